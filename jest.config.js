@@ -1,0 +1,24 @@
+const { readFileSync } = require('node:fs');
+const { join } = require('node:path');
+
+const swc = JSON.parse(readFileSync(join(__dirname, '.swcrc'), 'utf8'));
+// Path aliases are resolved by moduleNameMapper here, so that jest can report the real file.
+delete swc.jsc.paths;
+delete swc.jsc.baseUrl;
+
+/** Packages that ship only ES modules: jest cannot require them, so they are compiled like our own code. */
+const esmOnly = [
+  'ccount', 'character-entities', 'decode-named-character-reference', 'devlop', 'escape-string-regexp',
+  'longest-streak', 'markdown-table', 'mdast-util-[^/]+', 'micromark', 'micromark-[^/]+', 'unist-util-[^/]+', 'zwitch',
+].join('|');
+
+module.exports = {
+  rootDir: __dirname,
+  testMatch: ['<rootDir>/apps/**/*.spec.ts', '<rootDir>/libs/**/*.spec.ts'],
+  transform: { '^.+\\.[jt]s$': ['@swc/jest', { ...swc, swcrc: false }] },
+  transformIgnorePatterns: [`/node_modules/(?!(${esmOnly})/)`],
+  moduleNameMapper: { '^@parley/([^/]+)/(.*)$': '<rootDir>/libs/$1/src/$2' },
+  modulePathIgnorePatterns: ['<rootDir>/dist'],
+  setupFiles: ['reflect-metadata'],
+  testTimeout: 30_000,
+};

@@ -1,0 +1,54 @@
+/** Weighted terms of a text: `indices` are stable hashes of the terms, ascending and unique. */
+export interface SparseTerms {
+  indices: number[];
+  values: number[];
+}
+
+/** One passage as the index keeps it. The text itself stays in Postgres. */
+export interface PassagePoint {
+  /** UUID of the passage. */
+  id: string;
+  fileId: string;
+  contentVersion: string;
+  vector: Float32Array;
+  terms: SparseTerms;
+  /** The file's tags, for filters. */
+  tags: Record<string, string>;
+}
+
+/** Every entry must hold: the tag has one of `in`, and none of `notIn`. Either list may be empty, which asks nothing. */
+export type TagFilter = Record<string, { in: string[]; notIn: string[] }>;
+
+export interface PassageQuery {
+  vector: Float32Array;
+  terms: SparseTerms;
+  tags?: TagFilter;
+  limit: number;
+}
+
+export interface PassageHit {
+  id: string;
+  fileId: string;
+  contentVersion: string;
+  /** Reciprocal-rank fusion of the dense and the sparse rank, k = 60; higher is better. */
+  score: number;
+}
+
+/**
+ * Derived index over passages, apart for each bot. May be dropped and rebuilt: Postgres holds the truth.
+ * Every verb takes the bot, and no verb ever touches another bot's points.
+ */
+export interface PassageIndex {
+  /** Creates what the index needs (collection, payload indexes) and fails when it does not answer. */
+  ready(): Promise<void>;
+  /** Stores or replaces points by id. When it returns, a search sees them. */
+  write(botId: string, points: PassagePoint[]): Promise<void>;
+  /** Removes the file's points but those of `exceptVersion`; all of them when it is null. Removing nothing is fine. */
+  removeFile(botId: string, fileId: string, exceptVersion: string | null): Promise<void>;
+  /** Hybrid search: dense and sparse candidates fused by reciprocal rank, best first. */
+  search(botId: string, query: PassageQuery): Promise<PassageHit[]>;
+  /** Removes every point of the bot. */
+  dropTenant(botId: string): Promise<void>;
+  /** Points that the bot has, to prove that an erasure left nothing. */
+  count(botId: string): Promise<number>;
+}
