@@ -19,6 +19,8 @@ module.exports = {
   transformIgnorePatterns: [`/node_modules/(?!(${esmOnly})/)`],
   moduleNameMapper: { '^@parley/([^/]+)/(.*)$': '<rootDir>/libs/$1/src/$2' },
   modulePathIgnorePatterns: ['<rootDir>/dist'],
+  globalSetup: '<rootDir>/libs/testing/src/global-setup.ts',
+  globalTeardown: '<rootDir>/libs/testing/src/global-teardown.ts',
   setupFiles: ['reflect-metadata'],
   testTimeout: 30_000,
 };

@@ -1,0 +1,21 @@
+import { Controller } from '@nestjs/common';
+import { Handles } from '@parley/bus/handles';
+import type { CreateAccount, CreateAccountToken } from '@parley/contracts/admin/accounts';
+import { admin } from '@parley/contracts/admin/admin';
+import type { Caller } from '@parley/contracts/caller';
+import { AccountsService } from './accounts.service';
+
+@Controller()
+export class AccountsController {
+  constructor(private readonly service: AccountsService) {}
+
+  @Handles(admin.accounts.create)
+  create(_caller: Caller, input: CreateAccount) {
+    return this.service.create(input);
+  }
+
+  @Handles(admin.accounts.createToken)
+  createToken(_caller: Caller, input: CreateAccountToken) {
+    return this.service.createToken(input);
+  }
+}

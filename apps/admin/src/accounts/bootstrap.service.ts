@@ -1,0 +1,30 @@
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { Database } from '@parley/database/database';
+import { AdminConfig } from '../config';
+import { TokensRepository } from '../tokens/tokens.repository';
+import { WorkspacesRepository } from '../workspaces/workspaces.repository';
+import { AccountsRepository } from './accounts.repository';
+
+const defaultHandle = 'default';
+
+/** Makes the first account, its workspace and its token when the platform has none. Safe with many starts at once. */
+@Injectable()
+export class BootstrapService implements OnModuleInit {
+  constructor(
+    private readonly database: Database,
+    private readonly accounts: AccountsRepository,
+    private readonly workspaces: WorkspacesRepository,
+    private readonly tokens: TokensRepository,
+    private readonly config: AdminConfig,
+  ) {}
+
+  async onModuleInit(): Promise<void> {
+    const { bootstrapEmail, bootstrapToken } = this.config;
+    await this.database.transaction(async (tx) => {
+      if (!(await this.accounts.lockAndCheckEmpty(tx))) return;
+      const account = await this.accounts.create(tx, bootstrapEmail);
+      await this.workspaces.create(tx, account.id, { name: 'Default', handle: defaultHandle });
+      await this.tokens.create(tx, { accountId: account.id }, 'first token', bootstrapToken);
+    });
+  }
+}

@@ -1,0 +1,61 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import { admin } from '@parley/contracts/admin/admin';
+import { deadLettersController } from '@parley/outbox/dead-letters';
+import { deriveKey } from '@parley/secrets/derived-key';
+import { SecretBox } from '@parley/secrets/secret-box';
+import type { Platform } from '@parley/service/platform';
+import { ServiceModule } from '@parley/service/service.module';
+import { AccountsController } from './accounts/accounts.controller';
+import { AccountsRepository } from './accounts/accounts.repository';
+import { AccountsService } from './accounts/accounts.service';
+import { BootstrapService } from './accounts/bootstrap.service';
+import { BotsController } from './bots/bots.controller';
+import { BotsRepository } from './bots/bots.repository';
+import { BotsService } from './bots/bots.service';
+import { AdminConfig } from './config';
+import { IdentityController } from './identity/identity.controller';
+import { IdentityRepository } from './identity/identity.repository';
+import { IdentityService } from './identity/identity.service';
+import { Admin1700000001000 } from './migrations/1700000001000-admin';
+import { TokensController } from './tokens/tokens.controller';
+import { TokensRepository } from './tokens/tokens.repository';
+import { TokensService } from './tokens/tokens.service';
+import { WorkspacesController } from './workspaces/workspaces.controller';
+import { WorkspacesRepository } from './workspaces/workspaces.repository';
+import { WorkspacesService } from './workspaces/workspaces.service';
+
+export const adminDatabase = { schema: 'admin', migrations: [Admin1700000001000] };
+
+/** Accounts, workspaces, members, tokens and bots; and who is calling, for the whole platform. */
+@Module({})
+export class AdminModule {
+  static register(config: AdminConfig, platform: Platform): DynamicModule {
+    return {
+      module: AdminModule,
+      imports: [ServiceModule.register({ name: 'admin', contract: admin, database: { ...adminDatabase, config } }, platform)],
+      controllers: [
+        AccountsController,
+        BotsController,
+        IdentityController,
+        TokensController,
+        WorkspacesController,
+        deadLettersController(admin.deadLetters),
+      ],
+      providers: [
+        { provide: AdminConfig, useValue: config },
+        { provide: SecretBox, useFactory: () => new SecretBox(deriveKey(config.secretKey, 'secrets')) },
+        AccountsRepository,
+        AccountsService,
+        BootstrapService,
+        BotsRepository,
+        BotsService,
+        IdentityRepository,
+        IdentityService,
+        TokensRepository,
+        TokensService,
+        WorkspacesRepository,
+        WorkspacesService,
+      ],
+    };
+  }
+}

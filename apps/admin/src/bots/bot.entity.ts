@@ -1,0 +1,73 @@
+import type { Bot, BotEntry, CreateBot, TagDefinitions } from '@parley/contracts/admin/bots';
+
+/** What a bot declares, as it is stored: every part present. */
+export type BotDefinition = Pick<Bot, 'states' | 'events' | 'recurringEvents' | 'subscriptions' | 'actions' | 'configuration' | 'user' | 'conversation' | 'message'>;
+
+export interface BotRow {
+  id: string;
+  workspace_id: string;
+  name: string;
+  description: string | null;
+  dev: boolean;
+  type: Bot['type'];
+  tags: Record<string, string>;
+  medias: Bot['medias'];
+  max_execution_time: number | null;
+  definition: BotDefinition;
+  /** Encrypted. */
+  signing_secret: string;
+  secret_names: string[];
+  created_by: string | null;
+  created_at: Date;
+  updated_at: Date;
+  deployed_at: Date | null;
+}
+
+export function toDefinition(input: CreateBot): BotDefinition {
+  const recurring = Object.entries(input.recurringEvents ?? {});
+  return {
+    states: input.states ?? {},
+    events: input.events ?? {},
+    recurringEvents: Object.fromEntries(recurring.map(([name, event]) => [name, { ...event, failedAttempts: 0, lastFailureReason: null }])),
+    subscriptions: { events: input.subscriptions?.events ?? null },
+    actions: input.actions ?? {},
+    configuration: { data: input.configuration?.data ?? {}, schema: input.configuration?.schema ?? {} },
+    user: withTags(input.user),
+    conversation: withTags(input.conversation),
+    message: withTags(input.message),
+  };
+}
+
+export function toBot(row: BotRow, signingSecret: string): Bot {
+  return {
+    ...toBotEntry(row),
+    ...row.definition,
+    signingSecret,
+    integrations: {},
+    plugins: {},
+    description: row.description ?? undefined,
+    maxExecutionTime: row.max_execution_time ?? undefined,
+    dev: row.dev,
+    secrets: row.secret_names,
+    createdBy: row.created_by ?? undefined,
+    alwaysAlive: false,
+    status: 'active',
+    medias: row.medias,
+  };
+}
+
+export function toBotEntry(row: BotRow): BotEntry {
+  return {
+    id: row.id,
+    createdAt: row.created_at.toISOString(),
+    updatedAt: row.updated_at.toISOString(),
+    name: row.name,
+    deployedAt: row.deployed_at?.toISOString(),
+    tags: row.tags,
+    type: row.type,
+  };
+}
+
+function withTags(definitions: TagDefinitions | undefined) {
+  return { tags: definitions?.tags ?? {} };
+}

@@ -1,0 +1,31 @@
+import { Controller } from '@nestjs/common';
+import { Handles } from '@parley/bus/handles';
+import type { WorkspaceCaller } from '@parley/contracts/access';
+import { admin } from '@parley/contracts/admin/admin';
+import type { BotId, CreateBot, ListBots } from '@parley/contracts/admin/bots';
+import { BotsService } from './bots.service';
+
+@Controller()
+export class BotsController {
+  constructor(private readonly service: BotsService) {}
+
+  @Handles(admin.bots.create)
+  create(caller: WorkspaceCaller, input: CreateBot) {
+    return this.service.create(caller, input);
+  }
+
+  @Handles(admin.bots.get)
+  get(caller: WorkspaceCaller, input: BotId) {
+    return this.service.get(caller, input);
+  }
+
+  @Handles(admin.bots.list)
+  list(caller: WorkspaceCaller, input: ListBots) {
+    return this.service.list(caller, input);
+  }
+
+  @Handles(admin.bots.delete)
+  delete(caller: WorkspaceCaller, input: BotId) {
+    return this.service.delete(caller, input);
+  }
+}

@@ -1,0 +1,25 @@
+import { Env, Rejected, text } from '@parley/config/config';
+import { tokenKind } from '@parley/secrets/token';
+import { secretKeyVariable, ServiceConfig } from '@parley/service/config';
+
+export class AdminConfig extends ServiceConfig {
+  @Env(secretKeyVariable)
+  secretKey!: string;
+
+  @Env({
+    env: 'PARLEY_BOOTSTRAP_TOKEN',
+    type: {
+      accepts: 'a token that `npm run parley -- token generate` prints',
+      read: (value) => (tokenKind(value) === 'pat' ? value : new Rejected()),
+    },
+    about: 'The first personal access token, made at the very first start. The embedded mode makes one itself.',
+  })
+  bootstrapToken!: string;
+
+  @Env({
+    env: 'PARLEY_BOOTSTRAP_EMAIL',
+    type: text('an email address', /^\S+@\S+$/),
+    about: 'Email address of the account made at the very first start.',
+  })
+  bootstrapEmail = 'admin@parley.local';
+}

@@ -1,0 +1,16 @@
+import { Controller } from '@nestjs/common';
+import { Handles } from '@parley/bus/handles';
+import { admin } from '@parley/contracts/admin/admin';
+import type { Identify } from '@parley/contracts/admin/identity';
+import type { Caller } from '@parley/contracts/caller';
+import { IdentityService } from './identity.service';
+
+@Controller()
+export class IdentityController {
+  constructor(private readonly service: IdentityService) {}
+
+  @Handles(admin.identity.identify)
+  identify(_caller: Caller, input: Identify) {
+    return this.service.identify(input);
+  }
+}

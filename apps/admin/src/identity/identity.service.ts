@@ -1,0 +1,67 @@
+import { timingSafeEqual } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import type { Identify, Identity } from '@parley/contracts/admin/identity';
+import { ApiError } from '@parley/contracts/errors';
+import { hashToken, operatorToken } from '@parley/secrets/token';
+import { AdminConfig } from '../config';
+import { IdentityRepository, type TokenHolder } from './identity.repository';
+
+/** Turns a credential and the context headers into a caller, or says why not. */
+@Injectable()
+export class IdentityService {
+  private readonly operatorHash: string;
+
+  constructor(
+    private readonly tokens: IdentityRepository,
+    config: AdminConfig,
+  ) {
+    this.operatorHash = hashToken(operatorToken(config.secretKey));
+  }
+
+  async identify(input: Identify): Promise<Identity> {
+    if (input.kind === 'operator') return this.identifyOperator(input);
+    const holder = await this.tokens.find(input.tokenHash, input.workspaceId, input.botId);
+    if (!holder || holder.kind !== input.kind) throw unauthorized();
+    const identity = holder.kind === 'pat' ? identifyAccount(holder, input) : identifyBot(holder, input);
+    // Installations and users are owned by services that this version does not have yet: none can be named.
+    if (input.integration !== undefined) {
+      throw new ApiError('Forbidden', `The integration "${input.integration}" is not installed in this bot.`);
+    }
+    if (input.userId !== undefined) throw new ApiError('Forbidden', `x-user-id "${input.userId}" is not a user of this bot.`);
+    return identity;
+  }
+
+  private identifyOperator({ tokenHash }: Identify): Identity {
+    if (!timingSafeEqual(Buffer.from(this.operatorHash), Buffer.from(tokenHash))) throw unauthorized();
+    return { caller: { credential: 'operator' } };
+  }
+}
+
+function identifyAccount(holder: TokenHolder, { workspaceId, botId }: Identify): Identity {
+  const account = { id: holder.accountId ?? '', email: holder.email ?? '' };
+  if (workspaceId !== undefined && !holder.role) throw forbiddenHeader('x-workspace-id', workspaceId);
+  if (botId === undefined) {
+    return { caller: { credential: 'pat', account, workspace: workspaceId === undefined ? undefined : { id: workspaceId }, role: holder.role ?? undefined } };
+  }
+  if (!holder.botId || !holder.botWorkspaceId || !holder.botRole) throw forbiddenHeader('x-bot-id', botId);
+  if (workspaceId !== undefined && workspaceId !== holder.botWorkspaceId) throw forbiddenHeader('x-bot-id', botId);
+  const workspace = { id: holder.botWorkspaceId };
+  return { caller: { credential: 'pat', account, workspace, role: holder.botRole, bot: { id: holder.botId, workspaceId: workspace.id } } };
+}
+
+function identifyBot(holder: TokenHolder, { workspaceId, botId }: Identify): Identity {
+  if (!holder.botId || !holder.botWorkspaceId) throw unauthorized();
+  if (botId !== undefined && botId !== holder.botId) throw forbiddenHeader('x-bot-id', botId);
+  if (workspaceId !== undefined && workspaceId !== holder.botWorkspaceId) throw forbiddenHeader('x-workspace-id', workspaceId);
+  const workspace = { id: holder.botWorkspaceId };
+  return { caller: { credential: 'bak', workspace, bot: { id: holder.botId, workspaceId: workspace.id } } };
+}
+
+function unauthorized(): ApiError {
+  return new ApiError('Unauthorized', 'The token in the Authorization header is unknown or was revoked.');
+}
+
+/** The same words for what does not exist and for what belongs to somebody else. */
+function forbiddenHeader(header: string, value: string): ApiError {
+  return new ApiError('Forbidden', `${header} "${value}" names nothing that this token may use.`);
+}

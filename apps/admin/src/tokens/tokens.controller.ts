@@ -1,0 +1,41 @@
+import { Controller } from '@nestjs/common';
+import { Handles } from '@parley/bus/handles';
+import type { AccountCaller, WorkspaceCaller } from '@parley/contracts/access';
+import { admin } from '@parley/contracts/admin/admin';
+import type { CreateBotApiKey, CreatePersonalAccessToken, ListBotApiKeys, TokenId } from '@parley/contracts/admin/tokens';
+import { TokensService } from './tokens.service';
+
+@Controller()
+export class TokensController {
+  constructor(private readonly service: TokensService) {}
+
+  @Handles(admin.personalAccessTokens.create)
+  createPersonal(caller: AccountCaller, input: CreatePersonalAccessToken) {
+    return this.service.createPersonal(caller, input);
+  }
+
+  @Handles(admin.personalAccessTokens.list)
+  listPersonal(caller: AccountCaller) {
+    return this.service.listPersonal(caller);
+  }
+
+  @Handles(admin.personalAccessTokens.delete)
+  deletePersonal(caller: AccountCaller, input: TokenId) {
+    return this.service.deletePersonal(caller, input);
+  }
+
+  @Handles(admin.botApiKeys.create)
+  createBotKey(caller: WorkspaceCaller, input: CreateBotApiKey) {
+    return this.service.createBotKey(caller, input);
+  }
+
+  @Handles(admin.botApiKeys.list)
+  listBotKeys(caller: WorkspaceCaller, input: ListBotApiKeys) {
+    return this.service.listBotKeys(caller, input);
+  }
+
+  @Handles(admin.botApiKeys.delete)
+  deleteBotKey(caller: WorkspaceCaller, input: TokenId) {
+    return this.service.deleteBotKey(caller, input);
+  }
+}

@@ -1,0 +1,43 @@
+import type { Workspace } from '@parley/contracts/admin/workspaces';
+
+export interface WorkspaceRow {
+  id: string;
+  name: string;
+  owner_id: string;
+  handle: string | null;
+  about: string;
+  profile_picture: string;
+  contact_email: string;
+  website: string;
+  social_accounts: string[];
+  is_public: boolean;
+  blocked: boolean;
+  created_at: Date;
+  updated_at: Date;
+  /** `count(*)`, which arrives as text. */
+  bot_count: string;
+}
+
+export function toWorkspace(row: WorkspaceRow): Workspace {
+  return {
+    id: row.id,
+    name: row.name,
+    ownerId: row.owner_id,
+    createdAt: row.created_at.toISOString(),
+    updatedAt: row.updated_at.toISOString(),
+    botCount: Number(row.bot_count),
+    // Nothing is sold here: these have no source and never change.
+    billingVersion: 'v1',
+    plan: 'community',
+    spendingLimit: 0,
+    activeTrialId: null,
+    blocked: row.blocked,
+    about: row.about,
+    profilePicture: row.profile_picture,
+    contactEmail: row.contact_email,
+    website: row.website,
+    socialAccounts: row.social_accounts,
+    isPublic: row.is_public,
+    handle: row.handle ?? undefined,
+  };
+}

@@ -1,0 +1,31 @@
+import { Controller } from '@nestjs/common';
+import { Handles } from '@parley/bus/handles';
+import type { AccountCaller } from '@parley/contracts/access';
+import { admin } from '@parley/contracts/admin/admin';
+import type { CreateWorkspace, ListWorkspaces, UpdateWorkspace, WorkspaceId } from '@parley/contracts/admin/workspaces';
+import { WorkspacesService } from './workspaces.service';
+
+@Controller()
+export class WorkspacesController {
+  constructor(private readonly service: WorkspacesService) {}
+
+  @Handles(admin.workspaces.create)
+  create(caller: AccountCaller, input: CreateWorkspace) {
+    return this.service.create(caller, input);
+  }
+
+  @Handles(admin.workspaces.get)
+  get(caller: AccountCaller, input: WorkspaceId) {
+    return this.service.get(caller, input);
+  }
+
+  @Handles(admin.workspaces.list)
+  list(caller: AccountCaller, input: ListWorkspaces) {
+    return this.service.list(caller, input);
+  }
+
+  @Handles(admin.workspaces.update)
+  update(caller: AccountCaller, input: UpdateWorkspace) {
+    return this.service.update(caller, input);
+  }
+}

@@ -1,0 +1,98 @@
+import js from '@eslint/js';
+import { defineConfig } from 'eslint/config';
+import tseslint from 'typescript-eslint';
+
+const nodeGlobals = ['AbortSignal', 'Buffer', 'URL', 'clearTimeout', 'console', 'fetch', 'process', 'setTimeout'];
+const commonJsGlobals = ['__dirname', 'module', 'require'];
+
+const bannedSyntax = [
+  { selector: 'TSEnumDeclaration', message: 'Use a union of strings.' },
+  {
+    selector: 'ExportAllDeclaration[exported=null]',
+    message: 'No barrels: import from the file that declares the thing.',
+  },
+  {
+    selector: 'MemberExpression[object.name=/^(describe|it|test)$/][property.name="only"]',
+    message: 'The other tests have to run too.',
+  },
+  {
+    selector: 'CallExpression[callee.name=/^([fx]it|[fx]describe|xtest)$/]',
+    message: 'Every test runs.',
+  },
+  {
+    selector: 'CallExpression[callee.object.name=/^(describe|it|test)$/][callee.property.name=/^(skip|todo)$/]',
+    message: 'A test that needs a server chooses by condition: `const suite = url ? describe : describe.skip`.',
+  },
+];
+
+export default defineConfig(
+  { ignores: ['dist/', 'coverage/', '.parley/'] },
+  js.configs.recommended,
+  {
+    files: ['**/*.{js,cjs,mjs}'],
+    languageOptions: { globals: readonly(nodeGlobals) },
+  },
+  {
+    files: ['**/*.{js,cjs}'],
+    languageOptions: { sourceType: 'commonjs', globals: readonly(commonJsGlobals) },
+  },
+  {
+    files: ['**/*.ts'],
+    extends: [tseslint.configs.recommendedTypeChecked],
+    languageOptions: { parserOptions: { project: './tsconfig.json', tsconfigRootDir: import.meta.dirname } },
+    rules: {
+      // Leaves files with decorators alone: there, Nest reads the classes at run time.
+      '@typescript-eslint/consistent-type-imports': ['error', { fixStyle: 'inline-type-imports' }],
+      '@typescript-eslint/no-unused-vars': [
+        'error',
+        { argsIgnorePattern: '^_', varsIgnorePattern: '^_', ignoreRestSiblings: true },
+      ],
+      '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true }],
+      // A `default` may stand for the rest of a foreign enum or of all strings, not for members of our own unions.
+      '@typescript-eslint/switch-exhaustiveness-check': [
+        'error',
+        { considerDefaultExhaustiveForUnions: true, requireDefaultForNonUnion: true },
+      ],
+      // Enums are only those of libraries, whose values arrive as plain strings.
+      '@typescript-eslint/no-unsafe-enum-comparison': 'off',
+      // A method of a port is async in every adapter, also in one that has nothing to wait for.
+      '@typescript-eslint/require-await': 'off',
+      'no-console': 'error',
+      // A catch that does nothing needs a comment that says why that is right.
+      'no-empty': 'error',
+      'no-restricted-imports': [
+        'error',
+        {
+          paths: [
+            {
+              name: 'class-validator',
+              importNames: ['IsOptional'],
+              message: 'It lets null through. Use @Optional() or @Nullable() of @parley/contracts/fields.',
+            },
+          ],
+        },
+      ],
+      'no-restricted-syntax': ['error', ...bannedSyntax],
+    },
+  },
+  {
+    // Matchers such as `expect.objectContaining()` are typed `any`, and tests read replies as they come.
+    files: ['**/*.spec.ts', 'libs/testing/**/*.ts'],
+    rules: {
+      '@typescript-eslint/no-unsafe-argument': 'off',
+      '@typescript-eslint/no-unsafe-assignment': 'off',
+      '@typescript-eslint/no-unsafe-call': 'off',
+      '@typescript-eslint/no-unsafe-member-access': 'off',
+      '@typescript-eslint/no-unsafe-return': 'off',
+      '@typescript-eslint/unbound-method': 'off',
+    },
+  },
+  {
+    files: ['apps/cli/**/*.ts', 'apps/standalone/src/**/*.ts', 'bench/**/*.ts'],
+    rules: { 'no-console': 'off' },
+  },
+);
+
+function readonly(names) {
+  return Object.fromEntries(names.map((name) => [name, 'readonly']));
+}

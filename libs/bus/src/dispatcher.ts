@@ -1,0 +1,161 @@
+import { DiscoveryService, MetadataScanner } from '@nestjs/core';
+import { type Contract, type Operation, operationsOf } from '@parley/contracts/operation';
+import { ApiError } from '@parley/contracts/errors';
+import type { Logger } from '@parley/logging/logger';
+import { answerMessage, errorMessage, readRequest, type Request } from './envelope';
+import type { Consumer, EventStream } from './event-stream';
+import { consumedEvent, type ConsumerDeclaration, handledOperation } from './handles';
+import type { Answer, Message, Transport } from './transport';
+
+type Handler = (caller: Request['caller'], input: unknown) => Promise<unknown>;
+type EventHandler = (data: unknown, delivery: unknown) => Promise<void>;
+
+/** How one operation or event went, for logs and metrics. */
+export interface Handled {
+  kind: 'operation' | 'event';
+  subject: string;
+  durationMs: number;
+  /** `ok`, or the type of the error. */
+  outcome: string;
+}
+
+export interface DispatcherOptions {
+  /** Name of the service: the queue that its replicas share. */
+  service: string;
+  contract: Contract;
+  transport: Transport;
+  events: EventStream;
+  /** Keeps an event that a consumer gave up on. */
+  bury: (consumer: string, ...letter: Parameters<Consumer['bury']>) => Promise<void>;
+  logger: Logger;
+  observe: (handled: Handled) => void;
+}
+
+/** Connects the methods marked `@Handles` and `@Consumes` of one Nest container with the bus. */
+export class Dispatcher {
+  private readonly handlers = new Map<Operation, Handler>();
+  private readonly consumers: { declaration: ConsumerDeclaration; handler: EventHandler }[] = [];
+
+  constructor(
+    private readonly options: DispatcherOptions,
+    discovery: DiscoveryService,
+  ) {
+    this.discover(discovery);
+    this.checkContract();
+  }
+
+  async start(): Promise<void> {
+    const { transport, service, events } = this.options;
+    for (const [operation, handler] of this.handlers) {
+      transport.serve(operation.subject, service, this.answer(operation, handler));
+    }
+    for (const { declaration, handler } of this.consumers) await events.consume(this.consumer(declaration, handler));
+  }
+
+  private discover(discovery: DiscoveryService): void {
+    const scanner = new MetadataScanner();
+    for (const { instance, metatype } of [...discovery.getControllers(), ...discovery.getProviders()]) {
+      const target = instance as Record<string, Handler> | null;
+      if (!target || typeof metatype !== 'function' || !metatype.prototype) continue;
+      for (const name of scanner.getAllMethodNames(metatype.prototype as object)) {
+        const method = target[name];
+        if (typeof method === 'function') this.register(method, target);
+      }
+    }
+  }
+
+  private register(method: Handler, target: object): void {
+    const operation = handledOperation(method);
+    if (operation) {
+      if (this.handlers.has(operation)) throw new Error(`${operation.subject} has two handlers; keep one of them.`);
+      this.handlers.set(operation, method.bind(target) as Handler);
+    }
+    const declaration = consumedEvent(method);
+    if (declaration) this.consumers.push({ declaration, handler: method.bind(target) as EventHandler });
+  }
+
+  private checkContract(): void {
+    const { contract, service } = this.options;
+    const declared = operationsOf(contract);
+    const missing = declared.filter((operation) => !this.handlers.has(operation));
+    const foreign = [...this.handlers.keys()].filter((operation) => !declared.includes(operation));
+    if (missing.length > 0) throw new Error(`${service} has no handler for: ${subjects(missing)}.`);
+    if (foreign.length > 0) throw new Error(`${service} handles what is not in its contract: ${subjects(foreign)}.`);
+  }
+
+  private answer({ subject }: Operation, handler: Handler): Answer {
+    return async (message: Message) => {
+      const started = performance.now();
+      let request: Request | undefined;
+      try {
+        request = readRequest(message);
+        const reply = answerMessage(await handler(request.caller, request.input));
+        this.report('operation', subject, started, 'ok', request);
+        return reply;
+      } catch (error) {
+        this.report('operation', subject, started, outcomeOf(error), request, error);
+        return errorMessage(error);
+      }
+    };
+  }
+
+  private consumer(declaration: ConsumerDeclaration, handler: EventHandler): Consumer {
+    const { event, name, concurrency, maxDeliveries } = declaration;
+    return {
+      name,
+      subject: event.subject,
+      concurrency,
+      maxDeliveries,
+      bury: async (dead, attempts, reason) => {
+        await this.options.bury(name, dead, attempts, reason);
+        this.options.logger.error({ consumer: name, event: dead.id, attempts, reason }, 'an event became a dead letter');
+      },
+      handle: async (delivery) => {
+        const started = performance.now();
+        try {
+          await handler(delivery.event.data, delivery);
+          this.report('event', event.subject, started, 'ok');
+        } catch (error) {
+          this.report('event', event.subject, started, outcomeOf(error), undefined, error);
+          throw error;
+        }
+      },
+    };
+  }
+
+  private report(
+    kind: Handled['kind'],
+    subject: string,
+    started: number,
+    outcome: string,
+    request?: Request,
+    error?: unknown,
+  ): void {
+    const durationMs = performance.now() - started;
+    this.options.observe({ kind, subject, durationMs, outcome });
+    const caller = request?.caller;
+    const line = {
+      subject,
+      ms: Math.round(durationMs * 10) / 10,
+      outcome,
+      requestId: caller?.requestId,
+      traceparent: caller?.traceparent,
+      account: caller?.account?.id,
+      bot: caller?.bot?.id,
+    };
+    // What nobody expected is logged with its stack; an answer such as ResourceNotFound is everyday life.
+    if (error !== undefined && !(error instanceof ApiError && error.code < 500)) {
+      this.options.logger.error({ ...line, err: error }, `${kind} failed`);
+    } else {
+      this.options.logger.info(line, kind);
+    }
+  }
+}
+
+function outcomeOf(error: unknown): string {
+  return error instanceof ApiError ? error.type : 'Internal';
+}
+
+function subjects(operations: Operation[]): string {
+  return operations.map((operation) => operation.subject).join(', ');
+}

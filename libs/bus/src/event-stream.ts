@@ -1,0 +1,54 @@
+/** An event on its way: the id is that of its outbox row, so that a repeat can be told. */
+export interface EventMessage {
+  id: string;
+  /** `<service>.<past tense>`. */
+  subject: string;
+  data: unknown;
+}
+
+export interface Delivery {
+  event: EventMessage;
+  /** 1 the first time. */
+  attempt: number;
+  /** Aborted when this process stops: give up, and the event comes again. */
+  signal: AbortSignal;
+}
+
+export interface Consumer {
+  /** Durable name, unique on the platform: all processes of this name share the work. */
+  name: string;
+  subject: string;
+  /** Events worked on at once in this process. */
+  concurrency: number;
+  /** Deliveries after which an event is dead. */
+  maxDeliveries: number;
+  /** Return to acknowledge, throw to have it delivered again later. */
+  handle(delivery: Delivery): Promise<void>;
+  /** Keeps what is out of deliveries. Must be durable when it returns. */
+  bury(event: EventMessage, attempts: number, reason: string): Promise<void>;
+}
+
+/** Where a stream stands. When `createdAt` changes or `lastSequence` goes backwards, it has lost events. */
+export interface StreamPosition {
+  createdAt: string;
+  lastSequence: number;
+}
+
+/** Carries events to durable consumers: at least once, in no promised order. */
+export interface EventStream {
+  /** Resolves when every event is stored. Publishing one twice is harmless. */
+  publish(events: EventMessage[]): Promise<void>;
+  position(): Promise<StreamPosition>;
+  consume(consumer: Consumer): Promise<void>;
+  /** Takes no further events, aborts those under way and resolves when their handlers have ended. */
+  drain(): Promise<void>;
+}
+
+/** Pause before the next delivery: 1 s, 2 s, 4 s … at most a minute. */
+export function redeliveryDelayMs(attempt: number): number {
+  return Math.min(1000 * 2 ** (attempt - 1), 60_000);
+}
+
+/** How long an event stays with a process that has stopped saying that it works on it. */
+export const ackWaitMs = 30_000;
+export const heartbeatMs = 10_000;

@@ -1,0 +1,70 @@
+import { connect, Events, type NatsConnection } from 'nats';
+import type { Logger } from '@parley/logging/logger';
+
+/** A connection that never gives up: it waits for the server at the start and reconnects for ever. */
+export class NatsLink {
+  private up = true;
+  private onDown: (() => void)[] = [];
+
+  private constructor(
+    readonly connection: NatsConnection,
+    private readonly logger: Logger,
+  ) {
+    void this.watch();
+  }
+
+  static async open(url: string, name: string, logger: Logger): Promise<NatsLink> {
+    const patience = setTimeout(() => logger.warn(`waiting for NATS at ${withoutCredentials(url)}`), 2_000);
+    const connection = await connect({
+      servers: url.split(','),
+      name,
+      maxReconnectAttempts: -1,
+      reconnectTimeWait: 250,
+      waitOnFirstConnect: true,
+      pingInterval: 10_000,
+      maxPingOut: 2,
+      noAsyncTraces: true,
+    });
+    clearTimeout(patience);
+    return new NatsLink(connection, logger);
+  }
+
+  get isUp(): boolean {
+    return this.up && !this.connection.isClosed();
+  }
+
+  /** Resolves when the connection is lost, so that whoever waits for an answer need not wait for its deadline. */
+  lost(): { promise: Promise<void>; forget: () => void } {
+    let listener: () => void = () => undefined;
+    const promise = new Promise<void>((resolve) => {
+      listener = resolve;
+      this.onDown.push(listener);
+    });
+    return { promise, forget: () => (this.onDown = this.onDown.filter((candidate) => candidate !== listener)) };
+  }
+
+  async close(): Promise<void> {
+    // Draining waits for a server that may be gone: then there is nothing left to flush.
+    if (this.isUp) await this.connection.drain();
+    else await this.connection.close();
+  }
+
+  private async watch(): Promise<void> {
+    for await (const status of this.connection.status()) {
+      if (status.type === Events.Disconnect) {
+        this.up = false;
+        this.onDown.splice(0).forEach((resolve) => resolve());
+        this.logger.warn('the connection to NATS is lost, reconnecting');
+      } else if (status.type === Events.Reconnect) {
+        this.up = true;
+        this.logger.info('connected to NATS again');
+      } else if (status.type === Events.Error) {
+        this.logger.error({ code: String(status.data) }, 'NATS reports an error');
+      }
+    }
+  }
+}
+
+function withoutCredentials(url: string): string {
+  return url.replaceAll(/\/\/[^@/]*@/g, '//');
+}

@@ -1,0 +1,72 @@
+import { ApiError } from './errors';
+import type { Caller, CallerOf, CredentialKind, Role } from './caller';
+
+/** What a role lets its holder do in a workspace. */
+export type Permission = 'read' | 'write' | 'manage' | 'administer' | 'own';
+
+/** On whose behalf an operation runs. `service` operations have no route: only other services ask them. */
+export type Actor = 'anyone' | 'account' | 'workspace' | 'bot' | 'operator' | 'service';
+
+/** Who may call an operation. An account operation asks nothing of a workspace role; the service decides. */
+export interface Access<A extends Actor = Actor> {
+  actor: A;
+  permission: Permission;
+  credentials: readonly CredentialKind[];
+}
+
+const ranks: Record<Permission, readonly Role[]> = {
+  read: ['owner', 'administrator', 'manager', 'developer', 'viewer'],
+  write: ['owner', 'administrator', 'manager', 'developer'],
+  manage: ['owner', 'administrator', 'manager'],
+  administer: ['owner', 'administrator'],
+  own: ['owner'],
+};
+
+export const anyone = access('anyone', 'read', []);
+export const operator = access('operator', 'own', ['operator']);
+export const service = access('service', 'read', []);
+export const account = access('account', 'read', ['pat']);
+/** Needs `x-workspace-id`, except from a bot key, which brings its own workspace where it is allowed at all. */
+export const workspace = {
+  read: access('workspace', 'read', ['pat']),
+  write: access('workspace', 'write', ['pat']),
+  manage: access('workspace', 'manage', ['pat']),
+  readAlsoByBot: access('workspace', 'read', ['pat', 'bak']),
+};
+/** Needs `x-bot-id`. A bot key may do what its bot may; a personal token needs the role. */
+export const bot = {
+  read: access('bot', 'read', ['pat', 'bak']),
+  write: access('bot', 'write', ['pat', 'bak']),
+};
+
+export function hasPermission(role: Role, permission: Permission): boolean {
+  return ranks[permission].includes(role);
+}
+
+/** Throws Unauthorized or Forbidden unless the caller may call an operation with this access. */
+export function authorize(access: Access, caller: Caller): void {
+  if (access.actor === 'anyone') return;
+  if (!access.credentials.includes(caller.credential)) {
+    throw new ApiError('Forbidden', `A ${credentialNames[caller.credential]} may not call this operation.`);
+  }
+  if (caller.role && !hasPermission(caller.role, access.permission)) {
+    const enough = ranks[access.permission].join(', ');
+    throw new ApiError('Forbidden', `The role ${caller.role} may not do this; it takes one of: ${enough}.`);
+  }
+}
+
+const credentialNames: Record<CredentialKind, string> = {
+  none: 'request without a token',
+  pat: 'personal access token',
+  bak: 'bot API key',
+  iak: 'integration API key',
+  operator: 'operator key',
+};
+
+function access<A extends Actor>(actor: A, permission: Permission, credentials: readonly CredentialKind[]): Access<A> {
+  return { actor, permission, credentials };
+}
+
+export type AccountCaller = CallerOf<typeof account>;
+export type WorkspaceCaller = CallerOf<typeof workspace.read>;
+export type BotCaller = CallerOf<typeof bot.read>;

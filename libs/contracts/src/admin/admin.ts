@@ -1,0 +1,17 @@
+import { deadLetterOperations } from '../dead-letters';
+import { accounts } from './accounts';
+import { bots } from './bots';
+import { identity } from './identity';
+import { botApiKeys, personalAccessTokens } from './tokens';
+import { workspaces } from './workspaces';
+
+/** Everything that the admin service answers. */
+export const admin = {
+  accounts,
+  bots,
+  botApiKeys,
+  deadLetters: deadLetterOperations('admin'),
+  identity,
+  personalAccessTokens,
+  workspaces,
+};

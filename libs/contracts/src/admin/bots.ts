@@ -1,0 +1,420 @@
+import { ArrayMaxSize, IsArray, IsBoolean, IsIn, IsInt, IsNumber, IsString, IsUrl, Length, Max, MaxLength, Min } from 'class-validator';
+import { workspace } from '../access';
+import { JsonObject, ListOf, MapOf, Nested, Nullable, Optional, PathParam, QueryBoolean, QueryChoice, QueryList, QueryTags, type TagQuery } from '../fields';
+import { event, operation } from '../operation';
+import { Empty, PageMeta, PageQuery } from '../paging';
+
+/** Schemas and configurations inside a definition, in bytes of JSON. */
+const maxSchemaBytes = 100 * 1024;
+const maxConfigurationBytes = 20 * 1024;
+
+export class TagDefinition {
+  @Optional()
+  @IsString()
+  @MaxLength(64)
+  title?: string;
+
+  @Optional()
+  @IsString()
+  @MaxLength(256)
+  description?: string;
+}
+
+export class TagDefinitions {
+  @Optional()
+  @MapOf(TagDefinition, { maxEntries: 50 })
+  tags?: Record<string, TagDefinition>;
+}
+
+export class StateDefinition {
+  @IsIn(['conversation', 'user', 'bot'])
+  type!: 'conversation' | 'user' | 'bot';
+
+  @JsonObject({ maxBytes: maxSchemaBytes })
+  schema!: Record<string, unknown>;
+
+  /** Milliseconds without a touch after which a state of this name is gone. */
+  @Optional()
+  @IsNumber()
+  @Min(1)
+  @Max(2_592_000_000)
+  expiry?: number;
+}
+
+export class EventDefinition extends TagDefinition {
+  @JsonObject({ maxBytes: maxSchemaBytes })
+  schema!: Record<string, unknown>;
+
+  @Optional()
+  @MapOf(String, { maxLength: 200 })
+  attributes?: Record<string, string>;
+}
+
+export class Schema {
+  @JsonObject({ maxBytes: maxSchemaBytes })
+  schema!: Record<string, unknown>;
+}
+
+export class ActionDefinition extends TagDefinition {
+  @Optional()
+  @IsBoolean()
+  billable?: boolean;
+
+  @Optional()
+  @IsBoolean()
+  cacheable?: boolean;
+
+  @Nested(Schema)
+  input!: Schema;
+
+  @Nested(Schema)
+  output!: Schema;
+
+  @Optional()
+  @MapOf(String, { maxLength: 200 })
+  attributes?: Record<string, string>;
+}
+
+export class Schedule {
+  @IsString()
+  @MaxLength(200)
+  cron!: string;
+}
+
+export class RecurringEventDefinition {
+  @Nested(Schedule)
+  schedule!: Schedule;
+
+  @IsString()
+  @MaxLength(200)
+  type!: string;
+
+  @JsonObject()
+  payload!: Record<string, unknown>;
+}
+
+export class Subscriptions {
+  /** `null` subscribes to every event. */
+  @Nullable()
+  @JsonObject()
+  events!: Record<string, object> | null;
+}
+
+export class BotConfiguration {
+  @Optional()
+  @JsonObject({ maxBytes: maxConfigurationBytes })
+  data?: Record<string, unknown>;
+
+  @Optional()
+  @JsonObject({ maxBytes: maxSchemaBytes })
+  schema?: Record<string, unknown>;
+}
+
+export class Media {
+  @IsString()
+  @MaxLength(2000)
+  url!: string;
+
+  @IsString()
+  @MaxLength(200)
+  name!: string;
+}
+
+export class CreateBot {
+  /** Invented when absent. */
+  @Optional()
+  @IsString()
+  @Length(1, 200)
+  name?: string;
+
+  @Optional()
+  @IsString()
+  @MaxLength(2000)
+  description?: string;
+
+  @Optional()
+  @MapOf(String, { maxLength: 500 })
+  tags?: Record<string, string>;
+
+  @Optional()
+  @ListOf(Media)
+  @ArrayMaxSize(50)
+  medias?: Media[];
+
+  @Optional()
+  @IsUrl({ require_tld: false, protocols: ['http', 'https'] })
+  @MaxLength(2000)
+  url?: string;
+
+  @Optional()
+  @IsBoolean()
+  dev?: boolean;
+
+  @Optional()
+  @IsIn(['studio', 'adk', 'desk'])
+  type?: 'studio' | 'adk' | 'desk';
+
+  /** Seconds. */
+  @Optional()
+  @IsInt()
+  @Min(1)
+  @Max(3600)
+  maxExecutionTime?: number;
+
+  @Optional()
+  @IsString()
+  @MaxLength(50_000_000)
+  code?: string;
+
+  /** Kept encrypted; only their names are ever shown. */
+  @Optional()
+  @MapOf(String, { maxEntries: 25, maxLength: 20_000, key: /^[A-Z][A-Z0-9_]*$/ })
+  secrets?: Record<string, string>;
+
+  @Optional()
+  @Nested(BotConfiguration)
+  configuration?: BotConfiguration;
+
+  @Optional()
+  @Nested(TagDefinitions)
+  user?: TagDefinitions;
+
+  @Optional()
+  @Nested(TagDefinitions)
+  conversation?: TagDefinitions;
+
+  @Optional()
+  @Nested(TagDefinitions)
+  message?: TagDefinitions;
+
+  @Optional()
+  @MapOf(StateDefinition, { maxEntries: 20 })
+  states?: Record<string, StateDefinition>;
+
+  @Optional()
+  @MapOf(EventDefinition, { maxEntries: 20 })
+  events?: Record<string, EventDefinition>;
+
+  @Optional()
+  @MapOf(RecurringEventDefinition, { maxEntries: 50 })
+  recurringEvents?: Record<string, RecurringEventDefinition>;
+
+  @Optional()
+  @Nested(Subscriptions)
+  subscriptions?: Subscriptions;
+
+  @Optional()
+  @MapOf(ActionDefinition)
+  actions?: Record<string, ActionDefinition>;
+}
+
+export class RecurringEvent extends RecurringEventDefinition {
+  @IsInt()
+  failedAttempts!: number;
+
+  @Nullable()
+  @IsString()
+  lastFailureReason!: string | null;
+}
+
+export class Bot {
+  @IsString()
+  id!: string;
+
+  @IsString()
+  createdAt!: string;
+
+  @IsString()
+  updatedAt!: string;
+
+  /** Empty for roles below developer. */
+  @IsString()
+  signingSecret!: string;
+
+  @JsonObject()
+  integrations!: Record<string, never>;
+
+  @JsonObject()
+  plugins!: Record<string, never>;
+
+  @Optional()
+  @IsInt()
+  maxExecutionTime?: number;
+
+  @JsonObject()
+  user!: { tags: Record<string, TagDefinition> };
+
+  @JsonObject()
+  conversation!: { tags: Record<string, TagDefinition> };
+
+  @JsonObject()
+  message!: { tags: Record<string, TagDefinition> };
+
+  @MapOf(StateDefinition)
+  states!: Record<string, StateDefinition>;
+
+  @JsonObject()
+  configuration!: { data: Record<string, unknown>; schema: Record<string, unknown> };
+
+  @MapOf(EventDefinition)
+  events!: Record<string, EventDefinition>;
+
+  @MapOf(RecurringEvent)
+  recurringEvents!: Record<string, RecurringEvent>;
+
+  @Nested(Subscriptions)
+  subscriptions!: Subscriptions;
+
+  @MapOf(ActionDefinition)
+  actions!: Record<string, ActionDefinition>;
+
+  @MapOf(String)
+  tags!: Record<string, string>;
+
+  @IsString()
+  name!: string;
+
+  @Optional()
+  @IsString()
+  description?: string;
+
+  @Optional()
+  @IsString()
+  deployedAt?: string;
+
+  @IsBoolean()
+  dev!: boolean;
+
+  /** Names only. */
+  @IsArray()
+  @IsString({ each: true })
+  secrets!: string[];
+
+  @Optional()
+  @IsString()
+  createdBy?: string;
+
+  @IsBoolean()
+  alwaysAlive!: boolean;
+
+  @IsIn(['active', 'deploying', 'deleting'])
+  status!: 'active' | 'deploying' | 'deleting';
+
+  @ListOf(Media)
+  medias!: Media[];
+
+  @IsIn(['studio', 'adk', 'desk'])
+  type!: 'studio' | 'adk' | 'desk';
+}
+
+export class BotReply {
+  @Nested(Bot)
+  bot!: Bot;
+}
+
+export class BotId {
+  @PathParam()
+  id!: string;
+}
+
+export class ListBots extends PageQuery {
+  @QueryBoolean()
+  dev?: boolean;
+
+  @QueryTags()
+  tags?: TagQuery;
+
+  /** Bots that have one of these integrations installed. */
+  @QueryList()
+  integrationNames?: string[];
+
+  /** Bots that have one of these plugins installed. */
+  @QueryList()
+  pluginNames?: string[];
+
+  @QueryChoice(['createdAt', 'updatedAt'])
+  sortField?: 'createdAt' | 'updatedAt';
+
+  @QueryChoice(['asc', 'desc'])
+  sortDirection?: 'asc' | 'desc';
+}
+
+export class BotEntry {
+  @IsString()
+  id!: string;
+
+  @IsString()
+  createdAt!: string;
+
+  @IsString()
+  updatedAt!: string;
+
+  @IsString()
+  name!: string;
+
+  @Optional()
+  @IsString()
+  deployedAt?: string;
+
+  @MapOf(String)
+  tags!: Record<string, string>;
+
+  @IsIn(['studio', 'adk', 'desk'])
+  type!: 'studio' | 'adk' | 'desk';
+}
+
+export class Bots {
+  @ListOf(BotEntry)
+  bots!: BotEntry[];
+
+  @Nested(PageMeta)
+  meta!: PageMeta;
+}
+
+/** The bot and its credentials are gone; every service erases what it holds of it. */
+export class BotDeleted {
+  @IsString()
+  botId!: string;
+
+  @IsString()
+  workspaceId!: string;
+}
+
+export const botDeleted = event({ subject: 'admin.botDeleted', data: BotDeleted });
+
+export const bots = {
+  create: operation({
+    subject: 'admin.bots.create',
+    route: 'POST /v1/admin/bots',
+    summary: 'Creates a bot in the workspace.',
+    access: workspace.write,
+    input: CreateBot,
+    output: BotReply,
+    bodyLimitBytes: 64_000_000,
+    timeoutMs: 30_000,
+  }),
+  get: operation({
+    subject: 'admin.bots.get',
+    route: 'GET /v1/admin/bots/{id}',
+    summary: 'Gets a bot with its definition.',
+    access: workspace.readAlsoByBot,
+    input: BotId,
+    output: BotReply,
+  }),
+  list: operation({
+    subject: 'admin.bots.list',
+    route: 'GET /v1/admin/bots',
+    summary: 'Lists the bots of the workspace, newest first unless sorted otherwise.',
+    access: workspace.read,
+    input: ListBots,
+    output: Bots,
+  }),
+  delete: operation({
+    subject: 'admin.bots.delete',
+    route: 'DELETE /v1/admin/bots/{id}',
+    summary: 'Deletes a bot, refuses its credentials at once, and has all its data erased.',
+    access: workspace.manage,
+    input: BotId,
+    output: Empty,
+  }),
+};

@@ -1,0 +1,35 @@
+import type { Access } from './access';
+
+export type Role = 'owner' | 'administrator' | 'manager' | 'developer' | 'billing' | 'viewer';
+
+/** The kinds of token, by the prefix that they carry: `bp_pat_…`, `bp_bak_…`, `bp_iak_…`, `bp_op_…`. */
+export type CredentialKind = 'none' | 'pat' | 'bak' | 'iak' | 'operator';
+
+/** Who is asking. Travels in the headers of every bus message, never in a payload. */
+export interface Caller {
+  requestId: string;
+  /** W3C trace context of the request. */
+  traceparent?: string;
+  credential: CredentialKind;
+  account?: { id: string; email: string };
+  workspace?: { id: string };
+  /** Role of the account in the workspace; absent when no account or no workspace is involved. */
+  role?: Role;
+  bot?: { id: string; workspaceId: string };
+}
+
+type With<K extends 'account' | 'workspace' | 'bot'> = Caller & Required<Pick<Caller, K>>;
+
+/** The caller as an operation with this access sees it: what the access promises is there. */
+export type CallerOf<A extends Access> = A['actor'] extends 'account'
+  ? With<'account'>
+  : A['actor'] extends 'workspace'
+    ? With<'workspace'>
+    : A['actor'] extends 'bot'
+      ? With<'bot' | 'workspace'>
+      : Caller;
+
+/** The caller of work that no request asked for: sweepers, consumers, commands. */
+export function systemCaller(requestId: string): Caller {
+  return { requestId, credential: 'none' };
+}

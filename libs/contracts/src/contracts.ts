@@ -1,0 +1,6 @@
+import { admin } from './admin/admin';
+import { files } from './files';
+import { operationsOf, type Operation } from './operation';
+
+/** Every operation of the platform: what the gateway forwards and `/openapi.json` shows. */
+export const allOperations: Operation[] = [admin, files].flatMap(operationsOf);

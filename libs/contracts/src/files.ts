@@ -1,0 +1,423 @@
+import { ArrayMaxSize, ArrayUnique, IsArray, IsBoolean, IsIn, IsInt, IsISO8601, IsString, Length, Matches, Max, MaxLength, Min } from 'class-validator';
+import { bot, operator } from './access';
+import { deadLetterOperations } from './dead-letters';
+import { JsonObject, ListOf, MapOf, Nested, Nullable, Optional, PathParam, QueryBoolean, QueryChoice, QueryList, QueryTags, type TagQuery } from './fields';
+import { event, operation } from './operation';
+import { Empty, PageMeta, PageQuery } from './paging';
+
+export const fileStatuses = [
+  'upload_pending',
+  'upload_failed',
+  'upload_completed',
+  'indexing_pending',
+  'indexing_failed',
+  'indexing_completed',
+] as const;
+export type FileStatus = (typeof fileStatuses)[number];
+
+export const accessPolicies = ['public_content', 'integrations'] as const;
+export type AccessPolicy = (typeof accessPolicies)[number];
+
+/** Largest file that is indexed, in bytes. */
+export const maxIndexedBytes = 95 * 1024 * 1024;
+
+export class ParsingOptions {
+  @Optional()
+  @IsIn(['agent', 'standard'])
+  mode?: 'agent' | 'standard';
+
+  /** Characters below which neighbouring paragraphs are merged. */
+  @Optional()
+  @IsInt()
+  @Min(50)
+  @Max(2000)
+  minimumParagraphLength?: number;
+
+  @Optional()
+  @IsBoolean()
+  smartCleanup?: boolean;
+}
+
+export class ChunkingOptions {
+  /** Characters of the longest passage. */
+  @Optional()
+  @IsInt()
+  @Min(100)
+  @Max(5000)
+  maximumChunkLength?: number;
+
+  @Optional()
+  @IsInt()
+  @Min(0)
+  @Max(3)
+  embeddedContextLevels?: number;
+
+  @Optional()
+  @IsBoolean()
+  embedBreadcrumb?: boolean;
+}
+
+export class SummarizationOptions {
+  @Optional()
+  @IsBoolean()
+  enable?: boolean;
+
+  @Optional()
+  @IsIn(['inexpensive', 'balanced', 'accurate'])
+  modelType?: 'inexpensive' | 'balanced' | 'accurate';
+
+  @Optional()
+  @IsInt()
+  @Min(1000)
+  @Max(10_000)
+  minimumInputLength?: number;
+
+  @Optional()
+  @IsInt()
+  @Min(1000)
+  @Max(10_000)
+  outputTokenLimit?: number;
+
+  @Optional()
+  @IsBoolean()
+  generateMasterSummary?: boolean;
+}
+
+export class IndexingConfiguration {
+  @Optional()
+  @Nested(ParsingOptions)
+  parsing?: ParsingOptions;
+
+  @Optional()
+  @Nested(ChunkingOptions)
+  chunking?: ChunkingOptions;
+
+  @Optional()
+  @Nested(SummarizationOptions)
+  summarization?: SummarizationOptions;
+
+  @Optional()
+  @IsIn(['legacy', 'realtime-v1'])
+  stack?: 'legacy' | 'realtime-v1';
+
+  @Optional()
+  @JsonObject({ maxBytes: 20_000 })
+  vision?: Record<string, unknown>;
+}
+
+export class IndexingOptions {
+  @Nested(IndexingConfiguration)
+  configuration!: IndexingConfiguration;
+}
+
+/** Creates a file or replaces the one that has this key. The content follows by HTTP PUT to `uploadUrl`. */
+export class UpsertFile {
+  /** Unique within the bot. */
+  @IsString()
+  @Length(1, 1000)
+  key!: string;
+
+  /** Bytes that the upload will carry. */
+  @IsInt()
+  @Min(0)
+  @Max(Number.MAX_SAFE_INTEGER)
+  size!: number;
+
+  @Optional()
+  @MapOf(String, { maxLength: 1000, maxEntries: 100 })
+  tags?: Record<string, string>;
+
+  /** Makes the content searchable; its passages are listed once the status is `indexing_completed`. */
+  @Optional()
+  @IsBoolean()
+  index?: boolean;
+
+  @Optional()
+  @Nested(IndexingOptions)
+  indexing?: IndexingOptions;
+
+  @Optional()
+  @IsArray()
+  @ArrayUnique()
+  @ArrayMaxSize(accessPolicies.length)
+  @IsIn(accessPolicies, { each: true })
+  accessPolicies?: AccessPolicy[];
+
+  /** Inferred from the key's extension when absent. */
+  @Optional()
+  @IsString()
+  @Length(1, 255)
+  @Matches(/^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(\s*;.*)?$/, { message: 'contentType must look like type/subtype' })
+  contentType?: string;
+
+  /** In the future, at most 90 days from now; counted in whole minutes. */
+  @Optional()
+  @IsISO8601({ strict: true, strictSeparator: true })
+  @MaxLength(40)
+  expiresAt?: string;
+
+  @Optional()
+  @IsBoolean()
+  publicContentImmediatelyAccessible?: boolean;
+
+  @Optional()
+  @JsonObject()
+  metadata?: Record<string, unknown>;
+}
+
+export class FileOwner {
+  @IsIn(['user', 'bot', 'integration'])
+  type!: 'user' | 'bot' | 'integration';
+
+  @Optional()
+  @IsString()
+  id?: string;
+
+  @Optional()
+  @IsString()
+  name?: string;
+
+  @Optional()
+  @IsString()
+  alias?: string;
+}
+
+export class File {
+  @IsString()
+  id!: string;
+
+  @IsString()
+  botId!: string;
+
+  @IsString()
+  key!: string;
+
+  /** Where the content is read: signed, and good for 15 minutes. */
+  @IsString()
+  url!: string;
+
+  /** Bytes; null until the content has been uploaded. */
+  @Nullable()
+  @IsInt()
+  size!: number | null;
+
+  @IsString()
+  contentType!: string;
+
+  @MapOf(String)
+  tags!: Record<string, string>;
+
+  @JsonObject()
+  metadata!: Record<string, unknown>;
+
+  @IsString()
+  createdAt!: string;
+
+  @IsString()
+  updatedAt!: string;
+
+  @IsArray()
+  @IsIn(accessPolicies, { each: true })
+  accessPolicies!: AccessPolicy[];
+
+  @IsBoolean()
+  index!: boolean;
+
+  @IsIn(fileStatuses)
+  status!: FileStatus;
+
+  /** Why the last upload or the indexing did not succeed, and what to do. */
+  @Optional()
+  @IsString()
+  failedStatusReason?: string;
+
+  @Optional()
+  @IsString()
+  expiresAt?: string;
+
+  @Nested(FileOwner)
+  owner!: FileOwner;
+
+  @Optional()
+  @IsIn(['v1', 'v2'])
+  indexingStack?: 'v1' | 'v2';
+}
+
+export class UploadableFile extends File {
+  /** Takes the content by HTTP PUT, without any credential but itself; good for one hour. */
+  @IsString()
+  uploadUrl!: string;
+}
+
+export class UpsertedFile {
+  @Nested(UploadableFile)
+  file!: UploadableFile;
+}
+
+export class FileReply {
+  @Nested(File)
+  file!: File;
+}
+
+export class FileId {
+  /** Id or key of the file. */
+  @PathParam()
+  id!: string;
+}
+
+export class ListFiles extends PageQuery {
+  @QueryChoice(['createdAt', 'updatedAt', 'key', 'size', 'status'])
+  sortField?: 'createdAt' | 'updatedAt' | 'key' | 'size' | 'status';
+
+  @QueryChoice(['asc', 'desc'])
+  sortDirection?: 'asc' | 'desc';
+
+  @QueryTags()
+  tags?: TagQuery;
+
+  @QueryList({ maxItems: 50 })
+  ids?: string[];
+
+  /** Files whose passages can be searched, or those whose cannot. */
+  @QueryBoolean()
+  indexed?: boolean;
+}
+
+export class Files {
+  @ListOf(File)
+  files!: File[];
+
+  @Nested(PageMeta)
+  meta!: PageMeta;
+}
+
+export const passageSubtypes = ['image', 'title', 'subtitle', 'paragraph', 'blockquote', 'list', 'table', 'code', 'page'] as const;
+export type PassageSubtype = (typeof passageSubtypes)[number];
+
+export class PassageMeta {
+  @IsIn(['chunk', 'summary', 'consolidated', 'image'])
+  type!: 'chunk' | 'summary' | 'consolidated' | 'image';
+
+  @IsIn(passageSubtypes)
+  subtype!: PassageSubtype;
+
+  /** The first page is 1; only for formats that have pages. */
+  @Optional()
+  @IsInt()
+  pageNumber?: number;
+
+  /** Place in the document; the first is 0. */
+  @IsInt()
+  position!: number;
+}
+
+export class Passage {
+  @IsString()
+  id!: string;
+
+  @IsString()
+  content!: string;
+
+  @Nested(PassageMeta)
+  meta!: PassageMeta;
+}
+
+export class ListFilePassages extends PageQuery {
+  /** Id or key of the file. */
+  @PathParam()
+  id!: string;
+}
+
+export class Passages {
+  @ListOf(Passage)
+  passages!: Passage[];
+
+  @Nested(PageMeta)
+  meta!: PageMeta;
+}
+
+/** The content of this version is there and waits to be indexed. */
+export class FileUploaded {
+  @IsString()
+  botId!: string;
+
+  @IsString()
+  fileId!: string;
+
+  @IsString()
+  contentVersion!: string;
+}
+
+export const fileUploaded = event({ subject: 'files.uploaded', data: FileUploaded });
+
+export class CountLeftovers {
+  @PathParam()
+  botId!: string;
+}
+
+/** What the files service still holds of a bot: all zero once a deleted bot has been erased. */
+export class Leftovers {
+  @IsInt()
+  files!: number;
+
+  @IsInt()
+  passages!: number;
+
+  @IsInt()
+  blobs!: number;
+
+  @IsInt()
+  points!: number;
+}
+
+export const files = {
+  upsert: operation({
+    subject: 'files.upsert',
+    route: 'PUT /v1/files',
+    summary: 'Creates a file or replaces the one that has this key.',
+    access: bot.write,
+    input: UpsertFile,
+    output: UpsertedFile,
+  }),
+  get: operation({
+    subject: 'files.get',
+    route: 'GET /v1/files/{id}',
+    summary: 'Gets a file by its id or key.',
+    access: bot.read,
+    input: FileId,
+    output: FileReply,
+  }),
+  list: operation({
+    subject: 'files.list',
+    route: 'GET /v1/files',
+    summary: 'Lists the files of the bot, newest first unless sorted otherwise.',
+    access: bot.read,
+    input: ListFiles,
+    output: Files,
+  }),
+  delete: operation({
+    subject: 'files.delete',
+    route: 'DELETE /v1/files/{id}',
+    summary: 'Deletes a file with its content and its passages.',
+    access: bot.write,
+    input: FileId,
+    output: Empty,
+  }),
+  listPassages: operation({
+    subject: 'files.listPassages',
+    route: 'GET /v1/files/{id}/passages',
+    summary: 'Lists the passages of an indexed file in the order of the document.',
+    access: bot.read,
+    input: ListFilePassages,
+    output: Passages,
+  }),
+  countLeftovers: operation({
+    subject: 'files.countLeftovers',
+    route: 'GET /operator/files/bots/{botId}/leftovers',
+    summary: 'Counts what the files service still holds of a bot.',
+    access: operator,
+    input: CountLeftovers,
+    output: Leftovers,
+  }),
+  deadLetters: deadLetterOperations('files'),
+};

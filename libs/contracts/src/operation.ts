@@ -1,0 +1,76 @@
+import type { Access } from './access';
+import type { CallerOf } from './caller';
+
+export type Class<T> = new () => T;
+export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+/** Method and path; a parameter is `{name}` and fills the input field of this name. */
+export type Route = `${HttpMethod} /${string}`;
+
+/** One thing that a service can be asked, with all that the gateway, the bus and the handler must agree on. */
+export interface Operation<I = unknown, O = unknown, A extends Access = Access> {
+  kind: 'operation';
+  /** `<service>.<verb>`: where the bus finds its handler. */
+  subject: string;
+  /** Absent for operations that only services ask. */
+  route?: Route;
+  /** One sentence for the API's documentation. */
+  summary: string;
+  access: A;
+  input: Class<I>;
+  output: Class<O>;
+  /** HTTP status of success. */
+  status: number;
+  /** How long the caller waits for the answer. */
+  timeoutMs: number;
+  bodyLimitBytes: number;
+}
+
+type Defaults = 'kind' | 'status' | 'timeoutMs' | 'bodyLimitBytes';
+type Declared<I, O, A extends Access> = Omit<Operation<I, O, A>, Defaults> & Partial<Pick<Operation, Defaults>>;
+
+export type InputOf<T> = T extends Operation<infer I, unknown> ? I : never;
+export type OutputOf<T> = T extends Operation<never, infer O> ? O : T extends Operation<infer _I, infer O> ? O : never;
+export type CallerFor<T> = T extends Operation<infer _I, infer _O, infer A> ? CallerOf<A> : never;
+
+/** Declares an operation: 10 s deadline, status 200 and bodies of 2 MB unless it says otherwise. */
+export function operation<I, O, A extends Access>(declared: Declared<I, O, A>): Operation<I, O, A> {
+  return { kind: 'operation', status: 200, timeoutMs: 10_000, bodyLimitBytes: 2_000_000, ...declared };
+}
+
+/** Something that happened, told to whoever consumes it: at least once, in no promised order. */
+export interface Event<D = unknown> {
+  kind: 'event';
+  /** `<service>.<past tense>`. */
+  subject: string;
+  data: Class<D>;
+}
+
+export type DataOf<T> = T extends Event<infer D> ? D : never;
+
+export function event<D>(declared: Omit<Event<D>, 'kind'>): Event<D> {
+  return { kind: 'event', ...declared };
+}
+
+/** A hint told to every process at once, which may be lost without harm. */
+export interface Broadcast<D = unknown> {
+  kind: 'broadcast';
+  subject: string;
+  data: Class<D>;
+}
+
+export function broadcast<D>(declared: Omit<Broadcast<D>, 'kind'>): Broadcast<D> {
+  return { kind: 'broadcast', ...declared };
+}
+
+/** The operations of one service, grouped as its callers name them. */
+export interface Contract {
+  [name: string]: Operation | Contract;
+}
+
+export function operationsOf(contract: Contract): Operation[] {
+  return Object.values(contract).flatMap((entry) => (isOperation(entry) ? [entry] : operationsOf(entry)));
+}
+
+function isOperation(entry: Operation | Contract): entry is Operation {
+  return entry.kind === 'operation';
+}

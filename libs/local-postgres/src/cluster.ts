@@ -1,0 +1,80 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { chown, mkdtemp, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { postgresEnvironment } from './postgres-environment';
+import type { PostgresPrograms } from './postgres-programs';
+import type { UnprivilegedUser } from './unprivileged-user';
+
+/** The data files of one Postgres server. */
+export interface Cluster {
+  data: string;
+  password: string;
+}
+
+export const superuser = 'parley';
+
+/** Opens the data files in `<folder>/postgres`, or makes them when there are none: whole or, when killed, not at all. */
+export async function openCluster(
+  folder: string,
+  programs: PostgresPrograms,
+  user: UnprivilegedUser | undefined,
+): Promise<Cluster> {
+  const data = join(folder, 'postgres');
+  const passwordFile = join(folder, 'postgres.password');
+  if (!(await readdir(folder)).includes('postgres')) await createCluster(folder, data, passwordFile, programs, user);
+  return { data, password: await readPassword(passwordFile) };
+}
+
+async function createCluster(
+  folder: string,
+  data: string,
+  passwordFile: string,
+  programs: PostgresPrograms,
+  user: UnprivilegedUser | undefined,
+): Promise<void> {
+  await removeDrafts(folder);
+  await writePassword(passwordFile, user);
+  const draft = await mkdtemp(join(folder, 'postgres.new-'));
+  if (user) await chown(draft, user.uid, user.gid);
+  // The built-in locale knows the letters of every script and needs none of the machine's locales.
+  const locale = ['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'];
+  const access = ['--auth=scram-sha-256', `--username=${superuser}`, `--pwfile=${passwordFile}`];
+  await promisify(execFile)(programs.initdb, [`--pgdata=${draft}`, ...locale, ...access], {
+    cwd: folder,
+    env: postgresEnvironment(),
+    ...user,
+  });
+  await rename(draft, data);
+  await syncFolder(folder);
+}
+
+/** What starts that were killed half way have left. One that its initdb still writes to is left to the next start. */
+async function removeDrafts(folder: string): Promise<void> {
+  const drafts = (await readdir(folder)).filter((name) => name.startsWith('postgres.new-'));
+  for (const draft of drafts) await rm(join(folder, draft), { recursive: true, force: true }).catch(() => undefined);
+}
+
+/** The loopback address is open to every user of the machine: the password keeps them out. */
+async function writePassword(path: string, user: UnprivilegedUser | undefined): Promise<void> {
+  await rm(path, { force: true });
+  const file = await open(path, 'wx', 0o600);
+  await file.writeFile(randomBytes(24).toString('base64url'));
+  if (user) await file.chown(user.uid, user.gid);
+  await file.sync();
+  await file.close();
+}
+
+async function readPassword(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    throw new Error(`Cannot read ${path}, the password of the database next to it: put it back.`, { cause: error });
+  }
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path);
+  await folder.sync().finally(() => folder.close());
+}

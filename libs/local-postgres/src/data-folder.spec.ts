@@ -1,0 +1,103 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DataFolder, DataFolderInUse } from './data-folder';
+import { findProcess } from './processes';
+
+let parent: string;
+let folder: string;
+
+beforeEach(async () => {
+  parent = await mkdtemp(join(tmpdir(), 'parley-data-folder-'));
+  folder = join(parent, 'data');
+});
+
+afterEach(() => rm(parent, { recursive: true }));
+
+it('makes a folder that others cannot list', async () => {
+  await DataFolder.claim(folder);
+
+  expect((await stat(folder)).mode & 0o066).toBe(0);
+});
+
+it('refuses a second owner and tells where the first one is', async () => {
+  const first = await DataFolder.claim(folder);
+  await first.announce('http://127.0.0.1:3000');
+
+  const second = DataFolder.claim(folder);
+
+  await expect(second).rejects.toBeInstanceOf(DataFolderInUse);
+  await expect(second).rejects.toThrow(`process ${process.pid}, which serves http://127.0.0.1:3000`);
+});
+
+it('lets the next one in once it is released', async () => {
+  const first = await DataFolder.claim(folder);
+  await first.announce('http://127.0.0.1:3000');
+
+  await first.release();
+
+  await DataFolder.claim(folder);
+});
+
+it('does not release the lock of another owner', async () => {
+  const first = await DataFolder.claim(folder);
+  await rm(join(folder, 'parley.lock'), { recursive: true });
+  await DataFolder.claim(folder);
+
+  await first.release();
+
+  await expect(DataFolder.claim(folder)).rejects.toBeInstanceOf(DataFolderInUse);
+});
+
+it('takes over from an owner that died, not before', async () => {
+  const owner = await startSleep();
+  await writeLock(JSON.stringify(await findProcess(owner.pid!)));
+  await expect(DataFolder.claim(folder)).rejects.toThrow(`kill ${owner.pid}`);
+
+  await kill(owner);
+
+  await DataFolder.claim(folder);
+});
+
+it('takes over from an owner whose process id now belongs to another process', async () => {
+  await writeLock(JSON.stringify({ pid: process.pid, startedAt: 'long ago' }));
+
+  await DataFolder.claim(folder);
+});
+
+it.each(['', '{"pid":', 'null', '{"pid":-1}'])('takes over a lock that a crash has cut off: %j', async (text) => {
+  await writeLock(text);
+
+  await DataFolder.claim(folder);
+});
+
+it('lets exactly one of many claims win, over a dead lock too', async () => {
+  for (let round = 0; round < 20; round += 1) {
+    await rm(folder, { recursive: true, force: true });
+    await writeLock('');
+
+    const claims = await Promise.allSettled(Array.from({ length: 8 }, () => DataFolder.claim(folder)));
+
+    expect(claims.filter((claim) => claim.status === 'fulfilled')).toHaveLength(1);
+    expect(await readdir(folder)).toEqual(['parley.lock']);
+  }
+});
+
+async function writeLock(text: string): Promise<void> {
+  await mkdir(join(folder, 'parley.lock'), { recursive: true });
+  await writeFile(join(folder, 'parley.lock', 'theirs.json'), text);
+}
+
+async function startSleep(): Promise<ChildProcess> {
+  const child = spawn('sleep', ['60']);
+  await once(child, 'spawn');
+  return child;
+}
+
+async function kill(child: ChildProcess): Promise<void> {
+  const exited = once(child, 'exit');
+  child.kill('SIGKILL');
+  await exited;
+}

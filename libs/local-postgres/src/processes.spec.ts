@@ -1,0 +1,46 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { findInProc, findWithPs, isRunning } from './processes';
+
+const sources = process.platform === 'linux' ? [findInProc, findWithPs] : [findWithPs];
+
+describe.each(sources)('%p', (find) => {
+  it('knows a running process by its command', async () => {
+    const child = spawn('sleep', ['60']);
+    await once(child, 'spawn');
+
+    try {
+      const [found, again] = [await find(child.pid!), await find(child.pid!)];
+
+      expect(found).toMatchObject({ pid: child.pid, command: 'sleep 60' });
+      expect(again?.startedAt).toBe(found?.startedAt);
+    } finally {
+      child.kill('SIGKILL');
+    }
+  });
+
+  it('finds nothing once the process has ended', async () => {
+    const child = spawn('true');
+    await once(child, 'exit');
+
+    expect(await find(child.pid!)).toBeNull();
+  });
+
+  it('counts a process as ended when only its exit status is left', async () => {
+    // The shell becomes a program that never asks for the status of its child.
+    const parent = spawn('sh', ['-c', 'true & echo $!; exec sleep 60']);
+
+    try {
+      const [pid] = (await once(parent.stdout, 'data')) as [Buffer];
+      await new Promise((resolve) => setTimeout(resolve, 100));
+
+      expect(await find(Number(pid))).toBeNull();
+    } finally {
+      parent.kill('SIGKILL');
+    }
+  });
+});
+
+it('does not take a process for an earlier one with the same id', async () => {
+  await expect(isRunning({ pid: process.pid, startedAt: 'long ago' })).resolves.toBe(false);
+});

@@ -1,0 +1,135 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { open, rename, stat } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { readPidFile } from './pid-file';
+import { postgresEnvironment } from './postgres-environment';
+import type { UnprivilegedUser } from './unprivileged-user';
+
+export type Settings = Record<string, string | number>;
+
+export interface ServerOptions {
+  /** The program `postgres`. */
+  program: string;
+  data: string;
+  port: number;
+  settings: Settings;
+  logFile: string;
+  user: UnprivilegedUser | undefined;
+}
+
+/** One run of the program `postgres`, ready for connections. */
+export interface Server {
+  pid: number;
+  exited: Promise<void>;
+}
+
+/** The server ended before it was ready; `log` is what it wrote until then. */
+export class ServerFailed extends Error {
+  constructor(readonly log: string) {
+    super(`Postgres did not start:\n${log}`);
+  }
+
+  get isPortTaken(): boolean {
+    return this.log.includes('Address already in use');
+  }
+
+  /** Another server has the data, or children of a killed one its memory: they end as soon as they see it is gone. */
+  get isPredecessorEnding(): boolean {
+    return /pre-existing shared memory block|"postmaster.pid" already exists/.test(this.log);
+  }
+}
+
+const maxLogBytes = 10 * 1024 * 1024;
+
+/**
+ * Runs Postgres in a process group of its own, so that Ctrl-C in a terminal reaches this process alone. Resolves when it
+ * takes connections, after recovery where that is due. An aborted start leaves nothing running.
+ */
+export async function startServer(options: ServerOptions, signal: AbortSignal): Promise<Server> {
+  await rotate(options.logFile);
+  const log = await open(options.logFile, 'a+', 0o600);
+  try {
+    const { size } = await log.stat();
+    if (options.user) await log.chown(options.user.uid, options.user.gid);
+    const child = spawn(options.program, serverArguments(options), {
+      cwd: options.data,
+      env: postgresEnvironment(),
+      detached: true,
+      stdio: ['ignore', log.fd, log.fd],
+      ...options.user,
+    });
+    const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+    await once(child, 'spawn');
+    const pid = child.pid!;
+    while (child.exitCode === null && child.signalCode === null) {
+      if (signal.aborted) {
+        await stopServer(pid, exited);
+        break;
+      }
+      const pidFile = await readPidFile(options.data);
+      if (pidFile?.pid === pid && pidFile.isReady) return { pid, exited };
+      await sleep(10);
+    }
+    signal.throwIfAborted();
+    const { buffer, bytesRead } = await log.read({ buffer: Buffer.alloc(8192), position: size });
+    throw new ServerFailed(buffer.toString('utf8', 0, bytesRead));
+  } finally {
+    await log.close();
+  }
+}
+
+/** Stops a server in the kindest way that works: ends its sessions, else itself at once, else is killed. */
+export async function stopServer(pid: number, exited: Promise<void>): Promise<void> {
+  const steps = [
+    { signal: 'SIGINT', patienceMs: 10_000 },
+    { signal: 'SIGQUIT', patienceMs: 6_000 },
+    { signal: 'SIGKILL', patienceMs: 5_000 },
+  ] as const;
+  let isOver = false;
+  const over = exited.then(() => (isOver = true));
+  for (const { signal, patienceMs } of steps) {
+    if (!sendSignal(pid, signal)) return;
+    await Promise.race([over, sleep(patienceMs, undefined, { ref: false })]);
+    if (isOver) return;
+  }
+}
+
+/** False when there is no such process. */
+export function sendSignal(pid: number, signal: NodeJS.Signals): boolean {
+  try {
+    return process.kill(pid, signal);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false;
+    throw error;
+  }
+}
+
+/** A port of the loopback address that nobody listens on now. Somebody else may take it before we do. */
+export async function findFreePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+function serverArguments({ data, port, settings }: ServerOptions): string[] {
+  const all: Settings = {
+    listen_addresses: '127.0.0.1',
+    port,
+    // Paths of sockets may have some 100 characters, those of data folders more.
+    unix_socket_directories: '',
+    // Errors of a statement reach the one who sent it: the log is for what the server itself has to say.
+    log_min_messages: 'log',
+    ...settings,
+  };
+  return ['-D', data, ...Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])];
+}
+
+async function rotate(logFile: string): Promise<void> {
+  const { size } = await stat(logFile).catch(() => ({ size: 0 }));
+  if (size > maxLogBytes) await rename(logFile, `${logFile}.1`);
+}

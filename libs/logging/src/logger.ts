@@ -1,0 +1,39 @@
+import type { LoggerService } from '@nestjs/common';
+import pino from 'pino';
+
+export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'silent';
+export type Logger = pino.Logger;
+
+/** Structured log of one process, one JSON object a line. Secrets never reach it: log ids, not bodies or headers. */
+export function createLogger(name: string, level: LogLevel): Logger {
+  return pino({ name, level, base: { name }, timestamp: pino.stdTimeFunctions.isoTime });
+}
+
+/** Nest's own messages through our log; its chatter about modules and routes is `debug`. */
+export class NestLogger implements LoggerService {
+  constructor(private readonly logger: Logger) {}
+
+  log(message: unknown, ...context: unknown[]): void {
+    this.logger.debug({ context }, String(message));
+  }
+
+  debug(message: unknown, ...context: unknown[]): void {
+    this.logger.debug({ context }, String(message));
+  }
+
+  verbose(message: unknown, ...context: unknown[]): void {
+    this.logger.debug({ context }, String(message));
+  }
+
+  warn(message: unknown, ...context: unknown[]): void {
+    this.logger.warn({ context }, String(message));
+  }
+
+  error(message: unknown, ...context: unknown[]): void {
+    this.logger.error({ context }, String(message));
+  }
+
+  fatal(message: unknown, ...context: unknown[]): void {
+    this.logger.fatal({ context }, String(message));
+  }
+}

@@ -1,0 +1,44 @@
+import type { EventMessage } from '@parley/bus/event-stream';
+import type { DeadLetter } from '@parley/contracts/dead-letters';
+import type { Database, Transaction } from '@parley/database/database';
+import { newId } from '@parley/database/ids';
+
+interface DeadLetterRow extends Omit<DeadLetter, 'createdAt'> {
+  createdAt: Date;
+}
+
+/** Events that a consumer of this service gave up on. */
+export class DeadLettersRepository {
+  constructor(private readonly database: Database) {}
+
+  /** Burying one event of a consumer twice keeps one letter. */
+  async add(consumer: string, event: EventMessage, attempts: number, reason: string): Promise<void> {
+    await this.database.query(
+      `INSERT INTO dead_letter (id, consumer, event_id, subject, data, attempts, reason)
+       VALUES ($1, $2, $3, $4, $5, $6, $7)
+       ON CONFLICT (consumer, event_id) DO UPDATE SET attempts = $6, reason = $7`,
+      [newId('dead'), consumer, event.id, event.subject, JSON.stringify(event.data ?? null), attempts, reason.slice(0, 2000)],
+    );
+  }
+
+  async list(limit: number): Promise<DeadLetter[]> {
+    const rows = await this.database.query<DeadLetterRow>(
+      `SELECT id, consumer, subject, reason, attempts, created_at AS "createdAt"
+       FROM dead_letter ORDER BY id DESC LIMIT $1`,
+      [limit],
+    );
+    return rows.map((row) => ({ ...row, createdAt: row.createdAt.toISOString() }));
+  }
+
+  /** Takes letters out and announces their events anew, in one transaction. */
+  async replay(id: string | undefined, announce: (tx: Transaction, events: EventMessage[]) => Promise<void>): Promise<number> {
+    return this.database.transaction(async (tx) => {
+      const events = await tx.query<EventMessage>(
+        'DELETE FROM dead_letter WHERE $1::text IS NULL OR id = $1 RETURNING event_id AS id, subject, data',
+        [id ?? null],
+      );
+      await announce(tx, events);
+      return events.length;
+    });
+  }
+}

@@ -1,0 +1,35 @@
+import { Controller, type Type } from '@nestjs/common';
+import { Handles } from '@parley/bus/handles';
+import type { Caller } from '@parley/contracts/caller';
+import { type deadLetterOperations, ListDeadLetters, type DeadLetters, ReplayDeadLetters, type Replayed } from '@parley/contracts/dead-letters';
+import { notFound } from '@parley/contracts/errors';
+import { DeadLettersRepository } from './dead-letters.repository';
+import { Outbox } from './outbox';
+
+/** Answers the dead-letter operations of one service. A replayed event goes to all its consumers, which allow for repeats. */
+export function deadLettersController(operations: ReturnType<typeof deadLetterOperations>): Type {
+  @Controller()
+  class DeadLettersController {
+    constructor(
+      private readonly letters: DeadLettersRepository,
+      private readonly outbox: Outbox,
+    ) {}
+
+    @Handles(operations.list)
+    async list(_caller: Caller, { limit }: ListDeadLetters): Promise<DeadLetters> {
+      return { deadLetters: await this.letters.list(limit ?? 100) };
+    }
+
+    @Handles(operations.replay)
+    async replay(_caller: Caller, { id }: ReplayDeadLetters): Promise<Replayed> {
+      const replayed = await this.letters.replay(id, async (tx, events) => {
+        for (const { subject, data } of events) {
+          await this.outbox.add(tx, { kind: 'event', subject, data: Object }, data);
+        }
+      });
+      if (id && replayed === 0) throw notFound('dead letter', id);
+      return { replayed };
+    }
+  }
+  return DeadLettersController;
+}

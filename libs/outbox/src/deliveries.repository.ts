@@ -1,0 +1,66 @@
+import type { EventMessage } from '@parley/bus/event-stream';
+import type { Database } from '@parley/database/database';
+
+export interface TakenDelivery extends EventMessage {
+  /** This one included. */
+  attempts: number;
+}
+
+export class DeliveriesRepository {
+  constructor(private readonly database: Database) {}
+
+  /** A row for each event and each consumer of its subject. What is there already stays as it is. */
+  async add(events: EventMessage[], consumers: { name: string; subject: string }[]): Promise<void> {
+    await this.database.query(
+      `INSERT INTO delivery (consumer, event_id, subject, data)
+       SELECT consumer.name, event.id, event.subject, event.data
+       FROM unnest($1::text[], $2::text[], $3::jsonb[]) AS event (id, subject, data)
+       JOIN unnest($4::text[], $5::text[]) AS consumer (name, subject) ON consumer.subject = event.subject
+       ON CONFLICT DO NOTHING`,
+      [
+        events.map(({ id }) => id),
+        events.map(({ subject }) => subject),
+        events.map(({ data }) => JSON.stringify(data)),
+        consumers.map(({ name }) => name),
+        consumers.map(({ subject }) => subject),
+      ],
+    );
+  }
+
+  /** The delivery that is due the longest, not due again until the lease ends. Index delivery_due. */
+  async take(consumer: string, leaseMs: number): Promise<TakenDelivery | undefined> {
+    const [row] = await this.database.query<TakenDelivery>(
+      `UPDATE delivery SET due_at = now() + make_interval(secs => $2::float8 / 1000), attempts = attempts + 1
+       WHERE consumer = $1 AND event_id = (
+         SELECT event_id FROM delivery WHERE consumer = $1 AND due_at <= now()
+         ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED)
+       RETURNING event_id AS id, subject, data, attempts`,
+      [consumer, leaseMs],
+    );
+    return row;
+  }
+
+  async finish(consumer: string, eventId: string): Promise<void> {
+    await this.database.query('DELETE FROM delivery WHERE consumer = $1 AND event_id = $2', [consumer, eventId]);
+  }
+
+  async postpone(consumer: string, eventId: string, delayMs: number, error: string): Promise<void> {
+    await this.database.query(
+      `UPDATE delivery SET due_at = now() + make_interval(secs => $3::float8 / 1000), last_error = $4
+       WHERE consumer = $1 AND event_id = $2`,
+      [consumer, eventId, delayMs, error.slice(0, 2000)],
+    );
+  }
+
+  async extend(consumer: string, eventId: string, leaseMs: number): Promise<void> {
+    await this.database.query(
+      'UPDATE delivery SET due_at = now() + make_interval(secs => $3::float8 / 1000) WHERE consumer = $1 AND event_id = $2',
+      [consumer, eventId, leaseMs],
+    );
+  }
+
+  /** Makes everything due, leases of a process that died above all. Only for the process that owns the database. */
+  async makeAllDue(): Promise<void> {
+    await this.database.query('UPDATE delivery SET due_at = now() WHERE due_at > now()');
+  }
+}

@@ -1,0 +1,19 @@
+import type { Database, Transaction } from '@parley/database/database';
+
+/** Makes an effect that has no natural key happen once, however often its event arrives. */
+export class Inbox {
+  constructor(private readonly database: Database) {}
+
+  /** Runs the effect in the transaction that remembers the event; false when it was there before. */
+  async once(consumer: string, eventId: string, effect: (tx: Transaction) => Promise<void>): Promise<boolean> {
+    return this.database.transaction(async (tx) => {
+      const fresh = await tx.query(
+        'INSERT INTO inbox (consumer, event_id) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING 1',
+        [consumer, eventId],
+      );
+      if (fresh.length === 0) return false;
+      await effect(tx);
+      return true;
+    });
+  }
+}

@@ -1,0 +1,61 @@
+import type { EventMessage, StreamPosition } from '@parley/bus/event-stream';
+import type { Database, Sql, Transaction } from '@parley/database/database';
+
+interface OutboxRow {
+  id: string;
+  subject: string;
+  data: unknown;
+}
+
+export class OutboxRepository {
+  constructor(private readonly database: Database) {}
+
+  transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    return this.database.transaction(work);
+  }
+
+  /** The oldest rows that no other relay holds; they stay locked until the transaction ends. Index outbox_unpublished. */
+  async takeUnpublished(tx: Sql, limit: number): Promise<EventMessage[]> {
+    return tx.query<OutboxRow>(
+      `SELECT id, subject, data FROM outbox WHERE published_at IS NULL
+       ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED`,
+      [limit],
+    );
+  }
+
+  async markPublished(tx: Sql, ids: string[]): Promise<void> {
+    await tx.query('UPDATE outbox SET published_at = now() WHERE id = ANY($1)', [ids]);
+  }
+
+  async publishAgain(tx: Sql): Promise<number> {
+    const rows = await tx.query('UPDATE outbox SET published_at = NULL WHERE published_at IS NOT NULL RETURNING 1');
+    return rows.length;
+  }
+
+  async deletePublished(hours: number): Promise<void> {
+    await this.database.query('DELETE FROM outbox WHERE published_at < now() - make_interval(hours => $1)', [hours]);
+  }
+
+  /** What was last seen of the stream, locked against other relays. */
+  async lockPosition(tx: Sql): Promise<StreamPosition | undefined> {
+    await tx.query("SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || ':stream', 0))");
+    const [row] = await tx.query<{ createdAt: string; lastSequence: string }>(
+      'SELECT created_at AS "createdAt", last_sequence AS "lastSequence" FROM outbox_stream',
+    );
+    return row && { createdAt: row.createdAt, lastSequence: Number(row.lastSequence) };
+  }
+
+  async savePosition(tx: Sql, { createdAt, lastSequence }: StreamPosition): Promise<void> {
+    await tx.query(
+      `INSERT INTO outbox_stream (singleton, created_at, last_sequence) VALUES (true, $1, $2)
+       ON CONFLICT (singleton) DO UPDATE SET created_at = $1, last_sequence = $2`,
+      [createdAt, lastSequence],
+    );
+  }
+
+  /** Events that wait to be published. */
+  async countUnpublished(): Promise<number> {
+    const [row] = await this.database.query<{ count: string }>('SELECT count(*) FROM outbox WHERE published_at IS NULL');
+    return Number(row?.count ?? 0);
+  }
+}

@@ -1,0 +1,52 @@
+import { createHash, randomInt } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import { deriveKey } from './derived-key';
+
+const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+/** 30 characters of 62: 178 random bits. */
+const randomLength = 30;
+const checksumLength = 6;
+
+const prefixes = { pat: 'bp_pat_', bak: 'bp_bak_', iak: 'bp_iak_', operator: 'bp_op_' } as const;
+export type TokenKind = keyof typeof prefixes;
+
+/** Prefix, random part and a checksum, so that a mistyped or cut token is told from a revoked one without a look-up. */
+export function newToken(kind: TokenKind): string {
+  const random = Array.from({ length: randomLength }, () => alphabet[randomInt(alphabet.length)]).join('');
+  return withChecksum(kind, random);
+}
+
+/** The token of whoever runs the platform: follows from the secret key, so that it need not be stored. */
+export function operatorToken(secretKey: string): string {
+  const random = [...deriveKey(secretKey, 'operator')].map((byte) => alphabet[byte % alphabet.length]).join('');
+  return withChecksum('operator', random);
+}
+
+/** The kind of a token that has the right form, else undefined. Says nothing about whether it is valid. */
+export function tokenKind(token: string): TokenKind | undefined {
+  const kind = (Object.keys(prefixes) as TokenKind[]).find((candidate) => token.startsWith(prefixes[candidate]));
+  if (!kind || !/^[0-9A-Za-z_]{20,100}$/.test(token)) return undefined;
+  const random = token.slice(prefixes[kind].length, -checksumLength);
+  return withChecksum(kind, random) === token ? kind : undefined;
+}
+
+/** How tokens are stored and travel: SHA-256, in hex. Their entropy makes a slow hash pointless. */
+export function hashToken(token: string): string {
+  return createHash('sha256').update(token).digest('hex');
+}
+
+/** What a list may show of a token. */
+export function tokenPreview(token: string): string {
+  return token.slice(0, 12);
+}
+
+function withChecksum(kind: TokenKind, random: string): string {
+  const body = `${prefixes[kind]}${random}`;
+  let rest = crc32(body);
+  let checksum = '';
+  for (let place = 0; place < checksumLength; place += 1) {
+    checksum = `${alphabet[rest % alphabet.length]}${checksum}`;
+    rest = Math.floor(rest / alphabet.length);
+  }
+  return `${body}${checksum}`;
+}

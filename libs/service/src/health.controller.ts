@@ -1,0 +1,88 @@
+import { Controller, Get, HttpCode, HttpStatus, Inject, Injectable, Res } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import type { Platform } from './platform';
+import { platformToken } from './tokens';
+
+export const readinessChecks = Symbol('parley:readiness');
+
+export interface ReadinessCheck {
+  name: string;
+  /** Throws when what the process needs does not answer. */
+  check(): Promise<unknown>;
+}
+
+const checkTimeoutMs = 2_000;
+
+/** Whether this process should be given work: not while it stops, and not while something that it needs is silent. */
+@Injectable()
+export class Readiness {
+  private stopping = false;
+
+  constructor(@Inject(readinessChecks) private readonly checks: ReadinessCheck[]) {}
+
+  stop(): void {
+    this.stopping = true;
+  }
+
+  get isStopping(): boolean {
+    return this.stopping;
+  }
+
+  /** What is not ready, by name; empty when all is well. */
+  async problems(): Promise<Record<string, string>> {
+    if (this.stopping) return { process: 'is stopping' };
+    const problems: Record<string, string> = {};
+    await Promise.all(
+      this.checks.map(async ({ name, check }) => {
+        const problem = await failure(check);
+        if (problem) problems[name] = problem;
+      }),
+    );
+    return problems;
+  }
+}
+
+/** `/healthz` says that the process lives, `/readyz` that what it needs answers, `/metrics` what it measures. */
+@Controller()
+export class HealthController {
+  constructor(
+    private readonly readiness: Readiness,
+    @Inject(platformToken) private readonly platform: Platform,
+  ) {}
+
+  @Get('healthz')
+  health() {
+    return { status: 'ok' };
+  }
+
+  @Get('readyz')
+  async ready(@Res({ passthrough: true }) reply: FastifyReply) {
+    const problems = await this.readiness.problems();
+    if (Object.keys(problems).length === 0) return { status: 'ready' };
+    reply.code(HttpStatus.SERVICE_UNAVAILABLE);
+    return { status: 'not ready', problems };
+  }
+
+  @Get('metrics')
+  @HttpCode(HttpStatus.OK)
+  async metrics(@Res({ passthrough: true }) reply: FastifyReply) {
+    const { registry } = this.platform.metrics;
+    reply.header('content-type', registry.contentType);
+    return registry.metrics();
+  }
+}
+
+async function failure(check: () => Promise<unknown>): Promise<string | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${checkTimeoutMs} ms`)), checkTimeoutMs);
+  });
+  try {
+    await Promise.race([check(), timeout]);
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,2 @@
+/** Injects the Platform, which is an interface and so has no class to be asked for by. */
+export const platformToken = Symbol('parley:platform');

@@ -1,0 +1,35 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { chmod, mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+// jest's module aliases do not hold in its global set-up: relative paths here.
+import { startLocalPostgres, type LocalPostgres } from '../../local-postgres/src/local-postgres';
+
+/** The server of this run, and the process that stops it and removes its folder when the run is killed. */
+export let testServer: { postgres: LocalPostgres; cleaner: ChildProcess } | undefined;
+
+/** One Postgres for the whole run, unless TEST_DATABASE_URL names one. Workers inherit the environment set here. */
+export default async function globalSetup(): Promise<void> {
+  process.env.TEST_RUN_ID = randomBytes(4).toString('hex');
+  if (process.env.TEST_DATABASE_URL) return;
+
+  const folder = await mkdtemp(join(tmpdir(), 'parley-test-postgres-'));
+  await chmod(folder, 0o711);
+  const cleaner = startCleaner(folder);
+  const settings = { max_connections: 400, fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' };
+  const postgres = await startLocalPostgres({ folder, settings });
+  testServer = { postgres, cleaner };
+  process.env.TEST_DATABASE_URL = postgres.url;
+}
+
+/** Waits for the end of its standard input, which comes however jest ends. */
+function startCleaner(folder: string): ChildProcess {
+  const script = `
+    cat
+    pid=$(head -n 1 "$0/postgres/postmaster.pid") && kill -QUIT "$pid" && sleep 1
+    rm -rf "$0"`;
+  const cleaner = spawn('sh', ['-c', script, folder], { detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
+  cleaner.unref();
+  return cleaner;
+}

@@ -1,0 +1,25 @@
+import { once } from 'node:events';
+import { Client } from 'pg';
+import { testServer } from './global-setup';
+
+export default async function globalTeardown(): Promise<void> {
+  if (!testServer) return dropDatabases();
+
+  const { postgres, cleaner } = testServer;
+  await postgres.stop();
+  cleaner.ref();
+  cleaner.stdin?.end();
+  await once(cleaner, 'exit');
+}
+
+/** On a server that outlives the run nothing of the run may stay. */
+async function dropDatabases(): Promise<void> {
+  const client = new Client({ connectionString: process.env.TEST_DATABASE_URL });
+  await client.connect();
+  const { rows } = await client.query<{ datname: string }>(
+    'SELECT datname FROM pg_database WHERE starts_with(datname, $1)',
+    [`parley_test_${process.env.TEST_RUN_ID}_`],
+  );
+  for (const { datname } of rows) await client.query(`DROP DATABASE IF EXISTS "${datname}" WITH (FORCE)`);
+  await client.end();
+}

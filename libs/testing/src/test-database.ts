@@ -1,0 +1,91 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { Client } from 'pg';
+import { Database, type MigrationClass } from '@parley/database/database';
+
+/** A database that belongs to one suite. `drop` takes it away together with every connection that is still open. */
+export interface EmptyDatabase {
+  url: string;
+  drop(): Promise<void>;
+}
+
+export interface TestDatabase extends EmptyDatabase {
+  database: Database;
+}
+
+/** A fresh database with this schema migrated: a copy of a template that the first suite of the run has made. */
+export async function createTestDatabase(migrations: MigrationClass[], schema: string): Promise<TestDatabase> {
+  const template = await ensureTemplate(migrations, schema);
+  const { url, drop } = await createDatabase(template);
+  const database = await Database.open({ url, schema, migrations, poolSize: 3 });
+  return {
+    database,
+    url,
+    drop: async () => {
+      await database.close();
+      await drop();
+    },
+  };
+}
+
+export function createEmptyDatabase(): Promise<EmptyDatabase> {
+  return createDatabase('template0');
+}
+
+async function createDatabase(template: string): Promise<EmptyDatabase> {
+  const name = newName();
+  await onServer((client) => client.query(`CREATE DATABASE "${name}" TEMPLATE "${template}"`));
+  return {
+    url: urlOf(name),
+    drop: () => onServer(async (client) => void (await client.query(`DROP DATABASE IF EXISTS "${name}" WITH (FORCE)`))),
+  };
+}
+
+/** Makes the template under another name first, so that one which a killed suite left half migrated is never used. */
+async function ensureTemplate(migrations: MigrationClass[], schema: string): Promise<string> {
+  const key = [schema, ...migrations.map((migration) => migration.name)].join();
+  const template = `${runPrefix()}template_${createHash('sha256').update(key).digest('hex').slice(0, 16)}`;
+  await onServer(async (client) => {
+    await client.query('SELECT pg_advisory_lock(hashtextextended($1, 0))', [template]);
+    const { rowCount } = await client.query('SELECT 1 FROM pg_database WHERE datname = $1', [template]);
+    if (rowCount) return;
+
+    const name = newName();
+    await client.query(`CREATE DATABASE "${name}" TEMPLATE template0`);
+    const database = await Database.open({ url: urlOf(name), schema, migrations, poolSize: 2 });
+    await database.migrate().finally(() => database.close());
+    await client.query(`ALTER DATABASE "${name}" RENAME TO "${template}"`);
+  });
+  return template;
+}
+
+async function onServer<T>(work: (client: Client) => Promise<T>): Promise<T> {
+  const client = new Client({ connectionString: serverUrl() });
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+function newName(): string {
+  return `${runPrefix()}${randomBytes(6).toString('hex')}`;
+}
+
+/** Every database of a run begins with it: global-teardown drops them all on a server that outlives the run. */
+function runPrefix(): string {
+  return `parley_test_${process.env.TEST_RUN_ID}_`;
+}
+
+function urlOf(name: string): string {
+  const url = new URL(serverUrl());
+  url.pathname = `/${name}`;
+  return url.href;
+}
+
+function serverUrl(): string {
+  const url = process.env.TEST_DATABASE_URL;
+  if (!url)
+    throw new Error('TEST_DATABASE_URL is not set: run the suite with jest, whose global setup starts a Postgres.');
+  return url;
+}
