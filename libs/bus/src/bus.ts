@@ -9,9 +9,12 @@ export class Bus {
 
   /** The operation's answer. Throws ApiError: what the service said, or OperationTimeout, or 503 when nobody listens. */
   async call<I, O>(operation: Operation<I, O>, caller: Caller, input: I): Promise<O> {
-    const { subject, timeoutMs } = operation;
-    const reply = await this.transport.request(subject, requestMessage(caller, timeoutMs, input), timeoutMs);
-    return readAnswer(reply) as O;
+    return JSON.parse(await this.ask(operation, caller, input)) as O;
+  }
+
+  /** The same, as the JSON text that the service wrote: for whoever only passes it on. */
+  async ask<I>({ subject, timeoutMs }: Operation<I>, caller: Caller, input: I): Promise<string> {
+    return readAnswer(await this.transport.request(subject, requestMessage(caller, timeoutMs, input), timeoutMs));
   }
 
   /** Hints that may be lost without harm. */

@@ -44,16 +44,15 @@ export function errorMessage(error: unknown): Message {
   return { headers: { [outcomeHeader]: 'error' }, body: JSON.stringify(known.toWire()) };
 }
 
-/** The output, or throws the ApiError that was sent in its place. */
-export function readAnswer({ headers, body }: Message): unknown {
-  const value = parseAnswer(body);
-  if (headers[outcomeHeader] === 'ok') return value;
-  throw ApiError.fromWire(value as WireError);
+/** The output as JSON text, or throws the ApiError that was sent in its place. */
+export function readAnswer({ headers, body }: Message): string {
+  if (headers[outcomeHeader] === 'ok') return body;
+  throw ApiError.fromWire(parseError(body));
 }
 
-function parseAnswer(body: string): unknown {
+function parseError(body: string): WireError {
   try {
-    return JSON.parse(body);
+    return JSON.parse(body) as WireError;
   } catch (error) {
     throw new ApiError('Internal', 'The answer on the bus cannot be read.', { cause: error });
   }

@@ -2,6 +2,7 @@ import type { Server } from 'node:http';
 import type { DynamicModule } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Logger, NestLogger } from '@parley/logging/logger';
 import { Readiness } from './health.controller';
 
@@ -10,8 +11,15 @@ const maxParamLength = 9_000;
 /** Longer than the 60 s for which public clients keep idle sockets, so that we never close one that they still use. */
 const keepAliveMs = 75_000;
 
+/** Answers what is wrong before any route is found: a malformed URL, say. */
+export type FrameworkErrorHandler = (error: Error, request: FastifyRequest, reply: FastifyReply) => void;
+
 /** A Nest container with its HTTP side, initialised but not listening. */
-export async function createHttpApp(module: DynamicModule, logger: Logger): Promise<NestFastifyApplication> {
+export async function createHttpApp(
+  module: DynamicModule,
+  logger: Logger,
+  frameworkErrors?: FrameworkErrorHandler,
+): Promise<NestFastifyApplication> {
   const adapter = new FastifyAdapter({
     routerOptions: { maxParamLength },
     bodyLimit: 64_000_000,
@@ -23,6 +31,7 @@ export async function createHttpApp(module: DynamicModule, logger: Logger): Prom
     requestTimeout: 0,
     onProtoPoisoning: 'ignore',
     onConstructorPoisoning: 'ignore',
+    frameworkErrors,
   });
   const app = await NestFactory.create<NestFastifyApplication>(module, adapter, {
     logger: new NestLogger(logger),

@@ -1,0 +1,81 @@
+import { randomBytes } from 'node:crypto';
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { Bus } from '@parley/bus/bus';
+import { type Access, authorize } from '@parley/contracts/access';
+import { admin } from '@parley/contracts/admin/admin';
+import { credentialsChanged, type Identify, type Identity } from '@parley/contracts/admin/identity';
+import { type Caller, systemCaller } from '@parley/contracts/caller';
+import { ApiError } from '@parley/contracts/errors';
+import { hashToken, tokenKind } from '@parley/secrets/token';
+import type { FastifyRequest } from 'fastify';
+import { LRUCache } from 'lru-cache';
+
+/** An answer of `admin.identify` is believed for as long, so that a revocation holds even when its broadcast is lost. */
+const identityTtlMs = 1_000;
+const maxIdentities = 10_000;
+
+/** Proves who is asking, with at most one question to admin. */
+@Injectable()
+export class CallerGuard implements OnModuleInit {
+  private readonly identities = new LRUCache<string, Identity, Identify>({
+    max: maxIdentities,
+    ttl: identityTtlMs,
+    fetchMethod: (_key, _stale, { context }) => this.bus.call(admin.identity.identify, systemCaller(''), context),
+  });
+
+  constructor(private readonly bus: Bus) {}
+
+  onModuleInit(): void {
+    this.bus.listen(credentialsChanged, () => this.identities.clear());
+  }
+
+  /** Throws Unauthorized, Forbidden, or InvalidPayload for a missing context header. */
+  async identify(request: FastifyRequest, access: Access): Promise<Caller> {
+    const base = { requestId: request.id, traceparent: traceparent(request) };
+    if (access.actor === 'anyone') return { ...base, credential: 'none' };
+
+    const question = readCredential(request, access);
+    const identity = await this.identities.fetch(JSON.stringify(question), { context: question });
+    if (!identity) throw new ApiError('Unauthorized', 'The token in the Authorization header is unknown.');
+    const caller = { ...base, ...identity.caller };
+    authorize(access, caller);
+    return caller;
+  }
+}
+
+/** What the request shows of its sender; only the headers that this operation looks at. */
+function readCredential(request: FastifyRequest, { actor }: Access): Identify {
+  const token = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
+  if (!token) throw new ApiError('Unauthorized', 'The Authorization header must be "Bearer <token>".');
+  const kind = tokenKind(token);
+  if (!kind) throw new ApiError('Unauthorized', 'The token in the Authorization header is malformed or was cut.');
+
+  const question: Identify = { tokenHash: hashToken(token), kind };
+  if (actor === 'workspace' || actor === 'bot') question.workspaceId = header(request, 'x-workspace-id');
+  if (actor === 'bot') {
+    question.botId = header(request, 'x-bot-id');
+    question.integration =
+      header(request, 'x-integration-alias') ?? header(request, 'x-integration-name') ?? header(request, 'x-integration-id');
+    question.userId = header(request, 'x-user-id');
+  }
+  // A bot key brings its workspace along.
+  if (actor === 'workspace' && kind !== 'bak' && !question.workspaceId) throw missing('x-workspace-id', 'the id of a workspace');
+  if (actor === 'bot' && !question.botId) throw missing('x-bot-id', 'the id of a bot');
+  return question;
+}
+
+function header(request: FastifyRequest, name: string): string | undefined {
+  const value = request.headers[name];
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+function missing(name: string, right: string): ApiError {
+  return new ApiError('InvalidPayload', `The header ${name} is missing: it must be ${right}.`);
+}
+
+/** The W3C trace context of the request, or a new one. */
+function traceparent(request: FastifyRequest): string {
+  const given = header(request, 'traceparent');
+  if (given && /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/.test(given)) return given;
+  return `00-${randomBytes(16).toString('hex')}-${randomBytes(8).toString('hex')}-01`;
+}

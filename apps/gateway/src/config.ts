@@ -1,0 +1,3 @@
+import { ProcessConfig } from '@parley/service/config';
+
+export class GatewayConfig extends ProcessConfig {}

@@ -1,0 +1,111 @@
+import { randomBytes } from 'node:crypto';
+import cors from '@fastify/cors';
+import { Controller, Inject, type OnModuleInit } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import { Bus } from '@parley/bus/bus';
+import type { Caller } from '@parley/contracts/caller';
+import { allOperations } from '@parley/contracts/contracts';
+import { ApiError } from '@parley/contracts/errors';
+import type { RawQuery } from '@parley/contracts/fields';
+import type { Operation } from '@parley/contracts/operation';
+import type { Platform } from '@parley/service/platform';
+import { platformToken } from '@parley/service/tokens';
+import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
+import { LargeBodies, useJsonBodies } from './body-parser';
+import { CallerGuard } from './caller.guard';
+import { ErrorFilter } from '@parley/service/error.filter';
+import { InputReader } from './operation-input';
+
+interface Forwarded extends FastifyRequest {
+  caller?: Caller;
+}
+
+/** HTTP in, bus out, for every contracted route. Registered with Fastify itself, which routes before it decodes `%2F`. */
+@Controller()
+export class ForwardController implements OnModuleInit {
+  private readonly largeBodies = new LargeBodies();
+
+  constructor(
+    private readonly http: HttpAdapterHost,
+    private readonly bus: Bus,
+    private readonly guard: CallerGuard,
+    private readonly errors: ErrorFilter,
+    @Inject(platformToken) private readonly platform: Platform,
+  ) {}
+
+  async onModuleInit(): Promise<void> {
+    const fastify = this.http.httpAdapter.getInstance<FastifyInstance>();
+    fastify.setGenReqId(requestId);
+    await fastify.register(async (scope) => {
+      await scope.register(cors, {
+        origin: true,
+        credentials: true,
+        methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
+        exposedHeaders: ['x-request-id', 'retry-after'],
+        maxAge: 600,
+      });
+      useJsonBodies(scope);
+      scope.setErrorHandler((error, request, reply) => this.errors.answer(error, request, reply));
+      scope.addHook('onResponse', (request, reply, done) => {
+        this.finish(request, reply);
+        done();
+      });
+      for (const operation of allOperations) this.register(scope, operation);
+    });
+  }
+
+  private register(scope: FastifyInstance, operation: Operation): void {
+    if (!operation.route) return;
+    const [method, path] = operation.route.split(' ') as [HTTPMethods, string];
+    const input = new InputReader(operation);
+    scope.route({
+      method,
+      url: path.replaceAll(/\{(\w+)\}/g, ':$1'),
+      bodyLimit: operation.bodyLimitBytes,
+      // Before the body is read: who may not call may not make us parse either.
+      onRequest: async (request: Forwarded, reply) => {
+        reply.header('x-request-id', request.id);
+        request.caller = await this.guard.identify(request, operation.access);
+        this.largeBodies.admit(request, operation.bodyLimitBytes);
+      },
+      errorHandler: (error, request, reply) => this.errors.answer(explain(error, operation), request, reply),
+      handler: async (request: Forwarded, reply) => {
+        const { body, query, params } = request;
+        const value = await input.read({ body, query: query as RawQuery, path: params as RawQuery });
+        const answer = await this.bus.ask(operation, request.caller!, value);
+        return reply.code(operation.status).type('application/json; charset=utf-8').send(answer);
+      },
+    });
+  }
+
+  private finish(request: Forwarded, reply: FastifyReply): void {
+    this.largeBodies.release(request);
+    const route = `${request.method} ${request.routeOptions.url ?? 'unknown'}`;
+    this.platform.metrics.observeRequest(route, reply.statusCode, reply.elapsedTime);
+    this.platform.logger.info(
+      {
+        route,
+        status: reply.statusCode,
+        ms: Math.round(reply.elapsedTime * 10) / 10,
+        requestId: request.id,
+        errorId: reply.getHeader('x-error-id'),
+        traceparent: request.caller?.traceparent,
+        account: request.caller?.account?.id,
+        bot: request.caller?.bot?.id,
+      },
+      'request',
+    );
+  }
+}
+
+/** The id that a proxy gave the request, if it is a sane one, else a new one. */
+function requestId(request: { headers: Record<string, string | string[] | undefined> }): string {
+  const given = request.headers['x-request-id'];
+  return typeof given === 'string' && /^[\w.-]{1,100}$/.test(given) ? given : `req_${randomBytes(12).toString('hex')}`;
+}
+
+/** Fastify does not say what the limit was. */
+function explain(error: unknown, { bodyLimitBytes }: Operation): unknown {
+  if ((error as { code?: string }).code !== 'FST_ERR_CTP_BODY_TOO_LARGE') return error;
+  return new ApiError('PayloadTooLarge', `The body is larger than the ${bodyLimitBytes} bytes that this operation takes.`);
+}

@@ -1,0 +1,68 @@
+import { fieldSources } from '@parley/contracts/fields';
+import { componentSchemas, type JsonSchema } from '@parley/contracts/json-schema';
+import type { Operation } from '@parley/contracts/operation';
+import { errorCodes } from '@parley/contracts/errors';
+
+const contextHeaders: Record<string, string[]> = { workspace: ['x-workspace-id'], bot: ['x-bot-id'] };
+
+/** The OpenAPI 3 document of every operation that has a public route. */
+export function openApiDocument(operations: Operation[], serverUrl: string): JsonSchema {
+  const paths: Record<string, Record<string, JsonSchema>> = {};
+  const schemas = componentSchemas();
+  for (const operation of operations) {
+    if (!operation.route || operation.access.actor === 'operator') continue;
+    const [method, path] = operation.route.split(' ') as [string, string];
+    (paths[path] ??= {})[method.toLowerCase()] = describe(operation, method, schemas);
+  }
+  return {
+    openapi: '3.0.3',
+    info: { title: 'Parley', version: '1', description: 'What this installation can do.' },
+    servers: [{ url: serverUrl }],
+    security: [{ token: [] }],
+    paths,
+    components: {
+      securitySchemes: { token: { type: 'http', scheme: 'bearer' } },
+      schemas: { ...schemas, Error: errorSchema },
+    },
+  };
+}
+
+function describe(operation: Operation, method: string, schemas: Record<string, JsonSchema>): JsonSchema {
+  const { subject, summary, input, output, status, access } = operation;
+  const parameters = [
+    ...fieldSources(input).map(({ name, in: place, schema, required }) => ({ name, in: place, schema, required: required || place === 'path' })),
+    ...(contextHeaders[access.actor] ?? []).map((name) => ({ name, in: 'header', schema: { type: 'string' }, required: true })),
+  ];
+  const hasBody = method !== 'GET' && method !== 'DELETE' && input.name in schemas;
+  return {
+    operationId: subject,
+    tags: [subject.split('.').slice(0, -1).join('.')],
+    summary,
+    parameters,
+    ...(hasBody ? { requestBody: { required: true, content: json({ $ref: reference(input.name) }) } } : {}),
+    responses: {
+      [status]: { description: 'Success', content: json(output.name in schemas ? { $ref: reference(output.name) } : { type: 'object' }) },
+      default: { description: 'Any failure', content: json({ $ref: reference('Error') }) },
+    },
+  };
+}
+
+const errorSchema: JsonSchema = {
+  type: 'object',
+  required: ['id', 'code', 'type', 'message'],
+  properties: {
+    id: { type: 'string' },
+    code: { type: 'integer' },
+    type: { type: 'string', enum: Object.keys(errorCodes) },
+    message: { type: 'string' },
+    metadata: { type: 'object' },
+  },
+};
+
+function json(schema: JsonSchema): JsonSchema {
+  return { 'application/json': { schema } };
+}
+
+function reference(name: string): string {
+  return `#/components/schemas/${name}`;
+}

@@ -1,0 +1,28 @@
+import type { Readable } from 'node:stream';
+
+/** Bytes `start` to `end`, both included. */
+export interface ByteRange {
+  start: number;
+  end: number;
+}
+
+/** Keeps content by key. Keys are `/`-separated ids, so that everything of a bot or a file shares a prefix. */
+export interface BlobStore {
+  /** Streams to the store. The blob is there, durably and whole, once this resolves; a source that fails leaves nothing. */
+  write(key: string, source: AsyncIterable<Uint8Array>): Promise<void>;
+  /** Throws BlobMissing. */
+  read(key: string, range?: ByteRange): Promise<Readable>;
+  /** Removing what is not there is fine. */
+  delete(key: string): Promise<void>;
+  /** Names directly below the prefix. */
+  list(prefix: string): Promise<string[]>;
+  deletePrefix(prefix: string): Promise<void>;
+  /** Blobs at any depth below the prefix. */
+  count(prefix: string): Promise<number>;
+  /** Throws unless the store can be written. */
+  ready(): Promise<void>;
+}
+
+export class BlobMissing extends Error {
+  override readonly name = 'BlobMissing';
+}

@@ -1,0 +1,53 @@
+import { Injectable } from '@nestjs/common';
+import type { Leftovers } from '@parley/contracts/files';
+import { Database, type Sql } from '@parley/database/database';
+
+const tables = ['file', 'upload', 'indexing_job', 'passage', 'untidy_file'] as const;
+
+/** What the schema holds of bots that are gone. */
+@Injectable()
+export class DeletedBotsRepository {
+  constructor(private readonly database: Database) {}
+
+  /** From now on nothing of this bot is taken in. */
+  async add(sql: Sql, botId: string): Promise<void> {
+    await sql.query('INSERT INTO deleted_bot (bot_id) VALUES ($1) ON CONFLICT DO NOTHING', [botId]);
+  }
+
+  /** Deletes every row of the bot, a batch at a time, so that no lock is held for long. */
+  async eraseRows(botId: string, batch = 5_000): Promise<void> {
+    for (const table of tables) {
+      let deleted = batch;
+      while (deleted === batch) {
+        const rows = await this.database.query(
+          `DELETE FROM ${table} WHERE ctid IN (SELECT ctid FROM ${table} WHERE bot_id = $1 LIMIT $2) RETURNING 1`,
+          [botId, batch],
+        );
+        deleted = rows.length;
+      }
+    }
+  }
+
+  async markErased(botId: string): Promise<void> {
+    await this.database.query('UPDATE deleted_bot SET erased_at = now() WHERE bot_id = $1', [botId]);
+  }
+
+  /** Bots that were never erased to the end, and those for which something arrived while they were. */
+  async listUnerased(): Promise<string[]> {
+    const rows = await this.database.query<{ botId: string }>(
+      `SELECT bot_id AS "botId" FROM deleted_bot
+       WHERE (erased_at IS NULL AND deleted_at < now() - interval '1 minute')
+         OR EXISTS (SELECT 1 FROM file WHERE file.bot_id = deleted_bot.bot_id) LIMIT 100`,
+    );
+    return rows.map(({ botId }) => botId);
+  }
+
+  async countRows(botId: string): Promise<Pick<Leftovers, 'files' | 'passages'>> {
+    const [row] = await this.database.query<{ files: string; passages: string }>(
+      `SELECT (SELECT count(*) FROM file WHERE bot_id = $1) AS files,
+              (SELECT count(*) FROM passage WHERE bot_id = $1) AS passages`,
+      [botId],
+    );
+    return { files: Number(row!.files), passages: Number(row!.passages) };
+  }
+}

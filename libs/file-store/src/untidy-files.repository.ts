@@ -1,0 +1,37 @@
+import { Injectable } from '@nestjs/common';
+import { Database, type Sql } from '@parley/database/database';
+
+export interface FileRef {
+  botId: string;
+  fileId: string;
+}
+
+/** Files that may have blobs, passages or points which are no longer theirs: durable notes for the sweeper. */
+@Injectable()
+export class UntidyFilesRepository {
+  constructor(private readonly database: Database) {}
+
+  async add(sql: Sql, files: FileRef[]): Promise<void> {
+    if (files.length === 0) return;
+    await sql.query(
+      `INSERT INTO untidy_file (bot_id, file_id) SELECT DISTINCT * FROM unnest($1::text[], $2::text[])
+       ON CONFLICT (file_id) DO UPDATE SET due_at = least(untidy_file.due_at, now())`,
+      [files.map(({ botId }) => botId), files.map(({ fileId }) => fileId)],
+    );
+  }
+
+  /** Files that are due, not due again for a minute: whoever tidies them removes the note. Index untidy_file_due. */
+  async take(limit: number): Promise<(FileRef & { noted: string })[]> {
+    return this.database.query(
+      `UPDATE untidy_file SET due_at = now() + interval '1 minute'
+       WHERE file_id IN (SELECT file_id FROM untidy_file WHERE due_at <= now() ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED)
+       RETURNING bot_id AS "botId", file_id AS "fileId", due_at::text AS noted`,
+      [limit],
+    );
+  }
+
+  /** Unless the file was noted again since it was taken. */
+  async remove(sql: Sql, { fileId, noted }: FileRef & { noted: string }): Promise<void> {
+    await sql.query('DELETE FROM untidy_file WHERE file_id = $1 AND due_at = $2::timestamptz', [fileId, noted]);
+  }
+}

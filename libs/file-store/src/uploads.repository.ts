@@ -1,0 +1,42 @@
+import { Injectable } from '@nestjs/common';
+import { Database, type Sql } from '@parley/database/database';
+
+/** Seconds without a touch after which an upload counts as given up. */
+const abandonedAfterSeconds = 600;
+
+/** Content on its way in. */
+@Injectable()
+export class UploadsRepository {
+  constructor(private readonly database: Database) {}
+
+  async begin(file: { botId: string; fileId: string }, contentVersion: string): Promise<void> {
+    await this.database.query('INSERT INTO upload (content_version, bot_id, file_id) VALUES ($1, $2, $3)', [
+      contentVersion,
+      file.botId,
+      file.fileId,
+    ]);
+  }
+
+  async touch(contentVersion: string): Promise<void> {
+    await this.database.query('UPDATE upload SET touched_at = now() WHERE content_version = $1', [contentVersion]);
+  }
+
+  /** False when the sweeper has given it up: its blob may be gone. */
+  async end(sql: Sql, contentVersion: string): Promise<boolean> {
+    const rows = await sql.query('DELETE FROM upload WHERE content_version = $1 RETURNING 1', [contentVersion]);
+    return rows.length > 0;
+  }
+
+  async versionsOf(sql: Sql, fileId: string): Promise<string[]> {
+    const rows = await sql.query<{ version: string }>('SELECT content_version AS version FROM upload WHERE file_id = $1', [fileId]);
+    return rows.map(({ version }) => version);
+  }
+
+  async deleteAbandoned(tx: Sql): Promise<{ botId: string; fileId: string }[]> {
+    return tx.query(
+      `DELETE FROM upload WHERE touched_at < now() - make_interval(secs => $1)
+       RETURNING bot_id AS "botId", file_id AS "fileId"`,
+      [abandonedAfterSeconds],
+    );
+  }
+}

@@ -1,0 +1,37 @@
+import { randomBytes } from 'node:crypto';
+import { HttpException } from '@nestjs/common';
+import { ApiError, type ErrorBody } from '@parley/contracts/errors';
+
+/** What the public clients make: `err_`, the time in UTC as 14 digits, `x`, 8 hex digits. */
+export function newErrorId(now = new Date()): string {
+  const time = now.toISOString().replaceAll(/\D/g, '').slice(0, 14);
+  return `err_${time}x${randomBytes(4).toString('hex').toUpperCase()}`;
+}
+
+export function toErrorBody({ type, code, message, metadata }: ApiError, id: string): ErrorBody {
+  return { id, code, type, message, metadata };
+}
+
+/** Any failure as one that the caller may see. What nobody expected says nothing of its inside. */
+export function toApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  if (error instanceof HttpException) return ofStatus(error.getStatus(), error.message, error);
+  const { code, statusCode, message } = error as { code?: string; statusCode?: number; message: string };
+  if (code?.startsWith('FST_') && statusCode) return ofStatus(statusCode, message, error);
+  return new ApiError('Internal', 'Something went wrong on our side.', { cause: error });
+}
+
+function ofStatus(status: number, message: string, cause: unknown): ApiError {
+  switch (status) {
+    case 404:
+      return new ApiError('ResourceNotFound', `${message}: this path is not available in this version. See /docs.`, { cause });
+    case 413:
+      return new ApiError('PayloadTooLarge', message, { cause });
+    case 415:
+      return new ApiError('UnsupportedMediaType', 'The body must be JSON with content-type application/json.', { cause });
+    default:
+      return status < 500
+        ? new ApiError('InvalidPayload', message, { cause })
+        : new ApiError('Internal', 'Something went wrong on our side.', { cause });
+  }
+}

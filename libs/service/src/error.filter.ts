@@ -1,0 +1,27 @@
+import { type ArgumentsHost, Catch, type ExceptionFilter, Inject } from '@nestjs/common';
+import type { Platform } from './platform';
+import { platformToken } from './tokens';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { newErrorId, toApiError, toErrorBody } from './error-body';
+
+/** The one place where an error becomes an HTTP answer, for contracted routes and for all others. */
+@Catch()
+export class ErrorFilter implements ExceptionFilter {
+  constructor(@Inject(platformToken) private readonly platform: Platform) {}
+
+  catch(error: unknown, host: ArgumentsHost): void {
+    const http = host.switchToHttp();
+    this.answer(error, http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>());
+  }
+
+  answer(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+    const known = toApiError(error);
+    const id = newErrorId();
+    if (known.code >= 500) {
+      this.platform.logger.error({ err: known.cause ?? error, errorId: id, url: request.routeOptions?.url, type: known.type }, known.message);
+    }
+    reply.header('x-error-id', id);
+    if (known.retryAfterSeconds !== undefined) reply.header('retry-after', String(known.retryAfterSeconds));
+    reply.code(known.code).type('application/json; charset=utf-8').send(JSON.stringify(toErrorBody(known, id)));
+  }
+}

@@ -1,0 +1,60 @@
+import { spawn } from 'node:child_process';
+import { availableParallelism } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+// Everything but the tests: `npm run check`. With `-- --fix` it first mends what can be mended by machine.
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const env = { ...process.env, PATH: [join(root, 'node_modules', '.bin'), process.env.PATH].join(delimiter) };
+
+const fixes = [
+  ['lint, mended', 'eslint', '--fix', '.'],
+  ['format, mended', 'prettier', '--write', '--log-level', 'warn', '.'],
+];
+
+// The longest first, so that no core waits at the end.
+const checks = [
+  ['lint', 'eslint', '.'],
+  ['format', 'prettier', '--check', '--log-level', 'warn', '.'],
+  ['rules', 'node', '--test', 'tools/rules.test.mjs'],
+  ['types', 'tsc', '--noEmit', '-p', 'tsconfig.json'],
+  ['boundaries', 'depcruise', '--output-type', 'err-long', 'apps', 'libs'],
+  ['names', 'node', 'tools/names.mjs'],
+];
+
+if (process.argv.includes('--fix')) for (const fix of fixes) await run(fix);
+
+const waiting = [...checks];
+const failed = [];
+await Promise.all(Array.from({ length: Math.min(availableParallelism(), checks.length) }, work));
+
+console.log(failed.length > 0 ? `\nFailed: ${failed.join(', ')}` : '\nAll checks passed.');
+process.exitCode = failed.length > 0 ? 1 : 0;
+
+async function work() {
+  for (let check = waiting.shift(); check; check = waiting.shift()) {
+    if (!(await run(check))) failed.push(check[0]);
+  }
+}
+
+/** Runs one command and prints its outcome in one line, with all that it said when it failed. True when it passed. */
+async function run([name, command, ...args]) {
+  const start = performance.now();
+  const { passed, output } = await capture(command, args);
+  const seconds = ((performance.now() - start) / 1000).toFixed(1);
+  console.log(`${passed ? 'ok    ' : 'FAILED'} ${name.padEnd(14)} ${seconds.padStart(5)} s`);
+  if (!passed) console.log(`\n${output.trim()}\n`);
+  return passed;
+}
+
+function capture(command, args) {
+  return new Promise((resolve) => {
+    const child = spawn(command, args, { cwd: root, env });
+    let output = '';
+    child.stdout.on('data', (chunk) => (output += chunk));
+    child.stderr.on('data', (chunk) => (output += chunk));
+    child.on('error', (error) => resolve({ passed: false, output: error.message }));
+    child.on('close', (code) => resolve({ passed: code === 0, output }));
+  });
+}
