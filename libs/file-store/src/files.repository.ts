@@ -71,6 +71,12 @@ export class FilesRepository {
     return row;
   }
 
+  /** By id alone, for whoever brings a signed URL; unless it has expired. */
+  async findVisible(fileId: string): Promise<FileRow | undefined> {
+    const [row] = await this.database.query<FileRow>(`SELECT * FROM file WHERE id = $1 AND ${visible}`, [fileId]);
+    return row;
+  }
+
   /** Locked until the transaction ends, expired or not. */
   async findForUpdate(tx: Sql, fileId: string): Promise<FileRow | undefined> {
     const [row] = await tx.query<FileRow>('SELECT * FROM file WHERE id = $1 FOR UPDATE', [fileId]);

@@ -10,6 +10,8 @@ export interface TakenJob {
   file: FileRow;
   /** This one included. */
   attempts: number;
+  /** Why the try before this one ended. */
+  lastError: string | null;
 }
 
 /** Seconds after which a worker that has not shown itself counts as gone. */
@@ -31,7 +33,7 @@ export class JobsRepository {
 
   /** The job, now this worker's; undefined when it is done, superseded, or in the hands of a worker that is alive. */
   async take({ fileId, contentVersion }: ContentVersion, worker: string): Promise<TakenJob | undefined> {
-    const [job] = await this.database.query<{ attempts: number; file: FileRow }>(
+    const [row] = await this.database.query<FileRow & Omit<TakenJob, 'file'>>(
       `WITH job AS (
          UPDATE indexing_job SET stage = 'taken', attempts = attempts + 1, taken_by = $3, heartbeat_at = now(),
            passages = NULL, passages_written = 0
@@ -39,11 +41,11 @@ export class JobsRepository {
          WHERE indexing_job.file_id = $1 AND indexing_job.content_version = $2
            AND file.id = $1 AND file.content_version = $2 AND file.status = 'indexing_pending'
            AND (heartbeat_at IS NULL OR heartbeat_at < now() - make_interval(secs => $4))
-         RETURNING indexing_job.file_id, indexing_job.attempts)
-       SELECT job.attempts, to_jsonb(file) AS file FROM job JOIN file ON file.id = job.file_id`,
+         RETURNING indexing_job.file_id, indexing_job.attempts, indexing_job.last_error)
+       SELECT job.attempts, job.last_error AS "lastError", file.* FROM job JOIN file ON file.id = job.file_id`,
       [fileId, contentVersion, worker, staleAfterSeconds],
     );
-    return job;
+    return row && { file: row, attempts: row.attempts, lastError: row.lastError };
   }
 
   /** Says that this worker is alive and how far it is. False when the job is no longer its: it must stop. */

@@ -1,0 +1,88 @@
+import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client } from '@botpress/client';
+import { lookup } from 'mime-types';
+
+const botName = 'demo';
+const pollMs = 300;
+const shownPassages = 5;
+
+interface Credentials {
+  url: string;
+  workspaceId: string;
+  token: string;
+}
+
+/** Uploads files through the public client, waits until they are indexed, and prints what a search would find. */
+async function demo(paths: string[]): Promise<void> {
+  if (paths.length === 0) throw new Error('Name one file or more: npm run demo -- README.md');
+  const { url, workspaceId, token } = readCredentials();
+  const admin = new Client({ apiUrl: url, workspaceId, token });
+  const botId = await findOrCreateBot(admin);
+  const client = new Client({ apiUrl: url, workspaceId, token, botId });
+  for (const path of paths) {
+    const id = await upload(client, path);
+    await waitUntilIndexed(client, id, path);
+    await printPassages(client, id);
+  }
+}
+
+function readCredentials(): Credentials {
+  const path = join(process.env['PARLEY_DATA_DIR'] ?? '.parley', 'credentials.json');
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as Credentials;
+  } catch {
+    throw new Error(`There is no ${path}: start Parley first (npm start).`);
+  }
+}
+
+async function findOrCreateBot(client: Client): Promise<string> {
+  const bots = await client.list.bots({}).collect();
+  const known = bots.find(({ name }) => name === botName);
+  if (known) return known.id;
+  const { bot } = await client.createBot({ name: botName });
+  process.stdout.write(`Created the bot ${bot.id}\n`);
+  return bot.id;
+}
+
+async function upload(client: Client, path: string): Promise<string> {
+  const content = await readFile(path);
+  const contentType = lookup(path) || 'text/plain';
+  const { file } = await client.uploadFile({ key: basename(path), content, contentType, index: true });
+  return file.id;
+}
+
+async function waitUntilIndexed(client: Client, id: string, path: string): Promise<void> {
+  const started = Date.now();
+  for (;;) {
+    const { file } = await client.getFile({ id });
+    const seconds = ((Date.now() - started) / 1000).toFixed(1);
+    progress(`${path}  ${file.status}  ${seconds} s`);
+    if (file.status === 'indexing_completed') break;
+    if (file.status === 'indexing_failed') throw new Error(`${path} cannot be indexed: ${file.failedStatusReason ?? ''}`);
+    await sleep(pollMs);
+  }
+  process.stdout.write('\n');
+}
+
+/** One line that is written over where there is a terminal to do so. */
+function progress(text: string): void {
+  if (process.stdout.isTTY) process.stdout.write(`\r\u001b[2K${text}`);
+  else process.stdout.write(`${text}\n`);
+}
+
+async function printPassages(client: Client, id: string): Promise<void> {
+  const passages = await client.list.filePassages({ id }).collect();
+  for (const { content, meta } of passages.slice(0, shownPassages)) {
+    process.stdout.write(`\n[${meta.position ?? 0}] ${meta.subtype ?? ''}\n${content.replaceAll(/^/gm, '    ')}\n`);
+  }
+  const more = passages.length - shownPassages;
+  process.stdout.write(more > 0 ? `\n… and ${more} more passages\n\n` : '\n');
+}
+
+demo(process.argv.slice(2)).catch((error: unknown) => {
+  process.stderr.write(`\n${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 1;
+});

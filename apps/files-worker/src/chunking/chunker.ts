@@ -1,0 +1,192 @@
+import { Block, BlockType } from '../parsing/block';
+import { cutProse, packUnits, trimBlankLines } from './cut-text';
+
+export interface Chunk {
+  content: string;
+  /** The type of its largest block. */
+  subtype: BlockType;
+  /** 0 for the first chunk of the document. */
+  position: number;
+  pageNumber?: number;
+  /** The titles above it, outermost first; not those that it begins with. */
+  breadcrumb: string[];
+}
+
+export interface ChunkOptions {
+  /** Characters (UTF-16 units) that no chunk exceeds; at least 100. */
+  maximumLength: number;
+  /** Blocks under one heading are joined while they are shorter than this. Half of the maximum by default. */
+  minimumParagraphLength?: number;
+}
+
+/** Every text of a block appears in order and once; only a table that is cut repeats its header lines. */
+export function chunk(blocks: Block[], options: ChunkOptions): Chunk[] {
+  const { maximumLength } = options;
+  if (!(maximumLength >= 100)) throw new RangeError(`maximumLength must be at least 100, not ${maximumLength}`);
+  const chunker = new Chunker(maximumLength, options.minimumParagraphLength ?? maximumLength / 2);
+  for (const block of blocks) chunker.add(block);
+  return chunker.finish();
+}
+
+/** What the embedding model reads: the chunk, after the titles above it when `embedBreadcrumb` is set. */
+export function embeddedText({ breadcrumb, content }: Chunk, options: { embedBreadcrumb: boolean }): string {
+  if (!options.embedBreadcrumb) return content;
+  const doubled = breadcrumb.findIndex((_, i) => `${content}\n`.startsWith(`${breadcrumb.slice(i).join(separator)}\n`));
+  const above = doubled === -1 ? breadcrumb : breadcrumb.slice(0, doubled);
+  return above.length === 0 ? content : `${above.join(' > ')}${separator}${content}`;
+}
+
+const separator = '\n\n';
+/** Of a title in breadcrumbs: it is stored with each chunk below it. */
+const longestCrumb = 200;
+
+interface Open {
+  parts: Block[];
+  length: number;
+  breadcrumb: string[];
+}
+
+/** Fills one open chunk. It is closed by a heading, by what does not fit, or when nothing in it is short any more. */
+class Chunker {
+  private readonly chunks: Chunk[] = [];
+  private readonly titles: { level: number; text: string }[] = [];
+  private open: Open = { parts: [], length: 0, breadcrumb: [] };
+
+  constructor(
+    private readonly maximum: number,
+    private readonly minimum: number,
+  ) {}
+
+  add(block: Block): void {
+    const text = trimBlankLines(block.text);
+    if (text === '') return;
+    const whole = { ...block, text };
+    if (isHeading(block)) this.addHeading(whole);
+    else this.addBody(whole);
+  }
+
+  finish(): Chunk[] {
+    this.close();
+    return this.chunks;
+  }
+
+  private addHeading(heading: Block): void {
+    const level = levelOf(heading);
+    const first = this.open.parts[0];
+    const continues = this.hasOnlyHeadings() && first && levelOf(first) <= level;
+    if (!continues || !this.fits(heading.text)) this.close();
+    while (this.titles.length > 0 && this.titles.at(-1)!.level >= level) this.titles.pop();
+    this.append(heading);
+    this.titles.push({ level, text: crumb(heading.text) });
+  }
+
+  private addBody(block: Block): void {
+    const onlyHeadings = this.hasOnlyHeadings();
+    const isShort = this.open.length < this.minimum || block.text.length < this.minimum;
+    if (this.fits(block.text) && (onlyHeadings || isShort)) return this.append(block);
+    // A heading stays with what follows, so the block is cut to go on below it, unless hardly any room is left.
+    const shares = onlyHeadings || (block.text.length > this.maximum && this.open.length < this.minimum);
+    if (!shares || this.room() < this.leastRoom(block)) this.close();
+    this.append(block);
+  }
+
+  /** Cuts what is longer than the room; the last piece stays open. */
+  private append(block: Block): void {
+    let isFirst = true;
+    for (const text of cut(block, this.room(), this.maximum)) {
+      if (!isFirst) this.close();
+      if (this.open.parts.length === 0) this.open.breadcrumb = this.titles.map((title) => title.text);
+      else this.open.length += separator.length;
+      this.open.parts.push({ ...block, text });
+      this.open.length += text.length;
+      isFirst = false;
+    }
+  }
+
+  private close(): void {
+    const { parts, breadcrumb } = this.open;
+    this.open = { parts: [], length: 0, breadcrumb: [] };
+    if (parts.length === 0) return;
+    const main = parts.reduce((largest, part) => (weight(part) > weight(largest) ? part : largest));
+    this.chunks.push({
+      content: parts.map((part) => part.text).join(separator),
+      subtype: main.type,
+      position: this.chunks.length,
+      pageNumber: parts[0]!.pageNumber,
+      breadcrumb,
+    });
+  }
+
+  private room(): number {
+    return this.open.parts.length === 0 ? this.maximum : this.maximum - this.open.length - separator.length;
+  }
+
+  private fits(text: string): boolean {
+    return text.length <= this.room();
+  }
+
+  private hasOnlyHeadings(): boolean {
+    return this.open.parts.length > 0 && isHeading(this.open.parts.at(-1)!);
+  }
+
+  private leastRoom(block: Block): number {
+    return Math.max(this.maximum / 4, 2 * repeatedHeader(block, this.maximum).length);
+  }
+}
+
+function cut(block: Block, firstRoom: number, room: number): Iterable<string> {
+  const { text } = block;
+  if (text.length <= firstRoom) return [text];
+  switch (block.type) {
+    case 'code':
+      return packUnits(text.split('\n'), firstRoom, room);
+    case 'list':
+      return packUnits(listItems(text), firstRoom, room);
+    case 'table': {
+      const header = repeatedHeader(block, room);
+      const rows = text.slice(header.length).split('\n');
+      const pieces = packUnits(rows, firstRoom - header.length, room - header.length);
+      return Array.from(pieces, (piece) => header + piece);
+    }
+    default:
+      return cutProse(text, firstRoom, room);
+  }
+}
+
+/** The header lines with the line end after them; empty when they would take more than half of a chunk. */
+function repeatedHeader({ type, text, headerLines = 0 }: Block, maximum: number): string {
+  if (type !== 'table' || headerLines === 0) return '';
+  const lines = text.split('\n', headerLines + 1);
+  const header = lines.slice(0, headerLines).join('\n') + '\n';
+  return lines.length > headerLines && header.length <= maximum / 2 ? header : '';
+}
+
+function listItems(text: string): string[] {
+  const items: string[] = [];
+  let item: string[] = [];
+  for (const line of text.split('\n')) {
+    if (item.length > 0 && /^\s*(?:[-*+•]|\d{1,9}[.)])\s/.test(line)) {
+      items.push(item.join('\n'));
+      item = [];
+    }
+    item.push(line);
+  }
+  return [...items, item.join('\n')];
+}
+
+function weight(part: Block): number {
+  return isHeading(part) ? 0 : part.text.length;
+}
+
+function isHeading({ type }: Block): boolean {
+  return type === 'title' || type === 'subtitle';
+}
+
+function levelOf({ type, level }: Block): number {
+  return level ?? (type === 'title' ? 1 : 2);
+}
+
+function crumb(text: string): string {
+  if (text.length <= longestCrumb) return text;
+  return [...cutProse(text, longestCrumb - 1, longestCrumb - 1)][0]! + '…';
+}

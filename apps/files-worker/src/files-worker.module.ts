@@ -1,0 +1,22 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import { FileStoreModule, filesDatabase } from '@parley/file-store/file-store.module';
+import type { Platform } from '@parley/service/platform';
+import { ServiceModule } from '@parley/service/service.module';
+import { FilesWorkerConfig } from './config';
+import { IndexFileHandler } from './index-file.handler';
+import { Indexer } from './indexer';
+
+/** Turns uploaded content into passages. Scales by its queue, apart from the files service. */
+@Module({})
+export class FilesWorkerModule {
+  static register(config: FilesWorkerConfig, platform: Platform): DynamicModule {
+    return {
+      module: FilesWorkerModule,
+      imports: [
+        ServiceModule.register({ name: 'files-worker', contract: {}, database: { ...filesDatabase, config } }, platform),
+        FileStoreModule.register(config),
+      ],
+      providers: [{ provide: FilesWorkerConfig, useValue: config }, Indexer, IndexFileHandler],
+    };
+  }
+}

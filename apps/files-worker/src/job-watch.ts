@@ -1,0 +1,66 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { JobsRepository, Stage } from '@parley/file-store/jobs.repository';
+import type { ContentVersion } from '@parley/file-store/passages.repository';
+import type { Platform } from '@parley/service/platform';
+
+/** The content was replaced or deleted, or another worker has the job: stop, and leave no trace. */
+export class JobLost extends Error {
+  override readonly name = 'JobLost';
+}
+
+export interface Progress {
+  stage: Stage;
+  passages?: number;
+  passagesWritten?: number;
+}
+
+/** Shows that the job is alive, and tells the worker when it is no longer its. */
+export class JobWatch {
+  private readonly lost = new AbortController();
+  private readonly timer: NodeJS.Timeout;
+  private stage: Stage = 'taken';
+  /** Aborted when the job is lost or the process stops. */
+  readonly signal: AbortSignal;
+
+  constructor(
+    private readonly jobs: JobsRepository,
+    private readonly version: ContentVersion,
+    private readonly platform: Platform,
+    heartbeatMs: number,
+    stopping: AbortSignal,
+  ) {
+    this.signal = AbortSignal.any([this.lost.signal, stopping]);
+    this.timer = setInterval(() => this.beat(), heartbeatMs);
+  }
+
+  /** Records how far the job is. Throws JobLost when it is no longer this worker's: nothing may be written then. */
+  async advance(progress: Progress): Promise<void> {
+    this.signal.throwIfAborted();
+    this.stage = progress.stage;
+    if (await this.jobs.beat(this.version, this.platform.instance, progress)) return;
+    this.lose();
+    this.signal.throwIfAborted();
+  }
+
+  async pause(ms: number): Promise<void> {
+    await sleep(ms, undefined, { signal: this.signal }).catch(() => this.signal.throwIfAborted());
+  }
+
+  stop(): void {
+    clearInterval(this.timer);
+  }
+
+  private beat(): void {
+    this.jobs.beat(this.version, this.platform.instance, { stage: this.stage }).then(
+      (alive) => {
+        if (!alive) this.lose();
+      },
+      // A database that is away for a moment costs a beat, not the job.
+      (error: unknown) => this.platform.logger.warn({ err: error, ...this.version }, 'a heartbeat was missed'),
+    );
+  }
+
+  private lose(): void {
+    this.lost.abort(new JobLost('The job is no longer this worker’s.'));
+  }
+}

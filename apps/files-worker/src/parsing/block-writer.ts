@@ -1,0 +1,74 @@
+import { Block } from './block';
+
+/** Indentation stops here, so that a list nested a thousand deep does not become mostly spaces. */
+const deepestIndentation = 20;
+
+interface Container {
+  type: 'list' | 'item' | 'blockquote';
+  /** Items: what stands before the first line; used up by it. */
+  marker?: string;
+}
+
+/**
+ * Collects blocks in reading order. Everything inside an outermost list or quote becomes one block of that type,
+ * one line a paragraph; headings, code and tables in there interrupt it and stay what they are.
+ */
+export class BlockWriter {
+  private readonly written: Block[] = [];
+  private readonly open: Container[] = [];
+  private lines: string[] = [];
+  private lists = 0;
+
+  enter(container: Container): void {
+    if (this.open.length === 0) this.lines = [];
+    this.open.push(container);
+    if (container.type === 'list') this.lists++;
+  }
+
+  leave(): void {
+    if (this.open.length === 1) this.closeLines();
+    if (this.open.pop()?.type === 'list') this.lists--;
+  }
+
+  write(block: Block): void {
+    if (block.text.trim() === '') return;
+    if (this.open.length > 0 && ['paragraph', 'list', 'blockquote'].includes(block.type)) return this.writeLine(block);
+    this.closeLines();
+    this.written.push(block);
+  }
+
+  heading(level: number, text: string): void {
+    this.write({ type: level === 1 ? 'title' : 'subtitle', text, level });
+  }
+
+  table(rows: string[][], headerLines: number): void {
+    const text = rows.map((cells) =>
+      cells
+        .map((cell) => cell.replaceAll('\n', ' ').trim())
+        .join(' | ')
+        .trim(),
+    );
+    this.write({ type: 'table', text: text.join('\n'), headerLines });
+  }
+
+  blocks(): Block[] {
+    this.closeLines();
+    return this.written;
+  }
+
+  private writeLine({ text }: Block): void {
+    const container = this.open.at(-1);
+    const marker = container?.marker;
+    const indentation = '  '.repeat(Math.min(marker ? this.lists - 1 : this.lists, deepestIndentation));
+    this.lines.push(indentation + (marker ?? '') + text.replaceAll('\n', `\n${indentation}${marker ? '  ' : ''}`));
+    if (container) container.marker = undefined;
+  }
+
+  private closeLines(): void {
+    const outermost = this.open[0];
+    if (!outermost || this.lines.length === 0) return;
+    const type = outermost.type === 'blockquote' ? 'blockquote' : 'list';
+    this.written.push({ type, text: this.lines.join('\n') });
+    this.lines = [];
+  }
+}

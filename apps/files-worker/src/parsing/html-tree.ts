@@ -1,0 +1,84 @@
+import { DefaultTreeAdapterMap, DefaultTreeAdapterTypes, Parser, Token, html } from 'parse5';
+
+export type HtmlNode = DefaultTreeAdapterTypes.Node;
+export type HtmlElement = DefaultTreeAdapterTypes.Element;
+
+/** Below this depth elements are not nested any further; the same bound as in browsers. */
+const deepest = 512;
+const mostAttributes = 200;
+
+/** Their text is the same as that of a span, and the parser would repeat unclosed ones in each paragraph. */
+const formatting = new Set(
+  'a b big code em font i nobr s small strike strong tt u'.split(' ').map((name) => html.getTagID(name)),
+);
+
+/** Elements whose content is raw text for the tokenizer: the parser must see them at any depth. */
+const rawText = new Set(['iframe', 'noembed', 'noframes', 'noscript', 'script', 'style', 'textarea', 'title', 'xmp']);
+const empty = new Set([
+  'area',
+  'base',
+  'br',
+  'col',
+  'embed',
+  'hr',
+  'img',
+  'input',
+  'link',
+  'meta',
+  'param',
+  'source',
+  'td',
+  'th',
+  'wbr',
+]);
+
+/**
+ * parse5's tree in linear time and memory: its own parser takes minutes for 100,000 nested elements, and gigabytes
+ * for some thousand unclosed `<font>`. Text is never lost to the bounds. XHTML elements may close themselves.
+ */
+export function parseHtmlTree(source: string, { xhtml }: { xhtml: boolean }): HtmlNode {
+  const parser = new BoundedParser(xhtml);
+  parser.tokenizer.write(source, true);
+  return parser.document;
+}
+
+class BoundedParser extends Parser<DefaultTreeAdapterMap> {
+  private readonly skipped = new Map<string, number>();
+
+  constructor(private readonly xhtml: boolean) {
+    super();
+    boundAttributes(this.tokenizer);
+  }
+
+  override onStartTag(token: Token.TagToken): void {
+    if (this.xhtml && token.selfClosing && !empty.has(token.tagName)) return;
+    readFormattingAsSpan(token);
+    if (this.openElements.stackTop >= deepest && !rawText.has(token.tagName) && !empty.has(token.tagName)) {
+      this.skipped.set(token.tagName, (this.skipped.get(token.tagName) ?? 0) + 1);
+      return;
+    }
+    super.onStartTag(token);
+  }
+
+  override onEndTag(token: Token.TagToken): void {
+    readFormattingAsSpan(token);
+    const skipped = this.skipped.get(token.tagName);
+    if (skipped) this.skipped.set(token.tagName, skipped - 1);
+    else super.onEndTag(token);
+  }
+}
+
+function readFormattingAsSpan(token: Token.TagToken): void {
+  if (!formatting.has(token.tagID)) return;
+  token.tagName = 'span';
+  token.tagID = html.TAG_ID.SPAN;
+}
+
+/** The tokenizer compares each attribute of a tag with all before it. */
+function boundAttributes(tokenizer: Parser<DefaultTreeAdapterMap>['tokenizer']): void {
+  const keep = tokenizer['_leaveAttrName'].bind(tokenizer);
+  tokenizer['_leaveAttrName'] = () => {
+    const tag = tokenizer['currentToken'] as Token.TagToken;
+    if (tag.attrs.length < mostAttributes) keep();
+  };
+}

@@ -1,0 +1,34 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { BlobStore } from '@parley/blobs/blob-store';
+import type { Delivery } from '@parley/bus/event-stream';
+import { Consumes } from '@parley/bus/handles';
+import { botDeleted, type BotDeleted } from '@parley/contracts/admin/bots';
+import { DeletedBotsRepository } from '@parley/file-store/deleted-bots.repository';
+import { blobStore, passageIndex } from '@parley/file-store/tokens';
+import { Inbox } from '@parley/outbox/inbox';
+import type { PassageIndex } from '@parley/passages/passage-index';
+
+/** Erases everything of a deleted bot. Safe to repeat: each step removes what is there. */
+@Injectable()
+export class EraseBotHandler {
+  constructor(
+    private readonly bots: DeletedBotsRepository,
+    private readonly inbox: Inbox,
+    @Inject(blobStore) private readonly blobs: BlobStore,
+    @Inject(passageIndex) private readonly index: PassageIndex,
+  ) {}
+
+  @Consumes(botDeleted, { name: 'files.eraseBot' })
+  async handle({ botId }: BotDeleted, { event }: Delivery): Promise<void> {
+    await this.inbox.once('files.eraseBot', event.id, (tx) => this.bots.add(tx, botId));
+    await this.erase(botId);
+  }
+
+  /** Rows first: what has no row is out of reach at once. */
+  async erase(botId: string): Promise<void> {
+    await this.bots.eraseRows(botId);
+    await this.index.dropTenant(botId);
+    await this.blobs.deletePrefix(botId);
+    await this.bots.markErased(botId);
+  }
+}

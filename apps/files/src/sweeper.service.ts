@@ -1,0 +1,100 @@
+import { type BeforeApplicationShutdown, Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { Loop } from '@parley/background/loop';
+import type { BlobStore } from '@parley/blobs/blob-store';
+import { fileUploaded } from '@parley/contracts/files';
+import { Database } from '@parley/database/database';
+import { DeletedBotsRepository } from '@parley/file-store/deleted-bots.repository';
+import { blobFolder, blobKey } from '@parley/file-store/file.entity';
+import { FilesRepository } from '@parley/file-store/files.repository';
+import { JobsRepository } from '@parley/file-store/jobs.repository';
+import { PassagesRepository } from '@parley/file-store/passages.repository';
+import { blobStore, passageIndex } from '@parley/file-store/tokens';
+import { type FileRef, UntidyFilesRepository } from '@parley/file-store/untidy-files.repository';
+import { UploadsRepository } from '@parley/file-store/uploads.repository';
+import { Outbox } from '@parley/outbox/outbox';
+import type { PassageIndex } from '@parley/passages/passage-index';
+import type { Platform } from '@parley/service/platform';
+import { platformToken } from '@parley/service/tokens';
+import { FilesConfig } from './config';
+import { EraseBotHandler } from './erase-bot.handler';
+
+const batchSize = 100;
+
+/**
+ * Finds what has stopped moving and sets it going again, and removes what nobody refers to any more. Every step may
+ * be repeated and may run in several processes at once.
+ */
+@Injectable()
+export class SweeperService implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly loops: Loop[];
+
+  constructor(
+    private readonly database: Database,
+    private readonly files: FilesRepository,
+    private readonly jobs: JobsRepository,
+    private readonly passages: PassagesRepository,
+    private readonly uploads: UploadsRepository,
+    private readonly untidy: UntidyFilesRepository,
+    private readonly deletedBots: DeletedBotsRepository,
+    private readonly eraser: EraseBotHandler,
+    private readonly outbox: Outbox,
+    @Inject(blobStore) private readonly blobs: BlobStore,
+    @Inject(passageIndex) private readonly index: PassageIndex,
+    @Inject(platformToken) platform: Platform,
+    { sweepIntervalMs: intervalMs }: FilesConfig,
+  ) {
+    const { logger } = platform;
+    this.loops = [
+      new Loop({ name: 'files.sweep', intervalMs, logger }, () => this.sweep()),
+      new Loop({ name: 'files.tidy', intervalMs, logger }, () => this.tidy()),
+    ];
+  }
+
+  onApplicationBootstrap(): void {
+    this.loops.forEach((loop) => loop.start());
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    await Promise.all(this.loops.map((loop) => loop.stop()));
+  }
+
+  /** Announces stalled work again, and gives up what can no longer succeed. */
+  async sweep(): Promise<boolean> {
+    await this.database.transaction(async (tx) => {
+      await this.outbox.addAll(tx, fileUploaded, await this.jobs.takeStalled(tx));
+    });
+    await this.files.failLapsedUploads();
+    await this.database.transaction(async (tx) => {
+      const abandoned = await this.uploads.deleteAbandoned(tx);
+      const superseded = await this.jobs.deleteSuperseded(tx);
+      const expired = await this.files.deleteExpired(tx, batchSize);
+      await this.untidy.add(tx, [...abandoned, ...superseded, ...expired]);
+    });
+    for (const botId of await this.deletedBots.listUnerased()) await this.eraser.erase(botId);
+    return false;
+  }
+
+  /** Removes blobs, passages and points of files that no longer need them. */
+  async tidy(): Promise<boolean> {
+    const due = await this.untidy.take(batchSize);
+    for (const file of due) await this.tidyFile(file);
+    return due.length === batchSize;
+  }
+
+  private async tidyFile(file: FileRef & { noted: string }): Promise<void> {
+    await this.database.transaction(async (tx) => {
+      // The lock keeps a new content from being accepted, and so from being indexed, while its points could be taken
+      // for those of an older one.
+      const row = await this.files.findForUpdate(tx, file.fileId);
+      const versions = [row?.content_version, row?.active_version].filter((version) => version != null);
+      // A version that is being indexed has points that are not active yet: the end of its job notes the file again.
+      if (row?.status !== 'indexing_pending') await this.index.removeFile(file.botId, file.fileId, row?.active_version ?? null);
+      await this.passages.deleteExcept(tx, file.fileId, versions);
+      const arriving = await this.uploads.versionsOf(tx, file.fileId);
+      for (const version of await this.blobs.list(blobFolder(file))) {
+        if (![row?.content_version, ...arriving].includes(version)) await this.blobs.delete(blobKey(file, version));
+      }
+      await this.untidy.remove(tx, file);
+    });
+  }
+}

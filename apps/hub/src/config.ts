@@ -1,0 +1,3 @@
+import { ServiceConfig } from '@parley/service/config';
+
+export class HubConfig extends ServiceConfig {}

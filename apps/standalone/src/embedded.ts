@@ -1,0 +1,209 @@
+import { join, relative } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { DynamicModule } from '@nestjs/common';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { AdminModule } from '../../admin/src/admin.module';
+import { AdminConfig } from '../../admin/src/config';
+import { ChatModule } from '../../chat/src/chat.module';
+import { ChatConfig } from '../../chat/src/config';
+import { FilesConfig } from '../../files/src/config';
+import { FilesModule } from '../../files/src/files.module';
+import { FilesWorkerConfig } from '../../files-worker/src/config';
+import { FilesWorkerModule } from '../../files-worker/src/files-worker.module';
+import { GatewayConfig } from '../../gateway/src/config';
+import { GatewayModule } from '../../gateway/src/gateway.module';
+import { HubConfig } from '../../hub/src/config';
+import { HubModule } from '../../hub/src/hub.module';
+import { TablesConfig } from '../../tables/src/config';
+import { TablesModule } from '../../tables/src/tables.module';
+import { FolderBlobs } from '@parley/blobs/folder-blobs';
+import { Bus } from '@parley/bus/bus';
+import { InProcessHub, InProcessTransport } from '@parley/bus/in-process-transport';
+import { admin } from '@parley/contracts/admin/admin';
+import { systemCaller } from '@parley/contracts/caller';
+import { readConfig } from '@parley/config/config';
+import { Database } from '@parley/database/database';
+import { DataFolder } from '@parley/local-postgres/data-folder';
+import { type LocalPostgres, startLocalPostgres } from '@parley/local-postgres/local-postgres';
+import type { Logger } from '@parley/logging/logger';
+import { DeliveriesRepository } from '@parley/outbox/deliveries.repository';
+import { Events1700000000110 } from '@parley/outbox/migrations/1700000000110-events';
+import { PostgresEvents } from '@parley/outbox/postgres-events';
+import { hashToken } from '@parley/secrets/token';
+import { Readiness } from '@parley/service/health.controller';
+import { createHttpApp } from '@parley/service/http-app';
+import { Metrics } from '@parley/service/metrics';
+import type { Platform } from '@parley/service/platform';
+import type { StandaloneConfig } from './config';
+import { type Credentials, credentialsPath, openSecretKey, openToken, saveCredentials } from './credentials';
+import { FrontDoor } from './front-door';
+
+const closeTimeoutMs = 10_000;
+
+/** The whole platform in one process: a Nest container for each app, on one bus, one Postgres and one HTTP server. */
+export class EmbeddedPlatform {
+  private readonly started: (() => Promise<void>)[] = [];
+  private readonly apps: NestFastifyApplication[] = [];
+  private credentials?: Credentials & { isNew: boolean };
+
+  private constructor(
+    private readonly config: StandaloneConfig,
+    private readonly logger: Logger,
+  ) {}
+
+  /** Whatever was started is stopped again when a later step fails. */
+  static async start(config: StandaloneConfig, logger: Logger): Promise<EmbeddedPlatform> {
+    const platform = new EmbeddedPlatform(config, logger);
+    try {
+      await platform.boot();
+      return platform;
+    } catch (error) {
+      await platform.undo();
+      throw error;
+    }
+  }
+
+  /** What the person at the terminal needs; the token only at the very first start. */
+  get welcome(): string {
+    const { url, workspaceId, token, isNew } = this.credentials!;
+    const folder = relative('', this.config.dataDir) || '.';
+    return [
+      '',
+      '  Parley is ready',
+      '',
+      `  URL        ${url}`,
+      `  Workspace  ${workspaceId}`,
+      `  Token      ${isNew ? `${token}  (shown this once)` : `in ${credentialsPath(folder)}`}`,
+      `  Data       ${folder}`,
+      `  API        ${url}/docs`,
+      '',
+      '  Try        npm run demo -- README.md',
+      '',
+      '',
+    ].join('\n');
+  }
+
+  /** Says that it stops, lets what is under way end, and stops everything in the order in which nothing is lost. */
+  async stop(): Promise<void> {
+    for (const app of this.apps) app.get(Readiness).stop();
+    await sleep(Math.min(this.config.shutdownGraceMs, 100));
+    await this.undo();
+  }
+
+  private async undo(): Promise<void> {
+    for (const step of this.started.splice(0).reverse()) await step();
+  }
+
+  private async boot(): Promise<void> {
+    const { dataDir, port, host, maxBodyBytes } = this.config;
+    const folder = await DataFolder.claim(dataDir);
+    this.started.push(() => folder.release());
+    const door = await FrontDoor.listen(port, host);
+    this.started.push(() => door.close(0));
+    const publicUrl = this.config.publicUrl ?? door.url;
+    await folder.announce(publicUrl);
+
+    const { token, isNew } = await openToken(folder.path);
+    const blobsDir = process.env['BLOBS_DIR'] ?? join(folder.path, 'blobs');
+    await new FolderBlobs(blobsDir).clearIncoming();
+    const env = {
+      ...process.env,
+      LOG_LEVEL: this.config.logLevel,
+      BLOBS_DIR: blobsDir,
+      CONTENT_URL: process.env['CONTENT_URL'] ?? publicUrl,
+      PARLEY_SECRET_KEY: process.env['PARLEY_SECRET_KEY'] ?? (await openSecretKey(folder.path)),
+      PARLEY_BOOTSTRAP_TOKEN: process.env['PARLEY_BOOTSTRAP_TOKEN'] ?? token,
+      DATABASE_URL: process.env['DATABASE_URL'] ?? (await this.startPostgres(folder.path)).url,
+    };
+    const events = await this.openEvents(env.DATABASE_URL);
+    const hub = new InProcessHub();
+    const metrics = new Metrics();
+    const platform = (): Platform => ({
+      transport: new InProcessTransport(hub, maxBodyBytes),
+      events,
+      logger: this.logger,
+      metrics,
+      migrateAtStart: true,
+      instance: 'embedded',
+    });
+
+    const [files] = await Promise.all([
+      this.open(FilesModule.register(readConfig(FilesConfig, env), platform())),
+      this.open(AdminModule.register(readConfig(AdminConfig, env), platform())),
+      this.open(FilesWorkerModule.register(readConfig(FilesWorkerConfig, env), platform())),
+      this.open(HubModule.register(readConfig(HubConfig, env), platform())),
+      this.open(TablesModule.register(readConfig(TablesConfig, env), platform())),
+      this.open(ChatModule.register(readConfig(ChatConfig, env), platform())),
+    ]);
+    const gateway = await this.open(GatewayModule.register(readConfig(GatewayConfig, env), platform()));
+    await events.open();
+    this.openDoor(door, gateway, files);
+
+    const bus = new Bus(platform().transport);
+    const bootstrap = { token: env.PARLEY_BOOTSTRAP_TOKEN, isNew };
+    this.credentials = { ...(await this.findCredentials(bus, env, bootstrap)), url: publicUrl, chatUrl: `${publicUrl}/chat` };
+    const { isNew: _isNew, ...kept } = this.credentials;
+    await saveCredentials(folder.path, kept);
+  }
+
+  /** The token that works and its workspace. A token file that was lost is made anew for the first account. */
+  private async findCredentials(bus: Bus, env: NodeJS.ProcessEnv, known: { token: string; isNew: boolean }) {
+    const caller = systemCaller('start');
+    const identify = (token: string) => bus.call(admin.identity.identify, caller, { tokenHash: hashToken(token), kind: 'pat' });
+    let { token, isNew } = known;
+    const valid = await identify(token).then(
+      () => true,
+      () => false,
+    );
+    if (!valid) {
+      const { bootstrapEmail: email } = readConfig(AdminConfig, env);
+      token = (await bus.call(admin.accounts.createToken, { ...caller, credential: 'operator' }, { email, note: 'credentials.json' })).value;
+      isNew = true;
+    }
+    const { caller: owner } = await identify(token);
+    const { workspaces } = await bus.call(admin.workspaces.list, { ...caller, ...owner }, { limit: 200 });
+    const workspace = workspaces.find(({ handle }) => handle === 'default') ?? workspaces.at(-1);
+    return { token, isNew, workspaceId: workspace?.id ?? '' };
+  }
+
+  private async startPostgres(folder: string): Promise<LocalPostgres> {
+    const postgres = await startLocalPostgres({ folder, log: (message) => this.logger.warn(message) });
+    this.started.push(() => postgres.stop());
+    return postgres;
+  }
+
+  private async openEvents(url: string): Promise<PostgresEvents> {
+    const database = await Database.open({ url, schema: 'events', migrations: [Events1700000000110], poolSize: 10 });
+    this.started.push(() => database.close());
+    await database.migrate();
+    return new PostgresEvents(new DeliveriesRepository(database), this.logger);
+  }
+
+  private async open(module: DynamicModule): Promise<NestFastifyApplication> {
+    const app = await createHttpApp(module, this.logger);
+    this.apps.push(app);
+    this.started.push(() => app.close());
+    return app;
+  }
+
+  /** Content goes to the files container, `/readyz` asks all of them, and everything else is the gateway's. */
+  private openDoor(door: FrontDoor, gateway: NestFastifyApplication, files: NestFastifyApplication): void {
+    const toFiles = files.getHttpAdapter().getInstance();
+    const toGateway = gateway.getHttpAdapter().getInstance();
+    door.open((request, response) => {
+      if (request.url?.startsWith('/content/')) toFiles.routing(request, response);
+      else if (request.url === '/readyz') void this.answerReady(response);
+      else toGateway.routing(request, response);
+    });
+    this.started.push(() => door.close(closeTimeoutMs));
+  }
+
+  private async answerReady(response: Parameters<Parameters<FrontDoor['open']>[0]>[1]): Promise<void> {
+    const found = await Promise.all(this.apps.map((app) => app.get(Readiness).problems()));
+    const problems = Object.assign({}, ...found) as Record<string, string>;
+    const ready = Object.keys(problems).length === 0;
+    response
+      .writeHead(ready ? 200 : 503, { 'content-type': 'application/json' })
+      .end(JSON.stringify(ready ? { status: 'ready' } : { status: 'not ready', problems }));
+  }
+}

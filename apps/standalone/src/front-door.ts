@@ -1,0 +1,48 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { configureServer } from '@parley/service/http-app';
+
+export type Route = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** The one HTTP server of the embedded mode. It listens before anything else starts, so that a taken port is told at once. */
+export class FrontDoor {
+  private route: Route = starting;
+
+  private constructor(private readonly server: Server) {
+    server.on('request', (request, response) => this.route(request, response));
+  }
+
+  static async listen(port: number, host: string): Promise<FrontDoor> {
+    const server = createServer();
+    configureServer(server);
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(port, host, resolve);
+    });
+    return new FrontDoor(server);
+  }
+
+  get url(): string {
+    const { address, port, family } = this.server.address() as AddressInfo;
+    const host = address === '0.0.0.0' || address === '::' ? '127.0.0.1' : address;
+    return `http://${family === 'IPv6' && host === address ? `[${host}]` : host}:${port}`;
+  }
+
+  open(route: Route): void {
+    this.route = route;
+  }
+
+  /** Lets the requests under way end, for at most so long, and takes no further ones. */
+  async close(timeoutMs: number): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.server.close(() => resolve()));
+    this.server.closeIdleConnections();
+    const timer = setTimeout(() => this.server.closeAllConnections(), timeoutMs);
+    await closed;
+    clearTimeout(timer);
+  }
+}
+
+function starting(_request: IncomingMessage, response: ServerResponse): void {
+  const body = { id: 'err_starting', code: 503, type: 'Internal', message: 'Parley is starting. Try again in a moment.' };
+  response.writeHead(503, { 'content-type': 'application/json', 'retry-after': '1' }).end(JSON.stringify(body));
+}

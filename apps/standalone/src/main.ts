@@ -1,0 +1,52 @@
+import 'reflect-metadata';
+import { ConfigError, readConfig } from '@parley/config/config';
+import { DataFolderInUse } from '@parley/local-postgres/data-folder';
+import { createLogger } from '@parley/logging/logger';
+import { exitOnUnexpected, onStopSignal } from '@parley/service/run';
+import { StandaloneConfig } from './config';
+import { EmbeddedPlatform } from './embedded';
+
+const parentCheckMs = 1_000;
+
+async function main(): Promise<void> {
+  const config = readConfig(StandaloneConfig);
+  const logger = createLogger('parley', config.logLevel);
+  exitOnUnexpected(logger);
+  process.stdout.write('Parley is starting …\n');
+  const platform = await EmbeddedPlatform.start(config, logger);
+  const stop = async () => {
+    process.stdout.write('Parley is stopping …\n');
+    await platform.stop();
+  };
+  onStopSignal(stop, logger);
+  stopWithNpm();
+  process.stdout.write(platform.welcome);
+}
+
+/** Under `npm start`, a kill of npm alone would leave this process behind, and the person who started it without a handle. */
+function stopWithNpm(): void {
+  const parent = Number(process.env['PARLEY_PARENT_PID'] ?? 0);
+  if (!parent) return;
+  setInterval(() => {
+    if (!isAlive(parent)) process.kill(process.pid, 'SIGTERM');
+  }, parentCheckMs).unref();
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    // No such process.
+    return false;
+  }
+}
+
+main().catch((error: unknown) => {
+  const expected = error instanceof ConfigError || error instanceof DataFolderInUse;
+  const { code, message, stack, port } = error as NodeJS.ErrnoException & { port?: number };
+  const text =
+    code === 'EADDRINUSE' ? `Port ${port ?? ''} is taken by another program: stop it, or set PORT to another one.` : expected ? message : stack;
+  process.stderr.write(`\nParley could not start.\n${text ?? String(error)}\n`);
+  process.exit(1);
+});
