@@ -59,7 +59,7 @@ export class NatsLink {
         this.up = true;
         this.logger.info('connected to NATS again');
       } else if (status.type === Events.Error) {
-        this.logger.error({ code: String(status.data) }, 'NATS reports an error');
+        this.logger.error({ data: status.data }, 'NATS reports an error');
       }
     }
   }

@@ -1,5 +1,5 @@
 import { ApiError } from './errors';
-import type { Caller, CallerOf, CredentialKind, Role } from './caller';
+import type { Caller, CredentialKind, Role } from './caller';
 
 /** What a role lets its holder do in a workspace. */
 export type Permission = 'read' | 'write' | 'manage' | 'administer' | 'own';
@@ -13,6 +13,17 @@ export interface Access<A extends Actor = Actor> {
   permission: Permission;
   credentials: readonly CredentialKind[];
 }
+
+type With<K extends 'account' | 'workspace' | 'bot'> = Caller & Required<Pick<Caller, K>>;
+
+/** The caller as an operation with this access sees it: what the access promises is there. */
+export type CallerOf<A extends Access> = A['actor'] extends 'account'
+  ? With<'account'>
+  : A['actor'] extends 'workspace'
+    ? With<'workspace'>
+    : A['actor'] extends 'bot'
+      ? With<'bot' | 'workspace'>
+      : Caller;
 
 const ranks: Record<Permission, readonly Role[]> = {
   read: ['owner', 'administrator', 'manager', 'developer', 'viewer'],

@@ -1,5 +1,3 @@
-import type { Access } from './access';
-
 export type Role = 'owner' | 'administrator' | 'manager' | 'developer' | 'billing' | 'viewer';
 
 /** The kinds of token, by the prefix that they carry: `bp_pat_…`, `bp_bak_…`, `bp_iak_…`, `bp_op_…`. */
@@ -17,17 +15,6 @@ export interface Caller {
   role?: Role;
   bot?: { id: string; workspaceId: string };
 }
-
-type With<K extends 'account' | 'workspace' | 'bot'> = Caller & Required<Pick<Caller, K>>;
-
-/** The caller as an operation with this access sees it: what the access promises is there. */
-export type CallerOf<A extends Access> = A['actor'] extends 'account'
-  ? With<'account'>
-  : A['actor'] extends 'workspace'
-    ? With<'workspace'>
-    : A['actor'] extends 'bot'
-      ? With<'bot' | 'workspace'>
-      : Caller;
 
 /** The caller of work that no request asked for: sweepers, consumers, commands. */
 export function systemCaller(requestId: string): Caller {

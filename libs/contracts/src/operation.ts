@@ -1,5 +1,5 @@
-import type { Access } from './access';
-import type { CallerOf } from './caller';
+
+import type { Access, CallerOf } from './access';
 
 export type Class<T> = new () => T;
 export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';

@@ -6,7 +6,7 @@ export interface KeyColumn<Row> {
   /** Column or expression that the rows are ordered by; never null. */
   sql: string;
   type: 'text' | 'timestamptz' | 'int8';
-  of(row: Row): string | number | Date;
+  of: (row: Row) => string | number | Date;
 }
 
 const patterns: Record<KeyColumn<unknown>['type'], RegExp> = {

@@ -8,7 +8,7 @@ export const readinessChecks = Symbol('parley:readiness');
 export interface ReadinessCheck {
   name: string;
   /** Throws when what the process needs does not answer. */
-  check(): Promise<unknown>;
+  check: () => Promise<unknown>;
 }
 
 const checkTimeoutMs = 2_000;

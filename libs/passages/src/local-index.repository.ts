@@ -1,0 +1,154 @@
+import type { Database, Sql } from '@parley/database/database';
+import type { StoredPoint } from './hybrid-ranking';
+import type { PassagePoint } from './passage-index';
+
+/** How far a bot's points have changed. Revisions come from one sequence, so that none is ever used twice. */
+export interface TenantState {
+  revision: number;
+  /** Of the newest removal: whoever has read less than this may hold points that are gone. */
+  removedRevision: number;
+}
+
+/** The row of one point, and where to go on reading after it. */
+export interface PointRow {
+  point: StoredPoint;
+  revision: string;
+}
+
+/** SQL of the local passage index. Every write locks the bot's row of local_index_tenant first. */
+export class LocalIndexRepository {
+  constructor(private readonly database: Database) {}
+
+  async findState(botId: string): Promise<TenantState | null> {
+    const [row] = await this.database.query<{ revision: string; removed_revision: string }>(
+      'SELECT revision, removed_revision FROM local_index_tenant WHERE bot_id = $1',
+      [botId],
+    );
+    return row ? { revision: Number(row.revision), removedRevision: Number(row.removed_revision) } : null;
+  }
+
+  /** One statement; no two points may have the same id. */
+  async write(botId: string, model: string, points: PassagePoint[]): Promise<void> {
+    await this.database.query(
+      `WITH tenant AS (
+         INSERT INTO local_index_tenant (bot_id, revision, removed_revision)
+         SELECT $1, next, next FROM nextval('local_index_revision') AS next
+         ON CONFLICT (bot_id) DO UPDATE SET revision = nextval('local_index_revision')
+         RETURNING revision
+       )
+       INSERT INTO local_index_point
+         (bot_id, id, model, file_id, content_version, vector, term_indices, term_values, tags, revision)
+       SELECT $1, id, $2, file_id, content_version, vector, term_indices, term_values, tags, tenant.revision
+       FROM tenant, unnest($3::uuid[], $4::text[], $5::text[], $6::bytea[], $7::bytea[], $8::bytea[], $9::jsonb[])
+         AS point (id, file_id, content_version, vector, term_indices, term_values, tags)
+       ON CONFLICT (bot_id, id) DO UPDATE SET
+         model = excluded.model, file_id = excluded.file_id, content_version = excluded.content_version,
+         vector = excluded.vector, term_indices = excluded.term_indices, term_values = excluded.term_values,
+         tags = excluded.tags, revision = excluded.revision`,
+      [
+        botId,
+        model,
+        points.map(({ id }) => id),
+        points.map(({ fileId }) => fileId),
+        points.map(({ contentVersion }) => contentVersion),
+        points.map(({ vector }) => toBytes(vector)),
+        points.map(({ terms }) => toBytes(Uint32Array.from(terms.indices))),
+        points.map(({ terms }) => toBytes(Float32Array.from(terms.values))),
+        points.map(({ tags }) => JSON.stringify(tags)),
+      ],
+    );
+  }
+
+  /** Points of this model written after the given revision, oldest change first, in pages. Index: (bot_id, revision, id). */
+  async *pagesSince(botId: string, model: string, revision: number): AsyncGenerator<StoredPoint[]> {
+    const pageSize = 500;
+    // No id is above this one: the first page begins after the whole revision.
+    let after = { revision: String(revision), id: 'ffffffff-ffff-ffff-ffff-ffffffffffff' };
+    for (;;) {
+      const rows = await this.database.query<Row>(
+        `SELECT id, file_id, content_version, vector, term_indices, term_values, tags, revision
+         FROM local_index_point
+         WHERE bot_id = $1 AND model = $2 AND (revision, id) > ($3::int8, $4::uuid)
+         ORDER BY revision, id LIMIT ${pageSize}`,
+        [botId, model, after.revision, after.id],
+      );
+      if (rows.length > 0) yield rows.map(toPoint);
+      if (rows.length < pageSize) return;
+      after = rows.at(-1)!;
+    }
+  }
+
+  async listIds(botId: string): Promise<string[]> {
+    const rows = await this.database.query<{ id: string }>('SELECT id FROM local_index_point WHERE bot_id = $1', [
+      botId,
+    ]);
+    return rows.map(({ id }) => id);
+  }
+
+  async removeFile(botId: string, fileId: string, exceptVersion: string | null): Promise<void> {
+    await this.database.transaction(async (tx) => {
+      await lockForRemoval(tx, botId);
+      await tx.query(
+        `DELETE FROM local_index_point
+         WHERE bot_id = $1 AND file_id = $2 AND content_version IS DISTINCT FROM $3`,
+        [botId, fileId, exceptVersion],
+      );
+    });
+  }
+
+  async removeAll(botId: string): Promise<void> {
+    await this.database.transaction(async (tx) => {
+      await lockForRemoval(tx, botId);
+      await tx.query('DELETE FROM local_index_point WHERE bot_id = $1', [botId]);
+      await tx.query('DELETE FROM local_index_tenant WHERE bot_id = $1', [botId]);
+    });
+  }
+
+  async count(botId: string): Promise<number> {
+    const [row] = await this.database.query<{ count: string }>(
+      'SELECT count(*) FROM local_index_point WHERE bot_id = $1',
+      [botId],
+    );
+    return Number(row?.count);
+  }
+}
+
+interface Row {
+  id: string;
+  file_id: string;
+  content_version: string;
+  vector: Buffer;
+  term_indices: Buffer;
+  term_values: Buffer;
+  tags: Record<string, string>;
+  revision: string;
+}
+
+/** A statement of its own, so that the next one sees what was written while this one waited. */
+async function lockForRemoval(tx: Sql, botId: string): Promise<void> {
+  await tx.query(
+    `UPDATE local_index_tenant SET revision = next, removed_revision = next
+     FROM (SELECT nextval('local_index_revision') AS next) AS removal WHERE bot_id = $1`,
+    [botId],
+  );
+}
+
+/** The three arrays of a point share one piece of memory, outside of the buffers that the driver uses again. */
+function toPoint(row: Row): StoredPoint {
+  const { buffer } = Uint8Array.from(Buffer.concat([row.vector, row.term_indices, row.term_values]));
+  const [termStart, valueStart] = [row.vector.length, row.vector.length + row.term_indices.length];
+  return {
+    id: row.id,
+    fileId: row.file_id,
+    contentVersion: row.content_version,
+    vector: new Float32Array(buffer, 0, row.vector.length / 4),
+    termIndices: new Uint32Array(buffer, termStart, row.term_indices.length / 4),
+    termValues: new Float32Array(buffer, valueStart, row.term_values.length / 4),
+    tags: row.tags,
+  };
+}
+
+/** Little endian, as every processor that Node runs on keeps its numbers. */
+function toBytes({ buffer, byteOffset, byteLength }: Float32Array | Uint32Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
+}

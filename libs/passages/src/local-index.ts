@@ -1,0 +1,171 @@
+import { setImmediate } from 'node:timers/promises';
+import { LRUCache } from 'lru-cache';
+import type { Embedder } from './embedder';
+import { HybridRanking, type StoredPoint } from './hybrid-ranking';
+import type { LocalIndexRepository, TenantState } from './local-index.repository';
+import type { PassageHit, PassageIndex, PassagePoint, PassageQuery } from './passage-index';
+
+export interface LocalIndexOptions {
+  repository: LocalIndexRepository;
+  /** Whose vectors these are: points of another model stay unseen. */
+  embedder: Pick<Embedder, 'model' | 'dimensions'>;
+  /** Points kept in memory. A bot that has more is read from Postgres at every search: right, but slow. */
+  cacheMb?: number;
+}
+
+const pointsPerWrite = 500;
+/** Ids, tags and the map's entry of one point, measured at some 500 bytes. */
+const bytesBesideVectors = 500;
+const holdEventLoopMs = 4;
+
+/** Exact search in process over vectors kept in Postgres: right up to some 100,000 passages a bot. */
+export class LocalIndex implements PassageIndex {
+  private readonly repository: LocalIndexRepository;
+  private readonly embedder: Pick<Embedder, 'model' | 'dimensions'>;
+  private readonly cacheBytes: number;
+  private readonly tenants: LRUCache<string, Tenant>;
+
+  constructor({ repository, embedder, cacheMb = 256 }: LocalIndexOptions) {
+    this.repository = repository;
+    this.embedder = embedder;
+    this.cacheBytes = cacheMb * 1024 * 1024;
+    this.tenants = new LRUCache({ maxSize: this.cacheBytes, sizeCalculation: ({ bytes }) => bytes + 1 });
+  }
+
+  async ready(): Promise<void> {
+    await this.repository.findState('');
+  }
+
+  async write(botId: string, points: PassagePoint[]): Promise<void> {
+    points.forEach(({ vector }) => this.checkDimensions(vector));
+    const unique = [...new Map(points.map((point) => [point.id, point])).values()];
+    for (let start = 0; start < unique.length; start += pointsPerWrite) {
+      await this.repository.write(botId, this.embedder.model, unique.slice(start, start + pointsPerWrite));
+    }
+  }
+
+  async removeFile(botId: string, fileId: string, exceptVersion: string | null): Promise<void> {
+    await this.repository.removeFile(botId, fileId, exceptVersion);
+  }
+
+  async search(botId: string, query: PassageQuery): Promise<PassageHit[]> {
+    this.checkDimensions(query.vector);
+    const state = await this.repository.findState(botId);
+    if (!state) return [];
+
+    const ranking = new HybridRanking(query);
+    const cached = await this.cachedPoints(botId, state);
+    if (cached) await considerAll(ranking, cached);
+    else for await (const page of this.pagesSince(botId, 0)) await considerAll(ranking, page);
+    return ranking.hits();
+  }
+
+  async dropTenant(botId: string): Promise<void> {
+    await this.repository.removeAll(botId);
+    this.tenants.delete(botId);
+  }
+
+  async count(botId: string): Promise<number> {
+    return this.repository.count(botId);
+  }
+
+  /** The bot's points, no older than `state`; null when they are more than the cache may hold. */
+  private async cachedPoints(botId: string, state: TenantState): Promise<Iterable<StoredPoint> | null> {
+    const tenant = this.tenants.get(botId) ?? new Tenant();
+    this.tenants.set(botId, tenant);
+    await tenant.inTurn(() => this.refresh(botId, tenant, state));
+    this.tenants.set(botId, tenant);
+    return tenant.tooLarge ? null : tenant.points.values();
+  }
+
+  private async refresh(botId: string, tenant: Tenant, state: TenantState): Promise<void> {
+    if (tenant.revision >= state.revision) return;
+    const mayHoldRemoved = state.removedRevision > tenant.revision;
+    if (tenant.tooLarge && !mayHoldRemoved) return;
+    if (tenant.tooLarge) tenant.reset();
+
+    const hadPoints = tenant.points.size > 0;
+    for await (const page of this.pagesSince(botId, tenant.revision)) {
+      tenant.add(page);
+      if (tenant.bytes > this.cacheBytes) return tenant.giveUp(state.revision);
+    }
+    if (hadPoints && mayHoldRemoved) tenant.keepOnly(await this.repository.listIds(botId));
+    tenant.revision = state.revision;
+  }
+
+  private pagesSince(botId: string, revision: number): AsyncGenerator<StoredPoint[]> {
+    return this.repository.pagesSince(botId, this.embedder.model, revision);
+  }
+
+  private checkDimensions(vector: Float32Array): void {
+    if (vector.length === this.embedder.dimensions) return;
+    throw new Error(`A vector has ${vector.length} dimensions instead of ${this.embedder.dimensions}.`);
+  }
+}
+
+/** What this process holds of one bot. */
+class Tenant {
+  points = new Map<string, StoredPoint>();
+  bytes = 0;
+  revision = 0;
+  tooLarge = false;
+  private turn: Promise<void> = Promise.resolve();
+
+  /** One refresh at a time. */
+  async inTurn(work: () => Promise<void>): Promise<void> {
+    const mine = this.turn.then(work);
+    this.turn = mine.catch(() => undefined);
+    await mine;
+  }
+
+  add(points: StoredPoint[]): void {
+    for (const point of points) {
+      this.remove(point.id);
+      this.points.set(point.id, point);
+      this.bytes += sizeOf(point);
+    }
+  }
+
+  keepOnly(ids: string[]): void {
+    const living = new Set(ids);
+    for (const id of this.points.keys()) if (!living.has(id)) this.remove(id);
+  }
+
+  reset(): void {
+    // A new map: a search may still be walking through the old one.
+    this.points = new Map();
+    this.bytes = 0;
+    this.revision = 0;
+    this.tooLarge = false;
+  }
+
+  giveUp(revision: number): void {
+    this.reset();
+    this.revision = revision;
+    this.tooLarge = true;
+  }
+
+  private remove(id: string): void {
+    const point = this.points.get(id);
+    if (!point) return;
+    this.points.delete(id);
+    this.bytes -= sizeOf(point);
+  }
+}
+
+function sizeOf({ vector }: StoredPoint): number {
+  return vector.buffer.byteLength + bytesBesideVectors;
+}
+
+/** Lets other work of the process in every few milliseconds. */
+async function considerAll(ranking: HybridRanking, points: Iterable<StoredPoint>): Promise<void> {
+  let since = performance.now();
+  let count = 0;
+  for (const point of points) {
+    ranking.consider(point);
+    if (++count % 64 === 0 && performance.now() - since > holdEventLoopMs) {
+      await setImmediate();
+      since = performance.now();
+    }
+  }
+}

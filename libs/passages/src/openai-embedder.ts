@@ -1,0 +1,202 @@
+import { type Embedder, EmbedderBusy, EmbedderRefused, EmbedderUnavailable } from './embedder';
+import { Slots } from './slots';
+import { toUnit } from './vectors';
+
+export interface OpenAiEmbedderOptions {
+  /** Address of the server, with or without `/v1`. */
+  url: string;
+  model: string;
+  apiKey?: string;
+  /** Texts in one request, at most. */
+  batchSize?: number;
+  /** Characters in one request, at most; a single longer text goes alone. */
+  maxBatchCharacters?: number;
+  /** For one request with its answer. */
+  timeoutMs?: number;
+  /** Requests under way at once, at most. */
+  concurrency?: number;
+}
+
+const maxAnswerBytes = 32 * 1024 * 1024;
+const maxMessageLength = 300;
+const defaultRetryAfterMs = 5_000;
+const maxRetryAfterMs = 60_000;
+
+/** Client of any server that answers `POST /v1/embeddings` as OpenAI does. Never retries: whoever calls decides. */
+export class OpenAiEmbedder implements Embedder {
+  readonly model: string;
+  private readonly endpoint: string;
+  private readonly headers: Record<string, string>;
+  private readonly apiKey?: string;
+  private readonly batchSize: number;
+  private readonly maxBatchCharacters: number;
+  private readonly timeoutMs: number;
+  private readonly slots: Slots;
+  private readonly closing = new AbortController();
+  private knownDimensions?: number;
+
+  constructor(options: OpenAiEmbedderOptions) {
+    this.model = options.model;
+    this.endpoint = `${options.url.replace(/\/+$/, '').replace(/\/v1$/, '')}/v1/embeddings`;
+    this.apiKey = options.apiKey;
+    this.headers = {
+      'content-type': 'application/json',
+      accept: 'application/json',
+      ...(options.apiKey && { authorization: `Bearer ${options.apiKey}` }),
+    };
+    this.batchSize = options.batchSize ?? 32;
+    this.maxBatchCharacters = options.maxBatchCharacters ?? 32_000;
+    this.timeoutMs = options.timeoutMs ?? 30_000;
+    this.slots = new Slots(options.concurrency ?? 4);
+  }
+
+  /** Learnt from the first answer: throws before it. */
+  get dimensions(): number {
+    if (!this.knownDimensions) throw new EmbedderUnavailable('The embedding server has not answered yet.');
+    return this.knownDimensions;
+  }
+
+  async ready(): Promise<void> {
+    await this.embed(['ready']);
+  }
+
+  async embed(texts: string[], signal?: AbortSignal): Promise<Float32Array[]> {
+    const vectors = await this.slots.map(this.toBatches(texts), (batch) => this.request(batch, signal), signal);
+    return vectors.flat();
+  }
+
+  async close(): Promise<void> {
+    this.closing.abort(new EmbedderUnavailable('The embedder is closed.'));
+  }
+
+  private toBatches(texts: string[]): string[][] {
+    const batches: string[][] = [];
+    let characters = Infinity;
+    for (const text of texts) {
+      const batch = batches.at(-1);
+      characters += text.length;
+      if (batch && batch.length < this.batchSize && characters <= this.maxBatchCharacters) {
+        batch.push(text);
+      } else {
+        batches.push([text]);
+        characters = text.length;
+      }
+    }
+    return batches;
+  }
+
+  private async request(batch: string[], signal?: AbortSignal): Promise<Float32Array[]> {
+    const timeout = AbortSignal.timeout(this.timeoutMs);
+    const signals = [this.closing.signal, timeout, ...(signal ? [signal] : [])];
+    let response: Response;
+    let body: string;
+    try {
+      response = await fetch(this.endpoint, {
+        method: 'POST',
+        headers: this.headers,
+        body: JSON.stringify({ model: this.model, input: batch }),
+        redirect: 'manual',
+        signal: AbortSignal.any(signals),
+      });
+      body = await readBounded(response);
+    } catch (error) {
+      signal?.throwIfAborted();
+      this.closing.signal.throwIfAborted();
+      if (timeout.aborted) throw unavailable(`gave no answer within ${this.timeoutMs} ms`, error);
+      throw error instanceof EmbedderUnavailable ? error : unavailable(`cannot be reached${codeOf(error)}`, error);
+    }
+    if (!response.ok) throw this.toError(response, body);
+    return this.toVectors(body, batch.length);
+  }
+
+  private toError({ status, headers }: Response, body: string): Error {
+    const message = `The embedding server answered ${status}: ${this.shorten(messageOf(body))}`;
+    if (status === 429 || status === 503) return new EmbedderBusy(message, retryAfterMs(headers.get('retry-after')));
+    if (status >= 500 || status === 408) return new EmbedderUnavailable(message);
+    if (status >= 400) return new EmbedderRefused(message);
+    return new EmbedderRefused(`The embedding server answered ${status}, a redirect. Set the address that it leads to.`);
+  }
+
+  /** Some servers repeat the key in their answer, whole. */
+  private shorten(message: string): string {
+    const clean = (this.apiKey ? message.replaceAll(this.apiKey, '***') : message).replace(/\s+/g, ' ').trim();
+    if (!clean) return 'no message';
+    return clean.length > maxMessageLength ? `${clean.slice(0, maxMessageLength)}…` : clean;
+  }
+
+  private toVectors(body: string, count: number): Float32Array[] {
+    const data = dataOf(body);
+    if (data.length !== count) throw unavailable(`answered with ${data.length} embeddings for ${count} texts`);
+    const vectors: Float32Array[] = [];
+    for (const { index, embedding } of data) {
+      if (!Number.isInteger(index) || index < 0 || index >= count || vectors[index]) {
+        throw unavailable('answered with embeddings whose "index" is missing, repeated or out of range');
+      }
+      vectors[index] = this.toVector(embedding);
+    }
+    return vectors;
+  }
+
+  private toVector(embedding: unknown): Float32Array {
+    if (!Array.isArray(embedding) || embedding.length === 0 || !embedding.every((value) => Number.isFinite(value))) {
+      throw unavailable('answered with an embedding that is not a list of numbers');
+    }
+    this.knownDimensions ??= embedding.length;
+    if (embedding.length !== this.knownDimensions) {
+      throw unavailable(`answered with ${embedding.length} dimensions instead of ${this.knownDimensions}`);
+    }
+    const unit = toUnit(Float32Array.from(embedding as number[]));
+    if (!unit) throw unavailable('answered with an embedding that has no direction');
+    return unit;
+  }
+}
+
+function unavailable(what: string, cause?: unknown): EmbedderUnavailable {
+  return new EmbedderUnavailable(`The embedding server ${what}.`, { cause });
+}
+
+/** The whole body, read as it comes, so that an endless answer ends here. */
+async function readBounded(response: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+    size += chunk.length;
+    if (size > maxAnswerBytes) throw unavailable(`answered with more than ${maxAnswerBytes} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function dataOf(body: string): { index: number; embedding: unknown }[] {
+  const data = (parse(body) as { data?: unknown } | null)?.data;
+  const isList = Array.isArray(data) && data.every((entry) => typeof entry === 'object' && entry !== null);
+  if (!isList) throw unavailable('answered with something that is not a list of embeddings');
+  return data as { index: number; embedding: unknown }[];
+}
+
+/** OpenAI says `error.message`, TEI `error`, vLLM `message`, others `detail` or plain text. */
+function messageOf(body: string): string {
+  const answer = parse(body) as { error?: unknown; message?: unknown; detail?: unknown } | null;
+  const nested = (answer?.error as { message?: unknown } | undefined)?.message;
+  const message = [nested, answer?.error, answer?.message, answer?.detail].find((text) => typeof text === 'string');
+  return (message as string | undefined) ?? body;
+}
+
+function parse(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return null;
+  }
+}
+
+/** Seconds or an HTTP date, as RFC 9110 section 10.2.3 has it. */
+function retryAfterMs(header: string | null): number {
+  const wanted = /^\s*\d+\s*$/.test(header ?? '') ? Number(header) * 1000 : Date.parse(header ?? '') - Date.now();
+  return Number.isNaN(wanted) ? defaultRetryAfterMs : Math.min(Math.max(0, wanted), maxRetryAfterMs);
+}
+
+function codeOf(error: unknown): string {
+  const code = ((error as Error).cause as { code?: string } | undefined)?.code;
+  return code ? ` (${code})` : '';
+}

@@ -1,0 +1,67 @@
+/** Lets at most `size` pieces of work run at once; the others wait in order, and leave the queue when aborted. */
+export class Slots {
+  private free: number;
+  private readonly waiting: (() => void)[] = [];
+
+  constructor(private readonly size: number) {
+    this.free = size;
+  }
+
+  /** Results in the order of the items. A call queues no more than `size` items at a time, so that a small one is not held up by a large one. */
+  async map<Item, Result>(
+    items: Item[],
+    work: (item: Item) => Promise<Result>,
+    signal?: AbortSignal,
+  ): Promise<Result[]> {
+    const results: Result[] = [];
+    const entries = items.entries();
+    let failed = false;
+    const lane = async (): Promise<void> => {
+      for (const [position, item] of entries) {
+        if (failed) return;
+        results[position] = await this.run(() => work(item), signal);
+      }
+    };
+    const lanes = Array.from({ length: Math.min(this.size, items.length) }, lane);
+    await Promise.all(lanes).catch((error: unknown) => {
+      failed = true;
+      throw error;
+    });
+    return results;
+  }
+
+  private async run<Result>(work: () => Promise<Result>, signal?: AbortSignal): Promise<Result> {
+    await this.take(signal);
+    try {
+      return await work();
+    } finally {
+      this.release();
+    }
+  }
+
+  private async take(signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted();
+    if (this.free > 0) {
+      this.free--;
+      return;
+    }
+    await new Promise<void>((resolve, reject) => {
+      const leave = () => {
+        this.waiting.splice(this.waiting.indexOf(enter), 1);
+        reject(signal?.reason as Error);
+      };
+      const enter = () => {
+        signal?.removeEventListener('abort', leave);
+        resolve();
+      };
+      this.waiting.push(enter);
+      signal?.addEventListener('abort', leave, { once: true });
+    });
+  }
+
+  private release(): void {
+    const next = this.waiting.shift();
+    if (next) next();
+    else this.free++;
+  }
+}

@@ -1,0 +1,121 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { NatsServer } from './nats-server';
+import { createEmptyDatabase } from './test-database';
+
+const startTimeoutMs = 60_000;
+const stopTimeoutMs = 20_000;
+
+/** A whole platform in processes of its own, as its users run it. */
+export interface RunningPlatform {
+  url: string;
+  /** A personal access token of the first account. */
+  token: string;
+  workspaceId: string;
+  secretKey: string;
+  /** Process id of each app; of `standalone` in embedded mode. */
+  pids: Record<string, number>;
+  stop(): Promise<void>;
+}
+
+type Environment = Record<string, string>;
+
+/** The embedded mode as `npm start` runs it, on a database of the test run unless `ownPostgres` is asked for. */
+export async function startEmbedded(options: { env?: Environment; dataDir?: string; ownPostgres?: boolean } = {}): Promise<RunningPlatform> {
+  const folder = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'parley-embedded-')));
+  const database = options.ownPostgres ? undefined : await createEmptyDatabase();
+  const process_ = run('dist/apps/standalone/src/main.js', {
+    PORT: '0',
+    PARLEY_DATA_DIR: folder,
+    ...(database ? { DATABASE_URL: database.url } : {}),
+    ...options.env,
+  });
+  await process_.said(/Parley is ready/);
+  const credentials = JSON.parse(await readFile(join(folder, 'credentials.json'), 'utf8')) as Omit<RunningPlatform, 'pids' | 'stop'>;
+  return {
+    ...credentials,
+    secretKey: (await readFile(join(folder, 'secret.key'), 'utf8')).trim(),
+    pids: { standalone: process_.pid },
+    stop: async () => {
+      await process_.stop();
+      await database?.drop();
+      if (!options.dataDir) await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The distributed mode: every app a process of its own, over a real NATS server. */
+export async function startDistributed(options: { env?: Environment } = {}): Promise<RunningPlatform & { nats: NatsServer }> {
+  const folder = await mkdtemp(join(tmpdir(), 'parley-distributed-'));
+  const [nats, database] = await Promise.all([NatsServer.start(), createEmptyDatabase()]);
+  const stateFile = join(folder, 'state.json');
+  const process_ = run('tools/distributed.mjs', {
+    NATS_URL: nats.url,
+    DATABASE_URL: database.url,
+    DATABASE_POOL_SIZE: '5',
+    BLOBS_DIR: join(folder, 'blobs'),
+    STATE_FILE: stateFile,
+    SHUTDOWN_GRACE_MS: '50',
+    LOG_LEVEL: 'warn',
+    ...options.env,
+  });
+  await process_.said(/Parley is ready/);
+  const state = JSON.parse(await readFile(stateFile, 'utf8')) as { url: string; token: string; secretKey: string; apps: Record<string, { pid: number }> };
+  return {
+    url: state.url,
+    token: state.token,
+    secretKey: state.secretKey,
+    workspaceId: await firstWorkspace(state.url, state.token),
+    pids: Object.fromEntries(Object.entries(state.apps).map(([name, { pid }]) => [name, pid])),
+    nats,
+    stop: async () => {
+      await process_.stop();
+      await nats.stop();
+      await database.drop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Runs one of our compiled programs with its own environment, and nothing of this process's configuration. */
+export function run(script: string, env: Environment) {
+  const child = spawn(process.execPath, [script], {
+    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  child.stdout.on('data', (data: Buffer) => (output += data.toString()));
+  child.stderr.on('data', (data: Buffer) => (output += data.toString()));
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  return {
+    pid: child.pid!,
+    ended,
+    output: () => output,
+    said: async (text: RegExp) => {
+      const deadline = Date.now() + startTimeoutMs;
+      while (!text.test(output)) {
+        if (hasEnded(child) || Date.now() > deadline) throw new Error(`${script} did not say ${text.source}:\n${output}`);
+        await sleep(20);
+      }
+    },
+    stop: async () => {
+      child.kill('SIGTERM');
+      const timer = setTimeout(() => child.kill('SIGKILL'), stopTimeoutMs);
+      await ended;
+      clearTimeout(timer);
+    },
+  };
+}
+
+function hasEnded(child: ChildProcess): boolean {
+  return child.exitCode !== null || child.signalCode !== null;
+}
+
+async function firstWorkspace(url: string, token: string): Promise<string> {
+  const response = await fetch(`${url}/v1/admin/workspaces`, { headers: { authorization: `Bearer ${token}` } });
+  const { workspaces } = (await response.json()) as { workspaces: { id: string }[] };
+  return workspaces[0]!.id;
+}

@@ -1,0 +1,63 @@
+import type { DynamicModule } from '@nestjs/common';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { Bus } from '@parley/bus/bus';
+import { InProcessHub, InProcessTransport } from '@parley/bus/in-process-transport';
+import type { Caller } from '@parley/contracts/caller';
+import type { Operation } from '@parley/contracts/operation';
+import { Database } from '@parley/database/database';
+import { createLogger, type LogLevel } from '@parley/logging/logger';
+import { DeliveriesRepository } from '@parley/outbox/deliveries.repository';
+import { Events1700000000110 } from '@parley/outbox/migrations/1700000000110-events';
+import { PostgresEvents } from '@parley/outbox/postgres-events';
+import { createHttpApp } from '@parley/service/http-app';
+import { Metrics } from '@parley/service/metrics';
+import type { Platform } from '@parley/service/platform';
+import { freePort } from './nats-server';
+import { createEmptyDatabase } from './test-database';
+
+/** One or more apps in this process, wired as in embedded mode, on a database of their own. */
+export interface RunningService {
+  databaseUrl: string;
+  apps: NestFastifyApplication[];
+  /** Where the first app serves HTTP. */
+  url: string;
+  call<I, O>(operation: Operation<I, O>, caller: Caller, input: I): Promise<O>;
+  stop(): Promise<void>;
+}
+
+/** Boots the real modules. Each gets the database's URL and a platform of its own on the shared bus. */
+export async function startService(
+  ...modules: ((databaseUrl: string, platform: Platform, url: string) => DynamicModule)[]
+): Promise<RunningService> {
+  const { url: databaseUrl, drop } = await createEmptyDatabase();
+  const logger = createLogger('test', (process.env['LOG_LEVEL'] as LogLevel | undefined) ?? 'silent');
+  const eventsDatabase = await Database.open({ url: databaseUrl, schema: 'events', migrations: [Events1700000000110], poolSize: 3 });
+  await eventsDatabase.migrate();
+  const events = new PostgresEvents(new DeliveriesRepository(eventsDatabase), logger);
+  const hub = new InProcessHub();
+  const platform = (): Platform => ({
+    transport: new InProcessTransport(hub, 64_000_000),
+    events,
+    logger,
+    metrics: new Metrics(),
+    migrateAtStart: true,
+    instance: 'test',
+  });
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const apps = await Promise.all(modules.map((module) => createHttpApp(module(databaseUrl, platform(), url), logger)));
+  await events.open();
+  await apps[0]?.listen(port, '127.0.0.1');
+  const bus = new Bus(platform().transport);
+  return {
+    databaseUrl,
+    apps,
+    url,
+    call: (operation, caller, input) => bus.call(operation, caller, input),
+    stop: async () => {
+      await Promise.all(apps.map((app) => app.close()));
+      await eventsDatabase.close();
+      await drop();
+    },
+  };
+}

@@ -1,0 +1,106 @@
+// Starts every app of the distributed mode on this machine, each as a process of its own, against NATS_URL and
+// DATABASE_URL. Ports are free ones unless PORT (gateway) and FILES_PORT are set. Ctrl-C stops them all.
+// With STATE_FILE it writes where everything is, as JSON, once all of them are ready.
+import { randomBytes } from 'node:crypto';
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { dirname, join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..');
+const names = ['admin', 'hub', 'files', 'files-worker', 'tables', 'chat', 'gateway'];
+const startTimeoutMs = 30_000;
+
+for (const name of ['NATS_URL', 'DATABASE_URL']) {
+  if (!process.env[name]) fail(`${name} is missing: set it to a running server.`);
+}
+
+const token = process.env.PARLEY_BOOTSTRAP_TOKEN ?? run('cli/src/main.js', ['token', 'generate']).trim();
+const ports = Object.fromEntries(await Promise.all(names.map(async (name) => [name, await freePort()])));
+if (process.env.PORT) ports.gateway = Number(process.env.PORT);
+if (process.env.FILES_PORT) ports.files = Number(process.env.FILES_PORT);
+const env = {
+  ...process.env,
+  HOST: '127.0.0.1',
+  CONTENT_URL: process.env.CONTENT_URL ?? `http://127.0.0.1:${ports.files}`,
+  BLOBS_DIR: resolve(process.env.BLOBS_DIR ?? '.parley-distributed/blobs'),
+  PARLEY_SECRET_KEY: process.env.PARLEY_SECRET_KEY ?? randomBytes(32).toString('base64url'),
+  PARLEY_BOOTSTRAP_TOKEN: token,
+};
+mkdirSync(env.BLOBS_DIR, { recursive: true });
+run('cli/src/migrate.js', []);
+
+const apps = new Map();
+let stopping = false;
+for (const name of names) start(name);
+process.on('SIGTERM', stop);
+process.on('SIGINT', stop);
+
+await Promise.all(names.map(ready));
+const state = {
+  url: `http://127.0.0.1:${ports.gateway}`,
+  token,
+  secretKey: env.PARLEY_SECRET_KEY,
+  apps: Object.fromEntries(names.map((name) => [name, { pid: apps.get(name).pid, url: `http://127.0.0.1:${ports[name]}` }])),
+};
+if (process.env.STATE_FILE) {
+  writeFileSync(`${process.env.STATE_FILE}.new`, JSON.stringify(state));
+  renameSync(`${process.env.STATE_FILE}.new`, process.env.STATE_FILE);
+}
+process.stdout.write(`\n  Parley is ready at ${state.url}\n  Token  ${token}\n\n`);
+
+function start(name) {
+  const child = spawn(process.execPath, [join(root, `dist/apps/${name}/src/main.js`)], {
+    env: { ...env, PORT: String(ports[name]) },
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
+  apps.set(name, child);
+  child.on('exit', (code, signal) => {
+    apps.delete(name);
+    if (!stopping) process.stderr.write(`${name} ended (${signal ?? code})\n`);
+    if (stopping && apps.size === 0) process.exit(0);
+  });
+}
+
+async function ready(name) {
+  const deadline = Date.now() + startTimeoutMs;
+  while (Date.now() < deadline) {
+    if (!apps.has(name)) fail(`${name} could not start: see above.`);
+    const response = await fetch(`http://127.0.0.1:${ports[name]}/readyz`).catch(() => undefined);
+    await response?.arrayBuffer();
+    if (response?.ok) return;
+    await sleep(50);
+  }
+  fail(`${name} was not ready within ${startTimeoutMs / 1000} s.`);
+}
+
+function stop() {
+  if (stopping) return;
+  stopping = true;
+  if (apps.size === 0) process.exit(0);
+  for (const child of apps.values()) child.kill('SIGTERM');
+}
+
+function run(script, args) {
+  const done = spawnSync(process.execPath, [join(root, 'dist/apps', script), ...args], { env: process.env, encoding: 'utf8' });
+  if (done.status !== 0) fail(`${done.stdout}${done.stderr}`);
+  return done.stdout;
+}
+
+function fail(message) {
+  process.stderr.write(`${message}\n`);
+  for (const child of apps?.values() ?? []) child.kill('SIGKILL');
+  process.exit(1);
+}
+
+function freePort() {
+  return new Promise((resolvePort) => {
+    const server = createServer();
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address();
+      server.close(() => resolvePort(port));
+    });
+  });
+}
