@@ -24,8 +24,8 @@ export class Operator {
 
   async call<I extends object, O>(operation: Operation<I, O>, input: I): Promise<O> {
     const [method, path] = (operation.route ?? '').split(' ');
-    const fields: Record<string, unknown> = { ...input };
-    const filled = (path ?? '').replaceAll(/\{(\w+)\}/g, (_match, name: string) => encodeURIComponent(String(fields[name])));
+    const fields = new Map<string, unknown>(Object.entries(input));
+    const filled = (path ?? '').replaceAll(/\{(\w+)\}/g, (_match, name: string) => encodeURIComponent(String(fields.get(name))));
     const response = await fetch(`${this.url}${filled}`, {
       method,
       headers: { authorization: `Bearer ${this.token}`, 'content-type': 'application/json' },

@@ -5,6 +5,7 @@ import { ServiceModule } from '@parley/service/service.module';
 import { FilesWorkerConfig } from './config';
 import { IndexFileHandler } from './index-file.handler';
 import { Indexer } from './indexer';
+import { DocumentReader } from './parsing/document-reader';
 
 /** Turns uploaded content into passages. Scales by its queue, apart from the files service. */
 @Module({})
@@ -16,7 +17,7 @@ export class FilesWorkerModule {
         ServiceModule.register({ name: 'files-worker', contract: {}, database: { ...filesDatabase, config } }, platform),
         FileStoreModule.register(config),
       ],
-      providers: [{ provide: FilesWorkerConfig, useValue: config }, Indexer, IndexFileHandler],
+      providers: [{ provide: FilesWorkerConfig, useValue: config }, DocumentReader, Indexer, IndexFileHandler],
     };
   }
 }

@@ -9,7 +9,7 @@ import { type Embedder, EmbedderBusy } from '@parley/passages/embedder';
 import { documentTerms } from '@parley/passages/lexicon';
 import type { PassageIndex } from '@parley/passages/passage-index';
 import { type Chunk, embeddedText } from './chunking/chunker';
-import { readDocument } from './parsing/document-reader';
+import { DocumentReader } from './parsing/document-reader';
 import type { JobWatch } from './job-watch';
 
 /** Passages that are embedded and written together. */
@@ -20,6 +20,7 @@ const maxBusyPauseMs = 60_000;
 @Injectable()
 export class Indexer {
   constructor(
+    private readonly documents: DocumentReader,
     private readonly passages: PassagesRepository,
     @Inject(blobStore) private readonly blobs: BlobStore,
     @Inject(embedder) private readonly model: Embedder,
@@ -27,8 +28,9 @@ export class Indexer {
   ) {}
 
   async index(version: ContentVersion, file: FileRow, watch: JobWatch): Promise<void> {
-    const content = await buffer(await this.blobs.read(blobKey(version, version.contentVersion)));
-    const chunks = await readDocument(content, { contentType: file.content_type, key: file.key, ...limits(file.indexing) }, watch.signal);
+    const bytes = await buffer(await this.blobs.read(blobKey(version, version.contentVersion)));
+    const document = { bytes, contentType: file.content_type, key: file.key, ...limits(file.indexing) };
+    const chunks = await this.documents.read(document, watch.signal);
     await watch.advance({ stage: 'parsed', passages: chunks.length });
     for (let start = 0; start < chunks.length; start += batchSize) {
       const batch = chunks.slice(start, start + batchSize);

@@ -80,7 +80,7 @@ function openEmbedder(config: FileStoreConfig): Embedder {
 
 function openIndex(config: FileStoreConfig, database: Database, model: Embedder): PassageIndex {
   const kind = config.passageIndex ?? (config.qdrantUrl ? 'qdrant' : 'local');
-  if (kind === 'local') return new LocalIndex(new LocalIndexRepository(database), { cacheMb: config.vectorCacheMb });
+  if (kind === 'local') return new LocalIndex({ repository: new LocalIndexRepository(database), embedder: model, cacheMb: config.vectorCacheMb });
   if (!config.qdrantUrl) throw new Error('PASSAGE_INDEX is qdrant: set QDRANT_URL to its address.');
   return new QdrantIndex({ url: config.qdrantUrl, apiKey: config.qdrantApiKey, embedder: model });
 }

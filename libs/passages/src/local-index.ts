@@ -70,12 +70,13 @@ export class LocalIndex implements PassageIndex {
   }
 
   /** The bot's points, no older than `state`; null when they are more than the cache may hold. */
-  private async cachedPoints(botId: string, state: TenantState): Promise<Iterable<StoredPoint> | null> {
+  private async cachedPoints(botId: string, state: TenantState): Promise<StoredPoint[] | null> {
     const tenant = this.tenants.get(botId) ?? new Tenant();
     this.tenants.set(botId, tenant);
     await tenant.inTurn(() => this.refresh(botId, tenant, state));
     this.tenants.set(botId, tenant);
-    return tenant.tooLarge ? null : tenant.points.values();
+    // A copy: the next refresh may come while a search walks through them.
+    return tenant.tooLarge ? null : [...tenant.points.values()];
   }
 
   private async refresh(botId: string, tenant: Tenant, state: TenantState): Promise<void> {
@@ -105,7 +106,7 @@ export class LocalIndex implements PassageIndex {
 
 /** What this process holds of one bot. */
 class Tenant {
-  points = new Map<string, StoredPoint>();
+  readonly points = new Map<string, StoredPoint>();
   bytes = 0;
   revision = 0;
   tooLarge = false;
@@ -132,8 +133,7 @@ class Tenant {
   }
 
   reset(): void {
-    // A new map: a search may still be walking through the old one.
-    this.points = new Map();
+    this.points.clear();
     this.bytes = 0;
     this.revision = 0;
     this.tooLarge = false;
@@ -158,7 +158,7 @@ function sizeOf({ vector }: StoredPoint): number {
 }
 
 /** Lets other work of the process in every few milliseconds. */
-async function considerAll(ranking: HybridRanking, points: Iterable<StoredPoint>): Promise<void> {
+async function considerAll(ranking: HybridRanking, points: StoredPoint[]): Promise<void> {
   let since = performance.now();
   let count = 0;
   for (const point of points) {

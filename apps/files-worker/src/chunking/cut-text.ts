@@ -48,7 +48,8 @@ export function* packUnits(units: string[], firstRoom: number, room: number): Ge
 
 /** Keeps the indentation of the first line that has words. */
 export function trimBlankLines(text: string): string {
-  return text.replace(/^(?:[^\S\n]*\n)+/, '').trimEnd();
+  const start = text.lastIndexOf('\n', text.search(/\S/)) + 1;
+  return text.slice(start).trimEnd();
 }
 
 /** How many characters from `start` fit. Looks only at a window, since Intl.Segmenter is quadratic on long text. */

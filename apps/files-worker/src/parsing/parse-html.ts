@@ -98,7 +98,7 @@ class HtmlReader {
     this.visitChildren(element, () => {
       this.inPre = false;
       this.inLine = false;
-      this.writer.write({ type: 'code', text: trimBlankLines(this.text.join('')) });
+      this.writer.write({ type: 'code', text: this.text.join('').trimEnd() });
       this.takeText();
     });
   }
@@ -242,10 +242,6 @@ function isHidden(element: HtmlElement): boolean {
 
 function attribute(element: HtmlElement, name: string): string | undefined {
   return element.attrs.find((attr) => attr.name === name)?.value;
-}
-
-function trimBlankLines(text: string): string {
-  return text.replace(/^(?:[^\S\n]*\n)+/, '').trimEnd();
 }
 
 function names(list: string): Set<string> {

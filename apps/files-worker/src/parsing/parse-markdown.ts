@@ -8,7 +8,7 @@ import { parseHtml } from './parse-html';
 import { parseText } from './parse-text';
 import { MarkdownPiece, splitMarkdown } from './split-markdown';
 
-/** Characters above which Markdown is read as plain text: it takes micromark 1 to 20 seconds for each million. */
+/** Characters above which Markdown is read as plain text: it takes micromark one or two seconds for each million, and up to a minute when made to be slow. */
 const longestMarkdown = 4_000_000;
 const rowsAtOnce = 100;
 const options = { extensions: [gfm()], mdastExtensions: [gfmFromMarkdown()] };

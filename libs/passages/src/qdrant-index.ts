@@ -1,0 +1,208 @@
+import { createHash } from 'node:crypto';
+import { QdrantClient, type Schemas } from '@qdrant/js-client-rest';
+import { unavailable } from '@parley/contracts/errors';
+import type { Embedder } from './embedder';
+import { candidatesPerSide, rankConstant } from './fusion';
+import type { PassageHit, PassageIndex, PassagePoint, PassageQuery, SparseTerms, TagFilter } from './passage-index';
+
+export interface QdrantIndexOptions {
+  url: string;
+  apiKey?: string;
+  /** Names the collection: vectors of two models are never mixed. Its `ready()` comes first. */
+  embedder: Pick<Embedder, 'model' | 'dimensions'>;
+  timeoutMs?: number;
+}
+
+interface Payload {
+  botId: string;
+  fileId: string;
+  contentVersion: string;
+  passageId: string;
+  tags: string[];
+}
+
+const pointsPerRequest = 256;
+/** At some 20 characters a number, a request stays below a third of the 32 MB that Qdrant takes. */
+const numbersPerRequest = 512 * 1024;
+
+const payloadIndexes: Record<keyof Omit<Payload, 'passageId'>, Schemas['PayloadFieldSchema']> = {
+  botId: { type: 'keyword', is_tenant: true },
+  fileId: 'keyword',
+  contentVersion: 'keyword',
+  tags: 'keyword',
+};
+
+/** The passage index in Qdrant: a collection for each embedding model, every request filtered by bot. */
+export class QdrantIndex implements PassageIndex {
+  private readonly client: QdrantClient;
+  private readonly embedder: Pick<Embedder, 'model' | 'dimensions'>;
+
+  constructor({ url, apiKey, embedder, timeoutMs = 15_000 }: QdrantIndexOptions) {
+    const { origin, pathname } = new URL(url);
+    this.embedder = embedder;
+    this.client = new QdrantClient({
+      url: origin,
+      prefix: pathname.replace(/\/+$/, ''),
+      // Not as `apiKey`: the client would write to the console when the connection is not encrypted.
+      headers: apiKey ? { 'api-key': apiKey } : undefined,
+      timeout: timeoutMs,
+      checkCompatibility: false,
+    });
+  }
+
+  async ready(): Promise<void> {
+    await answered(this.ensureCollection());
+  }
+
+  async write(botId: string, points: PassagePoint[]): Promise<void> {
+    points.forEach(({ vector }) => this.checkDimensions(vector));
+    const size = Math.max(1, Math.min(pointsPerRequest, Math.floor(numbersPerRequest / this.embedder.dimensions)));
+    for (let start = 0; start < points.length; start += size) {
+      const batch = points.slice(start, start + size).map((point) => toQdrantPoint(botId, point));
+      await answered(this.client.upsert(this.collection, { points: batch, wait: start + size >= points.length }));
+    }
+  }
+
+  async removeFile(botId: string, fileId: string, exceptVersion: string | null): Promise<void> {
+    await this.remove({
+      must: [isOfBot(botId), { key: 'fileId', match: { value: fileId } }],
+      must_not: exceptVersion === null ? [] : [{ key: 'contentVersion', match: { value: exceptVersion } }],
+    });
+  }
+
+  async search(botId: string, { vector, terms, tags, limit }: PassageQuery): Promise<PassageHit[]> {
+    this.checkDimensions(vector);
+    const filter = toFilter(botId, tags);
+    const candidates = candidatesPerSide(limit);
+    const dense = { query: Array.from(vector), using: 'dense', filter, limit: candidates };
+    const sparse = { query: terms, using: 'sparse', filter, limit: candidates };
+    const { points } = await answered(
+      this.client.query(this.collection, {
+        prefetch: terms.indices.length > 0 ? [dense, sparse] : [dense],
+        query: { rrf: { k: rankConstant } },
+        filter,
+        limit,
+        with_payload: ['passageId', 'fileId', 'contentVersion'],
+      }),
+    );
+    return points.map(({ payload, score }) => {
+      const { passageId, fileId, contentVersion } = payload as unknown as Payload;
+      return { id: passageId, fileId, contentVersion, score };
+    });
+  }
+
+  async dropTenant(botId: string): Promise<void> {
+    await this.remove({ must: [isOfBot(botId)] });
+  }
+
+  async count(botId: string): Promise<number> {
+    const filter = { must: [isOfBot(botId)] };
+    const { count } = await answered(this.client.count(this.collection, { filter, exact: true }));
+    return count;
+  }
+
+  /** Names that differ only in characters which Qdrant does not take differ in the hash. */
+  private get collection(): string {
+    const { model, dimensions } = this.embedder;
+    const safe = model.replace(/[^A-Za-z0-9_-]+/g, '_').slice(0, 80);
+    const hash = createHash('sha256').update(model).digest('hex').slice(0, 8);
+    return `parley_${safe}_${dimensions}_${hash}`;
+  }
+
+  /** Several replicas may do this at once: whoever comes second finds everything there. */
+  private async ensureCollection(): Promise<void> {
+    if (!(await this.collectionExists())) await this.createCollection();
+    for (const [field_name, field_schema] of Object.entries(payloadIndexes)) {
+      await this.client.createPayloadIndex(this.collection, { field_name, field_schema, wait: true });
+    }
+  }
+
+  private async createCollection(): Promise<void> {
+    try {
+      await this.client.createCollection(this.collection, {
+        vectors: { dense: { size: this.embedder.dimensions, distance: 'Cosine' } },
+        sparse_vectors: { sparse: { modifier: 'idf' } },
+        hnsw_config: { m: 0, payload_m: 16 },
+      });
+    } catch (error) {
+      if (!(await this.collectionExists())) throw error;
+    }
+  }
+
+  private async collectionExists(): Promise<boolean> {
+    return (await this.client.collectionExists(this.collection)).exists;
+  }
+
+  private async remove(filter: Schemas['Filter']): Promise<void> {
+    await answered(this.client.delete(this.collection, { filter, wait: true }));
+  }
+
+  private checkDimensions(vector: Float32Array): void {
+    if (vector.length === this.embedder.dimensions) return;
+    throw new Error(`A vector has ${vector.length} dimensions instead of ${this.embedder.dimensions}.`);
+  }
+}
+
+function toQdrantPoint(botId: string, point: PassagePoint): Schemas['PointStruct'] {
+  const payload: Payload = {
+    botId,
+    fileId: point.fileId,
+    contentVersion: point.contentVersion,
+    passageId: point.id,
+    tags: Object.entries(point.tags).map(([name, value]) => toKeyword(name, value)),
+  };
+  const dense = Array.from(point.vector);
+  return {
+    id: pointId(botId, point.id),
+    vector: point.terms.indices.length > 0 ? { dense, sparse: toSparseVector(point.terms) } : { dense },
+    payload: { ...payload },
+  };
+}
+
+function toSparseVector({ indices, values }: SparseTerms): Schemas['SparseVector'] {
+  return { indices, values };
+}
+
+/** Ids are one space for the whole collection: with the bot in it, no bot can overwrite another's point. */
+function pointId(botId: string, passageId: string): string {
+  const hash = createHash('sha256').update(`${botId}/${passageId}`).digest('hex');
+  return hash.slice(0, 32).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+}
+
+function toFilter(botId: string, tags: TagFilter = {}): Schemas['Filter'] {
+  const isOneOf = (name: string, values: string[]) => ({
+    key: 'tags',
+    match: { any: values.map((value) => toKeyword(name, value)) },
+  });
+  const entries = Object.entries(tags);
+  return {
+    must: [
+      isOfBot(botId),
+      ...entries.filter(([, { in: allowed }]) => allowed.length > 0).map(([name, tag]) => isOneOf(name, tag.in)),
+    ],
+    must_not: entries.filter(([, { notIn }]) => notIn.length > 0).map(([name, tag]) => isOneOf(name, tag.notIn)),
+  };
+}
+
+/**
+ * A tag as one keyword. As a nested key its name would be read as a path (dots, brackets, quotes), and each name would
+ * want a payload index of its own.
+ */
+function toKeyword(name: string, value: string): string {
+  return JSON.stringify([name, value]);
+}
+
+function isOfBot(botId: string): Schemas['FieldCondition'] {
+  return { key: 'botId', match: { value: botId } };
+}
+
+/** Turns "Qdrant does not answer" into a 503 that may be repeated; leaves what it refuses as it is. */
+async function answered<T>(request: Promise<T>): Promise<T> {
+  try {
+    return await request;
+  } catch (error) {
+    const { status } = error as { status?: number };
+    const refused = status !== undefined && status < 500 && status !== 408 && status !== 429;
+    throw refused ? error : unavailable('The passage index does not answer. Try again in a moment.', error);
+  }
+}
