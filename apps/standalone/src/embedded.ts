@@ -1,4 +1,4 @@
-import { join, relative } from 'node:path';
+import { join, relative, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DynamicModule } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
@@ -23,7 +23,7 @@ import { admin } from '@parley/contracts/admin/admin';
 import { systemCaller } from '@parley/contracts/caller';
 import { readConfig } from '@parley/config/config';
 import { Database } from '@parley/database/database';
-import { DataFolder } from '@parley/local-postgres/data-folder';
+import { DataFolder, DataFolderInUse } from '@parley/local-postgres/data-folder';
 import { type LocalPostgres, startLocalPostgres } from '@parley/local-postgres/local-postgres';
 import type { Logger } from '@parley/logging/logger';
 import { DeliveriesRepository } from '@parley/outbox/deliveries.repository';
@@ -39,6 +39,8 @@ import { type Credentials, credentialsPath, openSecretKey, openToken, saveCreden
 import { FrontDoor } from './front-door';
 
 const closeTimeoutMs = 10_000;
+/** A process whose npm was just killed notices and ends within this time. */
+const claimPatienceMs = 3_000;
 
 /** The whole platform in one process: a Nest container for each app, on one bus, one Postgres and one HTTP server. */
 export class EmbeddedPlatform {
@@ -66,7 +68,7 @@ export class EmbeddedPlatform {
   /** What the person at the terminal needs; the token only at the very first start. */
   get welcome(): string {
     const { url, workspaceId, token, isNew } = this.credentials!;
-    const folder = relative('', this.config.dataDir) || '.';
+    const folder = displayed(this.config.dataDir);
     return [
       '',
       '  Parley is ready',
@@ -96,7 +98,7 @@ export class EmbeddedPlatform {
 
   private async boot(): Promise<void> {
     const { dataDir, port, host, maxBodyBytes } = this.config;
-    const folder = await DataFolder.claim(dataDir);
+    const folder = await claim(dataDir);
     this.started.push(() => folder.release());
     const door = await FrontDoor.listen(port, host);
     this.started.push(() => door.close(0));
@@ -206,4 +208,23 @@ export class EmbeddedPlatform {
       .writeHead(ready ? 200 : 503, { 'content-type': 'application/json' })
       .end(JSON.stringify(ready ? { status: 'ready' } : { status: 'not ready', problems }));
   }
+}
+
+/** Waits a moment for an owner that is about to end. Throws DataFolderInUse for one that is not. */
+async function claim(path: string): Promise<DataFolder> {
+  const deadline = Date.now() + claimPatienceMs;
+  for (;;) {
+    try {
+      return await DataFolder.claim(path);
+    } catch (error) {
+      if (!(error instanceof DataFolderInUse) || Date.now() > deadline) throw error;
+      await sleep(100);
+    }
+  }
+}
+
+/** Relative where it lies below the current folder, as the person typed it or would. */
+function displayed(folder: string): string {
+  const path = relative('', folder) || '.';
+  return path.startsWith('..') ? resolve(folder) : path;
 }

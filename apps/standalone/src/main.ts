@@ -6,7 +6,7 @@ import { exitOnUnexpected, onStopSignal } from '@parley/service/run';
 import { StandaloneConfig } from './config';
 import { EmbeddedPlatform } from './embedded';
 
-const parentCheckMs = 1_000;
+const parentCheckMs = 250;
 
 async function main(): Promise<void> {
   const config = readConfig(StandaloneConfig);

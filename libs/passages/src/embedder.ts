@@ -14,7 +14,10 @@ export interface Embedder {
 /** The server asks to slow down (429, 503): backpressure, not failure. */
 export class EmbedderBusy extends Error {
   override readonly name = 'EmbedderBusy';
-  constructor(message: string, readonly retryAfterMs: number) {
+  constructor(
+    message: string,
+    readonly retryAfterMs: number,
+  ) {
     super(message);
   }
 }

@@ -28,7 +28,7 @@ export class LocalIndex implements PassageIndex {
   constructor({ repository, embedder, cacheMb = 256 }: LocalIndexOptions) {
     this.repository = repository;
     this.embedder = embedder;
-    this.cacheBytes = cacheMb * 1024 * 1024;
+    this.cacheBytes = Math.ceil(cacheMb * 1024 * 1024);
     this.tenants = new LRUCache({ maxSize: this.cacheBytes, sizeCalculation: ({ bytes }) => bytes + 1 });
   }
 

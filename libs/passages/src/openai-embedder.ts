@@ -114,7 +114,9 @@ export class OpenAiEmbedder implements Embedder {
     if (status === 429 || status === 503) return new EmbedderBusy(message, retryAfterMs(headers.get('retry-after')));
     if (status >= 500 || status === 408) return new EmbedderUnavailable(message);
     if (status >= 400) return new EmbedderRefused(message);
-    return new EmbedderRefused(`The embedding server answered ${status}, a redirect. Set the address that it leads to.`);
+    return new EmbedderRefused(
+      `The embedding server answered ${status}, a redirect. Set the address that it leads to.`,
+    );
   }
 
   /** Some servers repeat the key in their answer, whole. */
@@ -179,7 +181,7 @@ function messageOf(body: string): string {
   const answer = parse(body) as { error?: unknown; message?: unknown; detail?: unknown } | null;
   const nested = (answer?.error as { message?: unknown } | undefined)?.message;
   const message = [nested, answer?.error, answer?.message, answer?.detail].find((text) => typeof text === 'string');
-  return (message as string | undefined) ?? body;
+  return typeof message === 'string' ? message : body;
 }
 
 function parse(body: string): unknown {

@@ -3,7 +3,7 @@ import { QdrantClient, type Schemas } from '@qdrant/js-client-rest';
 import { unavailable } from '@parley/contracts/errors';
 import type { Embedder } from './embedder';
 import { candidatesPerSide, rankConstant } from './fusion';
-import type { PassageHit, PassageIndex, PassagePoint, PassageQuery, SparseTerms, TagFilter } from './passage-index';
+import type { PassageHit, PassageIndex, PassagePoint, PassageQuery, TagFilter } from './passage-index';
 
 export interface QdrantIndexOptions {
   url: string;
@@ -154,13 +154,9 @@ function toQdrantPoint(botId: string, point: PassagePoint): Schemas['PointStruct
   const dense = Array.from(point.vector);
   return {
     id: pointId(botId, point.id),
-    vector: point.terms.indices.length > 0 ? { dense, sparse: toSparseVector(point.terms) } : { dense },
+    vector: point.terms.indices.length > 0 ? { dense, sparse: point.terms } : { dense },
     payload: { ...payload },
   };
-}
-
-function toSparseVector({ indices, values }: SparseTerms): Schemas['SparseVector'] {
-  return { indices, values };
 }
 
 /** Ids are one space for the whole collection: with the bot in it, no bot can overwrite another's point. */
@@ -196,13 +192,14 @@ function isOfBot(botId: string): Schemas['FieldCondition'] {
   return { key: 'botId', match: { value: botId } };
 }
 
-/** Turns "Qdrant does not answer" into a 503 that may be repeated; leaves what it refuses as it is. */
+/** Turns "Qdrant does not answer" into a 503 that may be repeated; says why when it refuses. */
 async function answered<T>(request: Promise<T>): Promise<T> {
   try {
     return await request;
   } catch (error) {
-    const { status } = error as { status?: number };
+    const { status, data } = error as { status?: number; data?: unknown };
     const refused = status !== undefined && status < 500 && status !== 408 && status !== 429;
-    throw refused ? error : unavailable('The passage index does not answer. Try again in a moment.', error);
+    if (!refused) throw unavailable('The passage index does not answer. Try again in a moment.', error);
+    throw new Error(`Qdrant answered ${status}: ${JSON.stringify(data)?.slice(0, 500)}`, { cause: error });
   }
 }

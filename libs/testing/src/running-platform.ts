@@ -81,8 +81,8 @@ export async function startDistributed(options: { env?: Environment } = {}): Pro
 }
 
 /** Runs one of our compiled programs with its own environment, and nothing of this process's configuration. */
-export function run(script: string, env: Environment) {
-  const child = spawn(process.execPath, [script], {
+export function run(script: string, env: Environment, args: string[] = []) {
+  const child = spawn(process.execPath, [script, ...args], {
     env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -16,18 +16,25 @@ function decode(bytes: Buffer, declaredCharset?: string): string {
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return new TextDecoder('utf-16le').decode(bytes);
   if (bytes[0] === 0xfe && bytes[1] === 0xff) return new TextDecoder('utf-16be').decode(bytes);
 
-  const declared = declaredCharset && decoderFor(declaredCharset);
+  const declared = declaredCharset ? decoderFor(declaredCharset) : undefined;
   // The iso-2022 and utf-16 families may look like valid UTF-8; for the others validity is the better witness.
   if (declared && /^(iso-2022|utf-16)/.test(declared.encoding)) return declared.decode(bytes);
 
   const utf8 = new TextDecoder('utf-8').decode(bytes);
   if (!utf8.includes('\uFFFD')) return utf8;
+  if (declared?.encoding === 'windows-1252') return decodeWindows1252(bytes);
   if (declared && declared.encoding !== 'utf-8') return declared.decode(bytes);
 
   const { letters, replaced } = countUnusual(utf8);
   if (letters >= replaced) return utf8;
-  const latin = new TextDecoder('windows-1252').decode(bytes);
+  const latin = decodeWindows1252(bytes);
   return /[\x80-\x9f]/.test(latin) ? utf8 : latin;
+}
+
+/** By hand, since TextDecoder of Node 20 takes windows-1252 for Latin-1. */
+function decodeWindows1252(bytes: Buffer): string {
+  const from0x80 = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ';
+  return bytes.toString('latin1').replace(/[\x80-\x9f]/g, (control) => from0x80[control.charCodeAt(0) - 0x80]!);
 }
 
 function decoderFor(charset: string): TextDecoder | undefined {

@@ -30,7 +30,8 @@ export class DocumentReader implements OnApplicationShutdown {
       reading = (await this.pool.run(task, { signal: AbortSignal.any([signal, timeout]) })) as Reading;
     } catch (error) {
       signal.throwIfAborted();
-      if (timeout.aborted) throw new UnreadableDocument(`The document takes longer than ${timeoutMs / 1000} s to read: split it.`);
+      if (timeout.aborted)
+        throw new UnreadableDocument(`The document takes longer than ${timeoutMs / 1000} s to read: split it.`);
       if ((error as { code?: string }).code === 'ERR_WORKER_OUT_OF_MEMORY') {
         throw new UnreadableDocument(`The document takes more than ${maxHeapMb} MB of memory to read: split it.`);
       }

@@ -1,4 +1,4 @@
-import { DefaultTreeAdapterMap, DefaultTreeAdapterTypes, Parser, Token, html } from 'parse5';
+import { DefaultTreeAdapterMap, DefaultTreeAdapterTypes, Parser, Token, defaultTreeAdapter, html } from 'parse5';
 
 export type HtmlNode = DefaultTreeAdapterTypes.Node;
 export type HtmlElement = DefaultTreeAdapterTypes.Element;
@@ -42,11 +42,25 @@ export function parseHtmlTree(source: string, { xhtml }: { xhtml: boolean }): Ht
   return parser.document;
 }
 
+/** What stands loose in a table moves before it: parse5 looks for the table from the first sibling on, here the last. */
+const treeAdapter: typeof defaultTreeAdapter = {
+  ...defaultTreeAdapter,
+  insertBefore(parent, node, reference) {
+    parent.childNodes.splice(parent.childNodes.lastIndexOf(reference), 0, node);
+    node.parentNode = parent;
+  },
+  insertTextBefore(parent, text, reference) {
+    const before = parent.childNodes[parent.childNodes.lastIndexOf(reference) - 1];
+    if (before && defaultTreeAdapter.isTextNode(before)) before.value += text;
+    else treeAdapter.insertBefore(parent, defaultTreeAdapter.createTextNode(text), reference);
+  },
+};
+
 class BoundedParser extends Parser<DefaultTreeAdapterMap> {
   private readonly skipped = new Map<string, number>();
 
   constructor(private readonly xhtml: boolean) {
-    super();
+    super({ treeAdapter });
     boundAttributes(this.tokenizer);
   }
 

@@ -35,7 +35,7 @@ export function parseDocument(bytes: Buffer, { contentType, key }: { contentType
 
   const blocks = parsed.map((block) => ({ ...block, text: storable(block.text) })).filter(hasText);
   if (blocks.length === 0) {
-    throw new UnreadableDocument('There is no text found in this file. Upload a file that contains text.');
+    throw new UnreadableDocument('There was no text found in this file. Upload a file that contains text.');
   }
   return blocks;
 }

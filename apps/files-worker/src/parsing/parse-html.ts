@@ -88,7 +88,7 @@ class HtmlReader {
     this.inLine = true;
     this.visitChildren(element, () => {
       this.inLine = false;
-      this.writer.heading(Number(element.tagName[1]), this.takeText().replaceAll('\n', ' '));
+      this.writer.heading(Number(element.tagName[1]), this.takeText().replace(/\n+/g, ' '));
     });
   }
 
@@ -155,7 +155,7 @@ class HtmlReader {
     this.inLine = true;
     this.visitChildren(element, () => {
       this.inLine = false;
-      table.rows.at(-1)?.push(this.takeText().replaceAll('\n', ' '));
+      table.rows.at(-1)?.push(this.takeText().replace(/\n+/g, ' '));
     });
   }
 

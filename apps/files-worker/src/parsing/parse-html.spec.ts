@@ -1,0 +1,130 @@
+import { parseHtml } from './parse-html';
+
+const texts = (html: string) => parseHtml(html).map((block) => block.text);
+
+it('takes h1 for the title and the other headings for subtitles', () => {
+  const blocks = parseHtml('<title>Tab</title><h1>Top <b>title</b></h1><h2>Sub<br>title</h2><h6><div>Low</div></h6>');
+
+  expect(blocks).toEqual([
+    { type: 'title', text: 'Top title', level: 1 },
+    { type: 'subtitle', text: 'Sub title', level: 2 },
+    { type: 'subtitle', text: 'Low', level: 6 },
+  ]);
+});
+
+it('takes the title of the page when it has no h1', () => {
+  expect(parseHtml('<title> The\n page </title><h2>Sub</h2>')).toEqual([
+    { type: 'title', text: 'The page', level: 1 },
+    { type: 'subtitle', text: 'Sub', level: 2 },
+  ]);
+});
+
+it('parts text where the page shows a new block', () => {
+  expect(texts('One<div>Two<section>Three</section>four</div><p>Five  <i>and\nmore</i><br>line</p>six')).toEqual([
+    'One',
+    'Two',
+    'Three',
+    'four',
+    'Five and more\nline',
+    'six',
+  ]);
+});
+
+it.each([
+  '<script>secret()</script>',
+  '<SCRIPT type="x">if (a < b) { "</p>" + secret }</SCRIPT >',
+  '<style>.secret {}</style>',
+  '<noscript>secret</noscript>',
+  '<template><p>secret</p></template>',
+  '<!-- secret -->',
+  '<p hidden>secret</p>',
+  '<b hidden>secret</b>',
+  '<div style="color: red; DISPLAY : none"><p>secret</p></div>',
+  '<div aria-hidden="true">secret</div>',
+  '<svg><title>secret</title><text>secret</text></svg>',
+  '<select><option>secret</option></select><textarea>secret</textarea>',
+  '<iframe>secret</iframe><object>secret</object>',
+])('never shows %s', (html) => {
+  expect(texts(`<p>before</p>${html}<p>after</p>`)).toEqual(['before', 'after']);
+  expect(texts(`<ul><li>one ${html}</li></ul>`)).toEqual(['- one']);
+});
+
+it('keeps markers, numbers and indentation of nested lists', () => {
+  const html = '<ul><li>a<ul><li>b<ol start=3><li>c<li><p>d</p><p>e</p></ol></ul><li>f</ul><p>g</p>';
+
+  expect(parseHtml(html)).toEqual([
+    { type: 'list', text: '- a\n  - b\n    3. c\n    4. d\n      e\n- f' },
+    { type: 'paragraph', text: 'g' },
+  ]);
+});
+
+it('reads tables row by row and knows their header', () => {
+  const html =
+    '<table><caption>Prices</caption><thead><tr><th>Thing<th>Price</thead>' +
+    '<tr><td>Tea<td><p>1</p><p>Euro</p><tr><td>Cake<td></table><table><tr><td>a<td>b</table>';
+
+  expect(parseHtml(html)).toEqual([
+    { type: 'paragraph', text: 'Prices' },
+    { type: 'table', text: 'Thing | Price\nTea | 1 Euro\nCake |', headerLines: 1 },
+    { type: 'table', text: 'a | b', headerLines: 0 },
+  ]);
+});
+
+it('reads a table that only arranges the page as plain blocks', () => {
+  const html = '<table><tr><td>Menu<td><h1>Title</h1>Text<table><tr><th>a<tr><td>1</table></table>';
+
+  expect(parseHtml(html)).toEqual([
+    { type: 'paragraph', text: 'Menu' },
+    { type: 'title', text: 'Title', level: 1 },
+    { type: 'paragraph', text: 'Text' },
+    { type: 'table', text: 'a\n1', headerLines: 1 },
+  ]);
+});
+
+it('keeps code as it is written', () => {
+  const html = '<pre><code>if a:\n  b &lt; c\n\n</code></pre><pre><div>x</div><div>  y</div></pre>';
+
+  expect(parseHtml(html)).toEqual([
+    { type: 'code', text: 'if a:\n  b < c' },
+    { type: 'code', text: 'x\n  y' },
+  ]);
+});
+
+it('keeps the paragraphs of a quote together', () => {
+  expect(parseHtml('<blockquote><p>a</p><p>b</p></blockquote>c')).toEqual([
+    { type: 'blockquote', text: 'a\nb' },
+    { type: 'paragraph', text: 'c' },
+  ]);
+});
+
+it.each([
+  ['<p>a<p>b<b>c<p>d</b>e', ['a', 'bc', 'de']],
+  ['<div>a</p>b</div></div></span>c', ['a', 'b', 'c']],
+  ['a < b <3 & c &amp d', ['a < b <3 & c & d']],
+  ['<p title="a>b>c', []],
+  ['<p>a</p', ['a']],
+  ['<table>a<td>b</table>c', ['a', 'b', 'c']],
+  ['<ul>a<li>b<p>c</ul>d', ['  a\n- b\n  c', 'd']],
+])('makes sense of the malformed %s', (html, expected) => {
+  expect(texts(html)).toEqual(expected);
+});
+
+it.each(['div', 'b', 'p', 'section', 'x-y', 'button'])('survives 100,000 nested <%s>', (name) => {
+  const html = `<${name}>`.repeat(100_000) + 'deep' + `</${name}>`.repeat(100_000) + '<p>after</p>';
+
+  expect(texts(html).filter((text) => text !== '')).toEqual(['deep', 'after']);
+});
+
+it.each(['<ul><li>x', '<blockquote>x', '<table><tr><td>x', '<table>x<div>', '<p><font size=1>x', '<a><p>x'])(
+  'keeps the text of 100,000 times %s',
+  (html) => {
+    expect(texts(html.repeat(100_000)).join('').split('x')).toHaveLength(100_001);
+  },
+);
+
+it('reads 50,000 different unclosed fonts and a tag of 200,000 attributes', () => {
+  const fonts = Array.from({ length: 50_000 }, (_, i) => `<p><font size=${i}>x`).join('');
+  const attributes = Array.from({ length: 200_000 }, (_, i) => `a${i}`).join(' ');
+
+  expect(texts(`${fonts}<p ${attributes}>y`)).toHaveLength(50_001);
+});

@@ -1,0 +1,36 @@
+import { hasNatsServer } from '@parley/testing/nats-server';
+import { run, startDistributed } from '@parley/testing/running-platform';
+import { createEmptyDatabase } from '@parley/testing/test-database';
+import { describePlatform } from './platform.behaviour';
+
+jest.setTimeout(90_000);
+const suite = hasNatsServer() ? describe : describe.skip;
+
+suite('distributed mode', () => {
+  describePlatform('over NATS, a process for each app', () => startDistributed());
+
+  it.each(['gateway', 'admin', 'hub', 'files', 'files-worker', 'tables', 'chat'])(
+    'stops %s at start with every variable that is missing or wrong',
+    async (name) => {
+      const app = run(`dist/apps/${name}/src/main.js`, { PORT: 'eighty' });
+
+      await app.ended;
+
+      expect(app.output()).toContain('PORT must be an integer from 0 to 65535');
+      expect(app.output()).toContain('NATS_URL is missing');
+      if (name !== 'gateway') expect(app.output()).toContain('DATABASE_URL is missing');
+    },
+  );
+
+  it('does not start on a schema that is behind, and says what to do', async () => {
+    const platform = await startDistributed();
+    const database = await createEmptyDatabase();
+    const app = run('dist/apps/tables/src/main.js', { PORT: '0', NATS_URL: platform.nats.url, DATABASE_URL: database.url });
+
+    await app.ended;
+
+    expect(app.output()).toContain('npm run migrate');
+    await platform.stop();
+    await database.drop();
+  });
+});

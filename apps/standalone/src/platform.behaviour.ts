@@ -1,0 +1,138 @@
+import { randomBytes } from 'node:crypto';
+import type { Client } from '@botpress/client';
+import { clientOf, eventually, parley } from '@parley/testing/api';
+import type { RunningPlatform } from '@parley/testing/running-platform';
+
+const page = `<html><head><title>Tea</title><script>alert('no')</script></head><body>
+<h1>How to make tea</h1><p>Boil the water. Pour it over the leaves.</p>
+<h2>Kinds</h2><table><tr><th>Name</th><th>Minutes</th></tr><tr><td>Green</td><td>2</td></tr><tr><td>Black</td><td>4</td></tr></table>
+<ul><li>Cup<ul><li>Saucer</li></ul></li><li>Spoon</li></ul></body></html>`;
+
+/** What the platform promises in both run modes, asked by the unmodified public client. */
+export function describePlatform(name: string, start: () => Promise<RunningPlatform>): void {
+  describe(name, () => {
+    let platform: RunningPlatform;
+    let admin: Client;
+
+    beforeAll(async () => {
+      platform = await start();
+      admin = clientOf(platform);
+    }, 90_000);
+
+    afterAll(async () => {
+      await platform?.stop();
+    }, 60_000);
+
+    async function newBot() {
+      const { bot } = await admin.createBot({});
+      return { botId: bot.id, client: clientOf(platform, bot.id) };
+    }
+
+    function indexed(client: Client, id: string) {
+      return eventually(
+        async () => (await client.getFile({ id })).file,
+        ({ status }) => status === 'indexing_completed' || status === 'indexing_failed',
+        60_000,
+      );
+    }
+
+    it('turns an uploaded page into passages, in the order of the document', async () => {
+      const { client } = await newBot();
+
+      const { file } = await client.uploadFile({ key: 'guides/tea.html', content: page, index: true });
+
+      expect(await indexed(client, file.id)).toMatchObject({ status: 'indexing_completed', contentType: 'text/html', size: page.length });
+      const passages = await client.list.filePassages({ id: 'guides/tea.html' }).collect();
+      const text = passages.map(({ content }) => content).join('\n');
+      expect(passages.map(({ meta }) => meta.position)).toEqual(passages.map((_passage, position) => position));
+      expect(text).toMatch(/How to make tea[\s\S]*Boil the water[\s\S]*Kinds[\s\S]*Green[\s\S]*Black[\s\S]*Saucer[\s\S]*Spoon/);
+      expect(text).not.toContain('alert');
+    });
+
+    it('gives back the bytes that were uploaded, whole and in part', async () => {
+      const { client } = await newBot();
+      const content = randomBytes(300_000);
+
+      const { file } = await client.uploadFile({ key: 'noise.bin', content });
+
+      const { url } = (await client.getFile({ id: file.id })).file;
+      expect(Buffer.from(await (await fetch(url)).arrayBuffer()).equals(content)).toBe(true);
+      const part = await fetch(url, { headers: { range: 'bytes=100-199' } });
+      expect(part.status).toBe(206);
+      expect(Buffer.from(await part.arrayBuffer()).equals(content.subarray(100, 200))).toBe(true);
+    });
+
+    it('says why a file cannot be indexed', async () => {
+      const { client } = await newBot();
+
+      const { file } = await client.uploadFile({ key: 'photo.txt', content: randomBytes(10_000), index: true });
+
+      expect(await indexed(client, file.id)).toMatchObject({ status: 'indexing_failed', failedStatusReason: expect.stringMatching(/\w+/) as string });
+    });
+
+    it('keeps a body that is larger than one message of the bus', async () => {
+      const code = `// ${'x'.repeat(20_000_000)}`;
+
+      const { bot } = await admin.createBot({ name: 'large', code });
+
+      expect((await admin.getBot({ id: bot.id })).bot.name).toBe('large');
+    });
+
+    it('refuses a body over the limit with its size, and goes on', async () => {
+      const creation = admin.createBot({ name: 'too large', code: 'x'.repeat(70_000_000) });
+
+      await expect(creation).rejects.toMatchObject({ type: 'PayloadTooLarge', message: expect.stringContaining('64000000') as string });
+      expect((await admin.listBots({})).bots.length).toBeGreaterThan(0);
+    });
+
+    it('hides a file from another bot', async () => {
+      const [mine, other] = await Promise.all([newBot(), newBot()]);
+      const { file } = await mine.client.uploadFile({ key: 'mine.txt', content: 'secret' });
+
+      await expect(other.client.getFile({ id: file.id })).rejects.toMatchObject({ type: 'ResourceNotFound' });
+      await expect(other.client.deleteFile({ id: file.id })).rejects.toMatchObject({ type: 'ResourceNotFound' });
+      await expect(other.client.listFilePassages({ id: file.id })).rejects.toMatchObject({ type: 'ResourceNotFound' });
+    });
+
+    it('lets a bot key act as its bot until it is revoked', async () => {
+      const { botId } = await newBot();
+      const key = await admin.createBotApiKey({ botId, note: 'back end' });
+      const asBot = clientOf({ ...platform, token: key.value }, botId);
+      await asBot.uploadFile({ key: 'a.txt', content: 'a' });
+
+      await admin.deleteBotApiKey({ id: key.id });
+
+      const refused = () => asBot.listFiles({}).then(() => false, (error: { type: string }) => error.type === 'Unauthorized');
+      expect(await eventually(refused, (is) => is, 1_500)).toBe(true);
+    });
+
+    it('erases everything of a deleted bot', async () => {
+      const { botId, client } = await newBot();
+      const { file } = await client.uploadFile({ key: 'tea.html', content: page, index: true });
+      await indexed(client, file.id);
+
+      await admin.deleteBot({ id: botId });
+
+      const leftovers = () => Promise.resolve(JSON.parse(parley(platform, 'bot', 'leftovers', botId).stdout) as Record<string, number>);
+      const none = { files: 0, passages: 0, blobs: 0, points: 0 };
+      expect(await eventually(leftovers, (left) => Object.values(left).every((count) => count === 0))).toEqual(none);
+      await expect(client.listFiles({})).rejects.toMatchObject({ type: 'Forbidden' });
+    });
+
+    it('makes accounts and tokens by command', async () => {
+      const email = `${randomBytes(4).toString('hex')}@example.com`;
+
+      const account = parley(platform, 'account', 'create', email);
+      const token = parley(platform, 'token', 'create', email).stdout.trim();
+
+      const { workspaceId } = JSON.parse(account.stdout) as { workspaceId: string };
+      const { bot } = await clientOf({ ...platform, token, workspaceId }).createBot({ name: 'theirs' });
+      await expect(admin.getBot({ id: bot.id })).rejects.toMatchObject({ type: 'ResourceNotFound' });
+      expect(parley(platform, 'account', 'create', email)).toMatchObject({ status: 1, stdout: expect.stringContaining('AlreadyExists') as string });
+    });
+
+    it('answers what it does not have yet with ResourceNotFound', async () => {
+      await expect(admin.listIntegrations({})).rejects.toMatchObject({ type: 'ResourceNotFound' });
+    });
+  });
+}

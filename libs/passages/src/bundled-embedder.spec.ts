@@ -1,0 +1,165 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import { setTimeout } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import type { Worker } from 'node:worker_threads';
+import { BundledEmbedder } from './bundled-embedder';
+import { dot } from './vectors';
+
+const opened: BundledEmbedder[] = [];
+const open = (threads = 1) => {
+  const embedder = new BundledEmbedder({ threads });
+  opened.push(embedder);
+  return embedder;
+};
+const workersOf = (embedder: BundledEmbedder): Worker[] => [...embedder['workers']];
+const prose = 'The gateway proves who is calling and forwards the body to the service that owns the operation. ';
+
+afterAll(() => Promise.all(opened.map((embedder) => embedder.close())));
+
+it('starts no thread before the first text', async () => {
+  const embedder = open();
+
+  expect(workersOf(embedder)).toEqual([]);
+  await embedder.ready();
+  expect(workersOf(embedder)).toHaveLength(1);
+});
+
+it('puts texts of one meaning closer together than others, in order and of unit length', async () => {
+  const [question, answer, unrelated] = await open().embed([
+    'How do I get my money back?',
+    'To request a refund, contact our billing department.',
+    'The volcano on the northern island erupted at dawn.',
+  ]);
+
+  expect(question).toHaveLength(512);
+  for (const vector of [question, answer, unrelated]) expect(dot(vector!, vector!)).toBeCloseTo(1, 4);
+  expect(dot(question!, answer!)).toBeGreaterThan(dot(question!, unrelated!) + 0.1);
+});
+
+it('gives the same vectors for one text at a time and for many on several threads', async () => {
+  const texts = Array.from({ length: 7 }, (_, i) => `Text number ${i}. ${prose.repeat(i)}`);
+  const together = await open(2).embed(texts);
+
+  const embedder = open();
+  for (const [i, text] of texts.entries()) {
+    const [alone] = await embedder.embed([text]);
+    expect(dot(alone!, together[i]!)).toBeCloseTo(1, 4);
+  }
+});
+
+it('reads a long text to its end', async () => {
+  const filler = prose.repeat(8);
+  const [plain, ending, query] = await open().embed([
+    filler,
+    `${filler} Penguins are birds that cannot fly. They live on the ice of Antarctica and eat fish.`,
+    'penguins in Antarctica',
+  ]);
+
+  expect(dot(ending!, query!)).toBeGreaterThan(dot(plain!, query!) + 0.05);
+});
+
+it('takes texts without words', async () => {
+  const vectors = await open().embed(['', ' ', '\u0000', '🦜', '\ud800', '文'.repeat(700)]);
+
+  expect(vectors.map((vector) => Math.round(dot(vector, vector) * 100))).toEqual([100, 100, 100, 100, 100, 100]);
+});
+
+it('does not hold up the event loop', async () => {
+  const embedder = open();
+  await embedder.ready();
+  let last = performance.now();
+  let longest = 0;
+  const timer = setInterval(() => {
+    longest = Math.max(longest, performance.now() - last);
+    last = performance.now();
+  }, 1);
+
+  const started = performance.now();
+  await embedder.embed(Array.from({ length: 20 }, () => prose.repeat(8)));
+  const took = performance.now() - started;
+  clearInterval(timer);
+
+  expect(longest).toBeLessThan(took / 5);
+});
+
+it('gives up what is queued when aborted, and serves the others', async () => {
+  const embedder = open();
+  await embedder.ready();
+  const abort = new AbortController();
+  const large = embedder.embed(
+    Array.from({ length: 200 }, () => prose),
+    abort.signal,
+  );
+  const small = embedder.embed(['a small one']);
+  large.catch(() => undefined);
+
+  await small;
+  abort.abort(new Error('the file was replaced'));
+
+  await expect(large).rejects.toThrow('the file was replaced');
+  await expect(embedder.embed(['the next one'])).resolves.toHaveLength(1);
+});
+
+it('takes nothing when aborted already', async () => {
+  const embedder = open();
+
+  await expect(embedder.embed(['x'], AbortSignal.abort(new Error('too late')))).rejects.toThrow('too late');
+
+  expect(workersOf(embedder)).toEqual([]);
+});
+
+it('replaces a thread that dies and does its work again', async () => {
+  const embedder = open();
+  await embedder.ready();
+  const [victim] = workersOf(embedder);
+
+  const embedding = embedder.embed(Array.from({ length: 4 }, () => prose));
+  await setTimeout(20);
+  await victim!.terminate();
+
+  await expect(embedding).resolves.toHaveLength(4);
+  expect(workersOf(embedder)).toHaveLength(1);
+  expect(workersOf(embedder)).not.toContain(victim);
+});
+
+it('gives up on a text whose threads die twice, and goes on with the next', async () => {
+  const embedder = open();
+
+  const embedding = embedder.embed([prose]);
+  embedding.catch(() => undefined);
+  for (let deaths = 0; deaths < 2; deaths++) {
+    while (workersOf(embedder).length === 0) await setTimeout(1);
+    await workersOf(embedder)[0]!.terminate();
+  }
+
+  await expect(embedding).rejects.toMatchObject({ name: 'EmbedderUnavailable' });
+  await expect(embedder.embed(['the next one'])).resolves.toHaveLength(1);
+});
+
+it('ends what is under way when it is closed, and takes nothing more', async () => {
+  const embedder = open();
+  await embedder.ready();
+  const embedding = embedder.embed(Array.from({ length: 50 }, () => prose));
+  embedding.catch(() => undefined);
+
+  await embedder.close();
+
+  await expect(embedding).rejects.toMatchObject({ name: 'EmbedderUnavailable', message: 'The embedder is closed.' });
+  await expect(embedder.embed(['x'])).rejects.toThrow('The embedder is closed.');
+  expect(workersOf(embedder)).toEqual([]);
+});
+
+it('lets the process end once it is closed', async () => {
+  const worker = join(__dirname, 'bundled-embedder.worker.js');
+  const script = `
+    const { Worker } = require('node:worker_threads');
+    const worker = new Worker(${JSON.stringify(worker)});
+    worker.once('message', async (vector) => { await worker.terminate(); console.log(vector.length); });
+    worker.postMessage('hello');`;
+
+  const { stdout } = await promisify(execFile)(process.execPath, ['-e', script], { timeout: 20_000 });
+
+  expect(stdout).toBe('512\n');
+});

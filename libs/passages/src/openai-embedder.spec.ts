@@ -1,0 +1,301 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
+import { OpenAiEmbedder, type OpenAiEmbedderOptions } from './openai-embedder';
+
+interface Asked {
+  path: string;
+  authorization?: string;
+  model: string;
+  input: string[];
+}
+type Answer = (asked: Asked, response: ServerResponse, request: IncomingMessage) => void | Promise<void>;
+
+let server: Server;
+let answer: Answer;
+let asked: Asked[];
+
+beforeAll(async () => {
+  server = createServer((request, response) => void receive(request, response));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+});
+beforeEach(() => {
+  asked = [];
+  answer = lengths;
+});
+afterAll(async () => {
+  server.closeAllConnections();
+  server.close();
+  await once(server, 'close');
+});
+
+async function receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  const body = JSON.parse(Buffer.concat(chunks).toString() || '{}') as { model: string; input: string[] };
+  const ask = { path: request.url!, authorization: request.headers.authorization, ...body };
+  asked.push(ask);
+  await answer(ask, response, request);
+}
+
+const url = () => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+const open = (options: Partial<OpenAiEmbedderOptions> = {}) =>
+  new OpenAiEmbedder({ url: url(), model: 'some-model', apiKey: 'sk-secret', timeoutMs: 2_000, ...options });
+const json = (body: unknown, status = 200, headers: Record<string, string> = {}) =>
+  ((_, response) => {
+    response.writeHead(status, { 'content-type': 'application/json', ...headers });
+    response.end(typeof body === 'string' ? body : JSON.stringify(body));
+  }) satisfies Answer;
+/** An embedding whose direction tells the text's length, in reverse order. */
+const lengths: Answer = (ask, response, request) =>
+  json({ data: ask.input.map((text, index) => ({ index, embedding: [text.length, 1] })).reverse() })(
+    ask,
+    response,
+    request,
+  );
+const one = (embedding: unknown) => json({ data: [{ index: 0, embedding }] });
+const lengthOf = (vector: Float32Array) => Math.round(vector[0]! / vector[1]!);
+
+it('learns the dimensions when it is ready', async () => {
+  const embedder = open();
+  expect(() => embedder.dimensions).toThrow('has not answered yet');
+
+  await embedder.ready();
+
+  expect(embedder.dimensions).toBe(2);
+});
+
+it('gives vectors of unit length in the order of the texts', async () => {
+  const vectors = await open().embed(['a', 'bbb', 'cc']);
+
+  expect(vectors.map(lengthOf)).toEqual([1, 3, 2]);
+  for (const vector of vectors) expect(Math.hypot(...vector)).toBeCloseTo(1);
+});
+
+it('asks for the model with the key, wherever the address ends', async () => {
+  for (const end of ['', '/', '/v1', '/v1/', '/proxy/v1']) await open({ url: url() + end }).embed(['x']);
+
+  expect(asked.map(({ path }) => path)).toEqual([...Array<string>(4).fill('/v1/embeddings'), '/proxy/v1/embeddings']);
+  expect(asked[0]).toMatchObject({ authorization: 'Bearer sk-secret', model: 'some-model', input: ['x'] });
+});
+
+it('sends no key when it has none', async () => {
+  await open({ apiKey: undefined }).embed(['x']);
+
+  expect(asked[0]!.authorization).toBeUndefined();
+});
+
+it('asks nothing for no texts', async () => {
+  await expect(open().embed([])).resolves.toEqual([]);
+
+  expect(asked).toEqual([]);
+});
+
+it('keeps each request within its texts and characters, and sends a longer text alone', async () => {
+  const texts = ['a', 'bb', 'ccc', 'dddd', 'e'.repeat(50), 'f', 'g'];
+
+  const vectors = await open({ batchSize: 3, maxBatchCharacters: 6, concurrency: 1 }).embed(texts);
+
+  expect(asked.map(({ input }) => input.length)).toEqual([3, 1, 1, 2]);
+  expect(asked.flatMap(({ input }) => input)).toEqual(texts);
+  expect(vectors.map(lengthOf)).toEqual(texts.map((text) => text.length));
+});
+
+it('has no more requests under way than it may', async () => {
+  let running = 0;
+  let most = 0;
+  answer = async (...args) => {
+    most = Math.max(most, ++running);
+    await setTimeout(5);
+    running--;
+    await lengths(...args);
+  };
+  const embedder = open({ batchSize: 1, concurrency: 2 });
+
+  await Promise.all([embedder.embed(['a', 'b', 'c']), embedder.embed(['d', 'e', 'f'])]);
+
+  expect(most).toBe(2);
+});
+
+describe('when the server is busy', () => {
+  const inTwentySeconds = () => new Date(Date.now() + 20_000).toUTCString();
+
+  it.each([
+    ['seconds', 429, () => '7', 7_000, 7_000],
+    ['a date', 429, inTwentySeconds, 18_000, 20_000],
+    ['a date that has passed', 503, () => new Date(0).toUTCString(), 0, 0],
+    ['nothing', 503, () => null, 5_000, 5_000],
+    ['nonsense', 429, () => 'soon', 5_000, 5_000],
+    ['a day', 429, () => '86400', 60_000, 60_000],
+  ])('says when to come back, told %s', async (_, status, retryAfter, atLeast, atMost) => {
+    const value = retryAfter();
+    answer = json({ error: { message: 'Slow down.' } }, status, value === null ? {} : { 'retry-after': value });
+
+    const error = await open()
+      .embed(['x'])
+      .catch((thrown: unknown) => thrown);
+
+    expect(error).toMatchObject({ name: 'EmbedderBusy', message: expect.stringContaining('Slow down.') });
+    expect((error as { retryAfterMs: number }).retryAfterMs).toBeGreaterThanOrEqual(atLeast);
+    expect((error as { retryAfterMs: number }).retryAfterMs).toBeLessThanOrEqual(atMost);
+  });
+});
+
+describe('when the server refuses', () => {
+  it.each([400, 401, 403, 404, 413, 422])('gives its answer, for status %d', async (status) => {
+    answer = json({ error: { message: 'The model does not exist.' } }, status);
+
+    await expect(open().embed(['x'])).rejects.toMatchObject({
+      name: 'EmbedderRefused',
+      message: `The embedding server answered ${status}: The model does not exist.`,
+    });
+  });
+
+  it.each([
+    ['OpenAI', { error: { message: 'reason' } }],
+    ['TEI', { error: 'reason', error_type: 'validation' }],
+    ['vLLM', { object: 'error', message: 'reason' }],
+    ['FastAPI', { detail: 'reason' }],
+    ['a proxy', 'reason'],
+  ])('finds the message of %s', async (_, body) => {
+    answer = json(body, 400);
+
+    await expect(open().embed(['x'])).rejects.toThrow(/400: reason$/);
+  });
+
+  it('shortens a long answer and never shows the key', async () => {
+    answer = json({ error: `Wrong key sk-secret. ${'x'.repeat(5_000)}` }, 401);
+
+    const error = (await open()
+      .embed(['x'])
+      .catch((thrown: unknown) => thrown)) as Error;
+
+    expect(error.message).toContain('Wrong key ***.');
+    expect(error.message).not.toContain('sk-secret');
+    expect(error.message.length).toBeLessThan(400);
+  });
+
+  it('follows no redirect', async () => {
+    answer = (_, response) => void response.writeHead(307, { location: `${url()}/elsewhere` }).end();
+
+    await expect(open().embed(['x'])).rejects.toMatchObject({
+      name: 'EmbedderRefused',
+      message: expect.stringContaining('307, a redirect'),
+    });
+    expect(asked).toHaveLength(1);
+  });
+});
+
+describe('when there is no usable answer', () => {
+  it.each<[string, Answer, string]>([
+    ['status 500', json({ error: 'Out of memory' }, 500), 'answered 500: Out of memory'],
+    ['status 502 without a body', json('', 502), 'answered 502: no message'],
+    ['garbage', json('<html>Welcome</html>'), 'not a list of embeddings'],
+    ['null', json('null'), 'not a list of embeddings'],
+    ['an object without data', json({ embeddings: [] }), 'not a list of embeddings'],
+    ['a list of nothing', json({ data: [null] }), 'not a list of embeddings'],
+    ['too few embeddings', json({ data: [] }), '0 embeddings for 1 texts'],
+    ['too many', json({ data: [0, 1].map((index) => ({ index, embedding: [1] })) }), '2 embeddings for 1 texts'],
+    ['an index out of range', json({ data: [{ index: 1, embedding: [1, 2] }] }), '"index"'],
+    ['no index', json({ data: [{ embedding: [1, 2] }] }), '"index"'],
+    ['an empty embedding', one([]), 'not a list of numbers'],
+    ['an embedding in base64', one('AACAPw=='), 'not a list of numbers'],
+    ['a null inside', one([1, null]), 'not a list of numbers'],
+    ['a number out of range', json('{"data":[{"index":0,"embedding":[1e999,1]}]}'), 'not a list of numbers'],
+    ['a vector of length 0', one([0, 0]), 'no direction'],
+    ['a cut connection', (_, response) => void response.destroy(), 'cannot be reached'],
+  ])('says so, for %s', async (_, given, message) => {
+    answer = given;
+
+    await expect(open().embed(['x'])).rejects.toMatchObject({
+      name: 'EmbedderUnavailable',
+      message: expect.stringContaining(message),
+    });
+  });
+
+  it('refuses an index that comes twice', async () => {
+    answer = json({ data: [0, 0].map((index) => ({ index, embedding: [1, 2] })) });
+
+    await expect(open().embed(['x', 'y'])).rejects.toThrow('"index"');
+  });
+
+  it('refuses dimensions that change', async () => {
+    const embedder = open();
+    await embedder.ready();
+    answer = one([1, 2, 3]);
+
+    await expect(embedder.embed(['x'])).rejects.toThrow('answered with 3 dimensions instead of 2');
+  });
+
+  it('stops reading an answer without end', async () => {
+    answer = async (_, response) => {
+      response.writeHead(200);
+      const chunk = Buffer.alloc(1024 * 1024, ' ');
+      while (!response.destroyed) {
+        if (!response.write(chunk)) await Promise.race([once(response, 'drain'), once(response, 'close')]);
+      }
+    };
+
+    await expect(open({ timeoutMs: 20_000 }).embed(['x'])).rejects.toThrow('answered with more than');
+  });
+
+  it.each<[string, Answer]>([
+    ['at all', () => undefined],
+    [
+      'beyond the headers',
+      (_, response) => {
+        response.writeHead(200);
+        response.write('{');
+      },
+    ],
+  ])('gives up when nothing comes %s', async (_, given) => {
+    answer = given;
+
+    await expect(open({ timeoutMs: 100 }).embed(['x'])).rejects.toMatchObject({
+      name: 'EmbedderUnavailable',
+      message: 'The embedding server gave no answer within 100 ms.',
+    });
+  });
+
+  it('names the reason when nobody listens', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const { port } = other.address() as AddressInfo;
+    other.close();
+    await once(other, 'close');
+
+    await expect(open({ url: `http://127.0.0.1:${port}` }).embed(['x'])).rejects.toMatchObject({
+      name: 'EmbedderUnavailable',
+      message: 'The embedding server cannot be reached (ECONNREFUSED).',
+    });
+  });
+});
+
+it('stops when aborted, with the reason of the signal', async () => {
+  answer = () => undefined;
+  const abort = new AbortController();
+  const embedding = open({ batchSize: 1, concurrency: 1 }).embed(['under way', 'queued'], abort.signal);
+  embedding.catch(() => undefined);
+  while (asked.length === 0) await setTimeout(5);
+
+  abort.abort(new Error('the file was replaced'));
+
+  await expect(embedding).rejects.toThrow('the file was replaced');
+  await setTimeout(20);
+  expect(asked).toHaveLength(1);
+});
+
+it('ends what is under way when it is closed, and takes nothing more', async () => {
+  answer = () => undefined;
+  const embedder = open();
+  const embedding = embedder.embed(['x']);
+  embedding.catch(() => undefined);
+  while (asked.length === 0) await setTimeout(5);
+
+  await embedder.close();
+
+  await expect(embedding).rejects.toMatchObject({ name: 'EmbedderUnavailable' });
+  await expect(embedder.embed(['y'])).rejects.toMatchObject({ name: 'EmbedderUnavailable' });
+});

@@ -1,0 +1,71 @@
+import { setTimeout } from 'node:timers/promises';
+import { Slots } from './slots';
+
+it('keeps the order of the results, whatever finishes first', async () => {
+  const slots = new Slots(3);
+
+  const results = await slots.map([30, 1, 15, 2], (ms) => setTimeout(ms, ms));
+
+  expect(results).toEqual([30, 1, 15, 2]);
+});
+
+it('runs no more than its size at once, over all calls', async () => {
+  const slots = new Slots(2);
+  let running = 0;
+  let most = 0;
+  const work = async () => {
+    most = Math.max(most, ++running);
+    await setTimeout(1);
+    running--;
+  };
+
+  await Promise.all([slots.map([1, 2, 3, 4], work), slots.map([5, 6, 7, 8], work)]);
+
+  expect(most).toBe(2);
+});
+
+it('lets a small call in between the work of a large one', async () => {
+  const slots = new Slots(1);
+  const done: string[] = [];
+  const work = async (name: string) => {
+    await setTimeout(1);
+    done.push(name);
+  };
+
+  await Promise.all([slots.map(['large', 'large', 'large', 'large'], work), slots.map(['small'], work)]);
+
+  expect(done.indexOf('small')).toBeLessThan(3);
+});
+
+it('takes an aborted call out of the queue and gives its place to the next', async () => {
+  const slots = new Slots(1);
+  const abort = new AbortController();
+  const started: string[] = [];
+  const work = async (name: string) => {
+    started.push(name);
+    await setTimeout(5);
+  };
+
+  const first = slots.map(['first'], work);
+  const aborted = slots.map(['aborted'], work, abort.signal);
+  const last = slots.map(['last'], work);
+  abort.abort(new Error('no longer wanted'));
+
+  await expect(aborted).rejects.toThrow('no longer wanted');
+  await Promise.all([first, last]);
+  expect(started).toEqual(['first', 'last']);
+});
+
+it('stops a call at its first failure and goes on with the others', async () => {
+  const slots = new Slots(1);
+  let started = 0;
+  const failing = slots.map([1, 2, 3], async () => {
+    started++;
+    throw new Error('broken');
+  });
+
+  await expect(failing).rejects.toThrow('broken');
+
+  await expect(slots.map(['fine'], async (name) => name)).resolves.toEqual(['fine']);
+  expect(started).toBe(1);
+});

@@ -1,0 +1,255 @@
+import { randomUUID } from 'node:crypto';
+import { documentTerms, queryTerms } from '../lexicon';
+import type { PassageIndex, PassagePoint, PassageQuery } from '../passage-index';
+
+/** What the embedder of these tests would say of itself. */
+export const testEmbedder = { model: 'test/three-dimensions', dimensions: 3 };
+
+export function point(overrides: Partial<PassagePoint> & { text?: string } = {}): PassagePoint {
+  const { text = 'nothing in particular', ...rest } = overrides;
+  return {
+    id: randomUUID(),
+    fileId: 'file_a',
+    contentVersion: 'v1',
+    vector: Float32Array.of(1, 0, 0),
+    terms: documentTerms(text),
+    tags: {},
+    ...rest,
+  };
+}
+
+export function query(overrides: Partial<PassageQuery> & { text?: string } = {}): PassageQuery {
+  const { text = '', ...rest } = overrides;
+  return { vector: Float32Array.of(1, 0, 0), terms: queryTerms(text), limit: 10, ...rest };
+}
+
+/** What every adapter of PassageIndex promises. `open` gives one that is ready; each test uses a bot of its own. */
+export function describePassageIndex(open: () => PassageIndex): void {
+  const idsOf = async (botId: string, overrides: Parameters<typeof query>[0] = {}) =>
+    (await open().search(botId, query(overrides))).map(({ id }) => id);
+
+  it('is ready again when it is ready already, also for many at once', async () => {
+    await Promise.all([open().ready(), open().ready(), open().ready()]);
+
+    await expect(open().ready()).resolves.toBeUndefined();
+  });
+
+  it('finds nothing for a bot that has nothing', async () => {
+    const bot = randomUUID();
+
+    await expect(open().search(bot, query({ text: 'anything' }))).resolves.toEqual([]);
+    await expect(open().count(bot)).resolves.toBe(0);
+  });
+
+  it('finds a point at once, with its file and content version', async () => {
+    const bot = randomUUID();
+    const written = point({ fileId: 'file_x', contentVersion: 'v7' });
+
+    await open().write(bot, [written]);
+
+    const [hit] = await open().search(bot, query());
+    expect(hit).toEqual({
+      id: written.id,
+      fileId: 'file_x',
+      contentVersion: 'v7',
+      score: expect.any(Number) as number,
+    });
+    expect(hit!.score).toBeGreaterThan(0);
+  });
+
+  it('finds what means the same and what has the same words, and puts first what does both', async () => {
+    const bot = randomUUID();
+    const others = Array.from({ length: 120 }, () => point({ vector: Float32Array.of(0, 0.8, 0.6) }));
+    const near = point({ text: 'other words entirely', vector: Float32Array.of(1, 0, 0) });
+    const worded = point({ text: 'the invoice number', vector: Float32Array.of(0, 0, 1) });
+    const both = point({ text: 'every invoice', vector: Float32Array.of(0.96, 0.28, 0) });
+
+    await open().write(bot, [...others, near, worded, both]);
+
+    const found = await idsOf(bot, { text: 'Invoice', limit: 3 });
+    expect(found[0]).toBe(both.id);
+    expect(new Set(found)).toEqual(new Set([near.id, worded.id, both.id]));
+  });
+
+  it('counts a rare word for more than a common one', async () => {
+    const bot = randomUUID();
+    const far = Float32Array.of(0, 0, 1);
+    const near = Array.from({ length: 120 }, () => point());
+    const common = Array.from({ length: 30 }, () => point({ text: 'parrot', vector: far }));
+    const rare = point({ text: 'cockatoo', vector: far });
+
+    await open().write(bot, [...near, ...common, rare]);
+
+    const nearIds = new Set(near.map(({ id }) => id));
+    const byWords = (await idsOf(bot, { text: 'parrot cockatoo' })).filter((id) => !nearIds.has(id));
+    expect(byWords.length).toBeGreaterThan(1);
+    expect(byWords[0]).toBe(rare.id);
+  });
+
+  it('gives no more than the limit, best first', async () => {
+    const bot = randomUUID();
+    const points = Array.from({ length: 30 }, (_, i) => {
+      const angle = (i / 30) * (Math.PI / 2);
+      return point({ vector: Float32Array.of(Math.cos(angle), Math.sin(angle), 0) });
+    });
+
+    await open().write(bot, [...points].reverse());
+
+    await expect(idsOf(bot, { limit: 5 })).resolves.toEqual(points.slice(0, 5).map(({ id }) => id));
+  });
+
+  it('keeps bots apart, even where their points have the same id', async () => {
+    const [mine, theirs] = [randomUUID(), randomUUID()];
+    const shared = point({ fileId: 'file_mine' });
+
+    await open().write(mine, [shared]);
+    await open().write(theirs, [{ ...shared, fileId: 'file_theirs' }, point()]);
+
+    await expect(open().search(mine, query())).resolves.toMatchObject([{ id: shared.id, fileId: 'file_mine' }]);
+    await open().removeFile(theirs, 'file_mine', null);
+    await open().dropTenant(theirs);
+    await expect(open().count(mine)).resolves.toBe(1);
+    await expect(open().search(mine, query())).resolves.toMatchObject([{ fileId: 'file_mine' }]);
+  });
+
+  it('replaces a point that is written again, whole', async () => {
+    const bot = randomUUID();
+    const first = point({ text: 'before', contentVersion: 'v1', tags: { state: 'old' } });
+    const second = point({ ...first, text: 'after', contentVersion: 'v2', tags: { state: 'new' } });
+    await open().write(bot, [first]);
+    await open().search(bot, query());
+
+    await open().write(bot, [second]);
+
+    await expect(open().count(bot)).resolves.toBe(1);
+    await expect(open().search(bot, query())).resolves.toMatchObject([{ id: first.id, contentVersion: 'v2' }]);
+    await expect(idsOf(bot, { tags: { state: { in: ['old'], notIn: [] } } })).resolves.toEqual([]);
+  });
+
+  it('is the same after the same write twice, also with an id twice in one write', async () => {
+    const bot = randomUUID();
+    const points = [point(), point()];
+
+    await open().write(bot, [...points, points[0]!]);
+    await open().write(bot, points);
+
+    await expect(open().count(bot)).resolves.toBe(2);
+    await expect(idsOf(bot)).resolves.toHaveLength(2);
+  });
+
+  it('writes nothing, and more points than fit one request', async () => {
+    const bot = randomUUID();
+    await open().write(bot, []);
+
+    await open().write(
+      bot,
+      Array.from({ length: 1203 }, () => point()),
+    );
+
+    await expect(open().count(bot)).resolves.toBe(1203);
+  });
+
+  it('takes points and queries without a single term', async () => {
+    const bot = randomUUID();
+    const silent = point({ text: '…' });
+
+    await open().write(bot, [silent]);
+
+    await expect(idsOf(bot, { text: '?!' })).resolves.toEqual([silent.id]);
+    await expect(idsOf(bot, { text: 'word' })).resolves.toEqual([silent.id]);
+  });
+
+  it('removes the points of a file but those of one version, and no other file', async () => {
+    const bot = randomUUID();
+    const old = point({ contentVersion: 'v1' });
+    const current = point({ contentVersion: 'v2' });
+    const other = point({ fileId: 'file_b', contentVersion: 'v1' });
+    await open().write(bot, [old, current, other]);
+    await open().search(bot, query());
+
+    await open().removeFile(bot, 'file_a', 'v2');
+
+    expect(new Set(await idsOf(bot))).toEqual(new Set([current.id, other.id]));
+    await expect(open().count(bot)).resolves.toBe(2);
+  });
+
+  it('removes a whole file, and again without complaint', async () => {
+    const bot = randomUUID();
+    await open().write(bot, [point(), point({ contentVersion: 'v2' })]);
+    await open().search(bot, query());
+
+    await open().removeFile(bot, 'file_a', null);
+    await open().removeFile(bot, 'file_a', null);
+    await open().removeFile(bot, 'file_unknown', 'v1');
+
+    await expect(idsOf(bot)).resolves.toEqual([]);
+    await expect(open().count(bot)).resolves.toBe(0);
+  });
+
+  it('drops a bot, which may come back', async () => {
+    const bot = randomUUID();
+    const [gone, back] = [point(), point()];
+    await open().write(bot, [gone]);
+    await open().search(bot, query());
+
+    await open().dropTenant(bot);
+    await open().dropTenant(bot);
+
+    await expect(open().count(bot)).resolves.toBe(0);
+    await expect(idsOf(bot)).resolves.toEqual([]);
+    await open().write(bot, [back]);
+    await expect(idsOf(bot)).resolves.toEqual([back.id]);
+  });
+
+  it('filters by tags: one of these, none of those, every entry', async () => {
+    const bot = randomUUID();
+    const [red, blue, plain] = [
+      point({ tags: { color: 'red', size: 'big' } }),
+      point({ tags: { color: 'blue', size: 'big' } }),
+      point({ tags: { size: 'small' } }),
+    ];
+    await open().write(bot, [red, blue, plain]);
+    const found = async (tags: PassageQuery['tags']) => new Set(await idsOf(bot, { tags, text: 'particular' }));
+
+    expect(await found({})).toEqual(new Set([red.id, blue.id, plain.id]));
+    expect(await found({ color: { in: [], notIn: [] } })).toEqual(new Set([red.id, blue.id, plain.id]));
+    expect(await found({ color: { in: ['red', 'green'], notIn: [] } })).toEqual(new Set([red.id]));
+    expect(await found({ color: { in: [], notIn: ['red'] } })).toEqual(new Set([blue.id, plain.id]));
+    expect(await found({ color: { in: ['red', 'blue'], notIn: ['red'] } })).toEqual(new Set([blue.id]));
+    expect(await found({ color: { in: ['red'], notIn: [] }, size: { in: ['small'], notIn: [] } })).toEqual(new Set());
+    expect(await found({ size: { in: ['big'], notIn: [] }, color: { in: [], notIn: ['blue'] } })).toEqual(
+      new Set([red.id]),
+    );
+  });
+
+  it('finds what the filter lets through even when nearer points do not pass it', async () => {
+    const bot = randomUUID();
+    const nearer = Array.from({ length: 300 }, () => point({ tags: { lang: 'en' } }));
+    const wanted = point({ tags: { lang: 'de' }, vector: Float32Array.of(0, 0, 1) });
+    await open().write(bot, [...nearer, wanted]);
+
+    await expect(idsOf(bot, { tags: { lang: { in: ['de'], notIn: [] } }, limit: 1 })).resolves.toEqual([wanted.id]);
+  });
+
+  it.each(['a.b', 'a"b', "it's", 'a[0]', 'a=b', '__proto__', 'constructor', 'größe 🦜', ' ', ''])(
+    'filters by a tag that is called %j',
+    async (name) => {
+      const bot = randomUUID();
+      const tagged = point({ tags: Object.fromEntries([[name, 'yes=1']]) });
+      await open().write(bot, [tagged, point()]);
+      const filter = (entry: { in: string[]; notIn: string[] }) => Object.fromEntries([[name, entry]]);
+
+      await expect(idsOf(bot, { tags: filter({ in: ['yes=1'], notIn: [] }) })).resolves.toEqual([tagged.id]);
+      await expect(idsOf(bot, { tags: filter({ in: ['no'], notIn: [] }) })).resolves.toEqual([]);
+      await expect(idsOf(bot, { tags: filter({ in: [], notIn: ['yes=1'] }) })).resolves.not.toContain(tagged.id);
+    },
+  );
+
+  it('refuses vectors of another length', async () => {
+    const bot = randomUUID();
+    const vector = Float32Array.of(1, 0);
+
+    await expect(open().write(bot, [point({ vector })])).rejects.toThrow('2 dimensions instead of 3');
+    await expect(open().search(bot, query({ vector }))).rejects.toThrow('2 dimensions instead of 3');
+  });
+}
