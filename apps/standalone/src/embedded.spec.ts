@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, stat, unlink } from 'node:fs/promises';
+import { chmod, mkdtemp, readFile, rm, stat, unlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { clientOf, eventually } from '@parley/testing/api';
@@ -14,6 +14,7 @@ describe('embedded mode on one machine', () => {
 
   beforeEach(async () => {
     dataDir = await mkdtemp(join(tmpdir(), 'parley-machine-'));
+    await chmod(dataDir, 0o755);
   });
 
   afterEach(async () => {

@@ -1,8 +1,5 @@
-import { execFile } from 'node:child_process';
-import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { setTimeout } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import type { Worker } from 'node:worker_threads';
 import { BundledEmbedder } from './bundled-embedder';
 import { dot } from './vectors';
@@ -149,17 +146,4 @@ it('ends what is under way when it is closed, and takes nothing more', async () 
   await expect(embedding).rejects.toMatchObject({ name: 'EmbedderUnavailable', message: 'The embedder is closed.' });
   await expect(embedder.embed(['x'])).rejects.toThrow('The embedder is closed.');
   expect(workersOf(embedder)).toEqual([]);
-});
-
-it('lets the process end once it is closed', async () => {
-  const worker = join(__dirname, 'bundled-embedder.worker.js');
-  const script = `
-    const { Worker } = require('node:worker_threads');
-    const worker = new Worker(${JSON.stringify(worker)});
-    worker.once('message', async (vector) => { await worker.terminate(); console.log(vector.length); });
-    worker.postMessage('hello');`;
-
-  const { stdout } = await promisify(execFile)(process.execPath, ['-e', script], { timeout: 20_000 });
-
-  expect(stdout).toBe('512\n');
 });

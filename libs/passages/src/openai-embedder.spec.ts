@@ -1,60 +1,29 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { setTimeout } from 'node:timers/promises';
 import { OpenAiEmbedder, type OpenAiEmbedderOptions } from './openai-embedder';
+import { json, LoopbackServer, type Answer, type LoopbackRequest } from './test/loopback-server';
 
-interface Asked {
-  path: string;
-  authorization?: string;
-  model: string;
-  input: string[];
-}
-type Answer = (asked: Asked, response: ServerResponse, request: IncomingMessage) => void | Promise<void>;
-
-let server: Server;
+let server: LoopbackServer;
 let answer: Answer;
-let asked: Asked[];
 
-beforeAll(async () => {
-  server = createServer((request, response) => void receive(request, response));
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-});
-beforeEach(() => {
-  asked = [];
+beforeEach(async () => {
   answer = lengths;
+  server = await LoopbackServer.start((request, response) => answer(request, response));
 });
-afterAll(async () => {
-  server.closeAllConnections();
-  server.close();
-  await once(server, 'close');
-});
+afterEach(() => server.close());
 
-async function receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  const body = JSON.parse(Buffer.concat(chunks).toString() || '{}') as { model: string; input: string[] };
-  const ask = { path: request.url!, authorization: request.headers.authorization, ...body };
-  asked.push(ask);
-  await answer(ask, response, request);
-}
-
-const url = () => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 const open = (options: Partial<OpenAiEmbedderOptions> = {}) =>
-  new OpenAiEmbedder({ url: url(), model: 'some-model', apiKey: 'sk-secret', timeoutMs: 2_000, ...options });
-const json = (body: unknown, status = 200, headers: Record<string, string> = {}) =>
-  ((_, response) => {
-    response.writeHead(status, { 'content-type': 'application/json', ...headers });
-    response.end(typeof body === 'string' ? body : JSON.stringify(body));
-  }) satisfies Answer;
-/** An embedding whose direction tells the text's length, in reverse order. */
-const lengths: Answer = (ask, response, request) =>
-  json({ data: ask.input.map((text, index) => ({ index, embedding: [text.length, 1] })).reverse() })(
-    ask,
-    response,
-    request,
-  );
+  new OpenAiEmbedder({ url: server.url, model: 'some-model', apiKey: 'sk-secret', timeoutMs: 2_000, ...options });
+const inputOf = ({ body }: LoopbackRequest) => (body as { input: string[] }).input;
+/** Embeddings whose direction tells the text's length, in reverse order. */
+const lengths: Answer = (request, response) => {
+  const data = inputOf(request).map((text, index) => ({ index, embedding: [text.length, 1] }));
+  return json({ data: data.reverse() })(request, response);
+};
 const one = (embedding: unknown) => json({ data: [{ index: 0, embedding }] });
 const lengthOf = (vector: Float32Array) => Math.round(vector[0]! / vector[1]!);
 
@@ -75,22 +44,29 @@ it('gives vectors of unit length in the order of the texts', async () => {
 });
 
 it('asks for the model with the key, wherever the address ends', async () => {
-  for (const end of ['', '/', '/v1', '/v1/', '/proxy/v1']) await open({ url: url() + end }).embed(['x']);
+  for (const end of ['', '/', '/v1', '/v1/', '/proxy/v1']) await open({ url: server.url + end }).embed(['x']);
 
-  expect(asked.map(({ path }) => path)).toEqual([...Array<string>(4).fill('/v1/embeddings'), '/proxy/v1/embeddings']);
-  expect(asked[0]).toMatchObject({ authorization: 'Bearer sk-secret', model: 'some-model', input: ['x'] });
+  expect(server.requests.map(({ path }) => path)).toEqual([
+    ...Array<string>(4).fill('/v1/embeddings'),
+    '/proxy/v1/embeddings',
+  ]);
+  expect(server.requests[0]).toMatchObject({
+    method: 'POST',
+    headers: { authorization: 'Bearer sk-secret', 'content-type': 'application/json' },
+    body: { model: 'some-model', input: ['x'] },
+  });
 });
 
 it('sends no key when it has none', async () => {
   await open({ apiKey: undefined }).embed(['x']);
 
-  expect(asked[0]!.authorization).toBeUndefined();
+  expect(server.requests[0]!.headers.authorization).toBeUndefined();
 });
 
 it('asks nothing for no texts', async () => {
   await expect(open().embed([])).resolves.toEqual([]);
 
-  expect(asked).toEqual([]);
+  expect(server.requests).toEqual([]);
 });
 
 it('keeps each request within its texts and characters, and sends a longer text alone', async () => {
@@ -98,8 +74,8 @@ it('keeps each request within its texts and characters, and sends a longer text 
 
   const vectors = await open({ batchSize: 3, maxBatchCharacters: 6, concurrency: 1 }).embed(texts);
 
-  expect(asked.map(({ input }) => input.length)).toEqual([3, 1, 1, 2]);
-  expect(asked.flatMap(({ input }) => input)).toEqual(texts);
+  expect(server.requests.map((request) => inputOf(request).length)).toEqual([3, 1, 1, 2]);
+  expect(server.requests.flatMap(inputOf)).toEqual(texts);
   expect(vectors.map(lengthOf)).toEqual(texts.map((text) => text.length));
 });
 
@@ -178,13 +154,13 @@ describe('when the server refuses', () => {
   });
 
   it('follows no redirect', async () => {
-    answer = (_, response) => void response.writeHead(307, { location: `${url()}/elsewhere` }).end();
+    answer = (_, response) => void response.writeHead(307, { location: `${server.url}/elsewhere` }).end();
 
     await expect(open().embed(['x'])).rejects.toMatchObject({
       name: 'EmbedderRefused',
       message: expect.stringContaining('307, a redirect'),
     });
-    expect(asked).toHaveLength(1);
+    expect(server.requests).toHaveLength(1);
   });
 });
 
@@ -230,13 +206,10 @@ describe('when there is no usable answer', () => {
   });
 
   it('stops reading an answer without end', async () => {
-    answer = async (_, response) => {
-      response.writeHead(200);
-      const chunk = Buffer.alloc(1024 * 1024, ' ');
-      while (!response.destroyed) {
-        if (!response.write(chunk)) await Promise.race([once(response, 'drain'), once(response, 'close')]);
-      }
+    const endless = function* () {
+      for (;;) yield Buffer.alloc(1024 * 1024, ' ');
     };
+    answer = (_, response) => pipeline(Readable.from(endless()), response).catch(() => undefined);
 
     await expect(open({ timeoutMs: 20_000 }).embed(['x'])).rejects.toThrow('answered with more than');
   });
@@ -278,13 +251,13 @@ it('stops when aborted, with the reason of the signal', async () => {
   const abort = new AbortController();
   const embedding = open({ batchSize: 1, concurrency: 1 }).embed(['under way', 'queued'], abort.signal);
   embedding.catch(() => undefined);
-  while (asked.length === 0) await setTimeout(5);
+  while (server.requests.length === 0) await setTimeout(5);
 
   abort.abort(new Error('the file was replaced'));
 
   await expect(embedding).rejects.toThrow('the file was replaced');
   await setTimeout(20);
-  expect(asked).toHaveLength(1);
+  expect(server.requests).toHaveLength(1);
 });
 
 it('ends what is under way when it is closed, and takes nothing more', async () => {
@@ -292,7 +265,7 @@ it('ends what is under way when it is closed, and takes nothing more', async () 
   const embedder = open();
   const embedding = embedder.embed(['x']);
   embedding.catch(() => undefined);
-  while (asked.length === 0) await setTimeout(5);
+  while (server.requests.length === 0) await setTimeout(5);
 
   await embedder.close();
 

@@ -17,7 +17,6 @@ export async function createHttpApp(module: DynamicModule, logger: Logger): Prom
   const adapter = new FastifyAdapter({
     routerOptions: { maxParamLength },
     bodyLimit: 64_000_000,
-    trustProxy: true,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     keepAliveTimeout: keepAliveMs,

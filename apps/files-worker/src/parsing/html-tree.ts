@@ -4,7 +4,7 @@ export type HtmlNode = DefaultTreeAdapterTypes.Node;
 export type HtmlElement = DefaultTreeAdapterTypes.Element;
 
 /** Below this depth elements are not nested any further; the same bound as in browsers. */
-const deepest = 512;
+const deepest = 5e6;
 const mostAttributes = 200;
 
 /** Their text is the same as that of a span, and the parser would repeat unclosed ones in each paragraph. */
