@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { postgresEnvironment } from './postgres-environment';
 import type { PostgresPrograms } from './postgres-programs';
-import type { UnprivilegedUser } from './unprivileged-user';
+import { commandOf, findFileOwner, type Runner, type User } from './runner';
 
 /** The data files of one Postgres server. */
 export interface Cluster {
@@ -19,11 +19,11 @@ export const superuser = 'parley';
 export async function openCluster(
   folder: string,
   programs: PostgresPrograms,
-  user: UnprivilegedUser | undefined,
+  runner: Runner,
 ): Promise<Cluster> {
   const data = join(folder, 'postgres');
   const passwordFile = join(folder, 'postgres.password');
-  if (!(await readdir(folder)).includes('postgres')) await createCluster(folder, data, passwordFile, programs, user);
+  if (!(await readdir(folder)).includes('postgres')) await createCluster(folder, data, passwordFile, programs, runner);
   return { data, password: await readPassword(passwordFile) };
 }
 
@@ -32,20 +32,18 @@ async function createCluster(
   data: string,
   passwordFile: string,
   programs: PostgresPrograms,
-  user: UnprivilegedUser | undefined,
+  runner: Runner,
 ): Promise<void> {
   await removeDrafts(folder);
-  await writePassword(passwordFile, user);
+  const owner = findFileOwner(runner);
+  await writePassword(passwordFile, owner);
   const draft = await mkdtemp(join(folder, 'postgres.new-'));
-  if (user) await chown(draft, user.uid, user.gid);
+  if (owner) await chown(draft, owner.uid, owner.gid);
   // The built-in locale knows the letters of every script and needs none of the machine's locales.
   const locale = ['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'];
   const access = ['--auth=scram-sha-256', `--username=${superuser}`, `--pwfile=${passwordFile}`];
-  await promisify(execFile)(programs.initdb, [`--pgdata=${draft}`, ...locale, ...access], {
-    cwd: folder,
-    env: postgresEnvironment(),
-    ...user,
-  });
+  const { file, args, user } = commandOf(runner, programs.initdb, [`--pgdata=${draft}`, ...locale, ...access]);
+  await promisify(execFile)(file, args, { cwd: folder, env: postgresEnvironment(), ...user });
   await rename(draft, data);
   await syncFolder(folder);
 }
@@ -57,11 +55,11 @@ async function removeDrafts(folder: string): Promise<void> {
 }
 
 /** The loopback address is open to every user of the machine: the password keeps them out. */
-async function writePassword(path: string, user: UnprivilegedUser | undefined): Promise<void> {
+async function writePassword(path: string, owner: User | null): Promise<void> {
   await rm(path, { force: true });
   const file = await open(path, 'wx', 0o600);
   await file.writeFile(randomBytes(24).toString('base64url'));
-  if (user) await file.chown(user.uid, user.gid);
+  if (owner) await file.chown(owner.uid, owner.gid);
   await file.sync();
   await file.close();
 }

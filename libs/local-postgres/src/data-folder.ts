@@ -66,7 +66,7 @@ export class DataFolder {
   }
 }
 
-/** Ours alone; as root, others may pass through it: Postgres runs as one of them. */
+/** Ours alone; as root, others may pass through it: Postgres may run as one of them. */
 async function makeFolder(path: string): Promise<void> {
   const first = await mkdir(path, { recursive: true });
   if (first) await chmod(path, process.getuid?.() === 0 ? 0o711 : 0o700);

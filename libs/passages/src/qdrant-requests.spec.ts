@@ -108,7 +108,7 @@ describe('ready', () => {
 
 describe('write', () => {
   it('stores vectors, terms and payload under an id that belongs to the bot', async () => {
-    const tagged = point({ text: 'hello', tags: { 'a.b': '"x"', __proto__: 'no' } });
+    const tagged = point({ text: 'hello', tags: { 'a.b': '"x"' } });
 
     await index.write(bot, [tagged]);
     await index.write('another-bot', [tagged]);
