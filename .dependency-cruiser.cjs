@@ -88,7 +88,7 @@ module.exports = {
     forbid(
       'no-development-packages-in-production',
       'Images are built without development packages.',
-      { path: '^(apps|libs)/', pathNot: [spec, '^libs/testing/', '^apps/cli/src/demo'] },
+      { path: '^(apps|libs)/', pathNot: [spec, '/test/', '^libs/testing/', '^apps/cli/src/demo'] },
       { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'] },
     ),
   ],

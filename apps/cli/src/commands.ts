@@ -64,7 +64,9 @@ export async function runCommand([noun, verb, ...values]: string[], write: (text
 }
 
 function usage(): string {
-  const lines = Object.entries(commands).map(([name, command]) => `  ${`${name} ${command.usage}`.padEnd(38)}${command.about}`);
+  const lines = Object.entries(commands).map(
+    ([name, command]) => `  ${`${name} ${command.usage}`.padEnd(38)}${command.about}`,
+  );
   return ['Usage: npm run parley -- <command>', '', ...lines].join('\n');
 }
 

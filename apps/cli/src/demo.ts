@@ -61,7 +61,8 @@ async function waitUntilIndexed(client: Client, id: string, path: string): Promi
     const seconds = ((Date.now() - started) / 1000).toFixed(1);
     progress(`${path}  ${file.status}  ${seconds} s`);
     if (file.status === 'indexing_completed') break;
-    if (file.status === 'indexing_failed') throw new Error(`${path} cannot be indexed: ${file.failedStatusReason ?? ''}`);
+    if (file.status === 'indexing_failed')
+      throw new Error(`${path} cannot be indexed: ${file.failedStatusReason ?? ''}`);
     await sleep(pollMs);
   }
   process.stdout.write('\n');

@@ -1,11 +1,11 @@
 import 'reflect-metadata';
 import { adminDatabase } from '../../admin/src/admin.module';
 import { chatDatabase } from '../../chat/src/chat.module';
+import { filesDatabase } from '../../files/src/files.module';
 import { hubDatabase } from '../../hub/src/hub.module';
 import { tablesDatabase } from '../../tables/src/tables.module';
 import { ConfigError, readConfig } from '@parley/config/config';
 import { Database } from '@parley/database/database';
-import { filesDatabase } from '@parley/file-store/file-store.module';
 import { serviceMigrations } from '@parley/service/service.module';
 import { ServiceConfig } from '@parley/service/config';
 
@@ -13,7 +13,12 @@ import { ServiceConfig } from '@parley/service/config';
 async function migrate(): Promise<void> {
   const { databaseUrl } = readConfig(ServiceConfig);
   for (const { schema, migrations } of [adminDatabase, hubDatabase, filesDatabase, tablesDatabase, chatDatabase]) {
-    const database = await Database.open({ url: databaseUrl, schema, migrations: serviceMigrations(migrations), poolSize: 2 });
+    const database = await Database.open({
+      url: databaseUrl,
+      schema,
+      migrations: serviceMigrations(migrations),
+      poolSize: 2,
+    });
     try {
       await database.migrate();
       process.stdout.write(`${schema}: up to date\n`);

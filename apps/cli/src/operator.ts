@@ -25,7 +25,9 @@ export class Operator {
   async call<I extends object, O>(operation: Operation<I, O>, input: I): Promise<O> {
     const [method, path] = (operation.route ?? '').split(' ');
     const fields = new Map<string, unknown>(Object.entries(input));
-    const filled = (path ?? '').replaceAll(/\{(\w+)\}/g, (_match, name: string) => encodeURIComponent(String(fields.get(name))));
+    const filled = (path ?? '').replaceAll(/\{(\w+)\}/g, (_match, name: string) =>
+      encodeURIComponent(String(fields.get(name))),
+    );
     const response = await fetch(`${this.url}${filled}`, {
       method,
       headers: { authorization: `Bearer ${this.token}`, 'content-type': 'application/json' },
@@ -33,7 +35,7 @@ export class Operator {
     }).catch((error: unknown) => {
       throw new CommandFailed(`Nothing answers at ${this.url}: start Parley first (npm start). ${String(error)}`);
     });
-    const body = (await response.json()) as unknown;
+    const body: unknown = await response.json();
     if (!response.ok) throw new CommandFailed(`${(body as ErrorBody).type}: ${(body as ErrorBody).message}`);
     return body as O;
   }
@@ -43,6 +45,8 @@ function readKept(folder: string, name: string): string {
   try {
     return readFileSync(join(folder, name), 'utf8');
   } catch {
-    throw new CommandFailed(`There is no ${name} in ${folder}: start Parley here once, or set PARLEY_URL and PARLEY_SECRET_KEY.`);
+    throw new CommandFailed(
+      `There is no ${name} in ${folder}: start Parley here once, or set PARLEY_URL and PARLEY_SECRET_KEY.`,
+    );
   }
 }

@@ -19,7 +19,11 @@ class Example extends Base {
 const DATABASE_URL = 'postgres://127.0.0.1/x';
 
 it('keeps defaults and reads what is set, in the class and its parents', () => {
-  expect(readConfig(Example, { DATABASE_URL, PORT: '80' })).toEqual({ port: 80, databaseUrl: DATABASE_URL, mode: 'safe' });
+  expect(readConfig(Example, { DATABASE_URL, PORT: '80' })).toEqual({
+    port: 80,
+    databaseUrl: DATABASE_URL,
+    mode: 'safe',
+  });
 });
 
 it('names every missing and wrong variable at once, and what would be right', () => {

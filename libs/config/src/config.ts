@@ -94,6 +94,8 @@ export function url(...protocols: string[]): VariableType<string> {
   return {
     accepts: `a URL that begins with ${protocols.map((protocol) => `${protocol}://`).join(' or ')}`,
     read: (value) =>
-      URL.canParse(value) && protocols.includes(new URL(value).protocol.slice(0, -1)) ? value.replace(/\/+$/, '') : rejected,
+      URL.canParse(value) && protocols.includes(new URL(value).protocol.slice(0, -1))
+        ? value.replace(/\/+$/, '')
+        : rejected,
   };
 }

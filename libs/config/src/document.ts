@@ -17,8 +17,15 @@ interface Row {
 export function configurationTable(configs: DocumentedConfig[]): string {
   const rows = new Map<string, Row>();
   for (const { app, type } of configs) {
-    const defaults = new type() as Record<string, unknown>;
-    for (const { env, field, about, type: { accepts }, optional, defaultText } of variablesOf(type)) {
+    const defaults = new type() as Record<string, string | number | undefined>;
+    for (const {
+      env,
+      field,
+      about,
+      type: { accepts },
+      optional,
+      defaultText,
+    } of variablesOf(type)) {
       const value = defaults[field];
       const fallback = defaultText ?? (value === undefined ? (optional ? 'none' : 'required') : `\`${String(value)}\``);
       const row = rows.get(env) ?? { about, accepts, fallback, apps: [] };
@@ -27,9 +34,12 @@ export function configurationTable(configs: DocumentedConfig[]): string {
     }
   }
   const lines = [...rows].map(
-    ([env, { about, accepts, fallback, apps }]) => `| \`${env}\` | ${about} | ${escape(accepts)} | ${fallback} | ${apps.join(', ')} |`,
+    ([env, { about, accepts, fallback, apps }]) =>
+      `| \`${env}\` | ${about} | ${escape(accepts)} | ${fallback} | ${apps.join(', ')} |`,
   );
-  return ['| variable | what it is | accepts | default | read by |', '| --- | --- | --- | --- | --- |', ...lines].join('\n');
+  return ['| variable | what it is | accepts | default | read by |', '| --- | --- | --- | --- | --- |', ...lines].join(
+    '\n',
+  );
 }
 
 function escape(text: string): string {

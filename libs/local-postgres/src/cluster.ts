@@ -16,11 +16,7 @@ export interface Cluster {
 export const superuser = 'parley';
 
 /** Opens the data files in `<folder>/postgres`, or makes them when there are none: whole or, when killed, not at all. */
-export async function openCluster(
-  folder: string,
-  programs: PostgresPrograms,
-  runner: Runner,
-): Promise<Cluster> {
+export async function openCluster(folder: string, programs: PostgresPrograms, runner: Runner): Promise<Cluster> {
   const data = join(folder, 'postgres');
   const passwordFile = join(folder, 'postgres.password');
   if (!(await readdir(folder)).includes('postgres')) await createCluster(folder, data, passwordFile, programs, runner);

@@ -1,6 +1,19 @@
-import { execFile, spawn } from 'node:child_process';
+import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdir, mkdtemp, readdir, readFile, realpath, rm, unlink, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  chown,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  realpath,
+  rm,
+  stat,
+  symlink,
+  unlink,
+  writeFile,
+} from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -14,7 +27,9 @@ import { commandOf, findRunner } from './runner';
 import { findFreePort, sendSignal, startServer, type Server } from './server';
 
 const run = promisify(execFile);
-const asRoot = process.getuid?.() === 0 ? it : it.skip;
+const isRoot = process.getuid?.() === 0;
+const asRoot = isRoot ? it : it.skip;
+const hasNamespaces = spawnSync('unshare', ['--user', '--map-user=1', '--map-group=1', '--', 'true']).status === 0;
 
 /** What a run leaves behind: copied for each test, since making it takes a second. */
 let stoppedFolder: string;
@@ -169,6 +184,107 @@ describe('while it runs', () => {
   });
 });
 
+(isRoot && hasNamespaces ? describe : describe.skip)('in a folder that only root may enter', () => {
+  beforeEach(async () => {
+    for (const name of await readdir(folder)) await rm(join(folder, name), { recursive: true });
+    await chmod(folder, 0o700);
+  });
+
+  it('keeps the data, which are of root, from one run to the next', async () => {
+    const first = await start();
+    await query(first.url, "CREATE TABLE note AS SELECT 'kept' AS text");
+    await first.stop();
+
+    const second = await start();
+
+    await expect(query(second.url, 'SELECT text FROM note')).resolves.toEqual([{ text: 'kept' }]);
+    expect((await readdir(folder)).sort()).toEqual(['postgres', 'postgres.log', 'postgres.password']);
+    for (const name of await readdir(folder)) expect((await stat(join(folder, name))).uid).toBe(0);
+  });
+
+  it('runs without the powers of root', async () => {
+    const postgres = await start();
+
+    const status = await readFile(`/proc/${postgres.pid}/status`, 'utf8');
+
+    expect(status).toMatch(/^CapEff:\t0+$/m);
+  });
+
+  it('runs the programs of such a folder where they are', async () => {
+    const programs = await copyPackage({ mode: 0o700 });
+
+    const postgres = await start({ programs });
+
+    expect((await findProcess(postgres.pid!))?.command).toMatch(`${programs}/bin/postgres`);
+  });
+
+  it('keeps the data when others may enter the folder later', async () => {
+    const first = await start();
+    await query(first.url, "CREATE TABLE note AS SELECT 'kept' AS text");
+    await first.stop();
+    await chmod(folder, 0o711);
+
+    const second = await start();
+
+    await expect(query(second.url, 'SELECT text FROM note')).resolves.toEqual([{ text: 'kept' }]);
+  });
+
+  it('comes back with all that was committed when the server is killed', async () => {
+    const postgres = await start();
+    const firstPid = postgres.pid!;
+    await query(postgres.url, "CREATE TABLE note AS SELECT 'committed' AS text");
+
+    process.kill(firstPid, 'SIGKILL');
+
+    await expect(queryOnceBack(postgres, firstPid, 'SELECT text FROM note')).resolves.toEqual([{ text: 'committed' }]);
+  });
+
+  it('stops and replaces a server that a killed owner has left running', async () => {
+    await (await start()).stop();
+    const orphan = await startOrphan();
+    await query(orphan.url, "CREATE TABLE note AS SELECT 'kept' AS text");
+
+    const postgres = await start();
+
+    await orphan.exited;
+    await expect(query(postgres.url, 'SELECT text FROM note')).resolves.toEqual([{ text: 'kept' }]);
+  });
+
+  it('leaves a process of root alone that has the id of a dead server by now', async () => {
+    await (await start()).stop();
+    const orphan = await startOrphan();
+    process.kill(orphan.pid, 'SIGKILL');
+    await orphan.exited;
+    const innocent = spawn('sleep', ['60'], { cwd: folder });
+    await once(innocent, 'spawn');
+    const pidFile = join(folder, 'postgres', 'postmaster.pid');
+    await writeFile(pidFile, (await readFile(pidFile, 'utf8')).replace(`${orphan.pid}`, `${innocent.pid}`));
+
+    try {
+      const postgres = await start();
+
+      await expect(query(postgres.url, 'SELECT 1 AS one')).resolves.toEqual([{ one: 1 }]);
+      expect(innocent.exitCode ?? innocent.signalCode).toBeNull();
+    } finally {
+      innocent.kill('SIGKILL');
+    }
+  });
+
+  it('says how to get at the data again when it has lost `unshare`', async () => {
+    await (await start()).stop();
+    await chmod(folder, 0o711);
+    const data = join(folder, 'postgres');
+
+    await withoutUnshare(() => expect(start()).rejects.toThrow(new RegExp(`chown -R nobody: ${data}$`)));
+    await run('chown', ['-R', 'nobody:', data]);
+
+    await withoutUnshare(async () => {
+      const postgres = await start();
+      await expect(query(postgres.url, 'SELECT 1 AS one')).resolves.toEqual([{ one: 1 }]);
+    });
+  });
+});
+
 describe('when it cannot start', () => {
   it('says why, in the words of Postgres', async () => {
     const other = createServer().listen(0, '127.0.0.1');
@@ -202,9 +318,26 @@ describe('when it cannot start', () => {
     await mkdir(join(locked, 'data'), { recursive: true });
     await chmod(locked, 0o700);
 
-    await expect(start({ folder: join(locked, 'data') })).rejects.toThrow(
-      new RegExp(`may not enter ${locked} .*PARLEY_DATA_DIR.*chmod o\\+x ${locked}$`),
-    );
+    await withoutUnshare(async () => {
+      await expect(start({ folder: join(locked, 'data') })).rejects.toThrow(
+        new RegExp(`may not enter ${locked} .*unshare --user.*PARLEY_DATA_DIR.*chmod o\\+x ${locked}$`),
+      );
+    });
+  });
+
+  asRoot('names the folder of somebody else that keeps out root without its powers, too', async () => {
+    const locked = join(folder, 'locked');
+    await mkdir(join(locked, 'data'), { recursive: true });
+    await chmod(locked, 0o700);
+    await chown(locked, 1234, 1234);
+
+    await expect(start({ folder: join(locked, 'data') })).rejects.toThrow(`may not enter ${locked} `);
+  });
+
+  asRoot('names the folder that was open when an ordinary user became the owner of the data', async () => {
+    await chmod(folder, 0o700);
+
+    await expect(start()).rejects.toThrow(`may not enter ${folder} `);
   });
 });
 
@@ -247,12 +380,30 @@ async function start(options: Partial<LocalPostgresOptions> = {}): Promise<Local
   return postgres;
 }
 
+/** On a machine that has nothing but what tells the id of `nobody`. */
+async function withoutUnshare(act: () => Promise<void>): Promise<void> {
+  const { PATH } = process.env;
+  const programs = join(folder, 'bin');
+  await rm(programs, { recursive: true, force: true });
+  await mkdir(programs);
+  await symlink((await run('which', ['id'])).stdout.trim(), join(programs, 'id'));
+  process.env.PATH = programs;
+  try {
+    await act();
+  } finally {
+    process.env.PATH = PATH;
+  }
+}
+
 /** A server that nobody watches over. */
 async function startOrphan(): Promise<Server & { url: string }> {
   const runner = await findRunner(folder);
   const { postgres: program } = await findPrograms(folder, runner);
   const [data, logFile, port] = [join(folder, 'postgres'), join(folder, 'postgres.log'), await findFreePort()];
-  const orphan = await startServer({ program, data, port, settings: {}, logFile, runner }, new AbortController().signal);
+  const orphan = await startServer(
+    { program, data, port, settings: {}, logFile, runner },
+    new AbortController().signal,
+  );
   orphans.push(orphan);
   const password = await readFile(join(folder, 'postgres.password'), 'utf8');
   return { ...orphan, url: `postgres://parley:${password}@127.0.0.1:${port}/postgres` };

