@@ -1,7 +1,7 @@
 import fc from 'fast-check';
-import { Block, BlockType } from '../parsing/block';
+import { type Block, type BlockType } from '../parsing/block';
 import { parseMarkdown } from '../parsing/parse-markdown';
-import { Chunk, chunk, embeddedText } from './chunker';
+import { type Chunk, chunk, embeddedText } from './chunker';
 
 const range = (length: number) => Array.from({ length }, (_, i) => i + 1);
 const paragraph = (text: string): Block => ({ type: 'paragraph', text });
@@ -83,9 +83,15 @@ describe('paragraphs', () => {
   });
 
   it('fill a chunk to the last character of a sentence', () => {
-    const full = `${'a'.repeat(99)}.`;
+    const full = `Short. ${'A'.repeat(92)}.`;
 
     expect(contents([paragraph(`${full}  Then more.`)])).toEqual([full, 'Then more.']);
+  });
+
+  it('are cut at a line end when a sentence is too long', () => {
+    const lines = range(20).map((n) => `${n} is a line of a list without marks`);
+
+    expect(contents([paragraph(lines.join('\n'))]).flatMap((piece) => piece.split('\n'))).toEqual(lines);
   });
 
   it('are cut between words when a sentence is too long', () => {
@@ -93,6 +99,13 @@ describe('paragraphs', () => {
 
     expect(pieces.join(' ')).toBe(range(100).join(' '));
     expect(pieces[0]!.length).toBeGreaterThan(95);
+  });
+
+  it('are never cut inside a surrogate pair, even when one character fills several chunks', () => {
+    const pieces = contents([paragraph('👩\u200d'.repeat(100))]);
+
+    expect(pieces).toHaveLength(4);
+    expect(pieces.some((piece) => /\p{Surrogate}/u.test(piece))).toBe(false);
   });
 
   it.each(['👩‍👩‍👧‍👦', '🏳️‍🌈', 'e\u0301', '🧀'])('are not cut inside %s', (grapheme) => {

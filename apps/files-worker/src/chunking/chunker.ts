@@ -1,4 +1,4 @@
-import { Block, BlockType } from '../parsing/block';
+import { type Block, type BlockType } from '../parsing/block';
 import { cutProse, packUnits, trimBlankLines } from './cut-text';
 
 export interface Chunk {
@@ -137,20 +137,17 @@ class Chunker {
 function cut(block: Block, firstRoom: number, room: number): Iterable<string> {
   const { text } = block;
   if (text.length <= firstRoom) return [text];
-  switch (block.type) {
-    case 'code':
-      return packUnits(text.split('\n'), firstRoom, room);
-    case 'list':
-      return packUnits(listItems(text), firstRoom, room);
-    case 'table': {
-      const header = repeatedHeader(block, room);
-      const rows = text.slice(header.length).split('\n');
-      const pieces = packUnits(rows, firstRoom - header.length, room - header.length);
-      return Array.from(pieces, (piece) => header + piece);
-    }
-    default:
-      return cutProse(text, firstRoom, room);
-  }
+  if (block.type === 'code') return packUnits(text.split('\n'), firstRoom, room);
+  if (block.type === 'list') return packUnits(listItems(text), firstRoom, room);
+  if (block.type === 'table') return cutTable(block, firstRoom, room);
+  return cutProse(text, firstRoom, room);
+}
+
+function cutTable(table: Block, firstRoom: number, room: number): string[] {
+  const header = repeatedHeader(table, room);
+  const rows = table.text.slice(header.length).split('\n');
+  const pieces = packUnits(rows, firstRoom - header.length, room - header.length);
+  return Array.from(pieces, (piece) => header + piece);
 }
 
 /** The header lines with the line end after them; empty when they would take more than half of a chunk. */

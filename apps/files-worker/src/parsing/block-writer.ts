@@ -1,4 +1,4 @@
-import { Block } from './block';
+import { type Block } from './block';
 
 /** Indentation stops here, so that a list nested a thousand deep does not become mostly spaces. */
 const deepestIndentation = 20;

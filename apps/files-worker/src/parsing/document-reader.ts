@@ -22,12 +22,15 @@ export class DocumentReader implements OnApplicationShutdown {
     resourceLimits: { maxOldGenerationSizeMb: maxHeapMb },
   });
 
-  /** Throws UnreadableDocument with a reason that its owner can act on; an abort ends the thread. */
+  /** Throws UnreadableDocument with a reason that its owner can act on; an abort ends the thread. The bytes move to the thread. */
   async read(task: ReadingTask, signal: AbortSignal): Promise<Chunk[]> {
     const timeout = AbortSignal.timeout(timeoutMs);
     let reading: Reading;
     try {
-      reading = (await this.pool.run(task, { signal: AbortSignal.any([signal, timeout]) })) as Reading;
+      reading = (await this.pool.run(task, {
+        transferList: [task.bytes.buffer as ArrayBuffer],
+        signal: AbortSignal.any([signal, timeout]),
+      })) as Reading;
     } catch (error) {
       signal.throwIfAborted();
       if (timeout.aborted)

@@ -1,10 +1,17 @@
-import { DefaultTreeAdapterMap, DefaultTreeAdapterTypes, Parser, Token, defaultTreeAdapter, html } from 'parse5';
+import {
+  type DefaultTreeAdapterMap,
+  type DefaultTreeAdapterTypes,
+  Parser,
+  type Token,
+  defaultTreeAdapter,
+  html,
+} from 'parse5';
 
 export type HtmlNode = DefaultTreeAdapterTypes.Node;
 export type HtmlElement = DefaultTreeAdapterTypes.Element;
 
 /** Below this depth elements are not nested any further; the same bound as in browsers. */
-const deepest = 5e6;
+const deepest = 512;
 const mostAttributes = 200;
 
 /** Their text is the same as that of a span, and the parser would repeat unclosed ones in each paragraph. */

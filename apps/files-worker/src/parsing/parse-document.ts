@@ -1,5 +1,5 @@
 import { extname } from 'node:path';
-import { Block, UnreadableDocument } from './block';
+import { type Block, UnreadableDocument } from './block';
 import { decodeText } from './decode-text';
 import { parseHtml } from './parse-html';
 import { parseMarkdown } from './parse-markdown';
@@ -78,7 +78,7 @@ function charsetInPage(bytes: Buffer): string | undefined {
 
 /** Postgres refuses U+0000 and lone surrogates; no reader misses the other controls. */
 function storable(text: string): string {
-  return text.replace(/[\0-\x08\x0e-\x1f\x7f-\x9f\p{Surrogate}]/gu, '');
+  return text.replace(/(?![\t-\r])[\p{Control}\p{Surrogate}]/gu, '');
 }
 
 function hasText({ text }: Block): boolean {

@@ -115,6 +115,12 @@ it.each(['div', 'b', 'p', 'section', 'x-y', 'button'])('survives 100,000 nested 
   expect(texts(html).filter((text) => text !== '')).toEqual(['deep', 'after']);
 });
 
+it('keeps what is hidden hidden below the deepest level', () => {
+  const deep = '<div>'.repeat(1000) + 'secret' + '</div>'.repeat(1000);
+
+  expect(texts(`<div hidden>${deep}secret</div>after`)).toEqual(['after']);
+});
+
 it.each(['<ul><li>x', '<blockquote>x', '<table><tr><td>x', '<table>x<div>', '<p><font size=1>x', '<a><p>x'])(
   'keeps the text of 100,000 times %s',
   (html) => {

@@ -1,6 +1,6 @@
-import { Block } from './block';
+import { type Block } from './block';
 import { BlockWriter } from './block-writer';
-import { HtmlElement, HtmlNode, parseHtmlTree } from './html-tree';
+import { type HtmlElement, type HtmlNode, parseHtmlTree } from './html-tree';
 
 const hidden = names(
   'audio canvas datalist embed head iframe math noembed noframes noscript object rp script select style svg template ' +

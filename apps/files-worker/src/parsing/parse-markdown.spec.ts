@@ -97,6 +97,18 @@ it('shows of HTML what a reader would see', () => {
   ]);
 });
 
+it.each([
+  ['<script>', '</script>'],
+  ['<!--', '-->'],
+])('never shows a long %s, whatever is in it', (start, end) => {
+  const secret = '\nsecret();\n\n```\n\n# secret\n'.repeat(1000);
+
+  expect(parseMarkdown(`before\n\n${start}${secret}${end}\n\nafter`).map((block) => block.text)).toEqual([
+    'before',
+    'after',
+  ]);
+});
+
 it('reads a long document as it reads its sections', () => {
   const section = (n: number) =>
     lines(

@@ -2,13 +2,16 @@ import type { ListItem, PhrasingContent, RootContent, Table } from 'mdast';
 import { fromMarkdown } from 'mdast-util-from-markdown';
 import { gfmFromMarkdown } from 'mdast-util-gfm';
 import { gfm } from 'micromark-extension-gfm';
-import { Block } from './block';
+import { type Block } from './block';
 import { BlockWriter } from './block-writer';
 import { parseHtml } from './parse-html';
 import { parseText } from './parse-text';
-import { MarkdownPiece, splitMarkdown } from './split-markdown';
+import { type MarkdownPiece, splitMarkdown } from './split-markdown';
 
-/** Characters above which Markdown is read as plain text: it takes micromark one or two seconds for each million, and up to a minute when made to be slow. */
+/**
+ * Characters above which Markdown is read as plain text. Micromark takes one or two seconds for a million characters
+ * of prose, and more than a minute for a million that are made to be slow.
+ */
 const longestMarkdown = 4_000_000;
 const rowsAtOnce = 100;
 const options = { extensions: [gfm()], mdastExtensions: [gfmFromMarkdown()] };
@@ -56,27 +59,20 @@ function writeAll(writer: BlockWriter, nodes: RootContent[]): void {
 }
 
 function writeNode(writer: BlockWriter, node: RootContent): void {
-  switch (node.type) {
-    case 'heading':
-      return writer.heading(node.depth, inlineText(node.children).replaceAll('\n', ' '));
-    case 'paragraph':
-      return writer.write({ type: 'paragraph', text: inlineText(node.children) });
-    case 'code':
-      return writer.write({ type: 'code', text: node.value });
-    case 'table':
-      return writer.table(tableRows(node), 1);
-    case 'blockquote':
-      writer.enter({ type: 'blockquote' });
-      writeAll(writer, node.children);
-      return writer.leave();
-    case 'list':
-      writer.enter({ type: 'list' });
-      node.children.forEach((item, index) => writeItem(writer, item, node.ordered ? (node.start ?? 1) + index : null));
-      return writer.leave();
-    case 'footnoteDefinition':
-      return writeAll(writer, node.children);
-    default:
-      return;
+  if (node.type === 'heading') return writer.heading(node.depth, inlineText(node.children).replaceAll('\n', ' '));
+  if (node.type === 'paragraph') return writer.write({ type: 'paragraph', text: inlineText(node.children) });
+  if (node.type === 'code') return writer.write({ type: 'code', text: node.value });
+  if (node.type === 'table') return writer.table(tableRows(node), 1);
+  if (node.type === 'footnoteDefinition') return writeAll(writer, node.children);
+  if (node.type === 'blockquote') {
+    writer.enter({ type: 'blockquote' });
+    writeAll(writer, node.children);
+    writer.leave();
+  }
+  if (node.type === 'list') {
+    writer.enter({ type: 'list' });
+    node.children.forEach((item, index) => writeItem(writer, item, node.ordered ? (node.start ?? 1) + index : null));
+    writer.leave();
   }
 }
 

@@ -1,4 +1,4 @@
-import { Block } from './block';
+import { type Block } from './block';
 
 /** Plain text has paragraphs, parted by blank lines, and nothing else: no line is guessed to be a heading. */
 export function parseText(text: string): Block[] {
