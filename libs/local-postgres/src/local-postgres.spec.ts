@@ -30,6 +30,9 @@ const run = promisify(execFile);
 const isRoot = process.getuid?.() === 0;
 const asRoot = isRoot ? it : it.skip;
 const hasNamespaces = spawnSync('unshare', ['--user', '--map-user=1', '--map-group=1', '--', 'true']).status === 0;
+if (!isRoot) process.stderr.write('SKIPPED: what Postgres does for root, since this is an ordinary user.\n');
+else if (!hasNamespaces)
+  process.stderr.write('SKIPPED: folders that only root may enter, since unshare --user is refused here.\n');
 
 /** What a run leaves behind: copied for each test, since making it takes a second. */
 let stoppedFolder: string;
