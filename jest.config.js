@@ -8,8 +8,18 @@ delete swc.jsc.baseUrl;
 
 /** Packages that ship only ES modules: jest cannot require them, so they are compiled like our own code. */
 const esmOnly = [
-  'ccount', 'character-entities', 'decode-named-character-reference', 'devlop', 'escape-string-regexp',
-  'longest-streak', 'markdown-table', 'mdast-util-[^/]+', 'micromark', 'micromark-[^/]+', 'unist-util-[^/]+', 'zwitch',
+  'ccount',
+  'character-entities',
+  'decode-named-character-reference',
+  'devlop',
+  'escape-string-regexp',
+  'longest-streak',
+  'markdown-table',
+  'mdast-util-[^/]+',
+  'micromark',
+  'micromark-[^/]+',
+  'unist-util-[^/]+',
+  'zwitch',
 ].join('|');
 
 module.exports = {

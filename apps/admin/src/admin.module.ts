@@ -32,7 +32,9 @@ export class AdminModule {
   static register(config: AdminConfig, platform: Platform): DynamicModule {
     return {
       module: AdminModule,
-      imports: [ServiceModule.register({ name: 'admin', contract: admin, database: { ...adminDatabase, config } }, platform)],
+      imports: [
+        ServiceModule.register({ name: 'admin', contract: admin, database: { ...adminDatabase, config } }, platform),
+      ],
       controllers: [
         AccountsController,
         BotsController,

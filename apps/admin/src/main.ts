@@ -3,4 +3,8 @@ import { runApp } from '@parley/service/run';
 import { AdminModule } from './admin.module';
 import { AdminConfig } from './config';
 
-void runApp({ name: 'admin', config: AdminConfig, module: (config, platform) => AdminModule.register(config, platform) });
+void runApp({
+  name: 'admin',
+  config: AdminConfig,
+  module: (config, platform) => AdminModule.register(config, platform),
+});

@@ -11,7 +11,9 @@ export class ChatModule {
   static register(config: ChatConfig, platform: Platform): DynamicModule {
     return {
       module: ChatModule,
-      imports: [ServiceModule.register({ name: 'chat', contract: {}, database: { ...chatDatabase, config } }, platform)],
+      imports: [
+        ServiceModule.register({ name: 'chat', contract: {}, database: { ...chatDatabase, config } }, platform),
+      ],
     };
   }
 }

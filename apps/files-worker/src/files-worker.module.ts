@@ -14,7 +14,10 @@ export class FilesWorkerModule {
     return {
       module: FilesWorkerModule,
       imports: [
-        ServiceModule.register({ name: 'files-worker', contract: {}, database: { ...filesDatabase, config } }, platform),
+        ServiceModule.register(
+          { name: 'files-worker', contract: {}, database: { ...filesDatabase, config } },
+          platform,
+        ),
         FileStoreModule.register(config),
       ],
       providers: [{ provide: FilesWorkerConfig, useValue: config }, DocumentReader, Indexer, IndexFileHandler],

@@ -8,7 +8,7 @@ import { FilesRepository } from '@parley/file-store/files.repository';
 import { JobsRepository, type TakenJob } from '@parley/file-store/jobs.repository';
 import type { ContentVersion } from '@parley/file-store/passages.repository';
 import { UntidyFilesRepository } from '@parley/file-store/untidy-files.repository';
-import { EmbedderBusy, EmbedderRefused } from '@parley/passages/embedder';
+import { EmbedderBusy, EmbedderRefused, EmbedderUnavailable } from '@parley/passages/embedder';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import { FilesWorkerConfig } from './config';
@@ -40,7 +40,7 @@ export class IndexFileHandler implements OnModuleInit {
     const job = await this.jobs.take(version, this.platform.instance);
     // Done, superseded, or in the hands of a worker that is alive: the sweeper announces it again should that one die.
     if (!job) return;
-    const watch = new JobWatch(this.jobs, version, this.platform, this.config.heartbeatMs, signal);
+    const watch = new JobWatch(this.jobs, version, job.lease, this.platform, this.config.heartbeatMs, signal);
     try {
       await this.index(version, job, watch);
     } catch (error) {
@@ -50,41 +50,62 @@ export class IndexFileHandler implements OnModuleInit {
     }
   }
 
-  private async index(version: ContentVersion, { file, attempts, lastError }: TakenJob, watch: JobWatch): Promise<void> {
+  private async index(version: ContentVersion, job: TakenJob, watch: JobWatch): Promise<void> {
     const { indexingAttempts } = this.config;
-    if (attempts > indexingAttempts) {
-      throw new UnreadableDocument(`Indexing was tried ${indexingAttempts} times. ${lastError ?? 'The worker ended each time.'}`);
+    // Only tries that ended with their process get this far.
+    if (job.attempts > indexingAttempts) {
+      throw new UnreadableDocument(outOfAttempts(indexingAttempts, job.lastError ?? 'The worker ended each time.'));
     }
-    await this.indexer.index(version, file, watch);
+    await this.indexer.index(version, job.file, watch);
     await watch.advance({ stage: 'switching' });
-    await this.end(version, (tx) => this.files.finishIndexing(tx, version.fileId, version.contentVersion));
+    await this.end(version, job, (tx) => this.files.finishIndexing(tx, version.fileId, version.contentVersion));
   }
 
   /** Ends the job, or gives it back for another try. Throws what should be delivered again. */
   private async settle(version: ContentVersion, job: TakenJob, error: unknown, signal: AbortSignal): Promise<void> {
-    const reason = error instanceof Error ? error.message : String(error);
-    const { instance, logger } = this.platform;
-    if (error instanceof JobLost) {
-      await this.end(version, () => Promise.resolve(true));
-      return;
-    }
-    if (error instanceof UnreadableDocument || error instanceof EmbedderRefused) {
-      logger.warn({ ...version, reason }, 'a file cannot be indexed');
-      await this.end(version, (tx) => this.files.failIndexing(tx, version.fileId, version.contentVersion, reason));
-      return;
-    }
+    const { logger } = this.platform;
+    if (error instanceof JobLost) return this.end(version, job);
+    if (error instanceof UnreadableDocument || error instanceof EmbedderRefused)
+      return this.fail(version, job, error.message);
+
     const isOurs = signal.aborted || error instanceof EmbedderBusy || error instanceof ApiError;
-    await this.jobs.release(version, instance, reason, isOurs ? 'pause' : 'attempt');
-    logger.warn({ ...version, attempt: job.attempts, reason }, 'a file is given back for another try');
+    const reason = publicReason(error);
+    logger.warn({ ...version, attempt: job.attempts, err: error }, 'a try to index a file did not succeed');
+    if (!isOurs && job.attempts >= this.config.indexingAttempts) {
+      return this.fail(version, job, outOfAttempts(job.attempts, reason));
+    }
+    await this.jobs.release(version, job.lease, reason, isOurs ? 'pause' : 'attempt');
     throw error;
   }
 
-  /** The outcome, the end of the job and the note to remove older versions, in one commit. */
-  private end(version: ContentVersion, decide: (tx: Transaction) => Promise<boolean>): Promise<void> {
+  private fail(version: ContentVersion, job: TakenJob, reason: string): Promise<void> {
+    this.platform.logger.warn({ ...version, reason }, 'a file cannot be indexed');
+    return this.end(version, job, (tx) => this.files.failIndexing(tx, version.fileId, version.contentVersion, reason));
+  }
+
+  /**
+   * The end of the job, its outcome and the note to remove what is not readable, in one commit. Who has lost the job
+   * decides nothing, but what it has written is looked at all the same.
+   */
+  private end(
+    { botId, fileId, contentVersion }: ContentVersion,
+    { lease }: TakenJob,
+    decide?: (tx: Transaction) => Promise<boolean>,
+  ): Promise<void> {
     return this.database.transaction(async (tx) => {
-      await decide(tx);
-      await this.jobs.delete(tx, version);
-      await this.untidy.add(tx, [version]);
+      const isHolder = await this.jobs.end(tx, { botId, fileId, contentVersion }, lease);
+      if (isHolder) await decide?.(tx);
+      await this.untidy.add(tx, [{ botId, fileId }]);
     });
   }
+}
+
+function outOfAttempts(attempts: number, reason: string): string {
+  return `Indexing was tried ${attempts} times. ${reason}`;
+}
+
+/** What the file's owner may read: errors of our own making say what is wrong, others could tell of the inside. */
+function publicReason(error: unknown): string {
+  const isPublic = error instanceof EmbedderUnavailable || error instanceof EmbedderBusy || error instanceof ApiError;
+  return isPublic ? error.message : 'Something went wrong on our side: upload the file again later.';
 }

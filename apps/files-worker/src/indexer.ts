@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { buffer } from 'node:stream/consumers';
+import { arrayBuffer } from 'node:stream/consumers';
 import type { BlobStore } from '@parley/blobs/blob-store';
 import type { IndexingConfiguration } from '@parley/contracts/files';
 import { blobKey, type FileRow } from '@parley/file-store/file.entity';
@@ -28,7 +28,7 @@ export class Indexer {
   ) {}
 
   async index(version: ContentVersion, file: FileRow, watch: JobWatch): Promise<void> {
-    const bytes = await buffer(await this.blobs.read(blobKey(version, version.contentVersion)));
+    const bytes = new Uint8Array(await arrayBuffer(await this.blobs.read(blobKey(version, version.contentVersion))));
     const document = { bytes, contentType: file.content_type, key: file.key, ...limits(file.indexing) };
     const chunks = await this.documents.read(document, watch.signal);
     await watch.advance({ stage: 'parsed', passages: chunks.length });
@@ -40,7 +40,13 @@ export class Indexer {
     await watch.advance({ stage: 'written' });
   }
 
-  private async write(version: ContentVersion, file: FileRow, batch: Chunk[], embedded: string[], watch: JobWatch): Promise<void> {
+  private async write(
+    version: ContentVersion,
+    file: FileRow,
+    batch: Chunk[],
+    embedded: string[],
+    watch: JobWatch,
+  ): Promise<void> {
     const vectors = await this.embed(embedded, watch);
     await watch.advance({ stage: 'embedding' });
     await this.passages.write(version, batch);

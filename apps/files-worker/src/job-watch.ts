@@ -25,6 +25,7 @@ export class JobWatch {
   constructor(
     private readonly jobs: JobsRepository,
     private readonly version: ContentVersion,
+    private readonly lease: string,
     private readonly platform: Platform,
     heartbeatMs: number,
     stopping: AbortSignal,
@@ -37,7 +38,7 @@ export class JobWatch {
   async advance(progress: Progress): Promise<void> {
     this.signal.throwIfAborted();
     this.stage = progress.stage;
-    if (await this.jobs.beat(this.version, this.platform.instance, progress)) return;
+    if (await this.jobs.beat(this.version, this.lease, progress)) return;
     this.lose();
     this.signal.throwIfAborted();
   }
@@ -51,7 +52,7 @@ export class JobWatch {
   }
 
   private beat(): void {
-    this.jobs.beat(this.version, this.platform.instance, { stage: this.stage }).then(
+    this.jobs.beat(this.version, this.lease, { stage: this.stage }).then(
       (alive) => {
         if (!alive) this.lose();
       },

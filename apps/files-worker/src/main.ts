@@ -3,4 +3,8 @@ import { runApp } from '@parley/service/run';
 import { FilesWorkerConfig } from './config';
 import { FilesWorkerModule } from './files-worker.module';
 
-void runApp({ name: 'files-worker', config: FilesWorkerConfig, module: (config, platform) => FilesWorkerModule.register(config, platform) });
+void runApp({
+  name: 'files-worker',
+  config: FilesWorkerConfig,
+  module: (config, platform) => FilesWorkerModule.register(config, platform),
+});

@@ -9,13 +9,22 @@ export class FilesConfig extends FileStoreConfig {
   @Env({
     env: 'CONTENT_URL',
     type: url('http', 'https'),
-    about: 'Address under which clients reach the files service: `/content/…` is added. The same as `PUBLIC_URL` in embedded mode.',
+    about:
+      'Address under which clients reach the files service: `/content/…` is added. The same as `PUBLIC_URL` in embedded mode.',
   })
   contentUrl!: string;
 
-  @Env({ env: 'MAX_UPLOAD_BYTES', type: integer(1, Number.MAX_SAFE_INTEGER), about: 'Largest file that may be declared.' })
+  @Env({
+    env: 'MAX_UPLOAD_BYTES',
+    type: integer(1, Number.MAX_SAFE_INTEGER),
+    about: 'Largest file that may be declared.',
+  })
   maxUploadBytes = 5_000_000_000;
 
-  @Env({ env: 'SWEEP_INTERVAL_MS', type: integer(100, 600_000), about: 'Pause between two looks for work that has stopped moving.' })
+  @Env({
+    env: 'SWEEP_INTERVAL_MS',
+    type: integer(100, 600_000),
+    about: 'Pause between two looks for work that has stopped moving.',
+  })
   sweepIntervalMs = 5_000;
 }

@@ -1,16 +1,18 @@
 import { Controller, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import cors from '@fastify/cors';
+import type { ByteRange } from '@parley/blobs/blob-store';
 import { ApiError } from '@parley/contracts/errors';
 import type { FileRow } from '@parley/file-store/file.entity';
 import { ErrorFilter } from '@parley/service/error.filter';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import parseRange from 'range-parser';
 import { ContentUrls } from './content-urls';
 import { ContentService } from './content.service';
 
 /** A client that sends or takes nothing for this long is cut off. */
 const idleTimeoutMs = 60_000;
+/** How long a client that was refused may go on sending, so that it reads the answer rather than a reset connection. */
+const lingerMs = 5_000;
 /** Types that a browser shows without running anything of them. */
 const inertTypes = /^(image\/(?!svg)|audio\/|video\/|text\/plain|application\/pdf)/;
 
@@ -34,19 +36,28 @@ export class ContentController implements OnModuleInit {
       scope.removeAllContentTypeParsers();
       scope.addContentTypeParser('*', (_request, _payload, done) => done(null));
       scope.setErrorHandler((error, request, reply) => this.errors.answer(error, request, reply));
+      scope.addHook('onResponse', (request, _reply, done) => {
+        cutUnread(request);
+        done();
+      });
       scope.put('/content/:fileId', (request: ContentRequest, reply) => this.put(request, reply));
-      scope.get('/content/:fileId', (request: ContentRequest, reply) => this.get(request, reply));
+      // Not by `get`: the HEAD route that comes with it would announce a length of 0.
+      const get = (request: ContentRequest, reply: FastifyReply) => this.get(request, reply);
+      scope.route({ method: ['GET', 'HEAD'], url: '/content/:fileId', exposeHeadRoute: false, handler: get });
     });
   }
 
   private async put(request: ContentRequest, reply: FastifyReply) {
     const grant = this.urls.readUpload(request.params.fileId, request.query);
     const { 'content-type': contentType, 'content-length': length, 'x-amz-tagging': tagging } = request.headers;
-    if (contentType !== undefined && contentType !== grant.contentType) {
+    if (contentType !== undefined && contentType !== grant.contentType.trim()) {
       throw new ApiError('InvalidPayload', `content-type must be ${grant.contentType}, as declared.`);
     }
     if (grant.tagged && tagging !== 'public=true') {
-      throw new ApiError('InvalidPayload', 'x-amz-tagging must be public=true, since publicContentImmediatelyAccessible was asked for.');
+      throw new ApiError(
+        'InvalidPayload',
+        'x-amz-tagging must be public=true, since publicContentImmediatelyAccessible was asked for.',
+      );
     }
     if (length !== undefined && Number(length) !== grant.size) {
       await this.service.refuse(grant, Number(length));
@@ -61,9 +72,9 @@ export class ContentController implements OnModuleInit {
     const file = await this.service.find(fileId, contentVersion);
     const size = Number(file.size);
     describeContent(reply, file);
-    if (request.headers['if-none-match'] === reply.getHeader('etag')) return reply.code(304).send();
+    if (isKnown(request.headers['if-none-match'], String(reply.getHeader('etag')))) return reply.code(304).send();
 
-    const range = readRange(request, reply, size);
+    const range = request.method === 'GET' ? readRange(request, reply, size) : undefined;
     if (range === 'unsatisfiable') return reply.code(416).header('content-range', `bytes */${size}`).send();
     if (range) reply.code(206).header('content-range', `bytes ${range.start}-${range.end}/${size}`);
     reply.header('content-length', range ? range.end - range.start + 1 : size);
@@ -75,7 +86,10 @@ export class ContentController implements OnModuleInit {
 
 /** Content may come from anybody: a browser must neither guess its type nor run it. */
 function describeContent(reply: FastifyReply, file: FileRow): void {
-  const name = encodeURIComponent(file.key.split('/').pop() ?? file.key);
+  const name = encodeURIComponent(file.key.split('/').pop() ?? file.key).replace(
+    /['()*]/g,
+    (sign) => `%${sign.charCodeAt(0).toString(16)}`,
+  );
   const disposition = inertTypes.test(file.content_type) ? 'inline' : 'attachment';
   reply.headers({
     'content-type': file.content_type,
@@ -88,16 +102,37 @@ function describeContent(reply: FastifyReply, file: FileRow): void {
   });
 }
 
-/** The one range that is asked for; undefined for the whole. Several ranges are answered with the whole. */
-function readRange(request: FastifyRequest, reply: FastifyReply, size: number): { start: number; end: number } | 'unsatisfiable' | undefined {
-  const { range: header, 'if-range': condition } = request.headers;
-  if (!header || (condition !== undefined && condition !== reply.getHeader('etag'))) return undefined;
-  const ranges = parseRange(size, header);
-  if (ranges === -1) return 'unsatisfiable';
-  if (ranges === -2 || ranges.type !== 'bytes' || ranges.length !== 1) return undefined;
-  return ranges[0];
+/** Whether the client has this content already, by `If-None-Match` as RFC 9110 section 13.1.2 has it. */
+function isKnown(condition: string | undefined, etag: string): boolean {
+  return (condition ?? '').split(',').some((entry) => ['*', etag, `W/${etag}`].includes(entry.trim()));
 }
 
+/** The one range that is asked for; undefined for the whole. Several ranges, and what is no range, are answered with the whole. */
+function readRange(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  size: number,
+): ByteRange | 'unsatisfiable' | undefined {
+  const { range: header, 'if-range': condition } = request.headers;
+  if (condition !== undefined && condition !== reply.getHeader('etag')) return undefined;
+  const [, first, last] = /^bytes=(\d{0,15})-(\d{0,15})$/i.exec(header ?? '') ?? [];
+  if (first === undefined || last === undefined || (first === '' && last === '')) return undefined;
+  if (first !== '' && last !== '' && Number(last) < Number(first)) return undefined;
+
+  const start = first === '' ? Math.max(0, size - Number(last)) : Number(first);
+  const end = first === '' || last === '' ? size - 1 : Math.min(Number(last), size - 1);
+  return start > end ? 'unsatisfiable' : { start, end };
+}
+
+/** Without a listener, the server itself destroys a socket on which nothing moves. */
 function cutWhenIdle({ raw: { socket } }: FastifyRequest): void {
-  socket.setTimeout(idleTimeoutMs, () => socket.destroy());
+  socket.setTimeout(idleTimeoutMs);
+}
+
+/** What a refused client still sends is thrown away for a while. */
+function cutUnread({ raw }: FastifyRequest): void {
+  if (raw.complete || raw.destroyed) return;
+  raw.resume();
+  const timer = setTimeout(() => raw.complete || raw.socket.destroy(), lingerMs);
+  raw.once('close', () => clearTimeout(timer));
 }

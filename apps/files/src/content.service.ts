@@ -38,9 +38,10 @@ export class ContentService {
     const ref = { botId: file.bot_id, fileId: file.id };
     const contentVersion = ulid();
     await this.uploads.begin(ref, contentVersion);
-    const touching = setInterval(() => this.touch(contentVersion), touchMs);
+    const lost = new AbortController();
+    const touching = setInterval(() => this.touch(grant, contentVersion, lost), touchMs);
     try {
-      await this.blobs.write(blobKey(ref, contentVersion), exactly(grant.size, body));
+      await this.blobs.write(blobKey(ref, contentVersion), exactly(grant.size, body, lost.signal));
       await this.accept(grant, contentVersion);
     } catch (error) {
       await this.giveUp(grant, ref, contentVersion, error);
@@ -61,7 +62,8 @@ export class ContentService {
   /** Throws ResourceNotFound for content that is gone, replaced or expired. */
   async find(fileId: string, contentVersion: string): Promise<FileRow> {
     const file = await this.files.findVisible(fileId);
-    if (!file || contentVersion === '' || file.content_version !== contentVersion) throw notFound('content of file', fileId);
+    if (!file || contentVersion === '' || file.content_version !== contentVersion)
+      throw notFound('content of file', fileId);
     return file;
   }
 
@@ -74,10 +76,15 @@ export class ContentService {
     }
   }
 
-  private touch(contentVersion: string): void {
-    this.uploads.touch(contentVersion).catch((error: unknown) => {
-      this.platform.logger.warn({ err: error, contentVersion }, 'an upload under way could not be touched');
-    });
+  /** Ends an upload that nobody waits for any more. */
+  private touch({ uploadId }: UploadGrant, contentVersion: string, lost: AbortController): void {
+    this.uploads.touch(contentVersion, uploadId).then(
+      (alive) => {
+        if (!alive) lost.abort(replaced());
+      },
+      (error: unknown) =>
+        this.platform.logger.warn({ err: error, contentVersion }, 'an upload under way could not be touched'),
+    );
   }
 
   private async getDeclared({ fileId, uploadId }: UploadGrant): Promise<FileRow> {
@@ -91,7 +98,10 @@ export class ContentService {
     return this.database.transaction(async (tx) => {
       const file = await this.files.findForUpdate(tx, fileId);
       if (file?.upload_id !== uploadId) throw replaced();
-      if (!(await this.uploads.end(tx, contentVersion))) throw new ApiError('Forbidden', 'The upload took too long: send it again.');
+      if (file.status === 'upload_failed')
+        throw new ApiError('Forbidden', 'This URL has expired: declare the file again to get a new one.');
+      if (!(await this.uploads.end(tx, contentVersion)))
+        throw new ApiError('Forbidden', 'The upload took too long: send it again.');
       const ref = { botId: file.bot_id, fileId };
       await this.files.accept(tx, fileId, contentVersion);
       if (file.content_version) await this.untidy.add(tx, [ref]);
@@ -101,8 +111,14 @@ export class ContentService {
     });
   }
 
-  private async giveUp({ fileId, uploadId }: UploadGrant, ref: { botId: string; fileId: string }, contentVersion: string, error: unknown): Promise<void> {
-    if (error instanceof ApiError && error.code < 500) await this.files.noteFailedUpload(fileId, uploadId, error.message);
+  private async giveUp(
+    { fileId, uploadId }: UploadGrant,
+    ref: { botId: string; fileId: string },
+    contentVersion: string,
+    error: unknown,
+  ): Promise<void> {
+    if (error instanceof ApiError && error.code < 500)
+      await this.files.noteFailedUpload(fileId, uploadId, error.message);
     await this.database.transaction(async (tx) => {
       await this.uploads.end(tx, contentVersion);
       await this.untidy.add(tx, [ref]);
@@ -110,26 +126,40 @@ export class ContentService {
   }
 }
 
-/** Passes the stream on, and throws InvalidPayload at its end or at the first byte too many. */
-async function* exactly(sizeBytes: number, source: Readable): AsyncIterable<Uint8Array> {
+/**
+ * Passes the stream on, and throws InvalidPayload at its end or at the first byte too many. The source is not destroyed
+ * then: it is the client's connection, which the answer has to take.
+ */
+async function* exactly(sizeBytes: number, source: Readable, lost: AbortSignal): AsyncIterable<Uint8Array> {
   let received = 0;
   try {
-    for await (const chunk of source as AsyncIterable<Buffer>) {
+    for await (const chunk of source.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+      lost.throwIfAborted();
       received += chunk.length;
       if (received > sizeBytes) throw wrongSize(sizeBytes, `more than ${sizeBytes}`);
       yield chunk;
     }
   } catch (error) {
     if (error instanceof ApiError) throw error;
-    throw new ApiError('InvalidPayload', `The upload was cut after ${received} of ${sizeBytes} bytes: send it again to the same URL.`, { cause: error });
+    throw new ApiError(
+      'InvalidPayload',
+      `The upload was cut after ${received} of ${sizeBytes} bytes: send it again to the same URL.`,
+      { cause: error },
+    );
   }
   if (received < sizeBytes) throw wrongSize(sizeBytes, `only ${received}`);
 }
 
 function wrongSize(declared: number, received: string): ApiError {
-  return new ApiError('InvalidPayload', `The upload carries ${received} bytes, but size was declared as ${declared}: send exactly these, or declare the file again.`);
+  return new ApiError(
+    'InvalidPayload',
+    `The upload carries ${received} bytes, but size was declared as ${declared}: send exactly these, or declare the file again.`,
+  );
 }
 
 function replaced(): ApiError {
-  return new ApiError('Forbidden', 'The file was deleted or declared anew since this URL was made: ask for the file again.');
+  return new ApiError(
+    'Forbidden',
+    'The file was deleted or declared anew since this URL was made: ask for the file again.',
+  );
 }

@@ -29,7 +29,10 @@ export class FilesModule {
       controllers: [FilesController, ContentController, deadLettersController(files.deadLetters)],
       providers: [
         { provide: FilesConfig, useValue: config },
-        { provide: ContentUrls, useFactory: () => new ContentUrls(config.contentUrl, deriveKey(config.secretKey, 'content-urls')) },
+        {
+          provide: ContentUrls,
+          useFactory: () => new ContentUrls(config.contentUrl, deriveKey(config.secretKey, 'content-urls')),
+        },
         FilesService,
         ContentService,
         EraseBotHandler,

@@ -88,11 +88,16 @@ export class FilesService {
     return {};
   }
 
-  async listPassages({ bot }: BotCaller, query: ListFilePassages): Promise<Passages> {
+  async listPassages(caller: BotCaller, query: ListFilePassages): Promise<Passages> {
+    const { bot } = caller;
     const file = await this.getRow(bot.id, query.id);
     // A file without a searchable content has no passages; a token of what it held before is refused all the same.
     const { passages, nextToken } = await this.passages.list(file.id, file.active_version ?? '', query);
-    return { passages, meta: { nextToken } };
+    if (passages.length > 0 || !file.active_version) return { passages, meta: { nextToken } };
+
+    // None, though there should be: another version was switched to between the two looks.
+    const isSame = (await this.getRow(bot.id, query.id)).active_version === file.active_version;
+    return isSame ? { passages, meta: { nextToken } } : this.listPassages(caller, query);
   }
 
   async countLeftovers({ botId }: CountLeftovers): Promise<Leftovers> {
@@ -139,7 +144,10 @@ function readExpiry(text: string): Date {
   const time = Date.parse(text);
   const minute = Math.floor(time / 60_000) * 60_000;
   if (!(minute > Date.now() && time <= Date.now() + maxLifetimeDays * dayMs)) {
-    throw new ApiError('InvalidPayload', `expiresAt must be in the future and at most ${maxLifetimeDays} days from now.`);
+    throw new ApiError(
+      'InvalidPayload',
+      `expiresAt must be in the future and at most ${maxLifetimeDays} days from now.`,
+    );
   }
   return new Date(minute);
 }

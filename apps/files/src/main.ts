@@ -3,4 +3,8 @@ import { runApp } from '@parley/service/run';
 import { FilesConfig } from './config';
 import { FilesModule } from './files.module';
 
-void runApp({ name: 'files', config: FilesConfig, module: (config, platform) => FilesModule.register(config, platform) });
+void runApp({
+  name: 'files',
+  config: FilesConfig,
+  module: (config, platform) => FilesModule.register(config, platform),
+});

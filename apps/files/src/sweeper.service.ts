@@ -11,6 +11,7 @@ import { PassagesRepository } from '@parley/file-store/passages.repository';
 import { blobStore, passageIndex } from '@parley/file-store/tokens';
 import { type FileRef, UntidyFilesRepository } from '@parley/file-store/untidy-files.repository';
 import { UploadsRepository } from '@parley/file-store/uploads.repository';
+import type { Logger } from '@parley/logging/logger';
 import { Outbox } from '@parley/outbox/outbox';
 import type { PassageIndex } from '@parley/passages/passage-index';
 import type { Platform } from '@parley/service/platform';
@@ -19,6 +20,7 @@ import { FilesConfig } from './config';
 import { EraseBotHandler } from './erase-bot.handler';
 
 const batchSize = 100;
+const clearBlobsMs = 600_000;
 
 /**
  * Finds what has stopped moving and sets it going again, and removes what nobody refers to any more. Every step may
@@ -27,6 +29,7 @@ const batchSize = 100;
 @Injectable()
 export class SweeperService implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly loops: Loop[];
+  private readonly logger: Logger;
 
   constructor(
     private readonly database: Database,
@@ -44,9 +47,12 @@ export class SweeperService implements OnApplicationBootstrap, BeforeApplication
     { sweepIntervalMs: intervalMs }: FilesConfig,
   ) {
     const { logger } = platform;
+    this.logger = logger;
     this.loops = [
       new Loop({ name: 'files.sweep', intervalMs, logger }, () => this.sweep()),
       new Loop({ name: 'files.tidy', intervalMs, logger }, () => this.tidy()),
+      new Loop({ name: 'files.erase', intervalMs, logger }, () => this.erase()),
+      new Loop({ name: 'files.clearBlobs', intervalMs: clearBlobsMs, logger }, () => this.clearBlobs()),
     ];
   }
 
@@ -64,21 +70,37 @@ export class SweeperService implements OnApplicationBootstrap, BeforeApplication
       await this.outbox.addAll(tx, fileUploaded, await this.jobs.takeStalled(tx));
     });
     await this.files.failLapsedUploads();
-    await this.database.transaction(async (tx) => {
+    return this.database.transaction(async (tx) => {
       const abandoned = await this.uploads.deleteAbandoned(tx);
       const superseded = await this.jobs.deleteSuperseded(tx);
       const expired = await this.files.deleteExpired(tx, batchSize);
       await this.untidy.add(tx, [...abandoned, ...superseded, ...expired]);
+      return expired.length === batchSize;
     });
-    for (const botId of await this.deletedBots.listUnerased()) await this.eraser.erase(botId);
+  }
+
+  /** Erases again what is left of deleted bots. */
+  async erase(): Promise<boolean> {
+    for (const botId of await this.deletedBots.listUnerased())
+      await this.unlessItFails(botId, () => this.eraser.erase(botId));
     return false;
   }
 
   /** Removes blobs, passages and points of files that no longer need them. */
   async tidy(): Promise<boolean> {
     const due = await this.untidy.take(batchSize);
-    for (const file of due) await this.tidyFile(file);
+    for (const file of due) await this.unlessItFails(file.fileId, () => this.tidyFile(file));
     return due.length === batchSize;
+  }
+
+  private async clearBlobs(): Promise<boolean> {
+    await this.blobs.removeAbandoned();
+    return false;
+  }
+
+  /** One that cannot be done now does not hold up the others, and comes again. */
+  private async unlessItFails(id: string, work: () => Promise<void>): Promise<void> {
+    await work().catch((error: unknown) => this.logger.warn({ err: error, id }, 'something could not be removed yet'));
   }
 
   private async tidyFile(file: FileRef & { noted: string }): Promise<void> {
@@ -88,10 +110,13 @@ export class SweeperService implements OnApplicationBootstrap, BeforeApplication
       const row = await this.files.findForUpdate(tx, file.fileId);
       const versions = [row?.content_version, row?.active_version].filter((version) => version != null);
       // A version that is being indexed has points that are not active yet: the end of its job notes the file again.
-      if (row?.status !== 'indexing_pending') await this.index.removeFile(file.botId, file.fileId, row?.active_version ?? null);
+      if (row?.status !== 'indexing_pending')
+        await this.index.removeFile(file.botId, file.fileId, row?.active_version ?? null);
       await this.passages.deleteExcept(tx, file.fileId, versions);
+      // The blobs first: one that is placed after the look at the uploads could not be told from garbage.
+      const stored = await this.blobs.list(blobFolder(file));
       const arriving = await this.uploads.versionsOf(tx, file.fileId);
-      for (const version of await this.blobs.list(blobFolder(file))) {
+      for (const version of stored) {
         if (![row?.content_version, ...arriving].includes(version)) await this.blobs.delete(blobKey(file, version));
       }
       await this.untidy.remove(tx, file);

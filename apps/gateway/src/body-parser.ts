@@ -5,12 +5,18 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 const largeBytes = 8_000_000;
 const maxLargeAtOnce = 2;
 
+/** Nothing that is sent to a path that nobody answers is read. */
+export function useNoBodies(instance: FastifyInstance): void {
+  instance.removeAllContentTypeParsers();
+  instance.addContentTypeParser('*', (_request, _payload, done) => done(null, undefined));
+}
+
 /** JSON bodies and no others. An empty body is an absent one. */
 export function useJsonBodies(scope: FastifyInstance): void {
   scope.removeAllContentTypeParsers();
   scope.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, text, done) => {
     try {
-      done(null, text === '' ? {} : (JSON.parse(text as string) as unknown));
+      done(null, text === '' ? undefined : (JSON.parse(text as string) as unknown));
     } catch (error) {
       done(new ApiError('InvalidPayload', `The body is not valid JSON: ${(error as Error).message}.`), undefined);
     }
@@ -27,7 +33,9 @@ export class LargeBodies {
     const length = Number(request.headers['content-length'] ?? bodyLimitBytes);
     if (bodyLimitBytes <= largeBytes || length <= largeBytes || request.method === 'GET') return;
     if (this.count >= maxLargeAtOnce) {
-      throw unavailable(`Only ${maxLargeAtOnce} bodies over ${largeBytes} bytes are read at once. Try again in a moment.`);
+      throw unavailable(
+        `Only ${maxLargeAtOnce} bodies over ${largeBytes} bytes are read at once. Try again in a moment.`,
+      );
     }
     this.count += 1;
     this.underWay.add(request);

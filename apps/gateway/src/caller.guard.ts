@@ -20,6 +20,8 @@ export class CallerGuard implements OnModuleInit {
   private readonly identities = new LRUCache<string, Identity, Identify>({
     max: maxIdentities,
     ttl: identityTtlMs,
+    // Whoever waits for an answer while the cache is cleared still gets it; it is only not kept.
+    ignoreFetchAbort: true,
     fetchMethod: (_key, _stale, { context }) => this.bus.call(admin.identity.identify, systemCaller(''), context),
   });
 
@@ -55,11 +57,14 @@ function readCredential(request: FastifyRequest, { actor }: Access): Identify {
   if (actor === 'bot') {
     question.botId = header(request, 'x-bot-id');
     question.integration =
-      header(request, 'x-integration-alias') ?? header(request, 'x-integration-name') ?? header(request, 'x-integration-id');
+      header(request, 'x-integration-alias') ??
+      header(request, 'x-integration-name') ??
+      header(request, 'x-integration-id');
     question.userId = header(request, 'x-user-id');
   }
   // A bot key brings its workspace along.
-  if (actor === 'workspace' && kind !== 'bak' && !question.workspaceId) throw missing('x-workspace-id', 'the id of a workspace');
+  if (actor === 'workspace' && kind !== 'bak' && !question.workspaceId)
+    throw missing('x-workspace-id', 'the id of a workspace');
   if (actor === 'bot' && !question.botId) throw missing('x-bot-id', 'the id of a bot');
   return question;
 }

@@ -11,7 +11,7 @@ import type { Operation } from '@parley/contracts/operation';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
-import { LargeBodies, useJsonBodies } from './body-parser';
+import { LargeBodies, useJsonBodies, useNoBodies } from './body-parser';
 import { CallerGuard } from './caller.guard';
 import { ErrorFilter } from '@parley/service/error.filter';
 import { InputReader } from './operation-input';
@@ -36,21 +36,28 @@ export class ForwardController implements OnModuleInit {
   async onModuleInit(): Promise<void> {
     const fastify = this.http.httpAdapter.getInstance<FastifyInstance>();
     fastify.setGenReqId(requestId);
-    await fastify.register(async (scope) => {
-      await scope.register(cors, {
-        origin: true,
-        credentials: true,
-        methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
-        exposedHeaders: ['x-request-id', 'retry-after'],
-        maxAge: 600,
-      });
+    useNoBodies(fastify);
+    await fastify.register(cors, {
+      origin: true,
+      credentials: true,
+      methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
+      exposedHeaders: ['x-request-id', 'retry-after'],
+      maxAge: 600,
+    });
+    fastify.addHook('onRequest', (request, reply, done) => {
+      reply.header('x-request-id', request.id);
+      done();
+    });
+    await fastify.register((scope, _options, done) => {
       useJsonBodies(scope);
       scope.setErrorHandler((error, request, reply) => this.errors.answer(error, request, reply));
-      scope.addHook('onResponse', (request, reply, done) => {
-        this.finish(request, reply);
-        done();
+      scope.addHook('onRequest', (request, reply, next) => {
+        // Unlike Fastify's hooks it also comes when the client has gone.
+        reply.raw.once('close', () => this.finish(request, reply));
+        next();
       });
       for (const operation of allOperations) this.register(scope, operation);
+      done();
     });
   }
 
@@ -63,15 +70,14 @@ export class ForwardController implements OnModuleInit {
       url: path.replaceAll(/\{(\w+)\}/g, ':$1'),
       bodyLimit: operation.bodyLimitBytes,
       // Before the body is read: who may not call may not make us parse either.
-      onRequest: async (request: Forwarded, reply) => {
-        reply.header('x-request-id', request.id);
+      onRequest: async (request: Forwarded) => {
         request.caller = await this.guard.identify(request, operation.access);
         this.largeBodies.admit(request, operation.bodyLimitBytes);
       },
       errorHandler: (error, request, reply) => this.errors.answer(explain(error, operation), request, reply),
       handler: async (request: Forwarded, reply) => {
         const { body, query, params } = request;
-        const value = await input.read({ body, query: query as RawQuery, path: params as RawQuery });
+        const value = input.read({ body, query: query as RawQuery, path: params as RawQuery });
         const answer = await this.bus.ask(operation, request.caller!, value);
         return reply.code(operation.status).type('application/json; charset=utf-8').send(answer);
       },
@@ -86,6 +92,7 @@ export class ForwardController implements OnModuleInit {
       {
         route,
         status: reply.statusCode,
+        aborted: reply.raw.writableFinished ? undefined : true,
         ms: Math.round(reply.elapsedTime * 10) / 10,
         requestId: request.id,
         errorId: reply.getHeader('x-error-id'),
@@ -107,5 +114,8 @@ function requestId(request: { headers: Record<string, string | string[] | undefi
 /** Fastify does not say what the limit was. */
 function explain(error: unknown, { bodyLimitBytes }: Operation): unknown {
   if ((error as { code?: string }).code !== 'FST_ERR_CTP_BODY_TOO_LARGE') return error;
-  return new ApiError('PayloadTooLarge', `The body is larger than the ${bodyLimitBytes} bytes that this operation takes.`);
+  return new ApiError(
+    'PayloadTooLarge',
+    `The body is larger than the ${bodyLimitBytes} bytes that this operation takes.`,
+  );
 }

@@ -18,7 +18,10 @@ export class GatewayModule {
       controllers: [HealthController, DocsController, ForwardController],
       providers: [
         ...platformProviders(platform),
-        { provide: readinessChecks, useValue: [{ name: 'bus', check: () => platform.transport.ready() }] satisfies ReadinessCheck[] },
+        {
+          provide: readinessChecks,
+          useValue: [{ name: 'bus', check: () => platform.transport.ready() }] satisfies ReadinessCheck[],
+        },
         Readiness,
         CallerGuard,
         ErrorFilter,

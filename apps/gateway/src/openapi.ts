@@ -8,7 +8,7 @@ const contextHeaders: Record<string, string[]> = { workspace: ['x-workspace-id']
 /** The OpenAPI 3 document of every operation that has a public route. */
 export function openApiDocument(operations: Operation[], serverUrl: string): JsonSchema {
   const paths: Record<string, Record<string, JsonSchema>> = {};
-  const schemas = componentSchemas();
+  const schemas: Record<string, JsonSchema> = { ...componentSchemas(), Error: errorSchema };
   for (const operation of operations) {
     if (!operation.route || operation.access.actor === 'operator') continue;
     const [method, path] = operation.route.split(' ') as [string, string];
@@ -22,16 +22,40 @@ export function openApiDocument(operations: Operation[], serverUrl: string): Jso
     paths,
     components: {
       securitySchemes: { token: { type: 'http', scheme: 'bearer' } },
-      schemas: { ...schemas, Error: errorSchema },
+      schemas: reachable(paths, schemas),
     },
   };
+}
+
+/** The schemas that something public refers to, in the order of their names. */
+function reachable(root: unknown, schemas: Record<string, JsonSchema>): Record<string, JsonSchema> {
+  const found = new Set<string>();
+  const visit = (value: unknown) => {
+    for (const [, name] of JSON.stringify(value).matchAll(/"#\/components\/schemas\/(\w+)"/g)) {
+      if (found.has(name!)) continue;
+      found.add(name!);
+      visit(schemas[name!] ?? {});
+    }
+  };
+  visit(root);
+  return Object.fromEntries([...found].sort().flatMap((name) => (schemas[name] ? [[name, schemas[name]]] : [])));
 }
 
 function describe(operation: Operation, method: string, schemas: Record<string, JsonSchema>): JsonSchema {
   const { subject, summary, input, output, status, access } = operation;
   const parameters = [
-    ...fieldSources(input).map(({ name, in: place, schema, required }) => ({ name, in: place, schema, required: required || place === 'path' })),
-    ...(contextHeaders[access.actor] ?? []).map((name) => ({ name, in: 'header', schema: { type: 'string' }, required: true })),
+    ...fieldSources(input).map(({ name, in: place, schema, required }) => ({
+      name,
+      in: place,
+      schema,
+      required: required || place === 'path',
+    })),
+    ...(contextHeaders[access.actor] ?? []).map((name) => ({
+      name,
+      in: 'header',
+      schema: { type: 'string' },
+      required: true,
+    })),
   ];
   const hasBody = method !== 'GET' && method !== 'DELETE' && input.name in schemas;
   return {
@@ -41,7 +65,10 @@ function describe(operation: Operation, method: string, schemas: Record<string, 
     parameters,
     ...(hasBody ? { requestBody: { required: true, content: json({ $ref: reference(input.name) }) } } : {}),
     responses: {
-      [status]: { description: 'Success', content: json(output.name in schemas ? { $ref: reference(output.name) } : { type: 'object' }) },
+      [status]: {
+        description: 'Success',
+        content: json(output.name in schemas ? { $ref: reference(output.name) } : { type: 'object' }),
+      },
       default: { description: 'Any failure', content: json({ $ref: reference('Error') }) },
     },
   };

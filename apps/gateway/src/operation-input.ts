@@ -1,8 +1,14 @@
-import { plainToInstance } from 'class-transformer';
-import { validate } from 'class-validator';
 import { ApiError } from '@parley/contracts/errors';
-import { describeProblems, FieldProblem, type FieldSource, fieldSources, type RawQuery } from '@parley/contracts/fields';
-import type { Operation } from '@parley/contracts/operation';
+import {
+  FieldProblem,
+  type FieldSource,
+  fieldSources,
+  problemsOf,
+  type RawQuery,
+  toInstance,
+} from '@parley/contracts/fields';
+import type { Class, Operation } from '@parley/contracts/operation';
+import { storageProblem } from '@parley/contracts/storage';
 
 const methodsWithBody = /^(POST|PUT|PATCH) /;
 
@@ -25,23 +31,25 @@ export class InputReader {
     this.hasBody = methodsWithBody.test(operation.route ?? '');
   }
 
-  /** Throws InvalidPayload, InvalidQuery or ResourceNotFound, with every wrong field of its kind named. */
-  async read({ body, query, path }: RawInput): Promise<object> {
+  /** Throws InvalidPayload, InvalidQuery or ResourceNotFound, with what is wrong and what would be right. */
+  read({ body, query, path }: RawInput): object {
     return {
-      ...(this.hasBody ? await this.readBody(body) : {}),
+      ...(this.hasBody ? this.readBody(body) : {}),
       ...readFields(this.query, query, 'InvalidQuery'),
       ...readFields(this.path, path, 'ResourceNotFound'),
     };
   }
 
-  private async readBody(body: unknown): Promise<object> {
+  /** An absent body is an object without fields. */
+  private readBody(body: unknown = {}): object {
     if (typeof body !== 'object' || body === null || Array.isArray(body)) {
       throw new ApiError('InvalidPayload', 'The body must be a JSON object.');
     }
-    const instance = plainToInstance(this.operation.input as new () => object, body);
-    const errors = await validate(instance, { whitelist: true, forbidUnknownValues: false, validationError: { target: false, value: false } });
-    if (errors.length > 0) throw new ApiError('InvalidPayload', `${describeProblems(errors).join('; ')}.`);
-    return instance;
+    const input = toInstance(this.operation.input as Class<object>, body) as object;
+    const unstorable = storageProblem(input);
+    const problems = unstorable ? [unstorable] : problemsOf(input);
+    if (problems.length > 0) throw new ApiError('InvalidPayload', `${problems.join('; ')}.`);
+    return input;
   }
 }
 

@@ -25,7 +25,11 @@ suite('distributed mode', () => {
   it('does not start on a schema that is behind, and says what to do', async () => {
     const platform = await startDistributed();
     const database = await createEmptyDatabase();
-    const app = run('dist/apps/tables/src/main.js', { PORT: '0', NATS_URL: platform.nats.url, DATABASE_URL: database.url });
+    const app = run('dist/apps/tables/src/main.js', {
+      PORT: '0',
+      NATS_URL: platform.nats.url,
+      DATABASE_URL: database.url,
+    });
 
     await app.ended;
 

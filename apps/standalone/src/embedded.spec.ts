@@ -26,7 +26,11 @@ describe('embedded mode on one machine', () => {
   }
 
   async function credentials() {
-    return JSON.parse(await readFile(join(dataDir, 'credentials.json'), 'utf8')) as { url: string; token: string; workspaceId: string };
+    return JSON.parse(await readFile(join(dataDir, 'credentials.json'), 'utf8')) as {
+      url: string;
+      token: string;
+      workspaceId: string;
+    };
   }
 
   it('prints the first token once, and keeps it where only its owner can read it', async () => {
@@ -50,7 +54,9 @@ describe('embedded mode on one machine', () => {
     await first.said(/Parley is ready/);
     const { bot } = await clientOf(await credentials()).createBot({});
     const client = clientOf(await credentials(), bot.id);
-    const content = Array.from({ length: 400 }, (_, line) => `Line ${line} tells of the sea and of ships.`).join('\n\n');
+    const content = Array.from({ length: 400 }, (_, line) => `Line ${line} tells of the sea and of ships.`).join(
+      '\n\n',
+    );
     const { file } = await client.uploadFile({ key: 'sea.txt', content, index: true });
 
     process.kill(first.pid, 'SIGKILL');
@@ -60,7 +66,9 @@ describe('embedded mode on one machine', () => {
 
     const again = clientOf(await credentials(), bot.id);
     const status = async () => (await again.getFile({ id: file.id })).file.status;
-    expect(await eventually(status, (found) => found.startsWith('indexing_') && found !== 'indexing_pending', 60_000)).toBe('indexing_completed');
+    expect(
+      await eventually(status, (found) => found.startsWith('indexing_') && found !== 'indexing_pending', 60_000),
+    ).toBe('indexing_completed');
     const passages = await again.list.filePassages({ id: file.id }).collect();
     const found = passages.flatMap((passage) => passage.content.match(/Line \d+/g) ?? []);
     expect(found).toEqual(Array.from({ length: 400 }, (_, line) => `Line ${line}`));

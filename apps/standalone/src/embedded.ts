@@ -121,7 +121,7 @@ export class EmbeddedPlatform {
     const hub = new InProcessHub();
     const metrics = new Metrics();
     const platform = (): Platform => ({
-      transport: new InProcessTransport(hub, maxBodyBytes),
+      transport: new InProcessTransport(hub, maxBodyBytes, this.logger),
       events,
       logger: this.logger,
       metrics,
@@ -143,7 +143,11 @@ export class EmbeddedPlatform {
 
     const bus = new Bus(platform().transport);
     const bootstrap = { token: env.PARLEY_BOOTSTRAP_TOKEN, isNew };
-    this.credentials = { ...(await this.findCredentials(bus, env, bootstrap)), url: publicUrl, chatUrl: `${publicUrl}/chat` };
+    this.credentials = {
+      ...(await this.findCredentials(bus, env, bootstrap)),
+      url: publicUrl,
+      chatUrl: `${publicUrl}/chat`,
+    };
     const { isNew: _isNew, ...kept } = this.credentials;
     await saveCredentials(folder.path, kept);
   }
@@ -151,7 +155,8 @@ export class EmbeddedPlatform {
   /** The token that works and its workspace. A token file that was lost is made anew for the first account. */
   private async findCredentials(bus: Bus, env: NodeJS.ProcessEnv, known: { token: string; isNew: boolean }) {
     const caller = systemCaller('start');
-    const identify = (token: string) => bus.call(admin.identity.identify, caller, { tokenHash: hashToken(token), kind: 'pat' });
+    const identify = (token: string) =>
+      bus.call(admin.identity.identify, caller, { tokenHash: hashToken(token), kind: 'pat' });
     let { token, isNew } = known;
     const valid = await identify(token).then(
       () => true,
@@ -159,7 +164,13 @@ export class EmbeddedPlatform {
     );
     if (!valid) {
       const { bootstrapEmail: email } = readConfig(AdminConfig, env);
-      token = (await bus.call(admin.accounts.createToken, { ...caller, credential: 'operator' }, { email, note: 'credentials.json' })).value;
+      token = (
+        await bus.call(
+          admin.accounts.createToken,
+          { ...caller, credential: 'operator' },
+          { email, note: 'credentials.json' },
+        )
+      ).value;
       isNew = true;
     }
     const { caller: owner } = await identify(token);

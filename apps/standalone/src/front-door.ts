@@ -43,6 +43,11 @@ export class FrontDoor {
 }
 
 function starting(_request: IncomingMessage, response: ServerResponse): void {
-  const body = { id: 'err_starting', code: 503, type: 'Internal', message: 'Parley is starting. Try again in a moment.' };
+  const body = {
+    id: 'err_starting',
+    code: 503,
+    type: 'Internal',
+    message: 'Parley is starting. Try again in a moment.',
+  };
   response.writeHead(503, { 'content-type': 'application/json', 'retry-after': '1' }).end(JSON.stringify(body));
 }

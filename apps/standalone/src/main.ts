@@ -46,7 +46,11 @@ main().catch((error: unknown) => {
   const expected = error instanceof ConfigError || error instanceof DataFolderInUse;
   const { code, message, stack, port } = error as NodeJS.ErrnoException & { port?: number };
   const text =
-    code === 'EADDRINUSE' ? `Port ${port ?? ''} is taken by another program: stop it, or set PORT to another one.` : expected ? message : stack;
+    code === 'EADDRINUSE'
+      ? `Port ${port ?? ''} is taken by another program: stop it, or set PORT to another one.`
+      : expected
+        ? message
+        : stack;
   process.stderr.write(`\nParley could not start.\n${text ?? String(error)}\n`);
   process.exit(1);
 });

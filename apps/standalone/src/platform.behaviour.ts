@@ -41,11 +41,17 @@ export function describePlatform(name: string, start: () => Promise<RunningPlatf
 
       const { file } = await client.uploadFile({ key: 'guides/tea.html', content: page, index: true });
 
-      expect(await indexed(client, file.id)).toMatchObject({ status: 'indexing_completed', contentType: 'text/html', size: page.length });
+      expect(await indexed(client, file.id)).toMatchObject({
+        status: 'indexing_completed',
+        contentType: 'text/html',
+        size: page.length,
+      });
       const passages = await client.list.filePassages({ id: 'guides/tea.html' }).collect();
       const text = passages.map(({ content }) => content).join('\n');
       expect(passages.map(({ meta }) => meta.position)).toEqual(passages.map((_passage, position) => position));
-      expect(text).toMatch(/How to make tea[\s\S]*Boil the water[\s\S]*Kinds[\s\S]*Green[\s\S]*Black[\s\S]*Saucer[\s\S]*Spoon/);
+      expect(text).toMatch(
+        /How to make tea[\s\S]*Boil the water[\s\S]*Kinds[\s\S]*Green[\s\S]*Black[\s\S]*Saucer[\s\S]*Spoon/,
+      );
       expect(text).not.toContain('alert');
     });
 
@@ -67,7 +73,10 @@ export function describePlatform(name: string, start: () => Promise<RunningPlatf
 
       const { file } = await client.uploadFile({ key: 'photo.txt', content: randomBytes(10_000), index: true });
 
-      expect(await indexed(client, file.id)).toMatchObject({ status: 'indexing_failed', failedStatusReason: expect.stringMatching(/\w+/) as string });
+      expect(await indexed(client, file.id)).toMatchObject({
+        status: 'indexing_failed',
+        failedStatusReason: expect.stringMatching(/\w+/) as string,
+      });
     });
 
     it('keeps a body that is larger than one message of the bus', async () => {
@@ -81,7 +90,10 @@ export function describePlatform(name: string, start: () => Promise<RunningPlatf
     it('refuses a body over the limit with its size, and goes on', async () => {
       const creation = admin.createBot({ name: 'too large', code: 'x'.repeat(70_000_000) });
 
-      await expect(creation).rejects.toMatchObject({ type: 'PayloadTooLarge', message: expect.stringContaining('64000000') as string });
+      await expect(creation).rejects.toMatchObject({
+        type: 'PayloadTooLarge',
+        message: expect.stringContaining('64000000') as string,
+      });
       expect((await admin.listBots({})).bots.length).toBeGreaterThan(0);
     });
 
@@ -102,7 +114,11 @@ export function describePlatform(name: string, start: () => Promise<RunningPlatf
 
       await admin.deleteBotApiKey({ id: key.id });
 
-      const refused = () => asBot.listFiles({}).then(() => false, (error: { type: string }) => error.type === 'Unauthorized');
+      const refused = () =>
+        asBot.listFiles({}).then(
+          () => false,
+          (error: { type: string }) => error.type === 'Unauthorized',
+        );
       expect(await eventually(refused, (is) => is, 1_500)).toBe(true);
     });
 
@@ -113,7 +129,8 @@ export function describePlatform(name: string, start: () => Promise<RunningPlatf
 
       await admin.deleteBot({ id: botId });
 
-      const leftovers = () => Promise.resolve(JSON.parse(parley(platform, 'bot', 'leftovers', botId).stdout) as Record<string, number>);
+      const leftovers = () =>
+        Promise.resolve(JSON.parse(parley(platform, 'bot', 'leftovers', botId).stdout) as Record<string, number>);
       const none = { files: 0, passages: 0, blobs: 0, points: 0 };
       expect(await eventually(leftovers, (left) => Object.values(left).every((count) => count === 0))).toEqual(none);
       await expect(client.listFiles({})).rejects.toMatchObject({ type: 'Forbidden' });
@@ -128,7 +145,10 @@ export function describePlatform(name: string, start: () => Promise<RunningPlatf
       const { workspaceId } = JSON.parse(account.stdout) as { workspaceId: string };
       const { bot } = await clientOf({ ...platform, token, workspaceId }).createBot({ name: 'theirs' });
       await expect(admin.getBot({ id: bot.id })).rejects.toMatchObject({ type: 'ResourceNotFound' });
-      expect(parley(platform, 'account', 'create', email)).toMatchObject({ status: 1, stdout: expect.stringContaining('AlreadyExists') as string });
+      expect(parley(platform, 'account', 'create', email)).toMatchObject({
+        status: 1,
+        stdout: expect.stringContaining('AlreadyExists') as string,
+      });
     });
 
     it('answers what it does not have yet with ResourceNotFound', async () => {

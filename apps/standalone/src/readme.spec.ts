@@ -26,7 +26,10 @@ const section = /(<!-- configuration -->\n)[\s\S]*(\n<!-- end of configuration -
 it('documents the configuration as the code reads it (UPDATE_README=1 npm test -- readme writes it)', () => {
   const readme = readFileSync('README.md', 'utf8');
   expect(readme).toMatch(section);
-  const right = readme.replace(section, (_match, begin: string, end: string) => `${begin}\n${configurationTable(configs)}\n${end}`);
+  const right = readme.replace(
+    section,
+    (_match, begin: string, end: string) => `${begin}\n${configurationTable(configs)}\n${end}`,
+  );
 
   if (process.env['UPDATE_README'] === '1') writeFileSync('README.md', right);
   else expect(normalise(readme)).toBe(normalise(right));

@@ -11,7 +11,9 @@ export class TablesModule {
   static register(config: TablesConfig, platform: Platform): DynamicModule {
     return {
       module: TablesModule,
-      imports: [ServiceModule.register({ name: 'tables', contract: {}, database: { ...tablesDatabase, config } }, platform)],
+      imports: [
+        ServiceModule.register({ name: 'tables', contract: {}, database: { ...tablesDatabase, config } }, platform),
+      ],
     };
   }
 }

@@ -17,6 +17,8 @@ export interface BlobStore {
   /** Names directly below the prefix. */
   list(prefix: string): Promise<string[]>;
   deletePrefix(prefix: string): Promise<void>;
+  /** Removes what writers that were killed have left, long enough ago that nobody can still be writing it. */
+  removeAbandoned(): Promise<void>;
   /** Blobs at any depth below the prefix. */
   count(prefix: string): Promise<number>;
   /** Throws unless the store can be written. */

@@ -1,17 +1,24 @@
 import { randomUUID } from 'node:crypto';
 import { constants, createReadStream, createWriteStream } from 'node:fs';
-import { access, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { access, mkdir, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { BlobMissing, type BlobStore, type ByteRange } from './blob-store';
 
 const incoming = 'incoming';
 const safeKey = /^[\w-]+(\/[\w-]+)*$/;
+/** A writer whose source gives nothing for a minute is cut: what did not grow for an hour has no writer. */
+const abandonedAfterMs = 3_600_000;
+const placeAttempts = 10;
 
 /** Blobs as files of one folder, which several processes may share. */
 export class FolderBlobs implements BlobStore {
-  constructor(private readonly folder: string) {}
+  private readonly folder: string;
+
+  constructor(folder: string) {
+    this.folder = resolve(folder);
+  }
 
   async write(key: string, source: AsyncIterable<Uint8Array>): Promise<void> {
     const path = this.path(key);
@@ -30,15 +37,17 @@ export class FolderBlobs implements BlobStore {
     const stream = createReadStream(this.path(key), range);
     await new Promise<void>((resolve, reject) => {
       stream.once('open', () => resolve());
-      stream.once('error', (error: NodeJS.ErrnoException) => {
-        reject(error.code === 'ENOENT' ? new BlobMissing(`There is no blob ${key}.`) : error);
+      stream.once('error', (error) => {
+        reject(isMissing(error) ? new BlobMissing(`There is no blob ${key}.`) : error);
       });
     });
     return stream;
   }
 
   async delete(key: string): Promise<void> {
-    await rm(this.path(key), { force: true });
+    const path = this.path(key);
+    await rm(path, { force: true });
+    await removeIfEmpty(dirname(path));
   }
 
   async list(prefix: string): Promise<string[]> {
@@ -46,12 +55,23 @@ export class FolderBlobs implements BlobStore {
   }
 
   async deletePrefix(prefix: string): Promise<void> {
-    await rm(this.path(prefix), { recursive: true, force: true });
+    // Something may be placed below while it is removed: then it is removed as well.
+    await rm(this.path(prefix), { recursive: true, force: true, maxRetries: 5, retryDelay: 20 });
+  }
+
+  async removeAbandoned(): Promise<void> {
+    for (const { name } of await this.entries(incoming)) {
+      const path = join(this.folder, incoming, name);
+      const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Infinity }));
+      if (mtimeMs < Date.now() - abandonedAfterMs) await rm(path, { force: true });
+    }
   }
 
   async count(prefix: string): Promise<number> {
     const entries = await this.entries(prefix);
-    const below = await Promise.all(entries.map((entry) => (entry.isDirectory() ? this.count(`${prefix}/${entry.name}`) : 1)));
+    const below = await Promise.all(
+      entries.map((entry) => (entry.isDirectory() ? this.count(`${prefix}/${entry.name}`) : 1)),
+    );
     return below.reduce((sum, count) => sum + count, 0);
   }
 
@@ -65,15 +85,19 @@ export class FolderBlobs implements BlobStore {
     await rm(join(this.folder, incoming), { recursive: true, force: true });
   }
 
-  /** A folder that was just removed as empty is made again. The name is durable once its folder is flushed. */
+  /** A folder that was removed meanwhile, as empty or with its bot, is made again. A name is durable once its folder is flushed. */
   private async place(temporary: string, path: string): Promise<void> {
-    await mkdir(dirname(path), { recursive: true });
-    await rename(temporary, path);
-    const folder = await open(dirname(path));
-    try {
-      await folder.sync();
-    } finally {
-      await folder.close();
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        const made = await mkdir(dirname(path), { recursive: true });
+        await rename(temporary, path);
+        await flushFolders(dirname(path), made === undefined ? dirname(path) : dirname(made));
+        return;
+      } catch (error) {
+        if (!isMissing(error) || attempt === placeAttempts) throw error;
+        // Only the folder may be missing: without the source there is nothing to place.
+        await access(temporary);
+      }
     }
   }
 
@@ -81,7 +105,7 @@ export class FolderBlobs implements BlobStore {
     try {
       return await readdir(this.path(prefix), { withFileTypes: true });
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+      if (isMissing(error)) return [];
       throw error;
     }
   }
@@ -89,5 +113,28 @@ export class FolderBlobs implements BlobStore {
   private path(key: string): string {
     if (!safeKey.test(key)) throw new Error(`"${key}" is no key of a blob.`);
     return join(this.folder, key);
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'ENOENT';
+}
+
+async function removeIfEmpty(folder: string): Promise<void> {
+  await rmdir(folder).catch((error: NodeJS.ErrnoException) => {
+    if (!['ENOENT', 'ENOTEMPTY', 'EEXIST'].includes(error.code ?? '')) throw error;
+  });
+}
+
+/** From the inner folder up to the outer one, which holds it. */
+async function flushFolders(inner: string, outer: string): Promise<void> {
+  for (let path = inner; ; path = dirname(path)) {
+    const folder = await open(path);
+    try {
+      await folder.sync();
+    } finally {
+      await folder.close();
+    }
+    if (path === outer || path === dirname(path)) return;
   }
 }

@@ -1,4 +1,4 @@
-import { DiscoveryService, MetadataScanner } from '@nestjs/core';
+import { type DiscoveryService, MetadataScanner } from '@nestjs/core';
 import { type Contract, type Operation, operationsOf } from '@parley/contracts/operation';
 import { ApiError } from '@parley/contracts/errors';
 import type { Logger } from '@parley/logging/logger';
@@ -54,12 +54,14 @@ export class Dispatcher {
 
   private discover(discovery: DiscoveryService): void {
     const scanner = new MetadataScanner();
-    for (const { instance, metatype } of [...discovery.getControllers(), ...discovery.getProviders()]) {
-      const target = instance as Record<string, Handler> | null;
-      if (!target || typeof metatype !== 'function' || !metatype.prototype) continue;
-      for (const name of scanner.getAllMethodNames(metatype.prototype as object)) {
-        const method = target[name];
-        if (typeof method === 'function') this.register(method, target);
+    // By instance, not by class: a provider made by a factory counts, and one that has two names counts once.
+    const instances = new Set([...discovery.getControllers(), ...discovery.getProviders()].map(instanceOf));
+    for (const instance of instances) {
+      const prototype = instance && Reflect.getPrototypeOf(instance);
+      if (!prototype || prototype === Object.prototype) continue;
+      for (const name of scanner.getAllMethodNames(prototype)) {
+        const method = (instance as Record<string, unknown>)[name];
+        if (typeof method === 'function') this.register(method as Handler, instance);
       }
     }
   }
@@ -68,10 +70,14 @@ export class Dispatcher {
     const operation = handledOperation(method);
     if (operation) {
       if (this.handlers.has(operation)) throw new Error(`${operation.subject} has two handlers; keep one of them.`);
-      this.handlers.set(operation, method.bind(target) as Handler);
+      this.handlers.set(operation, method.bind(target));
     }
     const declaration = consumedEvent(method);
-    if (declaration) this.consumers.push({ declaration, handler: method.bind(target) as EventHandler });
+    if (!declaration) return;
+    if (this.consumers.some((known) => known.declaration.name === declaration.name)) {
+      throw new Error(`There are two consumers named ${declaration.name}; give one of them another name.`);
+    }
+    this.consumers.push({ declaration, handler: method.bind(target) as EventHandler });
   }
 
   private checkContract(): void {
@@ -108,7 +114,10 @@ export class Dispatcher {
       maxDeliveries,
       bury: async (dead, attempts, reason) => {
         await this.options.bury(name, dead, attempts, reason);
-        this.options.logger.error({ consumer: name, event: dead.id, attempts, reason }, 'an event became a dead letter');
+        this.options.logger.error(
+          { consumer: name, event: dead.id, attempts, reason },
+          'an event became a dead letter',
+        );
       },
       handle: async (delivery) => {
         const started = performance.now();
@@ -150,6 +159,10 @@ export class Dispatcher {
       this.options.logger.info(line, kind);
     }
   }
+}
+
+function instanceOf({ instance }: { instance: unknown }): object | undefined {
+  return typeof instance === 'object' && instance !== null ? instance : undefined;
 }
 
 function outcomeOf(error: unknown): string {

@@ -25,8 +25,8 @@ export interface Request {
 /** Throws InvalidPayload for a message that nobody of ours has sent. */
 export function readRequest({ headers, body }: Message): Request {
   try {
-    const caller = JSON.parse(Buffer.from(headers[callerHeader] ?? '', 'base64url').toString()) as Caller;
-    return { caller, input: JSON.parse(body) };
+    const caller = readObject(Buffer.from(headers[callerHeader] ?? '', 'base64url').toString());
+    return { caller: caller as unknown as Caller, input: readObject(body) };
   } catch (error) {
     throw new ApiError('InvalidPayload', 'The message on the bus cannot be read: it needs a caller and a JSON body.', {
       cause: error,
@@ -41,19 +41,35 @@ export function answerMessage(output: unknown): Message {
 /** Only what an ApiError says crosses the bus; anything else becomes Internal without its message. */
 export function errorMessage(error: unknown): Message {
   const known = error instanceof ApiError ? error : new ApiError('Internal', 'Something went wrong on our side.');
-  return { headers: { [outcomeHeader]: 'error' }, body: JSON.stringify(known.toWire()) };
+  return { headers: { [outcomeHeader]: 'error' }, body: wireText(known) };
 }
 
 /** The output as JSON text, or throws the ApiError that was sent in its place. */
 export function readAnswer({ headers, body }: Message): string {
   if (headers[outcomeHeader] === 'ok') return body;
-  throw ApiError.fromWire(parseError(body));
+  throw ApiError.fromWire(readError(body));
 }
 
-function parseError(body: string): WireError {
+/** Metadata that is not JSON must not cost the caller the error itself. */
+function wireText(error: ApiError): string {
+  const wire = error.toWire();
   try {
-    return JSON.parse(body) as WireError;
+    return JSON.stringify(wire);
+  } catch {
+    return JSON.stringify({ ...wire, metadata: undefined });
+  }
+}
+
+function readError(body: string): WireError {
+  try {
+    return readObject(body) as unknown as WireError;
   } catch (error) {
     throw new ApiError('Internal', 'The answer on the bus cannot be read.', { cause: error });
   }
+}
+
+function readObject(text: string): Record<string, unknown> {
+  const value: unknown = JSON.parse(text);
+  if (typeof value !== 'object' || value === null) throw new TypeError('A JSON object is needed.');
+  return value as Record<string, unknown>;
 }

@@ -6,7 +6,11 @@ const operationKey = Symbol('parley:operation');
 const consumerKey = Symbol('parley:consumer');
 
 /** Marks a method of this shape, or of one that takes fewer arguments. */
-type Method<T> = <M extends T>(target: object, property: string | symbol, descriptor: TypedPropertyDescriptor<M>) => void;
+type Method<T> = <M extends T>(
+  target: object,
+  property: string | symbol,
+  descriptor: TypedPropertyDescriptor<M>,
+) => void;
 
 /** This method answers the operation. Caller, input and answer must be those of the contract, or it does not compile. */
 export function Handles<I, O, A extends Operation>(

@@ -1,5 +1,15 @@
-import { ApiError, unavailable } from '@parley/contracts/errors';
-import { type Answer, drainTimeoutMs, InFlight, type Message, type Transport } from './transport';
+import { unavailable } from '@parley/contracts/errors';
+import type { Logger } from '@parley/logging/logger';
+import { errorMessage } from './envelope';
+import {
+  type Answer,
+  drainTimeoutMs,
+  InFlight,
+  type Message,
+  tooLarge,
+  type Transport,
+  withDeadline,
+} from './transport';
 
 /** What the containers of one process share in place of a broker. */
 export class InProcessHub {
@@ -25,7 +35,14 @@ export class InProcessHub {
   }
 
   addListener(subject: string, listener: (message: Message) => void): void {
-    this.listeners.set(subject, [...(this.listeners.get(subject) ?? []), listener]);
+    this.listeners.set(subject, [...this.listenersOf(subject), listener]);
+  }
+
+  removeListener(subject: string, listener: (message: Message) => void): void {
+    this.listeners.set(
+      subject,
+      this.listenersOf(subject).filter((candidate) => candidate !== listener),
+    );
   }
 
   listenersOf(subject: string): ((message: Message) => void)[] {
@@ -36,26 +53,27 @@ export class InProcessHub {
 /** One container's way to the others in the same process. Bodies are JSON text here too, so nothing is shared by accident. */
 export class InProcessTransport implements Transport {
   private readonly inFlight = new InFlight();
-  private readonly served: [string, Answer][] = [];
+  private readonly undo: (() => void)[] = [];
 
   constructor(
     private readonly hub: InProcessHub,
     private readonly maxBodyBytes: number,
+    private readonly logger: Logger,
   ) {}
 
   async request(subject: string, message: Message, timeoutMs: number): Promise<Message> {
+    this.checkSize('request', message);
     const answer = this.hub.next(subject);
     if (!answer) throw unavailable(`Nobody answers ${subject} just now. Try again in a moment.`);
-    this.checkSize('request', message);
     const reply = await withDeadline(subject, answer(message), timeoutMs);
     this.checkSize('answer', reply);
     return reply;
   }
 
   serve(subject: string, _queue: string, answer: Answer): void {
-    const tracked: Answer = (message) => this.inFlight.track(() => answer(message));
-    this.served.push([subject, tracked]);
+    const tracked: Answer = (message) => this.inFlight.track(() => answer(message).catch(errorMessage));
     this.hub.add(subject, tracked);
+    this.undo.push(() => this.hub.remove(subject, tracked));
   }
 
   broadcast(subject: string, message: Message): void {
@@ -63,7 +81,15 @@ export class InProcessTransport implements Transport {
   }
 
   listen(subject: string, listener: (message: Message) => void): void {
-    this.hub.addListener(subject, listener);
+    const guarded = (message: Message) => {
+      try {
+        listener(message);
+      } catch (error) {
+        this.logger.error({ err: error, subject }, 'a message was dropped');
+      }
+    };
+    this.hub.addListener(subject, guarded);
+    this.undo.push(() => this.hub.removeListener(subject, guarded));
   }
 
   ready(): Promise<void> {
@@ -71,7 +97,7 @@ export class InProcessTransport implements Transport {
   }
 
   async drain(): Promise<void> {
-    for (const [subject, answer] of this.served.splice(0)) this.hub.remove(subject, answer);
+    this.undo.splice(0).forEach((undo) => undo());
     await this.inFlight.settled(drainTimeoutMs);
   }
 
@@ -82,24 +108,4 @@ export class InProcessTransport implements Transport {
   private checkSize(what: string, { body }: Message): void {
     if (Buffer.byteLength(body) > this.maxBodyBytes) throw tooLarge(what, this.maxBodyBytes);
   }
-}
-
-export function tooLarge(what: string, maxBodyBytes: number): ApiError {
-  return new ApiError('PayloadTooLarge', `The ${what} is larger than the limit of ${maxBodyBytes} bytes.`);
-}
-
-async function withDeadline<T>(subject: string, work: Promise<T>, timeoutMs: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const deadline = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(timedOut(subject, timeoutMs)), timeoutMs);
-  });
-  try {
-    return await Promise.race([work, deadline]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-export function timedOut(subject: string, timeoutMs: number): ApiError {
-  return new ApiError('OperationTimeout', `${subject} did not answer within ${timeoutMs} ms. It may still do the work.`);
 }

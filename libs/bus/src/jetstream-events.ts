@@ -1,9 +1,25 @@
-import { AckPolicy, DeliverPolicy, type JsMsg, type JetStreamClient, type JetStreamManager, NatsError, nanos, RetentionPolicy, StorageType } from 'nats';
+import {
+  AckPolicy,
+  DeliverPolicy,
+  type JsMsg,
+  type JetStreamClient,
+  type JetStreamManager,
+  nanos,
+  RetentionPolicy,
+  StorageType,
+} from 'nats';
 import { Loop } from '@parley/background/loop';
 import type { Logger } from '@parley/logging/logger';
-import { ackWaitMs, type Consumer, type EventMessage, type EventStream, heartbeatMs, redeliveryDelayMs, type StreamPosition } from './event-stream';
-import type { NatsLink } from './nats-connection';
-import { InFlight } from './transport';
+import {
+  ackWaitMs,
+  type Consumer,
+  type EventMessage,
+  type EventStream,
+  heartbeatMs,
+  redeliveryDelayMs,
+  type StreamPosition,
+} from './event-stream';
+import { isMissing, type NatsLink } from './nats-connection';
 
 const stream = 'PARLEY';
 const prefix = 'events.';
@@ -11,13 +27,20 @@ const prefix = 'events.';
 export const retentionHours = 72;
 const retention = nanos(retentionHours * 3_600_000);
 const publishTimeoutMs = 5_000;
-const pullMs = 5_000;
+/** How long an event waits for a process that no longer says that it works on it, and how often a process says so. */
+export interface DeliveryTiming {
+  ackWaitMs: number;
+  heartbeatMs: number;
+  /** Longest wait of one pull; also how soon a consumer that was deleted is noticed. */
+  pullMs: number;
+}
+
+const defaultTiming: DeliveryTiming = { ackWaitMs, heartbeatMs, pullMs: 5_000 };
 
 /** Events over JetStream. The stream and its consumers are made when they are missing, whenever that is noticed. */
 export class JetStreamEvents implements EventStream {
   private readonly client: JetStreamClient;
   private readonly stopping = new AbortController();
-  private readonly inFlight = new InFlight();
   private loops: Loop[] = [];
   private manager?: Promise<JetStreamManager>;
 
@@ -25,6 +48,7 @@ export class JetStreamEvents implements EventStream {
     private readonly link: NatsLink,
     private readonly replicas: number,
     private readonly logger: Logger,
+    private readonly timing = defaultTiming,
   ) {
     this.client = link.connection.jetstream({ timeout: publishTimeoutMs });
   }
@@ -86,52 +110,64 @@ export class JetStreamEvents implements EventStream {
       if (!this.stopping.signal.aborted) await this.ensureConsumer(consumer);
       return true;
     }
-    await this.inFlight.track(() => this.work(consumer, message));
+    await this.work(consumer, message);
     return true;
   }
 
   private async next(consumer: Consumer): Promise<JsMsg | null> {
     const source = await this.client.consumers.get(stream, durableName(consumer.name));
-    const pulled = source.next({ expires: pullMs });
+    const { signal } = this.stopping;
+    const pulled = source.next({ expires: this.timing.pullMs });
+    let stop = () => {};
     const stopped = new Promise<null>((resolve) => {
-      if (this.stopping.signal.aborted) resolve(null);
-      this.stopping.signal.addEventListener('abort', () => resolve(null), { once: true });
+      stop = () => resolve(null);
+      signal.addEventListener('abort', stop);
+      if (signal.aborted) stop();
     });
-    const message = await Promise.race([pulled, stopped]);
-    // What still arrives for a process that stops goes back at once.
-    if (!message) pulled.then((late) => late?.nak(), (error: unknown) => this.logger.debug({ err: error }, 'a pull ended'));
-    return message;
+    try {
+      const message = await Promise.race([pulled, stopped]);
+      if (!message) this.giveBackLate(pulled);
+      return message;
+    } finally {
+      signal.removeEventListener('abort', stop);
+    }
+  }
+
+  /** What still arrives for a process that stops goes back at once. */
+  private giveBackLate(pulled: Promise<JsMsg | null>): void {
+    pulled
+      .then((late) => late?.nak())
+      .catch((error: unknown) => this.logger.debug({ err: error }, 'a pull ended while this process stops'));
   }
 
   private async work(consumer: Consumer, message: JsMsg): Promise<void> {
-    const attempt = message.info.redeliveryCount;
-    const event = readEvent(message);
-    if (!event) {
-      await consumer.bury({ id: String(message.seq), subject: consumer.subject, data: message.string() }, attempt, 'The event is not JSON.');
-      message.term();
-      return;
-    }
-    const heartbeat = setInterval(() => message.working(), heartbeatMs);
+    const heartbeat = setInterval(() => this.link.isUp && message.working(), this.timing.heartbeatMs);
     try {
-      if (attempt > consumer.maxDeliveries) {
-        await consumer.bury(event, attempt, 'The process that worked on it ended every time.');
-        message.term();
-        return;
-      }
-      await consumer.handle({ event, attempt, signal: this.stopping.signal });
-      await message.ackAck();
-    } catch (error) {
-      await this.giveBack(consumer, message, event, attempt, error);
+      await this.settle(consumer, message);
     } finally {
       clearInterval(heartbeat);
     }
   }
 
-  private async giveBack(consumer: Consumer, message: JsMsg, event: EventMessage, attempt: number, error: unknown): Promise<void> {
-    if (this.stopping.signal.aborted) return message.nak();
-    if (attempt < consumer.maxDeliveries) return message.nak(redeliveryDelayMs(attempt));
-    await consumer.bury(event, attempt, error instanceof Error ? error.message : String(error));
-    message.term();
+  /** Acknowledges the event, gives it back or buries it. When that fails too, it comes again after the ack wait. */
+  private async settle(consumer: Consumer, message: JsMsg): Promise<void> {
+    const { signal } = this.stopping;
+    if (signal.aborted) return message.nak();
+    const attempt = message.info.redeliveryCount;
+    const event = readEvent(message);
+    if (!event) return bury(consumer, message, garbage(message), attempt, 'The event is not JSON.');
+    if (attempt > consumer.maxDeliveries) {
+      return bury(consumer, message, event, attempt, 'The process that worked on it ended every time.');
+    }
+    try {
+      await consumer.handle({ event, attempt, signal });
+    } catch (error) {
+      if (signal.aborted) return message.nak();
+      if (attempt < consumer.maxDeliveries) return message.nak(redeliveryDelayMs(attempt));
+      return bury(consumer, message, event, attempt, error instanceof Error ? error.message : String(error));
+    }
+    // Outside the try: work that is done is not given back because its acknowledgement got lost.
+    await message.ackAck();
   }
 
   private async ensureStream(): Promise<void> {
@@ -161,7 +197,7 @@ export class JetStreamEvents implements EventStream {
       filter_subject: `${prefix}${consumer.subject}`,
       ack_policy: AckPolicy.Explicit,
       deliver_policy: DeliverPolicy.All,
-      ack_wait: nanos(ackWaitMs),
+      ack_wait: nanos(this.timing.ackWaitMs),
       max_ack_pending: 1000,
       // Deliveries are bounded by ourselves: JetStream would only stop, and the event would be forgotten.
       max_deliver: -1,
@@ -181,22 +217,37 @@ export class JetStreamEvents implements EventStream {
   }
 }
 
+async function bury(
+  consumer: Consumer,
+  message: JsMsg,
+  event: EventMessage,
+  attempts: number,
+  reason: string,
+): Promise<void> {
+  await consumer.bury(event, attempts, reason);
+  message.term();
+}
+
 function readEvent(message: JsMsg): EventMessage | undefined {
   try {
-    const id = message.headers?.get('Nats-Msg-Id') || String(message.seq);
+    const id = message.headers?.get('Nats-Msg-Id') || place(message);
     return { id, subject: message.subject.slice(prefix.length), data: message.json() };
   } catch {
+    // Not one of ours.
     return undefined;
   }
+}
+
+function garbage(message: JsMsg): EventMessage {
+  return { id: place(message), subject: message.subject.slice(prefix.length), data: message.string() };
+}
+
+/** Names a message that has no id, also after the stream was made anew and counts from 1 again. */
+function place({ info }: JsMsg): string {
+  return `${info.streamSequence}-${info.timestampNanos}`;
 }
 
 /** A durable name may hold no dot. */
 function durableName(name: string): string {
   return name.replaceAll('.', '-');
-}
-
-/** The stream or the consumer does not exist (404), or nobody serves it (503). */
-function isMissing(error: unknown): boolean {
-  if (!(error instanceof NatsError)) return false;
-  return error.code === '503' || error.code === '404' || error.api_error?.code === 404 || /not found|deleted/i.test(error.message);
 }

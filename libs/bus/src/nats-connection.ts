@@ -1,4 +1,4 @@
-import { connect, Events, type NatsConnection } from 'nats';
+import { connect, Events, type NatsConnection, NatsError } from 'nats';
 import type { Logger } from '@parley/logging/logger';
 
 /** A connection that never gives up: it waits for the server at the start and reconnects for ever. */
@@ -24,8 +24,9 @@ export class NatsLink {
       pingInterval: 10_000,
       maxPingOut: 2,
       noAsyncTraces: true,
-    });
-    clearTimeout(patience);
+      // A server that comes back before its accounts do must not end this process's bus for good.
+      ignoreAuthErrorAbort: true,
+    }).finally(() => clearTimeout(patience));
     return new NatsLink(connection, logger);
   }
 
@@ -63,6 +64,17 @@ export class NatsLink {
       }
     }
   }
+}
+
+/** The stream, the consumer or the bucket does not exist (404), or nobody serves it (503). */
+export function isMissing(error: unknown): boolean {
+  if (!(error instanceof NatsError)) return false;
+  return (
+    error.code === '503' ||
+    error.code === '404' ||
+    error.api_error?.code === 404 ||
+    /not found|deleted/i.test(error.message)
+  );
 }
 
 function withoutCredentials(url: string): string {

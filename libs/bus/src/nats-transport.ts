@@ -3,15 +3,25 @@ import { ErrorCode, headers as natsHeaders, type Msg, NatsError, type ObjectStor
 import { ApiError, unavailable } from '@parley/contracts/errors';
 import type { Logger } from '@parley/logging/logger';
 import { errorMessage } from './envelope';
-import { timedOut, tooLarge } from './in-process-transport';
-import type { NatsLink } from './nats-connection';
-import { type Answer, drainTimeoutMs, InFlight, type Message, type Transport } from './transport';
+import { isMissing, type NatsLink } from './nats-connection';
+import {
+  type Answer,
+  drainTimeoutMs,
+  InFlight,
+  type Message,
+  timedOut,
+  tooLarge,
+  type Transport,
+  withDeadline,
+} from './transport';
 
 const bodyHeader = 'parley-body';
 /** Room that headers and protocol take beside the body. */
 const headroomBytes = 16 * 1024;
 const bodyBucket = 'parley-bodies';
 const bodyLifetimeMs = 5 * 60_000;
+/** Longest wait for the body of a request that passes by reference. */
+const bodyTimeoutMs = 10_000;
 
 /** Requests and broadcasts over NATS. A body too large for one message passes by reference through the object store. */
 export class NatsTransport implements Transport {
@@ -26,17 +36,22 @@ export class NatsTransport implements Transport {
   ) {}
 
   async request(subject: string, message: Message, timeoutMs: number): Promise<Message> {
-    if (!this.link.isUp) throw unavailable('The bus is not connected. Try again in a moment.');
-    const { data, headers } = await this.pack('request', message);
+    this.checkLink();
     const lost = this.link.lost();
+    let state: 'packing' | 'sent' | 'lost' = 'packing';
+    const exchange = async () => {
+      const { data, headers } = await this.pack('request', message);
+      if (state === 'lost') throw broken(subject, state);
+      state = 'sent';
+      return this.unpack(await this.link.connection.request(subject, data, { timeout: timeoutMs, headers }));
+    };
+    const whenLost = lost.promise.then(() => {
+      const before = state;
+      state = 'lost';
+      throw broken(subject, before);
+    });
     try {
-      const reply = this.link.connection.request(subject, data, { timeout: timeoutMs, headers });
-      const first = await Promise.race([reply, lost.promise]);
-      if (!first) {
-        reply.catch((error: unknown) => this.logger.debug({ err: error, subject }, 'an abandoned request failed'));
-        throw new ApiError('OperationTimeout', `The connection broke before ${subject} answered. It may have done the work.`);
-      }
-      return await this.unpack(first);
+      return await withDeadline(subject, Promise.race([exchange(), whenLost]), timeoutMs);
     } catch (error) {
       throw toApiError(error, subject, timeoutMs);
     } finally {
@@ -50,7 +65,11 @@ export class NatsTransport implements Transport {
 
   broadcast(subject: string, { headers, body }: Message): void {
     if (!this.link.isUp) return;
-    this.link.connection.publish(subject, body, { headers: toNatsHeaders(headers) });
+    try {
+      this.link.connection.publish(subject, body, { headers: toNatsHeaders(headers) });
+    } catch (error) {
+      this.logger.error({ err: error, subject }, 'a broadcast was not sent');
+    }
   }
 
   listen(subject: string, listener: (message: Message) => void): void {
@@ -58,13 +77,12 @@ export class NatsTransport implements Transport {
   }
 
   async ready(): Promise<void> {
-    if (!this.link.isUp) throw unavailable('NATS is not connected.');
+    this.checkLink();
     await this.link.connection.flush();
   }
 
   async drain(): Promise<void> {
-    const subscriptions = this.subscriptions.splice(0);
-    if (this.link.isUp) await Promise.all(subscriptions.map((subscription) => subscription.drain()));
+    await Promise.all(this.subscriptions.splice(0).map((subscription) => this.end(subscription)));
     await this.inFlight.settled(drainTimeoutMs);
   }
 
@@ -75,16 +93,40 @@ export class NatsTransport implements Transport {
   private subscribe(subject: string, queue: string | undefined, handle: (message: Msg) => Promise<void>): void {
     const callback = (error: Error | null, message: Msg) => {
       if (error) this.logger.error({ err: error, subject }, 'a subscription failed');
-      else void handle(message).catch((reason: unknown) => this.logger.error({ err: reason, subject }, 'a message was dropped'));
+      else
+        void handle(message).catch((reason: unknown) =>
+          this.logger.error({ err: reason, subject }, 'a message was dropped'),
+        );
     };
     this.subscriptions.push(this.link.connection.subscribe(subject, { queue, callback }));
   }
 
+  /** Takes what the server has sent already; without a server there is nothing to take. */
+  private async end(subscription: Subscription): Promise<void> {
+    try {
+      if (this.link.isUp) await subscription.drain();
+    } catch (error) {
+      this.logger.warn({ err: error }, 'NATS went away during a drain');
+    } finally {
+      subscription.unsubscribe();
+    }
+  }
+
   private async answerOne(message: Msg, answer: Answer): Promise<void> {
-    const reply = await answer(await this.unpack(message));
+    const reply = await this.answerTo(message, answer);
     if (!message.reply) return;
     const { data, headers } = await this.packAnswer(reply);
     message.respond(data, { headers });
+  }
+
+  /** Whatever arrives has an answer, so that nobody waits for their deadline. */
+  private async answerTo(message: Msg, answer: Answer): Promise<Message> {
+    try {
+      return await answer(await withDeadline(message.subject, this.unpack(message), bodyTimeoutMs));
+    } catch (error) {
+      this.logger.warn({ err: error, subject: message.subject }, 'a request could not be read');
+      return errorMessage(error);
+    }
   }
 
   /** An answer that cannot be sent is replaced by the error that says so. */
@@ -103,21 +145,32 @@ export class NatsTransport implements Transport {
     if (data.length <= limit) return { data, headers: toNatsHeaders(headers) };
 
     const name = randomUUID();
-    await (await this.bodies()).putBlob({ name }, data);
+    await this.putBody(name, data);
     return { data: Buffer.alloc(0), headers: toNatsHeaders({ ...headers, [bodyHeader]: name }) };
   }
 
   private async unpack(message: Msg): Promise<Message> {
-    const headers: Record<string, string> = {};
-    for (const [name, values] of message.headers ?? []) headers[name] = values[0] ?? '';
+    const headers = readHeaders(message);
     const name = headers[bodyHeader];
     if (!name) return { headers, body: message.string() };
 
     const bodies = await this.bodies();
     const blob = await bodies.getBlob(name);
     if (!blob) throw unavailable('The body of a large message is gone. Try again.');
-    await bodies.delete(name);
+    bodies.delete(name).catch((error: unknown) => this.logger.debug({ err: error }, 'a body stays until it expires'));
     return { headers, body: Buffer.from(blob).toString() };
+  }
+
+  /** A broker that lost its disk has also lost the bucket: then it is made again. */
+  private async putBody(name: string, data: Uint8Array): Promise<void> {
+    const put = async () => (await this.bodies()).putBlob({ name }, data);
+    try {
+      await put();
+    } catch (error) {
+      if (!isMissing(error)) throw error;
+      this.store = undefined;
+      await put();
+    }
   }
 
   /** What its readers do not delete goes after five minutes. */
@@ -131,12 +184,34 @@ export class NatsTransport implements Transport {
       });
     return this.store;
   }
+
+  private checkLink(): void {
+    if (!this.link.isUp) throw unavailable('The bus is not connected. Try again in a moment.');
+  }
+}
+
+/** Throws InvalidPayload for headers that nobody of ours has sent. */
+function readHeaders(message: Msg): Record<string, string> {
+  try {
+    return Object.fromEntries([...(message.headers ?? [])].map(([name, values]) => [name, values[0] ?? '']));
+  } catch (error) {
+    throw new ApiError('InvalidPayload', 'The headers of the message on the bus cannot be read.', { cause: error });
+  }
 }
 
 function toNatsHeaders(headers: Record<string, string>) {
   const result = natsHeaders();
   for (const [name, value] of Object.entries(headers)) result.set(name, value);
   return result;
+}
+
+/** A request that was on its way may have been done; one that was not yet sent was not. */
+function broken(subject: string, state: 'packing' | 'sent' | 'lost'): ApiError {
+  if (state !== 'sent') return unavailable('The connection to the bus broke. Try again in a moment.');
+  return new ApiError(
+    'OperationTimeout',
+    `The connection broke before ${subject} answered. It may have done the work.`,
+  );
 }
 
 function toApiError(error: unknown, subject: string, timeoutMs: number): unknown {

@@ -1,10 +1,12 @@
+import { ApiError } from '@parley/contracts/errors';
+
 /** What travels over the bus: the body is JSON text. */
 export interface Message {
   headers: Record<string, string>;
   body: string;
 }
 
-/** Answers a request. Never throws: a failure is an answer too. */
+/** Answers a request. A failure is an answer too; what it throws all the same becomes one. */
 export type Answer = (message: Message) => Promise<Message>;
 
 /**
@@ -18,10 +20,11 @@ export interface Transport {
   serve(subject: string, queue: string, answer: Answer): void;
   /** Tells everyone who listens right now. May be lost. */
   broadcast(subject: string, message: Message): void;
+  /** A listener that throws is logged and disturbs nobody. */
   listen(subject: string, listener: (message: Message) => void): void;
   /** Throws unless requests can be sent and served. */
   ready(): Promise<void>;
-  /** Takes no further requests and resolves when those under way are answered. */
+  /** Takes no further requests and broadcasts, and resolves when the requests under way are answered. */
   drain(): Promise<void>;
   close(): Promise<void>;
 }
@@ -55,3 +58,27 @@ export class InFlight {
 
 /** Longest wait for requests under way when a process stops: the longest deadline of an operation. */
 export const drainTimeoutMs = 30_000;
+
+/** What `work` gives, or OperationTimeout after `timeoutMs`. The work itself goes on. */
+export async function withDeadline<T>(subject: string, work: Promise<T>, timeoutMs: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const deadline = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(timedOut(subject, timeoutMs)), timeoutMs);
+  });
+  try {
+    return await Promise.race([work, deadline]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+export function timedOut(subject: string, timeoutMs: number): ApiError {
+  return new ApiError(
+    'OperationTimeout',
+    `${subject} did not answer within ${timeoutMs} ms. It may still do the work.`,
+  );
+}
+
+export function tooLarge(what: string, maxBodyBytes: number): ApiError {
+  return new ApiError('PayloadTooLarge', `The ${what} is larger than the limit of ${maxBodyBytes} bytes.`);
+}

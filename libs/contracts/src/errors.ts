@@ -73,7 +73,7 @@ export class ApiError extends Error {
   }
 
   static fromWire({ type, message, ...options }: WireError): ApiError {
-    return type in errorCodes ? new ApiError(type, message, options) : new ApiError('Unknown', message);
+    return Object.hasOwn(errorCodes, type) ? new ApiError(type, message, options) : new ApiError('Unknown', message);
   }
 }
 

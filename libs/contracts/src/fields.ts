@@ -1,5 +1,13 @@
-import { plainToInstance, Transform, Type } from 'class-transformer';
-import { IsArray, ValidateBy, ValidateIf, ValidateNested, validateSync, type ValidationError } from 'class-validator';
+import { Type } from 'class-transformer';
+import {
+  getMetadataStorage,
+  IsArray,
+  ValidateBy,
+  ValidateIf,
+  ValidateNested,
+  validateSync,
+  type ValidationError,
+} from 'class-validator';
 import { JSONSchema } from 'class-validator-jsonschema';
 import type { Class } from './operation';
 
@@ -22,17 +30,26 @@ export function Nullable(): PropertyDecorator {
 export function Nested(type: Class<object>): PropertyDecorator {
   return all(
     Type(() => type),
+    converted((value) => toInstance(type, value)),
     ValidateNested({ message: '$property must be an object' }),
     isObject,
   );
 }
 
 /** An array of objects of this class. */
-export function ListOf(type: Class<object>): PropertyDecorator {
+export function ListOf(type: Class<object>, { maxItems = 1000 } = {}): PropertyDecorator {
   return all(
-    IsArray(),
+    IsArray({ message: '$property must be an array of objects' }),
     Type(() => type),
-    ValidateNested({ each: true, message: 'each entry of $property must be an object' }),
+    converted((value) =>
+      Array.isArray(value) && value.length <= maxItems ? value.map((entry) => toInstance(type, entry)) : value,
+    ),
+    ValidateNested({ each: true, message: '$property must be an array of objects' }),
+    // ValidateNested would take an array in the array for a list of its own.
+    check('listOf', (value) => {
+      if (!Array.isArray(value) || !value.every(isRecord)) return 'must be an array of objects';
+      return value.length > maxItems ? `must have at most ${maxItems} entries` : undefined;
+    }),
   );
 }
 
@@ -46,13 +63,15 @@ export interface MapOptions {
   maxLength?: number;
 }
 
+const defaultMaxEntries = 1000;
+
 /**
  * A record of strings or of objects of one class. Every entry is checked by itself; the result has no prototype,
  * so that an entry called `__proto__` is just a name.
  */
 export function MapOf(type: StringConstructor | Class<object>, options: MapOptions = {}): PropertyDecorator {
   return all(
-    Transform(({ obj, key }) => toMap((obj as Record<string, unknown>)[key], type)),
+    converted((value) => toMap(value, type, options)),
     check('mapOf', (value) => mapProblem(value, type, options)),
     jsonSchema({ type: 'object', additionalProperties: mapEntrySchema(type, options) }),
   );
@@ -61,10 +80,11 @@ export function MapOf(type: StringConstructor | Class<object>, options: MapOptio
 /** Any JSON object, kept as it came. */
 export function JsonObject({ maxBytes = 128 * 1024 } = {}): PropertyDecorator {
   return all(
-    Transform(({ obj, key }) => (obj as Record<string, unknown>)[key]),
     check('jsonObject', (value) => {
       if (!isRecord(value)) return 'must be an object';
-      return Buffer.byteLength(JSON.stringify(value)) > maxBytes ? `must be at most ${maxBytes} bytes of JSON` : undefined;
+      return Buffer.byteLength(JSON.stringify(value)) > maxBytes
+        ? `must be at most ${maxBytes} bytes of JSON`
+        : undefined;
     }),
     jsonSchema({ type: 'object', additionalProperties: true }),
   );
@@ -173,7 +193,8 @@ function readTags(query: RawQuery, name: string, maxBytes: number): TagQuery | u
     if (tag === '' || list.length === 0 || list.some((value) => typeof value !== 'string')) {
       throw new FieldProblem(`${name} must give each tag a string, a list of strings, or {"not": …}`);
     }
-    bytes += tag.length + (list as string[]).reduce((sum, value) => sum + Buffer.byteLength(value), 0);
+    refuseNul([tag, ...(list as string[])], name);
+    bytes += Buffer.byteLength(tag) + (list as string[]).reduce((sum, value) => sum + Buffer.byteLength(value), 0);
     if (bytes > maxBytes) throw new FieldProblem(`${name} must be at most ${maxBytes} bytes`);
     (filter[tag] ??= { in: [], notIn: [] })[side].push(...(list as string[]));
   };
@@ -205,6 +226,12 @@ function parseObject(text: string, name: string): Record<string, unknown> {
   return value;
 }
 
+/** Postgres can keep no U+0000: what holds one names nothing that is there. */
+function refuseNul(text: string | string[], name: string): void {
+  if ([text].flat().some((value) => value.includes('\0')))
+    throw new FieldProblem(`${name} must not contain the character U+0000`);
+}
+
 function single(text: string | string[], name: string): string {
   if (typeof text !== 'string') throw new FieldProblem(`${name} must be given once`);
   return text;
@@ -220,7 +247,10 @@ function source(
     const name = String(property);
     const read = (query: RawQuery) => {
       const text = query[name];
-      if (text !== undefined) return parse(text, name);
+      if (text !== undefined) {
+        refuseNul(text, name);
+        return parse(text, name);
+      }
       if (required) throw new FieldProblem(`${name} is missing`);
       return undefined;
     };
@@ -233,20 +263,79 @@ function register(target: object, field: FieldSource): void {
   sources.set(target.constructor, [...own, field]);
 }
 
+/** Every problem of an input as one sentence each; empty when it is as its class declares. */
+export function problemsOf(input: object): string[] {
+  return describeProblems(validateSync(input, { forbidUnknownValues: false }));
+}
+
+/**
+ * What came in as an instance of its class, without the fields that the class does not declare. Anything but an
+ * object stays as it is, for the validation to refuse.
+ */
+export function toInstance(type: Class<object>, plain: unknown): unknown {
+  if (!isRecord(plain)) return plain;
+  const instance = new type() as Record<string, unknown>;
+  for (const [name, convert] of conversionsOf(type)) {
+    if (Object.hasOwn(plain, name)) instance[name] = convert(plain[name]);
+  }
+  return instance;
+}
+
+type Convert = (value: unknown) => unknown;
+const keep: Convert = (value) => value;
+const conversions = new Map<unknown, Map<string, Convert>>();
+const declared = new WeakMap<Class<object>, Map<string, Convert>>();
+
+/** The body's fields of a class, those of its parents too, each with how its value is read. */
+function conversionsOf(type: Class<object>): Map<string, Convert> {
+  const known = declared.get(type);
+  if (known) return known;
+  const fields = new Map<string, Convert>();
+  for (const { propertyName } of getMetadataStorage().getTargetValidationMetadatas(type, '', false, false)) {
+    fields.set(propertyName, conversionOf(type, propertyName));
+  }
+  declared.set(type, fields);
+  return fields;
+}
+
+function conversionOf(type: unknown, name: string): Convert {
+  if (typeof type !== 'function') return keep;
+  return conversions.get(type)?.get(name) ?? conversionOf(Object.getPrototypeOf(type), name);
+}
+
+function converted(convert: Convert): PropertyDecorator {
+  return (target, property) => {
+    const own = conversions.get(target.constructor) ?? new Map<string, Convert>();
+    conversions.set(target.constructor, own.set(String(property), convert));
+  };
+}
+
 /** Every complaint as one sentence each, with the path of the field: `indexing.stack must be …`. */
-export function describeProblems(errors: ValidationError[], parent = ''): string[] {
+function describeProblems(errors: ValidationError[], parent = ''): string[] {
   return errors.flatMap((error) => {
     const path = parent ? `${parent}.${error.property}` : error.property;
-    const own = Object.values(error.constraints ?? {}).map((text) => text.replaceAll(error.property, path));
-    return [...own, ...describeProblems(error.children ?? [], path)];
+    const own = new Set(Object.values(error.constraints ?? {}).map((text) => withPath(text, error.property, path)));
+    // What is inside of something that has the wrong shape as a whole is not worth a word.
+    return own.size > 0 ? [...own] : describeProblems(error.children ?? [], path);
   });
 }
 
-function toMap(value: unknown, type: StringConstructor | Class<object>): unknown {
-  if (!isRecord(value)) return value;
+/** Messages name their field once, as a word of its own; the rest of the text may hold the same letters. */
+function withPath(text: string, field: string, path: string): string {
+  const words = text.split(' ');
+  const index = words.indexOf(field);
+  return index < 0 ? `${path}: ${text}` : words.with(index, path).join(' ');
+}
+
+function toMap(
+  value: unknown,
+  type: StringConstructor | Class<object>,
+  { maxEntries = defaultMaxEntries }: MapOptions,
+): unknown {
+  if (!isRecord(value) || Object.keys(value).length > maxEntries) return value;
   const map = Object.create(null) as Record<string, unknown>;
   for (const [name, entry] of Object.entries(value)) {
-    map[name] = type !== String && isRecord(entry) ? plainToInstance(type as Class<object>, entry) : entry;
+    map[name] = type === String ? entry : toInstance(type as Class<object>, entry);
   }
   return map;
 }
@@ -254,34 +343,43 @@ function toMap(value: unknown, type: StringConstructor | Class<object>): unknown
 function mapProblem(
   value: unknown,
   type: StringConstructor | Class<object>,
-  { nullable, maxEntries = 1000, key, maxLength }: MapOptions,
+  { nullable, maxEntries = defaultMaxEntries, key, maxLength }: MapOptions,
 ): string | undefined {
   if (!isRecord(value)) return 'must be an object';
   const entries = Object.entries(value);
   if (entries.length > maxEntries) return `must have at most ${maxEntries} entries`;
   for (const [name, entry] of entries) {
-    if (key && !key.test(name)) return `has a name "${name}" that does not match ${key.source}`;
+    if (key && !key.test(name)) return `has a name "${shorten(name)}" that does not match ${key.source}`;
     if (entry === null && nullable) continue;
-    const problem = type === String ? textProblem(entry, maxLength) : objectProblem(entry, name);
-    if (problem) return `has an entry "${name}" that ${problem}`;
+    const problem = type === String ? textProblem(entry, maxLength) : objectProblem(entry);
+    if (problem) return `has an entry "${shorten(name)}" ${problem}`;
   }
   return undefined;
 }
 
 function textProblem(entry: unknown, maxLength: number | undefined): string | undefined {
-  if (typeof entry !== 'string') return 'must be a string';
-  if (maxLength !== undefined && entry.length > maxLength) return `must be at most ${maxLength} characters`;
+  if (typeof entry !== 'string') return 'that must be a string';
+  if (maxLength !== undefined && entry.length > maxLength) return `that must be at most ${maxLength} characters`;
   return undefined;
 }
 
-function objectProblem(entry: unknown, name: string): string | undefined {
-  if (!isRecord(entry)) return 'must be an object';
-  return describeProblems(validateSync(entry, { whitelist: true, forbidUnknownValues: false }), name)[0];
+function objectProblem(entry: unknown): string | undefined {
+  if (!isRecord(entry)) return 'that must be an object';
+  const [problem] = problemsOf(entry);
+  return problem && `whose ${problem}`;
+}
+
+/** A name that came from outside, as messages show it. */
+function shorten(name: string): string {
+  return name.length > 100 ? `${name.slice(0, 100)}…` : name;
 }
 
 function mapEntrySchema(type: StringConstructor | Class<object>, { nullable, maxLength }: MapOptions): JsonType {
-  const schema = type === String ? { type: 'string', maxLength } : { $ref: `#/components/schemas/${type.name}` };
-  return nullable ? { ...schema, nullable: true } : schema;
+  if (type === String)
+    return { type: 'string', ...(maxLength ? { maxLength } : {}), ...(nullable ? { nullable } : {}) };
+  const reference = { $ref: `#/components/schemas/${type.name}` };
+  // OpenAPI 3.0 reads nothing that stands beside a reference.
+  return nullable ? { type: 'object', nullable, allOf: [reference] } : reference;
 }
 
 const isObject = check('isObject', (value) => (isRecord(value) ? undefined : 'must be an object'));
@@ -296,8 +394,16 @@ function check(name: string, problem: (value: unknown) => string | undefined): P
   });
 }
 
+const documented = new Map<object, Record<PropertyKey, JsonType>>();
+
+/** Adds to what the documentation says of a field. The library's own decorator would replace what another one said. */
 function jsonSchema(schema: JsonType): PropertyDecorator {
-  return JSONSchema(schema) as PropertyDecorator;
+  return (target, property) => {
+    const fields = documented.get(target) ?? {};
+    fields[property] = { ...fields[property], ...schema };
+    documented.set(target, fields);
+    (JSONSchema(fields[property]) as PropertyDecorator)(target, property);
+  };
 }
 
 function all(...decorators: PropertyDecorator[]): PropertyDecorator {

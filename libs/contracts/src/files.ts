@@ -1,7 +1,34 @@
-import { ArrayMaxSize, ArrayUnique, IsArray, IsBoolean, IsIn, IsInt, IsISO8601, IsString, Length, Matches, Max, MaxLength, Min } from 'class-validator';
+import {
+  ArrayMaxSize,
+  ArrayUnique,
+  IsArray,
+  IsBoolean,
+  IsIn,
+  IsInt,
+  IsISO8601,
+  IsString,
+  Length,
+  Matches,
+  Max,
+  MaxLength,
+  Min,
+} from 'class-validator';
 import { bot, operator } from './access';
 import { deadLetterOperations } from './dead-letters';
-import { JsonObject, ListOf, MapOf, Nested, Nullable, Optional, PathParam, QueryBoolean, QueryChoice, QueryList, QueryTags, type TagQuery } from './fields';
+import {
+  JsonObject,
+  ListOf,
+  MapOf,
+  Nested,
+  Nullable,
+  Optional,
+  PathParam,
+  QueryBoolean,
+  QueryChoice,
+  QueryList,
+  QueryTags,
+  type TagQuery,
+} from './fields';
 import { event, operation } from './operation';
 import { Empty, PageMeta, PageQuery } from './paging';
 
@@ -291,7 +318,17 @@ export class Files {
   meta!: PageMeta;
 }
 
-export const passageSubtypes = ['image', 'title', 'subtitle', 'paragraph', 'blockquote', 'list', 'table', 'code', 'page'] as const;
+export const passageSubtypes = [
+  'image',
+  'title',
+  'subtitle',
+  'paragraph',
+  'blockquote',
+  'list',
+  'table',
+  'code',
+  'page',
+] as const;
 export type PassageSubtype = (typeof passageSubtypes)[number];
 
 export class PassageMeta {

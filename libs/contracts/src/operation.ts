@@ -1,4 +1,3 @@
-
 import type { Access, CallerOf } from './access';
 
 export type Class<T> = new () => T;

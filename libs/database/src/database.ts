@@ -62,24 +62,28 @@ export class Database implements Sql {
   /** Commits what `work` did, or rolls all of it back when `work` throws. */
   async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     const client = await this.pool.connect().catch(rethrow);
-    const committed: (() => void)[] = [];
+    // The pool listens only to idle clients: without this, a connection that breaks between two statements ends the process.
+    client.on('error', ignore);
+    const actions: (() => void)[] = [];
     const tx: Transaction = {
       query: (text, values) => runQuery(client, text, values),
-      afterCommit: (action) => committed.push(action),
+      afterCommit: (action) => actions.push(action),
     };
+    let result: T;
     let broken: Error | undefined;
     try {
       await tx.query('BEGIN');
-      const result = await work(tx);
-      await tx.query('COMMIT');
-      committed.forEach((action) => action());
-      return result;
+      result = await work(tx);
+      await commit(client);
     } catch (error) {
       broken = await rollBack(client);
       throw error;
     } finally {
+      client.off('error', ignore);
       client.release(broken);
     }
+    actions.forEach((action) => action());
+    return result;
   }
 
   /** Brings the schema up to date. Safe to run by many processes at once: one works, the others wait for it. */
@@ -87,6 +91,7 @@ export class Database implements Sql {
     const { url, schema } = this.options;
     // The lock sits on a connection of its own, so that a pool of one cannot wait for itself.
     const lock = new Client({ connectionString: url, application_name: `parley-${schema}-migrate` });
+    lock.on('error', ignore);
     try {
       await lock.connect();
       await lock.query('SELECT pg_advisory_lock(hashtextextended($1, 0))', [`migrate:${schema}`]);
@@ -100,10 +105,9 @@ export class Database implements Sql {
   /** Names of the migrations that this schema still lacks. */
   async pendingMigrations(): Promise<string[]> {
     const names = (this.options.migrations ?? []).map((migration) => migration.name);
-    const [table] = await this.query<{ present: boolean }>(
-      'SELECT to_regclass($1) IS NOT NULL AS present',
-      [`"${this.schema}".migration`],
-    );
+    const [table] = await this.query<{ present: boolean }>('SELECT to_regclass($1) IS NOT NULL AS present', [
+      `"${this.schema}".migration`,
+    ]);
     if (!table?.present) return names;
     const applied = await this.query<{ name: string }>('SELECT name FROM migration');
     return names.filter((name) => !applied.some((row) => row.name === name));
@@ -123,6 +127,13 @@ async function runQuery<Row>(runner: Pool | PoolClient, text: string, values?: r
   return result.rows as Row[];
 }
 
+/** Postgres answers COMMIT with a rollback when a statement failed and `work` did not throw: that is no success. */
+async function commit(client: PoolClient): Promise<void> {
+  const { command } = await client.query('COMMIT').catch(rethrow);
+  if (command !== 'COMMIT')
+    throw new Error('The transaction was rolled back: a statement failed and its error was swallowed.');
+}
+
 /** The error that makes the connection unusable, if the rollback could not be sent on it. */
 async function rollBack(client: PoolClient): Promise<Error | undefined> {
   try {
@@ -132,6 +143,9 @@ async function rollBack(client: PoolClient): Promise<Error | undefined> {
     return error as Error;
   }
 }
+
+/** The next statement on the connection tells what is wrong with it. */
+function ignore(): void {}
 
 function rethrow(error: unknown): never {
   throw toApiError(error);

@@ -6,7 +6,8 @@ export class FileStoreConfig extends ServiceConfig {
   @Env({
     env: 'BLOBS_DIR',
     type: text('a folder'),
-    about: 'Folder that content is kept in, shared by the files service and its workers. Inside the data folder in embedded mode.',
+    about:
+      'Folder that content is kept in, shared by the files service and its workers. Inside the data folder in embedded mode.',
   })
   blobsDir!: string;
 
@@ -25,7 +26,11 @@ export class FileStoreConfig extends ServiceConfig {
   @Env({ env: 'QDRANT_API_KEY', type: text(), about: 'Key of the Qdrant server.', optional: true })
   qdrantApiKey?: string;
 
-  @Env({ env: 'VECTOR_CACHE_MB', type: integer(1, 65_536), about: 'Memory that the local index keeps vectors in, at most.' })
+  @Env({
+    env: 'VECTOR_CACHE_MB',
+    type: integer(1, 65_536),
+    about: 'Memory that the local index keeps vectors in, at most.',
+  })
   vectorCacheMb = 256;
 
   @Env({
@@ -41,4 +46,11 @@ export class FileStoreConfig extends ServiceConfig {
 
   @Env({ env: 'EMBEDDINGS_API_KEY', type: text(), about: 'Key of the embedding server.', optional: true })
   embeddingsApiKey?: string;
+
+  @Env({
+    env: 'EMBEDDINGS_TIMEOUT_MS',
+    type: integer(100, 600_000),
+    about: 'How long the embedding server may take for one request of up to 32 passages.',
+  })
+  embeddingsTimeoutMs = 30_000;
 }

@@ -18,7 +18,8 @@ export class DeletedBotsRepository {
   async eraseRows(botId: string, batch = 5_000): Promise<void> {
     for (const table of tables) {
       let deleted = batch;
-      while (deleted === batch) {
+      // Until nothing is found: a row that changes while it is deleted is left out of its batch.
+      while (deleted > 0) {
         const rows = await this.database.query(
           `DELETE FROM ${table} WHERE ctid IN (SELECT ctid FROM ${table} WHERE bot_id = $1 LIMIT $2) RETURNING 1`,
           [botId, batch],
@@ -32,12 +33,17 @@ export class DeletedBotsRepository {
     await this.database.query('UPDATE deleted_bot SET erased_at = now() WHERE bot_id = $1', [botId]);
   }
 
-  /** Bots that were never erased to the end, and those for which something arrived while they were. */
+  /**
+   * Bots that were never erased to the end, those for which something arrived while they were, and each once more after
+   * an hour: a worker or an upload that was under way and then killed may have left what no row tells of.
+   */
   async listUnerased(): Promise<string[]> {
     const rows = await this.database.query<{ botId: string }>(
       `SELECT bot_id AS "botId" FROM deleted_bot
        WHERE (erased_at IS NULL AND deleted_at < now() - interval '1 minute')
-         OR EXISTS (SELECT 1 FROM file WHERE file.bot_id = deleted_bot.bot_id) LIMIT 100`,
+         OR (erased_at < deleted_at + interval '1 hour' AND deleted_at < now() - interval '1 hour')
+         OR EXISTS (SELECT 1 FROM file WHERE file.bot_id = deleted_bot.bot_id)
+       ORDER BY erased_at NULLS FIRST LIMIT 100`,
     );
     return rows.map(({ botId }) => botId);
   }

@@ -75,12 +75,18 @@ function openEmbedder(config: FileStoreConfig): Embedder {
     url: config.embeddingsUrl,
     model: config.embeddingsModel,
     apiKey: config.embeddingsApiKey,
+    timeoutMs: config.embeddingsTimeoutMs,
   });
 }
 
 function openIndex(config: FileStoreConfig, database: Database, model: Embedder): PassageIndex {
   const kind = config.passageIndex ?? (config.qdrantUrl ? 'qdrant' : 'local');
-  if (kind === 'local') return new LocalIndex({ repository: new LocalIndexRepository(database), embedder: model, cacheMb: config.vectorCacheMb });
+  if (kind === 'local')
+    return new LocalIndex({
+      repository: new LocalIndexRepository(database),
+      embedder: model,
+      cacheMb: config.vectorCacheMb,
+    });
   if (!config.qdrantUrl) throw new Error('PASSAGE_INDEX is qdrant: set QDRANT_URL to its address.');
   return new QdrantIndex({ url: config.qdrantUrl, apiKey: config.qdrantApiKey, embedder: model });
 }

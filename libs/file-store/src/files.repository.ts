@@ -86,7 +86,10 @@ export class FilesRepository {
   /** Index file_created for the default order; a tag, an id or another order sorts the bot's files. */
   async list(botId: string, query: ListFiles) {
     const { sortField = 'createdAt', sortDirection = 'desc', tags, ids, indexed } = query;
-    const keyset = new Keyset<FileRow>([sortColumns[sortField], { sql: 'id', type: 'text', of: (row) => row.id }], sortDirection);
+    const keyset = new Keyset<FileRow>(
+      [sortColumns[sortField], { sql: 'id', type: 'text', of: (row) => row.id }],
+      sortDirection,
+    );
     const limit = pageSize(query);
     const boundTo = [botId, tags, ids, indexed];
     const values: unknown[] = [botId, ids ?? null, indexed ?? null];

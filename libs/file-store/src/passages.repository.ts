@@ -31,7 +31,9 @@ const documentOrder = new Keyset<PassageRow>([{ sql: 'position', type: 'int8', o
 /** A UUID (version 8) that follows from file, content and place: writing a passage twice writes the same one. */
 export function passageId(fileId: string, contentVersion: string, position: number): string {
   const hex = createHash('sha256').update(`${fileId}/${contentVersion}/${position}`).digest('hex');
-  return [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, `a${hex.slice(17, 20)}`, hex.slice(20, 32)].join('-');
+  return [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, `a${hex.slice(17, 20)}`, hex.slice(20, 32)].join(
+    '-',
+  );
 }
 
 @Injectable()
@@ -61,7 +63,11 @@ export class PassagesRepository {
   }
 
   /** The passages that readers see, in the order of the document. Primary key of passage. */
-  async list(fileId: string, activeVersion: string, query: ListFilePassages): Promise<{ passages: Passage[]; nextToken?: string }> {
+  async list(
+    fileId: string,
+    activeVersion: string,
+    query: ListFilePassages,
+  ): Promise<{ passages: Passage[]; nextToken?: string }> {
     const limit = pageSize(query);
     const values: unknown[] = [fileId, activeVersion];
     const boundTo = [fileId, activeVersion];

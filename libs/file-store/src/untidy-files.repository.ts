@@ -14,7 +14,8 @@ export class UntidyFilesRepository {
   async add(sql: Sql, files: FileRef[]): Promise<void> {
     if (files.length === 0) return;
     await sql.query(
-      `INSERT INTO untidy_file (bot_id, file_id) SELECT DISTINCT * FROM unnest($1::text[], $2::text[])
+      `INSERT INTO untidy_file (bot_id, file_id)
+       SELECT DISTINCT * FROM unnest($1::text[], $2::text[]) AS note (bot_id, file_id) ORDER BY file_id
        ON CONFLICT (file_id) DO UPDATE SET due_at = least(untidy_file.due_at, now())`,
       [files.map(({ botId }) => botId), files.map(({ fileId }) => fileId)],
     );

@@ -17,8 +17,14 @@ export class UploadsRepository {
     ]);
   }
 
-  async touch(contentVersion: string): Promise<void> {
-    await this.database.query('UPDATE upload SET touched_at = now() WHERE content_version = $1', [contentVersion]);
+  /** Shows that the upload is alive. False when it can no longer be accepted: given up, or its file declared anew or deleted. */
+  async touch(contentVersion: string, uploadId: string): Promise<boolean> {
+    const rows = await this.database.query(
+      `UPDATE upload SET touched_at = now() FROM file
+       WHERE content_version = $1 AND file.id = upload.file_id AND file.upload_id = $2 RETURNING 1`,
+      [contentVersion, uploadId],
+    );
+    return rows.length > 0;
   }
 
   /** False when the sweeper has given it up: its blob may be gone. */
@@ -28,7 +34,10 @@ export class UploadsRepository {
   }
 
   async versionsOf(sql: Sql, fileId: string): Promise<string[]> {
-    const rows = await sql.query<{ version: string }>('SELECT content_version AS version FROM upload WHERE file_id = $1', [fileId]);
+    const rows = await sql.query<{ version: string }>(
+      'SELECT content_version AS version FROM upload WHERE file_id = $1',
+      [fileId],
+    );
     return rows.map(({ version }) => version);
   }
 

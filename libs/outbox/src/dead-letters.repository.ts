@@ -2,6 +2,7 @@ import type { EventMessage } from '@parley/bus/event-stream';
 import type { DeadLetter } from '@parley/contracts/dead-letters';
 import type { Database, Transaction } from '@parley/database/database';
 import { newId } from '@parley/database/ids';
+import { toJsonb, toText } from '@parley/database/storable';
 
 interface DeadLetterRow extends Omit<DeadLetter, 'createdAt'> {
   createdAt: Date;
@@ -17,7 +18,15 @@ export class DeadLettersRepository {
       `INSERT INTO dead_letter (id, consumer, event_id, subject, data, attempts, reason)
        VALUES ($1, $2, $3, $4, $5, $6, $7)
        ON CONFLICT (consumer, event_id) DO UPDATE SET attempts = $6, reason = $7`,
-      [newId('dead'), consumer, event.id, event.subject, JSON.stringify(event.data ?? null), attempts, reason.slice(0, 2000)],
+      [
+        newId('dead'),
+        consumer,
+        event.id,
+        event.subject,
+        toJsonb(event.data ?? null),
+        attempts,
+        toText(reason).slice(0, 2000),
+      ],
     );
   }
 
@@ -31,7 +40,10 @@ export class DeadLettersRepository {
   }
 
   /** Takes letters out and announces their events anew, in one transaction. */
-  async replay(id: string | undefined, announce: (tx: Transaction, events: EventMessage[]) => Promise<void>): Promise<number> {
+  async replay(
+    id: string | undefined,
+    announce: (tx: Transaction, events: EventMessage[]) => Promise<void>,
+  ): Promise<number> {
     return this.database.transaction(async (tx) => {
       const events = await tx.query<EventMessage>(
         'DELETE FROM dead_letter WHERE $1::text IS NULL OR id = $1 RETURNING event_id AS id, subject, data',

@@ -1,7 +1,13 @@
 import { Controller, type Type } from '@nestjs/common';
 import { Handles } from '@parley/bus/handles';
 import type { Caller } from '@parley/contracts/caller';
-import { type deadLetterOperations, ListDeadLetters, type DeadLetters, ReplayDeadLetters, type Replayed } from '@parley/contracts/dead-letters';
+import {
+  type deadLetterOperations,
+  ListDeadLetters,
+  type DeadLetters,
+  ReplayDeadLetters,
+  type Replayed,
+} from '@parley/contracts/dead-letters';
 import { notFound } from '@parley/contracts/errors';
 import { DeadLettersRepository } from './dead-letters.repository';
 import { Outbox } from './outbox';

@@ -1,5 +1,6 @@
 import type { EventMessage } from '@parley/bus/event-stream';
 import type { Database } from '@parley/database/database';
+import { toText } from '@parley/database/storable';
 
 export interface TakenDelivery extends EventMessage {
   /** This one included. */
@@ -48,7 +49,15 @@ export class DeliveriesRepository {
     await this.database.query(
       `UPDATE delivery SET due_at = now() + make_interval(secs => $3::float8 / 1000), last_error = $4
        WHERE consumer = $1 AND event_id = $2`,
-      [consumer, eventId, delayMs, error.slice(0, 2000)],
+      [consumer, eventId, delayMs, toText(error).slice(0, 2000)],
+    );
+  }
+
+  /** Gives a delivery back as if it had not been taken. */
+  async release(consumer: string, eventId: string): Promise<void> {
+    await this.database.query(
+      'UPDATE delivery SET due_at = now(), attempts = greatest(attempts - 1, 0) WHERE consumer = $1 AND event_id = $2',
+      [consumer, eventId],
     );
   }
 

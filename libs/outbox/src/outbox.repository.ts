@@ -55,7 +55,9 @@ export class OutboxRepository {
 
   /** Events that wait to be published. */
   async countUnpublished(): Promise<number> {
-    const [row] = await this.database.query<{ count: string }>('SELECT count(*) FROM outbox WHERE published_at IS NULL');
+    const [row] = await this.database.query<{ count: string }>(
+      'SELECT count(*) FROM outbox WHERE published_at IS NULL',
+    );
     return Number(row?.count ?? 0);
   }
 }

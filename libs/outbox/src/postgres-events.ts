@@ -23,6 +23,7 @@ export class PostgresEvents implements EventStream {
   constructor(
     private readonly deliveries: DeliveriesRepository,
     private readonly logger: Logger,
+    private readonly timing = { ackWaitMs, heartbeatMs },
   ) {}
 
   /** Takes back what the process before this one had taken, and lets events flow. */
@@ -65,32 +66,50 @@ export class PostgresEvents implements EventStream {
   }
 
   private async round(consumer: Consumer): Promise<boolean> {
-    const delivery = await this.deliveries.take(consumer.name, ackWaitMs);
+    const delivery = await this.deliveries.take(consumer.name, this.timing.ackWaitMs);
     if (!delivery) return false;
     await this.work(consumer, delivery);
     return true;
   }
 
-  private async work(consumer: Consumer, { attempts, ...event }: TakenDelivery): Promise<void> {
-    const { name, maxDeliveries } = consumer;
-    const heartbeat = setInterval(() => this.extend(name, event.id), heartbeatMs);
+  private async work(consumer: Consumer, delivery: TakenDelivery): Promise<void> {
+    const heartbeat = setInterval(() => this.extend(consumer.name, delivery.id), this.timing.heartbeatMs);
     try {
-      if (attempts > maxDeliveries) throw new Error('The process that worked on it ended every time.');
-      await consumer.handle({ event, attempt: attempts, signal: this.stopping.signal });
-      await this.deliveries.finish(name, event.id);
-    } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      if (this.stopping.signal.aborted) return this.deliveries.postpone(name, event.id, 0, reason);
-      if (attempts < maxDeliveries) return this.deliveries.postpone(name, event.id, redeliveryDelayMs(attempts), reason);
-      await consumer.bury(event, attempts, reason);
-      await this.deliveries.finish(name, event.id);
+      await this.settle(consumer, delivery);
     } finally {
       clearInterval(heartbeat);
     }
   }
 
+  /** Finishes the delivery, gives it back or buries it. When that fails too, it comes again after its lease. */
+  private async settle(consumer: Consumer, { attempts, ...event }: TakenDelivery): Promise<void> {
+    const { name, maxDeliveries } = consumer;
+    const { signal } = this.stopping;
+    if (signal.aborted) return this.deliveries.release(name, event.id);
+    if (attempts > maxDeliveries) {
+      return this.bury(consumer, event, attempts, 'The process that worked on it ended every time.');
+    }
+    try {
+      await consumer.handle({ event, attempt: attempts, signal });
+    } catch (error) {
+      if (signal.aborted) return this.deliveries.release(name, event.id);
+      const reason = error instanceof Error ? error.message : String(error);
+      if (attempts < maxDeliveries) {
+        return this.deliveries.postpone(name, event.id, redeliveryDelayMs(attempts), reason);
+      }
+      return this.bury(consumer, event, attempts, reason);
+    }
+    // Outside the try: work that is done is not given back because it could not be marked.
+    await this.deliveries.finish(name, event.id);
+  }
+
+  private async bury(consumer: Consumer, event: EventMessage, attempts: number, reason: string): Promise<void> {
+    await consumer.bury(event, attempts, reason);
+    await this.deliveries.finish(consumer.name, event.id);
+  }
+
   private extend(consumer: string, eventId: string): void {
-    this.deliveries.extend(consumer, eventId, ackWaitMs).catch((error: unknown) => {
+    this.deliveries.extend(consumer, eventId, this.timing.ackWaitMs).catch((error: unknown) => {
       this.logger.warn({ err: error, consumer, eventId }, 'a delivery could not be extended and may come twice');
     });
   }

@@ -14,7 +14,10 @@ describe('tokens', () => {
   });
 
   it.each([
-    ['one letter changed', (token: string) => `${token.slice(0, 20)}${token[20] === 'a' ? 'b' : 'a'}${token.slice(21)}`],
+    [
+      'one letter changed',
+      (token: string) => `${token.slice(0, 20)}${token[20] === 'a' ? 'b' : 'a'}${token.slice(21)}`,
+    ],
     ['cut at the end', (token: string) => token.slice(0, -1)],
     ['another kind', (token: string) => token.replace('bp_pat_', 'bp_bak_')],
     ['something behind', (token: string) => `${token}x`],

@@ -40,7 +40,11 @@ export class NatsConfig {
   })
   natsUrl!: string;
 
-  @Env({ env: 'NATS_REPLICAS', type: integer(1, 5), about: 'Copies of the event stream in a NATS cluster. Distributed mode only.' })
+  @Env({
+    env: 'NATS_REPLICAS',
+    type: integer(1, 5),
+    about: 'Copies of the event stream in a NATS cluster. Distributed mode only.',
+  })
   natsReplicas = 1;
 }
 

@@ -24,11 +24,15 @@ export function toApiError(error: unknown): ApiError {
 function ofStatus(status: number, message: string, cause: unknown): ApiError {
   switch (status) {
     case 404:
-      return new ApiError('ResourceNotFound', `${message}: this path is not available in this version. See /docs.`, { cause });
+      return new ApiError('ResourceNotFound', `${message}: this path is not available in this version. See /docs.`, {
+        cause,
+      });
     case 413:
       return new ApiError('PayloadTooLarge', message, { cause });
     case 415:
-      return new ApiError('UnsupportedMediaType', 'The body must be JSON with content-type application/json.', { cause });
+      return new ApiError('UnsupportedMediaType', 'The body must be JSON with content-type application/json.', {
+        cause,
+      });
     default:
       return status < 500
         ? new ApiError('InvalidPayload', message, { cause })

@@ -18,10 +18,16 @@ export class ErrorFilter implements ExceptionFilter {
     const known = toApiError(error);
     const id = newErrorId();
     if (known.code >= 500) {
-      this.platform.logger.error({ err: known.cause ?? error, errorId: id, url: request.routeOptions?.url, type: known.type }, known.message);
+      this.platform.logger.error(
+        { err: known.cause ?? error, errorId: id, url: request.routeOptions?.url, type: known.type },
+        known.message,
+      );
     }
     reply.header('x-error-id', id);
     if (known.retryAfterSeconds !== undefined) reply.header('retry-after', String(known.retryAfterSeconds));
-    reply.code(known.code).type('application/json; charset=utf-8').send(JSON.stringify(toErrorBody(known, id)));
+    reply
+      .code(known.code)
+      .type('application/json; charset=utf-8')
+      .send(JSON.stringify(toErrorBody(known, id)));
   }
 }

@@ -58,9 +58,12 @@ export class HealthController {
   @Get('readyz')
   async ready(@Res({ passthrough: true }) reply: FastifyReply) {
     const problems = await this.readiness.problems();
-    if (Object.keys(problems).length === 0) return { status: 'ready' };
+    const names = Object.keys(problems);
+    if (names.length === 0) return { status: 'ready' };
+    this.platform.logger.warn({ problems }, 'not ready');
     reply.code(HttpStatus.SERVICE_UNAVAILABLE);
-    return { status: 'not ready', problems };
+    // Why is for the log: it may name hosts, and anyone may ask.
+    return { status: 'not ready', waitingFor: names };
   }
 
   @Get('metrics')

@@ -1,7 +1,9 @@
 import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
 import type { DynamicModule } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import { ApiError } from '@parley/contracts/errors';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Logger, NestLogger } from '@parley/logging/logger';
 import { newErrorId, toApiError, toErrorBody } from './error-body';
@@ -25,6 +27,7 @@ export async function createHttpApp(module: DynamicModule, logger: Logger): Prom
     onProtoPoisoning: 'ignore',
     onConstructorPoisoning: 'ignore',
     frameworkErrors: answerMalformed,
+    clientErrorHandler: answerUnreadable,
   });
   const app = await NestFactory.create<NestFastifyApplication>(module, adapter, {
     logger: new NestLogger(logger),
@@ -40,7 +43,27 @@ export async function createHttpApp(module: DynamicModule, logger: Logger): Prom
 /** What is wrong before any route is found: a malformed URL, say. */
 function answerMalformed(error: Error, _request: FastifyRequest, reply: FastifyReply): void {
   const known = toApiError(error);
-  void reply.code(known.code).type('application/json').send(JSON.stringify(toErrorBody(known, newErrorId())));
+  void reply
+    .code(known.code)
+    .type('application/json')
+    .send(JSON.stringify(toErrorBody(known, newErrorId())));
+}
+
+/** What is no HTTP, or has headers without end. */
+function answerUnreadable(error: Error & { code?: string }, socket: Socket): void {
+  if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy();
+  const problem =
+    error.code === 'HPE_HEADER_OVERFLOW'
+      ? 'The headers are too large: 16 kB are the limit.'
+      : 'The request is not valid HTTP.';
+  const body = JSON.stringify(toErrorBody(new ApiError('InvalidPayload', problem), newErrorId()));
+  const head = [
+    'HTTP/1.1 400 Bad Request',
+    'content-type: application/json; charset=utf-8',
+    `content-length: ${Buffer.byteLength(body)}`,
+    'connection: close',
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
 }
 
 /** Timeouts of a server that takes long uploads and keeps idle sockets for longer than clients do. */

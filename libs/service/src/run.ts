@@ -19,7 +19,11 @@ export interface AppDefinition<C extends ProcessConfig> {
 }
 
 /** Runs one app of the distributed mode until it is told to stop. A wrong configuration ends the process with its reasons. */
-export async function runApp<C extends ProcessConfig>({ name, config: configClass, module }: AppDefinition<C>): Promise<void> {
+export async function runApp<C extends ProcessConfig>({
+  name,
+  config: configClass,
+  module,
+}: AppDefinition<C>): Promise<void> {
   const { config, nats } = readConfigs(configClass);
   const logger = createLogger(name, config.logLevel);
   exitOnUnexpected(logger);
@@ -41,7 +45,12 @@ export async function runApp<C extends ProcessConfig>({ name, config: configClas
 }
 
 /** The bus of the distributed mode. Waits until NATS answers. */
-export async function connectPlatform(name: string, nats: NatsConfig, maxBodyBytes: number, logger: Logger): Promise<Platform> {
+export async function connectPlatform(
+  name: string,
+  nats: NatsConfig,
+  maxBodyBytes: number,
+  logger: Logger,
+): Promise<Platform> {
   const link = await NatsLink.open(nats.natsUrl, name, logger);
   return {
     transport: new NatsTransport(link, maxBodyBytes, logger),

@@ -75,18 +75,28 @@ export function serviceMigrations(own: MigrationClass[]): MigrationClass[] {
   return [Outbox1700000000100, ...own];
 }
 
-function databaseProviders({ database: { schema, migrations, config } }: ServiceOptions, platform: Platform): Provider[] {
+function databaseProviders(
+  { database: { schema, migrations, config } }: ServiceOptions,
+  platform: Platform,
+): Provider[] {
   return [
     {
       provide: Database,
       useFactory: async () => {
         const all = serviceMigrations(migrations);
-        const database = await Database.open({ url: config.databaseUrl, schema, migrations: all, poolSize: config.databasePoolSize });
+        const database = await Database.open({
+          url: config.databaseUrl,
+          schema,
+          migrations: all,
+          poolSize: config.databasePoolSize,
+        });
         if (platform.migrateAtStart) await database.migrate();
         const pending = await database.pendingMigrations();
         if (pending.length === 0) return database;
         await database.close();
-        throw new Error(`The schema "${schema}" lacks ${pending.length} migrations (${pending.join(', ')}): run \`npm run migrate\` first.`);
+        throw new Error(
+          `The schema "${schema}" lacks ${pending.length} migrations (${pending.join(', ')}): run \`npm run migrate\` first.`,
+        );
       },
     },
     Outbox,

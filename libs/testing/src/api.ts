@@ -4,12 +4,19 @@ import { Client } from '@botpress/client';
 import type { RunningPlatform } from './running-platform';
 
 /** The public client, unmodified, as the platform's first account and, where given, on a bot. */
-export function clientOf({ url, token, workspaceId }: Pick<RunningPlatform, 'url' | 'token' | 'workspaceId'>, botId?: string): Client {
+export function clientOf(
+  { url, token, workspaceId }: Pick<RunningPlatform, 'url' | 'token' | 'workspaceId'>,
+  botId?: string,
+): Client {
   return new Client({ apiUrl: url, token, workspaceId, botId });
 }
 
 /** Asks again until the answer is as wanted. Throws with the last answer when that takes too long. */
-export async function eventually<T>(ask: () => Promise<T>, isWanted: (answer: T) => boolean, timeoutMs = 20_000): Promise<T> {
+export async function eventually<T>(
+  ask: () => Promise<T>,
+  isWanted: (answer: T) => boolean,
+  timeoutMs = 20_000,
+): Promise<T> {
   const deadline = Date.now() + timeoutMs;
   for (;;) {
     const answer = await ask();

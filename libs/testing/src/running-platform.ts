@@ -24,7 +24,9 @@ export interface RunningPlatform {
 type Environment = Record<string, string>;
 
 /** The embedded mode as `npm start` runs it, on a database of the test run unless `ownPostgres` is asked for. */
-export async function startEmbedded(options: { env?: Environment; dataDir?: string; ownPostgres?: boolean } = {}): Promise<RunningPlatform> {
+export async function startEmbedded(
+  options: { env?: Environment; dataDir?: string; ownPostgres?: boolean } = {},
+): Promise<RunningPlatform> {
   const folder = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'parley-embedded-')));
   const database = options.ownPostgres ? undefined : await createEmptyDatabase();
   const process_ = run('dist/apps/standalone/src/main.js', {
@@ -34,7 +36,10 @@ export async function startEmbedded(options: { env?: Environment; dataDir?: stri
     ...options.env,
   });
   await process_.said(/Parley is ready/);
-  const credentials = JSON.parse(await readFile(join(folder, 'credentials.json'), 'utf8')) as Omit<RunningPlatform, 'pids' | 'stop'>;
+  const credentials = JSON.parse(await readFile(join(folder, 'credentials.json'), 'utf8')) as Omit<
+    RunningPlatform,
+    'pids' | 'stop'
+  >;
   return {
     ...credentials,
     secretKey: (await readFile(join(folder, 'secret.key'), 'utf8')).trim(),
@@ -48,7 +53,9 @@ export async function startEmbedded(options: { env?: Environment; dataDir?: stri
 }
 
 /** The distributed mode: every app a process of its own, over a real NATS server. */
-export async function startDistributed(options: { env?: Environment } = {}): Promise<RunningPlatform & { nats: NatsServer }> {
+export async function startDistributed(
+  options: { env?: Environment } = {},
+): Promise<RunningPlatform & { nats: NatsServer }> {
   const folder = await mkdtemp(join(tmpdir(), 'parley-distributed-'));
   const [nats, database] = await Promise.all([NatsServer.start(), createEmptyDatabase()]);
   const stateFile = join(folder, 'state.json');
@@ -63,7 +70,12 @@ export async function startDistributed(options: { env?: Environment } = {}): Pro
     ...options.env,
   });
   await process_.said(/Parley is ready/);
-  const state = JSON.parse(await readFile(stateFile, 'utf8')) as { url: string; token: string; secretKey: string; apps: Record<string, { pid: number }> };
+  const state = JSON.parse(await readFile(stateFile, 'utf8')) as {
+    url: string;
+    token: string;
+    secretKey: string;
+    apps: Record<string, { pid: number }>;
+  };
   return {
     url: state.url,
     token: state.token,
@@ -97,7 +109,8 @@ export function run(script: string, env: Environment, args: string[] = []) {
     said: async (text: RegExp) => {
       const deadline = Date.now() + startTimeoutMs;
       while (!text.test(output)) {
-        if (hasEnded(child) || Date.now() > deadline) throw new Error(`${script} did not say ${text.source}:\n${output}`);
+        if (hasEnded(child) || Date.now() > deadline)
+          throw new Error(`${script} did not say ${text.source}:\n${output}`);
         await sleep(20);
       }
     },

@@ -31,12 +31,17 @@ export async function startService(
 ): Promise<RunningService> {
   const { url: databaseUrl, drop } = await createEmptyDatabase();
   const logger = createLogger('test', (process.env['LOG_LEVEL'] as LogLevel | undefined) ?? 'silent');
-  const eventsDatabase = await Database.open({ url: databaseUrl, schema: 'events', migrations: [Events1700000000110], poolSize: 3 });
+  const eventsDatabase = await Database.open({
+    url: databaseUrl,
+    schema: 'events',
+    migrations: [Events1700000000110],
+    poolSize: 3,
+  });
   await eventsDatabase.migrate();
   const events = new PostgresEvents(new DeliveriesRepository(eventsDatabase), logger);
   const hub = new InProcessHub();
   const platform = (): Platform => ({
-    transport: new InProcessTransport(hub, 64_000_000),
+    transport: new InProcessTransport(hub, 64_000_000, logger),
     events,
     logger,
     metrics: new Metrics(),

@@ -28,9 +28,10 @@ export class AccountsRepository {
   }
 
   async findByEmail(email: string): Promise<AccountRow | undefined> {
-    const [row] = await this.database.query<AccountRow>('SELECT id, email FROM account WHERE lower(email) = lower($1)', [
-      email,
-    ]);
+    const [row] = await this.database.query<AccountRow>(
+      'SELECT id, email FROM account WHERE lower(email) = lower($1)',
+      [email],
+    );
     return row;
   }
 

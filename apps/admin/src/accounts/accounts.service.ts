@@ -6,6 +6,9 @@ import { TokensService } from '../tokens/tokens.service';
 import { WorkspacesRepository } from '../workspaces/workspaces.repository';
 import { AccountsRepository } from './accounts.repository';
 
+/** Of a workspace's name, as its contract has it. */
+const maxNameLength = 64;
+
 @Injectable()
 export class AccountsService {
   constructor(
@@ -18,7 +21,9 @@ export class AccountsService {
   create({ email }: CreateAccount): Promise<AccountReply> {
     return this.database.transaction(async (tx) => {
       const account = await this.accounts.create(tx, email);
-      const workspaceId = await this.workspaces.create(tx, account.id, { name: `${email}'s workspace` });
+      const workspaceId = await this.workspaces.create(tx, account.id, {
+        name: `${email}'s workspace`.slice(0, maxNameLength),
+      });
       return { ...account, workspaceId };
     });
   }
@@ -26,7 +31,7 @@ export class AccountsService {
   async createToken({ email, note }: CreateAccountToken): Promise<AccountToken> {
     const account = await this.accounts.findByEmail(email);
     if (!account) throw new ApiError('ReferenceNotFound', `email "${email}" has no account: create one first.`);
-    const { value } = await this.tokens.issue({ accountId: account.id }, note ?? 'made by command');
+    const { value } = await this.tokens.issue(account.id, note ?? 'made by command');
     return { value };
   }
 }

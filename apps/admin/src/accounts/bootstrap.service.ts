@@ -24,7 +24,7 @@ export class BootstrapService implements OnModuleInit {
       if (!(await this.accounts.lockAndCheckEmpty(tx))) return;
       const account = await this.accounts.create(tx, bootstrapEmail);
       await this.workspaces.create(tx, account.id, { name: 'Default', handle: defaultHandle });
-      await this.tokens.create(tx, { accountId: account.id }, 'first token', bootstrapToken);
+      await this.tokens.createOfAccount(tx, account.id, 'first token', bootstrapToken);
     });
   }
 }

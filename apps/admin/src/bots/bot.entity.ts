@@ -1,7 +1,18 @@
 import type { Bot, BotEntry, CreateBot, TagDefinitions } from '@parley/contracts/admin/bots';
 
 /** What a bot declares, as it is stored: every part present. */
-export type BotDefinition = Pick<Bot, 'states' | 'events' | 'recurringEvents' | 'subscriptions' | 'actions' | 'configuration' | 'user' | 'conversation' | 'message'>;
+export type BotDefinition = Pick<
+  Bot,
+  | 'states'
+  | 'events'
+  | 'recurringEvents'
+  | 'subscriptions'
+  | 'actions'
+  | 'configuration'
+  | 'user'
+  | 'conversation'
+  | 'message'
+>;
 
 export interface BotRow {
   id: string;
@@ -28,7 +39,9 @@ export function toDefinition(input: CreateBot): BotDefinition {
   return {
     states: input.states ?? {},
     events: input.events ?? {},
-    recurringEvents: Object.fromEntries(recurring.map(([name, event]) => [name, { ...event, failedAttempts: 0, lastFailureReason: null }])),
+    recurringEvents: Object.fromEntries(
+      recurring.map(([name, event]) => [name, { ...event, failedAttempts: 0, lastFailureReason: null }]),
+    ),
     subscriptions: { events: input.subscriptions?.events ?? null },
     actions: input.actions ?? {},
     configuration: { data: input.configuration?.data ?? {}, schema: input.configuration?.schema ?? {} },

@@ -51,7 +51,10 @@ export class BotsRepository {
   }
 
   async find(workspaceId: string, id: string): Promise<BotRow | undefined> {
-    const [row] = await this.database.query<BotRow>(`SELECT ${columns} FROM bot WHERE workspace_id = $1 AND id = $2`, [workspaceId, id]);
+    const [row] = await this.database.query<BotRow>(`SELECT ${columns} FROM bot WHERE workspace_id = $1 AND id = $2`, [
+      workspaceId,
+      id,
+    ]);
     return row;
   }
 

@@ -2,7 +2,14 @@ import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { Bus } from '@parley/bus/bus';
 import { hasPermission, type WorkspaceCaller } from '@parley/contracts/access';
-import { type BotId, type BotReply, type Bots, botDeleted, type CreateBot, type ListBots } from '@parley/contracts/admin/bots';
+import {
+  type BotId,
+  type BotReply,
+  type Bots,
+  botDeleted,
+  type CreateBot,
+  type ListBots,
+} from '@parley/contracts/admin/bots';
 import { credentialsChanged } from '@parley/contracts/admin/identity';
 import { notFound } from '@parley/contracts/errors';
 import { Database } from '@parley/database/database';

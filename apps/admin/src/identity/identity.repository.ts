@@ -20,7 +20,11 @@ export class IdentityRepository {
   constructor(private readonly database: Database) {}
 
   /** Everything that a request's credential and context headers lead to, in one round trip. Index token_hash_key. */
-  async find(hash: string, workspaceId: string | undefined, botId: string | undefined): Promise<TokenHolder | undefined> {
+  async find(
+    hash: string,
+    workspaceId: string | undefined,
+    botId: string | undefined,
+  ): Promise<TokenHolder | undefined> {
     const [row] = await this.database.query<TokenHolder>(
       `SELECT token.kind, account.id AS "accountId", account.email, member.role,
               bot.id AS "botId", bot.workspace_id AS "botWorkspaceId", bot_member.role AS "botRole"

@@ -27,7 +27,8 @@ export class IdentityService {
     if (input.integration !== undefined) {
       throw new ApiError('Forbidden', `The integration "${input.integration}" is not installed in this bot.`);
     }
-    if (input.userId !== undefined) throw new ApiError('Forbidden', `x-user-id "${input.userId}" is not a user of this bot.`);
+    if (input.userId !== undefined)
+      throw new ApiError('Forbidden', `x-user-id "${input.userId}" is not a user of this bot.`);
     return identity;
   }
 
@@ -41,18 +42,34 @@ function identifyAccount(holder: TokenHolder, { workspaceId, botId }: Identify):
   const account = { id: holder.accountId ?? '', email: holder.email ?? '' };
   if (workspaceId !== undefined && !holder.role) throw forbiddenHeader('x-workspace-id', workspaceId);
   if (botId === undefined) {
-    return { caller: { credential: 'pat', account, workspace: workspaceId === undefined ? undefined : { id: workspaceId }, role: holder.role ?? undefined } };
+    return {
+      caller: {
+        credential: 'pat',
+        account,
+        workspace: workspaceId === undefined ? undefined : { id: workspaceId },
+        role: holder.role ?? undefined,
+      },
+    };
   }
   if (!holder.botId || !holder.botWorkspaceId || !holder.botRole) throw forbiddenHeader('x-bot-id', botId);
   if (workspaceId !== undefined && workspaceId !== holder.botWorkspaceId) throw forbiddenHeader('x-bot-id', botId);
   const workspace = { id: holder.botWorkspaceId };
-  return { caller: { credential: 'pat', account, workspace, role: holder.botRole, bot: { id: holder.botId, workspaceId: workspace.id } } };
+  return {
+    caller: {
+      credential: 'pat',
+      account,
+      workspace,
+      role: holder.botRole,
+      bot: { id: holder.botId, workspaceId: workspace.id },
+    },
+  };
 }
 
 function identifyBot(holder: TokenHolder, { workspaceId, botId }: Identify): Identity {
   if (!holder.botId || !holder.botWorkspaceId) throw unauthorized();
   if (botId !== undefined && botId !== holder.botId) throw forbiddenHeader('x-bot-id', botId);
-  if (workspaceId !== undefined && workspaceId !== holder.botWorkspaceId) throw forbiddenHeader('x-workspace-id', workspaceId);
+  if (workspaceId !== undefined && workspaceId !== holder.botWorkspaceId)
+    throw forbiddenHeader('x-workspace-id', workspaceId);
   const workspace = { id: holder.botWorkspaceId };
   return { caller: { credential: 'bak', workspace, bot: { id: holder.botId, workspaceId: workspace.id } } };
 }

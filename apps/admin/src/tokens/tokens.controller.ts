@@ -2,7 +2,12 @@ import { Controller } from '@nestjs/common';
 import { Handles } from '@parley/bus/handles';
 import type { AccountCaller, WorkspaceCaller } from '@parley/contracts/access';
 import { admin } from '@parley/contracts/admin/admin';
-import type { CreateBotApiKey, CreatePersonalAccessToken, ListBotApiKeys, TokenId } from '@parley/contracts/admin/tokens';
+import type {
+  CreateBotApiKey,
+  CreatePersonalAccessToken,
+  ListBotApiKeys,
+  TokenId,
+} from '@parley/contracts/admin/tokens';
 import { TokensService } from './tokens.service';
 
 @Controller()

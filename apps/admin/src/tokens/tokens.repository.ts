@@ -4,34 +4,35 @@ import { newId } from '@parley/database/ids';
 import { hashToken, tokenPreview } from '@parley/secrets/token';
 import type { TokenRow } from './token.entity';
 
-/** Who a token speaks for. */
-export type TokenOwner = { accountId: string } | { botId: string };
-
 @Injectable()
 export class TokensRepository {
   constructor(private readonly database: Database) {}
 
   /** Stores a token by its hash. The token itself is not kept. */
-  async create(sql: Sql, owner: TokenOwner, note: string, token: string): Promise<TokenRow> {
-    const kind = 'accountId' in owner ? 'pat' : 'bak';
+  async createOfAccount(sql: Sql, accountId: string, note: string, token: string): Promise<TokenRow> {
     const [row] = await sql.query<TokenRow>(
-      `INSERT INTO token (id, kind, hash, preview, note, account_id, bot_id) VALUES ($1, $2, $3, $4, $5, $6, $7)
+      `INSERT INTO token (id, kind, hash, preview, note, account_id) VALUES ($1, 'pat', $2, $3, $4, $5)
        RETURNING id, note, created_at`,
-      [
-        newId(kind),
-        kind,
-        hashToken(token),
-        tokenPreview(token),
-        note,
-        'accountId' in owner ? owner.accountId : null,
-        'botId' in owner ? owner.botId : null,
-      ],
+      [newId('pat'), hashToken(token), tokenPreview(token), note, accountId],
     );
     return row!;
   }
 
+  /** The same for a bot of the workspace. None when there is no such bot, or when it is just being deleted. */
+  async createOfBot(workspaceId: string, botId: string, note: string, token: string): Promise<TokenRow | undefined> {
+    const [row] = await this.database.query<TokenRow>(
+      `INSERT INTO token (id, kind, hash, preview, note, bot_id)
+       SELECT $1, 'bak', $2, $3, $4, bot.id FROM bot WHERE bot.workspace_id = $5 AND bot.id = $6 FOR KEY SHARE
+       RETURNING id, note, created_at`,
+      [newId('bak'), hashToken(token), tokenPreview(token), note, workspaceId, botId],
+    );
+    return row;
+  }
+
   async listOfAccount(accountId: string): Promise<TokenRow[]> {
-    return this.database.query('SELECT id, note, created_at FROM token WHERE account_id = $1 ORDER BY id DESC', [accountId]);
+    return this.database.query('SELECT id, note, created_at FROM token WHERE account_id = $1 ORDER BY id DESC', [
+      accountId,
+    ]);
   }
 
   async listOfBot(botId: string): Promise<TokenRow[]> {
@@ -39,7 +40,10 @@ export class TokensRepository {
   }
 
   async deleteOfAccount(accountId: string, id: string): Promise<boolean> {
-    const rows = await this.database.query('DELETE FROM token WHERE id = $2 AND account_id = $1 RETURNING 1', [accountId, id]);
+    const rows = await this.database.query('DELETE FROM token WHERE id = $2 AND account_id = $1 RETURNING 1', [
+      accountId,
+      id,
+    ]);
     return rows.length > 0;
   }
 

@@ -1,14 +1,20 @@
 import { Injectable } from '@nestjs/common';
 import { Bus } from '@parley/bus/bus';
 import { credentialsChanged } from '@parley/contracts/admin/identity';
-import type { CreateBotApiKey, CreatePersonalAccessToken, ListBotApiKeys, NewToken, TokenId } from '@parley/contracts/admin/tokens';
+import type {
+  CreateBotApiKey,
+  CreatePersonalAccessToken,
+  ListBotApiKeys,
+  NewToken,
+  TokenId,
+} from '@parley/contracts/admin/tokens';
 import type { AccountCaller, WorkspaceCaller } from '@parley/contracts/access';
 import { ApiError, notFound } from '@parley/contracts/errors';
 import { Database } from '@parley/database/database';
 import { newToken } from '@parley/secrets/token';
 import { BotsRepository } from '../bots/bots.repository';
 import { toTokenEntry } from './token.entity';
-import { type TokenOwner, TokensRepository } from './tokens.repository';
+import { TokensRepository } from './tokens.repository';
 
 @Injectable()
 export class TokensService {
@@ -19,14 +25,14 @@ export class TokensService {
     private readonly bus: Bus,
   ) {}
 
-  /** A new token of this owner, with its value for the only time. */
-  async issue(owner: TokenOwner, note: string): Promise<NewToken> {
-    const value = newToken('accountId' in owner ? 'pat' : 'bak');
-    return { ...toTokenEntry(await this.tokens.create(this.database, owner, note, value)), value };
+  /** A new token of this account, with its value for the only time. */
+  async issue(accountId: string, note: string): Promise<NewToken> {
+    const value = newToken('pat');
+    return { ...toTokenEntry(await this.tokens.createOfAccount(this.database, accountId, note, value)), value };
   }
 
   async createPersonal({ account }: AccountCaller, { note }: CreatePersonalAccessToken) {
-    return { pat: await this.issue({ accountId: account.id }, note) };
+    return { pat: await this.issue(account.id, note) };
   }
 
   async listPersonal({ account }: AccountCaller) {
@@ -38,13 +44,15 @@ export class TokensService {
     return this.revoked(id);
   }
 
-  async createBotKey({ workspace }: WorkspaceCaller, { botId, note }: CreateBotApiKey) {
-    await this.checkBot(workspace.id, botId);
-    return this.issue({ botId }, note ?? '');
+  async createBotKey({ workspace }: WorkspaceCaller, { botId, note }: CreateBotApiKey): Promise<NewToken> {
+    const value = newToken('bak');
+    const row = await this.tokens.createOfBot(workspace.id, botId, note ?? '', value);
+    if (!row) throw noSuchBot(botId);
+    return { ...toTokenEntry(row), value };
   }
 
   async listBotKeys({ workspace }: WorkspaceCaller, { botId }: ListBotApiKeys) {
-    await this.checkBot(workspace.id, botId);
+    if (!(await this.bots.find(workspace.id, botId))) throw noSuchBot(botId);
     return { baks: (await this.tokens.listOfBot(botId)).map(toTokenEntry) };
   }
 
@@ -53,13 +61,12 @@ export class TokensService {
     return this.revoked(id);
   }
 
-  private async checkBot(workspaceId: string, botId: string): Promise<void> {
-    if (await this.bots.find(workspaceId, botId)) return;
-    throw new ApiError('ReferenceNotFound', `botId "${botId}" is no bot of this workspace.`);
-  }
-
   private revoked(id: string) {
     this.bus.broadcast(credentialsChanged, { reason: `${id} was revoked` });
     return {};
   }
+}
+
+function noSuchBot(botId: string): ApiError {
+  return new ApiError('ReferenceNotFound', `botId "${botId}" is no bot of this workspace.`);
 }

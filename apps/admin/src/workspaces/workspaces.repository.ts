@@ -21,8 +21,16 @@ export class WorkspacesRepository {
   /** A workspace with its owner as first member. */
   async create(tx: Sql, ownerId: string, { name, handle }: { name: string; handle?: string }): Promise<string> {
     const id = newId('wkspace');
-    await tx.query('INSERT INTO workspace (id, name, owner_id, handle) VALUES ($1, $2, $3, $4)', [id, name, ownerId, handle ?? null]);
-    await tx.query("INSERT INTO workspace_member (workspace_id, account_id, role) VALUES ($1, $2, 'owner')", [id, ownerId]);
+    await tx.query('INSERT INTO workspace (id, name, owner_id, handle) VALUES ($1, $2, $3, $4)', [
+      id,
+      name,
+      ownerId,
+      handle ?? null,
+    ]);
+    await tx.query("INSERT INTO workspace_member (workspace_id, account_id, role) VALUES ($1, $2, 'owner')", [
+      id,
+      ownerId,
+    ]);
     return id;
   }
 

@@ -1,6 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { type AccountCaller, hasPermission } from '@parley/contracts/access';
-import type { CreateWorkspace, ListWorkspaces, UpdateWorkspace, WorkspaceId, Workspaces } from '@parley/contracts/admin/workspaces';
+import type {
+  CreateWorkspace,
+  ListWorkspaces,
+  UpdateWorkspace,
+  WorkspaceId,
+  Workspaces,
+} from '@parley/contracts/admin/workspaces';
 import { ApiError, notFound } from '@parley/contracts/errors';
 import { Database } from '@parley/database/database';
 import { toWorkspace } from './workspace.entity';
@@ -30,7 +36,10 @@ export class WorkspacesService {
   async update(caller: AccountCaller, input: UpdateWorkspace) {
     const { role } = await this.getOfMember(caller, input.id);
     if (!hasPermission(role, 'administer')) {
-      throw new ApiError('Forbidden', `The role ${role} may not change a workspace; it takes an administrator or owner.`);
+      throw new ApiError(
+        'Forbidden',
+        `The role ${role} may not change a workspace; it takes an administrator or owner.`,
+      );
     }
     await this.workspaces.update(input.id, input);
     return this.get(caller, input);

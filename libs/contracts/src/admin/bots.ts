@@ -1,6 +1,32 @@
-import { ArrayMaxSize, IsArray, IsBoolean, IsIn, IsInt, IsNumber, IsString, IsUrl, Length, Max, MaxLength, Min } from 'class-validator';
+import {
+  ArrayMaxSize,
+  IsArray,
+  IsBoolean,
+  IsIn,
+  IsInt,
+  IsNumber,
+  IsString,
+  IsUrl,
+  Length,
+  Max,
+  MaxLength,
+  Min,
+} from 'class-validator';
 import { workspace } from '../access';
-import { JsonObject, ListOf, MapOf, Nested, Nullable, Optional, PathParam, QueryBoolean, QueryChoice, QueryList, QueryTags, type TagQuery } from '../fields';
+import {
+  JsonObject,
+  ListOf,
+  MapOf,
+  Nested,
+  Nullable,
+  Optional,
+  PathParam,
+  QueryBoolean,
+  QueryChoice,
+  QueryList,
+  QueryTags,
+  type TagQuery,
+} from '../fields';
 import { event, operation } from '../operation';
 import { Empty, PageMeta, PageQuery } from '../paging';
 

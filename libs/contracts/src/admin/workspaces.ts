@@ -1,4 +1,16 @@
-import { ArrayMaxSize, IsArray, IsBoolean, IsInt, IsNumber, IsString, Length, Matches, Max, MaxLength, Min } from 'class-validator';
+import {
+  ArrayMaxSize,
+  IsArray,
+  IsBoolean,
+  IsInt,
+  IsNumber,
+  IsString,
+  Length,
+  Matches,
+  Max,
+  MaxLength,
+  Min,
+} from 'class-validator';
 import { account } from '../access';
 import { ListOf, Nested, Nullable, Optional, PathParam, QueryString } from '../fields';
 import { operation } from '../operation';
@@ -137,7 +149,8 @@ export class UpdateWorkspace extends WorkspaceId {
   @IsString()
   @Length(1, 64)
   @Matches(/^[0-9a-z]([a-z0-9-_]*[0-9a-z])?$/, {
-    message: 'handle must be lower-case letters, digits, hyphens and underscores, and begin and end with a letter or digit',
+    message:
+      'handle must be lower-case letters, digits, hyphens and underscores, and begin and end with a letter or digit',
   })
   handle?: string;
 }

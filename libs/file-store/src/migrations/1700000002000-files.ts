@@ -52,9 +52,12 @@ export class Files1700000002000 implements MigrationInterface {
         stage text NOT NULL DEFAULT 'announced'
           CHECK (stage IN ('announced', 'taken', 'parsed', 'embedding', 'written', 'switching')),
         attempts integer NOT NULL DEFAULT 0,
+        -- The process that works on it, and the one taking of the job that may write.
         taken_by text,
+        lease text COLLATE "C",
         heartbeat_at timestamptz,
         announced_at timestamptz NOT NULL DEFAULT now(),
+        announcements integer NOT NULL DEFAULT 1,
         passages integer,
         passages_written integer NOT NULL DEFAULT 0,
         last_error text,

@@ -1,0 +1,350 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Account, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
+import { GatewayModule } from '../../../gateway/src/gateway.module';
+import { AdminModule } from '../admin.module';
+
+let door: FrontDoor;
+let alice: Account;
+let bob: Account;
+
+beforeAll(async () => {
+  door = await startFrontDoor({
+    gateway: (config, platform) => GatewayModule.register(config, platform),
+    admin: (config, platform) => AdminModule.register(config, platform),
+  });
+  [alice, bob] = await Promise.all([door.newAccount(), door.newAccount()]);
+});
+
+afterAll(() => door?.stop());
+
+/** Alice's workspace, by somebody with this role in it. */
+async function memberWith(role: 'administrator' | 'manager' | 'developer' | 'billing' | 'viewer') {
+  const account = await door.newAccount();
+  await door.addMember(alice.workspaceId, account.accountId, role);
+  return door.client(account.token, alice.workspaceId);
+}
+
+function create(json: unknown) {
+  return door.send('POST /v1/admin/bots', {
+    headers: { authorization: `Bearer ${alice.token}`, 'x-workspace-id': alice.workspaceId },
+    json,
+  });
+}
+
+describe('creating a bot', () => {
+  it('without anything invents a name and shows every part of it', async () => {
+    const { bot } = await alice.client.createBot({});
+
+    expect(bot).toEqual({
+      id: expect.stringMatching(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/),
+      name: expect.stringMatching(/^bot-[0-9a-f]{8}$/),
+      createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      updatedAt: bot.createdAt,
+      signingSecret: expect.stringMatching(/^[0-9a-f]{64}$/),
+      createdBy: alice.accountId,
+      dev: false,
+      type: 'studio',
+      status: 'active',
+      alwaysAlive: false,
+      tags: {},
+      medias: [],
+      secrets: [],
+      integrations: {},
+      plugins: {},
+      states: {},
+      events: {},
+      recurringEvents: {},
+      actions: {},
+      subscriptions: { events: null },
+      configuration: { data: {}, schema: {} },
+      user: { tags: {} },
+      conversation: { tags: {} },
+      message: { tags: {} },
+    });
+  });
+
+  it('keeps all that was given', async () => {
+    const schema = { type: 'object', properties: { a: { type: 'string' } } };
+    const given = {
+      name: 'Tea',
+      description: 'Makes tea',
+      dev: true,
+      type: 'adk' as const,
+      maxExecutionTime: 30,
+      tags: { color: 'red' },
+      medias: [{ url: 'https://example.com/a.png', name: 'logo' }],
+      states: { s: { type: 'user' as const, schema, expiry: 1000 } },
+      events: { e: { title: 'E', schema, attributes: { a: 'b' } } },
+      actions: { a: { title: 'A', billable: true, input: { schema }, output: { schema } } },
+      subscriptions: { events: { 'slack:reaction': {} } },
+      configuration: { data: { a: 1 }, schema },
+      user: { tags: { u: { title: 'U' } } },
+      conversation: { tags: { c: { description: 'C' } } },
+      message: { tags: { m: {} } },
+    };
+    const recurringEvents = { r: { schedule: { cron: '* * * * *' }, type: 'r', payload: { a: [1, null] } } };
+
+    const { id } = (await alice.client.createBot({ ...given, recurringEvents, url: 'http://localhost:8080/bot' })).bot;
+
+    const { bot } = await alice.client.getBot({ id });
+    expect(bot).toMatchObject(given);
+    expect(bot.recurringEvents).toEqual({ r: { ...recurringEvents.r, failedAttempts: 0, lastFailureReason: null } });
+    expect(bot.deployedAt).toBe(bot.createdAt);
+  });
+
+  it('encrypts secrets at rest and shows no more than their names', async () => {
+    const secrets = { API_KEY: 'hush-1', OTHER_2: 'hush-2' };
+
+    const { bot } = await alice.client.createBot({ secrets });
+
+    const [row] = await door.sql<{ secrets: Record<string, string>; signing_secret: string }>(
+      'SELECT * FROM admin.bot WHERE id = $1',
+      [bot.id],
+    );
+    expect([...bot.secrets].sort()).toEqual(['API_KEY', 'OTHER_2']);
+    expect(Object.keys(row!.secrets).sort()).toEqual(['API_KEY', 'OTHER_2']);
+    expect(JSON.stringify(row)).not.toMatch(/hush/);
+    expect(JSON.stringify(row)).not.toContain(bot.signingSecret);
+    expect(JSON.stringify(await alice.client.getBot({ id: bot.id }))).not.toMatch(/hush/);
+  });
+
+  it.each([
+    [{ name: '' }, /^name must/],
+    [{ name: null }, /^name must/],
+    [{ name: 'x'.repeat(201) }, /^name must/],
+    [{ secrets: { lower: 'x' } }, /^secrets has a name "lower"/],
+    [
+      { secrets: Object.fromEntries(Array.from({ length: 26 }, (_, index) => [`S${index}`, 'x'])) },
+      /^secrets must have at most 25/,
+    ],
+    [{ url: 'ftp://example.com' }, /^url must be a URL/],
+    [{ url: 'javascript:alert(1)' }, /^url must be a URL/],
+    [{ type: 'other' }, /^type must be one of/],
+    [{ maxExecutionTime: 1.5 }, /^maxExecutionTime must be an integer/],
+    [{ states: { s: { type: 'user' } } }, /^states has an entry "s" whose schema must be an object/],
+    [{ events: { e: null } }, /^events has an entry "e" that must be an object/],
+    [
+      { actions: { a: { input: {}, output: { schema: {} } } } },
+      /^actions has an entry "a" whose input.schema must be an object/,
+    ],
+    [{ subscriptions: {} }, undefined],
+    [{ configuration: { data: { a: 'x'.repeat(20_500) } } }, /^configuration.data must be at most 20480 bytes/],
+    [{ medias: [{ url: 'x' }] }, /^medias.0.name must/],
+    [{ dev: 'true' }, /^dev must be a boolean/],
+  ])('of %j is checked', async (body, message) => {
+    const { status, json } = await create(body);
+
+    if (!message) expect(status).toBe(200);
+    else
+      expect({ status, ...json }).toMatchObject({
+        status: 400,
+        type: 'InvalidPayload',
+        message: expect.stringMatching(message),
+      });
+  });
+
+  it('takes the role of a developer', async () => {
+    const [developer, viewer, billing] = await Promise.all([
+      memberWith('developer'),
+      memberWith('viewer'),
+      memberWith('billing'),
+    ]);
+
+    await expect(developer.createBot({})).resolves.toBeDefined();
+    await expect(viewer.createBot({})).rejects.toMatchObject({ type: 'Forbidden' });
+    await expect(billing.createBot({})).rejects.toMatchObject({ type: 'Forbidden' });
+  });
+
+  it('counts in its workspace', async () => {
+    const { client, workspaceId: id } = await door.newAccount();
+
+    await Promise.all([client.createBot({}), client.createBot({})]);
+
+    expect(await client.getWorkspace({ id })).toMatchObject({ botCount: 2 });
+  });
+});
+
+describe('reading a bot', () => {
+  it('shows its signing secret to developers and up only', async () => {
+    const { bot } = await alice.client.createBot({});
+    const { value } = await alice.client.createBotApiKey({ botId: bot.id });
+    const secretFor = async (client: Account['client']) => (await client.getBot({ id: bot.id })).bot.signingSecret;
+
+    expect(await secretFor(await memberWith('developer'))).toBe(bot.signingSecret);
+    expect(await secretFor(await memberWith('viewer'))).toBe('');
+    expect(await secretFor(door.client(value))).toBe('');
+  });
+
+  it('of another workspace is like reading none', async () => {
+    const { bot } = await bob.client.createBot({});
+
+    for (const id of [bot.id, 'none']) {
+      await expect(alice.client.getBot({ id })).rejects.toMatchObject({
+        type: 'ResourceNotFound',
+        message: `There is no bot "${id}" here.`,
+      });
+    }
+  });
+
+  it('by its own key needs no workspace, and works for no other bot', async () => {
+    const [own, other] = await Promise.all([alice.client.createBot({}), alice.client.createBot({})]);
+    const { value } = await alice.client.createBotApiKey({ botId: own.bot.id });
+
+    expect((await door.client(value).getBot({ id: own.bot.id })).bot.id).toBe(own.bot.id);
+    await expect(door.client(value).getBot({ id: other.bot.id })).rejects.toMatchObject({ type: 'ResourceNotFound' });
+  });
+
+  it('takes more than the role billing', async () => {
+    const { bot } = await alice.client.createBot({});
+
+    await expect((await memberWith('billing')).getBot({ id: bot.id })).rejects.toMatchObject({ type: 'Forbidden' });
+  });
+});
+
+describe('listing bots', () => {
+  it('shows those of the workspace, newest first, and nothing secret', async () => {
+    const { client } = await door.newAccount();
+    const first = await client.createBot({ name: 'one', tags: { a: 'b' }, secrets: { S: 'hush' } });
+    await sleep(5);
+    const second = await client.createBot({ name: 'two', type: 'desk', code: '1' });
+
+    const list = await client.listBots({});
+
+    const entry = ({ bot }: typeof first) => {
+      const { id, name, createdAt, updatedAt, deployedAt, tags, type } = bot;
+      return { id, name, createdAt, updatedAt, tags, type, ...(deployedAt ? { deployedAt } : {}) };
+    };
+    expect(list).toEqual({ bots: [entry(second), entry(first)], meta: {} });
+  });
+
+  it('filters by tags and dev, and finds none with an integration or plugin', async () => {
+    const { client } = await door.newAccount();
+    await client.createBot({ name: 'red', tags: { color: 'red' } });
+    await client.createBot({ name: 'blue', tags: { color: 'blue', size: 'l' }, dev: true });
+    await client.createBot({ name: 'plain' });
+    const names = async (query: Parameters<typeof client.listBots>[0]) =>
+      (await client.listBots(query)).bots.map(({ name }) => name).sort();
+
+    expect(await names({ tags: { color: 'red' } })).toEqual(['red']);
+    expect(await names({ tags: { color: 'blue', size: 'm' } })).toEqual([]);
+    expect(await names({ dev: true })).toEqual(['blue']);
+    expect(await names({ dev: false })).toEqual(['plain', 'red']);
+    expect(await names({ integrationNames: ['slack'] })).toEqual([]);
+    expect(await names({ pluginNames: ['hitl'] })).toEqual([]);
+  });
+
+  it.each([
+    ['createdAt', 'asc'],
+    ['createdAt', 'desc'],
+    ['updatedAt', 'asc'],
+    ['updatedAt', 'desc'],
+  ] as const)(
+    'by %s %s pages through all of them once, also where times are equal',
+    async (sortField, sortDirection) => {
+      const { client, workspaceId } = await door.newAccount();
+      await Promise.all(Array.from({ length: 25 }, () => client.createBot({})));
+      await door.sql(
+        "UPDATE admin.bot SET created_at = '2026-01-01', updated_at = '2026-01-02' WHERE workspace_id = $1",
+        [workspaceId],
+      );
+      await client.createBot({ name: 'newest' });
+
+      const pages: string[][] = [];
+      let nextToken: string | undefined;
+      do {
+        const page = await client.listBots({ pageSize: 10, sortField, sortDirection, nextToken });
+        pages.push(page.bots.map(({ name }) => name));
+        nextToken = page.meta.nextToken;
+      } while (nextToken);
+
+      expect(pages.map(({ length }) => length)).toEqual([10, 10, 6]);
+      expect(new Set(pages.flat()).size).toBe(26);
+      expect(sortDirection === 'desc' ? pages[0]![0] : pages[2]!.at(-1)).toBe('newest');
+    },
+  );
+
+  it('gives a page of twenty unless asked otherwise, and no token on a last page that is full', async () => {
+    const { client } = await door.newAccount();
+    await Promise.all(Array.from({ length: 21 }, () => client.createBot({})));
+
+    const first = await client.listBots({});
+    const rest = await client.listBots({ nextToken: first.meta.nextToken });
+    const whole = await client.listBots({ pageSize: 21 });
+
+    expect([first.bots.length, rest.bots.length, whole.bots.length]).toEqual([20, 1, 21]);
+    expect([rest.meta.nextToken, whole.meta.nextToken]).toEqual([undefined, undefined]);
+  });
+
+  it('takes a token for its own query only', async () => {
+    const { client, token, workspaceId } = await door.newAccount();
+    await Promise.all([client.createBot({}), client.createBot({}), bob.client.createBot({})]);
+    const { nextToken } = (await client.listBots({ pageSize: 1 })).meta;
+
+    for (const query of [
+      { dev: true },
+      { tags: { a: 'b' } },
+      { sortDirection: 'asc' },
+      { sortField: 'updatedAt' },
+    ] as const) {
+      await expect(client.listBots({ ...query, nextToken })).rejects.toMatchObject({
+        type: 'InvalidQuery',
+        message: expect.stringMatching(/^nextToken/),
+      });
+    }
+    await expect(bob.client.listBots({ nextToken })).rejects.toMatchObject({ type: 'InvalidQuery' });
+    await expect(door.client(token, workspaceId).listBots({ nextToken, pageSize: 5 })).resolves.toMatchObject({
+      bots: [{}],
+    });
+  });
+});
+
+describe('deleting a bot', () => {
+  it('removes it, refuses its keys at once and announces it', async () => {
+    const { bot } = await alice.client.createBot({});
+    const { value } = await alice.client.createBotApiKey({ botId: bot.id });
+    await door.client(value).getBot({ id: bot.id });
+
+    await alice.client.deleteBot({ id: bot.id });
+
+    await sleep(50);
+    await expect(door.client(value).getBot({ id: bot.id })).rejects.toMatchObject({ type: 'Unauthorized' });
+    await expect(alice.client.getBot({ id: bot.id })).rejects.toMatchObject({ type: 'ResourceNotFound' });
+    await expect(door.client(alice.token, undefined, bot.id).listFiles({})).rejects.toMatchObject({
+      type: 'Forbidden',
+    });
+    expect(await door.sql("SELECT subject, data FROM admin.outbox WHERE data ->> 'botId' = $1", [bot.id])).toEqual([
+      { subject: 'admin.botDeleted', data: { botId: bot.id, workspaceId: alice.workspaceId } },
+    ]);
+    expect(await door.sql('SELECT 1 FROM admin.token WHERE bot_id = $1', [bot.id])).toEqual([]);
+  });
+
+  it('happens once and is announced once, however often it is asked for at once', async () => {
+    const { bot } = await alice.client.createBot({});
+
+    const results = await Promise.allSettled(Array.from({ length: 4 }, () => alice.client.deleteBot({ id: bot.id })));
+
+    const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason.type] : []));
+    expect(failures).toEqual(['ResourceNotFound', 'ResourceNotFound', 'ResourceNotFound']);
+    expect(await door.sql("SELECT 1 FROM admin.outbox WHERE data ->> 'botId' = $1", [bot.id])).toHaveLength(1);
+  });
+
+  it('of another workspace is like deleting none', async () => {
+    const { bot } = await bob.client.createBot({});
+
+    await expect(alice.client.deleteBot({ id: bot.id })).rejects.toMatchObject({
+      type: 'ResourceNotFound',
+      message: `There is no bot "${bot.id}" here.`,
+    });
+
+    await expect(bob.client.getBot({ id: bot.id })).resolves.toBeDefined();
+  });
+
+  it('takes the role of a manager', async () => {
+    const { bot } = await alice.client.createBot({});
+
+    await expect((await memberWith('developer')).deleteBot({ id: bot.id })).rejects.toMatchObject({
+      type: 'Forbidden',
+    });
+    await expect((await memberWith('manager')).deleteBot({ id: bot.id })).resolves.toBeDefined();
+  });
+});

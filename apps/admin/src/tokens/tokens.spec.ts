@@ -1,0 +1,190 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Account, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
+import { GatewayModule } from '../../../gateway/src/gateway.module';
+import { AdminModule } from '../admin.module';
+import { hashToken } from '@parley/secrets/token';
+
+let door: FrontDoor;
+let alice: Account;
+let bob: Account;
+
+beforeAll(async () => {
+  door = await startFrontDoor({
+    gateway: (config, platform) => GatewayModule.register(config, platform),
+    admin: (config, platform) => AdminModule.register(config, platform),
+  });
+  [alice, bob] = await Promise.all([door.newAccount(), door.newAccount()]);
+});
+
+afterAll(() => door?.stop());
+
+async function newBot(account: Account): Promise<string> {
+  return (await account.client.createBot({})).bot.id;
+}
+
+describe('personal access tokens', () => {
+  it('are shown once, work, and are kept as a hash', async () => {
+    const { pat } = await alice.client.createPersonalAccessToken({ note: 'laptop' });
+
+    const { pats } = await alice.client.listPersonalAccessTokens({});
+    const used = await door.client(pat.value).listWorkspaces({});
+    const [row] = await door.sql('SELECT * FROM admin.token WHERE id = $1', [pat.id]);
+
+    const { value, ...entry } = pat;
+    expect(value).toMatch(/^bp_pat_[0-9A-Za-z]{36}$/);
+    expect(pats).toContainEqual(entry);
+    expect(JSON.stringify(pats)).not.toContain(value);
+    expect(used.workspaces).toHaveLength(1);
+    expect(row).toMatchObject({ hash: hashToken(value), account_id: alice.accountId, bot_id: null });
+    expect(JSON.stringify(row)).not.toContain(value.slice(0, 20));
+  });
+
+  it('need a note of some length, which may be empty', async () => {
+    const ask = (json: object) =>
+      door.send('POST /v1/admin/account/pats', { headers: { authorization: `Bearer ${alice.token}` }, json });
+
+    expect((await ask({ note: '' })).status).toBe(200);
+    for (const note of [undefined, null, 5, 'x'.repeat(201)]) {
+      expect(await ask({ note })).toMatchObject({
+        status: 400,
+        json: { type: 'InvalidPayload', message: expect.stringMatching(/^note must/) },
+      });
+    }
+  });
+
+  it('are gone when they are deleted, once', async () => {
+    const { pat } = await alice.client.createPersonalAccessToken({ note: 'x' });
+
+    await alice.client.deletePersonalAccessToken({ id: pat.id });
+
+    expect((await alice.client.listPersonalAccessTokens({})).pats).not.toContainEqual(
+      expect.objectContaining({ id: pat.id }),
+    );
+    await expect(alice.client.deletePersonalAccessToken({ id: pat.id })).rejects.toMatchObject({
+      type: 'ResourceNotFound',
+    });
+  });
+
+  it('of somebody else are neither listed nor deleted', async () => {
+    const { pat } = await bob.client.createPersonalAccessToken({ note: 'x' });
+
+    const { pats } = await alice.client.listPersonalAccessTokens({});
+    const foreign = alice.client.deletePersonalAccessToken({ id: pat.id });
+    await expect(foreign).rejects.toMatchObject({
+      type: 'ResourceNotFound',
+      message: `There is no personal access token "${pat.id}" here.`,
+    });
+
+    expect(pats).not.toContainEqual(expect.objectContaining({ id: pat.id }));
+    await expect(alice.client.deletePersonalAccessToken({ id: 'pat_none' })).rejects.toMatchObject({
+      message: 'There is no personal access token "pat_none" here.',
+    });
+    await expect(door.client(pat.value).listWorkspaces({})).resolves.toBeDefined();
+  });
+});
+
+describe('bot API keys', () => {
+  it('are shown once, act as their bot, and are kept as a hash', async () => {
+    const botId = await newBot(alice);
+
+    const key = await alice.client.createBotApiKey({ botId, note: 'server' });
+
+    const { baks } = await alice.client.listBotApiKeys({ botId });
+    const { value, ...entry } = key;
+    const [row] = await door.sql('SELECT * FROM admin.token WHERE id = $1', [key.id]);
+    expect(value).toMatch(/^bp_bak_/);
+    expect(baks).toEqual([entry]);
+    expect(row).toMatchObject({ hash: hashToken(value), account_id: null, bot_id: botId, note: 'server' });
+    expect((await door.client(value).getBot({ id: botId })).bot.id).toBe(botId);
+  });
+
+  it('may not manage, list or write anything of the workspace', async () => {
+    const botId = await newBot(alice);
+    const { value, id } = await alice.client.createBotApiKey({ botId });
+    const client = door.client(value, alice.workspaceId, botId);
+
+    for (const call of [
+      client.listBots({}),
+      client.createBot({}),
+      client.deleteBot({ id: botId }),
+      client.createBotApiKey({ botId }),
+      client.listBotApiKeys({ botId }),
+      client.deleteBotApiKey({ id }),
+      client.listWorkspaces({}),
+      client.listPersonalAccessTokens({}),
+      client.createPersonalAccessToken({ note: 'x' }),
+    ]) {
+      await expect(call).rejects.toMatchObject({
+        type: 'Forbidden',
+        message: 'A bot API key may not call this operation.',
+      });
+    }
+  });
+
+  it('of a foreign bot and of none are refused in the same words', async () => {
+    const foreign = await newBot(bob);
+
+    for (const botId of [foreign, 'none']) {
+      const message = `botId "${botId}" is no bot of this workspace.`;
+      await expect(alice.client.createBotApiKey({ botId })).rejects.toMatchObject({
+        type: 'ReferenceNotFound',
+        message,
+      });
+      await expect(alice.client.listBotApiKeys({ botId })).rejects.toMatchObject({
+        type: 'ReferenceNotFound',
+        message,
+      });
+    }
+  });
+
+  it('are gone when they are deleted, once, and by their workspace alone', async () => {
+    const botId = await newBot(alice);
+    const { id } = await alice.client.createBotApiKey({ botId });
+
+    await expect(bob.client.deleteBotApiKey({ id })).rejects.toMatchObject({
+      type: 'ResourceNotFound',
+      message: `There is no bot API key "${id}" here.`,
+    });
+    await alice.client.deleteBotApiKey({ id });
+
+    await expect(alice.client.deleteBotApiKey({ id })).rejects.toMatchObject({ type: 'ResourceNotFound' });
+    expect((await alice.client.listBotApiKeys({ botId })).baks).toEqual([]);
+  });
+
+  it('are not deleted as personal tokens, nor the other way round', async () => {
+    const botId = await newBot(alice);
+    const [key, { pat }] = await Promise.all([
+      alice.client.createBotApiKey({ botId }),
+      alice.client.createPersonalAccessToken({ note: 'x' }),
+    ]);
+
+    await expect(alice.client.deletePersonalAccessToken({ id: key.id })).rejects.toMatchObject({
+      type: 'ResourceNotFound',
+    });
+    await expect(alice.client.deleteBotApiKey({ id: pat.id })).rejects.toMatchObject({ type: 'ResourceNotFound' });
+  });
+
+  it.each([['viewer'], ['billing'], ['developer']] as const)('take more than the role %s', async (role) => {
+    const [botId, carol] = await Promise.all([newBot(alice), door.newAccount()]);
+    await door.addMember(alice.workspaceId, carol.accountId, role);
+    const client = door.client(carol.token, alice.workspaceId);
+
+    await expect(client.createBotApiKey({ botId })).rejects.toMatchObject({
+      type: 'Forbidden',
+      message: expect.stringContaining(role),
+    });
+    await expect(client.listBotApiKeys({ botId })).rejects.toMatchObject({ type: 'Forbidden' });
+  });
+
+  it('are refused while their bot is being deleted', async () => {
+    const botId = await newBot(alice);
+    await door.sql('BEGIN');
+    await door.sql('DELETE FROM admin.bot WHERE id = $1', [botId]);
+
+    const key = alice.client.createBotApiKey({ botId }).catch((error: unknown) => error);
+    await sleep(200);
+    await door.sql('COMMIT');
+
+    expect(await key).toMatchObject({ type: 'ReferenceNotFound', message: expect.stringContaining(botId) });
+  });
+});

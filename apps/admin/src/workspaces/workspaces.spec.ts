@@ -1,0 +1,199 @@
+import { type Account, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
+import { GatewayModule } from '../../../gateway/src/gateway.module';
+import { AdminModule } from '../admin.module';
+
+let door: FrontDoor;
+let alice: Account;
+let bob: Account;
+
+beforeAll(async () => {
+  door = await startFrontDoor({
+    gateway: (config, platform) => GatewayModule.register(config, platform),
+    admin: (config, platform) => AdminModule.register(config, platform),
+  });
+  [alice, bob] = await Promise.all([door.newAccount(), door.newAccount()]);
+});
+
+afterAll(() => door?.stop());
+
+describe('a workspace', () => {
+  it('is made for its owner and shown whole', async () => {
+    const workspace = await alice.client.createWorkspace({ name: 'Tea' });
+
+    expect(workspace).toEqual({
+      id: expect.stringMatching(/^wkspace_[0-9A-Z]{26}$/),
+      name: 'Tea',
+      ownerId: alice.accountId,
+      createdAt: expect.stringMatching(/Z$/),
+      updatedAt: workspace.createdAt,
+      botCount: 0,
+      billingVersion: 'v1',
+      plan: 'community',
+      blocked: false,
+      spendingLimit: 0,
+      about: '',
+      profilePicture: '',
+      contactEmail: '',
+      website: '',
+      socialAccounts: [],
+      isPublic: false,
+      activeTrialId: null,
+    });
+    expect(await alice.client.getWorkspace({ id: workspace.id })).toEqual(workspace);
+    await expect(door.client(alice.token, workspace.id).createBot({})).resolves.toBeDefined();
+  });
+
+  it.each([[{}], [{ name: '' }], [{ name: 'x'.repeat(65) }], [{ name: null }], [{ name: ['x'] }]])(
+    'is not made of %j',
+    async (json) => {
+      const answer = await door.send('POST /v1/admin/workspaces', {
+        headers: { authorization: `Bearer ${alice.token}` },
+        json,
+      });
+
+      expect(answer).toMatchObject({
+        status: 400,
+        json: { type: 'InvalidPayload', message: expect.stringMatching(/^name must/) },
+      });
+    },
+  );
+
+  it('of which one is no member is not there, like one that never was', async () => {
+    for (const id of [bob.workspaceId, 'wkspace_none']) {
+      const error = { type: 'ResourceNotFound', message: `There is no workspace "${id}" here.` };
+      await expect(alice.client.getWorkspace({ id })).rejects.toMatchObject(error);
+      await expect(alice.client.updateWorkspace({ id, name: 'mine' })).rejects.toMatchObject(error);
+    }
+    expect((await bob.client.getWorkspace({ id: bob.workspaceId })).name).not.toBe('mine');
+  });
+
+  it('is read by every member, billing too', async () => {
+    const carol = await door.newAccount();
+    await door.addMember(alice.workspaceId, carol.accountId, 'billing');
+
+    expect((await carol.client.getWorkspace({ id: alice.workspaceId })).id).toBe(alice.workspaceId);
+  });
+});
+
+describe('listing workspaces', () => {
+  it('shows those that one is a member of, newest first, page by page', async () => {
+    const { client, workspaceId } = await door.newAccount();
+    for (const name of ['one', 'two', 'three']) await client.createWorkspace({ name });
+    const whole = await client.listWorkspaces({});
+    await door.sql("UPDATE admin.workspace SET created_at = '2026-01-01' WHERE id = ANY($1)", [
+      whole.workspaces.map(({ id }) => id),
+    ]);
+
+    const ask = async (query: string) =>
+      (
+        await door.send(`GET /v1/admin/workspaces?${query}`, {
+          headers: { authorization: `Bearer ${(await client.createPersonalAccessToken({ note: '' })).pat.value}` },
+        })
+      ).json;
+    const first = await ask('limit=3');
+    const second = await ask(`limit=3&nextToken=${first.meta.nextToken}`);
+
+    expect(whole.workspaces.map(({ name }) => name).slice(0, 3)).toEqual(['three', 'two', 'one']);
+    expect(whole.workspaces.at(-1)!.id).toBe(workspaceId);
+    expect([first.workspaces.length, second.workspaces.length, second.meta]).toEqual([3, 1, {}]);
+    expect(new Set([...first.workspaces, ...second.workspaces].map(({ id }: { id: string }) => id)).size).toBe(4);
+  });
+
+  it('filters by handle, among its own', async () => {
+    const handle = 'handle-of-alice';
+    await alice.client.updateWorkspace({ id: alice.workspaceId, handle });
+
+    const mine = await alice.client.listWorkspaces({ handle });
+    const none = await alice.client.listWorkspaces({ handle: 'nobodys' });
+    const foreign = await bob.client.listWorkspaces({ handle });
+
+    expect(mine.workspaces.map(({ id }) => id)).toEqual([alice.workspaceId]);
+    expect([...none.workspaces, ...foreign.workspaces]).toEqual([]);
+  });
+});
+
+describe('updating a workspace', () => {
+  it('changes what is given and keeps the rest', async () => {
+    const { id } = await alice.client.createWorkspace({ name: 'Tea' });
+    const change = {
+      name: 'Coffee',
+      about: 'Beans',
+      profilePicture: 'https://example.com/a.png',
+      contactEmail: 'a@example.com',
+      website: 'https://example.com',
+      socialAccounts: ['@coffee'],
+      isPublic: true,
+      handle: 'coffee',
+    };
+
+    const changed = await alice.client.updateWorkspace({ id, ...change });
+    const again = await alice.client.updateWorkspace({
+      id,
+      about: '',
+      socialAccounts: [],
+      isPublic: false,
+      spendingLimit: 100,
+    });
+
+    expect(changed).toMatchObject(change);
+    expect(again).toMatchObject({ ...change, about: '', socialAccounts: [], isPublic: false, spendingLimit: 0 });
+    expect(await alice.client.getWorkspace({ id })).toEqual(again);
+    expect(Date.parse(again.updatedAt)).toBeGreaterThanOrEqual(Date.parse(changed.updatedAt));
+  });
+
+  it('to a handle that is taken is AlreadyExists, also when two want it at once', async () => {
+    const results = await Promise.allSettled(
+      [alice, bob].map(({ client, workspaceId: id }) => client.updateWorkspace({ id, handle: 'wanted' })),
+    );
+
+    expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+    expect(results.find((result) => result.status === 'rejected')).toMatchObject({
+      reason: { type: 'AlreadyExists', message: 'handle "wanted" is taken: choose another one.' },
+    });
+  });
+
+  it('to its own handle changes nothing', async () => {
+    const { id } = await alice.client.createWorkspace({ name: 'x' });
+    await alice.client.updateWorkspace({ id, handle: 'own-handle' });
+
+    expect((await alice.client.updateWorkspace({ id, handle: 'own-handle' })).handle).toBe('own-handle');
+  });
+
+  it.each([
+    [{ handle: 'Upper' }, /^handle must be lower-case/],
+    [{ handle: '-x' }, /^handle must be lower-case/],
+    [{ handle: 'x y' }, /^handle must be lower-case/],
+    [{ handle: null }, /^handle must be/],
+    [{ name: '' }, /^name must/],
+    [{ socialAccounts: ['1', '2', '3', '4', '5', '6'] }, /^socialAccounts must contain no more than 5/],
+    [{ socialAccounts: [1] }, /each value in socialAccounts must be a string/],
+    [{ spendingLimit: 1 }, /^spendingLimit must/],
+    [{ isPublic: 'yes' }, /^isPublic must be a boolean/],
+  ])('with %j is refused', async (json, message) => {
+    const answer = await door.send(`PUT /v1/admin/workspaces/${alice.workspaceId}`, {
+      headers: { authorization: `Bearer ${alice.token}` },
+      json,
+    });
+
+    expect(answer).toMatchObject({
+      status: 400,
+      json: { type: 'InvalidPayload', message: expect.stringMatching(message) },
+    });
+  });
+
+  it.each([
+    ['administrator', true],
+    ['manager', false],
+    ['developer', false],
+    ['billing', false],
+    ['viewer', false],
+  ] as const)('as %s: %s', async (role, allowed) => {
+    const carol = await door.newAccount();
+    await door.addMember(alice.workspaceId, carol.accountId, role);
+
+    const update = carol.client.updateWorkspace({ id: alice.workspaceId, about: role });
+
+    if (allowed) await expect(update).resolves.toMatchObject({ about: role });
+    else await expect(update).rejects.toMatchObject({ type: 'Forbidden', message: expect.stringContaining(role) });
+  });
+});

@@ -1,0 +1,357 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { problemsOf, toInstance } from '@parley/contracts/fields';
+import { maxIndexedBytes, type ListFiles, UpsertFile } from '@parley/contracts/files';
+import { Database } from '@parley/database/database';
+import { BotFiles, put } from '@parley/testing/bot-files';
+import { type RunningService, startService } from '@parley/testing/running-service';
+import { FilesConfig } from './config';
+import { FilesModule } from './files.module';
+
+let service: RunningService;
+let blobsDir: string;
+let sql: Database;
+
+beforeAll(async () => {
+  blobsDir = await mkdtemp(join(tmpdir(), 'parley-files-'));
+  service = await startService((databaseUrl, platform, contentUrl) =>
+    FilesModule.register(
+      Object.assign(new FilesConfig(), {
+        databaseUrl,
+        databasePoolSize: 5,
+        blobsDir,
+        contentUrl,
+        secretKey: 's'.repeat(32),
+        sweepIntervalMs: 100,
+        maxUploadBytes: 1_000_000_000,
+      }),
+      platform,
+    ),
+  );
+  sql = service.apps[0]!.get(Database, { strict: false });
+});
+afterAll(async () => {
+  await service?.stop();
+  await rm(blobsDir, { recursive: true, force: true });
+});
+
+const newBot = () => new BotFiles(service);
+const minuteMs = 60_000;
+
+describe('upsert', () => {
+  it('answers a pending file with an upload URL and all that was declared', async () => {
+    const bot = newBot();
+
+    const file = await bot.upsert({
+      key: 'docs/a.txt',
+      size: 3,
+      tags: { kind: 'note' },
+      metadata: { deep: { x: 1 } },
+      accessPolicies: ['integrations'],
+    });
+
+    expect(file).toMatchObject({
+      id: expect.stringMatching(/^file_.{26}$/),
+      botId: bot.id,
+      key: 'docs/a.txt',
+      size: null,
+      contentType: 'text/plain',
+      tags: { kind: 'note' },
+      metadata: { deep: { x: 1 } },
+      accessPolicies: ['integrations'],
+      index: false,
+      status: 'upload_pending',
+      owner: { type: 'bot', id: bot.id },
+      uploadUrl: expect.stringContaining(`${service.url}/content/file_`),
+    });
+  });
+
+  it('replaces all of a file under the same id, and forgets its content at once', async () => {
+    const bot = newBot();
+    const before = await bot.upload('a.txt', 'old', { tags: { x: '1' }, metadata: { y: 2 } });
+    const { url, createdAt } = await bot.get(before.id);
+
+    const after = await bot.upsert({ key: 'a.txt', size: 5, contentType: 'text/markdown' });
+
+    expect(after).toMatchObject({
+      id: before.id,
+      createdAt,
+      tags: {},
+      metadata: {},
+      size: null,
+      status: 'upload_pending',
+    });
+    expect(after.contentType).toBe('text/markdown');
+    expect((await fetch(url)).status).toBe(404);
+    expect((await put(before.uploadUrl, 'old')).status).toBe(403);
+    expect((await put(after.uploadUrl, 'newer')).status).toBe(200);
+  });
+
+  it('lets one of two upserts of a key at once win, and refuses the upload of the other', async () => {
+    const bot = newBot();
+
+    const declared = await Promise.all(
+      Array.from({ length: 8 }, (_, n) => bot.upsert({ key: 'same', size: 1, tags: { n: String(n) } })),
+    );
+    const statuses = await Promise.all(declared.map(async ({ uploadUrl }) => (await put(uploadUrl, 'x')).status));
+
+    expect(new Set(declared.map(({ id }) => id)).size).toBe(1);
+    expect(statuses.filter((status) => status === 200)).toHaveLength(1);
+    expect(statuses.filter((status) => status === 403)).toHaveLength(7);
+    const winner = declared[statuses.indexOf(200)]!;
+    expect(await bot.get('same')).toMatchObject({ tags: winner.tags, status: 'upload_completed' });
+  });
+
+  it.each([
+    ['a.pdf', 'application/pdf'],
+    ['deep/path/b.HTML', 'text/html'],
+    ['c.md', 'text/markdown'],
+    ['photo.jpeg', 'image/jpeg'],
+    ['no-extension', 'application/octet-stream'],
+    ['weird.qqzz', 'application/octet-stream'],
+  ])('infers the content type of %s', async (key, contentType) => {
+    expect((await newBot().upsert({ key, size: 1 })).contentType).toBe(contentType);
+  });
+
+  it.each([
+    ['in the past', -minuteMs],
+    ['within this minute', 0],
+    ['more than 90 days ahead', 90 * 24 * 60 * minuteMs + minuteMs],
+  ])('refuses an expiry %s', async (_name, fromNowMs) => {
+    const expiresAt = new Date(Date.now() + fromNowMs).toISOString();
+
+    await expect(newBot().upsert({ key: 'a', size: 1, expiresAt })).rejects.toMatchObject({
+      type: 'InvalidPayload',
+      message: expect.stringMatching(/^expiresAt must be .*90 days/),
+    });
+  });
+
+  it('counts an expiry in whole minutes', async () => {
+    const inTenMinutes = Math.floor(Date.now() / minuteMs + 10) * minuteMs;
+
+    const file = await newBot().upsert({ key: 'a', size: 1, expiresAt: new Date(inTenMinutes + 59_999).toISOString() });
+
+    expect(file.expiresAt).toBe(new Date(inTenMinutes).toISOString());
+  });
+
+  it('refuses to index more than 95 MB, and takes as much without an index', async () => {
+    const bot = newBot();
+    const size = maxIndexedBytes + 1;
+
+    await expect(bot.upsert({ key: 'a', size, index: true })).rejects.toMatchObject({
+      type: 'LimitExceeded',
+      code: 413,
+    });
+
+    await expect(bot.upsert({ key: 'a', size: maxIndexedBytes, index: true })).resolves.toMatchObject({ index: true });
+    await expect(bot.upsert({ key: 'a', size })).resolves.toMatchObject({ index: false });
+  });
+
+  it('refuses more than may be uploaded', async () => {
+    await expect(newBot().upsert({ key: 'a', size: 1_000_000_001 })).rejects.toMatchObject({
+      type: 'LimitExceeded',
+      message: 'size must be at most 1000000000 bytes.',
+    });
+  });
+
+  it.each([{ size: -1 }, { size: 1.5 }, { size: '1' }, { size: null }, {}])(
+    'takes no size such as %j by its contract',
+    (size) => {
+      const problems = problemsOf(toInstance(UpsertFile, { key: 'a', ...size }) as object);
+
+      expect(problems.join()).toMatch(/size/);
+    },
+  );
+});
+
+describe('get and delete', () => {
+  it.each([
+    ['plain', 'plain.txt'],
+    ['with slashes', 'with/slashes/and space.txt'],
+    ['beyond ASCII', 'ünïcödé ✓'],
+    ['like SQL', "quote's;--"],
+    ['of the greatest length', 'x'.repeat(1000)],
+  ])('find a file by a key that is %s', async (_name, key) => {
+    const bot = newBot();
+    const { id } = await bot.upload(key, 'x');
+
+    expect((await bot.get(key)).id).toBe(id);
+    await bot.delete(key);
+
+    await expect(bot.get(id)).rejects.toMatchObject({ type: 'ResourceNotFound' });
+  });
+
+  it('find a file by its id before one that has this id as its key', async () => {
+    const bot = newBot();
+    const { id } = await bot.upsert({ key: 'a', size: 1 });
+    const other = await bot.upsert({ key: id, size: 1 });
+
+    expect((await bot.get(id)).key).toBe('a');
+    await bot.delete(id);
+
+    expect((await bot.get(id)).id).toBe(other.id);
+  });
+
+  it('say that a file is not there, once and again', async () => {
+    const bot = newBot();
+    const { id } = await bot.upload('a', 'x');
+    await bot.delete(id);
+
+    for (const ask of [bot.get(id), bot.get('a'), bot.delete(id), bot.delete('never'), bot.listPassages(id)]) {
+      await expect(ask).rejects.toMatchObject({ type: 'ResourceNotFound', code: 404 });
+    }
+    expect((await bot.list()).files).toEqual([]);
+  });
+
+  it('delete a file once when asked twice at once', async () => {
+    const bot = newBot();
+    const { id } = await bot.upload('a', 'x');
+
+    const results = await Promise.allSettled([bot.delete(id), bot.delete(id), bot.delete(id)]);
+
+    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    for (const result of results) {
+      if (result.status === 'rejected') expect(result.reason).toMatchObject({ type: 'ResourceNotFound' });
+    }
+  });
+
+  it('hide a file from another bot in every operation, in the words of one that does not exist', async () => {
+    const [alice, mallory] = [newBot(), newBot()];
+    const { id } = await alice.upload('mine.txt', 'x');
+    const absent = (name: string) => ({ type: 'ResourceNotFound', message: `There is no file "${name}" here.` });
+
+    for (const name of [id, 'mine.txt', 'never.txt']) {
+      await expect(mallory.get(name)).rejects.toMatchObject(absent(name));
+      await expect(mallory.delete(name)).rejects.toMatchObject(absent(name));
+      await expect(mallory.listPassages(name)).rejects.toMatchObject(absent(name));
+    }
+    expect((await mallory.list({ ids: [id] })).files).toEqual([]);
+    const same = await mallory.upsert({ key: 'mine.txt', size: 1 });
+    expect(same.id).not.toBe(id);
+    expect(await alice.get(id)).toMatchObject({ status: 'upload_completed', size: 1 });
+  });
+
+  it('hide a file that has expired from every operation, before anybody swept it', async () => {
+    const bot = newBot();
+    const { id } = await bot.upload('a', 'x', { expiresAt: new Date(Date.now() + 2 * minuteMs).toISOString() });
+    const { url } = await bot.get(id);
+
+    await sql.transaction(async (tx) => {
+      // Locked, so that the sweeper leaves it alone.
+      await tx.query('SELECT 1 FROM file WHERE id = $1 FOR KEY SHARE', [id]);
+      await sql.query("UPDATE file SET expires_at = now() - interval '1 minute' WHERE id = $1", [id]);
+
+      await expect(bot.get(id)).rejects.toMatchObject({ type: 'ResourceNotFound' });
+      await expect(bot.delete('a')).rejects.toMatchObject({ type: 'ResourceNotFound' });
+      expect((await bot.list()).files).toEqual([]);
+      expect((await fetch(url)).status).toBe(404);
+    });
+  });
+});
+
+describe('list', () => {
+  const keysOf = async (bot: BotFiles, query: ListFiles = {}) => (await bot.list(query)).files.map(({ key }) => key);
+
+  async function allKeys(bot: BotFiles, query: ListFiles): Promise<string[]> {
+    const keys: string[] = [];
+    let nextToken: string | undefined;
+    do {
+      const page = await bot.list({ ...query, nextToken });
+      keys.push(...page.files.map(({ key }) => key));
+      nextToken = page.meta.nextToken;
+    } while (nextToken !== undefined);
+    return keys;
+  }
+
+  it('shows the newest first, 20 at a time, unless asked otherwise', async () => {
+    const bot = newBot();
+    for (let n = 0; n < 25; n += 1) await bot.upsert({ key: `k${n}`, size: 1 });
+
+    const first = await bot.list();
+    const second = await bot.list({ nextToken: first.meta.nextToken });
+
+    expect(first.files.map(({ key }) => key)).toEqual(Array.from({ length: 20 }, (_, n) => `k${24 - n}`));
+    expect(second.files.map(({ key }) => key)).toEqual(['k4', 'k3', 'k2', 'k1', 'k0']);
+    expect(second.meta.nextToken).toBeUndefined();
+    expect(await keysOf(bot, { limit: 2 })).toEqual(['k24', 'k23']);
+    expect(await keysOf(bot, { pageSize: 3 })).toHaveLength(3);
+    expect(await keysOf(bot, { limit: 200 })).toHaveLength(25);
+  });
+
+  it('filters by tags, ids and index together', async () => {
+    const bot = newBot();
+    const a = await bot.upsert({ key: 'a', size: 1, tags: { kb: 'one', color: 'red' } });
+    const b = await bot.upsert({ key: 'b', size: 1, tags: { kb: 'two', color: 'blue' } });
+    await bot.upsert({ key: 'c', size: 1, tags: { kb: 'three' } });
+    await bot.upsert({ key: 'd', size: 1 });
+    const only = (...wanted: string[]) => ({ in: wanted, notIn: [] });
+    const not = (...unwanted: string[]) => ({ in: [], notIn: unwanted });
+
+    expect(await keysOf(bot, { tags: { kb: only('one', 'two') } })).toEqual(['b', 'a']);
+    expect(await keysOf(bot, { tags: { kb: only('one', 'two'), color: only('red') } })).toEqual(['a']);
+    expect(await keysOf(bot, { tags: { kb: not('one', 'three') } })).toEqual(['d', 'b']);
+    expect(await keysOf(bot, { tags: { kb: { in: ['one', 'two'], notIn: ['two'] } } })).toEqual(['a']);
+    expect(await keysOf(bot, { tags: { "x' OR true --": only('1') } })).toEqual([]);
+    expect(await keysOf(bot, { ids: [a.id, b.id], tags: { color: only('blue') } })).toEqual(['b']);
+    expect(await keysOf(bot, { ids: [] })).toEqual([]);
+    await sql.query("UPDATE file SET active_version = 'v' WHERE id = $1", [b.id]);
+    expect(await keysOf(bot, { indexed: true })).toEqual(['b']);
+    expect(await keysOf(bot, { indexed: false })).toEqual(['d', 'c', 'a']);
+  });
+
+  it.each(['createdAt', 'updatedAt', 'key', 'size', 'status'] as const)(
+    'pages by %s in both directions, without loss or repeat',
+    async (sortField) => {
+      const bot = newBot();
+      const keys = ['delta', 'Alpha', 'charlie', 'éclair', 'bravo', 'zulu', 'x'.repeat(999)];
+      for (const [n, key] of keys.entries()) {
+        if (n % 2 === 0) await bot.upsert({ key, size: n });
+        else await bot.upload(key, 'x'.repeat(n % 3));
+      }
+      // Ties, which a timestamp alone would lose rows by.
+      await sql.query('UPDATE file SET created_at = now(), updated_at = now() WHERE bot_id = $1', [bot.id]);
+
+      const ascending = await allKeys(bot, { sortField, sortDirection: 'asc', limit: 2 });
+      const descending = await allKeys(bot, { sortField, sortDirection: 'desc', limit: 3 });
+
+      expect([...ascending].sort()).toEqual([...keys].sort());
+      expect(descending).toEqual([...ascending].reverse());
+    },
+  );
+
+  it('sorts by size and key as numbers and bytes', async () => {
+    const bot = newBot();
+    for (const [key, size] of [
+      ['b', 10],
+      ['B', 9],
+      ['a', 100],
+    ] as const)
+      await bot.upload(key, 'x'.repeat(size));
+    await bot.upsert({ key: 'none', size: 5 });
+
+    expect(await keysOf(bot, { sortField: 'size', sortDirection: 'asc' })).toEqual(['none', 'B', 'b', 'a']);
+    expect(await keysOf(bot, { sortField: 'key', sortDirection: 'asc' })).toEqual(['B', 'a', 'b', 'none']);
+  });
+
+  it('refuses a token that is bad, or of another query or bot', async () => {
+    const [bot, other] = [newBot(), newBot()];
+    for (const key of ['a', 'b', 'c']) await bot.upsert({ key, size: 1 });
+    const nextToken = (await bot.list({ limit: 1 })).meta.nextToken!;
+
+    await expect(bot.list({ limit: 2, nextToken })).resolves.toBeDefined();
+    for (const query of [
+      { nextToken: 'nonsense' },
+      { nextToken: `${nextToken}x` },
+      { nextToken, sortDirection: 'asc' as const },
+      { nextToken, sortField: 'key' as const },
+      { nextToken, indexed: false },
+    ]) {
+      await expect(bot.list(query)).rejects.toMatchObject({
+        type: 'InvalidQuery',
+        message: expect.stringContaining('nextToken'),
+      });
+    }
+    await expect(other.list({ nextToken })).rejects.toMatchObject({ type: 'InvalidQuery' });
+  });
+});

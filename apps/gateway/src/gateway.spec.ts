@@ -1,0 +1,612 @@
+import { request } from 'node:http';
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  type Answer,
+  type FrontDoor,
+  type Account,
+  type SendOptions,
+  startFrontDoor,
+} from '@parley/testing/front-door';
+import { newToken } from '@parley/secrets/token';
+import { AdminModule } from '../../admin/src/admin.module';
+import { GatewayModule } from './gateway.module';
+
+let door: FrontDoor;
+let alice: Account;
+let bob: Account;
+let aliceBot: string;
+let bobBot: string;
+
+beforeAll(async () => {
+  door = await startFrontDoor({
+    gateway: (config, platform) => GatewayModule.register(config, platform),
+    admin: (config, platform) => AdminModule.register(config, platform),
+  });
+  [alice, bob] = await Promise.all([door.newAccount(), door.newAccount()]);
+  const bots = await Promise.all([alice, bob].map(({ client }) => client.createBot({})));
+  [aliceBot, bobBot] = bots.map(({ bot }) => bot.id) as [string, string];
+});
+
+afterAll(() => door?.stop());
+
+/** A request of Alice in her workspace. */
+function send(line: string, { headers, ...options }: SendOptions = {}): Promise<Answer> {
+  const own = { authorization: `Bearer ${alice.token}`, 'x-workspace-id': alice.workspaceId };
+  return door.send(line, { ...options, headers: { ...own, ...headers } });
+}
+
+/** Writes bytes to a socket and reads until the gateway closes it. */
+async function sendRaw(text: string): Promise<string> {
+  const { hostname, port } = new URL(door.url);
+  const socket = connect(Number(port), hostname);
+  socket.write(text);
+  let answer = '';
+  for await (const chunk of socket) answer += String(chunk);
+  return answer;
+}
+
+/** The four keys of every error body, and the status that goes with them. */
+function anError(status: number, type: string, message: RegExp | string = /./) {
+  return expect.objectContaining({
+    status,
+    headers: expect.objectContaining({ 'content-type': 'application/json; charset=utf-8' }),
+    json: {
+      id: expect.stringMatching(/^err_\d{14}x[0-9A-F]{8}$/),
+      code: status,
+      type,
+      message: expect.stringMatching(message),
+    },
+  });
+}
+
+describe('a credential', () => {
+  const valid = newToken('pat');
+
+  it.each([
+    ['nothing', undefined, /Authorization header must be "Bearer <token>"/],
+    ['an empty header', '', /Authorization header must be/],
+    ['no scheme', valid, /Authorization header must be/],
+    ['another scheme', `Basic ${valid}`, /Authorization header must be/],
+    ['no token', 'Bearer ', /Authorization header must be/],
+    ['two tokens', `Bearer ${valid} ${valid}`, /Authorization header must be/],
+    ['a cut token', `Bearer ${valid.slice(0, -1)}`, /malformed or was cut/],
+    ['a token of no kind', 'Bearer secret', /malformed or was cut/],
+    ['a token that nobody has', `Bearer ${valid}`, /unknown or was revoked/],
+    ['a bot key that nobody has', `Bearer ${newToken('bak')}`, /unknown or was revoked/],
+    ['an integration key that nobody has', `Bearer ${newToken('iak')}`, /unknown or was revoked/],
+    ['another operator key', `Bearer ${newToken('operator')}`, /unknown or was revoked/],
+  ])('that is %s is Unauthorized', async (_name, authorization, message) => {
+    const headers = { 'x-workspace-id': alice.workspaceId, ...(authorization === undefined ? {} : { authorization }) };
+
+    expect(await door.send('GET /v1/admin/bots', { headers })).toEqual(anError(401, 'Unauthorized', message));
+  });
+
+  it('may name its scheme in any case', async () => {
+    const answer = await send('GET /v1/admin/account/pats', { headers: { authorization: `bearer  ${alice.token}` } });
+
+    expect(answer.status).toBe(200);
+  });
+
+  it.each(['personal access token', 'bot API key'])(
+    '%s stops working within a second of its revocation',
+    async (kind) => {
+      const isPersonal = kind === 'personal access token';
+      const { client } = alice;
+      const key = isPersonal
+        ? (await client.createPersonalAccessToken({ note: 'x' })).pat
+        : await client.createBotApiKey({ botId: aliceBot });
+      const use = () =>
+        door.send(`GET /v1/admin/bots/${aliceBot}`, {
+          headers: { authorization: `Bearer ${key.value}`, 'x-workspace-id': alice.workspaceId },
+        });
+      expect((await use()).status).toBe(200);
+
+      await (isPersonal ? client.deletePersonalAccessToken({ id: key.id }) : client.deleteBotApiKey({ id: key.id }));
+
+      await sleep(50);
+      expect(await use()).toEqual(anError(401, 'Unauthorized', /revoked/));
+    },
+  );
+
+  it('stops working within a second even when nobody tells the gateway', async () => {
+    const { pat } = await alice.client.createPersonalAccessToken({ note: 'x' });
+    const use = () => door.send('GET /v1/admin/account/pats', { headers: { authorization: `Bearer ${pat.value}` } });
+    expect((await use()).status).toBe(200);
+    await door.sql('DELETE FROM admin.token WHERE id = $1', [pat.id]);
+
+    await sleep(1_050);
+
+    expect((await use()).status).toBe(401);
+  });
+
+  it('that is fine is not disturbed by the revocation of others', async () => {
+    const { client } = alice;
+    const tokens = await Promise.all(Array.from({ length: 20 }, () => client.createPersonalAccessToken({ note: 'x' })));
+
+    const [answers] = await Promise.all([
+      Promise.all(
+        Array.from({ length: 200 }, (_, index) =>
+          send('GET /v1/admin/bots', {
+            headers: { 'x-workspace-id': index % 2 ? alice.workspaceId : bob.workspaceId },
+          }),
+        ),
+      ),
+      ...tokens.map(({ pat }) => client.deletePersonalAccessToken({ id: pat.id })),
+    ]);
+
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 403]));
+  });
+});
+
+describe('a context header', () => {
+  it.each([
+    ['x-workspace-id', 'GET /v1/admin/bots', 'the id of a workspace'],
+    ['x-bot-id', 'GET /v1/files', 'the id of a bot'],
+  ])('%s that is missing or empty is InvalidPayload that names it', async (name, line, right) => {
+    const wrong = anError(400, 'InvalidPayload', `The header ${name} is missing: it must be ${right}.`);
+    const headers = { authorization: `Bearer ${alice.token}` };
+
+    expect(await door.send(line, { headers })).toEqual(wrong);
+    expect(await door.send(line, { headers: { ...headers, [name]: '' } })).toEqual(wrong);
+  });
+
+  it.each([
+    ['x-workspace-id', 'GET /v1/admin/bots', () => bob.workspaceId],
+    ['x-bot-id', 'GET /v1/files', () => bobBot],
+  ])('%s is Forbidden in the same words when it is foreign and when it names nothing', async (name, line, foreign) => {
+    const answers = await Promise.all(
+      [foreign(), 'nothing', "' OR 1=1", 'x'.repeat(5_000)].map((id) => send(line, { headers: { [name]: id } })),
+    );
+
+    answers.forEach((answer) =>
+      expect(answer).toEqual(anError(403, 'Forbidden', /names nothing that this token may use/)),
+    );
+    expect(answers[0]!.json.message.replace(foreign(), '')).toBe(
+      answers[1]!.json.message.replace('nothing" names', '" names'),
+    );
+  });
+
+  it('of a workspace that is not the one of the bot is Forbidden', async () => {
+    const answer = await send('GET /v1/files', {
+      headers: { 'x-bot-id': aliceBot, 'x-workspace-id': bob.workspaceId },
+    });
+
+    expect(answer).toEqual(anError(403, 'Forbidden'));
+  });
+
+  it('of a bot key must be its own bot and workspace', async () => {
+    const { value } = await alice.client.createBotApiKey({ botId: aliceBot });
+    const use = (headers: Record<string, string>) =>
+      door.send('GET /v1/files', { headers: { authorization: `Bearer ${value}`, ...headers } });
+
+    expect(await use({ 'x-bot-id': bobBot })).toEqual(anError(403, 'Forbidden', /x-bot-id/));
+    expect(await use({ 'x-bot-id': aliceBot, 'x-workspace-id': bob.workspaceId })).toEqual(
+      anError(403, 'Forbidden', /x-workspace-id/),
+    );
+    expect((await use({ 'x-bot-id': aliceBot })).status).toBe(503);
+  });
+
+  it('that names an installation or a user, which this version has none of, is Forbidden', async () => {
+    const names = ['x-integration-id', 'x-integration-alias', 'x-integration-name', 'x-user-id'];
+
+    const answers = await Promise.all(
+      names.map((name) => send('GET /v1/files', { headers: { 'x-bot-id': aliceBot, [name]: 'x' } })),
+    );
+
+    answers.forEach((answer) => expect(answer).toEqual(anError(403, 'Forbidden')));
+  });
+
+  it('gives a role, which has to suffice', async () => {
+    const carol = await door.newAccount();
+    await door.addMember(alice.workspaceId, carol.accountId, 'viewer');
+    const headers = { authorization: `Bearer ${carol.token}` };
+
+    expect((await send('GET /v1/admin/bots', { headers })).status).toBe(200);
+    expect(await send('POST /v1/admin/bots', { headers, json: {} })).toEqual(
+      anError(403, 'Forbidden', /role viewer may not/),
+    );
+  });
+});
+
+describe('a request that leads nowhere', () => {
+  it.each([
+    ['GET /'],
+    ['GET /v1/chat/conversations'],
+    ['PATCH /v1/files'],
+    ['POST /v1/admin/nothing?x=1'],
+    ['DELETE /v1/admin/workspaces/x'],
+    ['GET //v1/admin/bots'],
+    ['GET /v1/admin/../admin/bots'],
+    ['GET /v1/ADMIN/bots'],
+  ])('%s is not available in this version', async (line) => {
+    expect(await send(line)).toEqual(anError(404, 'ResourceNotFound', /not available in this version/));
+  });
+
+  it('is not there whatever its body is', async () => {
+    const headers = { 'content-type': 'application/json' };
+
+    expect(await send('POST /v1/nothing', { headers, body: '{' })).toEqual(
+      anError(404, 'ResourceNotFound', /not available/),
+    );
+  });
+
+  it.each(['GET /%zz', 'GET /v1/admin/bots/%E0%A4%A', 'GET /v1/admin/workspaces/%'])(
+    '%s is InvalidPayload',
+    async (line) => {
+      expect(await send(line)).toMatchObject({
+        status: 400,
+        json: { id: expect.any(String), code: 400, type: 'InvalidPayload', message: expect.any(String) },
+      });
+    },
+  );
+
+  it.each([
+    ['no HTTP', 'what?\r\n\r\n', /not valid HTTP/],
+    ['headers without end', `GET / HTTP/1.1\r\nhost: x\r\nx: ${'y'.repeat(20_000)}\r\n\r\n`, /headers are too large/],
+  ])('because it is %s is InvalidPayload', async (_name, text, message) => {
+    const answer = await sendRaw(text);
+
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+    expect(JSON.parse(answer.split('\r\n\r\n')[1]!)).toEqual({
+      id: expect.stringMatching(/^err_/),
+      code: 400,
+      type: 'InvalidPayload',
+      message: expect.stringMatching(message),
+    });
+  });
+
+  it('has CORS headers and a request id like any other', async () => {
+    const answer = await send('GET /v1/nothing', { headers: { origin: 'http://app.example', 'x-request-id': 'r-1' } });
+
+    expect(answer.headers).toMatchObject({
+      'access-control-allow-origin': 'http://app.example',
+      'access-control-allow-credentials': 'true',
+      'x-request-id': 'r-1',
+    });
+  });
+});
+
+describe('a body', () => {
+  const create = 'POST /v1/admin/workspaces';
+  const headers = { 'content-type': 'application/json' };
+
+  it.each([
+    ['no JSON', '{"name":'],
+    ['single quotes', "{'name':'x'}"],
+    ['a NUL byte', '\0'],
+    ['a trailing comma', '{"name":"x",}'],
+  ])('of %s is InvalidPayload', async (_name, body) => {
+    expect(await send(create, { headers, body })).toEqual(anError(400, 'InvalidPayload', /not valid JSON/));
+  });
+
+  it.each(['[]', 'null', '1', '"x"', 'true'])('of %s is InvalidPayload', async (body) => {
+    expect(await send(create, { headers, body })).toEqual(anError(400, 'InvalidPayload', /must be a JSON object/));
+  });
+
+  it('that is empty is one without fields', async () => {
+    const missing = anError(400, 'InvalidPayload', /name must be/);
+
+    expect(await send(create, { headers, body: '' })).toEqual(missing);
+    expect(await send(create)).toEqual(missing);
+    expect(await send(create, { headers: { ...headers, 'transfer-encoding': 'chunked' } })).toEqual(missing);
+  });
+
+  it.each([
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data; boundary=x',
+    'application/xml',
+    'nonsense',
+  ])('of type %s is UnsupportedMediaType', async (type) => {
+    expect(await send(create, { headers: { 'content-type': type }, body: 'name=x' })).toEqual(
+      anError(415, 'UnsupportedMediaType', /application\/json/),
+    );
+  });
+
+  it('without a type is UnsupportedMediaType', async () => {
+    expect(await send(create, { body: '{"name":"x"}' })).toEqual(
+      anError(415, 'UnsupportedMediaType', /application\/json/),
+    );
+  });
+
+  it('may say its charset', async () => {
+    const answer = await send(create, {
+      headers: { 'content-type': 'application/json; charset=utf-8' },
+      body: '{"name":"é"}',
+    });
+
+    expect(answer).toMatchObject({ status: 200, json: { name: 'é' } });
+  });
+
+  it('that is too large is refused with the limit, announced or not', async () => {
+    const body = JSON.stringify({ name: 'x', about: 'y'.repeat(2_000_000) });
+    const tooLarge = anError(413, 'PayloadTooLarge', /2000000 bytes/);
+
+    expect(await send(create, { headers, body })).toEqual(tooLarge);
+    expect(await send(create, { headers: { ...headers, 'transfer-encoding': 'chunked' }, body })).toEqual(tooLarge);
+  });
+
+  it('is not read before its sender has shown a credential', async () => {
+    const answer = await door.send(create, { headers, body: '{' });
+
+    expect(answer).toEqual(anError(401, 'Unauthorized'));
+  });
+
+  it('of a DELETE may be there or not', async () => {
+    const none = anError(404, 'ResourceNotFound', /There is no bot "x" here/);
+
+    expect(await send('DELETE /v1/admin/bots/x', { json: {} })).toEqual(none);
+    expect(await send('DELETE /v1/admin/bots/x')).toEqual(none);
+    expect(await send('DELETE /v1/admin/bots/x', { headers })).toEqual(none);
+  });
+
+  it('names every field that is wrong, with its path and what would be right', async () => {
+    const json = { name: 1, tags: { a: 1 }, user: { tags: { t: { title: 5 } } }, type: 'x', medias: [null] };
+
+    const { json: error } = await send('POST /v1/admin/bots', { json });
+
+    const problems = error.message.replace(/\.$/, '').split('; ').sort();
+    expect(problems).toEqual([
+      'medias must be an array of objects',
+      'name must be a string',
+      'name must be longer than or equal to 1 characters',
+      'tags has an entry "a" that must be a string',
+      'type must be one of the following values: studio, adk, desk',
+      'user.tags has an entry "t" whose title must be shorter than or equal to 64 characters',
+    ]);
+  });
+
+  it('may have fields that nobody knows', async () => {
+    const answer = await send(create, { json: { name: 'x', later: { a: 1 }, id: 'mine', ownerId: 'mine' } });
+
+    expect(answer.status).toBe(200);
+    expect(answer.json).toMatchObject({ name: 'x', ownerId: alice.accountId });
+    expect(answer.json.id).not.toBe('mine');
+  });
+
+  it('cannot reach into prototypes', async () => {
+    const body =
+      '{"name":"x","__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}},"toString":1,"hasOwnProperty":1}';
+    const inside =
+      '{"tags":{"__proto__":"a","constructor":"b"},"configuration":{"data":{"__proto__":{"polluted":1},"constructor":1}}}';
+
+    expect((await send(create, { headers, body })).status).toBe(200);
+    const { status, json } = await send('POST /v1/admin/bots', { headers, body: inside });
+
+    expect(status).toBe(200);
+    expect(JSON.stringify(json.bot.tags)).toBe('{"__proto__":"a","constructor":"b"}');
+    expect(JSON.stringify(json.bot.configuration.data)).toBe('{"__proto__":{"polluted":1},"constructor":1}');
+    expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
+  });
+
+  it.each([
+    ['U+0000', '{"name":"a\\u0000"}', /name must not contain the character U\+0000/],
+    ['half a surrogate pair', '{"name":"\\ud83d"}', /name must be Unicode text/],
+  ])('with %s is InvalidPayload', async (_name, body, message) => {
+    expect(await send(create, { headers, body })).toEqual(anError(400, 'InvalidPayload', message));
+  });
+
+  it('that is nested without end is InvalidPayload, or dropped where nobody looks', async () => {
+    const deep = `${'{"a":'.repeat(200_000)}1${'}'.repeat(200_000)}`;
+
+    expect(await send('POST /v1/admin/bots', { headers, body: `{"configuration":{"data":${deep}}}` })).toEqual(
+      anError(400, 'InvalidPayload', /nested deeper than 100/),
+    );
+    expect((await send(create, { headers, body: `{"name":"x","later":${deep}}` })).status).toBe(200);
+  });
+});
+
+describe('large bodies', () => {
+  const large = `{"code":"${'x'.repeat(9_000_000)}"`;
+
+  /** Sends all but the end of a large body, and says how to go on. */
+  function startLarge() {
+    const { hostname, port } = new URL(door.url);
+    const headers = {
+      authorization: `Bearer ${alice.token}`,
+      'x-workspace-id': alice.workspaceId,
+      'content-type': 'application/json',
+      'content-length': String(large.length + 1),
+    };
+    const outgoing = request({ hostname, port, method: 'POST', path: '/v1/admin/bots', headers });
+    const status = new Promise<number | undefined>((resolve) => {
+      outgoing.on('response', (response) => resolve(response.resume().statusCode));
+      outgoing.on('error', () => resolve(undefined));
+    });
+    outgoing.write(large);
+    return { finish: () => outgoing.end('}'), abort: () => outgoing.destroy(), status };
+  }
+
+  it('are two at a time, and a third is told to come again', async () => {
+    const two = [startLarge(), startLarge()];
+    await sleep(200);
+
+    const third = startLarge();
+    expect(await third.status).toBe(503);
+    third.abort();
+    const small = await send('POST /v1/admin/bots', { json: {} });
+    two.forEach(({ finish }) => finish());
+
+    expect(small.status).toBe(200);
+    expect(await Promise.all(two.map(({ status }) => status))).toEqual([200, 200]);
+    const fourth = startLarge();
+    fourth.finish();
+    expect(await fourth.status).toBe(200);
+  });
+
+  it('that are cut make room again', async () => {
+    const two = [startLarge(), startLarge()];
+    await sleep(200);
+    two.forEach(({ abort }) => abort());
+    await Promise.all(two.map(({ status }) => status));
+    await sleep(100);
+
+    const next = startLarge();
+    next.finish();
+
+    expect(await next.status).toBe(200);
+  });
+
+  it('say what is wrong and when to come again', async () => {
+    const two = [startLarge(), startLarge()];
+    await sleep(200);
+
+    const headers = { 'content-type': 'application/json' };
+    const answer = await send('POST /v1/admin/bots', { headers, body: `${large}}` });
+
+    two.forEach(({ abort }) => abort());
+    expect(answer).toEqual(anError(503, 'Internal', /Only 2 bodies over 8000000 bytes/));
+    expect(answer.headers['retry-after']).toBe('1');
+    await sleep(100);
+  });
+});
+
+describe('a path', () => {
+  it('is routed before it is decoded', async () => {
+    expect(await send('GET /v1/admin/bots/a%2Fb%3Fc%25')).toEqual(
+      anError(404, 'ResourceNotFound', /no bot "a\/b\?c%" here/),
+    );
+  });
+
+  it('of a literal wins over a parameter', async () => {
+    const answer = await send(`GET /v1/admin/bots/baks?botId=${aliceBot}`);
+
+    expect(answer).toMatchObject({ status: 200, json: { baks: expect.any(Array) } });
+  });
+
+  it.each([
+    ['is too long', 'x'.repeat(1_001), /id must be at most 1000 characters/],
+    ['is no text', '%00', /id must not contain the character U\+0000/],
+    ['tries SQL', "'%20OR%201=1", /There is no bot/],
+  ])('whose value %s leads to nothing', async (_name, id, message) => {
+    expect(await send(`GET /v1/admin/bots/${id}`)).toEqual(anError(404, 'ResourceNotFound', message));
+  });
+
+  it('may carry the longest key in its longest form', async () => {
+    const key = encodeURIComponent('漢'.repeat(1000));
+
+    expect(await send(`GET /v1/admin/bots/${key}`)).toEqual(anError(404, 'ResourceNotFound', /There is no bot/));
+  });
+});
+
+describe('a query', () => {
+  it.each([
+    ['limit=0', 'limit must be an integer from 1 to 200.'],
+    ['limit=201', 'limit must be an integer from 1 to 200.'],
+    ['limit=abc', 'limit must be an integer from 1 to 200.'],
+    ['limit=1&limit=2', 'limit must be given once.'],
+    ['pageSize=0', 'pageSize must be an integer from 1 to 200.'],
+    ['dev=yes', 'dev must be true or false.'],
+    ['sortField=name', 'sortField must be one of: createdAt, updatedAt.'],
+    ['sortDirection=up', 'sortDirection must be one of: asc, desc.'],
+    ['nextToken=abc', /^nextToken is not one of this list/],
+    ['nextToken=%00', 'nextToken must not contain the character U.0000.'],
+    ['nextToken=', /^nextToken is not one of this list/],
+    ['tags=%7B', /^tags must be a JSON object/],
+    ['tags.a.not=%00', /^tags must not contain/],
+  ])('%s is InvalidQuery', async (query, message) => {
+    expect(await send(`GET /v1/admin/bots?${query}`)).toEqual(anError(400, 'InvalidQuery', message));
+  });
+
+  it('that is required says so', async () => {
+    expect(await send('GET /v1/admin/bots/baks')).toEqual(anError(400, 'InvalidQuery', 'botId is missing.'));
+  });
+
+  it('may have parameters that nobody knows, and none of its prototype', async () => {
+    const answer = await send('GET /v1/admin/bots?later=1&__proto__=x&constructor=y&tags.__proto__=z');
+
+    expect(answer).toMatchObject({ status: 200, json: { bots: [] } });
+  });
+
+  it('filters by tags in both forms', async () => {
+    const { bot } = await alice.client.createBot({ tags: { color: 'red', 'a.b': 'x y' } });
+    const other = (await alice.client.createBot({ tags: { color: 'green' } })).bot;
+    const json = (filter: object) => `tags=${encodeURIComponent(JSON.stringify(filter))}`;
+    const found = async (query: string) =>
+      ((await send(`GET /v1/admin/bots?${query}`)).json.bots as { id: string }[]).map(({ id }) => id);
+
+    for (const query of [
+      'tags.color=red',
+      'tags.color=red&tags.color=blue',
+      'tags.a.b=x%20y',
+      json({ color: ['red', 'blue'] }),
+    ]) {
+      expect(await found(query)).toEqual([bot.id]);
+    }
+    expect(await found(`tags.color=red&tags.color=green&tags.color.not=red`)).toEqual([other.id]);
+    expect(await found(json({ color: { not: ['red', 'green'] } }))).not.toEqual(expect.arrayContaining([bot.id]));
+  });
+});
+
+describe('an answer', () => {
+  it('carries the id of its request, or a new one when that is no sane id', async () => {
+    expect(
+      (await send('GET /v1/admin/bots', { headers: { 'x-request-id': 'abc-1.2_3' } })).headers['x-request-id'],
+    ).toBe('abc-1.2_3');
+    for (const id of ['', 'a b', 'x'.repeat(101), '<script>']) {
+      expect((await send('GET /v1/admin/bots', { headers: { 'x-request-id': id } })).headers['x-request-id']).toMatch(
+        /^req_[0-9a-f]{24}$/,
+      );
+    }
+  });
+
+  it('has an error id in its header that is the one in its body', async () => {
+    const { headers, json } = await send('GET /v1/admin/bots/x');
+
+    expect(headers['x-error-id']).toBe(json.id);
+  });
+
+  it('keeps the connection for longer than clients do', async () => {
+    const { headers } = await send('GET /v1/admin/bots', { headers: { connection: 'keep-alive' } });
+
+    expect(Number(/timeout=(\d+)/.exec(headers['keep-alive'] ?? '')?.[1])).toBeGreaterThan(60);
+  });
+
+  it('lets any origin in, with credentials', async () => {
+    const origin = 'https://app.example';
+    const asked = {
+      origin,
+      'access-control-request-method': 'DELETE',
+      'access-control-request-headers': 'authorization,x-bot-id,x-whatever',
+    };
+
+    const preflight = await door.send('OPTIONS /v1/admin/bots/x', { headers: asked });
+    const answer = await send('GET /v1/admin/bots/x', { headers: { origin } });
+
+    expect(preflight).toMatchObject({
+      status: 204,
+      headers: {
+        'access-control-allow-origin': origin,
+        'access-control-allow-credentials': 'true',
+        'access-control-allow-headers': 'authorization,x-bot-id,x-whatever',
+        'access-control-allow-methods': expect.stringContaining('DELETE'),
+      },
+    });
+    expect(answer.headers).toMatchObject({
+      'access-control-allow-origin': origin,
+      'access-control-allow-credentials': 'true',
+      vary: expect.stringMatching(/origin/i),
+    });
+  });
+
+  it('says fast that nobody answers, and when to come again', async () => {
+    const started = performance.now();
+
+    const answer = await send('GET /v1/files', { headers: { 'x-bot-id': aliceBot } });
+
+    expect(answer).toEqual(anError(503, 'Internal', /Nobody answers/));
+    expect(answer.headers['retry-after']).toBe('1');
+    expect(performance.now() - started).toBeLessThan(1_000);
+  });
+
+  it('tells nothing of the inside of a service that fails', async () => {
+    await door.sql('ALTER TABLE admin.bot RENAME COLUMN tags TO hidden');
+
+    const answer = await send('GET /v1/admin/bots');
+
+    await door.sql('ALTER TABLE admin.bot RENAME COLUMN hidden TO tags');
+    expect(answer).toEqual(anError(500, 'Internal', /^Something went wrong on our side\.$/));
+    expect(Object.keys(answer.headers)).not.toContain('x-powered-by');
+  });
+});

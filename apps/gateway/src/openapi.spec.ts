@@ -1,0 +1,129 @@
+import Ajv, { type AnySchema } from 'ajv';
+import addFormats from 'ajv-formats';
+import { getMetadataStorage } from 'class-validator';
+import { allOperations } from '@parley/contracts/contracts';
+import { openApiDocument } from './openapi';
+
+/** As much of OpenAPI 3.0 as these tests read. */
+interface Document {
+  paths: Record<string, Record<string, Described>>;
+  components: { schemas: Record<string, AnySchema> };
+}
+interface Described {
+  operationId: string;
+  parameters: { name: string; in: string; required: boolean; schema: AnySchema }[];
+  requestBody?: { content: { 'application/json': { schema: { $ref: string } } } };
+  responses: Record<string, unknown>;
+}
+
+const document = openApiDocument(allOperations, '/') as unknown as Document;
+const described = Object.values(document.paths).flatMap((path) => Object.values(path));
+const publicOnes = allOperations.filter(({ access }) => !['operator', 'service'].includes(access.actor));
+
+/** Compiles schemas whose references lead into the document. */
+function compiler(): Ajv {
+  const ajv = new Ajv({ strict: true, allErrors: true });
+  addFormats(ajv);
+  ajv.addVocabulary(['openapi', 'info', 'servers', 'security', 'paths', 'components']);
+  return ajv.addSchema(document, 'api');
+}
+
+function validatorOf(name: string) {
+  return compiler().compile({ $ref: `api#/components/schemas/${name}` });
+}
+
+describe('the OpenAPI document', () => {
+  it('has every public operation at its route, and no other', () => {
+    const routes = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+    );
+
+    expect(routes.sort()).toEqual(publicOnes.map(({ route }) => route!).sort());
+    expect(described.map(({ operationId }) => operationId).sort()).toEqual(
+      publicOnes.map(({ subject }) => subject).sort(),
+    );
+  });
+
+  it('says nothing of what only operators and services ask', () => {
+    const text = JSON.stringify(document);
+
+    expect(text).not.toMatch(/operator/i);
+    expect(Object.keys(document.components.schemas)).not.toEqual(
+      expect.arrayContaining([expect.stringMatching(/Identif|Identity|DeadLetter|CreateAccount|Leftovers/)]),
+    );
+  });
+
+  it('has a schema for every reference', () => {
+    const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)].map(
+      ([, name]) => name!,
+    );
+
+    expect(references.length).toBeGreaterThan(50);
+    expect(new Set(references)).toEqual(new Set(Object.keys(document.components.schemas)));
+  });
+
+  it.each(Object.keys(document.components.schemas))('has a schema %s that compiles', (name) => {
+    expect(() => validatorOf(name)).not.toThrow();
+  });
+
+  it.each(
+    described.flatMap(({ operationId, parameters }) =>
+      parameters.map(({ name, schema }) => [operationId, name, schema] as const),
+    ),
+  )('has for %s a parameter %s whose schema compiles', (_operation, _name, schema) => {
+    expect(() => compiler().compile(schema)).not.toThrow();
+  });
+
+  it('has a parameter for each name in a path, and names none twice', () => {
+    for (const [path, methods] of Object.entries(document.paths)) {
+      for (const { parameters } of Object.values(methods)) {
+        const inPath = parameters.filter((parameter) => parameter.in === 'path');
+        expect(inPath.map(({ name }) => name)).toEqual([...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name));
+        expect(inPath.every(({ required }) => required)).toBe(true);
+        expect(new Set(parameters.map(({ name }) => name)).size).toBe(parameters.length);
+      }
+    }
+  });
+
+  it('asks for the headers that an operation needs', () => {
+    const headersOf = (id: string) =>
+      described
+        .find(({ operationId }) => operationId === id)!
+        .parameters.filter((parameter) => parameter.in === 'header')
+        .map(({ name }) => name);
+
+    expect(headersOf('files.get')).toEqual(['x-bot-id']);
+    expect(headersOf('admin.bots.list')).toEqual(['x-workspace-id']);
+    expect(headersOf('admin.workspaces.list')).toEqual([]);
+  });
+
+  it('has schemas that tell right from wrong', () => {
+    const createBot = validatorOf('CreateBot');
+
+    expect(
+      createBot({
+        name: 'x',
+        tags: { a: 'b' },
+        states: { s: { type: 'user', schema: {} } },
+        subscriptions: { events: null },
+      }),
+    ).toBe(true);
+    expect(createBot({ tags: { a: 1 } })).toBe(false);
+    expect(createBot({ states: { s: { type: 'x', schema: {} } } })).toBe(false);
+    expect(createBot({ medias: [{ url: 'x' }] })).toBe(false);
+    expect(createBot({ name: null })).toBe(false);
+    expect(validatorOf('UpsertFile')({ key: 'x' })).toBe(false);
+    expect(validatorOf('Error')({ id: 'x', code: 404, type: 'ResourceNotFound', message: 'x' })).toBe(true);
+  });
+
+  it('describes each class by a name of its own', () => {
+    const targets = getMetadataStorage() as unknown as {
+      validationMetadatas: Map<unknown, { target: { name: string } }[]>;
+    };
+    const classes = new Set([...targets.validationMetadatas.values()].flat().map(({ target }) => target));
+
+    const names = [...classes].map(({ name }) => name);
+
+    expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
+  });
+});

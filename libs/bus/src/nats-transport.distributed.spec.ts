@@ -1,0 +1,279 @@
+import { createConnection } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { connect, type NatsConnection } from 'nats';
+import { broadcast } from '@parley/contracts/operation';
+import { hasNatsServer, NatsServer } from '@parley/testing/nats-server';
+import { Bus } from './bus';
+import { NatsLink } from './nats-connection';
+import { NatsTransport } from './nats-transport';
+import { answerWith, Anything, caller, probe, silent, timed, until } from './test/probe';
+import { transportBehaviour } from './test/transport.behaviour';
+import type { Transport } from './transport';
+
+const suite = hasNatsServer() ? describe : describe.skip;
+
+/** A server and the processes that are connected to it. */
+async function openBus(options: { maxPayload?: string } = {}) {
+  const server = await NatsServer.start(options);
+  const transports: Transport[] = [];
+  return {
+    server,
+    connect: async (maxBodyBytes = 64_000_000) => {
+      const transport = new NatsTransport(await NatsLink.open(server.url, 'test', silent), maxBodyBytes, silent);
+      transports.push(transport);
+      return transport;
+    },
+    stop: async () => {
+      await Promise.all(transports.map((transport) => transport.close()));
+      await server.stop();
+    },
+  };
+}
+
+suite('The transport over NATS', () => {
+  transportBehaviour(openBus);
+});
+
+suite('The transport over NATS with a small message limit', () => {
+  // What the server carries in one message by default: most large bodies pass by reference.
+  transportBehaviour(() => openBus({ maxPayload: '1MB' }));
+});
+
+suite('A message on NATS that is not ours', () => {
+  let shared: Awaited<ReturnType<typeof openBus>>;
+  let service: Transport;
+  let stranger: NatsConnection;
+
+  beforeAll(async () => {
+    shared = await openBus();
+    service = await shared.connect();
+    stranger = await connect({ servers: shared.server.url });
+  });
+
+  afterAll(async () => {
+    await stranger.close();
+    await shared.stop();
+  });
+
+  it.each([
+    ['empty', Buffer.alloc(0)],
+    ['not JSON', Buffer.from('{"a":')],
+    ['binary', Buffer.from([0xff, 0x00, 0xc3, 0x28, 0x80, 0x0a])],
+    ['large', Buffer.alloc(4_000_000, 0xfe)],
+    ['JSON without a caller', Buffer.from('{}')],
+  ])('is answered with an error and hurts nothing when it is %s', async (_what, garbage) => {
+    const echo = probe();
+    await answerWith(service, echo, (input) => input);
+
+    const reply = await stranger.request(echo.subject, garbage, { timeout: 5_000 });
+    stranger.publish(echo.subject, garbage);
+    await stranger.flush();
+
+    expect(reply.json()).toMatchObject({ type: 'InvalidPayload', code: 400 });
+    await expect(new Bus(await shared.connect()).call(echo, caller, { a: 1 })).resolves.toEqual({ a: 1 });
+  });
+
+  it('is answered with an error when it refers to a body that is not there', async () => {
+    const echo = probe();
+    await answerWith(service, echo, (input) => input);
+    const transport = await shared.connect();
+
+    const { ms, value } = await timed(
+      transport.request(echo.subject, { headers: { 'parley-body': 'no such body' }, body: '' }, 9_000),
+    );
+
+    expect(JSON.parse(value?.body ?? '')).toMatchObject({ code: 503 });
+    expect(ms).toBeLessThan(5_000);
+  });
+
+  it('is answered with an error when its headers are not headers', async () => {
+    const echo = probe();
+    await answerWith(service, echo, (input) => input);
+    const headers = 'GARBAGE \r\n:::\r\nno end';
+    const socket = createConnection(Number(new URL(shared.server.url).port), '127.0.0.1');
+    let received = '';
+    socket.on('data', (data) => (received += data.toString()));
+
+    socket.write(
+      `CONNECT {"verbose":false,"headers":true,"no_responders":true}\r\nSUB inbox 1\r\nHPUB ${echo.subject} inbox ${headers.length} ${headers.length}\r\n${headers}\r\nPING\r\n`,
+    );
+
+    await until(() => received.includes('"type"') || received.includes('-ERR'));
+    socket.destroy();
+    await expect(new Bus(await shared.connect()).call(echo, caller, { a: 1 })).resolves.toEqual({ a: 1 });
+  });
+
+  it('does not silence a broadcast listener', async () => {
+    const news = broadcast({ subject: 'probe.disturbed', data: Anything });
+    const heard: unknown[] = [];
+    const listening = new Bus(service);
+    listening.listen(news, (data) => heard.push(data));
+    await listening.ready();
+
+    for (const garbage of [Buffer.alloc(0), Buffer.from('{'), Buffer.from([0xff, 0x00])]) {
+      stranger.publish('broadcast.probe.disturbed', garbage);
+    }
+    stranger.publish('broadcast.probe.disturbed', JSON.stringify({ text: 'after' }));
+
+    await until(() => heard.length > 0);
+    expect(heard).toEqual([{ text: 'after' }]);
+  });
+});
+
+suite('A body that is too large for one NATS message', () => {
+  it('passes by reference also after the broker has lost its disk', async () => {
+    const { connect, server, stop } = await openBus({ maxPayload: '1MB' });
+    const echo = probe();
+    const service = await connect();
+    await answerWith(service, echo, (input) => input);
+    const asking = await connect();
+    const bus = new Bus(asking);
+    const large = { text: 'x'.repeat(2_000_000) };
+    await bus.call(echo, caller, large);
+
+    await server.kill();
+    await server.wipe();
+    await server.run();
+    await until(async () => (await timed(Promise.all([service.ready(), asking.ready()]))).error === undefined);
+    const answer = await bus.call(echo, caller, large);
+
+    expect(answer['text'] === large.text).toBe(true);
+    await stop();
+  });
+
+  it('leaves nothing behind in the broker', async () => {
+    const { connect: join, server, stop } = await openBus({ maxPayload: '1MB' });
+    const echo = probe();
+    await answerWith(await join(), echo, (input) => input);
+    const bus = new Bus(await join());
+
+    for (let round = 0; round < 3; round += 1) await bus.call(echo, caller, { text: 'x'.repeat(2_000_000) });
+
+    const connection = await connect({ servers: server.url });
+    const { streams } = await connection.jetstreamManager();
+    await until(async () => (await streams.info('OBJ_parley-bodies')).state.bytes < 10_000);
+    await connection.close();
+    await stop();
+  });
+});
+
+suite('A replica that leaves', () => {
+  it('loses no request under load', async () => {
+    const { connect, stop } = await openBus();
+    const work = probe();
+    const [leaving, staying] = [await connect(), await connect()];
+    const served = { leaving: 0, staying: 0 };
+    const handle = (who: keyof typeof served) => async () => {
+      served[who] += 1;
+      await sleep(Math.random() * 20);
+      return { who };
+    };
+    await answerWith(leaving, work, handle('leaving'));
+    await answerWith(staying, work, handle('staying'));
+    const bus = new Bus(await connect());
+    const failures: unknown[] = [];
+    let running = true;
+    const clients = Array.from({ length: 40 }, async () => {
+      while (running) await bus.call(work, caller, {}).catch((error: unknown) => failures.push(error));
+    });
+    await until(() => served.leaving > 100 && served.staying > 100);
+
+    await leaving.drain();
+    await leaving.close();
+    const before = served.staying;
+    await until(() => served.staying > before + 500);
+    running = false;
+    await Promise.all(clients);
+
+    expect(failures).toEqual([]);
+    await stop();
+  });
+
+  it('drains although the server is away, and does not serve again when it is back', async () => {
+    const { connect, server, stop } = await openBus();
+    const ask = probe();
+    const leaving = await connect();
+    await answerWith(leaving, ask, () => ({}));
+    const asking = await connect();
+    await server.kill();
+
+    await leaving.drain();
+    await server.run();
+    await until(async () => (await timed(Promise.all([asking.ready(), leaving.ready()]))).error === undefined);
+
+    await expect(new Bus(asking).call(ask, caller, {})).rejects.toMatchObject({ code: 503 });
+    await stop();
+  });
+});
+
+suite('A NATS server that goes away', () => {
+  it('makes requests fail at once, and everything works again when it is back after more than ten attempts', async () => {
+    const { connect, server, stop } = await openBus();
+    const ask = probe();
+    const service = await connect();
+    await answerWith(service, ask, () => ({ served: true }));
+    const asking = await connect();
+    const bus = new Bus(asking);
+    const news = broadcast({ subject: 'probe.back', data: Anything });
+    let heard = 0;
+    new Bus(service).listen(news, () => (heard += 1));
+    await bus.call(ask, caller, {});
+
+    await server.kill();
+    await until(async () => (await timed(asking.ready())).error !== undefined);
+    const away = await timed(bus.call(ask, caller, {}));
+    bus.broadcast(news, {});
+    await sleep(3_500);
+    const stillAway = await timed(bus.call(ask, caller, {}));
+    await server.run();
+    await until(async () => (await timed(Promise.all([service.ready(), asking.ready()]))).error === undefined);
+    const back = await timed(bus.call(ask, caller, {}));
+    bus.broadcast(news, {});
+
+    expect(away.error).toMatchObject({ code: 503, retryAfterSeconds: 1 });
+    expect(away.ms).toBeLessThan(1_000);
+    expect(stillAway.error).toMatchObject({ code: 503 });
+    expect(stillAway.ms).toBeLessThan(1_000);
+    expect(back.value).toEqual({ served: true });
+    await until(() => heard > 0);
+    await stop();
+  });
+
+  it('ends a request on its way with OperationTimeout long before its deadline', async () => {
+    const { connect, server, stop } = await openBus();
+    const never = probe(30_000);
+    let taken = false;
+    await answerWith(await connect(), never, () => {
+      taken = true;
+      return new Promise(() => undefined);
+    });
+    const bus = new Bus(await connect());
+
+    const asked = timed(bus.call(never, caller, {}));
+    await until(() => taken);
+    await server.kill();
+    const { ms, error } = await asked;
+
+    expect(error).toMatchObject({ type: 'OperationTimeout', code: 504 });
+    expect(ms).toBeLessThan(5_000);
+    await stop();
+  });
+
+  it('says that nothing was done when a large body was still on its way into the broker', async () => {
+    const { connect, server, stop } = await openBus({ maxPayload: '1MB' });
+    const ask = probe(30_000);
+    let served = 0;
+    await answerWith(await connect(), ask, () => void (served += 1));
+    const bus = new Bus(await connect());
+
+    const asked = timed(bus.call(ask, caller, { text: 'x'.repeat(60_000_000) }));
+    await sleep(0);
+    await server.kill();
+    const { ms, error } = await asked;
+
+    expect(error).toMatchObject({ code: 503 });
+    expect(ms).toBeLessThan(10_000);
+    expect(served).toBe(0);
+    await stop();
+  });
+});

@@ -1,0 +1,87 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Controller, type DynamicModule, Module } from '@nestjs/common';
+import { DiscoveryModule, DiscoveryService, NestFactory } from '@nestjs/core';
+import { anyone } from '@parley/contracts/access';
+import type { Caller } from '@parley/contracts/caller';
+import { type Operation, operation } from '@parley/contracts/operation';
+import { createLogger } from '@parley/logging/logger';
+import { Dispatcher } from '../dispatcher';
+import { Handles } from '../handles';
+import type { Transport } from '../transport';
+
+export const silent = createLogger('test', 'silent');
+export const caller: Caller = { requestId: 'request-1', credential: 'none' };
+
+export class Anything {
+  [name: string]: unknown;
+}
+
+let probes = 0;
+
+/** An operation of a subject that no other test has. */
+export function probe(timeoutMs = 10_000): Operation<Anything, Anything> {
+  probes += 1;
+  const subject = `probe.ask${probes}`;
+  return operation({ subject, summary: 'A probe.', access: anyone, input: Anything, output: Anything, timeoutMs });
+}
+
+type ProbeHandler = (input: Anything, caller: Caller) => unknown;
+
+/** Answers the operation as a service does: a controller in a Nest container of its own. */
+export async function answerWith(
+  transport: Transport,
+  asked: Operation<Anything, Anything>,
+  handler: ProbeHandler,
+): Promise<void> {
+  @Controller()
+  class ProbeController {
+    @Handles(asked)
+    async answer(by: Caller, input: Anything): Promise<Anything> {
+      return (await handler(input, by)) as Anything;
+    }
+  }
+  @Module({})
+  class ProbeModule {
+    static register(): DynamicModule {
+      return { module: ProbeModule, imports: [DiscoveryModule], controllers: [ProbeController] };
+    }
+  }
+  const container = await NestFactory.createApplicationContext(ProbeModule.register(), { logger: false });
+  const dispatcher = new Dispatcher(
+    {
+      service: 'probe',
+      contract: { asked },
+      transport,
+      events: noEvents,
+      bury: () => Promise.resolve(),
+      logger: silent,
+      observe: () => undefined,
+    },
+    container.get(DiscoveryService),
+  );
+  await dispatcher.start();
+  await transport.ready();
+}
+
+const refuse = () => Promise.reject(new Error('A probe has no events.'));
+const noEvents = { publish: refuse, position: refuse, consume: refuse, drain: () => Promise.resolve() };
+
+/** Waits for what others do in their own time. */
+export async function until(condition: () => boolean | Promise<boolean>, timeoutMs = 15_000): Promise<void> {
+  const deadline = Date.now() + timeoutMs;
+  while (!(await condition())) {
+    if (Date.now() > deadline) throw new Error(`It did not happen within ${timeoutMs} ms: ${condition.toString()}`);
+    await sleep(10);
+  }
+}
+
+/** How long it took, and how it ended. */
+export async function timed<T>(work: Promise<T>): Promise<{ ms: number; error?: unknown; value?: T }> {
+  const started = performance.now();
+  try {
+    const value = await work;
+    return { ms: performance.now() - started, value };
+  } catch (error) {
+    return { ms: performance.now() - started, error };
+  }
+}

@@ -1,0 +1,299 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ApiError } from '@parley/contracts/errors';
+import { broadcast } from '@parley/contracts/operation';
+import { Bus } from '../bus';
+import type { Transport } from '../transport';
+import { Anything, answerWith, caller, probe, timed, until } from './probe';
+
+/** A bus that several processes share; `connect` gives the transport of one more of them. */
+export interface SharedBus {
+  connect(maxBodyBytes?: number): Promise<Transport>;
+  stop(): Promise<void>;
+}
+
+/** What services may rely on, whichever transport carries it. */
+export function transportBehaviour(open: () => Promise<SharedBus>): void {
+  let shared: SharedBus;
+  let service: Transport;
+  let bus: Bus;
+
+  beforeAll(async () => {
+    shared = await open();
+    service = await shared.connect();
+    bus = new Bus(await shared.connect());
+  });
+
+  afterAll(() => shared.stop());
+
+  it('carries values as JSON in both directions', async () => {
+    const echo = probe();
+    const values = {
+      date: new Date(0),
+      nothing: undefined,
+      none: null,
+      falsy: [0, false, '', undefined, Number.NaN],
+      nested: { deep: [{ deeper: { deepest: 1.5 } }] },
+      unicode: 'Grüße \u0000 🦜 \ud83d "\\',
+      map: new Map([['lost', 1]]),
+    };
+    let received: unknown;
+    await answerWith(service, echo, (input) => {
+      received = input;
+      return values;
+    });
+
+    const answer = await bus.call(echo, caller, values);
+
+    const json: unknown = JSON.parse(JSON.stringify(values));
+    expect(received).toStrictEqual(json);
+    expect(answer).toStrictEqual(json);
+  });
+
+  it('carries a key named __proto__ as a key like any other', async () => {
+    const echo = probe();
+    await answerWith(service, echo, (input) => input);
+
+    const answer = await bus.call(echo, caller, JSON.parse('{"__proto__":{"polluted":true}}') as Anything);
+
+    expect(JSON.stringify(answer)).toBe('{"__proto__":{"polluted":true}}');
+    expect(answer['polluted']).toBeUndefined();
+  });
+
+  it('shares no object between who asks and who answers', async () => {
+    const change = probe();
+    const kept = { list: [1] };
+    await answerWith(service, change, (input) => {
+      (input['list'] as number[]).push(2);
+      return kept;
+    });
+    const input = { list: [1] };
+
+    const answer = await bus.call(change, caller, input);
+    (answer['list'] as number[]).push(3);
+
+    expect(input).toEqual({ list: [1] });
+    expect(kept).toEqual({ list: [1] });
+  });
+
+  it('answers an empty object when a handler returns nothing', async () => {
+    const silence = probe();
+    await answerWith(service, silence, () => undefined);
+
+    await expect(bus.call(silence, caller, {})).resolves.toEqual({});
+  });
+
+  it('tells the handler who is asking', async () => {
+    const whoami = probe();
+    await answerWith(service, whoami, (_input, by) => by);
+    const alice = { ...caller, account: { id: 'account-1', email: 'älice@example.com' }, traceparent: '00-1-2-01' };
+
+    await expect(bus.call(whoami, alice, {})).resolves.toEqual(alice);
+  });
+
+  it('carries an error with its type, code, metadata and pause', async () => {
+    const refuse = probe();
+    const metadata = { field: 'key', allowed: ['a', 'b'] };
+    await answerWith(service, refuse, () => {
+      throw new ApiError('AlreadyExists', 'It is there.', { metadata, retryAfterSeconds: 7 });
+    });
+
+    const { error } = await timed(bus.call(refuse, caller, {}));
+
+    expect(error).toBeInstanceOf(ApiError);
+    expect(error).toMatchObject({
+      type: 'AlreadyExists',
+      code: 409,
+      message: 'It is there.',
+      metadata,
+      retryAfterSeconds: 7,
+    });
+  });
+
+  it.each([
+    ['an error of JavaScript', new Error('password=hunter2')],
+    ['a string', 'password=hunter2'],
+    ['nothing', undefined],
+  ])('hides what a handler throws when it is %s', async (_what, thrown) => {
+    const fail = probe();
+    await answerWith(service, fail, () => {
+      throw thrown;
+    });
+
+    const { error } = await timed(bus.call(fail, caller, {}));
+
+    expect(error).toMatchObject({ type: 'Internal', code: 500 });
+    expect(JSON.stringify((error as ApiError).toWire())).not.toContain('hunter2');
+  });
+
+  it.each([
+    ['a BigInt', () => ({ size: 1n })],
+    ['a circle', () => circle()],
+  ])('answers an error when the answer is %s', async (_what, answer) => {
+    const strange = probe();
+    await answerWith(service, strange, answer);
+
+    await expect(bus.call(strange, caller, {})).rejects.toMatchObject({ type: 'Internal', code: 500 });
+  });
+
+  it('answers the error without its metadata when that is not JSON', async () => {
+    const strange = probe();
+    await answerWith(service, strange, () => {
+      throw new ApiError('InvalidPayload', 'No.', { metadata: circle() });
+    });
+
+    await expect(bus.call(strange, caller, {})).rejects.toMatchObject({ type: 'InvalidPayload', message: 'No.' });
+  });
+
+  it('answers an error for a handler below the dispatcher that throws', async () => {
+    service.serve('probe.raw', 'probe', () => Promise.reject(new Error('password=hunter2')));
+    await service.ready();
+
+    const { headers, body } = await (await shared.connect()).request('probe.raw', { headers: {}, body: '{}' }, 5_000);
+
+    expect(headers['parley-outcome']).toBe('error');
+    expect(JSON.parse(body)).toMatchObject({ type: 'Internal' });
+    expect(body).not.toContain('hunter2');
+  });
+
+  it.each(['', 'not json', 'null', '7', '{"unclosed":', '\u0000\ufffd'])(
+    'answers InvalidPayload to a message with the body %j and no caller',
+    async (body) => {
+      const echo = probe();
+      await answerWith(service, echo, (input) => input);
+      const stranger = await shared.connect();
+
+      const answer = await stranger.request(echo.subject, { headers: {}, body }, 5_000);
+
+      expect(JSON.parse(answer.body)).toMatchObject({ type: 'InvalidPayload', code: 400 });
+      await expect(bus.call(echo, caller, { still: 'there' })).resolves.toEqual({ still: 'there' });
+    },
+  );
+
+  it('fails at once when nobody listens, and says when to try again', async () => {
+    const { ms, error } = await timed(bus.call(probe(), caller, {}));
+
+    expect(error).toMatchObject({ type: 'Internal', code: 503, retryAfterSeconds: 1 });
+    expect(ms).toBeLessThan(2_000);
+  });
+
+  it('gives up on a handler that never answers at the deadline of the operation', async () => {
+    const never = probe(300);
+    await answerWith(service, never, () => new Promise(() => undefined));
+    const connection = await shared.connect();
+
+    const { ms, error } = await timed(new Bus(connection).call(never, caller, {}));
+
+    expect(error).toMatchObject({ type: 'OperationTimeout', code: 504 });
+    expect(ms).toBeGreaterThan(250);
+    expect(ms).toBeLessThan(3_000);
+  });
+
+  it('shares requests between replicas and gives each to one of them', async () => {
+    const count = probe();
+    const replicas = await Promise.all([1, 2, 3].map(() => shared.connect()));
+    const served = [0, 0, 0];
+    for (const [index, replica] of replicas.entries()) {
+      await answerWith(replica, count, () => void (served[index]! += 1));
+    }
+
+    await Promise.all(Array.from({ length: 90 }, () => bus.call(count, caller, {})));
+
+    expect(served.reduce((sum, each) => sum + each)).toBe(90);
+    expect(Math.min(...served)).toBeGreaterThan(0);
+  });
+
+  it('tells a broadcast to every listener, also next to one that throws', async () => {
+    const news = broadcast({ subject: 'probe.news', data: Anything });
+    const heard: string[] = [];
+    for (const name of ['first', 'second', 'third']) {
+      const transport = await shared.connect();
+      new Bus(transport).listen(news, ({ text }) => {
+        if (name === 'second') throw new Error('This listener is broken.');
+        heard.push(`${name}: ${String(text)}`);
+      });
+      await transport.ready();
+    }
+
+    bus.broadcast(news, { text: 'hello' });
+
+    await until(() => heard.length === 2);
+    expect(heard.sort()).toEqual(['first: hello', 'third: hello']);
+  });
+
+  it('survives a broadcast that is not JSON', async () => {
+    const news = broadcast({ subject: 'probe.garbage', data: Anything });
+    const heard: unknown[] = [];
+    bus.listen(news, (data) => heard.push(data));
+    await bus.ready();
+
+    (await shared.connect()).broadcast('broadcast.probe.garbage', { headers: {}, body: '\u0001 not json' });
+    bus.broadcast(news, { text: 'after' });
+
+    await until(() => heard.length > 0);
+    expect(heard).toEqual([{ text: 'after' }]);
+  });
+
+  it('answers what it has taken when it drains, and takes nothing more', async () => {
+    const slow = probe();
+    const news = broadcast({ subject: 'probe.drained', data: Anything });
+    const leaving = await shared.connect();
+    let taken = 0;
+    let heard = 0;
+    await answerWith(leaving, slow, async () => {
+      taken += 1;
+      await sleep(300);
+      return { done: true };
+    });
+    new Bus(leaving).listen(news, () => (heard += 1));
+    await leaving.ready();
+    const asked = Promise.all(Array.from({ length: 10 }, () => bus.call(slow, caller, {})));
+    await until(() => taken === 10);
+
+    await leaving.drain();
+    bus.broadcast(news, {});
+    const after = await timed(bus.call(slow, caller, {}));
+
+    await expect(asked).resolves.toEqual(Array.from({ length: 10 }, () => ({ done: true })));
+    expect(after.error).toMatchObject({ code: 503 });
+    expect(heard).toBe(0);
+  });
+
+  it('refuses a request that is larger than the limit of the platform', async () => {
+    const echo = probe();
+    await answerWith(service, echo, () => ({}));
+    const small = new Bus(await shared.connect(100_000));
+
+    const { error } = await timed(small.call(echo, caller, { text: 'x'.repeat(100_000) }));
+
+    expect(error).toMatchObject({ type: 'PayloadTooLarge', code: 413, message: expect.stringContaining('100000') });
+  });
+
+  it('answers PayloadTooLarge when the answer is larger than the limit of the platform', async () => {
+    const grow = probe();
+    const small = await shared.connect(100_000);
+    await answerWith(small, grow, ({ size }) => ({ text: 'x'.repeat(size as number) }));
+    const asking = new Bus(await shared.connect(100_000));
+
+    const { error } = await timed(asking.call(grow, caller, { size: 100_000 }));
+
+    expect(error).toMatchObject({ type: 'PayloadTooLarge', code: 413, message: expect.stringContaining('100000') });
+    await expect(asking.call(grow, caller, { size: 10 })).resolves.toEqual({ text: 'x'.repeat(10) });
+  });
+
+  it('carries bodies of 20 MB in both directions', async () => {
+    const echo = probe(20_000);
+    await answerWith(service, echo, (input) => input);
+    const text = `${'ü🦜'.repeat(3_400_000)}.`;
+
+    const answer = await bus.call(echo, caller, { text });
+
+    expect(Buffer.byteLength(text)).toBeGreaterThan(20_000_000);
+    expect(answer['text'] === text).toBe(true);
+  });
+}
+
+function circle(): Record<string, unknown> {
+  const value: Record<string, unknown> = {};
+  value['self'] = value;
+  return value;
+}

@@ -1,0 +1,80 @@
+import {
+  account,
+  anyone,
+  authorize,
+  bot,
+  hasPermission,
+  operator,
+  type Permission,
+  service,
+  workspace,
+} from './access';
+import { systemCaller, type Caller, type CredentialKind, type Role } from './caller';
+
+const roles: Role[] = ['owner', 'administrator', 'manager', 'developer', 'billing', 'viewer'];
+
+const holders: Record<Permission, Role[]> = {
+  read: ['owner', 'administrator', 'manager', 'developer', 'viewer'],
+  write: ['owner', 'administrator', 'manager', 'developer'],
+  manage: ['owner', 'administrator', 'manager'],
+  administer: ['owner', 'administrator'],
+  own: ['owner'],
+};
+
+const credentials: CredentialKind[] = ['none', 'pat', 'bak', 'iak', 'operator'];
+
+function callerWith(credential: CredentialKind, role?: Role): Caller {
+  return { requestId: 'req_1', credential, role };
+}
+
+describe('a permission', () => {
+  const cases = Object.entries(holders).flatMap(([permission, allowed]) =>
+    roles.map((role) => [permission, role, allowed.includes(role)] as [Permission, Role, boolean]),
+  );
+
+  it.each(cases)('to %s is given to a %s: %s', (permission, role, allowed) => {
+    expect(hasPermission(role, permission)).toBe(allowed);
+  });
+});
+
+describe('an operation', () => {
+  const cases = Object.entries({
+    'of an account': [account, ['pat']],
+    'that reads a workspace': [workspace.read, ['pat']],
+    'that writes in a workspace': [workspace.write, ['pat']],
+    'that manages a workspace': [workspace.manage, ['pat']],
+    'that reads a workspace, for bots too': [workspace.readAlsoByBot, ['pat', 'bak']],
+    'that reads as a bot': [bot.read, ['pat', 'bak']],
+    'that writes as a bot': [bot.write, ['pat', 'bak']],
+    'of the operator': [operator, ['operator']],
+    'between services': [service, []],
+  } as const).flatMap(([name, [access, allowed]]) =>
+    credentials.map((credential) => ({
+      name,
+      access,
+      credential,
+      allowed: (allowed as readonly string[]).includes(credential),
+    })),
+  );
+
+  it.each(cases)('$name may be called with $credential: $allowed', ({ access, credential, allowed }) => {
+    const call = () => authorize(access, callerWith(credential));
+
+    if (allowed) expect(call).not.toThrow();
+    else expect(call).toThrow(expect.objectContaining({ type: 'Forbidden', code: 403 }));
+  });
+
+  it('for anyone asks nothing', () => {
+    expect(() => authorize(anyone, systemCaller('req_1'))).not.toThrow();
+  });
+
+  it.each(roles)('that writes says to a %s which roles may, if that one may not', (role) => {
+    const call = () => authorize(bot.write, callerWith('pat', role));
+
+    if (holders.write.includes(role)) expect(call).not.toThrow();
+    else
+      expect(call).toThrow(
+        `The role ${role} may not do this; it takes one of: owner, administrator, manager, developer.`,
+      );
+  });
+});

@@ -1,0 +1,124 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Client, type ClientInputs, type ClientOutputs, type ErrorType as ClientErrorType } from '@botpress/client';
+import type { Access } from './access';
+import { admin } from './admin/admin';
+import { allOperations } from './contracts';
+import type { ErrorType } from './errors';
+import type { TagQuery } from './fields';
+import { files } from './files';
+import type { Contract, InputOf, Operation, OutputOf } from './operation';
+
+const contracts = { admin, files };
+type Contracts = typeof contracts;
+
+/** The operation of the public client that asks for each of ours. One that is missing here does not compile. */
+const clientNames = {
+  admin: {
+    bots: { create: 'createBot', get: 'getBot', list: 'listBots', delete: 'deleteBot' },
+    botApiKeys: { create: 'createBotApiKey', list: 'listBotApiKeys', delete: 'deleteBotApiKey' },
+    personalAccessTokens: {
+      create: 'createPersonalAccessToken',
+      list: 'listPersonalAccessTokens',
+      delete: 'deletePersonalAccessToken',
+    },
+    workspaces: { create: 'createWorkspace', get: 'getWorkspace', list: 'listWorkspaces', update: 'updateWorkspace' },
+  },
+  files: {
+    upsert: 'upsertFile',
+    get: 'getFile',
+    list: 'listFiles',
+    delete: 'deleteFile',
+    listPassages: 'listFilePassages',
+  },
+} as const satisfies ClientNames<Contracts>;
+
+type Names = typeof clientNames;
+type ClientName = keyof ClientOutputs & keyof ClientInputs;
+
+/** Operations that the public client knows: the operator's and those between services are ours alone. */
+type IsPublic<T> =
+  T extends Operation<infer _I, infer _O, infer A extends Access>
+    ? A['actor'] extends 'operator' | 'service'
+      ? false
+      : true
+    : PublicKeys<T> extends never
+      ? false
+      : true;
+type PublicKeys<C> = { [K in keyof C]: IsPublic<C[K]> extends true ? K : never }[keyof C];
+type ClientNames<C> = { [K in PublicKeys<C>]: C[K] extends Operation ? ClientName : ClientNames<C[K]> };
+
+/** A filter on tags is text in the query, in two forms, and is read into a form of our own: nothing to compare. */
+type AsSent<I> = { [K in keyof I]: TagQuery extends I[K] ? unknown : I[K] };
+
+/** `agree`, or what does not fit. */
+type Replies<O, N> = N extends ClientName
+  ? OutputOf<O> extends ClientOutputs[N]
+    ? 'agree'
+    : { reply: OutputOf<O>; isNo: ClientOutputs[N] }
+  : { [K in keyof N & keyof O]: Replies<O[K], N[K]> };
+type Requests<O, N> = N extends ClientName
+  ? ClientInputs[N] extends AsSent<InputOf<O>>
+    ? 'agree'
+    : { request: ClientInputs[N]; isNo: AsSent<InputOf<O>> }
+  : { [K in keyof N & keyof O]: Requests<O[K], N[K]> };
+type AllAgree<N> = { [K in keyof N]: N[K] extends string ? 'agree' : AllAgree<N[K]> };
+
+/** Compiles only when `Actual` fits `Expected`. */
+type Fits<_Expected, _Actual extends _Expected> = true;
+
+// Checked by the compiler alone: whatever we answer, the client can read; whatever it sends, we declare.
+const agreement: [
+  Fits<AllAgree<Names>, Replies<Contracts, Names>>,
+  Fits<AllAgree<Names>, Requests<Contracts, Names>>,
+  Fits<ClientErrorType, ErrorType>,
+  Fits<ErrorType, ClientErrorType>,
+] = [true, true, true, true];
+
+/** Each public operation with the client's name for it. */
+function pairs(contract: Contract, names: object): [string, Operation, ClientName][] {
+  return Object.entries(names).flatMap(([key, name]: [string, ClientName | object]) => {
+    const entry = contract[key]!;
+    if (typeof name === 'object') return pairs(entry as Contract, name);
+    return [[(entry as Operation).subject, entry as Operation, name]] as [string, Operation, ClientName][];
+  });
+}
+
+describe('the contracts', () => {
+  it('name every public operation for the client, in what the compiler compares and at run time', () => {
+    const publicOnes = allOperations.filter(({ access }) => !['operator', 'service'].includes(access.actor));
+
+    expect(agreement).not.toContain(false);
+    expect(pairs(contracts, clientNames).map(([subject]) => subject)).toEqual(
+      expect.arrayContaining(publicOnes.map(({ subject }) => subject)),
+    );
+    expect(pairs(contracts, clientNames)).toHaveLength(publicOnes.length);
+  });
+
+  it.each(pairs(contracts, clientNames))(
+    '%s has the route that the client asks for',
+    async (_subject, { route }, name) => {
+      const asked = await listenOnce();
+      const client = new Client({ apiUrl: asked.url, token: 'x', botId: 'b', workspaceId: 'w' });
+      const call = client[name] as (input: object) => Promise<unknown>;
+
+      await call.call(client, { id: 'a/b' });
+
+      expect(await asked.request).toBe(route!.replace('{id}', 'a%2Fb'));
+    },
+  );
+});
+
+/** A server that answers one request with `{}` and tells its method and path. */
+async function listenOnce(): Promise<{ url: string; request: Promise<string> }> {
+  const server = createServer();
+  const request = new Promise<string>((resolve) => {
+    server.once('request', ({ method, url }, response) => {
+      response.setHeader('connection', 'close').setHeader('content-type', 'application/json').end('{}');
+      server.close();
+      resolve(`${method} ${url?.split('?')[0]}`);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, request };
+}

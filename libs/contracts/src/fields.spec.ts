@@ -1,0 +1,379 @@
+import { IsIn, IsInt, IsString, MaxLength } from 'class-validator';
+import {
+  FieldProblem,
+  fieldSources,
+  JsonObject,
+  ListOf,
+  MapOf,
+  Nested,
+  Nullable,
+  Optional,
+  PathParam,
+  problemsOf,
+  QueryBoolean,
+  QueryChoice,
+  QueryInteger,
+  QueryList,
+  QueryString,
+  QueryTags,
+  type RawQuery,
+  toInstance,
+} from './fields';
+import type { Class } from './operation';
+
+class Leaf {
+  @IsIn(['red', 'blue'])
+  type!: string;
+
+  @Optional()
+  @MaxLength(5)
+  note?: string;
+}
+
+class Branch {
+  @Optional()
+  @MapOf(Leaf)
+  leaves?: Record<string, Leaf>;
+
+  @Optional()
+  @MapOf(String)
+  tags?: Record<string, string>;
+}
+
+class Tree {
+  @Optional()
+  @MapOf(String, { maxEntries: 2, maxLength: 3, key: /^[a-z_]+$/ })
+  names?: Record<string, string>;
+
+  @Optional()
+  @MapOf(Leaf, { nullable: true })
+  leaves?: Record<string, Leaf | null>;
+
+  @Optional()
+  @MapOf(Branch)
+  branches?: Record<string, Branch>;
+
+  @Optional()
+  @Nested(Branch)
+  branch?: Branch;
+
+  @Optional()
+  @ListOf(Leaf)
+  list?: Leaf[];
+
+  @Optional()
+  @JsonObject({ maxBytes: 20 })
+  json?: Record<string, unknown>;
+
+  @Optional()
+  @IsInt()
+  optional?: number;
+
+  @Nullable()
+  @IsInt()
+  nullable?: number | null;
+}
+
+function read<T extends object>(type: Class<T>, body: unknown) {
+  const value = toInstance(type, body) as T;
+  return { value, problems: problemsOf(value) };
+}
+
+function problemsIn(body: unknown): string[] {
+  return read(Tree, body).problems;
+}
+
+describe('a map', () => {
+  it('checks each entry and drops what its class does not know', () => {
+    const { value, problems } = read(Tree, { leaves: { a: { type: 'red', unknown: 1 }, b: null } });
+
+    expect(problems).toEqual([]);
+    expect(value.leaves!['a']).toEqual({ type: 'red' });
+    expect(value.leaves!['b']).toBeNull();
+  });
+
+  it('takes __proto__ and its like for names', () => {
+    const body: unknown = JSON.parse(
+      '{"leaves":{"__proto__":{"type":"red"},"constructor":{"type":"blue"},"toString":{"type":"red"}}}',
+    );
+
+    const { value, problems } = read(Tree, body);
+
+    expect(problems).toEqual([]);
+    expect(Object.getPrototypeOf(value.leaves)).toBeNull();
+    expect(JSON.parse(JSON.stringify(value))).toEqual(body);
+    expect(({} as Record<string, unknown>)['type']).toBeUndefined();
+  });
+
+  it('checks an entry that is called __proto__ like any other one', () => {
+    const body: unknown = JSON.parse('{"leaves":{"__proto__":{"type":"green"}}}');
+
+    expect(problemsIn(body)).toEqual([
+      'leaves has an entry "__proto__" whose type must be one of the following values: red, blue',
+    ]);
+  });
+
+  it('checks maps inside of its entries', () => {
+    const body = { branches: { oak: { leaves: { one: { type: 'red', note: 'too long' } } } } };
+
+    expect(problemsIn(body)).toEqual([
+      'branches has an entry "oak" whose leaves has an entry "one" whose note must be shorter than or equal to 5 characters',
+    ]);
+  });
+
+  it.each([
+    ['an array', { names: [] }, 'names must be an object'],
+    ['null', { names: null }, 'names must be an object'],
+    ['a string', { names: 'a' }, 'names must be an object'],
+    ['too many entries', { names: { a: '', b: '', c: '' } }, 'names must have at most 2 entries'],
+    ['a bad name', { names: { A: '' } }, 'names has a name "A" that does not match ^[a-z_]+$'],
+    ['a number', { names: { a: 1 } }, 'names has an entry "a" that must be a string'],
+    ['null where none may be', { names: { a: null } }, 'names has an entry "a" that must be a string'],
+    ['a long entry', { names: { a: 'abcd' } }, 'names has an entry "a" that must be at most 3 characters'],
+    ['a string for an object', { leaves: { a: 'x' } }, 'leaves has an entry "a" that must be an object'],
+    ['an array for an object', { leaves: { a: [] } }, 'leaves has an entry "a" that must be an object'],
+    ['null for an object', { branches: { a: null } }, 'branches has an entry "a" that must be an object'],
+  ])('refuses %s and says what would be right', (_name, body, problem) => {
+    expect(problemsIn(body)).toEqual([problem]);
+  });
+
+  it('does not repeat a name of any length in what it says', () => {
+    const [problem] = problemsIn({ names: { ['X'.repeat(100_000)]: '' } });
+
+    expect(problem!.length).toBeLessThan(200);
+  });
+});
+
+describe('a field', () => {
+  it('that is optional may be absent but not null', () => {
+    expect(problemsIn({})).toEqual([]);
+    expect(problemsIn({ optional: null })).toEqual(['optional must be an integer number']);
+  });
+
+  it('that is nullable may be absent or null but nothing else', () => {
+    expect(problemsIn({ nullable: null })).toEqual([]);
+    expect(problemsIn({ nullable: '1' })).toEqual(['nullable must be an integer number']);
+  });
+
+  it.each([
+    ['null', null],
+    ['a string', 'x'],
+    ['an array', [{}]],
+    ['a number', 1],
+  ])('that is an object refuses %s in one sentence', (_name, branch) => {
+    expect(problemsIn({ branch })).toEqual(['branch must be an object']);
+  });
+
+  it.each([
+    ['an object', {}],
+    ['null', null],
+    ['an array with null', [null]],
+    ['an array in an array', [[{ type: 'red' }]]],
+    ['an array of strings', ['red']],
+  ])('that is a list of objects refuses %s in one sentence', (_name, list) => {
+    expect(problemsIn({ list })).toEqual(['list must be an array of objects']);
+  });
+
+  it('that is a list has a limit, which is checked before its entries are', () => {
+    const list = Array.from({ length: 1001 }, () => ({}));
+
+    expect(problemsIn({ list })).toEqual(['list must have at most 1000 entries']);
+  });
+
+  it('is named with its path, and nothing else in the sentence changes', () => {
+    class Inner {
+      @IsIn(['a', 'be', 'must'])
+      be!: string;
+    }
+    class Outer {
+      @Nested(Inner)
+      a!: Inner;
+    }
+
+    expect(read(Outer, { a: { be: 'x' } }).problems).toEqual(['a.be must be one of the following values: a, be, must']);
+    expect(problemsIn({ list: [{ type: 'red' }, { type: 'x' }] })).toEqual([
+      'list.1.type must be one of the following values: red, blue',
+    ]);
+    expect(problemsIn({ branch: { tags: { tags: 1 } } })).toEqual([
+      'branch.tags has an entry "tags" that must be a string',
+    ]);
+  });
+
+  it('of any JSON keeps what came and is limited in bytes', () => {
+    const json: unknown = JSON.parse('{"__proto__":"é"}');
+
+    expect(JSON.stringify(read(Tree, { json }).value.json)).toBe('{"__proto__":"é"}');
+    expect(problemsIn({ json: { a: 'éééééé' } })).toEqual([]);
+    expect(problemsIn({ json: { a: 'ééééééé' } })).toEqual(['json must be at most 20 bytes of JSON']);
+    expect(problemsIn({ json: [] })).toEqual(['json must be an object']);
+  });
+
+  it('that nobody declared is dropped, whatever its name', () => {
+    const body: unknown = JSON.parse('{"__proto__":{"optional":"x"},"constructor":{"a":1},"toString":1,"other":[1]}');
+
+    const { value, problems } = read(Tree, body);
+
+    expect(problems).toEqual([]);
+    expect(Object.keys(value)).toEqual([]);
+    expect(value.optional).toBeUndefined();
+  });
+});
+
+class Parent {
+  @PathParam({ maxLength: 5 })
+  id!: string;
+}
+
+class Query extends Parent {
+  @QueryInteger({ min: 1, max: 200 })
+  limit?: number;
+
+  @QueryBoolean()
+  flag?: boolean;
+
+  @QueryList({ maxItems: 2, maxLength: 3 })
+  ids?: string[];
+
+  @QueryChoice(['asc', 'desc'])
+  sort?: string;
+
+  @QueryString({ maxLength: 3, required: true })
+  text?: string;
+
+  @QueryTags({ maxBytes: 50 })
+  tags?: unknown;
+
+  @IsString()
+  body?: string;
+}
+
+/** One parameter's value; throws FieldProblem. */
+function parameter(name: string, raw: RawQuery): unknown {
+  return fieldSources(Query)
+    .find((source) => source.name === name)!
+    .read(raw);
+}
+
+describe('a parameter', () => {
+  it('is known by its place, and what a parent declares is inherited', () => {
+    const places = fieldSources(Query).map((source) => [source.name, source.in]);
+
+    expect(places).toEqual([
+      ['id', 'path'],
+      ...['limit', 'flag', 'ids', 'sort', 'text', 'tags'].map((name) => [name, 'query']),
+    ]);
+    expect(fieldSources(Parent)).toHaveLength(1);
+  });
+
+  it.each([
+    ['limit', '1', 1],
+    ['limit', '200', 200],
+    ['flag', 'true', true],
+    ['flag', 'false', false],
+    ['ids', 'a', ['a']],
+    ['ids', ['a', 'b'], ['a', 'b']],
+    ['sort', 'asc', 'asc'],
+    ['text', '', ''],
+    ['id', 'a/b', 'a/b'],
+  ])('%s=%j is %j', (name, text, value) => {
+    expect(parameter(name, { [name]: text })).toEqual(value);
+  });
+
+  it.each(['limit', 'flag', 'ids', 'sort', 'tags'])('%s may be absent', (name) => {
+    expect(parameter(name, {})).toBeUndefined();
+  });
+
+  const integer = 'limit must be an integer from 1 to 200';
+  it.each<[string, string | string[], string]>([
+    ...['0', '201', '-1', 'abc', '1e3', ' 5', '5 ', '', '1.5', '0x10', '9'.repeat(400)].map(
+      (text): [string, string, string] => ['limit', text, integer],
+    ),
+    ['limit', ['1', '2'], 'limit must be given once'],
+    ...['True', '1', '', 'yes', 'null'].map((text): [string, string, string] => [
+      'flag',
+      text,
+      'flag must be true or false',
+    ]),
+    ['flag', ['true', 'true'], 'flag must be given once'],
+    ['ids', ['a', 'b', 'c'], 'ids must have at most 2 entries'],
+    ['ids', ['a', 'abcd'], 'each ids must be at most 3 characters'],
+    ['sort', 'up', 'sort must be one of: asc, desc'],
+    ['sort', 'constructor', 'sort must be one of: asc, desc'],
+    ['text', 'abcd', 'text must be at most 3 characters'],
+    ['text', 'a\0', 'text must not contain the character U+0000'],
+    ['id', '', 'id must not be empty'],
+    ['id', 'abcdef', 'id must be at most 5 characters'],
+    ['id', '\0', 'id must not contain the character U+0000'],
+  ])('%s=%j is refused: %3$s', (name, text, problem) => {
+    expect(() => parameter(name, { [name]: text })).toThrow(new FieldProblem(problem));
+  });
+
+  it('that is required says so when it is absent', () => {
+    expect(() => parameter('text', {})).toThrow(new FieldProblem('text is missing'));
+  });
+});
+
+describe('a filter on tags', () => {
+  const tags = (raw: RawQuery) => parameter('tags', raw) as Record<string, { in: string[]; notIn: string[] }>;
+
+  it.each<[string, RawQuery]>([
+    ['parameters', { 'tags.color': ['red', 'blue'], 'tags.kind.not': 'draft', 'tags.age.not': ['1', '2'], limit: '1' }],
+    ['JSON', { tags: '{"color":["red","blue"],"kind":{"not":"draft"},"age":{"not":["1","2"]}}' }],
+    ['both', { 'tags.color': ['red', 'blue'], tags: '{"kind":{"not":"draft"},"age":{"not":["1","2"]}}' }],
+  ])('is read from %s', (_name, raw) => {
+    expect({ ...tags(raw) }).toEqual({
+      color: { in: ['red', 'blue'], notIn: [] },
+      kind: { in: [], notIn: ['draft'] },
+      age: { in: [], notIn: ['1', '2'] },
+    });
+  });
+
+  it('joins what is wanted and what is not of one tag', () => {
+    expect({ ...tags({ 'tags.a': 'x', 'tags.a.not': 'y', tags: '{"a":"z"}' }) }).toEqual({
+      a: { in: ['z', 'x'], notIn: ['y'] },
+    });
+  });
+
+  it('takes a dot for part of the name', () => {
+    expect({ ...tags({ 'tags.chat.id': '1', 'tags.a.b.not': '2' }) }).toEqual({
+      'chat.id': { in: ['1'], notIn: [] },
+      'a.b': { in: [], notIn: ['2'] },
+    });
+  });
+
+  it('takes __proto__ and its like for names', () => {
+    const filter = tags({ 'tags.__proto__': 'x', 'tags.constructor': 'y', tags: '{"toString":"z"}' });
+
+    expect(Object.getPrototypeOf(filter)).toBeNull();
+    expect(Object.keys(filter).sort()).toEqual(['__proto__', 'constructor', 'toString']);
+    expect(({} as Record<string, unknown>)['in']).toBeUndefined();
+  });
+
+  it.each<[string, RawQuery]>([
+    ['an empty object', { tags: '{}' }],
+    ['other parameters only', { tagsx: '1', 'xtags.a': '1' }],
+  ])('of nothing is none: %s', (_name, raw) => {
+    expect(tags(raw)).toBeUndefined();
+  });
+
+  const shape = 'tags must give each tag a string, a list of strings, or {"not": …}';
+  it.each<[string, RawQuery, string]>([
+    ['a number', { tags: '{"a":1}' }, shape],
+    ['null', { tags: '{"a":null}' }, shape],
+    ['an empty list', { tags: '{"a":[]}' }, shape],
+    ['a list of lists', { tags: '{"a":[["b"]]}' }, shape],
+    ['an object without not', { tags: '{"a":{"is":"b"}}' }, shape],
+    ['not with a number', { tags: '{"a":{"not":1}}' }, shape],
+    ['a tag without a name', { 'tags.': 'x' }, shape],
+    ['an excluded tag without a name', { 'tags..not': 'x' }, shape],
+    ['an array', { tags: '[]' }, 'tags must be a JSON object'],
+    ['no JSON', { tags: '{' }, 'tags must be a JSON object, or be given as tags.<tag>=<value>'],
+    ['nothing', { tags: '' }, 'tags must be a JSON object, or be given as tags.<tag>=<value>'],
+    ['two objects', { tags: ['{}', '{}'] }, 'tags must be given once'],
+    ['too much', { 'tags.a': 'x'.repeat(50) }, 'tags must be at most 50 bytes'],
+    ['U+0000 in a name', { 'tags.\0': 'x' }, 'tags must not contain the character U+0000'],
+    ['U+0000 in a value', { tags: '{"a":"\\u0000"}' }, 'tags must not contain the character U+0000'],
+  ])('is refused when it has %s', (_name, raw, problem) => {
+    expect(() => tags(raw)).toThrow(new FieldProblem(problem));
+  });
+});

@@ -1,0 +1,34 @@
+import { storageProblem } from './storage';
+
+describe('an input', () => {
+  it.each<[string, unknown]>([
+    ['plain values', { a: 'x', b: 1, c: null, d: true, e: [1, 'x', {}] }],
+    ['any script, and control characters but one', { 'ключ 🔑': '\u0001\u007f漢字 👩‍👩‍👧' }],
+    ['nesting up to the limit', nested(99)],
+  ])('with %s can be stored', (_name, input) => {
+    expect(storageProblem(input)).toBeUndefined();
+  });
+
+  it.each<[string, unknown, string]>([
+    ['U+0000', { a: { b: ['x', 'y\0'] } }, 'a.b.1 must not contain the character U+0000'],
+    ['U+0000 in a name', { a: { 'b\0': 1 } }, 'a.b\\u0000 must not contain the character U+0000'],
+    ['a high surrogate alone', { a: 'x\ud83d' }, 'a must be Unicode text, without halves of surrogate pairs'],
+    ['a low surrogate alone', { a: '\ude00x' }, 'a must be Unicode text, without halves of surrogate pairs'],
+    ['half a pair in a name', { '\ud83d': 1 }, '\\ud83d must be Unicode text, without halves of surrogate pairs'],
+    ['too many levels', { a: nested(100) }, 'a must not be nested deeper than 100 levels'],
+    ['levels without end', { a: nested(100_000) }, 'a must not be nested deeper than 100 levels'],
+  ])('with %s cannot', (_name, input, problem) => {
+    expect(storageProblem(input)).toBe(problem);
+  });
+
+  it('is shown by no more than the beginning of its path', () => {
+    expect(storageProblem({ ['x'.repeat(10_000)]: '\0' })!.length).toBeLessThan(300);
+  });
+});
+
+/** An object in an object, this many of them. */
+function nested(levels: number): unknown {
+  let value: unknown = 1;
+  for (let level = 0; level < levels; level += 1) value = { v: value };
+  return value;
+}

@@ -1,0 +1,96 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { BotCaller } from '@parley/contracts/access';
+import {
+  type File,
+  files,
+  type Leftovers,
+  type ListFiles,
+  type Passage,
+  type Passages,
+  type UploadableFile,
+  type UpsertFile,
+} from '@parley/contracts/files';
+import type { RunningService } from './running-service';
+
+/** One bot and its files, asked as the gateway asks. Every one made is another bot. */
+export class BotFiles {
+  readonly id = randomUUID();
+  readonly caller: BotCaller = {
+    requestId: 'test',
+    credential: 'bak',
+    bot: { id: this.id, workspaceId: 'wkspace_test' },
+    workspace: { id: 'wkspace_test' },
+  };
+
+  constructor(private readonly service: Pick<RunningService, 'call'>) {}
+
+  async upsert(input: UpsertFile): Promise<UploadableFile> {
+    return (await this.service.call(files.upsert, this.caller, input)).file;
+  }
+
+  async get(id: string): Promise<File> {
+    return (await this.service.call(files.get, this.caller, { id })).file;
+  }
+
+  list(query: ListFiles = {}) {
+    return this.service.call(files.list, this.caller, query);
+  }
+
+  async delete(id: string): Promise<void> {
+    await this.service.call(files.delete, this.caller, { id });
+  }
+
+  listPassages(id: string, query: { nextToken?: string; limit?: number } = {}): Promise<Passages> {
+    return this.service.call(files.listPassages, this.caller, { id, ...query });
+  }
+
+  async passages(id: string): Promise<Passage[]> {
+    return (await this.listPassages(id, { limit: 200 })).passages;
+  }
+
+  leftovers(): Promise<Leftovers> {
+    return this.service.call(files.countLeftovers, this.caller, { botId: this.id });
+  }
+
+  /** Declares the file and uploads its content. */
+  async upload(key: string, content: string | Uint8Array, options: Partial<UpsertFile> = {}): Promise<UploadableFile> {
+    const file = await this.upsert({ key, size: Buffer.byteLength(content), ...options });
+    const response = await put(file.uploadUrl, content);
+    if (response.status !== 200)
+      throw new Error(`The upload was answered ${response.status}: ${await response.text()}`);
+    return file;
+  }
+
+  /** The file once its indexing has ended, well or not. */
+  settled(id: string, timeoutMs?: number): Promise<File> {
+    return until(
+      () => this.get(id),
+      ({ status }) => !status.endsWith('_pending'),
+      timeoutMs,
+    );
+  }
+}
+
+export function put(
+  url: string,
+  content: string | Uint8Array,
+  headers: Record<string, string> = {},
+): Promise<Response> {
+  return fetch(url, { method: 'PUT', body: Buffer.from(content as Uint8Array), headers });
+}
+
+/** Asks again until the answer is as wanted. Throws with the last answer when that takes too long. */
+export async function until<T>(
+  ask: () => Promise<T> | T,
+  isWanted: (answer: T) => boolean,
+  timeoutMs = 15_000,
+): Promise<T> {
+  const deadline = Date.now() + timeoutMs;
+  for (;;) {
+    const answer = await ask();
+    if (isWanted(answer)) return answer;
+    if (Date.now() > deadline) throw new Error(`Not as wanted after ${timeoutMs} ms: ${JSON.stringify(answer)}`);
+    await sleep(20);
+  }
+}

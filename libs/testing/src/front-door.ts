@@ -1,0 +1,143 @@
+import { randomBytes } from 'node:crypto';
+import { type IncomingHttpHeaders, request } from 'node:http';
+import type { DynamicModule } from '@nestjs/common';
+import type { Client } from '@botpress/client';
+import type { Role } from '@parley/contracts/caller';
+import { newToken, operatorToken } from '@parley/secrets/token';
+import { ProcessConfig, ServiceConfig } from '@parley/service/config';
+import type { Platform } from '@parley/service/platform';
+import { Client as Postgres } from 'pg';
+import { clientOf } from './api';
+import { type RunningService, startService } from './running-service';
+
+/** What the admin service is started with, without knowing its class. */
+export interface AdminSettings extends ServiceConfig {
+  secretKey: string;
+  bootstrapToken: string;
+  bootstrapEmail: string;
+}
+
+export interface FrontDoorModules {
+  gateway: (config: ProcessConfig, platform: Platform) => DynamicModule;
+  admin: (config: AdminSettings, platform: Platform) => DynamicModule;
+}
+
+/** An account with a workspace of its own. */
+export interface Account {
+  accountId: string;
+  token: string;
+  workspaceId: string;
+  client: Client;
+}
+
+/** Gateway and admin in this process, as the world sees them, with an operator who makes accounts. */
+export interface FrontDoor extends RunningService {
+  settings: AdminSettings;
+  operatorToken: string;
+  newAccount(): Promise<Account>;
+  /** Makes the account a member of somebody else's workspace. */
+  addMember(workspaceId: string, accountId: string, role: Role): Promise<void>;
+  client(token: string, workspaceId?: string, botId?: string): Client;
+  send(line: string, options?: SendOptions): Promise<Answer>;
+  sql<T = Record<string, unknown>>(text: string, values?: unknown[]): Promise<T[]>;
+}
+
+export async function startFrontDoor({ gateway, admin }: FrontDoorModules): Promise<FrontDoor> {
+  const settings: AdminSettings = Object.assign(new ServiceConfig(), {
+    databasePoolSize: 3,
+    secretKey: randomBytes(32).toString('hex'),
+    bootstrapToken: newToken('pat'),
+    bootstrapEmail: 'admin@parley.local',
+  });
+  const service = await startService(
+    (_databaseUrl, platform) => gateway(new ProcessConfig(), platform),
+    (databaseUrl, platform) => admin(Object.assign(settings, { databaseUrl }), platform),
+  );
+  const postgres = new Postgres({ connectionString: service.databaseUrl });
+  await postgres.connect();
+  const operator = operatorToken(settings.secretKey);
+  const send = (line: string, options?: SendOptions) => sendTo(service.url, line, options);
+  const client = (token: string, workspaceId?: string, botId?: string) =>
+    clientOf({ url: service.url, token, workspaceId: workspaceId! }, botId);
+  const sql = async <T>(text: string, values: unknown[] = []) => (await postgres.query(text, values)).rows as T[];
+
+  return {
+    ...service,
+    settings,
+    operatorToken: operator,
+    client,
+    send,
+    sql,
+    newAccount: async () => {
+      const email = `${randomBytes(6).toString('hex')}@example.com`;
+      const headers = { authorization: `Bearer ${operator}` };
+      const account = (await send('POST /operator/accounts', { headers, json: { email } })).json;
+      const { value } = (await send('POST /operator/tokens', { headers, json: { email } })).json;
+      return {
+        accountId: account.id,
+        workspaceId: account.workspaceId,
+        token: value,
+        client: client(value, account.workspaceId),
+      };
+    },
+    addMember: async (workspaceId, accountId, role) => {
+      await sql('INSERT INTO admin.workspace_member (workspace_id, account_id, role) VALUES ($1, $2, $3)', [
+        workspaceId,
+        accountId,
+        role,
+      ]);
+    },
+    stop: async () => {
+      await postgres.end();
+      await service.stop();
+    },
+  };
+}
+
+export interface SendOptions {
+  headers?: Record<string, string>;
+  /** Sent as JSON, with its content type. */
+  json?: unknown;
+  /** Sent as it is. */
+  body?: string | Buffer;
+}
+
+export interface Answer {
+  status: number;
+  headers: IncomingHttpHeaders;
+  text: string;
+  /** The body as JSON, when it is some. */
+  json: any;
+}
+
+/** One request whose path is sent as it is, where `fetch` would mend it: `sendTo(url, 'GET /%zz')`. */
+export function sendTo(url: string, line: string, { headers = {}, json, body }: SendOptions = {}): Promise<Answer> {
+  const [method, path] = line.split(' ') as [string, string];
+  const { hostname, port } = new URL(url);
+  const content = json === undefined ? body : JSON.stringify(json);
+  const own: Record<string, string> = json === undefined ? {} : { 'content-type': 'application/json' };
+  if (content !== undefined && !headers['transfer-encoding'])
+    own['content-length'] = String(Buffer.byteLength(content));
+  return new Promise((resolve, reject) => {
+    const outgoing = request({ hostname, port, method, path, headers: { ...own, ...headers } }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.on('error', reject);
+      response.on('end', () => {
+        const text = Buffer.concat(chunks).toString();
+        resolve({ status: response.statusCode!, headers: response.headers, text, json: parse(text) });
+      });
+    });
+    outgoing.on('error', reject);
+    outgoing.end(content);
+  });
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // Not every answer is JSON.
+    return undefined;
+  }
+}

@@ -1,0 +1,37 @@
+import type { DynamicModule } from '@nestjs/common';
+import { InProcessHub, InProcessTransport } from '@parley/bus/in-process-transport';
+import { Database } from '@parley/database/database';
+import { createLogger } from '@parley/logging/logger';
+import { DeliveriesRepository } from '@parley/outbox/deliveries.repository';
+import { Events1700000000110 } from '@parley/outbox/migrations/1700000000110-events';
+import { PostgresEvents } from '@parley/outbox/postgres-events';
+import { createHttpApp } from '@parley/service/http-app';
+import { Metrics } from '@parley/service/metrics';
+import type { Platform } from '@parley/service/platform';
+import type { RunningService } from './running-service';
+
+/** One more process of a name of its own, as far as it can be told within this one: it shares the database of a running service. */
+export async function joinService(
+  { databaseUrl }: Pick<RunningService, 'databaseUrl'>,
+  instance: string,
+  module: (platform: Platform) => DynamicModule,
+): Promise<{ stop(): Promise<void> }> {
+  const logger = createLogger('test', 'silent');
+  const database = await Database.open({
+    url: databaseUrl,
+    schema: 'events',
+    migrations: [Events1700000000110],
+    poolSize: 3,
+  });
+  const events = new PostgresEvents(new DeliveriesRepository(database), logger);
+  const transport = new InProcessTransport(new InProcessHub(), 1_000_000, logger);
+  const platform = { transport, events, logger, metrics: new Metrics(), migrateAtStart: true, instance };
+  const app = await createHttpApp(module(platform), logger);
+  await events.open();
+  return {
+    stop: async () => {
+      await app.close();
+      await database.close();
+    },
+  };
+}
