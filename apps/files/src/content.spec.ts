@@ -1,6 +1,12 @@
 import { once } from 'node:events';
 import { mkdtemp, readdir, readlink, rm } from 'node:fs/promises';
-import { type ClientRequest, type IncomingMessage, request as httpRequest, type RequestOptions } from 'node:http';
+import {
+  type ClientRequest,
+  type IncomingMessage,
+  request as httpRequest,
+  type RequestOptions,
+  type Server,
+} from 'node:http';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -39,6 +45,8 @@ beforeAll(async () => {
   sql = service.apps[0]!.get(Database, { strict: false });
 });
 afterAll(async () => {
+  // fetch opens connections ahead of need, and a stop waits for those that have not asked anything yet.
+  (service?.apps[0]?.getHttpServer() as Server | undefined)?.closeAllConnections();
   await service?.stop();
   await rm(blobsDir, { recursive: true, force: true });
 });

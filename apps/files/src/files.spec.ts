@@ -1,4 +1,5 @@
 import { mkdtemp, rm } from 'node:fs/promises';
+import type { Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { problemsOf, toInstance } from '@parley/contracts/fields';
@@ -32,6 +33,8 @@ beforeAll(async () => {
   sql = service.apps[0]!.get(Database, { strict: false });
 });
 afterAll(async () => {
+  // fetch opens connections ahead of need, and a stop waits for those that have not asked anything yet.
+  (service?.apps[0]?.getHttpServer() as Server | undefined)?.closeAllConnections();
   await service?.stop();
   await rm(blobsDir, { recursive: true, force: true });
 });

@@ -4,6 +4,8 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 /** Bodies above this size are few at a time, since each blocks the event loop while it is parsed. */
 const largeBytes = 8_000_000;
 const maxLargeAtOnce = 2;
+/** For the largest body over a slow line. The server itself sets no limit, since uploads of content may take hours. */
+const bodyTimeoutMs = 120_000;
 
 /** Nothing that is sent to a path that nobody answers is read. */
 export function useNoBodies(instance: FastifyInstance): void {
@@ -21,6 +23,15 @@ export function useJsonBodies(scope: FastifyInstance): void {
       done(new ApiError('InvalidPayload', `The body is not valid JSON: ${(error as Error).message}.`), undefined);
     }
   });
+}
+
+/** Cuts off who does not send a whole body in time, so that nobody keeps a place by sending nothing. */
+export function limitBodyTime({ raw }: FastifyRequest, timeoutMs = bodyTimeoutMs): void {
+  const timer = setTimeout(() => {
+    if (!raw.complete) raw.destroy();
+  }, timeoutMs);
+  timer.unref();
+  raw.once('close', () => clearTimeout(timer));
 }
 
 /** Refuses a large body with 503 while two others are under way. */

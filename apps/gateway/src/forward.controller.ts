@@ -11,7 +11,7 @@ import type { Operation } from '@parley/contracts/operation';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
-import { LargeBodies, useJsonBodies, useNoBodies } from './body-parser';
+import { LargeBodies, limitBodyTime, useJsonBodies, useNoBodies } from './body-parser';
 import { CallerGuard } from './caller.guard';
 import { ErrorFilter } from '@parley/service/error.filter';
 import { InputReader } from './operation-input';
@@ -72,6 +72,7 @@ export class ForwardController implements OnModuleInit {
       // Before the body is read: who may not call may not make us parse either.
       onRequest: async (request: Forwarded) => {
         request.caller = await this.guard.identify(request, operation.access);
+        limitBodyTime(request);
         this.largeBodies.admit(request, operation.bodyLimitBytes);
       },
       errorHandler: (error, request, reply) => this.errors.answer(explain(error, operation), request, reply),

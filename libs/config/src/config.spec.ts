@@ -1,4 +1,15 @@
-import { choice, ConfigError, Env, integer, readConfig, text, url } from './config';
+import {
+  choice,
+  ConfigError,
+  Env,
+  integer,
+  readConfig,
+  Rejected,
+  text,
+  url,
+  variablesOf,
+  type VariableType,
+} from './config';
 
 class Base {
   @Env({ env: 'PORT', type: integer(1, 65_535), about: 'Where HTTP listens.' })
@@ -37,4 +48,39 @@ it('names every missing and wrong variable at once, and what would be right', ()
 
 it('takes an empty variable for an absent one', () => {
   expect(readConfig(Example, { DATABASE_URL, PORT: '' }).port).toBe(3000);
+});
+
+it('leaves what is optional and absent without a value', () => {
+  expect(readConfig(Example, { DATABASE_URL }).nickname).toBeUndefined();
+  expect(readConfig(Example, { DATABASE_URL, NICKNAME: 'Joe' }).nickname).toBe('Joe');
+});
+
+it('knows the variables of a class and its parents, and not those of its children', () => {
+  expect(variablesOf(Example).map(({ env }) => env)).toEqual(['PORT', 'DATABASE_URL', 'MODE', 'NICKNAME']);
+  expect(variablesOf(Base).map(({ env }) => env)).toEqual(['PORT']);
+});
+
+it.each<[string, VariableType, string, unknown]>([
+  ['an integer', integer(0, 10), '0', 0],
+  ['an integer', integer(0, 10), '10', 10],
+  ['a URL without its last slashes', url('http', 'https'), 'https://a.example/b//', 'https://a.example/b'],
+  ['a choice', choice('a', 'b'), 'b', 'b'],
+  ['a text that fits', text('digits', /^\d+$/), '12', '12'],
+])('reads %s', (_name, type, given, value) => {
+  expect(type.read(given)).toBe(value);
+});
+
+it.each<[string, VariableType, string]>([
+  ['an integer that is too large', integer(0, 10), '11'],
+  ['a negative integer', integer(0, 10), '-1'],
+  ['a fraction', integer(0, 10), '1.5'],
+  ['an integer with a space', integer(0, 10), ' 1'],
+  ['an exponent', integer(0, 10), '1e0'],
+  ['another protocol', url('http', 'https'), 'ftp://a.example'],
+  ['no URL', url('http'), 'a.example'],
+  ['no choice', choice('a', 'b'), 'c'],
+  ['a choice in another case', choice('a', 'b'), 'A'],
+  ['a text that does not fit', text('digits', /^\d+$/), 'x'],
+])('rejects %s', (_name, type, given) => {
+  expect(type.read(given)).toBeInstanceOf(Rejected);
 });

@@ -34,7 +34,7 @@ const clientNames = {
 } as const satisfies ClientNames<Contracts>;
 
 type Names = typeof clientNames;
-type ClientName = keyof ClientOutputs & keyof ClientInputs;
+type ClientName = keyof ClientOutputs;
 
 /** Operations that the public client knows: the operator's and those between services are ours alone. */
 type IsPublic<T> =

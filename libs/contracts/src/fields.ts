@@ -161,7 +161,7 @@ export function QueryBoolean(): PropertyDecorator {
 /** A parameter that may be repeated. */
 export function QueryList({ maxItems = 100, maxLength = 1000 } = {}): PropertyDecorator {
   return source('query', { type: 'array', items: { type: 'string', maxLength }, maxItems }, false, (text, name) => {
-    const values = [text].flat() as string[];
+    const values = typeof text === 'string' ? [text] : text;
     if (values.length > maxItems) throw new FieldProblem(`${name} must have at most ${maxItems} entries`);
     if (values.some((value) => value.length > maxLength)) {
       throw new FieldProblem(`each ${name} must be at most ${maxLength} characters`);

@@ -9,7 +9,7 @@ export class SecretBox {
 
   seal(plain: string): string {
     const nonce = randomBytes(nonceBytes);
-    const cipher = createCipheriv('aes-256-gcm', this.key, nonce);
+    const cipher = createCipheriv('aes-256-gcm', this.key, nonce, { authTagLength: tagBytes });
     const sealed = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()]);
     return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64');
   }
@@ -17,7 +17,9 @@ export class SecretBox {
   /** Throws when the text was altered or sealed under another key. */
   open(sealed: string): string {
     const bytes = Buffer.from(sealed, 'base64');
-    const decipher = createDecipheriv('aes-256-gcm', this.key, bytes.subarray(0, nonceBytes));
+    const decipher = createDecipheriv('aes-256-gcm', this.key, bytes.subarray(0, nonceBytes), {
+      authTagLength: tagBytes,
+    });
     decipher.setAuthTag(bytes.subarray(nonceBytes, nonceBytes + tagBytes));
     return Buffer.concat([decipher.update(bytes.subarray(nonceBytes + tagBytes)), decipher.final()]).toString('utf8');
   }

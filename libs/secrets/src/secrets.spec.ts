@@ -55,4 +55,26 @@ describe('the secret box', () => {
     expect(() => box.open(altered.toString('base64'))).toThrow();
     expect(() => new SecretBox(deriveKey(secretKey, 'operator')).open(sealed)).toThrow();
   });
+
+  it('refuses what was cut, however little of it is left', () => {
+    const sealed = Buffer.from(box.seal(''), 'base64');
+
+    for (let length = 0; length < sealed.length; length += 1) {
+      expect(() => box.open(sealed.subarray(0, length).toString('base64'))).toThrow();
+    }
+    expect(box.open(sealed.toString('base64'))).toBe('');
+  });
+});
+
+describe('a derived key', () => {
+  it('has 32 bytes, the same for the same purpose and others for others', () => {
+    const purposes = ['secrets', 'content-urls', 'operator'] as const;
+
+    const keys = purposes.map((purpose) => deriveKey(secretKey, purpose).toString('hex'));
+
+    expect(keys.map((key) => key.length)).toEqual([64, 64, 64]);
+    expect(new Set(keys).size).toBe(3);
+    expect(keys).toEqual(purposes.map((purpose) => deriveKey(secretKey, purpose).toString('hex')));
+    expect(keys).not.toContain(deriveKey(`${secretKey}.`, 'secrets').toString('hex'));
+  });
 });

@@ -107,7 +107,7 @@ export interface Answer {
   headers: IncomingHttpHeaders;
   text: string;
   /** The body as JSON, when it is some. */
-  json: any;
+  json: ReturnType<typeof JSON.parse>;
 }
 
 /** One request whose path is sent as it is, where `fetch` would mend it: `sendTo(url, 'GET /%zz')`. */

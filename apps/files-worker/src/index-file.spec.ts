@@ -1,0 +1,543 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import type { Server } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { botDeleted } from '@parley/contracts/admin/bots';
+import { fileUploaded } from '@parley/contracts/files';
+import { Database } from '@parley/database/database';
+import { JobsRepository } from '@parley/file-store/jobs.repository';
+import { Outbox } from '@parley/outbox/outbox';
+import { BotFiles, put, until } from '@parley/testing/bot-files';
+import { EmbeddingServer } from '@parley/testing/embedding-server';
+import { joinService } from '@parley/testing/joined-service';
+import { type RunningService, startService } from '@parley/testing/running-service';
+import { FilesModule } from '../../files/src/files.module';
+import { FilesWorkerConfig } from './config';
+import { FilesWorkerModule } from './files-worker.module';
+
+const apiKey = 'sk-very-secret';
+
+let service: RunningService;
+let embeddings: EmbeddingServer;
+let blobsDir: string;
+let sql: Database;
+
+const workerConfig = (databaseUrl: string) =>
+  Object.assign(new FilesWorkerConfig(), {
+    databaseUrl,
+    databasePoolSize: 4,
+    blobsDir,
+    embeddingsUrl: embeddings.url,
+    embeddingsApiKey: apiKey,
+    embeddingsTimeoutMs: 2_000,
+    indexingAttempts: 2,
+    heartbeatMs: 50,
+  });
+
+beforeAll(async () => {
+  blobsDir = await mkdtemp(join(tmpdir(), 'parley-worker-'));
+  embeddings = await EmbeddingServer.start();
+  service = await startService(
+    (databaseUrl, platform, contentUrl) =>
+      FilesModule.register(
+        Object.assign(workerConfig(databaseUrl), {
+          contentUrl,
+          secretKey: 's'.repeat(32),
+          sweepIntervalMs: 100,
+          maxUploadBytes: 100_000_000,
+        }),
+        platform,
+      ),
+    (databaseUrl, platform) => FilesWorkerModule.register(workerConfig(databaseUrl), platform),
+  );
+  sql = service.apps[0]!.get(Database, { strict: false });
+});
+afterAll(async () => {
+  // fetch opens connections ahead of need, and a stop waits for those that have not asked anything yet.
+  (service?.apps[0]?.getHttpServer() as Server | undefined)?.closeAllConnections();
+  await service?.stop();
+  await embeddings?.stop();
+  await rm(blobsDir, { recursive: true, force: true });
+});
+
+const newBot = () => new BotFiles(service);
+/** A word that no other test has, so that the embedding server can tell this test's requests. */
+const newMarker = () => `marker${randomBytes(6).toString('hex')}`;
+const index = { index: true };
+const paragraphs = (count: number, word: string) =>
+  Array.from({ length: count }, (_, n) => `${word} paragraph ${n}. ${'Some words that fill it up. '.repeat(30)}`).join(
+    '\n\n',
+  );
+const contents = async (bot: BotFiles, id: string) => (await bot.passages(id)).map(({ content }) => content);
+const rows = (text: string, ...values: unknown[]) => sql.query<Record<string, string>>(text, values);
+const jobsOf = (bot: BotFiles) => rows('SELECT * FROM indexing_job WHERE bot_id = $1', bot.id);
+const versionOf = async (bot: BotFiles, fileId: string) => {
+  const [row] = await rows('SELECT content_version FROM file WHERE id = $1', fileId);
+  return { botId: bot.id, fileId, contentVersion: row!['content_version']! };
+};
+const announce = (versions: { botId: string; fileId: string; contentVersion: string }[]) =>
+  sql.transaction((tx) => service.apps[0]!.get(Outbox, { strict: false }).addAll(tx, fileUploaded, versions));
+/** Passages and points are those that readers see, and nothing waits to be done. */
+async function tidied(bot: BotFiles) {
+  await until(
+    () =>
+      rows(
+        'SELECT 1 FROM untidy_file WHERE bot_id = $1 UNION ALL SELECT 1 FROM indexing_job WHERE bot_id = $1',
+        bot.id,
+      ),
+    ({ length }) => length === 0,
+  );
+  return bot.leftovers();
+}
+
+describe('a document', () => {
+  it.each([
+    ['notes.txt', 'First thing.\n\nSecond thing.\n\nThird thing.'],
+    ['notes.md', '# First\n\nSecond *thing*.\n\n- Third\n'],
+    ['notes.html', '<h1>First</h1><script>alert("evil")</script><p>Second <b>thing</b></p><ul><li>Third</li></ul>'],
+  ])('called %s becomes passages in its order', async (key, content) => {
+    const bot = newBot();
+    const { id } = await bot.upload(key, content, index);
+
+    expect(await bot.settled(id)).toMatchObject({ status: 'indexing_completed', indexingStack: 'v1' });
+    const passages = await bot.passages(key);
+    const text = passages.map((passage) => passage.content).join('\n');
+    expect(text).toMatch(/First[\s\S]*Second[\s\S]*Third/);
+    expect(text).not.toMatch(/evil|<|alert/);
+    expect(passages.map(({ meta }) => meta.position)).toEqual(passages.map((_, n) => n));
+    expect(await tidied(bot)).toEqual({ files: 1, passages: passages.length, blobs: 1, points: passages.length });
+  });
+
+  it('lists its passages 20 at a time, at most 200, by id and by key', async () => {
+    const bot = newBot();
+    const { id } = await bot.upload('deep/long.txt', paragraphs(230, 'long'), index);
+    await bot.settled(id);
+
+    const first = await bot.listPassages(id);
+    const second = await bot.listPassages('deep/long.txt', { nextToken: first.meta.nextToken });
+    const most = await bot.listPassages(id, { limit: 200 });
+    const rest = await bot.listPassages(id, { limit: 200, nextToken: most.meta.nextToken });
+
+    expect([first, second, most, rest].map(({ passages }) => passages.length)).toEqual([
+      20,
+      20,
+      200,
+      expect.any(Number),
+    ]);
+    expect(second.passages[0]!.meta.position).toBe(20);
+    const all = [...most.passages, ...rest.passages];
+    expect(rest.meta.nextToken).toBeUndefined();
+    expect(new Set(all.map((passage) => passage.id)).size).toBe(all.length);
+    for (let n = 0; n < 230; n += 1)
+      expect(all.filter(({ content }) => content.includes(`paragraph ${n}.`))).toHaveLength(1);
+    await expect(bot.listPassages(id, { nextToken: 'x' })).rejects.toMatchObject({ type: 'InvalidQuery' });
+  });
+
+  it.each([
+    ['empty', 'a.txt', '', /no text found|text found/],
+    ['blank', 'a.md', ' \n\t\n ', /text found/],
+    ['a binary that calls itself text', 'a.txt', randomBytes(20_000), /./],
+    ['a page of nothing but scripts', 'a.html', '<script>let x = 1</script><style>b {}</style>', /text found/],
+    ['of a type that is not read', 'a.zip', 'PK', /application\/zip cannot be indexed/],
+  ])('that is %s ends with a reason and without passages', async (_name, key, content, reason) => {
+    const bot = newBot();
+    const { id } = await bot.upload(key, content, index);
+
+    expect(await bot.settled(id)).toMatchObject({
+      status: 'indexing_failed',
+      failedStatusReason: expect.stringMatching(reason),
+    });
+    expect(await bot.passages(id)).toEqual([]);
+    expect(await tidied(bot)).toMatchObject({ passages: 0, points: 0, blobs: 1 });
+  });
+
+  it('in invalid UTF-8 is read as well as it can be', async () => {
+    const bot = newBot();
+    const { id } = await bot.upload(
+      'a.txt',
+      Buffer.concat([Buffer.from('Good words. '), Buffer.from([0xc3, 0x28]), Buffer.from(' More good words.')]),
+      index,
+    );
+
+    expect((await bot.settled(id)).status).toBe('indexing_completed');
+    expect((await contents(bot, id)).join('')).toMatch(/Good words\.[\s\S]*More good words\./);
+  });
+
+  it('of one line of 20 MB becomes passages of the wanted length, while the service stays quick', async () => {
+    const bot = newBot();
+    const { id } = await bot.upload('a.txt', 'word '.repeat(4_000_000), {
+      ...index,
+      indexing: { configuration: { chunking: { maximumChunkLength: 5000 } } },
+    });
+    let slowestMs = 0;
+
+    const file = await until(
+      async () => {
+        const started = performance.now();
+        const answer = await bot.get(id);
+        slowestMs = Math.max(slowestMs, performance.now() - started);
+        return answer;
+      },
+      ({ status }) => status !== 'indexing_pending',
+      60_000,
+    );
+
+    expect(file.status).toBe('indexing_completed');
+    expect((await bot.passages(id)).every(({ content }) => content.length <= 5000)).toBe(true);
+    const [{ length }] = (await rows(
+      'SELECT sum(length(content)) AS length FROM passage WHERE bot_id = $1',
+      bot.id,
+    )) as [{ length: string }];
+    expect(Number(length)).toBeGreaterThan(19_900_000);
+    expect(slowestMs).toBeLessThan(1_500);
+  }, 90_000);
+});
+
+describe('a file that changes while it is indexed', () => {
+  it('shows nothing of what was declared away, and all of the new', async () => {
+    const [bot, marker] = [newBot(), newMarker()];
+    const held = embeddings.hold(marker);
+    const old = await bot.upload('a.txt', paragraphs(40, `${marker} old`), index);
+    await held.reached;
+
+    const file = await bot.upload('a.txt', paragraphs(3, 'new'), index);
+    expect(file.id).toBe(old.id);
+    await bot.settled(file.id);
+    held.release();
+
+    const passages = await contents(bot, 'a.txt');
+    expect(passages.every((content) => content.includes('new'))).toBe(true);
+    expect(await tidied(bot)).toEqual({ files: 1, passages: passages.length, blobs: 1, points: passages.length });
+  });
+
+  it('keeps the old passages readable until the new ones are complete, and never mixes them', async () => {
+    const [bot, marker] = [newBot(), newMarker()];
+    const file = await bot.upload('a.txt', paragraphs(5, 'aaaa'), index);
+    await bot.settled(file.id);
+    const size = Buffer.byteLength(paragraphs(5, 'aaaa'));
+    const held = embeddings.hold(marker);
+    const next = paragraphs(5, 'aaaa')
+      .replaceAll('aaaa', 'bbbb')
+      .replace('Some words that fill it up. ', `${marker} `.padEnd(28));
+    expect(Buffer.byteLength(next)).toBe(size);
+    const seen = new Set<string>();
+    let reading = true;
+    const reader = (async () => {
+      while (reading) seen.add((await contents(bot, file.id)).map((content) => content.match(/aaaa|bbbb/)?.[0]).join());
+    })();
+
+    await put(file.uploadUrl, next);
+    await held.reached;
+    expect(await bot.get(file.id)).toMatchObject({ status: 'indexing_pending' });
+    expect((await contents(bot, file.id)).join()).toContain('aaaa');
+    held.release();
+    await bot.settled(file.id);
+    expect(await tidied(bot)).toMatchObject({ blobs: 1 });
+    reading = false;
+    await reader;
+
+    const [first, second, ...others] = [...seen];
+    expect(others).toEqual([]);
+    expect(first).toMatch(/^aaaa(,aaaa)*$/);
+    expect(second).toMatch(/^bbbb(,bbbb)*$/);
+    const { passages, points } = await bot.leftovers();
+    expect(points).toBe(passages);
+  });
+
+  it('leaves no passage, point or blob when it is deleted', async () => {
+    const [bot, marker] = [newBot(), newMarker()];
+    const content = `${paragraphs(60, 'first')}\n\n${marker}`;
+    const held = embeddings.hold(marker);
+    const { id } = await bot.upload('a.txt', content, index);
+    await held.reached;
+    expect((await bot.leftovers()).passages).toBeGreaterThan(0);
+
+    await bot.delete(id);
+    await until(
+      () => bot.leftovers(),
+      ({ blobs, passages }) => blobs + passages === 0,
+    );
+    held.release();
+
+    expect(await tidied(bot)).toEqual({ files: 0, passages: 0, blobs: 0, points: 0 });
+  });
+
+  it('leaves nothing when its bot is deleted', async () => {
+    const [bot, marker] = [newBot(), newMarker()];
+    const held = embeddings.hold(marker);
+    await bot.upload('a.txt', `${paragraphs(60, 'first')}\n\n${marker}`, index);
+    await held.reached;
+
+    await sql.transaction((tx) =>
+      service.apps[0]!.get(Outbox, { strict: false }).add(tx, botDeleted, {
+        botId: bot.id,
+        workspaceId: 'wkspace_test',
+      }),
+    );
+    await until(
+      () => bot.leftovers(),
+      ({ files, blobs }) => files + blobs === 0,
+    );
+    held.release();
+
+    await until(
+      () => rows('SELECT 1 FROM deleted_bot WHERE bot_id = $1 AND erased_at IS NOT NULL', bot.id),
+      ({ length }) => length === 1,
+    );
+    await until(
+      () => bot.leftovers(),
+      (left) => Object.values(left).every((count) => count === 0),
+    );
+    expect(await tidied(bot)).toEqual({ files: 0, passages: 0, blobs: 0, points: 0 });
+  });
+});
+
+describe('a job', () => {
+  it('is done once, however often and in whatever order its events come', async () => {
+    const [bot, marker] = [newBot(), newMarker()];
+    const file = await bot.upload('a.txt', '1111', index);
+    await bot.settled(file.id);
+    const old = await versionOf(bot, file.id);
+    await put(file.uploadUrl, '2222');
+    await bot.settled(file.id);
+    const marked = await bot.upload('b.txt', marker, index);
+    await bot.settled(marked.id);
+    const before = await rows('SELECT * FROM file WHERE bot_id = $1 ORDER BY id', bot.id);
+
+    await announce([await versionOf(bot, marked.id), old, await versionOf(bot, file.id), old]);
+    await announce([{ botId: bot.id, fileId: 'file_none', contentVersion: 'none' }]);
+    await until(
+      () => rows('SELECT 1 FROM events.delivery'),
+      ({ length }) => length === 0,
+    );
+
+    expect(await rows('SELECT * FROM file WHERE bot_id = $1 ORDER BY id', bot.id)).toEqual(before);
+    expect(await contents(bot, file.id)).toEqual(['2222']);
+    expect(embeddings.countRequests(marker)).toBe(1);
+  });
+
+  it('is worked on by one of two workers that are told of it at once', async () => {
+    const [bot, marker] = [newBot(), newMarker()];
+    const held = embeddings.hold(marker);
+    const { id } = await bot.upload('a.txt', marker, index);
+    await held.reached;
+
+    await announce(Array(4).fill(await versionOf(bot, id)) as Awaited<ReturnType<typeof versionOf>>[]);
+    await until(
+      () => rows("SELECT 1 FROM events.delivery WHERE data->>'fileId' = $1", id),
+      ({ length }) => length === 1,
+    );
+    held.release();
+
+    expect((await bot.settled(id)).status).toBe('indexing_completed');
+    expect(embeddings.countRequests(marker)).toBe(1);
+  });
+
+  it('whose worker vanished is announced again and done by another', async () => {
+    const [bot, marker] = [newBot(), newMarker()];
+    const held = embeddings.hold(marker);
+    const { id } = await bot.upload('a.txt', marker, index);
+    await held.reached;
+    // As if that worker were gone: its lease is of no use any more, and nothing shows that it lives.
+    await sql.query(
+      "UPDATE indexing_job SET lease = 'vanished', heartbeat_at = now() - interval '16 seconds' WHERE file_id = $1",
+      [id],
+    );
+
+    const taken = await until(
+      () => jobsOf(bot),
+      ([job]) => job?.['lease'] != null && job['lease'] !== 'vanished',
+    );
+    expect(taken[0]).toMatchObject({ attempts: 2 });
+    held.release();
+
+    expect((await bot.settled(id)).status).toBe('indexing_completed');
+    expect(await contents(bot, id)).toEqual([marker]);
+    expect(await tidied(bot)).toEqual({ files: 1, passages: 1, blobs: 1, points: 1 });
+  });
+
+  it('stays with its new worker when the old one wakes up and finds it lost', async () => {
+    const [bot, marker] = [newBot(), newMarker()];
+    const held = embeddings.hold(marker);
+    const { id } = await bot.upload('a.txt', marker, index);
+    await held.reached;
+
+    await sql.query("UPDATE indexing_job SET lease = 'of another', taken_by = 'another' WHERE file_id = $1", [id]);
+    await until(
+      () => rows("SELECT 1 FROM events.delivery WHERE data->>'fileId' = $1", id),
+      ({ length }) => length === 0,
+    );
+
+    expect(await jobsOf(bot)).toMatchObject([{ lease: 'of another' }]);
+    held.release();
+    await sql.query("UPDATE indexing_job SET heartbeat_at = now() - interval '16 seconds' WHERE file_id = $1", [id]);
+    expect((await bot.settled(id)).status).toBe('indexing_completed');
+  });
+
+  it('goes back at once when its worker is stopped, and another worker ends it', async () => {
+    const [bot, marker] = [newBot(), newMarker()];
+    const jobs = service.apps[0]!.get(JobsRepository, { strict: false });
+    const first = await joinService(service, 'first', (platform) =>
+      FilesWorkerModule.register(workerConfig(service.databaseUrl), platform),
+    );
+    // Two for each of the two workers, which all have to wait.
+    const held = embeddings.hold(marker);
+    const ids: string[] = [];
+    for (let n = 0; n < 4; n += 1) ids.push((await bot.upload(`${n}.txt`, `${marker} ${n}`, index)).id);
+    await until(
+      () => jobsOf(bot),
+      (all) => all.filter((job) => job['taken_by'] === 'first').length === 2,
+    );
+
+    const stopping = first.stop();
+    const given = await until(
+      () => jobsOf(bot),
+      (all) => all.every((job) => job['taken_by'] !== 'first'),
+      3_000,
+    );
+    held.release();
+    await stopping;
+
+    expect(given.filter((job) => job['attempts'] === (0 as unknown)).length).toBe(2);
+    for (const id of ids) expect((await bot.settled(id)).status).toBe('indexing_completed');
+    expect(await jobs.count()).toBe(0);
+  });
+
+  it('completes though the connections to the database are cut in the middle', async () => {
+    const [bot, marker] = [newBot(), newMarker()];
+    const held = embeddings.hold(marker);
+    const { id } = await bot.upload('a.txt', `${paragraphs(60, 'cut')}\n\n${marker}`, index);
+    await held.reached;
+
+    held.release();
+    await sql
+      .query(
+        'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+      )
+      .catch(() => undefined);
+
+    const file = await until(
+      () => bot.get(id).catch(() => undefined),
+      (answer) => answer !== undefined && answer.status !== 'indexing_pending',
+      25_000,
+    );
+    expect(file).toMatchObject({ status: 'indexing_completed' });
+    const { passages, points } = await tidied(bot);
+    expect(points).toBe(passages);
+  });
+});
+
+describe('an embedding server', () => {
+  it('that asks to wait is waited for, and no try is counted', async () => {
+    const [bot, marker] = [newBot(), newMarker()];
+    const busy = { status: 429, message: 'slow down', headers: { 'retry-after': '0' } };
+    embeddings.order(marker, busy, busy, busy, { ...busy, headers: { 'retry-after': '1' } }, 'well');
+    const started = Date.now();
+    const { id } = await bot.upload('a.txt', marker, index);
+
+    await until(
+      () => embeddings.countRequests(marker),
+      (count) => count === 4,
+    );
+    expect(await jobsOf(bot)).toMatchObject([{ attempts: 1 }]);
+
+    expect((await bot.settled(id)).status).toBe('indexing_completed');
+    expect(Date.now() - started).toBeGreaterThanOrEqual(1_000);
+    expect(embeddings.countRequests(marker)).toBe(5);
+  });
+
+  it.each([
+    [
+      '500',
+      { status: 500, message: 'out of memory' },
+      /tried 2 times\. The embedding server answered 500: out of memory$/,
+    ],
+    ['garbage', 'garbage' as const, /tried 2 times\. The embedding server answered with something that is not a list/],
+    ['nothing', 'never' as const, /tried 2 times\. The embedding server gave no answer within 2000 ms/],
+  ])('that answers %s is tried again, and in the end its answer is the reason', async (_name, answer, reason) => {
+    const [bot, marker] = [newBot(), newMarker()];
+    embeddings.order(marker, answer);
+    const { id } = await bot.upload('a.txt', marker, index);
+
+    expect(await bot.settled(id)).toMatchObject({
+      status: 'indexing_failed',
+      failedStatusReason: expect.stringMatching(reason),
+    });
+    expect(embeddings.countRequests(marker)).toBe(2);
+    expect(await tidied(bot)).toEqual({ files: 1, passages: 0, blobs: 1, points: 0 });
+  });
+
+  it('that recovers before the last try costs nothing but time', async () => {
+    const [bot, marker] = [newBot(), newMarker()];
+    embeddings.order(marker, { status: 500, message: 'oops' }, 'well');
+
+    const { id } = await bot.upload('a.txt', marker, index);
+
+    const file = await bot.settled(id);
+    expect(file.status).toBe('indexing_completed');
+    expect(file.failedStatusReason).toBeUndefined();
+  });
+
+  it('that refuses ends the job at once with its message, but never shows the key', async () => {
+    const [bot, marker] = [newBot(), newMarker()];
+    embeddings.order(marker, { status: 401, message: `Incorrect API key provided: ${apiKey}` });
+    const { id } = await bot.upload('a.txt', marker, index);
+
+    const file = await bot.settled(id);
+
+    expect(file).toMatchObject({
+      status: 'indexing_failed',
+      failedStatusReason: expect.stringContaining('401: Incorrect API key'),
+    });
+    expect(file.failedStatusReason).not.toContain(apiKey);
+    expect(embeddings.countRequests(marker)).toBe(1);
+  });
+
+  it('that is slow is waited for', async () => {
+    const [bot, marker] = [newBot(), newMarker()];
+    embeddings.order(marker, { delayMs: 600 });
+
+    const { id } = await bot.upload('a.txt', marker, index);
+
+    expect((await bot.settled(id)).status).toBe('indexing_completed');
+  });
+
+  it('is not asked again for a content that was replaced while it slept', async () => {
+    const [bot, marker] = [newBot(), newMarker()];
+    embeddings.order(marker, { status: 429, message: 'later', headers: { 'retry-after': '60' } });
+    const file = await bot.upload('a.txt', marker, index);
+    await until(
+      () => embeddings.countRequests(marker),
+      (count) => count === 1,
+    );
+
+    await put(file.uploadUrl, 'x'.repeat(marker.length));
+
+    expect((await bot.settled(file.id)).status).toBe('indexing_completed');
+    await tidied(bot);
+    expect(embeddings.countRequests(marker)).toBe(1);
+  });
+});
+
+it('says nothing of our inside when a content cannot be read', async () => {
+  const bot = newBot();
+  const marker = newMarker();
+  const held = embeddings.hold(marker);
+  const busy = [await bot.upload('busy1.txt', marker, index), await bot.upload('busy2.txt', marker, index)];
+  await until(
+    () => embeddings.countRequests(marker),
+    (count) => count === 2,
+  );
+  const { id } = await bot.upload('a.txt', 'x', index);
+  await rm(join(blobsDir, bot.id, id), { recursive: true });
+  held.release();
+
+  const file = await bot.settled(id);
+
+  expect(file.status).toBe('indexing_failed');
+  expect(file.failedStatusReason).toBe(
+    'Indexing was tried 2 times. Something went wrong on our side: upload the file again later.',
+  );
+  for (const other of busy) expect((await bot.settled(other.id)).status).toBe('indexing_completed');
+});

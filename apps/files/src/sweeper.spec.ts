@@ -1,0 +1,500 @@
+import { mkdtemp, rm, writeFile, mkdir } from 'node:fs/promises';
+import { type ClientRequest, request as httpRequest, type Server } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { botDeleted } from '@parley/contracts/admin/bots';
+import type { FileStatus } from '@parley/contracts/files';
+import { Database } from '@parley/database/database';
+import { FilesRepository } from '@parley/file-store/files.repository';
+import { JobsRepository } from '@parley/file-store/jobs.repository';
+import { PassagesRepository } from '@parley/file-store/passages.repository';
+import { Outbox } from '@parley/outbox/outbox';
+import { BotFiles, put, until } from '@parley/testing/bot-files';
+import { EmbeddingServer } from '@parley/testing/embedding-server';
+import { type RunningService, startService } from '@parley/testing/running-service';
+import { FilesConfig } from './config';
+import { FilesModule } from './files.module';
+
+let service: RunningService;
+let embeddings: EmbeddingServer;
+let blobsDir: string;
+let sql: Database;
+let files: FilesRepository;
+let jobs: JobsRepository;
+
+/** The files service with its sweeper and without a worker: each test plays the worker itself. */
+beforeAll(async () => {
+  blobsDir = await mkdtemp(join(tmpdir(), 'parley-sweeper-'));
+  embeddings = await EmbeddingServer.start();
+  service = await startService((databaseUrl, platform, contentUrl) =>
+    FilesModule.register(
+      Object.assign(new FilesConfig(), {
+        databaseUrl,
+        databasePoolSize: 5,
+        blobsDir,
+        contentUrl,
+        secretKey: 's'.repeat(32),
+        sweepIntervalMs: 50,
+        embeddingsUrl: embeddings.url,
+      }),
+      platform,
+    ),
+  );
+  const get = <T>(token: new (...parameters: never[]) => T) => service.apps[0]!.get(token, { strict: false });
+  sql = service.apps[0]!.get(Database, { strict: false });
+  [files, jobs] = [get(FilesRepository), get(JobsRepository)];
+});
+afterAll(async () => {
+  // fetch opens connections ahead of need, and a stop waits for those that have not asked anything yet.
+  (service?.apps[0]?.getHttpServer() as Server | undefined)?.closeAllConnections();
+  await service?.stop();
+  await embeddings?.stop();
+  await rm(blobsDir, { recursive: true, force: true });
+});
+
+const newBot = () => new BotFiles(service);
+const rows = (text: string, ...values: unknown[]) => sql.query<Record<string, string | null>>(text, values);
+const countOf = async (table: string, bot: BotFiles) =>
+  Number((await rows(`SELECT count(*) FROM ${table} WHERE bot_id = $1`, bot.id))[0]!['count']);
+const rowOf = async (id: string) => (await rows('SELECT * FROM file WHERE id = $1', id))[0]!;
+const versionOf = async (bot: BotFiles, fileId: string) => ({
+  botId: bot.id,
+  fileId,
+  contentVersion: (await rowOf(fileId))['content_version']!,
+});
+const lapse = (id: string) =>
+  sql.query("UPDATE file SET upload_expires_at = now() - interval '1 second' WHERE id = $1", [id]);
+
+/** Does what a worker does with a content: one passage, and the end of its job. */
+async function playWorker(bot: BotFiles, fileId: string, outcome: 'finish' | 'fail'): Promise<void> {
+  const version = await versionOf(bot, fileId);
+  const job = (await jobs.take(version, 'player'))!;
+  await writePassage(version, `passage of ${version.contentVersion}`);
+  await sql.transaction(async (tx) => {
+    await jobs.end(tx, version, job.lease);
+    if (outcome === 'finish') await files.finishIndexing(tx, fileId, version.contentVersion);
+    else await files.failIndexing(tx, fileId, version.contentVersion, 'no text found');
+    await tx.query('INSERT INTO untidy_file (bot_id, file_id) VALUES ($1, $2) ON CONFLICT DO NOTHING', [
+      bot.id,
+      fileId,
+    ]);
+  });
+}
+
+async function writePassage(
+  version: { botId: string; fileId: string; contentVersion: string },
+  content: string,
+): Promise<void> {
+  const app = service.apps[0]!;
+  const passage = { position: 0, content, subtype: 'paragraph' as const, breadcrumb: [] };
+  await app.get(PassagesRepository, { strict: false }).write(version, [passage]);
+  await sql.query(
+    `INSERT INTO local_index_point (bot_id, id, model, file_id, content_version, vector, term_indices, term_values, tags, revision)
+     VALUES ($1, gen_random_uuid(), 'm', $2, $3, '', '', '', '{}', 1)`,
+    [version.botId, version.fileId, version.contentVersion],
+  );
+}
+
+async function halfway(bot: BotFiles, uploadUrl: string, fileId: string): Promise<ClientRequest> {
+  const request = httpRequest(uploadUrl, { method: 'PUT', headers: { 'content-length': 10 }, agent: false });
+  request.on('error', () => undefined);
+  request.write('12345');
+  await until(
+    async () => (await rows('SELECT 1 FROM upload WHERE file_id = $1', fileId)).length,
+    (uploads) => uploads === 1,
+  );
+  return request;
+}
+
+async function announceDeleted(bot: BotFiles): Promise<void> {
+  const outbox = service.apps[0]!.get(Outbox, { strict: false });
+  await sql.transaction((tx) => outbox.add(tx, botDeleted, { botId: bot.id, workspaceId: 'wkspace_test' }));
+}
+const nothing = { files: 0, passages: 0, blobs: 0, points: 0 };
+
+describe('the status of a file', () => {
+  type Subject = { bot: BotFiles; id: string; uploadUrl: string; index: boolean };
+  const reach: Record<FileStatus, (subject: Subject) => Promise<unknown>> = {
+    upload_pending: () => Promise.resolve(),
+    upload_failed: async ({ bot, id }) => {
+      await lapse(id);
+      await until(
+        () => bot.get(id),
+        ({ status }) => status === 'upload_failed',
+      );
+    },
+    upload_completed: ({ uploadUrl }) => put(uploadUrl, 'x'),
+    indexing_pending: ({ uploadUrl }) => put(uploadUrl, 'x'),
+    indexing_completed: async ({ uploadUrl, bot, id }) => {
+      await put(uploadUrl, 'x');
+      await playWorker(bot, id, 'finish');
+    },
+    indexing_failed: async ({ uploadUrl, bot, id }) => {
+      await put(uploadUrl, 'x');
+      await playWorker(bot, id, 'fail');
+    },
+  };
+  const actions = {
+    'the same key is declared': ({ bot, index }: Subject) => bot.upsert({ key: 'a', size: 1, index }),
+    'its URL takes content': ({ uploadUrl }: Subject) => put(uploadUrl, 'x'),
+    'an upload is too short': ({ uploadUrl }: Subject) => put(uploadUrl, ''),
+    'an upload is too long': ({ uploadUrl }: Subject) => put(uploadUrl, 'xx'),
+    'its URL lapses': async ({ id }: Subject) => {
+      await lapse(id);
+      await files.failLapsedUploads();
+    },
+    'the job of its content ends': async ({ id }: Subject) =>
+      files.finishIndexing(sql, id, (await rowOf(id))['content_version'] ?? 'none'),
+    'the job of its content fails': async ({ id }: Subject) =>
+      files.failIndexing(sql, id, (await rowOf(id))['content_version'] ?? 'none', 'reason'),
+    'the job of another content ends': ({ id }: Subject) => files.finishIndexing(sql, id, 'another'),
+    'the job of another content fails': ({ id }: Subject) => files.failIndexing(sql, id, 'another', 'reason'),
+  };
+  type Action = keyof typeof actions;
+  const declared: Partial<Record<Action, FileStatus>> = { 'the same key is declared': 'upload_pending' };
+  /** Every transition that there is; whatever is not here changes nothing. */
+  const transitions: [FileStatus, boolean, Partial<Record<Action, FileStatus>>][] = [
+    [
+      'upload_pending',
+      false,
+      { ...declared, 'its URL takes content': 'upload_completed', 'its URL lapses': 'upload_failed' },
+    ],
+    [
+      'upload_pending',
+      true,
+      { ...declared, 'its URL takes content': 'indexing_pending', 'its URL lapses': 'upload_failed' },
+    ],
+    ['upload_failed', false, declared],
+    ['upload_failed', true, declared],
+    ['upload_completed', false, declared],
+    [
+      'indexing_pending',
+      true,
+      {
+        ...declared,
+        'the job of its content ends': 'indexing_completed',
+        'the job of its content fails': 'indexing_failed',
+      },
+    ],
+    ['indexing_completed', true, { ...declared, 'its URL takes content': 'indexing_pending' }],
+    ['indexing_failed', true, { ...declared, 'its URL takes content': 'indexing_pending' }],
+  ];
+  const cases = transitions.flatMap(([from, index, changes]) =>
+    (Object.keys(actions) as Action[]).map((action) => [from, action, changes[action] ?? from, index] as const),
+  );
+
+  it.each(cases)('%s, when %s, is %s (index: %s)', async (from, action, to, index) => {
+    const bot = newBot();
+    const { id, uploadUrl } = await bot.upsert({ key: 'a', size: 1, index });
+    const subject = { bot, id, uploadUrl, index };
+    await reach[from](subject);
+    expect((await bot.get(id)).status).toBe(from);
+
+    await actions[action](subject);
+
+    expect((await bot.get(id)).status).toBe(to);
+  });
+});
+
+describe('the sweeper', () => {
+  it('gives up an upload whose URL lapsed, and keeps the reason that came before', async () => {
+    const bot = newBot();
+    const never = await bot.upsert({ key: 'never', size: 1 });
+    const cut = await bot.upsert({ key: 'short', size: 5 });
+    await put(cut.uploadUrl, 'abc');
+
+    await lapse(never.id);
+    await lapse(cut.id);
+
+    const failed = await until(
+      async () => (await bot.list()).files,
+      (all) => all.every(({ status }) => status === 'upload_failed'),
+    );
+    expect(failed.map(({ failedStatusReason }) => failedStatusReason)).toEqual([
+      expect.stringMatching(/carries 3 bytes.*lapsed: declare the file again/),
+      'The upload URL lapsed: declare the file again.',
+    ]);
+    expect((await put(never.uploadUrl, 'x')).status).toBe(403);
+    expect((await bot.get('never')).status).toBe('upload_failed');
+  });
+
+  it('leaves an upload alone that began before its URL lapsed', async () => {
+    const bot = newBot();
+    const { id, uploadUrl } = await bot.upsert({ key: 'a', size: 10 });
+    const request = await halfway(bot, uploadUrl, id);
+    const answered = new Promise<number>((resolve) =>
+      request.once('response', (response) => resolve(response.statusCode!)),
+    );
+
+    await lapse(id);
+    await files.failLapsedUploads();
+    request.end('67890');
+
+    expect(await answered).toBe(200);
+    expect((await bot.get(id)).status).toBe('upload_completed');
+  });
+
+  it('removes what a vanished upload has left, and not what is arriving', async () => {
+    const bot = newBot();
+    const file = await bot.upload('a', 'content');
+    const folder = join(blobsDir, bot.id, file.id);
+    await mkdir(folder, { recursive: true });
+    await writeFile(join(folder, 'VANISHED'), 'x');
+    await writeFile(join(folder, 'ARRIVING'), 'x');
+
+    await sql.query("INSERT INTO upload (content_version, bot_id, file_id) VALUES ('ARRIVING', $1, $2)", [
+      bot.id,
+      file.id,
+    ]);
+    await sql.query("INSERT INTO upload VALUES ('VANISHED', $1, $2, now() - interval '11 minutes')", [bot.id, file.id]);
+
+    await until(
+      () => bot.leftovers(),
+      ({ blobs }) => blobs === 2,
+    );
+    expect(await rows('SELECT content_version FROM upload WHERE bot_id = $1', bot.id)).toEqual([
+      { content_version: 'ARRIVING' },
+    ]);
+    expect(await (await fetch((await bot.get('a')).url)).text()).toBe('content');
+  });
+
+  it('refuses an upload that it has given up', async () => {
+    const bot = newBot();
+    const { id, uploadUrl } = await bot.upsert({ key: 'a', size: 10 });
+    const request = await halfway(bot, uploadUrl, id);
+    const answered = new Promise<number>((resolve) =>
+      request.once('response', (response) => resolve(response.statusCode!)),
+    );
+
+    await sql.query("UPDATE upload SET touched_at = now() - interval '11 minutes' WHERE file_id = $1", [id]);
+    await until(
+      () => countOf('upload', bot),
+      (count) => count === 0,
+    );
+    request.end('67890');
+
+    expect(await answered).toBe(403);
+    expect(await bot.get(id)).toMatchObject({
+      status: 'upload_pending',
+      failedStatusReason: expect.stringContaining('took too long'),
+    });
+    await until(
+      () => bot.leftovers(),
+      ({ blobs }) => blobs === 0,
+    );
+  });
+
+  it('removes expired files with all that they had, and no others', async () => {
+    const bot = newBot();
+    const [expired, kept] = [
+      await bot.upload('expired', 'x', { index: true }),
+      await bot.upload('kept', 'x', { index: true }),
+    ];
+    for (const { id } of [expired, kept]) await playWorker(bot, id, 'finish');
+
+    await sql.query("UPDATE file SET expires_at = now() - interval '1 second' WHERE id = $1", [expired.id]);
+
+    await until(
+      () => bot.leftovers(),
+      ({ points, blobs }) => points === 1 && blobs === 1,
+    );
+    expect(await bot.leftovers()).toEqual({ files: 1, passages: 1, blobs: 1, points: 1 });
+    expect(await bot.passages('kept')).toHaveLength(1);
+  });
+
+  it('removes what a newer content has superseded, when that is indexed and not before', async () => {
+    const bot = newBot();
+    const file = await bot.upload('a', '1', { index: true });
+    await playWorker(bot, file.id, 'finish');
+    const [old] = await bot.passages('a');
+
+    await put(file.uploadUrl, '2');
+    await until(
+      () => countOf('untidy_file', bot),
+      (count) => count === 0,
+    );
+    expect(await bot.passages('a')).toEqual([old]);
+    expect(await bot.leftovers()).toEqual({ files: 1, passages: 1, blobs: 1, points: 1 });
+    await playWorker(bot, file.id, 'finish');
+
+    await until(
+      () => countOf('untidy_file', bot),
+      (count) => count === 0,
+    );
+    expect(await bot.leftovers()).toEqual({ files: 1, passages: 1, blobs: 1, points: 1 });
+    expect(await bot.passages('a')).not.toEqual([old]);
+  });
+
+  it('drops a job that is superseded, with what its vanished worker has written', async () => {
+    const bot = newBot();
+    const file = await bot.upload('a', '1', { index: true });
+    const version = await versionOf(bot, file.id);
+    await jobs.take(version, 'vanished');
+    await bot.upsert({ key: 'a', size: 1 });
+    await until(
+      () => countOf('untidy_file', bot),
+      (count) => count === 0,
+    );
+    await writePassage(version, 'late');
+
+    expect(await countOf('indexing_job', bot)).toBe(1);
+    await sql.query("UPDATE indexing_job SET heartbeat_at = now() - interval '16 seconds' WHERE bot_id = $1", [bot.id]);
+
+    await until(
+      () => bot.leftovers(),
+      ({ points, passages }) => points === 0 && passages === 0,
+    );
+    expect(await countOf('indexing_job', bot)).toBe(0);
+  });
+
+  it('announces a waiting job again, each time after a longer pause', async () => {
+    const bot = newBot();
+    await bot.upload('a', '1', { index: true });
+    const announced = async () => (await rows("SELECT 1 FROM outbox WHERE data->>'botId' = $1", bot.id)).length;
+    const wait = (seconds: number) =>
+      sql.query('UPDATE indexing_job SET announced_at = now() - make_interval(secs => $2) WHERE bot_id = $1', [
+        bot.id,
+        seconds,
+      ]);
+    const afterTwoSweeps = async () => {
+      await new Promise((resolve) => setTimeout(resolve, 150));
+      return announced();
+    };
+
+    expect(await afterTwoSweeps()).toBe(1);
+    await wait(61);
+    expect(await afterTwoSweeps()).toBe(2);
+    await wait(61);
+    expect(await afterTwoSweeps()).toBe(2);
+    await wait(121);
+    expect(await afterTwoSweeps()).toBe(3);
+  });
+
+  it('is not held up by one file that it cannot tidy', async () => {
+    const bot = newBot();
+    const [bad, good] = [await bot.upload('bad', 'x'), await bot.upload('good', 'x')];
+    // A folder where a blob should be: it cannot be removed as a blob.
+    await mkdir(join(blobsDir, bot.id, bad.id, 'FOLDER', 'inside'), { recursive: true });
+
+    await bot.delete(bad.id);
+    await bot.delete(good.id);
+
+    await until(
+      () => rows('SELECT file_id FROM untidy_file WHERE bot_id = $1 AND due_at > now()', bot.id),
+      (left) => left.length === 1,
+    );
+    expect(await rows('SELECT file_id FROM untidy_file WHERE bot_id = $1', bot.id)).toEqual([{ file_id: bad.id }]);
+  });
+});
+
+describe('the deletion of a bot', () => {
+  it('erases its rows, blobs and points, and nothing of another bot', async () => {
+    const [bot, other] = [newBot(), newBot()];
+    for (const owner of [bot, other]) {
+      const indexed = await owner.upload('indexed', 'x', { index: true });
+      await playWorker(owner, indexed.id, 'finish');
+      await owner.upload('waiting', 'x', { index: true });
+      await owner.upload('plain', 'x');
+      await owner.upsert({ key: 'pending', size: 1 });
+    }
+    const before = await other.leftovers();
+    expect(before).toEqual({ files: 4, passages: 1, blobs: 3, points: 1 });
+
+    await announceDeleted(bot);
+
+    await until(
+      () => bot.leftovers(),
+      ({ blobs, files: left, points }) => blobs + left + points === 0,
+    );
+    expect(await bot.leftovers()).toEqual(nothing);
+    for (const table of ['indexing_job', 'upload', 'untidy_file']) expect(await countOf(table, bot)).toBe(0);
+    expect(await other.leftovers()).toEqual(before);
+    expect((await other.list()).files).toHaveLength(4);
+  });
+
+  it('lets nothing in any more', async () => {
+    const bot = newBot();
+    const { uploadUrl } = await bot.upsert({ key: 'a', size: 1 });
+    await announceDeleted(bot);
+    await until(
+      () => countOf('file', bot),
+      (count) => count === 0,
+    );
+
+    await expect(bot.upsert({ key: 'b', size: 1 })).rejects.toMatchObject({ type: 'Forbidden' });
+
+    expect((await put(uploadUrl, 'x')).status).toBe(403);
+    expect(await bot.leftovers()).toEqual(nothing);
+  });
+
+  it('may be announced again without harm', async () => {
+    const bot = newBot();
+    await bot.upload('a', 'x');
+
+    for (let n = 0; n < 3; n += 1) await announceDeleted(bot);
+
+    await until(
+      () => rows('SELECT erased_at FROM deleted_bot WHERE bot_id = $1', bot.id),
+      ([row]) => row?.['erased_at'] != null,
+    );
+    expect(await bot.leftovers()).toEqual(nothing);
+    expect(await rows('SELECT 1 FROM dead_letter')).toEqual([]);
+  });
+
+  it('ends an upload that is under way, and keeps nothing of it', async () => {
+    const bot = newBot();
+    const { id, uploadUrl } = await bot.upsert({ key: 'a', size: 10 });
+    const request = await halfway(bot, uploadUrl, id);
+    const answered = new Promise<number>((resolve) =>
+      request.once('response', (response) => resolve(response.statusCode!)),
+    );
+    await announceDeleted(bot);
+    await until(
+      () => countOf('file', bot),
+      (count) => count === 0,
+    );
+
+    request.end('67890');
+
+    expect(await answered).toBe(403);
+    await until(
+      () => countOf('untidy_file', bot),
+      (count) => count === 0,
+    );
+    expect(await bot.leftovers()).toEqual(nothing);
+  });
+
+  it.each([
+    ['a file that was let in while its bot was erased', 'UPDATE deleted_bot SET erased_at = now() WHERE bot_id = $1'],
+    [
+      'what a worker or an upload that was killed has left, an hour later',
+      "UPDATE deleted_bot SET deleted_at = now() - interval '61 minutes', erased_at = now() - interval '60 minutes' WHERE bot_id = $1",
+    ],
+    [
+      'what an erasure that was killed has left',
+      "UPDATE deleted_bot SET deleted_at = now() - interval '2 minutes', erased_at = NULL WHERE bot_id = $1",
+    ],
+  ])('is made good for %s', async (name, later) => {
+    const bot = newBot();
+    await bot.upload('seed', 'x');
+    await announceDeleted(bot);
+    await until(
+      () => rows('SELECT 1 FROM deleted_bot WHERE bot_id = $1 AND erased_at IS NOT NULL', bot.id),
+      ({ length }) => length === 1,
+    );
+    await mkdir(join(blobsDir, bot.id, 'file_x'), { recursive: true });
+    await writeFile(join(blobsDir, bot.id, 'file_x', 'LATE'), 'x');
+    await writePassage({ botId: bot.id, fileId: 'file_x', contentVersion: 'LATE' }, 'late');
+    if (name.startsWith('a file')) {
+      const { id } = await newBot().upsert({ key: 'a', size: 1 });
+      await sql.query('UPDATE file SET bot_id = $2 WHERE id = $1', [id, bot.id]);
+    }
+
+    await sql.query(later, [bot.id]);
+
+    await until(
+      () => bot.leftovers(),
+      (left) => Object.values(left).every((count) => count === 0),
+    );
+  });
+});
