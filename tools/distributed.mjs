@@ -43,7 +43,9 @@ const state = {
   url: `http://127.0.0.1:${ports.gateway}`,
   token,
   secretKey: env.PARLEY_SECRET_KEY,
-  apps: Object.fromEntries(names.map((name) => [name, { pid: apps.get(name).pid, url: `http://127.0.0.1:${ports[name]}` }])),
+  apps: Object.fromEntries(
+    names.map((name) => [name, { pid: apps.get(name).pid, url: `http://127.0.0.1:${ports[name]}` }]),
+  ),
 };
 if (process.env.STATE_FILE) {
   writeFileSync(`${process.env.STATE_FILE}.new`, JSON.stringify(state));
@@ -84,7 +86,10 @@ function stop() {
 }
 
 function run(script, args) {
-  const done = spawnSync(process.execPath, [join(root, 'dist/apps', script), ...args], { env: process.env, encoding: 'utf8' });
+  const done = spawnSync(process.execPath, [join(root, 'dist/apps', script), ...args], {
+    env: process.env,
+    encoding: 'utf8',
+  });
   if (done.status !== 0) fail(`${done.stdout}${done.stderr}`);
   return done.stdout;
 }

@@ -12,6 +12,8 @@ const roles = [
   'guard',
   'filter',
   'spec',
+  // A suite that several specs run, each against another adapter.
+  'behaviour',
   'worker',
 ];
 const bannedFolders = ['common', 'helpers', 'shared', 'utils'];
@@ -27,7 +29,8 @@ export function complaint(path) {
     .replace(/(\.d)?\.ts$/, '')
     .split('.');
   if (!kebabCase.test(name)) return `${path}: file names are kebab-case.`;
-  if (suffixes.length > 1 || suffixes.some((role) => !roles.includes(role))) {
+  const isDistributedSpec = suffixes.join('.') === 'distributed.spec';
+  if (!isDistributedSpec && (suffixes.length > 1 || suffixes.some((role) => !roles.includes(role)))) {
     return `${path}: "${suffixes.join('.')}" is not a role. The roles are ${roles.join(', ')}.`;
   }
   return null;

@@ -7,7 +7,10 @@ import { fileURLToPath } from 'node:url';
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const require = createRequire(import.meta.url);
 
-const build = spawnSync(process.execPath, [require.resolve('@nestjs/cli/bin/nest.js'), 'build'], { cwd: root, encoding: 'utf8' });
+const build = spawnSync(process.execPath, [require.resolve('@nestjs/cli/bin/nest.js'), 'build'], {
+  cwd: root,
+  encoding: 'utf8',
+});
 if (build.status !== 0) {
   process.stderr.write(`${build.stdout}${build.stderr}\nThe build failed: see above.\n`);
   process.exit(1);

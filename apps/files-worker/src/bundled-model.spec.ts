@@ -1,5 +1,4 @@
 import { mkdtemp, rm } from 'node:fs/promises';
-import type { Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { embedder, passageIndex } from '@parley/file-store/tokens';
@@ -34,7 +33,7 @@ beforeAll(async () => {
   );
 });
 afterAll(async () => {
-  (service?.apps[0]?.getHttpServer() as Server | undefined)?.closeAllConnections();
+  service?.apps[0]?.getHttpServer()?.closeAllConnections();
   await service?.stop();
   await rm(blobsDir, { recursive: true, force: true });
 });

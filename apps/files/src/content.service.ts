@@ -128,7 +128,7 @@ export class ContentService {
 
 /**
  * Passes the stream on, and throws InvalidPayload at its end or at the first byte too many. The source is not destroyed
- * then: it is the client's connection, which the answer has to take.
+ * then: who answers decides how much more the client may send.
  */
 async function* exactly(sizeBytes: number, source: Readable, lost: AbortSignal): AsyncIterable<Uint8Array> {
   let received = 0;

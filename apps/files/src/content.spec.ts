@@ -1,12 +1,6 @@
 import { once } from 'node:events';
 import { mkdtemp, readdir, readlink, rm } from 'node:fs/promises';
-import {
-  type ClientRequest,
-  type IncomingMessage,
-  request as httpRequest,
-  type RequestOptions,
-  type Server,
-} from 'node:http';
+import { type ClientRequest, type IncomingMessage, request as httpRequest, type RequestOptions } from 'node:http';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -46,7 +40,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   // fetch opens connections ahead of need, and a stop waits for those that have not asked anything yet.
-  (service?.apps[0]?.getHttpServer() as Server | undefined)?.closeAllConnections();
+  service?.apps[0]?.getHttpServer()?.closeAllConnections();
   await service?.stop();
   await rm(blobsDir, { recursive: true, force: true });
 });
@@ -155,7 +149,7 @@ describe('an upload', () => {
   it('that never ends after it was refused is cut off', async () => {
     const bot = newBot();
     const file = await bot.upsert({ key: 'a', size: 5 });
-    const request = openPut(file.uploadUrl);
+    const request = openPut(file.uploadUrl, { connection: 'keep-alive' });
     const closed = once(request, 'close');
     request.write('too many bytes');
 

@@ -16,6 +16,8 @@ import { FilesController } from './files.controller';
 import { FilesService } from './files.service';
 import { SweeperService } from './sweeper.service';
 
+export { filesDatabase };
+
 /** Files, their content and their passages. */
 @Module({})
 export class FilesModule {

@@ -1,5 +1,5 @@
 import { mkdtemp, rm, writeFile, mkdir } from 'node:fs/promises';
-import { type ClientRequest, request as httpRequest, type Server } from 'node:http';
+import { type ClientRequest, request as httpRequest } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { botDeleted } from '@parley/contracts/admin/bots';
@@ -46,7 +46,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   // fetch opens connections ahead of need, and a stop waits for those that have not asked anything yet.
-  (service?.apps[0]?.getHttpServer() as Server | undefined)?.closeAllConnections();
+  service?.apps[0]?.getHttpServer()?.closeAllConnections();
   await service?.stop();
   await embeddings?.stop();
   await rm(blobsDir, { recursive: true, force: true });

@@ -199,25 +199,16 @@ export class EmbeddedPlatform {
     return app;
   }
 
-  /** Content goes to the files container, `/readyz` asks all of them, and everything else is the gateway's. */
+  /** Everything is the gateway's but content, and the question whether the database answers, which the gateway has none of. */
   private openDoor(door: FrontDoor, gateway: NestFastifyApplication, files: NestFastifyApplication): void {
     const toFiles = files.getHttpAdapter().getInstance();
     const toGateway = gateway.getHttpAdapter().getInstance();
     door.open((request, response) => {
-      if (request.url?.startsWith('/content/')) toFiles.routing(request, response);
-      else if (request.url === '/readyz') void this.answerReady(response);
+      const isForFiles = request.url === '/readyz' || request.url?.startsWith('/content/');
+      if (isForFiles) toFiles.routing(request, response);
       else toGateway.routing(request, response);
     });
     this.started.push(() => door.close(closeTimeoutMs));
-  }
-
-  private async answerReady(response: Parameters<Parameters<FrontDoor['open']>[0]>[1]): Promise<void> {
-    const found = await Promise.all(this.apps.map((app) => app.get(Readiness).problems()));
-    const problems = Object.assign({}, ...found) as Record<string, string>;
-    const ready = Object.keys(problems).length === 0;
-    response
-      .writeHead(ready ? 200 : 503, { 'content-type': 'application/json' })
-      .end(JSON.stringify(ready ? { status: 'ready' } : { status: 'not ready', problems }));
   }
 }
 

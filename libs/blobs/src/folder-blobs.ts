@@ -70,7 +70,7 @@ export class FolderBlobs implements BlobStore {
   async count(prefix: string): Promise<number> {
     const entries = await this.entries(prefix);
     const below = await Promise.all(
-      entries.map((entry) => (entry.isDirectory() ? this.count(`${prefix}/${entry.name}`) : 1)),
+      entries.map(async (entry) => (entry.isDirectory() ? this.count(`${prefix}/${entry.name}`) : 1)),
     );
     return below.reduce((sum, count) => sum + count, 0);
   }

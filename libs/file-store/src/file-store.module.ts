@@ -8,6 +8,7 @@ import { LocalIndexRepository } from '@parley/passages/local-index.repository';
 import { LocalIndex1700000000200 } from '@parley/passages/migrations/1700000000200-local-index';
 import { OpenAiEmbedder } from '@parley/passages/openai-embedder';
 import type { PassageIndex } from '@parley/passages/passage-index';
+import { PreparedIndex } from '@parley/passages/prepared-index';
 import { QdrantIndex } from '@parley/passages/qdrant-index';
 import type { FileStoreConfig } from './config';
 import { DeletedBotsRepository } from './deleted-bots.repository';
@@ -88,5 +89,7 @@ function openIndex(config: FileStoreConfig, database: Database, model: Embedder)
       cacheMb: config.vectorCacheMb,
     });
   if (!config.qdrantUrl) throw new Error('PASSAGE_INDEX is qdrant: set QDRANT_URL to its address.');
-  return new QdrantIndex({ url: config.qdrantUrl, apiKey: config.qdrantApiKey, embedder: model });
+  const index = new QdrantIndex({ url: config.qdrantUrl, apiKey: config.qdrantApiKey, embedder: model });
+  // The bundled model has the same dimensions always; it is not loaded only to be asked.
+  return new PreparedIndex(index, () => (config.embeddingsUrl ? model.ready() : Promise.resolve()));
 }

@@ -9,7 +9,7 @@ import { Dispatcher } from '../dispatcher';
 import { Handles } from '../handles';
 import type { Transport } from '../transport';
 
-export const silent = createLogger('test', 'silent');
+export const silent = createLogger('test', (process.env['LOG_LEVEL'] ?? 'silent') as 'silent');
 export const caller: Caller = { requestId: 'request-1', credential: 'none' };
 
 export class Anything {

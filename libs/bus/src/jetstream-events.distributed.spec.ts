@@ -1,0 +1,326 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { connect } from 'nats';
+import { hasNatsServer, NatsServer } from '@parley/testing/nats-server';
+import type { Consumer, Delivery, EventMessage } from './event-stream';
+import { JetStreamEvents } from './jetstream-events';
+import { NatsLink } from './nats-connection';
+import { silent, timed, until } from './test/probe';
+
+const suite = hasNatsServer() ? describe : describe.skip;
+const timing = { ackWaitMs: 1_000, heartbeatMs: 300, pullMs: 1_000 };
+
+let server: NatsServer;
+let links: NatsLink[] = [];
+let streams: JetStreamEvents[] = [];
+let subjects = 0;
+
+/** The event stream of one more process. */
+async function join(options = timing): Promise<{ events: JetStreamEvents; link: NatsLink }> {
+  const link = await NatsLink.open(server.url, 'test', silent);
+  const events = new JetStreamEvents(link, 1, silent, options);
+  links.push(link);
+  streams.push(events);
+  return { events, link };
+}
+
+async function raw<T>(work: (connection: Awaited<ReturnType<typeof connect>>) => Promise<T>): Promise<T> {
+  const connection = await connect({ servers: server.url });
+  return work(connection).finally(() => connection.close());
+}
+
+/** A consumer of a subject of its own, which remembers what it was given. */
+function consumerOf(subject: string, options: Partial<Consumer> = {}) {
+  const deliveries: Delivery[] = [];
+  const buried: { event: EventMessage; attempts: number; reason: string }[] = [];
+  const consumer: Consumer = {
+    name: `${subject}.consumer`,
+    subject,
+    concurrency: 1,
+    maxDeliveries: 10,
+    bury: async (event, attempts, reason) => void buried.push({ event, attempts, reason }),
+    ...options,
+    handle: async (delivery) => {
+      deliveries.push(delivery);
+      await options.handle?.(delivery);
+    },
+  };
+  return { consumer, deliveries, buried, ids: () => deliveries.map(({ event }) => event.id) };
+}
+
+function newSubject(): string {
+  subjects += 1;
+  return `probe.happened${subjects}`;
+}
+
+function eventsOf(subject: string, count: number, first = 1): EventMessage[] {
+  return Array.from({ length: count }, (_, index) => ({ id: `${subject}-${first + index}`, subject, data: { index } }));
+}
+
+async function leave(): Promise<void> {
+  await Promise.all(streams.map((events) => events.drain()));
+  await Promise.all(links.map((link) => link.close()));
+  streams = [];
+  links = [];
+}
+
+suite('Events over JetStream', () => {
+  beforeAll(async () => {
+    server = await NatsServer.start();
+  });
+
+  afterEach(leave);
+
+  afterAll(() => server.stop());
+
+  it('reach each consumer once, whichever of its processes takes them', async () => {
+    const subject = newSubject();
+    const [here, there, publisher] = [await join(), await join(), await join()];
+    const first = consumerOf(subject, { name: `${subject}.first`, concurrency: 2 });
+    const second = consumerOf(subject, { name: `${subject}.second` });
+    await here.events.consume(first.consumer);
+    await there.events.consume(first.consumer);
+    await there.events.consume(second.consumer);
+    const events = eventsOf(subject, 50);
+
+    await publisher.events.publish(events);
+
+    await until(() => first.deliveries.length >= 50 && second.deliveries.length >= 50);
+    expect(first.ids().sort()).toEqual(events.map(({ id }) => id).sort());
+    expect(second.ids().sort()).toEqual(events.map(({ id }) => id).sort());
+    expect(first.deliveries.every(({ attempt }) => attempt === 1)).toBe(true);
+  });
+
+  it('wait for a consumer that comes later', async () => {
+    const subject = newSubject();
+    const { events } = await join();
+    await events.publish(eventsOf(subject, 3));
+    const late = consumerOf(subject);
+
+    await events.consume(late.consumer);
+
+    await until(() => late.deliveries.length === 3);
+    expect(late.deliveries[0]!.event).toEqual({ id: `${subject}-1`, subject, data: { index: 0 } });
+  });
+
+  it('arrive once although they are published twice', async () => {
+    const subject = newSubject();
+    const { events } = await join();
+    const once = consumerOf(subject);
+    await events.consume(once.consumer);
+
+    await events.publish(eventsOf(subject, 5));
+    await events.publish(eventsOf(subject, 6));
+
+    await until(() => once.deliveries.length >= 6);
+    await sleep(200);
+    expect(once.ids()).toHaveLength(6);
+  });
+
+  it('come again later after a throw, and hold up no other', async () => {
+    const subject = newSubject();
+    const { events } = await join();
+    const times: number[] = [];
+    const flaky = consumerOf(subject, {
+      handle: async ({ event, attempt }) => {
+        if (event.id !== `${subject}-1`) return;
+        times.push(performance.now());
+        if (attempt < 3) throw new Error('not yet');
+      },
+    });
+    await events.consume(flaky.consumer);
+
+    await events.publish(eventsOf(subject, 4));
+
+    await until(() => times.length === 3);
+    const order = flaky.ids();
+    expect(order.indexOf(`${subject}-4`)).toBeLessThan(order.lastIndexOf(`${subject}-1`));
+    expect(times[1]! - times[0]!).toBeGreaterThan(800);
+    expect(times[2]! - times[1]!).toBeGreaterThan(1_700);
+    expect(flaky.buried).toEqual([]);
+  });
+
+  it('are buried with the reason after the last delivery, and never delivered again', async () => {
+    const subject = newSubject();
+    const { events } = await join();
+    const broken = consumerOf(subject, {
+      maxDeliveries: 2,
+      handle: () => Promise.reject(new Error('It does not work.')),
+    });
+    await events.consume(broken.consumer);
+    const [event] = eventsOf(subject, 1);
+
+    await events.publish([event!]);
+
+    await until(() => broken.buried.length === 1);
+    await sleep(2_500);
+    expect(broken.deliveries.map(({ attempt }) => attempt)).toEqual([1, 2]);
+    expect(broken.buried).toEqual([{ event, attempts: 2, reason: 'It does not work.' }]);
+  });
+
+  it('are not forgotten when burying them fails', async () => {
+    const subject = newSubject();
+    const { events } = await join();
+    let graves = 0;
+    const broken = consumerOf(subject, {
+      maxDeliveries: 1,
+      handle: () => Promise.reject(new Error('It does not work.')),
+      bury: async () => {
+        graves += 1;
+        if (graves === 1) throw new Error('The database does not answer.');
+      },
+    });
+    await events.consume(broken.consumer);
+
+    await events.publish(eventsOf(subject, 1));
+
+    await until(() => graves === 2);
+    expect(broken.deliveries).toHaveLength(1);
+  });
+
+  it('are not delivered twice while somebody still works on them', async () => {
+    const subject = newSubject();
+    const [here, there] = [await join(), await join()];
+    const slow = consumerOf(subject, { handle: () => sleep(3_500) });
+    await here.events.consume(slow.consumer);
+    await there.events.consume(slow.consumer);
+
+    await here.events.publish(eventsOf(subject, 1));
+
+    await until(() => slow.deliveries.length > 0);
+    await sleep(5_000);
+    expect(slow.deliveries).toHaveLength(1);
+  });
+
+  it('go to another process when the one that worked on them falls silent', async () => {
+    const subject = newSubject();
+    const [dying, living] = [await join(), await join()];
+    const never = consumerOf(subject, { handle: () => new Promise(() => undefined) });
+    await dying.events.consume(never.consumer);
+    await living.events.publish(eventsOf(subject, 1));
+    await until(() => never.deliveries.length === 1);
+    streams = streams.filter((events) => events !== dying.events);
+
+    await dying.link.connection.close();
+    const heir = consumerOf(subject);
+    await living.events.consume(heir.consumer);
+
+    await until(() => heir.deliveries.length === 1);
+    expect(heir.deliveries[0]).toMatchObject({ attempt: 2, event: { id: `${subject}-1` } });
+  });
+
+  it('are given back at once when a process stops', async () => {
+    const subject = newSubject();
+    const patient = { ...timing, ackWaitMs: 30_000 };
+    const [leaving, staying] = [await join(patient), await join(patient)];
+    const interrupted = consumerOf(subject, {
+      handle: ({ signal }) =>
+        new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('stopped')))),
+    });
+    await leaving.events.consume(interrupted.consumer);
+    await leaving.events.publish(eventsOf(subject, 1));
+    await until(() => interrupted.deliveries.length === 1);
+    const heir = consumerOf(subject);
+    await staying.events.consume(heir.consumer);
+
+    await leaving.events.drain();
+    await leaving.link.connection.flush();
+
+    await until(() => heir.deliveries.length === 1, 5_000);
+    expect(heir.ids()).toEqual([`${subject}-1`]);
+    expect(interrupted.buried).toEqual([]);
+  });
+
+  it('that are garbage are buried, and what comes after them is handled', async () => {
+    const subject = newSubject();
+    const { events } = await join();
+    const careful = consumerOf(subject);
+    await events.consume(careful.consumer);
+
+    await raw(async (connection) => {
+      connection.publish(`events.${subject}`, Buffer.from('{"a":'));
+      connection.publish(`events.${subject}`, Buffer.from([0xff, 0x00, 0xc3]));
+      connection.publish(`events.${subject}`, Buffer.alloc(0));
+      await connection.flush();
+    });
+    await events.publish(eventsOf(subject, 1));
+
+    await until(() => careful.deliveries.length === 1 && careful.buried.length === 3);
+    expect(careful.ids()).toEqual([`${subject}-1`]);
+    expect(careful.buried[0]).toMatchObject({
+      event: { subject, data: '{"a":' },
+      attempts: 1,
+      reason: 'The event is not JSON.',
+    });
+    expect(new Set(careful.buried.map(({ event }) => event.id)).size).toBe(3);
+  });
+
+  it('go on when their consumer is deleted', async () => {
+    const subject = newSubject();
+    const { events } = await join();
+    const tough = consumerOf(subject);
+    await events.consume(tough.consumer);
+    await events.publish(eventsOf(subject, 1));
+    await until(() => tough.deliveries.length === 1);
+
+    await raw(async (connection) => {
+      const { consumers } = await connection.jetstreamManager();
+      await consumers.delete('PARLEY', tough.consumer.name.replaceAll('.', '-'));
+    });
+    await events.publish(eventsOf(subject, 1, 2));
+
+    await until(() => tough.ids().includes(`${subject}-2`));
+  });
+
+  it('go on when their stream is deleted, and its position tells of the loss', async () => {
+    const subject = newSubject();
+    const { events } = await join();
+    const tough = consumerOf(subject);
+    await events.consume(tough.consumer);
+    await events.publish(eventsOf(subject, 1));
+    await until(() => tough.deliveries.length === 1);
+    const before = await events.position();
+
+    await raw(async (connection) => (await connection.jetstreamManager()).streams.delete('PARLEY'));
+    await events.publish(eventsOf(subject, 1, 2));
+    const after = await events.position();
+
+    await until(() => tough.ids().includes(`${subject}-2`));
+    expect(after.createdAt).not.toBe(before.createdAt);
+    expect(after.lastSequence).toBe(1);
+  });
+
+  it('go on when the server comes back without its disk', async () => {
+    const subject = newSubject();
+    const { events } = await join();
+    const tough = consumerOf(subject);
+    await events.consume(tough.consumer);
+    await events.publish(eventsOf(subject, 1));
+    await until(() => tough.deliveries.length === 1);
+
+    await server.kill();
+    await until(async () => (await timed(events.position())).error !== undefined);
+    const away = await timed(events.publish(eventsOf(subject, 1, 2)));
+    await server.wipe();
+    await server.run();
+    await until(async () => (await timed(events.publish(eventsOf(subject, 1, 2)))).error === undefined);
+
+    await until(() => tough.ids().includes(`${subject}-2`));
+    expect(away.error).toBeInstanceOf(Error);
+    expect(away.ms).toBeLessThan(2_000);
+  });
+
+  it('survive a kill of the server with what nobody has handled yet', async () => {
+    const subject = newSubject();
+    const { events } = await join();
+    await events.publish(eventsOf(subject, 20));
+
+    await server.kill();
+    await until(async () => (await timed(events.position())).error !== undefined);
+    await server.run();
+    await until(async () => (await timed(events.position())).error === undefined);
+    const late = consumerOf(subject);
+    await events.consume(late.consumer);
+
+    await until(() => new Set(late.ids()).size === 20);
+  });
+});

@@ -1,0 +1,44 @@
+import type { PassageIndex } from './passage-index';
+import { PreparedIndex } from './prepared-index';
+
+/** An index that says what it was asked, and is not ready as often as it is told. */
+function indexThatFails(times: number) {
+  const asked: string[] = [];
+  let failuresLeft = times;
+  const index: PassageIndex = {
+    ready: () => {
+      asked.push('ready');
+      failuresLeft -= 1;
+      return failuresLeft >= 0 ? Promise.reject(new Error('no answer')) : Promise.resolve();
+    },
+    write: () => Promise.resolve(void asked.push('write')),
+    removeFile: () => Promise.resolve(void asked.push('removeFile')),
+    search: () => Promise.resolve([]),
+    dropTenant: () => Promise.resolve(void asked.push('dropTenant')),
+    count: () => Promise.resolve(7),
+  };
+  return { index, asked };
+}
+
+it('prepares the index once, however many ask first', async () => {
+  const { index, asked } = indexThatFails(0);
+  let learnt = 0;
+  const prepared = new PreparedIndex(index, () => Promise.resolve(void (learnt += 1)));
+
+  const counts = await Promise.all([prepared.count('a'), prepared.count('b')]);
+  await prepared.write('a', []);
+
+  expect(counts).toEqual([7, 7]);
+  expect(asked.filter((verb) => verb === 'ready')).toHaveLength(1);
+  expect(learnt).toBe(1);
+});
+
+it('asks nothing of an index that is not ready, and tries again the next time', async () => {
+  const { index, asked } = indexThatFails(1);
+  const prepared = new PreparedIndex(index, () => Promise.resolve());
+
+  await expect(prepared.dropTenant('a')).rejects.toThrow('no answer');
+  await prepared.dropTenant('a');
+
+  expect(asked).toEqual(['ready', 'ready', 'dropTenant']);
+});
