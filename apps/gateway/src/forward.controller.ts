@@ -6,7 +6,7 @@ import { Bus } from '@parley/bus/bus';
 import type { Caller } from '@parley/contracts/caller';
 import { allOperations } from '@parley/contracts/contracts';
 import { ApiError } from '@parley/contracts/errors';
-import type { RawQuery } from '@parley/contracts/fields';
+import type { RawQuery } from '@parley/contracts/query-fields';
 import type { Operation } from '@parley/contracts/operation';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';

@@ -1,4 +1,4 @@
-import { fieldSources } from '@parley/contracts/fields';
+import { fieldSources } from '@parley/contracts/query-fields';
 import { componentSchemas, type JsonSchema } from '@parley/contracts/json-schema';
 import type { Operation } from '@parley/contracts/operation';
 import { errorCodes } from '@parley/contracts/errors';

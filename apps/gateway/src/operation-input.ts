@@ -1,12 +1,6 @@
 import { ApiError } from '@parley/contracts/errors';
-import {
-  FieldProblem,
-  type FieldSource,
-  fieldSources,
-  problemsOf,
-  type RawQuery,
-  toInstance,
-} from '@parley/contracts/fields';
+import { problemsOf, toInstance } from '@parley/contracts/fields';
+import { FieldProblem, type FieldSource, fieldSources, type RawQuery } from '@parley/contracts/query-fields';
 import type { Class, Operation } from '@parley/contracts/operation';
 import { storageProblem } from '@parley/contracts/storage';
 

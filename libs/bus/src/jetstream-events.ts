@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   AckPolicy,
   DeliverPolicy,
@@ -27,6 +28,8 @@ const prefix = 'events.';
 export const retentionHours = 72;
 const retention = nanos(retentionHours * 3_600_000);
 const publishTimeoutMs = 5_000;
+/** Pause between noticing that a stream was deleted and making it again. */
+const settleMs = 1_000;
 /** How long an event waits for a process that no longer says that it works on it, and how often a process says so. */
 export interface DeliveryTiming {
   ackWaitMs: number;
@@ -43,6 +46,7 @@ export class JetStreamEvents implements EventStream {
   private readonly stopping = new AbortController();
   private loops: Loop[] = [];
   private manager?: Promise<JetStreamManager>;
+  private hasSeenStream = false;
 
   constructor(
     private readonly link: NatsLink,
@@ -185,8 +189,11 @@ export class JetStreamEvents implements EventStream {
       await streams.info(stream);
     } catch (error) {
       if (!isMissing(error)) throw error;
+      // A server that still clears the folder of a stream would clear that of its successor with it.
+      if (this.hasSeenStream) await sleep(settleMs);
       await streams.add(config);
     }
+    this.hasSeenStream = true;
   }
 
   private async ensureConsumer(consumer: Consumer): Promise<void> {

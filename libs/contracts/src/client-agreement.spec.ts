@@ -5,7 +5,7 @@ import type { Access } from './access';
 import { admin } from './admin/admin';
 import { allOperations } from './contracts';
 import type { ErrorType } from './errors';
-import type { TagQuery } from './fields';
+import type { TagQuery } from './query-fields';
 import { files } from './files';
 import type { Contract, InputOf, Operation, OutputOf } from './operation';
 

@@ -1,6 +1,7 @@
 import { IsInt, IsString } from 'class-validator';
 import { operator } from './access';
-import { ListOf, Optional, QueryInteger } from './fields';
+import { ListOf, Optional } from './fields';
+import { QueryInteger } from './query-fields';
 import { operation } from './operation';
 
 /** An event that a consumer gave up on. */

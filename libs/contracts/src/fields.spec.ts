@@ -1,15 +1,9 @@
 import { IsIn, IsInt, IsString, MaxLength } from 'class-validator';
+import { JsonObject, ListOf, MapOf, Nested, Nullable, Optional, problemsOf, toInstance } from './fields';
 import {
   FieldProblem,
   fieldSources,
-  JsonObject,
-  ListOf,
-  MapOf,
-  Nested,
-  Nullable,
-  Optional,
   PathParam,
-  problemsOf,
   QueryBoolean,
   QueryChoice,
   QueryInteger,
@@ -17,8 +11,7 @@ import {
   QueryString,
   QueryTags,
   type RawQuery,
-  toInstance,
-} from './fields';
+} from './query-fields';
 import type { Class } from './operation';
 
 class Leaf {

@@ -15,20 +15,8 @@ import {
 } from 'class-validator';
 import { bot, operator } from './access';
 import { deadLetterOperations } from './dead-letters';
-import {
-  JsonObject,
-  ListOf,
-  MapOf,
-  Nested,
-  Nullable,
-  Optional,
-  PathParam,
-  QueryBoolean,
-  QueryChoice,
-  QueryList,
-  QueryTags,
-  type TagQuery,
-} from './fields';
+import { JsonObject, ListOf, MapOf, Nested, Nullable, Optional } from './fields';
+import { PathParam, QueryBoolean, QueryChoice, QueryList, QueryTags, type TagQuery } from './query-fields';
 import { event, operation } from './operation';
 import { Empty, PageMeta, PageQuery } from './paging';
 

@@ -1,5 +1,6 @@
 import { IsString } from 'class-validator';
-import { Optional, QueryInteger, QueryString } from './fields';
+import { Optional } from './fields';
+import { QueryInteger, QueryString } from './query-fields';
 
 /** Query of every list. `limit` and `pageSize` mean the same; `limit` wins. */
 export class PageQuery {

@@ -1,4 +1,4 @@
-import type { TagQuery } from '@parley/contracts/fields';
+import type { TagQuery } from '@parley/contracts/query-fields';
 
 /** SQL that holds for rows whose `jsonb` column of tags fits the filter; its values are appended. */
 export function tagConditions(column: string, filter: TagQuery | undefined, values: unknown[]): string {

@@ -4,7 +4,6 @@ import {
   IsBoolean,
   IsIn,
   IsInt,
-  IsNumber,
   IsString,
   IsUrl,
   Length,
@@ -13,138 +12,21 @@ import {
   Min,
 } from 'class-validator';
 import { workspace } from '../access';
-import {
-  JsonObject,
-  ListOf,
-  MapOf,
-  Nested,
-  Nullable,
-  Optional,
-  PathParam,
-  QueryBoolean,
-  QueryChoice,
-  QueryList,
-  QueryTags,
-  type TagQuery,
-} from '../fields';
+import { JsonObject, ListOf, MapOf, Nested, Nullable, Optional } from '../fields';
 import { event, operation } from '../operation';
 import { Empty, PageMeta, PageQuery } from '../paging';
-
-/** Schemas and configurations inside a definition, in bytes of JSON. */
-const maxSchemaBytes = 100 * 1024;
-const maxConfigurationBytes = 20 * 1024;
-
-export class TagDefinition {
-  @Optional()
-  @IsString()
-  @MaxLength(64)
-  title?: string;
-
-  @Optional()
-  @IsString()
-  @MaxLength(256)
-  description?: string;
-}
-
-export class TagDefinitions {
-  @Optional()
-  @MapOf(TagDefinition, { maxEntries: 50 })
-  tags?: Record<string, TagDefinition>;
-}
-
-export class StateDefinition {
-  @IsIn(['conversation', 'user', 'bot'])
-  type!: 'conversation' | 'user' | 'bot';
-
-  @JsonObject({ maxBytes: maxSchemaBytes })
-  schema!: Record<string, unknown>;
-
-  /** Milliseconds without a touch after which a state of this name is gone. */
-  @Optional()
-  @IsNumber()
-  @Min(1)
-  @Max(2_592_000_000)
-  expiry?: number;
-}
-
-export class EventDefinition extends TagDefinition {
-  @JsonObject({ maxBytes: maxSchemaBytes })
-  schema!: Record<string, unknown>;
-
-  @Optional()
-  @MapOf(String, { maxLength: 200 })
-  attributes?: Record<string, string>;
-}
-
-export class Schema {
-  @JsonObject({ maxBytes: maxSchemaBytes })
-  schema!: Record<string, unknown>;
-}
-
-export class ActionDefinition extends TagDefinition {
-  @Optional()
-  @IsBoolean()
-  billable?: boolean;
-
-  @Optional()
-  @IsBoolean()
-  cacheable?: boolean;
-
-  @Nested(Schema)
-  input!: Schema;
-
-  @Nested(Schema)
-  output!: Schema;
-
-  @Optional()
-  @MapOf(String, { maxLength: 200 })
-  attributes?: Record<string, string>;
-}
-
-export class Schedule {
-  @IsString()
-  @MaxLength(200)
-  cron!: string;
-}
-
-export class RecurringEventDefinition {
-  @Nested(Schedule)
-  schedule!: Schedule;
-
-  @IsString()
-  @MaxLength(200)
-  type!: string;
-
-  @JsonObject()
-  payload!: Record<string, unknown>;
-}
-
-export class Subscriptions {
-  /** `null` subscribes to every event. */
-  @Nullable()
-  @JsonObject()
-  events!: Record<string, object> | null;
-}
-
-export class BotConfiguration {
-  @Optional()
-  @JsonObject({ maxBytes: maxConfigurationBytes })
-  data?: Record<string, unknown>;
-
-  @Optional()
-  @JsonObject({ maxBytes: maxSchemaBytes })
-  schema?: Record<string, unknown>;
-}
-
-export class Media {
-  @IsString()
-  @MaxLength(2000)
-  url!: string;
-
-  @IsString()
-  @MaxLength(200)
-  name!: string;
-}
+import { PathParam, QueryBoolean, QueryChoice, QueryList, QueryTags, type TagQuery } from '../query-fields';
+import {
+  TagDefinition,
+  TagDefinitions,
+  StateDefinition,
+  EventDefinition,
+  ActionDefinition,
+  RecurringEventDefinition,
+  Subscriptions,
+  BotConfiguration,
+  Media,
+} from './bot-definition';
 
 export class CreateBot {
   /** Invented when absent. */

@@ -1,6 +1,7 @@
 import { IsString, Length } from 'class-validator';
 import { account, workspace } from '../access';
-import { ListOf, Nested, Optional, PathParam, QueryString } from '../fields';
+import { ListOf, Nested, Optional } from '../fields';
+import { PathParam, QueryString } from '../query-fields';
 import { operation } from '../operation';
 import { Empty } from '../paging';
 

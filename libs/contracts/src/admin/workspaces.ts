@@ -12,7 +12,8 @@ import {
   Min,
 } from 'class-validator';
 import { account } from '../access';
-import { ListOf, Nested, Nullable, Optional, PathParam, QueryString } from '../fields';
+import { ListOf, Nested, Nullable, Optional } from '../fields';
+import { PathParam, QueryString } from '../query-fields';
 import { operation } from '../operation';
 import { PageMeta, PageQuery } from '../paging';
 

@@ -1,0 +1,178 @@
+type JsonType = Record<string, unknown>;
+
+/** Where a field that is not part of the body comes from, and how its text is read. */
+export interface FieldSource {
+  in: 'path' | 'query';
+  name: string;
+  schema: JsonType;
+  required: boolean;
+  /** The value, or undefined when the parameter is absent. Throws FieldProblem. */
+  read(query: RawQuery): unknown;
+}
+
+export type RawQuery = Record<string, string | string[] | undefined>;
+
+/** A path or query value that cannot be used; the message starts with the field's name. */
+export class FieldProblem extends Error {
+  override readonly name = 'FieldProblem';
+}
+
+const sources = new Map<unknown, FieldSource[]>();
+
+/** The path and query fields of an input class, those of its parents first. */
+export function fieldSources(type: unknown): FieldSource[] {
+  if (typeof type !== 'function') return [];
+  return [...fieldSources(Object.getPrototypeOf(type)), ...(sources.get(type) ?? [])];
+}
+
+/** Filled from the route's `{name}`, decoded. */
+export function PathParam({ maxLength = 1000 } = {}): PropertyDecorator {
+  return source('path', { type: 'string', maxLength }, true, (text, name) => {
+    if (typeof text !== 'string' || text === '') throw new FieldProblem(`${name} must not be empty`);
+    if (text.length > maxLength) throw new FieldProblem(`${name} must be at most ${maxLength} characters`);
+    return text;
+  });
+}
+
+export function QueryString({ maxLength = 1000, required = false } = {}): PropertyDecorator {
+  return source('query', { type: 'string', maxLength }, required, (text, name) => {
+    const value = single(text, name);
+    if (value.length > maxLength) throw new FieldProblem(`${name} must be at most ${maxLength} characters`);
+    return value;
+  });
+}
+
+export function QueryChoice(choices: readonly string[]): PropertyDecorator {
+  return source('query', { type: 'string', enum: choices }, false, (text, name) => {
+    const value = single(text, name);
+    if (!choices.includes(value)) throw new FieldProblem(`${name} must be one of: ${choices.join(', ')}`);
+    return value;
+  });
+}
+
+export function QueryInteger({ min, max }: { min: number; max: number }): PropertyDecorator {
+  return source('query', { type: 'integer', minimum: min, maximum: max }, false, (text, name) => {
+    const value = single(text, name);
+    const number = /^-?\d{1,15}$/.test(value) ? Number(value) : NaN;
+    if (!(number >= min && number <= max)) throw new FieldProblem(`${name} must be an integer from ${min} to ${max}`);
+    return number;
+  });
+}
+
+/** `true` or `false`, and nothing else. */
+export function QueryBoolean(): PropertyDecorator {
+  return source('query', { type: 'boolean' }, false, (text, name) => {
+    const value = single(text, name);
+    if (value !== 'true' && value !== 'false') throw new FieldProblem(`${name} must be true or false`);
+    return value === 'true';
+  });
+}
+
+/** A parameter that may be repeated. */
+export function QueryList({ maxItems = 100, maxLength = 1000 } = {}): PropertyDecorator {
+  return source('query', { type: 'array', items: { type: 'string', maxLength }, maxItems }, false, (text, name) => {
+    const values = typeof text === 'string' ? [text] : text;
+    if (values.length > maxItems) throw new FieldProblem(`${name} must have at most ${maxItems} entries`);
+    if (values.some((value) => value.length > maxLength)) {
+      throw new FieldProblem(`each ${name} must be at most ${maxLength} characters`);
+    }
+    return values;
+  });
+}
+
+/** For each tag: one of `in`, and none of `notIn`. Without a prototype, so that any name is just a name. */
+export type TagQuery = Record<string, { in: string[]; notIn: string[] }>;
+
+/**
+ * A filter on tags, in both forms that clients send: `tags.color=red&tags.color=blue&tags.kind.not=draft`, or one
+ * JSON object `tags={"color":["red","blue"],"kind":{"not":"draft"}}`.
+ */
+export function QueryTags({ maxBytes = 2048 } = {}): PropertyDecorator {
+  const schema = { type: 'object', additionalProperties: true, description: 'Tag values; `tags.name.not` excludes.' };
+  return (target, property) => {
+    const name = String(property);
+    register(target, { in: 'query', name, schema, required: false, read: (query) => readTags(query, name, maxBytes) });
+  };
+}
+
+function readTags(query: RawQuery, name: string, maxBytes: number): TagQuery | undefined {
+  const filter: TagQuery = Object.create(null) as TagQuery;
+  let bytes = 0;
+  const add = (tag: string, side: 'in' | 'notIn', values: unknown) => {
+    const list = [values].flat();
+    if (tag === '' || list.length === 0 || list.some((value) => typeof value !== 'string')) {
+      throw new FieldProblem(`${name} must give each tag a string, a list of strings, or {"not": …}`);
+    }
+    refuseNul([tag, ...(list as string[])], name);
+    bytes += Buffer.byteLength(tag) + (list as string[]).reduce((sum, value) => sum + Buffer.byteLength(value), 0);
+    if (bytes > maxBytes) throw new FieldProblem(`${name} must be at most ${maxBytes} bytes`);
+    (filter[tag] ??= { in: [], notIn: [] })[side].push(...(list as string[]));
+  };
+
+  const json = query[name];
+  if (json !== undefined) {
+    for (const [tag, value] of Object.entries(parseObject(single(json, name), name))) {
+      if (isRecord(value)) add(tag, 'notIn', value['not']);
+      else add(tag, 'in', value);
+    }
+  }
+  for (const [parameter, value] of Object.entries(query)) {
+    if (!parameter.startsWith(`${name}.`)) continue;
+    const tag = parameter.slice(name.length + 1);
+    if (tag.endsWith('.not')) add(tag.slice(0, -'.not'.length), 'notIn', value);
+    else add(tag, 'in', value);
+  }
+  return Object.keys(filter).length > 0 ? filter : undefined;
+}
+
+function parseObject(text: string, name: string): Record<string, unknown> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new FieldProblem(`${name} must be a JSON object, or be given as ${name}.<tag>=<value>`);
+  }
+  if (!isRecord(value)) throw new FieldProblem(`${name} must be a JSON object`);
+  return value;
+}
+
+/** Postgres can keep no U+0000: what holds one names nothing that is there. */
+function refuseNul(text: string | string[], name: string): void {
+  if ([text].flat().some((value) => value.includes('\0')))
+    throw new FieldProblem(`${name} must not contain the character U+0000`);
+}
+
+function single(text: string | string[], name: string): string {
+  if (typeof text !== 'string') throw new FieldProblem(`${name} must be given once`);
+  return text;
+}
+
+function source(
+  where: 'path' | 'query',
+  schema: JsonType,
+  required: boolean,
+  parse: (text: string | string[], name: string) => unknown,
+): PropertyDecorator {
+  return (target, property) => {
+    const name = String(property);
+    const read = (query: RawQuery) => {
+      const text = query[name];
+      if (text !== undefined) {
+        refuseNul(text, name);
+        return parse(text, name);
+      }
+      if (required) throw new FieldProblem(`${name} is missing`);
+      return undefined;
+    };
+    register(target, { in: where, name, schema, required, read });
+  };
+}
+
+function register(target: object, field: FieldSource): void {
+  const own = sources.get(target.constructor) ?? [];
+  sources.set(target.constructor, [...own, field]);
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
