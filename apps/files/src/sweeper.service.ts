@@ -108,11 +108,12 @@ export class SweeperService implements OnApplicationBootstrap, BeforeApplication
       // The lock keeps a new content from being accepted, and so from being indexed, while its points could be taken
       // for those of an older one.
       const row = await this.files.findForUpdate(tx, file.fileId);
-      const versions = [row?.content_version, row?.active_version].filter((version) => version != null);
-      // A version that is being indexed has points that are not active yet: the end of its job notes the file again.
-      if (row?.status !== 'indexing_pending')
-        await this.index.removeFile(file.botId, file.fileId, row?.active_version ?? null);
-      await this.passages.deleteExcept(tx, file.fileId, versions);
+      // A version that is being indexed has passages and points that are not active yet: the end of its job notes the
+      // file again.
+      const indexing = row?.status === 'indexing_pending' ? row.content_version : null;
+      const kept = [row?.active_version, indexing].filter((version) => version != null);
+      if (!indexing) await this.index.removeFile(file.botId, file.fileId, row?.active_version ?? null);
+      await this.passages.deleteExcept(tx, file.fileId, kept);
       // The blobs first: one that is placed after the look at the uploads could not be told from garbage.
       const stored = await this.blobs.list(blobFolder(file));
       const arriving = await this.uploads.versionsOf(tx, file.fileId);

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { configureServer } from '@parley/service/http-app';
+import { configureServer, trackUnusedSockets } from '@parley/service/http-app';
 
 export type Route = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -8,7 +8,10 @@ export type Route = (request: IncomingMessage, response: ServerResponse) => void
 export class FrontDoor {
   private route: Route = starting;
 
+  private readonly dropUnused: () => void;
+
   private constructor(private readonly server: Server) {
+    this.dropUnused = trackUnusedSockets(server);
     server.on('request', (request, response) => this.route(request, response));
   }
 
@@ -36,6 +39,7 @@ export class FrontDoor {
   async close(timeoutMs: number): Promise<void> {
     const closed = new Promise<void>((resolve) => this.server.close(() => resolve()));
     this.server.closeIdleConnections();
+    this.dropUnused();
     const timer = setTimeout(() => this.server.closeAllConnections(), timeoutMs);
     await closed;
     clearTimeout(timer);

@@ -28,7 +28,7 @@ const prefix = 'events.';
 export const retentionHours = 72;
 const retention = nanos(retentionHours * 3_600_000);
 const publishTimeoutMs = 5_000;
-/** Pause between noticing that a stream was deleted and making it again. */
+/** Pause between noticing that a stream or a consumer was deleted and making it again: the server may still be at it. */
 const settleMs = 1_000;
 /** How long an event waits for a process that no longer says that it works on it, and how often a process says so. */
 export interface DeliveryTiming {
@@ -106,6 +106,7 @@ export class JetStreamEvents implements EventStream {
     } catch (error) {
       if (!isMissing(error)) throw error;
       this.logger.warn({ consumer: consumer.name }, 'the consumer or its stream is gone, making it again');
+      await sleep(settleMs);
       await this.ensureConsumer(consumer);
       return true;
     }

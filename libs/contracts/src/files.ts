@@ -162,7 +162,7 @@ export class UpsertFile {
   @Optional()
   @IsString()
   @Length(1, 255)
-  @Matches(/^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(\s*;.*)?$/, { message: 'contentType must look like type/subtype' })
+  @Matches(/^[\w!#$&^.+-]+\/[\w!#$&^.+-]+( *;[ -~]*)?$/, { message: 'contentType must look like type/subtype' })
   contentType?: string;
 
   /** In the future, at most 90 days from now; counted in whole minutes. */

@@ -5,7 +5,7 @@ import { QueryInteger, QueryString } from './query-fields';
 /** Query of every list. `limit` and `pageSize` mean the same; `limit` wins. */
 export class PageQuery {
   /** `meta.nextToken` of the page before, with the same other parameters. */
-  @QueryString({ maxLength: 2000 })
+  @QueryString({ maxLength: 8000 })
   nextToken?: string;
 
   @QueryInteger({ min: 1, max: 200 })

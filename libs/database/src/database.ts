@@ -25,10 +25,14 @@ export interface DatabaseOptions {
 
 /** One service's connection pool on its own schema. Errors that mean "the database does not answer" become a 503. */
 export class Database implements Sql {
+  private readonly pool: Pool;
+
   private constructor(
     private readonly source: DataSource,
     private readonly options: DatabaseOptions,
-  ) {}
+  ) {
+    this.pool = (source.driver as unknown as { master: Pool }).master;
+  }
 
   static async open(options: DatabaseOptions): Promise<Database> {
     const source = new DataSource({
@@ -115,10 +119,6 @@ export class Database implements Sql {
 
   async close(): Promise<void> {
     if (this.source.isInitialized) await this.source.destroy();
-  }
-
-  private get pool(): Pool {
-    return (this.source.driver as unknown as { master: Pool }).master;
   }
 }
 

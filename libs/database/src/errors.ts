@@ -28,7 +28,7 @@ export function isUniqueViolation(error: unknown, constraint?: string): boolean 
 }
 
 function isUnavailable(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  const code = (error as { code?: string }).code ?? '';
-  return transientCodes.test(code) || networkCodes.has(code) || brokenConnection.test(error.message);
+  if (typeof error !== 'object' || error === null) return false;
+  const { code = '', message = '' } = error as { code?: string; message?: string };
+  return transientCodes.test(code) || networkCodes.has(code) || brokenConnection.test(message);
 }

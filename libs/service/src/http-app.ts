@@ -1,4 +1,4 @@
-import type { Server } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { DynamicModule } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
@@ -35,6 +35,11 @@ export async function createHttpApp(module: DynamicModule, logger: Logger): Prom
     forceCloseConnections: false,
   });
   closeConnectionsWhileStopping(app);
+  const dropUnused = trackUnusedSockets(adapter.getHttpServer() as Server);
+  adapter.getInstance().addHook('preClose', (done) => {
+    dropUnused();
+    done();
+  });
   await app.init();
   await adapter.getInstance().ready();
   return app;
@@ -66,11 +71,23 @@ function answerUnreadable(error: Error & { code?: string }, socket: Socket): voi
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
 }
 
-/** Timeouts of a server that takes long uploads and keeps idle sockets for longer than clients do. */
+/** Gives a server that is not Fastify's own the same timeouts and answers. */
 export function configureServer(server: Server): void {
   server.keepAliveTimeout = keepAliveMs;
   server.headersTimeout = keepAliveMs + 5_000;
   server.requestTimeout = 0;
+  server.on('clientError', answerUnreadable);
+}
+
+/** A server that closes would wait for sockets that clients opened ahead of need. Destroys those without a request yet. */
+export function trackUnusedSockets(server: Server): () => void {
+  const unused = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    unused.add(socket);
+    socket.once('close', () => unused.delete(socket));
+  });
+  server.on('request', ({ socket }: IncomingMessage) => unused.delete(socket));
+  return () => unused.forEach((socket) => socket.destroy());
 }
 
 /** A process that stops says so in every answer, so that keep-alive clients turn to another one. */

@@ -1,0 +1,311 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ApiError } from '@parley/contracts/errors';
+import {
+  createEmptyDatabase,
+  createTestDatabase,
+  type EmptyDatabase,
+  type TestDatabase,
+} from '@parley/testing/test-database';
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { Database } from './database';
+import { isUniqueViolation } from './errors';
+
+class Things1700000000001 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    // Long enough for the others to arrive meanwhile.
+    await runner.query('CREATE TABLE things.thing (name text PRIMARY KEY); SELECT pg_sleep(0.2)');
+  }
+
+  async down(): Promise<void> {}
+}
+
+class MoreThings1700000000002 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query(`INSERT INTO things.thing VALUES ('migrated')`);
+  }
+
+  async down(): Promise<void> {}
+}
+
+class BrokenThings1700000000003 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query(`INSERT INTO things.thing VALUES ('half')`);
+    await runner.query('SELECT no_such_function()');
+  }
+
+  async down(): Promise<void> {}
+}
+
+const unavailable = { type: 'Internal', code: 503, retryAfterSeconds: 1 };
+
+async function namesIn(database: Database): Promise<string[]> {
+  const rows = await database.query<{ name: string }>('SELECT name FROM thing ORDER BY name');
+  return rows.map(({ name }) => name);
+}
+
+describe('A transaction', () => {
+  let test: TestDatabase;
+
+  beforeAll(async () => {
+    test = await createTestDatabase([Things1700000000001], 'things');
+  });
+
+  beforeEach(() => test.database.query('DELETE FROM thing'));
+
+  afterAll(() => test.drop());
+
+  it('is seen by nobody before its commit, and by everybody after it', async () => {
+    let meanwhile: string[] = [];
+
+    const result = await test.database.transaction(async (tx) => {
+      await tx.query(`INSERT INTO thing VALUES ('a'), ('b')`);
+      meanwhile = await namesIn(test.database);
+      return 'result';
+    });
+
+    expect(result).toBe('result');
+    expect(meanwhile).toEqual([]);
+    await expect(namesIn(test.database)).resolves.toEqual(['a', 'b']);
+  });
+
+  it('leaves nothing behind when its work throws, and throws the same', async () => {
+    const reason = new Error('No.');
+
+    const failed = test.database.transaction(async (tx) => {
+      await tx.query(`INSERT INTO thing VALUES ('a')`);
+      throw reason;
+    });
+
+    await expect(failed).rejects.toBe(reason);
+    await expect(namesIn(test.database)).resolves.toEqual([]);
+  });
+
+  it('runs what is to follow after its commit, in order', async () => {
+    const actions: string[] = [];
+
+    await test.database.transaction(async (tx) => {
+      tx.afterCommit(() => actions.push('first'));
+      tx.afterCommit(() => actions.push('second'));
+      await tx.query(`INSERT INTO thing VALUES ('a')`);
+      expect(actions).toEqual([]);
+    });
+
+    expect(actions).toEqual(['first', 'second']);
+  });
+
+  it('runs nothing afterwards when it was rolled back', async () => {
+    const actions: string[] = [];
+
+    const failed = test.database.transaction(async (tx) => {
+      tx.afterCommit(() => actions.push('first'));
+      await tx.query('SELECT no_such_function()');
+    });
+
+    await expect(failed).rejects.toMatchObject({ code: '42883' });
+    expect(actions).toEqual([]);
+  });
+
+  it('fails when its work swallowed the error that has undone it', async () => {
+    const actions: string[] = [];
+
+    const failed = test.database.transaction(async (tx) => {
+      tx.afterCommit(() => actions.push('first'));
+      await tx.query(`INSERT INTO thing VALUES ('a')`);
+      await tx.query(`INSERT INTO thing VALUES ('a')`).catch((error: unknown) => {
+        if (!isUniqueViolation(error)) throw error;
+      });
+    });
+
+    await expect(failed).rejects.toThrow('rolled back');
+    expect(actions).toEqual([]);
+  });
+
+  it('fails with 503 when its connection breaks between two statements, and the pool goes on', async () => {
+    const failed = test.database.transaction(async (tx) => {
+      const [backend] = await tx.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+      await test.database.query('SELECT pg_terminate_backend($1)', [backend!.pid]);
+      await sleep(200);
+      await tx.query('SELECT 1');
+    });
+
+    await expect(failed).rejects.toMatchObject(unavailable);
+    await expect(namesIn(test.database)).resolves.toEqual([]);
+  });
+
+  it('fails when its connection breaks before the commit', async () => {
+    const failed = test.database.transaction(async (tx) => {
+      await tx.query(`INSERT INTO thing VALUES ('lost')`);
+      const [backend] = await tx.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+      await test.database.query('SELECT pg_terminate_backend($1)', [backend!.pid]);
+    });
+
+    await expect(failed).rejects.toMatchObject(unavailable);
+    await expect(namesIn(test.database)).resolves.toEqual([]);
+  });
+
+  it('fails with 503 when two of them wait for each other', async () => {
+    await test.database.query(`INSERT INTO thing VALUES ('a'), ('b')`);
+    const lock = (first: string, second: string) =>
+      test.database.transaction(async (tx) => {
+        await tx.query('SELECT 1 FROM thing WHERE name = $1 FOR UPDATE', [first]);
+        await sleep(100);
+        await tx.query('SELECT 1 FROM thing WHERE name = $1 FOR UPDATE', [second]);
+      });
+
+    const outcomes = await Promise.allSettled([lock('a', 'b'), lock('b', 'a')]);
+
+    const [failed] = outcomes.filter((outcome) => outcome.status === 'rejected');
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    expect(failed!.reason).toMatchObject(unavailable);
+  });
+});
+
+describe('A database that does not answer', () => {
+  let empty: EmptyDatabase;
+
+  beforeAll(async () => {
+    empty = await createEmptyDatabase();
+  });
+
+  afterAll(() => empty.drop());
+
+  it('is a 503 when no connection of the pool becomes free in time', async () => {
+    const database = await Database.open({ url: empty.url, schema: 'things', migrations: [], poolSize: 1 });
+    const busy = database.query('SELECT pg_sleep(6)');
+
+    const [query, transaction] = await Promise.allSettled([
+      database.query('SELECT 1'),
+      database.transaction(async (tx) => tx.query('SELECT 1')),
+    ]);
+
+    expect(query).toMatchObject({ status: 'rejected', reason: unavailable });
+    expect(transaction).toMatchObject({ status: 'rejected', reason: unavailable });
+    await busy;
+    await expect(database.query('SELECT 1 AS one')).resolves.toEqual([{ one: 1 }]);
+    await database.close();
+  });
+
+  it('is a 503 when its connections are cut, and works again afterwards', async () => {
+    const database = await Database.open({ url: empty.url, schema: 'things', migrations: [], poolSize: 2 });
+    const other = await Database.open({ url: empty.url, schema: 'things', migrations: [], poolSize: 1 });
+    const cut = () =>
+      other.query(
+        'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+      );
+    const running = database.query('SELECT pg_sleep(20)');
+    const [, outcome] = await Promise.allSettled([sleep(100).then(cut), running]);
+
+    await cut();
+    await sleep(100);
+
+    expect(outcome).toMatchObject({ status: 'rejected', reason: unavailable });
+    await expect(database.query('SELECT 1 AS one')).resolves.toEqual([{ one: 1 }]);
+    await Promise.all([database.close(), other.close()]);
+  });
+
+  it('is a 503 without the address or the user in it when nobody listens', async () => {
+    const opened = Database.open({
+      url: 'postgres://someone:secret@127.0.0.1:1/none',
+      schema: 'things',
+      migrations: [],
+      poolSize: 1,
+    });
+
+    const error = await opened.catch((reason: unknown) => reason);
+
+    expect(error).toBeInstanceOf(ApiError);
+    expect(error).toMatchObject(unavailable);
+    expect(JSON.stringify((error as ApiError).toWire())).not.toMatch(/127|secret|someone/);
+  });
+
+  it('is a 503 after it was closed', async () => {
+    const database = await Database.open({ url: empty.url, schema: 'things', migrations: [], poolSize: 1 });
+
+    await database.close();
+    await database.close();
+
+    await expect(database.query('SELECT 1')).rejects.toMatchObject(unavailable);
+  });
+});
+
+describe('Migrations', () => {
+  const migrations = [Things1700000000001, MoreThings1700000000002];
+  let empty: EmptyDatabase;
+
+  beforeEach(async () => {
+    empty = await createEmptyDatabase();
+  });
+
+  afterEach(() => empty.drop());
+
+  it('run once each when four processes start at once, also with pools of one', async () => {
+    const databases = await Promise.all(
+      [1, 2, 3, 4].map(() => Database.open({ url: empty.url, schema: 'things', migrations, poolSize: 1 })),
+    );
+
+    await Promise.all(databases.map((database) => database.migrate()));
+
+    const [first] = databases;
+    await expect(namesIn(first!)).resolves.toEqual(['migrated']);
+    await expect(first!.query('SELECT name FROM migration ORDER BY name')).resolves.toHaveLength(2);
+    await expect(first!.pendingMigrations()).resolves.toEqual([]);
+    await Promise.all(databases.map((database) => database.close()));
+  });
+
+  it('are told while they are pending', async () => {
+    const before = await Database.open({
+      url: empty.url,
+      schema: 'things',
+      migrations: [Things1700000000001],
+      poolSize: 1,
+    });
+    const after = await Database.open({ url: empty.url, schema: 'things', migrations, poolSize: 1 });
+
+    const untouched = await after.pendingMigrations();
+    await before.migrate();
+    const behind = await after.pendingMigrations();
+
+    expect(untouched).toEqual(['Things1700000000001', 'MoreThings1700000000002']);
+    expect(behind).toEqual(['MoreThings1700000000002']);
+    await Promise.all([before.close(), after.close()]);
+  });
+
+  it('leave nothing of one that fails, and let the next process try', async () => {
+    const broken = await Database.open({
+      url: empty.url,
+      schema: 'things',
+      migrations: [Things1700000000001, BrokenThings1700000000003],
+      poolSize: 1,
+    });
+
+    await expect(broken.migrate()).rejects.toThrow('no_such_function');
+    await expect(broken.migrate()).rejects.toThrow('no_such_function');
+
+    await expect(namesIn(broken)).resolves.toEqual([]);
+    await expect(broken.pendingMigrations()).resolves.toEqual(['BrokenThings1700000000003']);
+    await broken.close();
+  });
+
+  it('of two schemas in one database do not meet', async () => {
+    class Others1700000000004 implements MigrationInterface {
+      async up(runner: QueryRunner): Promise<void> {
+        await runner.query('CREATE TABLE others.thing (name text PRIMARY KEY)');
+      }
+
+      async down(): Promise<void> {}
+    }
+    const things = await Database.open({ url: empty.url, schema: 'things', migrations, poolSize: 1 });
+    const others = await Database.open({
+      url: empty.url,
+      schema: 'others',
+      migrations: [Others1700000000004],
+      poolSize: 1,
+    });
+
+    await Promise.all([things.migrate(), others.migrate()]);
+
+    await expect(namesIn(things)).resolves.toEqual(['migrated']);
+    await expect(namesIn(others)).resolves.toEqual([]);
+    await Promise.all([things.close(), others.close()]);
+  });
+});
