@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { arrayBuffer } from 'node:stream/consumers';
 import type { BlobStore } from '@parley/blobs/blob-store';
-import type { IndexingConfiguration } from '@parley/contracts/files';
+import type { IndexingConfiguration } from '@parley/contracts/indexing-options';
 import { blobKey, type FileRow } from '@parley/file-store/file.entity';
 import { type ContentVersion, passageId, PassagesRepository } from '@parley/file-store/passages.repository';
 import { blobStore, embedder, passageIndex } from '@parley/file-store/tokens';

@@ -2,14 +2,8 @@ import { Controller } from '@nestjs/common';
 import { Handles } from '@parley/bus/handles';
 import type { BotCaller } from '@parley/contracts/access';
 import type { Caller } from '@parley/contracts/caller';
-import {
-  type CountLeftovers,
-  type FileId,
-  files,
-  type ListFilePassages,
-  type ListFiles,
-  type UpsertFile,
-} from '@parley/contracts/files';
+import { type ListFilePassages } from '@parley/contracts/passages';
+import { type CountLeftovers, type FileId, files, type ListFiles, type UpsertFile } from '@parley/contracts/files';
 import { FilesService } from './files.service';
 
 @Controller()

@@ -2,16 +2,15 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { BlobStore } from '@parley/blobs/blob-store';
 import type { BotCaller } from '@parley/contracts/access';
 import { ApiError, notFound } from '@parley/contracts/errors';
+import { type ListFilePassages, type Passages } from '@parley/contracts/passages';
 import {
   type CountLeftovers,
   type FileId,
   type FileReply,
   type Files,
   type Leftovers,
-  type ListFilePassages,
   type ListFiles,
   maxIndexedBytes,
-  type Passages,
   type UpsertedFile,
   type UpsertFile,
 } from '@parley/contracts/files';

@@ -1,7 +1,8 @@
 import { chmod, mkdtemp, readFile, rm, stat, unlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { clientOf, eventually } from '@parley/testing/api';
+import { clientOf } from '@parley/testing/api';
+import { until } from '@parley/testing/until';
 import { run, startEmbedded } from '@parley/testing/running-platform';
 import { describePlatform } from './platform.behaviour';
 
@@ -66,9 +67,9 @@ describe('embedded mode on one machine', () => {
 
     const again = clientOf(await credentials(), bot.id);
     const status = async () => (await again.getFile({ id: file.id })).file.status;
-    expect(
-      await eventually(status, (found) => found.startsWith('indexing_') && found !== 'indexing_pending', 60_000),
-    ).toBe('indexing_completed');
+    expect(await until(status, (found) => found.startsWith('indexing_') && found !== 'indexing_pending', 60_000)).toBe(
+      'indexing_completed',
+    );
     const passages = await again.list.filePassages({ id: file.id }).collect();
     const found = passages.flatMap((passage) => passage.content.match(/Line \d+/g) ?? []);
     expect(found).toEqual(Array.from({ length: 400 }, (_, line) => `Line ${line}`));

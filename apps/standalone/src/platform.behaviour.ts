@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Client } from '@botpress/client';
-import { clientOf, eventually, parley } from '@parley/testing/api';
+import { clientOf, parley } from '@parley/testing/api';
+import { until } from '@parley/testing/until';
 import type { RunningPlatform } from '@parley/testing/running-platform';
 
 const page = `<html><head><title>Tea</title><script>alert('no')</script></head><body>
@@ -29,7 +30,7 @@ export function describePlatform(name: string, start: () => Promise<RunningPlatf
     }
 
     function indexed(client: Client, id: string) {
-      return eventually(
+      return until(
         async () => (await client.getFile({ id })).file,
         ({ status }) => status === 'indexing_completed' || status === 'indexing_failed',
         60_000,
@@ -119,7 +120,7 @@ export function describePlatform(name: string, start: () => Promise<RunningPlatf
           () => false,
           (error: { type: string }) => error.type === 'Unauthorized',
         );
-      expect(await eventually(refused, (is) => is, 1_500)).toBe(true);
+      expect(await until(refused, (is) => is, 1_500)).toBe(true);
     });
 
     it('erases everything of a deleted bot', async () => {
@@ -132,7 +133,7 @@ export function describePlatform(name: string, start: () => Promise<RunningPlatf
       const leftovers = () =>
         Promise.resolve(JSON.parse(parley(platform, 'bot', 'leftovers', botId).stdout) as Record<string, number>);
       const none = { files: 0, passages: 0, blobs: 0, points: 0 };
-      expect(await eventually(leftovers, (left) => Object.values(left).every((count) => count === 0))).toEqual(none);
+      expect(await until(leftovers, (left) => Object.values(left).every((count) => count === 0))).toEqual(none);
       await expect(client.listFiles({})).rejects.toMatchObject({ type: 'Forbidden' });
     });
 

@@ -16,9 +16,11 @@ import {
 import { bot, operator } from './access';
 import { deadLetterOperations } from './dead-letters';
 import { JsonObject, ListOf, MapOf, Nested, Nullable, Optional } from './fields';
-import { PathParam, QueryBoolean, QueryChoice, QueryList, QueryTags, type TagQuery } from './query-fields';
+import { IndexingOptions } from './indexing-options';
 import { event, operation } from './operation';
 import { Empty, PageMeta, PageQuery } from './paging';
+import { ListFilePassages, Passages } from './passages';
+import { PathParam, QueryBoolean, QueryChoice, QueryList, QueryTags, type TagQuery } from './query-fields';
 
 export const fileStatuses = [
   'upload_pending',
@@ -35,95 +37,6 @@ export type AccessPolicy = (typeof accessPolicies)[number];
 
 /** Largest file that is indexed, in bytes. */
 export const maxIndexedBytes = 95 * 1024 * 1024;
-
-export class ParsingOptions {
-  @Optional()
-  @IsIn(['agent', 'standard'])
-  mode?: 'agent' | 'standard';
-
-  /** Characters below which neighbouring paragraphs are merged. */
-  @Optional()
-  @IsInt()
-  @Min(50)
-  @Max(2000)
-  minimumParagraphLength?: number;
-
-  @Optional()
-  @IsBoolean()
-  smartCleanup?: boolean;
-}
-
-export class ChunkingOptions {
-  /** Characters of the longest passage. */
-  @Optional()
-  @IsInt()
-  @Min(100)
-  @Max(5000)
-  maximumChunkLength?: number;
-
-  @Optional()
-  @IsInt()
-  @Min(0)
-  @Max(3)
-  embeddedContextLevels?: number;
-
-  @Optional()
-  @IsBoolean()
-  embedBreadcrumb?: boolean;
-}
-
-export class SummarizationOptions {
-  @Optional()
-  @IsBoolean()
-  enable?: boolean;
-
-  @Optional()
-  @IsIn(['inexpensive', 'balanced', 'accurate'])
-  modelType?: 'inexpensive' | 'balanced' | 'accurate';
-
-  @Optional()
-  @IsInt()
-  @Min(1000)
-  @Max(10_000)
-  minimumInputLength?: number;
-
-  @Optional()
-  @IsInt()
-  @Min(1000)
-  @Max(10_000)
-  outputTokenLimit?: number;
-
-  @Optional()
-  @IsBoolean()
-  generateMasterSummary?: boolean;
-}
-
-export class IndexingConfiguration {
-  @Optional()
-  @Nested(ParsingOptions)
-  parsing?: ParsingOptions;
-
-  @Optional()
-  @Nested(ChunkingOptions)
-  chunking?: ChunkingOptions;
-
-  @Optional()
-  @Nested(SummarizationOptions)
-  summarization?: SummarizationOptions;
-
-  @Optional()
-  @IsIn(['legacy', 'realtime-v1'])
-  stack?: 'legacy' | 'realtime-v1';
-
-  @Optional()
-  @JsonObject({ maxBytes: 20_000 })
-  vision?: Record<string, unknown>;
-}
-
-export class IndexingOptions {
-  @Nested(IndexingConfiguration)
-  configuration!: IndexingConfiguration;
-}
 
 /** Creates a file or replaces the one that has this key. The content follows by HTTP PUT to `uploadUrl`. */
 export class UpsertFile {
@@ -301,61 +214,6 @@ export class ListFiles extends PageQuery {
 export class Files {
   @ListOf(File)
   files!: File[];
-
-  @Nested(PageMeta)
-  meta!: PageMeta;
-}
-
-export const passageSubtypes = [
-  'image',
-  'title',
-  'subtitle',
-  'paragraph',
-  'blockquote',
-  'list',
-  'table',
-  'code',
-  'page',
-] as const;
-export type PassageSubtype = (typeof passageSubtypes)[number];
-
-export class PassageMeta {
-  @IsIn(['chunk', 'summary', 'consolidated', 'image'])
-  type!: 'chunk' | 'summary' | 'consolidated' | 'image';
-
-  @IsIn(passageSubtypes)
-  subtype!: PassageSubtype;
-
-  /** The first page is 1; only for formats that have pages. */
-  @Optional()
-  @IsInt()
-  pageNumber?: number;
-
-  /** Place in the document; the first is 0. */
-  @IsInt()
-  position!: number;
-}
-
-export class Passage {
-  @IsString()
-  id!: string;
-
-  @IsString()
-  content!: string;
-
-  @Nested(PassageMeta)
-  meta!: PassageMeta;
-}
-
-export class ListFilePassages extends PageQuery {
-  /** Id or key of the file. */
-  @PathParam()
-  id!: string;
-}
-
-export class Passages {
-  @ListOf(Passage)
-  passages!: Passage[];
 
   @Nested(PageMeta)
   meta!: PageMeta;

@@ -1,4 +1,5 @@
-import type { AccessPolicy, File, FileStatus, IndexingConfiguration } from '@parley/contracts/files';
+import type { IndexingConfiguration } from '@parley/contracts/indexing-options';
+import type { AccessPolicy, File, FileStatus } from '@parley/contracts/files';
 
 export interface FileRow {
   id: string;

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import type { AccessPolicy, IndexingConfiguration, ListFiles } from '@parley/contracts/files';
+import type { IndexingConfiguration } from '@parley/contracts/indexing-options';
+import type { AccessPolicy, ListFiles } from '@parley/contracts/files';
 import { Database, type Sql } from '@parley/database/database';
 import { newId } from '@parley/database/ids';
 import { type KeyColumn, Keyset, pageSize } from '@parley/database/keyset';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import type { ListFilePassages, Passage, PassageSubtype } from '@parley/contracts/files';
+import type { ListFilePassages, Passage, PassageSubtype } from '@parley/contracts/passages';
 import { Database, type Sql } from '@parley/database/database';
 import { Keyset, pageSize } from '@parley/database/keyset';
 

@@ -1,5 +1,4 @@
 import { spawnSync } from 'node:child_process';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from '@botpress/client';
 import type { RunningPlatform } from './running-platform';
 
@@ -9,21 +8,6 @@ export function clientOf(
   botId?: string,
 ): Client {
   return new Client({ apiUrl: url, token, workspaceId, botId });
-}
-
-/** Asks again until the answer is as wanted. Throws with the last answer when that takes too long. */
-export async function eventually<T>(
-  ask: () => Promise<T>,
-  isWanted: (answer: T) => boolean,
-  timeoutMs = 20_000,
-): Promise<T> {
-  const deadline = Date.now() + timeoutMs;
-  for (;;) {
-    const answer = await ask();
-    if (isWanted(answer)) return answer;
-    if (Date.now() > deadline) throw new Error(`Not as wanted after ${timeoutMs} ms: ${JSON.stringify(answer)}`);
-    await sleep(100);
-  }
 }
 
 /** Runs one `parley` command against a running platform. */

@@ -1,13 +1,12 @@
+import { until } from './until';
 import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { BotCaller } from '@parley/contracts/access';
+import { type Passage, type Passages } from '@parley/contracts/passages';
 import {
   type File,
   files,
   type Leftovers,
   type ListFiles,
-  type Passage,
-  type Passages,
   type UploadableFile,
   type UpsertFile,
 } from '@parley/contracts/files';
@@ -78,19 +77,4 @@ export function put(
   headers: Record<string, string> = {},
 ): Promise<Response> {
   return fetch(url, { method: 'PUT', body: Buffer.from(content as Uint8Array), headers });
-}
-
-/** Asks again until the answer is as wanted. Throws with the last answer when that takes too long. */
-export async function until<T>(
-  ask: () => Promise<T> | T,
-  isWanted: (answer: T) => boolean,
-  timeoutMs = 15_000,
-): Promise<T> {
-  const deadline = Date.now() + timeoutMs;
-  for (;;) {
-    const answer = await ask();
-    if (isWanted(answer)) return answer;
-    if (Date.now() > deadline) throw new Error(`Not as wanted after ${timeoutMs} ms: ${JSON.stringify(answer)}`);
-    await sleep(20);
-  }
 }

@@ -1,0 +1,244 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { EventMessage } from '@parley/bus/event-stream';
+import { DeliveriesRepository } from './deliveries.repository';
+import { PostgresEvents } from './postgres-events';
+import {
+  consumerOf,
+  createOutboxDatabase,
+  happened,
+  type OutboxDatabase,
+  range,
+  silent,
+  until,
+} from './test/outbox-database';
+
+let database: OutboxDatabase;
+let streams: PostgresEvents[] = [];
+
+function newStream(timing?: { ackWaitMs: number; heartbeatMs: number }): PostgresEvents {
+  const events = new PostgresEvents(new DeliveriesRepository(database.events), silent, timing);
+  streams.push(events);
+  return events;
+}
+
+function eventsOf(count: number): EventMessage[] {
+  return range(count).map((number) => ({ id: `event-${number}`, subject: happened.subject, data: { number } }));
+}
+
+async function waiting(): Promise<number> {
+  return (await database.events.query('SELECT 1 FROM delivery')).length;
+}
+
+describe('The event stream of one process', () => {
+  beforeAll(async () => {
+    database = await createOutboxDatabase();
+  });
+
+  afterEach(async () => {
+    await Promise.all(streams.map((events) => events.drain()));
+    streams = [];
+    await database.events.query('DROP TRIGGER IF EXISTS fail_finish ON delivery');
+    await database.events.query('DELETE FROM delivery');
+  });
+
+  afterAll(() => database.drop());
+
+  it('gives each event to each of its consumers once, and leaves nothing behind', async () => {
+    const events = newStream();
+    const [first, second, other] = [
+      consumerOf('first', { concurrency: 3 }),
+      consumerOf('second'),
+      consumerOf('other', { subject: 'probe.other' }),
+    ];
+    for (const { consumer } of [first, second, other]) await events.consume(consumer);
+    await events.open();
+
+    await events.publish(eventsOf(50));
+
+    await until(async () => (await waiting()) === 0);
+    expect(first.numbers().sort((a, b) => a - b)).toEqual(range(50));
+    expect(second.numbers().sort((a, b) => a - b)).toEqual(range(50));
+    expect(other.deliveries).toEqual([]);
+  });
+
+  it('gives an event once that is published twice before it is handled', async () => {
+    const events = newStream();
+    let release = () => {};
+    const slow = consumerOf('slow', { handle: () => new Promise((resolve) => (release = resolve)) });
+    await events.consume(slow.consumer);
+    await events.open();
+    await events.publish(eventsOf(1));
+    await until(() => slow.deliveries.length === 1);
+
+    await events.publish(eventsOf(1));
+    release();
+
+    await until(async () => (await waiting()) === 0);
+    expect(slow.deliveries).toHaveLength(1);
+  });
+
+  it('refuses events before it is open, when not every consumer is known', async () => {
+    const events = newStream();
+    await events.consume(consumerOf('first').consumer);
+
+    await expect(events.publish(eventsOf(1))).rejects.toThrow('not open');
+    await expect(waiting()).resolves.toBe(0);
+  });
+
+  it('gives an event again later after a throw, and holds up no other', async () => {
+    const events = newStream();
+    const times: number[] = [];
+    const flaky = consumerOf('flaky', {
+      handle: async ({ event, attempt }) => {
+        if (event.id !== 'event-1') return;
+        times.push(performance.now());
+        if (attempt < 3) throw new Error(`not yet\0 ${'x'.repeat(5000)}`);
+      },
+    });
+    await events.consume(flaky.consumer);
+    await events.open();
+
+    await events.publish(eventsOf(4));
+
+    await until(async () => (await waiting()) === 0);
+    expect(flaky.numbers().indexOf(4)).toBeLessThan(flaky.numbers().lastIndexOf(1));
+    expect(times[1]! - times[0]!).toBeGreaterThan(900);
+    expect(times[2]! - times[1]!).toBeGreaterThan(1_800);
+  });
+
+  it('buries an event with its reason after the last delivery', async () => {
+    const events = newStream();
+    const broken = consumerOf('broken', {
+      maxDeliveries: 2,
+      handle: () => Promise.reject(new Error('It does not work.')),
+    });
+    await events.consume(broken.consumer);
+    await events.open();
+
+    await events.publish(eventsOf(1));
+
+    await until(async () => (await waiting()) === 0);
+    expect(broken.deliveries.map(({ attempt }) => attempt)).toEqual([1, 2]);
+    expect(broken.buried).toEqual([{ event: eventsOf(1)[0], attempts: 2, reason: 'It does not work.' }]);
+  });
+
+  it('does not forget an event that cannot be buried', async () => {
+    const events = newStream({ ackWaitMs: 300, heartbeatMs: 100 });
+    let graves = 0;
+    const broken = consumerOf('broken', {
+      maxDeliveries: 1,
+      handle: () => Promise.reject(new Error('It does not work.')),
+      bury: async () => {
+        graves += 1;
+        if (graves === 1) throw new Error('The database does not answer.');
+      },
+    });
+    await events.consume(broken.consumer);
+    await events.open();
+
+    await events.publish(eventsOf(1));
+
+    await until(async () => (await waiting()) === 0);
+    expect(graves).toBe(2);
+    expect(broken.deliveries).toHaveLength(1);
+  });
+
+  it('does not deliver an event twice while its handler works longer than the lease', async () => {
+    const events = newStream({ ackWaitMs: 400, heartbeatMs: 100 });
+    const slow = consumerOf('slow', { concurrency: 2, handle: () => sleep(1_500) });
+    await events.consume(slow.consumer);
+    await events.open();
+
+    await events.publish(eventsOf(1));
+
+    await until(async () => (await waiting()) === 0);
+    expect(slow.deliveries).toHaveLength(1);
+  });
+
+  it('takes over at once what the process before it had taken', async () => {
+    const consumers = [{ name: 'heir', subject: happened.subject }];
+    const repository = new DeliveriesRepository(database.events);
+    await repository.add(eventsOf(2), consumers);
+    await repository.take('heir', 3_600_000);
+    const heir = consumerOf('heir');
+    const events = newStream();
+    await events.consume(heir.consumer);
+
+    await events.open();
+
+    await until(() => heir.deliveries.length === 2, 5_000);
+    expect(heir.deliveries.map(({ attempt }) => attempt).sort()).toEqual([1, 2]);
+  });
+
+  it('buries what has ended its process at every delivery, without another try', async () => {
+    const repository = new DeliveriesRepository(database.events);
+    await repository.add(eventsOf(1), [{ name: 'deadly', subject: happened.subject }]);
+    for (const lease of [0, 0, 0]) await repository.take('deadly', lease);
+    const deadly = consumerOf('deadly', { maxDeliveries: 3 });
+    const events = newStream();
+    await events.consume(deadly.consumer);
+
+    await events.open();
+
+    await until(async () => (await waiting()) === 0);
+    expect(deadly.deliveries).toEqual([]);
+    expect(deadly.buried).toMatchObject([{ attempts: 4, reason: 'The process that worked on it ended every time.' }]);
+  });
+
+  it('gives back what it works on when it stops, and a stop is not a failed attempt', async () => {
+    const stopping = newStream();
+    const interrupted = consumerOf('long', {
+      maxDeliveries: 1,
+      handle: ({ signal }) =>
+        new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('stopped')))),
+    });
+    await stopping.consume(interrupted.consumer);
+    await stopping.open();
+    await stopping.publish(eventsOf(2));
+    await until(() => interrupted.deliveries.length === 1);
+
+    await stopping.drain();
+    const heir = consumerOf('long', { maxDeliveries: 1 });
+    const next = newStream();
+    await next.consume(heir.consumer);
+    await next.open();
+
+    await until(async () => (await waiting()) === 0);
+    expect(heir.deliveries.map(({ attempt }) => attempt)).toEqual([1, 1]);
+    expect(interrupted.buried).toEqual([]);
+    expect(interrupted.deliveries).toHaveLength(1);
+  });
+
+  it('neither loses an event nor stands still when the database fails as it is finished', async () => {
+    const events = newStream({ ackWaitMs: 500, heartbeatMs: 100 });
+    await database.events.query(`
+      CREATE OR REPLACE FUNCTION fail_finish() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'disk full'; END $$;
+      CREATE TRIGGER fail_finish BEFORE DELETE ON delivery FOR EACH ROW EXECUTE FUNCTION fail_finish()`);
+    const steady = consumerOf('steady', { maxDeliveries: 3 });
+    await events.consume(steady.consumer);
+    await events.open();
+
+    await events.publish(eventsOf(2));
+    await until(() => new Set(steady.numbers()).size === 2);
+    await database.events.query('DROP TRIGGER fail_finish ON delivery');
+
+    await until(async () => (await waiting()) === 0);
+    expect(steady.buried).toEqual([]);
+  });
+
+  it('goes on when its connections are cut', async () => {
+    const events = newStream({ ackWaitMs: 500, heartbeatMs: 100 });
+    const steady = consumerOf('steady', { handle: () => sleep(20) });
+    await events.consume(steady.consumer);
+    await events.open();
+    await events.publish(eventsOf(30));
+    await until(() => steady.deliveries.length > 3);
+
+    await database.service.query(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'parley-events'`,
+    );
+
+    await until(async () => (await waiting().catch(() => 1)) === 0);
+    expect(new Set(steady.numbers()).size).toBe(30);
+  });
+});

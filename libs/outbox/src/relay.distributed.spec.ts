@@ -1,0 +1,78 @@
+import { JetStreamEvents } from '@parley/bus/jetstream-events';
+import { NatsLink } from '@parley/bus/nats-connection';
+import { hasNatsServer, NatsServer } from '@parley/testing/nats-server';
+import { OutboxRepository } from './outbox.repository';
+import { Relay } from './relay';
+import {
+  announce,
+  consumerOf,
+  createOutboxDatabase,
+  type OutboxDatabase,
+  range,
+  silent,
+  unpublished,
+  until,
+} from './test/outbox-database';
+
+const suite = hasNatsServer() ? describe : describe.skip;
+
+suite('The outbox relay over JetStream', () => {
+  let server: NatsServer;
+  let database: OutboxDatabase;
+  let link: NatsLink;
+  let events: JetStreamEvents;
+  let relay: Relay;
+
+  beforeEach(async () => {
+    [server, database] = await Promise.all([NatsServer.start(), createOutboxDatabase()]);
+    link = await NatsLink.open(server.url, 'test', silent);
+    events = new JetStreamEvents(link, 1, silent, { ackWaitMs: 1_000, heartbeatMs: 300, pullMs: 1_000 });
+    relay = new Relay(new OutboxRepository(database.service), events, silent);
+  });
+
+  afterEach(async () => {
+    await relay.stop();
+    await events.drain();
+    await link.close();
+    await Promise.all([server.stop(), database.drop()]);
+  });
+
+  it('publishes everything kept again when the server lost its disk, and consumption goes on by itself', async () => {
+    const before = consumerOf('probe.record');
+    await events.consume(before.consumer);
+    relay.start();
+    await announce(database.service, range(20));
+    relay.wake();
+    await until(() => before.deliveries.length === 20);
+    await relay.watch();
+
+    await server.kill();
+    await server.wipe();
+    await server.run();
+
+    await until(() => before.deliveries.length >= 40);
+    expect(
+      before
+        .numbers()
+        .slice(20)
+        .sort((a, b) => a - b),
+    ).toEqual(range(20));
+  });
+
+  it('keeps everything while the server is away, and publishes it when it is back', async () => {
+    const record = consumerOf('probe.record');
+    await events.consume(record.consumer);
+    relay.start();
+    await server.kill();
+    await until(() => !link.isUp);
+    await announce(database.service, range(20));
+
+    await expect(relay.publish()).rejects.toThrow('NATS is not connected');
+    const kept = await unpublished(database.service);
+    await server.run();
+
+    await until(async () => (await unpublished(database.service)) === 0);
+    await until(() => new Set(record.numbers()).size === 20);
+    expect(kept).toBe(20);
+  });
+});

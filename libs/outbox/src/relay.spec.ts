@@ -1,0 +1,313 @@
+import type { EventMessage, StreamPosition } from '@parley/bus/event-stream';
+import { newId } from '@parley/database/ids';
+import { DeliveriesRepository } from './deliveries.repository';
+import { Inbox } from './inbox';
+import { Outbox } from './outbox';
+import { OutboxRepository } from './outbox.repository';
+import { PostgresEvents } from './postgres-events';
+import { Relay } from './relay';
+import {
+  announce,
+  consumerOf,
+  createOutboxDatabase,
+  happened,
+  numberOf,
+  type OutboxDatabase,
+  range,
+  silent,
+  unpublished,
+  until,
+} from './test/outbox-database';
+
+/** The event stream of the embedded mode with what can befall one: an end after publishing, and the loss of its disk. */
+class FragileEvents extends PostgresEvents {
+  readonly sent: EventMessage[] = [];
+  at: StreamPosition = { createdAt: 'first', lastSequence: 100 };
+  afterPublish: () => Promise<void> = () => Promise.resolve();
+
+  override async publish(events: EventMessage[]): Promise<void> {
+    await super.publish(events);
+    this.sent.push(...events);
+    await this.afterPublish();
+  }
+
+  override position(): Promise<StreamPosition> {
+    return Promise.resolve(this.at);
+  }
+}
+
+describe('The outbox relay', () => {
+  let database: OutboxDatabase;
+  let events: FragileEvents;
+  let relay: Relay;
+
+  beforeEach(async () => {
+    database = await createOutboxDatabase();
+    events = new FragileEvents(new DeliveriesRepository(database.events), silent);
+    relay = newRelay();
+  });
+
+  afterEach(async () => {
+    await relay.stop();
+    await events.drain();
+    await database.drop();
+  });
+
+  function newRelay(): Relay {
+    return new Relay(new OutboxRepository(database.service), events, silent);
+  }
+
+  it('publishes what was announced and marks it, in batches', async () => {
+    await events.open();
+    await announce(database.service, range(450));
+
+    const more = [await relay.publish(), await relay.publish(), await relay.publish(), await relay.publish()];
+
+    expect(more).toEqual([true, true, false, false]);
+    expect(events.sent.map((event) => numberOf({ event })).sort((a, b) => a - b)).toEqual(range(450));
+    await expect(unpublished(database.service)).resolves.toBe(0);
+  });
+
+  it('never publishes what was rolled back', async () => {
+    await events.open();
+    const failed = database.service.transaction(async (tx) => {
+      await new Outbox().add(tx, happened, { number: 1 });
+      throw new Error('No.');
+    });
+    await expect(failed).rejects.toThrow('No.');
+
+    await relay.publish();
+
+    expect(events.sent).toEqual([]);
+  });
+
+  it('is woken by a commit and not by a rollback', async () => {
+    const outbox = new Outbox();
+    let woken = 0;
+    outbox.onCommit(() => (woken += 1));
+
+    await database.service.transaction((tx) => outbox.add(tx, happened, { number: 1 }));
+    await database.service
+      .transaction(async (tx) => {
+        await outbox.add(tx, happened, { number: 2 });
+        throw new Error('No.');
+      })
+      .catch(() => undefined);
+
+    expect(woken).toBe(1);
+  });
+
+  it('delivers every event, and its effect once, with two of them at work', async () => {
+    const inbox = new Inbox(database.service);
+    await database.service.query('CREATE TABLE effect (number integer)');
+    const counting = consumerOf('probe.count', {
+      concurrency: 3,
+      handle: async (delivery) => {
+        await inbox.once('probe.count', delivery.event.id, async (tx) => {
+          await tx.query('INSERT INTO effect VALUES ($1)', [numberOf(delivery)]);
+        });
+      },
+    });
+    await events.consume(counting.consumer);
+    await events.open();
+    const second = newRelay();
+    relay.start();
+    second.start();
+
+    for (const first of [0, 100, 200, 300, 400]) {
+      await announce(
+        database.service,
+        range(100).map((number) => first + number),
+      );
+      relay.wake();
+      second.wake();
+    }
+
+    await until(() => new Set(counting.numbers()).size === 500);
+    await second.stop();
+    const effects = await database.service.query<{ number: number }>('SELECT number FROM effect ORDER BY number');
+    expect(effects.map(({ number }) => number)).toEqual(range(500));
+  });
+
+  it('publishes again what it could not mark', async () => {
+    await events.open();
+    await announce(database.service, range(3));
+    events.afterPublish = async () => {
+      events.afterPublish = () => Promise.resolve();
+      await database.events.query(
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'parley-probe' AND state = 'idle in transaction'`,
+      );
+    };
+
+    const failed = relay.publish();
+    await expect(failed).rejects.toMatchObject({ code: 503 });
+    const left = await unpublished(database.service);
+    await relay.publish();
+
+    expect(left).toBe(3);
+    expect(events.sent.map((event) => numberOf({ event }))).toEqual([1, 2, 3, 1, 2, 3]);
+    await expect(unpublished(database.service)).resolves.toBe(0);
+  });
+
+  it('publishes an earlier id that was committed after a later one', async () => {
+    await events.open();
+    let commit = () => {};
+    const slow = database.service.transaction(async (tx) => {
+      await new Outbox().add(tx, happened, { number: 1 });
+      await new Promise<void>((resolve) => (commit = resolve));
+    });
+    await until(async () => {
+      const [row] = await database.service.query<{ busy: string }>(
+        `SELECT count(*) AS busy FROM pg_stat_activity WHERE application_name = 'parley-probe' AND state = 'idle in transaction'`,
+      );
+      return row!.busy === '1';
+    });
+    await announce(database.service, [2]);
+    await relay.publish();
+
+    commit();
+    await slow;
+    await relay.publish();
+
+    expect(events.sent.map((event) => numberOf({ event }))).toEqual([2, 1]);
+    expect(events.sent[1]!.id < events.sent[0]!.id).toBe(true);
+  });
+
+  it('keeps everything while the stream refuses it, and sends it when it does no longer', async () => {
+    await announce(database.service, range(5));
+    relay.start();
+
+    await expect(relay.publish()).rejects.toThrow('not open');
+    const kept = await unpublished(database.service);
+    await events.open();
+
+    await until(async () => (await unpublished(database.service)) === 0);
+    expect(kept).toBe(5);
+    expect(events.sent.map((event) => numberOf({ event }))).toEqual(range(5));
+  });
+
+  it('refuses an event that would hold up all those behind it', async () => {
+    const huge = { number: 1, text: 'x'.repeat(300_000) };
+
+    const refused = database.service.transaction((tx) => new Outbox().add(tx, happened, huge));
+
+    await expect(refused).rejects.toThrow('probe.happened is larger than');
+  });
+
+  it('deletes what was published more than 72 hours ago, and nothing else', async () => {
+    const ages = { old: '73 hours', kept: '71 hours' };
+    for (const [name, age] of Object.entries(ages)) {
+      await database.service.query(
+        `INSERT INTO outbox (id, subject, data, created_at, published_at) VALUES ($1, $2, '{}', now() - $3::interval, now() - $3::interval)`,
+        [name, happened.subject, age],
+      );
+    }
+    await database.service.query(
+      `INSERT INTO outbox (id, subject, data, created_at) VALUES ('waiting', 'probe.happened', '{}', now() - interval '100 hours')`,
+    );
+
+    relay.start();
+
+    await until(async () => (await database.service.query(`SELECT 1 FROM outbox WHERE id = 'old'`)).length === 0);
+    const rows = await database.service.query<{ id: string }>('SELECT id FROM outbox ORDER BY id');
+    expect(rows.map(({ id }) => id)).toEqual(['kept', 'waiting']);
+  });
+
+  it.each([
+    ['was made anew', { createdAt: 'second', lastSequence: 0 }],
+    ['was made anew and has grown beyond the old one', { createdAt: 'second', lastSequence: 500 }],
+    ['lost its end', { createdAt: 'first', lastSequence: 99 }],
+  ])('publishes everything still kept again when the stream %s', async (_what, position) => {
+    await events.open();
+    await relay.watch();
+    await announce(database.service, range(3));
+    await relay.publish();
+
+    events.at = position;
+    await relay.watch();
+    const again = await unpublished(database.service);
+    await relay.publish();
+    await relay.watch();
+
+    expect(again).toBe(3);
+    expect(events.sent).toHaveLength(6);
+    await expect(unpublished(database.service)).resolves.toBe(0);
+  });
+
+  it('publishes nothing again while the stream grows, or the first time it looks', async () => {
+    await events.open();
+    await announce(database.service, range(3));
+    await relay.publish();
+
+    await relay.watch();
+    events.at = { createdAt: 'first', lastSequence: 200 };
+    await relay.watch();
+    await newRelay().watch();
+
+    await expect(unpublished(database.service)).resolves.toBe(0);
+  });
+
+  it('publishes once more, not twice, when two of them notice the loss', async () => {
+    await events.open();
+    await relay.watch();
+    await announce(database.service, range(3));
+    await relay.publish();
+    events.at = { createdAt: 'second', lastSequence: 0 };
+
+    await Promise.all([relay.watch(), newRelay().watch()]);
+    await relay.publish();
+    await Promise.all([relay.watch(), newRelay().watch()]);
+
+    await expect(unpublished(database.service)).resolves.toBe(0);
+    expect(events.sent).toHaveLength(6);
+  });
+});
+
+describe('The inbox', () => {
+  let database: OutboxDatabase;
+  let inbox: Inbox;
+
+  beforeAll(async () => {
+    database = await createOutboxDatabase();
+    inbox = new Inbox(database.service);
+    await database.service.query('CREATE TABLE effect (number integer)');
+  });
+
+  beforeEach(() => database.service.query('DELETE FROM effect'));
+
+  afterAll(() => database.drop());
+
+  async function act(consumer: string, eventId: string): Promise<boolean> {
+    return inbox.once(consumer, eventId, async (tx) => void (await tx.query('INSERT INTO effect VALUES (1)')));
+  }
+
+  it('lets an event have its effect once, for each consumer', async () => {
+    const eventId = newId('outbox');
+
+    const outcomes = [await act('first', eventId), await act('first', eventId), await act('second', eventId)];
+
+    expect(outcomes).toEqual([true, false, true]);
+    await expect(database.service.query('SELECT * FROM effect')).resolves.toHaveLength(2);
+  });
+
+  it('lets it have its effect once when it arrives five times at once', async () => {
+    const eventId = newId('outbox');
+
+    const outcomes = await Promise.all(range(5).map(() => act('first', eventId)));
+
+    expect(outcomes.filter(Boolean)).toHaveLength(1);
+    await expect(database.service.query('SELECT * FROM effect')).resolves.toHaveLength(1);
+  });
+
+  it('forgets an event whose effect threw', async () => {
+    const eventId = newId('outbox');
+    const failed = inbox.once('first', eventId, async (tx) => {
+      await tx.query('INSERT INTO effect VALUES (1)');
+      throw new Error('No.');
+    });
+    await expect(failed).rejects.toThrow('No.');
+
+    await expect(act('first', eventId)).resolves.toBe(true);
+    await expect(database.service.query('SELECT * FROM effect')).resolves.toHaveLength(1);
+  });
+});

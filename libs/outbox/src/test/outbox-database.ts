@@ -1,0 +1,94 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Consumer, Delivery, EventMessage } from '@parley/bus/event-stream';
+import { type Event, event } from '@parley/contracts/operation';
+import { Database } from '@parley/database/database';
+import { createLogger } from '@parley/logging/logger';
+import { createEmptyDatabase } from '@parley/testing/test-database';
+import { Events1700000000110 } from '../migrations/1700000000110-events';
+import { Outbox1700000000100 } from '../migrations/1700000000100-outbox';
+import { Outbox } from '../outbox';
+
+export const silent = createLogger('test', 'silent');
+
+export class Happened {
+  number!: number;
+}
+
+export const happened: Event<Happened> = event({ subject: 'probe.happened', data: Happened });
+
+/** A database with the schema of one service and that of the embedded event stream. */
+export interface OutboxDatabase {
+  url: string;
+  service: Database;
+  events: Database;
+  drop(): Promise<void>;
+}
+
+export async function createOutboxDatabase(): Promise<OutboxDatabase> {
+  const { url, drop } = await createEmptyDatabase();
+  const [service, events] = await Promise.all([
+    Database.open({ url, schema: 'probe', migrations: [Outbox1700000000100], poolSize: 8 }),
+    Database.open({ url, schema: 'events', migrations: [Events1700000000110], poolSize: 6 }),
+  ]);
+  await Promise.all([service.migrate(), events.migrate()]);
+  return {
+    url,
+    service,
+    events,
+    drop: async () => {
+      await Promise.all([service.close(), events.close()]);
+      await drop();
+    },
+  };
+}
+
+/** Announces events with these numbers in one transaction. */
+export async function announce(service: Database, numbers: number[]): Promise<void> {
+  await service.transaction((tx) =>
+    new Outbox().addAll(
+      tx,
+      happened,
+      numbers.map((number) => ({ number })),
+    ),
+  );
+}
+
+export async function unpublished(service: Database): Promise<number> {
+  const [row] = await service.query<{ count: string }>('SELECT count(*) FROM outbox WHERE published_at IS NULL');
+  return Number(row!.count);
+}
+
+/** A consumer that remembers what it was given. */
+export function consumerOf(name: string, options: Partial<Consumer> = {}) {
+  const deliveries: Delivery[] = [];
+  const buried: { event: EventMessage; attempts: number; reason: string }[] = [];
+  const consumer: Consumer = {
+    name,
+    subject: happened.subject,
+    concurrency: 1,
+    maxDeliveries: 10,
+    bury: async (dead, attempts, reason) => void buried.push({ event: dead, attempts, reason }),
+    ...options,
+    handle: async (delivery) => {
+      deliveries.push(delivery);
+      await options.handle?.(delivery);
+    },
+  };
+  return { consumer, deliveries, buried, numbers: () => deliveries.map(numberOf) };
+}
+
+export function numberOf({ event: { data } }: Pick<Delivery, 'event'>): number {
+  return (data as Happened).number;
+}
+
+export function range(count: number): number[] {
+  return Array.from({ length: count }, (_, index) => index + 1);
+}
+
+export async function until(condition: () => boolean | Promise<boolean>, timeoutMs = 15_000): Promise<void> {
+  const deadline = Date.now() + timeoutMs;
+  while (!(await condition())) {
+    if (Date.now() > deadline) throw new Error(`It did not happen within ${timeoutMs} ms: ${condition.toString()}`);
+    await sleep(10);
+  }
+}
