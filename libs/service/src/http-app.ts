@@ -35,7 +35,7 @@ export async function createHttpApp(module: DynamicModule, logger: Logger): Prom
     forceCloseConnections: false,
   });
   closeConnectionsWhileStopping(app);
-  const dropUnused = trackUnusedSockets(adapter.getHttpServer() as Server);
+  const dropUnused = trackUnusedSockets(adapter.getHttpServer<Server>());
   adapter.getInstance().addHook('preClose', (done) => {
     dropUnused();
     done();
