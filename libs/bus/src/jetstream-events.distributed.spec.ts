@@ -7,7 +7,7 @@ import { NatsLink } from './nats-connection';
 import { silent, timed, until } from './test/probe';
 
 const suite = hasNatsServer() ? describe : describe.skip;
-const timing = { ackWaitMs: 1_000, heartbeatMs: 300, pullMs: 1_000 };
+const timing = { ackWaitMs: 600, heartbeatMs: 150, pullMs: 1_000 };
 
 let server: NatsServer;
 let links: NatsLink[] = [];
@@ -152,7 +152,7 @@ suite('Events over JetStream', () => {
     await events.publish([event!]);
 
     await until(() => broken.buried.length === 1);
-    await sleep(2_500);
+    await sleep(1_500);
     expect(broken.deliveries.map(({ attempt }) => attempt)).toEqual([1, 2]);
     expect(broken.buried).toEqual([{ event, attempts: 2, reason: 'It does not work.' }]);
   });
@@ -180,14 +180,14 @@ suite('Events over JetStream', () => {
   it('are not delivered twice while somebody still works on them', async () => {
     const subject = newSubject();
     const [here, there] = [await join(), await join()];
-    const slow = consumerOf(subject, { handle: () => sleep(3_500) });
+    const slow = consumerOf(subject, { handle: () => sleep(2_000) });
     await here.events.consume(slow.consumer);
     await there.events.consume(slow.consumer);
 
     await here.events.publish(eventsOf(subject, 1));
 
     await until(() => slow.deliveries.length > 0);
-    await sleep(5_000);
+    await sleep(2_800);
     expect(slow.deliveries).toHaveLength(1);
   });
 

@@ -112,7 +112,7 @@ export class JetStreamEvents implements EventStream {
     }
     if (!message) {
       // A consumer that was deleted during the wait looks like one without events.
-      if (!this.stopping.signal.aborted) await this.ensureConsumer(consumer);
+      if (this.link.isUp && !this.stopping.signal.aborted) await this.ensureConsumer(consumer);
       return true;
     }
     await this.work(consumer, message);

@@ -171,7 +171,7 @@ describe('A database that does not answer', () => {
 
   it('is a 503 when no connection of the pool becomes free in time', async () => {
     const database = await Database.open({ url: empty.url, schema: 'things', migrations: [], poolSize: 1 });
-    const busy = database.query('SELECT pg_sleep(6)');
+    const busy = database.query('SELECT pg_sleep(5.5)');
 
     const [query, transaction] = await Promise.allSettled([
       database.query('SELECT 1'),

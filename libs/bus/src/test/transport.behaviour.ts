@@ -115,9 +115,7 @@ export function transportBehaviour(open: () => Promise<SharedBus>): void {
     ['nothing', undefined],
   ])('hides what a handler throws when it is %s', async (_what, thrown) => {
     const fail = probe();
-    await answerWith(service, fail, () => {
-      throw thrown;
-    });
+    await answerWith(service, fail, () => Promise.reject(thrown));
 
     const { error } = await timed(bus.call(fail, caller, {}));
 
@@ -265,7 +263,11 @@ export function transportBehaviour(open: () => Promise<SharedBus>): void {
 
     const { error } = await timed(small.call(echo, caller, { text: 'x'.repeat(100_000) }));
 
-    expect(error).toMatchObject({ type: 'PayloadTooLarge', code: 413, message: expect.stringContaining('100000') });
+    expect(error).toMatchObject({
+      type: 'PayloadTooLarge',
+      code: 413,
+      message: expect.stringContaining('100000') as string,
+    });
   });
 
   it('answers PayloadTooLarge when the answer is larger than the limit of the platform', async () => {
@@ -276,7 +278,11 @@ export function transportBehaviour(open: () => Promise<SharedBus>): void {
 
     const { error } = await timed(asking.call(grow, caller, { size: 100_000 }));
 
-    expect(error).toMatchObject({ type: 'PayloadTooLarge', code: 413, message: expect.stringContaining('100000') });
+    expect(error).toMatchObject({
+      type: 'PayloadTooLarge',
+      code: 413,
+      message: expect.stringContaining('100000') as string,
+    });
     await expect(asking.call(grow, caller, { size: 10 })).resolves.toEqual({ text: 'x'.repeat(10) });
   });
 

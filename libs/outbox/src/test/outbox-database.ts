@@ -25,7 +25,8 @@ export interface OutboxDatabase {
 }
 
 export async function createOutboxDatabase(): Promise<OutboxDatabase> {
-  const { url, drop } = await createEmptyDatabase();
+  const empty = await createEmptyDatabase();
+  const { url } = empty;
   const [service, events] = await Promise.all([
     Database.open({ url, schema: 'probe', migrations: [Outbox1700000000100], poolSize: 8 }),
     Database.open({ url, schema: 'events', migrations: [Events1700000000110], poolSize: 6 }),
@@ -37,7 +38,7 @@ export async function createOutboxDatabase(): Promise<OutboxDatabase> {
     events,
     drop: async () => {
       await Promise.all([service.close(), events.close()]);
-      await drop();
+      await empty.drop();
     },
   };
 }

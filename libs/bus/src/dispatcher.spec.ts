@@ -1,0 +1,194 @@
+import { Controller, Injectable, Module, type Provider, type Type } from '@nestjs/common';
+import { DiscoveryModule, DiscoveryService, NestFactory } from '@nestjs/core';
+import { anyone } from '@parley/contracts/access';
+import { ApiError } from '@parley/contracts/errors';
+import { type Contract, event, operation } from '@parley/contracts/operation';
+import { Bus } from './bus';
+import { Dispatcher, type Handled } from './dispatcher';
+import type { Consumer, EventStream } from './event-stream';
+import { Consumes, Handles } from './handles';
+import { InProcessHub, InProcessTransport } from './in-process-transport';
+import { Anything, caller, silent } from './test/probe';
+
+function ask(subject: string) {
+  return operation({ subject, summary: 'A probe.', access: anyone, input: Anything, output: Anything });
+}
+
+const first = ask('probe.first');
+const second = ask('probe.second');
+const happened = event({ subject: 'probe.happened', data: Anything });
+
+@Controller()
+class FirstController {
+  private readonly greeting = 'hello';
+
+  @Handles(first)
+  async first(): Promise<Anything> {
+    return { greeting: this.greeting };
+  }
+}
+
+@Controller()
+class AnotherFirstController {
+  @Handles(first)
+  async alsoFirst(): Promise<Anything> {
+    return {};
+  }
+}
+
+@Controller()
+class SecondController {
+  @Handles(second)
+  async second(): Promise<Anything> {
+    throw new ApiError('Forbidden', 'No.');
+  }
+}
+
+@Injectable()
+class Recorder {
+  readonly seen: unknown[] = [];
+
+  @Consumes(happened, { name: 'probe.record', concurrency: 3, maxDeliveries: 7 })
+  async record(data: Anything): Promise<void> {
+    if (data['refused']) throw new Error('No.');
+    this.seen.push(data);
+  }
+}
+
+@Injectable()
+class OtherRecorder {
+  @Consumes(happened, { name: 'probe.record' })
+  async record(): Promise<void> {}
+}
+
+/** Remembers who consumes; nothing ever happens on it. */
+class QuietStream implements EventStream {
+  readonly consumers: Consumer[] = [];
+
+  async publish(): Promise<void> {}
+
+  position(): Promise<{ createdAt: string; lastSequence: number }> {
+    return Promise.resolve({ createdAt: 'never', lastSequence: 0 });
+  }
+
+  async consume(consumer: Consumer): Promise<void> {
+    this.consumers.push(consumer);
+  }
+
+  async drain(): Promise<void> {}
+}
+
+async function boot(contract: Contract, controllers: Type[], providers: Provider[] = []) {
+  @Module({ imports: [DiscoveryModule], controllers, providers })
+  class ProbeModule {}
+
+  const container = await NestFactory.createApplicationContext(ProbeModule, { logger: false });
+  const transport = new InProcessTransport(new InProcessHub(), 1_000_000, silent);
+  const events = new QuietStream();
+  const handled: Handled[] = [];
+  const buried: unknown[][] = [];
+  const dispatcher = new Dispatcher(
+    {
+      service: 'probe',
+      contract,
+      transport,
+      events,
+      bury: async (...letter) => void buried.push(letter),
+      logger: silent,
+      observe: (line) => handled.push(line),
+    },
+    container.get(DiscoveryService),
+  );
+  await dispatcher.start();
+  return { bus: new Bus(transport), container, events, handled, buried };
+}
+
+describe('The boot of a service', () => {
+  it('connects every operation of its contract, also in groups, with its handler', async () => {
+    const { bus } = await boot({ first, group: { second } }, [FirstController, SecondController]);
+
+    await expect(bus.call(first, caller, {})).resolves.toEqual({ greeting: 'hello' });
+    await expect(bus.call(second, caller, {})).rejects.toMatchObject({ type: 'Forbidden' });
+  });
+
+  it('fails when an operation has no handler, and names it', async () => {
+    await expect(boot({ first, second }, [FirstController])).rejects.toThrow('probe has no handler for: probe.second.');
+  });
+
+  it('fails when an operation has two handlers, and names it', async () => {
+    const controllers = [FirstController, AnotherFirstController];
+
+    await expect(boot({ first }, controllers)).rejects.toThrow('probe.first has two handlers');
+  });
+
+  it('fails when a handler answers what is not in the contract, and names it', async () => {
+    const controllers = [FirstController, SecondController];
+
+    await expect(boot({ first }, controllers)).rejects.toThrow('not in its contract: probe.second.');
+  });
+
+  it('fails when two consumers have one name, since one of them would get nothing', async () => {
+    await expect(boot({}, [], [Recorder, OtherRecorder])).rejects.toThrow('two consumers named probe.record');
+  });
+
+  it('finds a handler once that has two names, and one that a factory makes', async () => {
+    const providers = [
+      { provide: 'recorder', useFactory: () => new Recorder() },
+      { provide: 'alias', useExisting: 'recorder' },
+    ];
+
+    const { events } = await boot({}, [], providers);
+
+    expect(events.consumers.map(({ name }) => name)).toEqual(['probe.record']);
+  });
+
+  it('consumes as the handler declares', async () => {
+    const { events } = await boot({}, [], [Recorder]);
+
+    expect(events.consumers).toMatchObject([
+      { name: 'probe.record', subject: 'probe.happened', concurrency: 3, maxDeliveries: 7 },
+    ]);
+  });
+});
+
+describe('A dispatched call', () => {
+  it('is reported with its outcome', async () => {
+    const { bus, handled } = await boot({ first, second }, [FirstController, SecondController]);
+
+    await bus.call(first, caller, {});
+    await bus.call(second, caller, {}).catch(() => undefined);
+
+    expect(handled.map(({ kind, subject, outcome }) => [kind, subject, outcome])).toEqual([
+      ['operation', 'probe.first', 'ok'],
+      ['operation', 'probe.second', 'Forbidden'],
+    ]);
+    expect(handled.every(({ durationMs }) => durationMs >= 0)).toBe(true);
+  });
+
+  it('of an event reaches its handler, and a throw reaches the stream', async () => {
+    const { container, events, handled } = await boot({}, [], [Recorder]);
+    const delivery = (data: unknown) => ({
+      event: { id: 'event-1', subject: happened.subject, data },
+      attempt: 1,
+      signal: new AbortController().signal,
+    });
+
+    await events.consumers[0]!.handle(delivery({ number: 1 }));
+    await expect(events.consumers[0]!.handle(delivery({ refused: true }))).rejects.toThrow('No.');
+
+    expect(container.get(Recorder).seen).toEqual([{ number: 1 }]);
+    expect(handled.map(({ kind, outcome }) => [kind, outcome])).toEqual([
+      ['event', 'ok'],
+      ['event', 'Internal'],
+    ]);
+  });
+
+  it('of an event that is given up goes to the dead letters of the service', async () => {
+    const { events, buried } = await boot({}, [], [Recorder]);
+    const dead = { id: 'event-1', subject: happened.subject, data: {} };
+
+    await events.consumers[0]!.bury(dead, 7, 'It does not work.');
+
+    expect(buried).toEqual([['probe.record', dead, 7, 'It does not work.']]);
+  });
+});
