@@ -1,4 +1,5 @@
 const { readFileSync } = require('node:fs');
+const { availableParallelism } = require('node:os');
 const { join } = require('node:path');
 
 const swc = JSON.parse(readFileSync(join(__dirname, '.swcrc'), 'utf8'));
@@ -32,5 +33,7 @@ module.exports = {
   globalSetup: '<rootDir>/libs/testing/src/global-setup.ts',
   globalTeardown: '<rootDir>/libs/testing/src/global-teardown.ts',
   setupFiles: ['reflect-metadata'],
+  // Two at least: with one, jest would run every suite in its own process, one after the other.
+  maxWorkers: Math.max(2, availableParallelism() - 1),
   testTimeout: 30_000,
 };

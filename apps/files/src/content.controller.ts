@@ -11,8 +11,6 @@ import { ContentService } from './content.service';
 
 /** A client that sends or takes nothing for this long is cut off. */
 const idleTimeoutMs = 60_000;
-/** How long a client that was refused may go on sending, so that it reads the answer rather than a reset connection. */
-const lingerMs = 5_000;
 /** Types that a browser shows without running anything of them. */
 const inertTypes = /^(image\/(?!svg)|audio\/|video\/|text\/plain|application\/pdf)/;
 
@@ -36,10 +34,6 @@ export class ContentController implements OnModuleInit {
       scope.removeAllContentTypeParsers();
       scope.addContentTypeParser('*', (_request, _payload, done) => done(null));
       scope.setErrorHandler((error, request, reply) => this.errors.answer(error, request, reply));
-      scope.addHook('onResponse', (request, _reply, done) => {
-        cutUnread(request);
-        done();
-      });
       scope.put('/content/:fileId', (request: ContentRequest, reply) => this.put(request, reply));
       // Not by `get`: the HEAD route that comes with it would announce a length of 0.
       const get = (request: ContentRequest, reply: FastifyReply) => this.get(request, reply);
@@ -127,12 +121,4 @@ function readRange(
 /** Without a listener, the server itself destroys a socket on which nothing moves. */
 function cutWhenIdle({ raw: { socket } }: FastifyRequest): void {
   socket.setTimeout(idleTimeoutMs);
-}
-
-/** What a refused client still sends is thrown away for a while. */
-function cutUnread({ raw }: FastifyRequest): void {
-  if (raw.complete || raw.destroyed) return;
-  raw.resume();
-  const timer = setTimeout(() => raw.complete || raw.socket.destroy(), lingerMs);
-  raw.once('close', () => clearTimeout(timer));
 }

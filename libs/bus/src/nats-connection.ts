@@ -45,9 +45,9 @@ export class NatsLink {
   }
 
   async close(): Promise<void> {
-    // Draining waits for a server that may be gone: then there is nothing left to flush.
-    if (this.isUp) await this.connection.drain();
-    else await this.connection.close();
+    // A drain during which the server goes away would never close: the client would reconnect for ever.
+    if (this.isUp) await Promise.race([this.connection.drain(), this.lost().promise]);
+    await this.connection.close();
   }
 
   private async watch(): Promise<void> {

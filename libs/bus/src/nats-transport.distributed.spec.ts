@@ -207,6 +207,17 @@ suite('A replica that leaves', () => {
 });
 
 suite('A NATS server that goes away', () => {
+  it('lets a process close its connection in the same moment', async () => {
+    const server = await NatsServer.start();
+    const links = await Promise.all(Array.from({ length: 10 }, () => NatsLink.open(server.url, 'test', silent)));
+    links.forEach((link) => link.connection.subscribe('probe.closing'));
+
+    await Promise.all([server.kill(), ...links.map((link) => link.close())]);
+
+    expect(links.every((link) => link.connection.isClosed())).toBe(true);
+    await server.stop();
+  });
+
   it('makes requests fail at once, and everything works again when it is back after more than ten attempts', async () => {
     const { connect, server, stop } = await openBus();
     const ask = probe();

@@ -9,12 +9,6 @@ export interface TenantState {
   removedRevision: number;
 }
 
-/** The row of one point, and where to go on reading after it. */
-export interface PointRow {
-  point: StoredPoint;
-  revision: string;
-}
-
 /** SQL of the local passage index. Every write locks the bot's row of local_index_tenant first. */
 export class LocalIndexRepository {
   constructor(private readonly database: Database) {}
@@ -59,23 +53,28 @@ export class LocalIndexRepository {
     );
   }
 
-  /** Points of this model written after the given revision, oldest change first, in pages. Index: (bot_id, revision, id). */
-  async *pagesSince(botId: string, model: string, revision: number): AsyncGenerator<StoredPoint[]> {
-    const pageSize = 500;
-    // No id is above this one: the first page begins after the whole revision.
-    let after = { revision: String(revision), id: 'ffffffff-ffff-ffff-ffff-ffffffffffff' };
-    for (;;) {
-      const rows = await this.database.query<Row>(
-        `SELECT id, file_id, content_version, vector, term_indices, term_values, tags, revision
-         FROM local_index_point
-         WHERE bot_id = $1 AND model = $2 AND (revision, id) > ($3::int8, $4::uuid)
-         ORDER BY revision, id LIMIT ${pageSize}`,
-        [botId, model, after.revision, after.id],
+  /**
+   * Gives `take` the points of this model written after the revision, page by page in one snapshot, while it answers
+   * true. Index: (bot_id, revision). A cursor, since pages by key are sorted anew each where statistics are missing.
+   */
+  async readSince(
+    botId: string,
+    model: string,
+    revision: number,
+    take: (points: StoredPoint[]) => Promise<boolean>,
+  ): Promise<void> {
+    await this.database.transaction(async (tx) => {
+      await tx.query(
+        `DECLARE changed NO SCROLL CURSOR FOR
+         SELECT id, file_id, content_version, vector, term_indices, term_values, tags
+         FROM local_index_point WHERE bot_id = $1 AND model = $2 AND revision > $3`,
+        [botId, model, revision],
       );
-      if (rows.length > 0) yield rows.map(toPoint);
-      if (rows.length < pageSize) return;
-      after = rows.at(-1)!;
-    }
+      for (;;) {
+        const rows = await tx.query<Row>('FETCH 500 FROM changed');
+        if (rows.length === 0 || !(await take(rows.map(toPoint)))) return;
+      }
+    });
   }
 
   async listIds(botId: string): Promise<string[]> {
@@ -121,7 +120,6 @@ interface Row {
   term_indices: Buffer;
   term_values: Buffer;
   tags: Record<string, string>;
-  revision: string;
 }
 
 /** A statement of its own, so that the next one sees what was written while this one waited. */

@@ -62,9 +62,10 @@ it('reads only what changed since its last search', async () => {
   await index.write(bot, [late]);
 
   const changed: string[] = [];
-  for await (const page of repository.pagesSince(bot, testEmbedder.model, revision)) {
-    changed.push(...page.map(({ id }) => id));
-  }
+  await repository.readSince(bot, testEmbedder.model, revision, async (points) => {
+    changed.push(...points.map(({ id }) => id));
+    return true;
+  });
   expect(changed).toEqual([late.id]);
 });
 

@@ -56,7 +56,7 @@ export class LocalIndex implements PassageIndex {
     const ranking = new HybridRanking(query);
     const cached = await this.cachedPoints(botId, state);
     if (cached) await considerAll(ranking, cached);
-    else for await (const page of this.pagesSince(botId, 0)) await considerAll(ranking, page);
+    else await this.considerStored(ranking, botId);
     return ranking.hits();
   }
 
@@ -86,16 +86,20 @@ export class LocalIndex implements PassageIndex {
     if (tenant.tooLarge) tenant.reset();
 
     const hadPoints = tenant.points.size > 0;
-    for await (const page of this.pagesSince(botId, tenant.revision)) {
-      tenant.add(page);
-      if (tenant.bytes > this.cacheBytes) return tenant.giveUp(state.revision);
-    }
+    await this.repository.readSince(botId, this.embedder.model, tenant.revision, async (points) => {
+      tenant.add(points);
+      return tenant.bytes <= this.cacheBytes;
+    });
+    if (tenant.bytes > this.cacheBytes) return tenant.giveUp(state.revision);
     if (hadPoints && mayHoldRemoved) tenant.keepOnly(await this.repository.listIds(botId));
     tenant.revision = state.revision;
   }
 
-  private pagesSince(botId: string, revision: number): AsyncGenerator<StoredPoint[]> {
-    return this.repository.pagesSince(botId, this.embedder.model, revision);
+  private async considerStored(ranking: HybridRanking, botId: string): Promise<void> {
+    await this.repository.readSince(botId, this.embedder.model, 0, async (points) => {
+      await considerAll(ranking, points);
+      return true;
+    });
   }
 
   private checkDimensions(vector: Float32Array): void {

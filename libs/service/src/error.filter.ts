@@ -2,6 +2,7 @@ import { type ArgumentsHost, Catch, type ExceptionFilter, Inject } from '@nestjs
 import type { Platform } from './platform';
 import { platformToken } from './tokens';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { cutUnread } from './unread-body';
 import { newErrorId, toApiError, toErrorBody } from './error-body';
 
 /** The one place where an error becomes an HTTP answer, for contracted routes and for all others. */
@@ -23,6 +24,9 @@ export class ErrorFilter implements ExceptionFilter {
         known.message,
       );
     }
+    // Fastify would close the connection of who sends too much before they have read why.
+    reply.removeHeader('connection');
+    reply.raw.once('finish', () => cutUnread(request));
     reply.header('x-error-id', id);
     if (known.retryAfterSeconds !== undefined) reply.header('retry-after', String(known.retryAfterSeconds));
     reply

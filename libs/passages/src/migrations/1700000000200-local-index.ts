@@ -26,7 +26,7 @@ export class LocalIndex1700000000200 implements MigrationInterface {
         revision int8 NOT NULL,
         PRIMARY KEY (bot_id, id)
       );
-      CREATE INDEX local_index_point_revision ON local_index_point (bot_id, revision, id);
+      CREATE INDEX local_index_point_revision ON local_index_point (bot_id, revision);
       CREATE INDEX local_index_point_file ON local_index_point (bot_id, file_id);
 
       -- Floats do not compress: do not try.
