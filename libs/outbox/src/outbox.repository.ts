@@ -36,6 +36,11 @@ export class OutboxRepository {
     await this.database.query('DELETE FROM outbox WHERE published_at < now() - make_interval(hours => $1)', [hours]);
   }
 
+  /** Forgets events whose repeats can no longer come. Index inbox_received. */
+  async deleteReceived(hours: number): Promise<void> {
+    await this.database.query('DELETE FROM inbox WHERE received_at < now() - make_interval(hours => $1)', [hours]);
+  }
+
   /** What was last seen of the stream, locked against other relays. */
   async lockPosition(tx: Sql): Promise<StreamPosition | undefined> {
     await tx.query("SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || ':stream', 0))");

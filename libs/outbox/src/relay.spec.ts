@@ -218,6 +218,20 @@ describe('The outbox relay', () => {
     expect(rows.map(({ id }) => id)).toEqual(['kept', 'waiting']);
   });
 
+  it('forgets events that were received so long ago that no repeat can come', async () => {
+    for (const [id, age] of Object.entries({ old: '145 hours', kept: '143 hours' })) {
+      await database.service.query(
+        `INSERT INTO inbox (consumer, event_id, received_at) VALUES ('probe', $1, now() - $2::interval)`,
+        [id, age],
+      );
+    }
+
+    relay.start();
+
+    await until(async () => (await database.service.query(`SELECT 1 FROM inbox WHERE event_id = 'old'`)).length === 0);
+    await expect(database.service.query('SELECT event_id FROM inbox')).resolves.toEqual([{ event_id: 'kept' }]);
+  });
+
   it.each([
     ['was made anew', { createdAt: 'second', lastSequence: 0 }],
     ['was made anew and has grown beyond the old one', { createdAt: 'second', lastSequence: 500 }],

@@ -73,6 +73,8 @@ export class Relay {
 
   private async clean(): Promise<boolean> {
     await this.outbox.deletePublished(keepHours);
+    // A row stays that long, and what is published last stays in the stream as long again.
+    await this.outbox.deleteReceived(2 * keepHours);
     return false;
   }
 }

@@ -85,13 +85,13 @@ export class LocalIndex implements PassageIndex {
     if (tenant.tooLarge && !mayHoldRemoved) return;
     if (tenant.tooLarge) tenant.reset();
 
-    const hadPoints = tenant.points.size > 0;
+    // First, so that what is gone does not take the room of what is new.
+    if (mayHoldRemoved && tenant.points.size > 0) tenant.keepOnly(await this.repository.listIds(botId));
     await this.repository.readSince(botId, this.embedder.model, tenant.revision, async (points) => {
       tenant.add(points);
       return tenant.bytes <= this.cacheBytes;
     });
     if (tenant.bytes > this.cacheBytes) return tenant.giveUp(state.revision);
-    if (hadPoints && mayHoldRemoved) tenant.keepOnly(await this.repository.listIds(botId));
     tenant.revision = state.revision;
   }
 

@@ -27,6 +27,7 @@ export class Outbox1700000000100 implements MigrationInterface {
         received_at timestamptz NOT NULL DEFAULT now(),
         PRIMARY KEY (consumer, event_id)
       );
+      CREATE INDEX inbox_received ON inbox (received_at);
 
       CREATE TABLE dead_letter (
         id text COLLATE "C" PRIMARY KEY,
