@@ -1,0 +1,28 @@
+import { connect, headers } from 'nats';
+
+const bodies = ['', 'not json', 'null', '[]', '{"a":', '\u0000\uffff', '"text"', '{}'];
+
+/** Sends what nobody of ours would send to each subject, and says how many of the requests got an answer. */
+export async function sendGarbage(natsUrl: string, requests: string[], others: string[]): Promise<number> {
+  const connection = await connect({ servers: natsUrl });
+  const forged = headers();
+  forged.set('parley-caller', 'bm90IGpzb24');
+  forged.set('parley-body', 'no-such-body');
+  try {
+    for (const subject of others) {
+      for (const body of bodies) connection.publish(subject, body, { headers: forged });
+    }
+    const answers = await Promise.all(
+      requests.flatMap((subject) => [
+        connection.request(subject, 'forged', { headers: forged, timeout: 15_000 }),
+        ...bodies.map((body) => connection.request(subject, body, { timeout: 15_000 })),
+      ]),
+    );
+    return answers.length;
+  } finally {
+    await connection.close();
+  }
+}
+
+/** How many requests `sendGarbage` sends to one subject. */
+export const garbagePerSubject = bodies.length + 1;
