@@ -1,25 +1,15 @@
 // `npm start`: builds what is out of date, then runs the whole platform in this process.
 import { spawnSync } from 'node:child_process';
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
+import { build, root } from './build.mjs';
 
-const root = join(dirname(fileURLToPath(import.meta.url)), '..');
-const require = createRequire(import.meta.url);
-
-const build = spawnSync(process.execPath, [require.resolve('@nestjs/cli/bin/nest.js'), 'build'], {
-  cwd: root,
-  encoding: 'utf8',
-});
-if (build.status !== 0) {
-  process.stderr.write(`${build.stdout}${build.stderr}\nThe build failed: see above.\n`);
-  process.exit(1);
-}
+build();
 
 // npm may put a shell between itself and us; what we watch is npm.
 if (process.env.npm_lifecycle_event === 'start') process.env.PARLEY_PARENT_PID ??= String(npmPid());
 
-require(join(root, 'dist/apps/standalone/src/main.js'));
+createRequire(import.meta.url)(join(root, 'dist/apps/standalone/src/main.js'));
 
 function npmPid() {
   const parent = spawnSync('ps', ['-o', 'ppid=,args=', '-p', String(process.ppid)], { encoding: 'utf8' });

@@ -65,7 +65,7 @@ export async function runCommand([noun, verb, ...values]: string[], write: (text
 
 function usage(): string {
   const lines = Object.entries(commands).map(
-    ([name, command]) => `  ${`${name} ${command.usage}`.padEnd(38)}${command.about}`,
+    ([name, command]) => `  ${`${name} ${command.usage}`.padEnd(40)}${command.about}`,
   );
   return ['Usage: npm run parley -- <command>', '', ...lines].join('\n');
 }

@@ -47,7 +47,11 @@ export class NatsServer {
   /** Starts it again on the same port, after `kill`. */
   async run(): Promise<void> {
     this.process = spawn(program, ['-c', join(this.folder, 'nats.conf')], { stdio: 'ignore' });
-    while (!(await accepts(this.port))) await sleep(20);
+    while (!(await accepts(this.port))) {
+      if (this.process.exitCode !== null)
+        throw new Error(`${program} ended at once with code ${this.process.exitCode}.`);
+      await sleep(20);
+    }
   }
 
   async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {

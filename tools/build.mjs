@@ -1,0 +1,34 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const root = join(dirname(fileURLToPath(import.meta.url)), '..');
+const require = createRequire(import.meta.url);
+const marker = join(root, 'dist', '.built');
+const sources = ['apps', 'libs', 'package-lock.json', 'nest-cli.json', 'tsconfig.base.json', '.swcrc'];
+
+/** Compiles into `dist` unless nothing has changed since; silent unless it fails, which ends the process. */
+export function build() {
+  const started = new Date();
+  if (existsSync(marker) && statSync(marker).mtimeMs > Math.max(...sources.map((path) => newest(join(root, path)))))
+    return;
+
+  const nest = require.resolve('@nestjs/cli/bin/nest.js');
+  const { status, stdout, stderr } = spawnSync(process.execPath, [nest, 'build'], { cwd: root, encoding: 'utf8' });
+  if (status !== 0) {
+    process.stderr.write(`${stdout}${stderr}\nThe build failed: see above.\n`);
+    process.exit(1);
+  }
+  writeFileSync(marker, '');
+  // What is changed while it compiles is compiled the next time.
+  utimesSync(marker, started, started);
+}
+
+/** When a file, or anything below a folder, was changed last. */
+function newest(path) {
+  const stat = statSync(path);
+  if (!stat.isDirectory()) return stat.mtimeMs;
+  return Math.max(stat.mtimeMs, ...readdirSync(path).map((name) => newest(join(path, name))));
+}
