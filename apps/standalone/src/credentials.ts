@@ -1,7 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { open, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import { newToken, tokenKind } from '@parley/secrets/token';
+import type { Bus } from '@parley/bus/bus';
+import { admin } from '@parley/contracts/admin/admin';
+import { systemCaller } from '@parley/contracts/caller';
+import { ApiError } from '@parley/contracts/errors';
+import { hashToken, newToken, tokenKind } from '@parley/secrets/token';
 
 /** What a client on this machine needs; kept as `credentials.json` in the data folder. */
 export interface Credentials {
@@ -23,6 +27,31 @@ export async function openToken(folder: string): Promise<{ token: string; isNew:
   const made = newToken('pat');
   await saveCredentials(folder, { url: '', chatUrl: '', workspaceId: '', token: made });
   return { token: made, isNew: true };
+}
+
+/** A token of the first account that works, and its workspace. One that is unknown by now is replaced by a new one. */
+export async function findOwner(
+  bus: Bus,
+  email: string,
+  known: string,
+): Promise<{ token: string; workspaceId: string }> {
+  const caller = systemCaller('start');
+  const identify = (token: string) =>
+    bus.call(admin.identity.identify, caller, { tokenHash: hashToken(token), kind: 'pat' });
+  const isKnown = await identify(known).then(
+    () => true,
+    (error: unknown) => {
+      if (error instanceof ApiError && error.type === 'Unauthorized') return false;
+      throw error;
+    },
+  );
+  const token = isKnown
+    ? known
+    : (await bus.call(admin.accounts.createToken, caller, { email, note: 'credentials.json' })).value;
+  const { caller: owner } = await identify(token);
+  const { workspaces } = await bus.call(admin.workspaces.list, { ...caller, ...owner }, { limit: 200 });
+  const workspace = workspaces.find(({ handle }) => handle === 'default') ?? workspaces.at(-1);
+  return { token, workspaceId: workspace?.id ?? '' };
 }
 
 export async function saveCredentials(folder: string, credentials: Credentials): Promise<void> {

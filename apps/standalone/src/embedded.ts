@@ -19,8 +19,6 @@ import { TablesModule } from '../../tables/src/tables.module';
 import { FolderBlobs } from '@parley/blobs/folder-blobs';
 import { Bus } from '@parley/bus/bus';
 import { InProcessHub, InProcessTransport } from '@parley/bus/in-process-transport';
-import { admin } from '@parley/contracts/admin/admin';
-import { systemCaller } from '@parley/contracts/caller';
 import { readConfig } from '@parley/config/config';
 import { Database } from '@parley/database/database';
 import { DataFolder, DataFolderInUse } from '@parley/local-postgres/data-folder';
@@ -29,13 +27,12 @@ import type { Logger } from '@parley/logging/logger';
 import { DeliveriesRepository } from '@parley/outbox/deliveries.repository';
 import { Events1700000000110 } from '@parley/outbox/migrations/1700000000110-events';
 import { PostgresEvents } from '@parley/outbox/postgres-events';
-import { hashToken } from '@parley/secrets/token';
 import { Readiness } from '@parley/service/health.controller';
 import { createHttpApp } from '@parley/service/http-app';
 import { Metrics } from '@parley/service/metrics';
 import type { Platform } from '@parley/service/platform';
 import type { StandaloneConfig } from './config';
-import { type Credentials, credentialsPath, openSecretKey, openToken, saveCredentials } from './credentials';
+import { type Credentials, credentialsPath, findOwner, openSecretKey, openToken, saveCredentials } from './credentials';
 import { FrontDoor } from './front-door';
 
 const closeTimeoutMs = 10_000;
@@ -46,7 +43,8 @@ const claimPatienceMs = 3_000;
 export class EmbeddedPlatform {
   private readonly started: (() => Promise<void>)[] = [];
   private readonly apps: NestFastifyApplication[] = [];
-  private credentials?: Credentials & { isNew: boolean };
+  private credentials?: Credentials;
+  private isTokenNew = false;
 
   private constructor(
     private readonly config: StandaloneConfig,
@@ -67,7 +65,7 @@ export class EmbeddedPlatform {
 
   /** What the person at the terminal needs; the token only at the very first start. */
   get welcome(): string {
-    const { url, workspaceId, token, isNew } = this.credentials!;
+    const { url, workspaceId, token } = this.credentials!;
     const folder = displayed(this.config.dataDir);
     return [
       '',
@@ -75,7 +73,7 @@ export class EmbeddedPlatform {
       '',
       `  URL        ${url}`,
       `  Workspace  ${workspaceId}`,
-      `  Token      ${isNew ? `${token}  (shown this once)` : `in ${credentialsPath(folder)}`}`,
+      `  Token      ${this.isTokenNew ? `${token}  (shown this once)` : `in ${credentialsPath(folder)}`}`,
       `  Data       ${folder}`,
       `  API        ${url}/docs`,
       '',
@@ -142,41 +140,11 @@ export class EmbeddedPlatform {
     this.openDoor(door, gateway, files);
 
     const bus = new Bus(platform().transport);
-    const bootstrap = { token: env.PARLEY_BOOTSTRAP_TOKEN, isNew };
-    this.credentials = {
-      ...(await this.findCredentials(bus, env, bootstrap)),
-      url: publicUrl,
-      chatUrl: `${publicUrl}/chat`,
-    };
-    const { isNew: _isNew, ...kept } = this.credentials;
-    await saveCredentials(folder.path, kept);
-  }
-
-  /** The token that works and its workspace. A token file that was lost is made anew for the first account. */
-  private async findCredentials(bus: Bus, env: NodeJS.ProcessEnv, known: { token: string; isNew: boolean }) {
-    const caller = systemCaller('start');
-    const identify = (token: string) =>
-      bus.call(admin.identity.identify, caller, { tokenHash: hashToken(token), kind: 'pat' });
-    let { token, isNew } = known;
-    const valid = await identify(token).then(
-      () => true,
-      () => false,
-    );
-    if (!valid) {
-      const { bootstrapEmail: email } = readConfig(AdminConfig, env);
-      token = (
-        await bus.call(
-          admin.accounts.createToken,
-          { ...caller, credential: 'operator' },
-          { email, note: 'credentials.json' },
-        )
-      ).value;
-      isNew = true;
-    }
-    const { caller: owner } = await identify(token);
-    const { workspaces } = await bus.call(admin.workspaces.list, { ...caller, ...owner }, { limit: 200 });
-    const workspace = workspaces.find(({ handle }) => handle === 'default') ?? workspaces.at(-1);
-    return { token, isNew, workspaceId: workspace?.id ?? '' };
+    const { bootstrapEmail } = readConfig(AdminConfig, env);
+    const owner = await findOwner(bus, bootstrapEmail, env.PARLEY_BOOTSTRAP_TOKEN);
+    this.credentials = { url: publicUrl, chatUrl: `${publicUrl}/chat`, ...owner };
+    this.isTokenNew = isNew || owner.token !== env.PARLEY_BOOTSTRAP_TOKEN;
+    await saveCredentials(folder.path, this.credentials);
   }
 
   private async startPostgres(folder: string): Promise<LocalPostgres> {

@@ -6,7 +6,7 @@ import { Slots } from './slots';
 import { textWindows } from './text-windows';
 import { toUnit } from './vectors';
 
-/** The model reads 128 tokens and ignores the rest: about as many characters of English prose. */
+/** The model reads 128 tokens, about this much English prose, and ignores the rest. */
 const windowCharacters = 500;
 
 export interface BundledEmbedderOptions {
