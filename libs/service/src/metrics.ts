@@ -42,7 +42,8 @@ export class Metrics {
       name,
       help,
       registers: [this.registry],
-      collect: async () => gauge.set(await read()),
+      // A figure that cannot be read just now is no number, and keeps nobody from the others.
+      collect: async () => gauge.set(await read().catch(() => NaN)),
     });
   }
 }
