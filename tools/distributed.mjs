@@ -1,9 +1,10 @@
 // Starts every app of the distributed mode on this machine, each as a process of its own, against NATS_URL and
 // DATABASE_URL. Ports are free ones unless PORT (gateway) and FILES_PORT are set. Ctrl-C stops them all.
-// With STATE_FILE it writes where everything is, as JSON, once all of them are ready.
+// The first token, the secret key and the content are kept in PARLEY_DATA_DIR (.parley-distributed), so that the next
+// run finds what this one has stored. With STATE_FILE it writes where everything is, as JSON, once all are ready.
 import { randomBytes } from 'node:crypto';
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -17,7 +18,12 @@ for (const name of ['NATS_URL', 'DATABASE_URL']) {
   if (!process.env[name]) fail(`${name} is missing: set it to a running server.`);
 }
 
-const token = process.env.PARLEY_BOOTSTRAP_TOKEN ?? run('cli/src/main.js', ['token', 'generate']).trim();
+const home = resolve(process.env.PARLEY_DATA_DIR ?? '.parley-distributed');
+mkdirSync(home, { recursive: true, mode: 0o700 });
+const token = kept('token', process.env.PARLEY_BOOTSTRAP_TOKEN, () =>
+  run('cli/src/main.js', ['token', 'generate']).trim(),
+);
+const secretKey = kept('secret.key', process.env.PARLEY_SECRET_KEY, () => randomBytes(32).toString('base64url'));
 const ports = Object.fromEntries(await Promise.all(names.map(async (name) => [name, await freePort()])));
 if (process.env.PORT) ports.gateway = Number(process.env.PORT);
 if (process.env.FILES_PORT) ports.files = Number(process.env.FILES_PORT);
@@ -25,8 +31,8 @@ const env = {
   ...process.env,
   HOST: '127.0.0.1',
   CONTENT_URL: process.env.CONTENT_URL ?? `http://127.0.0.1:${ports.files}`,
-  BLOBS_DIR: resolve(process.env.BLOBS_DIR ?? '.parley-distributed/blobs'),
-  PARLEY_SECRET_KEY: process.env.PARLEY_SECRET_KEY ?? randomBytes(32).toString('base64url'),
+  BLOBS_DIR: resolve(process.env.BLOBS_DIR ?? join(home, 'blobs')),
+  PARLEY_SECRET_KEY: secretKey,
   PARLEY_BOOTSTRAP_TOKEN: token,
 };
 mkdirSync(env.BLOBS_DIR, { recursive: true });
@@ -83,6 +89,14 @@ function stop() {
   stopping = true;
   if (apps.size === 0) process.exit(0);
   for (const child of apps.values()) child.kill('SIGTERM');
+}
+
+/** What the environment says, or else what an earlier run has kept, or else something new that is kept. */
+function kept(name, given, make) {
+  if (given) return given;
+  const path = join(home, name);
+  if (!existsSync(path)) writeFileSync(path, `${make()}\n`, { mode: 0o600 });
+  return readFileSync(path, 'utf8').trim();
 }
 
 function run(script, args) {

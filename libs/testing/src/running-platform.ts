@@ -63,7 +63,7 @@ export async function startDistributed(
     NATS_URL: nats.url,
     DATABASE_URL: database.url,
     DATABASE_POOL_SIZE: '5',
-    BLOBS_DIR: join(folder, 'blobs'),
+    PARLEY_DATA_DIR: folder,
     STATE_FILE: stateFile,
     SHUTDOWN_GRACE_MS: '50',
     LOG_LEVEL: 'warn',
