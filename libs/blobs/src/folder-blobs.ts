@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { constants, createReadStream, createWriteStream } from 'node:fs';
+import { constants, createReadStream } from 'node:fs';
 import { access, mkdir, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -24,8 +24,10 @@ export class FolderBlobs implements BlobStore {
     const path = this.path(key);
     const temporary = join(this.folder, incoming, randomUUID());
     await mkdir(dirname(temporary), { recursive: true });
+    // Opened before the source is asked: a stream that opens late would make the file after it was removed below.
+    const file = await open(temporary, 'wx');
     try {
-      await pipeline(source, createWriteStream(temporary, { flags: 'wx', flush: true }));
+      await pipeline(source, file.createWriteStream({ flush: true }));
       await this.place(temporary, path);
     } catch (error) {
       await rm(temporary, { force: true });
