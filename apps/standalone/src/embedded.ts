@@ -16,7 +16,6 @@ import { HubConfig } from '../../hub/src/config';
 import { HubModule } from '../../hub/src/hub.module';
 import { TablesConfig } from '../../tables/src/config';
 import { TablesModule } from '../../tables/src/tables.module';
-import { FolderBlobs } from '@parley/blobs/folder-blobs';
 import { Bus } from '@parley/bus/bus';
 import { InProcessHub, InProcessTransport } from '@parley/bus/in-process-transport';
 import { readConfig } from '@parley/config/config';
@@ -105,7 +104,6 @@ export class EmbeddedPlatform {
 
     const { token, isNew } = await openToken(folder.path);
     const blobsDir = process.env['BLOBS_DIR'] ?? join(folder.path, 'blobs');
-    await new FolderBlobs(blobsDir).clearIncoming();
     const env = {
       ...process.env,
       LOG_LEVEL: this.config.logLevel,

@@ -82,11 +82,6 @@ export class FolderBlobs implements BlobStore {
     await access(this.folder, constants.W_OK);
   }
 
-  /** Removes what writers that were killed have left. Only while nobody writes: at the start of the one process. */
-  async clearIncoming(): Promise<void> {
-    await rm(join(this.folder, incoming), { recursive: true, force: true });
-  }
-
   /** A folder that was removed meanwhile, as empty or with its bot, is made again. A name is durable once its folder is flushed. */
   private async place(temporary: string, path: string): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {

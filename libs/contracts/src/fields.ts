@@ -9,6 +9,7 @@ import {
   type ValidationError,
 } from 'class-validator';
 import { JSONSchema } from 'class-validator-jsonschema';
+import { isRecord } from './is-record';
 import type { Class } from './operation';
 
 type JsonType = Record<string, unknown>;
@@ -235,8 +236,4 @@ function jsonSchema(schema: JsonType): PropertyDecorator {
 
 function all(...decorators: PropertyDecorator[]): PropertyDecorator {
   return (target, property) => decorators.forEach((decorate) => decorate(target, property));
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -44,8 +44,6 @@ export interface Event<D = unknown> {
   data: Class<D>;
 }
 
-export type DataOf<T> = T extends Event<infer D> ? D : never;
-
 export function event<D>(declared: Omit<Event<D>, 'kind'>): Event<D> {
   return { kind: 'event', ...declared };
 }

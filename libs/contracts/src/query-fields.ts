@@ -1,3 +1,5 @@
+import { isRecord } from './is-record';
+
 type JsonType = Record<string, unknown>;
 
 /** Where a field that is not part of the body comes from, and how its text is read. */
@@ -171,8 +173,4 @@ function source(
 function register(target: object, field: FieldSource): void {
   const own = sources.get(target.constructor) ?? [];
   sources.set(target.constructor, [...own, field]);
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

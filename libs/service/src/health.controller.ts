@@ -1,4 +1,5 @@
 import { Controller, Get, HttpCode, HttpStatus, Inject, Injectable, Res } from '@nestjs/common';
+import { withDeadline } from '@parley/bus/transport';
 import type { FastifyReply } from 'fastify';
 import type { Platform } from './platform';
 import { platformToken } from './tokens';
@@ -34,7 +35,7 @@ export class Readiness {
     const problems: Record<string, string> = {};
     await Promise.all(
       this.checks.map(async ({ name, check }) => {
-        const problem = await failure(check);
+        const problem = await failure(name, check);
         if (problem) problems[name] = problem;
       }),
     );
@@ -75,17 +76,11 @@ export class HealthController {
   }
 }
 
-async function failure(check: () => Promise<unknown>): Promise<string | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${checkTimeoutMs} ms`)), checkTimeoutMs);
-  });
+async function failure(name: string, check: () => Promise<unknown>): Promise<string | undefined> {
   try {
-    await Promise.race([check(), timeout]);
+    await withDeadline(name, check(), checkTimeoutMs);
     return undefined;
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
-  } finally {
-    clearTimeout(timer);
   }
 }

@@ -125,7 +125,8 @@ export class RecurringEvent extends RecurringEventDefinition {
   lastFailureReason!: string | null;
 }
 
-export class Bot {
+/** A bot as lists show it. */
+export class BotEntry {
   @IsString()
   id!: string;
 
@@ -135,6 +136,22 @@ export class Bot {
   @IsString()
   updatedAt!: string;
 
+  @IsString()
+  name!: string;
+
+  @Optional()
+  @IsString()
+  deployedAt?: string;
+
+  @MapOf(String)
+  tags!: Record<string, string>;
+
+  @IsIn(['studio', 'adk', 'desk'])
+  type!: 'studio' | 'adk' | 'desk';
+}
+
+/** A bot with all that it declares. */
+export class Bot extends BotEntry {
   /** Empty for roles below developer. */
   @IsString()
   signingSecret!: string;
@@ -176,19 +193,9 @@ export class Bot {
   @MapOf(ActionDefinition)
   actions!: Record<string, ActionDefinition>;
 
-  @MapOf(String)
-  tags!: Record<string, string>;
-
-  @IsString()
-  name!: string;
-
   @Optional()
   @IsString()
   description?: string;
-
-  @Optional()
-  @IsString()
-  deployedAt?: string;
 
   @IsBoolean()
   dev!: boolean;
@@ -210,9 +217,6 @@ export class Bot {
 
   @ListOf(Media)
   medias!: Media[];
-
-  @IsIn(['studio', 'adk', 'desk'])
-  type!: 'studio' | 'adk' | 'desk';
 }
 
 export class BotReply {
@@ -245,30 +249,6 @@ export class ListBots extends PageQuery {
 
   @QueryChoice(['asc', 'desc'])
   sortDirection?: 'asc' | 'desc';
-}
-
-export class BotEntry {
-  @IsString()
-  id!: string;
-
-  @IsString()
-  createdAt!: string;
-
-  @IsString()
-  updatedAt!: string;
-
-  @IsString()
-  name!: string;
-
-  @Optional()
-  @IsString()
-  deployedAt?: string;
-
-  @MapOf(String)
-  tags!: Record<string, string>;
-
-  @IsIn(['studio', 'adk', 'desk'])
-  type!: 'studio' | 'adk' | 'desk';
 }
 
 export class Bots {
