@@ -56,7 +56,14 @@ module.exports = {
     forbid(
       'only-repositories-know-postgres',
       'SQL and tables belong to repositories, entities, migrations and the database libraries.',
-      { pathNot: ['[.](repository|entity)[.]ts$', '/migrations/', '^libs/(database|outbox|testing|local-postgres)/'] },
+      {
+        pathNot: [
+          '[.](repository|entity)[.]ts$',
+          '/migrations/',
+          '^libs/(database|outbox|testing|local-postgres)/',
+          '^faults/',
+        ],
+      },
       { path: npm('pg', 'pg-[^/]+') },
     ),
     forbid(
@@ -76,6 +83,12 @@ module.exports = {
       'The schema `files` belongs to the files service and its worker.',
       { path: '^(apps|libs)/', pathNot: ['^apps/(files|files-worker)/', '^libs/file-store/'] },
       { path: '^libs/file-store/' },
+    ),
+    forbid(
+      'the-checker-knows-nothing-of-ours',
+      'What compares promises with facts must not share the mistakes of what it examines.',
+      { path: '^faults/checker/' },
+      { path: '^(apps|libs)/' },
     ),
     forbid('no-cycles', 'Move what both need into a file of its own.', {}, { circular: true }),
     forbid('no-unknown-imports', 'The import leads nowhere.', {}, { couldNotResolve: true }),

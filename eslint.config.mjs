@@ -87,7 +87,7 @@ export default defineConfig(
   },
   {
     // Matchers such as `expect.objectContaining()` are typed `any`, and tests read replies as they come.
-    files: ['**/*.spec.ts', 'libs/testing/**/*.ts'],
+    files: ['**/*.spec.ts', 'libs/testing/**/*.ts', 'faults/**/*.ts'],
     rules: {
       '@typescript-eslint/no-unsafe-argument': 'off',
       '@typescript-eslint/no-unsafe-assignment': 'off',

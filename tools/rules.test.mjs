@@ -39,6 +39,7 @@ const boundaries = [
   ['only-one-adapter-knows-qdrant', 'libs/passages/src/local-index.ts', '@qdrant/js-client-rest'],
   ['controllers-know-no-repository', 'apps/files/src/files.controller.ts', './files.repository'],
   ['only-files-know-the-file-store', 'apps/chat/src/store.ts', '@parley/file-store/file.entity'],
+  ['the-checker-knows-nothing-of-ours', 'faults/checker/checker.ts', '@parley/contracts/files'],
   ['no-cycles', 'apps/hub/src/echo.ts', './narcissus'],
   ['no-unknown-imports', 'apps/hub/src/nowhere.ts', './nowhere-else'],
   ['no-undeclared-packages', 'apps/hub/src/undeclared.ts', 'acorn'],
@@ -56,6 +57,7 @@ const crossings = [
   ['libs/contracts/src/client.spec.ts', '@botpress/client'],
   ['libs/local-postgres/src/cluster.ts', 'pg'],
   ['libs/passages/src/qdrant-index.ts', '@qdrant/js-client-rest'],
+  ['faults/checker/facts.ts', 'pg'],
 ];
 
 /** Rule of ESLint, file, and the source that breaks it. */

@@ -127,8 +127,9 @@ function hasEnded(child: ChildProcess): boolean {
   return child.exitCode !== null || child.signalCode !== null;
 }
 
-async function firstWorkspace(url: string, token: string): Promise<string> {
+export async function firstWorkspace(url: string, token: string): Promise<string> {
   const response = await fetch(`${url}/v1/admin/workspaces`, { headers: { authorization: `Bearer ${token}` } });
+  if (!response.ok) throw new Error(`The workspaces are answered with ${response.status}: ${await response.text()}`);
   const { workspaces } = (await response.json()) as { workspaces: { id: string }[] };
   return workspaces[0]!.id;
 }

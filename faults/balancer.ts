@@ -1,0 +1,161 @@
+import { once } from 'node:events';
+import {
+  Agent,
+  createServer,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  request as httpRequest,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const pollMs = 100;
+
+/** A request that came back unanswered over a connection that had been idle: see `Balancer.idleResets`. */
+export interface IdleReset {
+  requestId: string;
+  backend: string;
+}
+
+interface Backend {
+  url: string;
+  agent: Agent;
+  isReady: boolean;
+}
+
+interface Answer {
+  status: number;
+  headers: IncomingMessage['headers'];
+  body: Buffer;
+}
+
+/** What ends a request of the balancer to a backend. */
+interface BackendError extends Error {
+  code?: string;
+  wasReused?: boolean;
+}
+
+/**
+ * Stands between clients and the replicas of an app as a cluster's load balancer does: asks each for `/readyz`, shares
+ * requests among those that are ready, and keeps connections to them. Bodies pass as a whole: they are small in tests.
+ */
+export class Balancer {
+  /**
+   * Requests that met a connection which the backend was closing as idle. They were sent again. Whoever counts lost
+   * requests checks that none of them had reached a process.
+   */
+  readonly idleResets: IdleReset[] = [];
+  private readonly backends: Backend[];
+  private readonly stopping = new AbortController();
+  private turn = 0;
+
+  private constructor(
+    private readonly server: Server,
+    urls: string[],
+  ) {
+    this.backends = urls.map((url) => ({ url, agent: new Agent({ keepAlive: true }), isReady: false }));
+    server.on('request', (request, response) => void this.forward(request, response));
+    for (const backend of this.backends) void this.follow(backend);
+  }
+
+  static async start(urls: string[]): Promise<Balancer> {
+    const server = createServer({ keepAliveTimeout: 0 });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return new Balancer(server, urls);
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+  }
+
+  /** How many backends are given requests just now. */
+  get readyCount(): number {
+    return this.backends.filter(({ isReady }) => isReady).length;
+  }
+
+  async allReady(): Promise<void> {
+    while (this.readyCount < this.backends.length) await sleep(20);
+  }
+
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    this.server.closeAllConnections();
+    this.server.close();
+    await once(this.server, 'close');
+    this.backends.forEach(({ agent }) => agent.destroy());
+  }
+
+  private async follow(backend: Backend): Promise<void> {
+    while (!this.stopping.signal.aborted) {
+      const response = await fetch(`${backend.url}/readyz`, { headers: { connection: 'close' } }).catch(
+        () => undefined,
+      );
+      await response?.arrayBuffer().catch(() => undefined);
+      backend.isReady = response?.ok ?? false;
+      await sleep(pollMs);
+    }
+  }
+
+  private async forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = await buffer(request).catch(() => undefined);
+    if (!body) return;
+    try {
+      const { status, headers, body: answer } = await this.ask(request, body);
+      response.writeHead(status, endToEnd(headers, answer)).end(answer);
+    } catch (error) {
+      // Tests see at once that it was the way to the backend that broke.
+      response.writeHead(502, { 'content-type': 'text/plain' }).end(`balancer: ${String(error)}`);
+    }
+  }
+
+  /** Tries another backend when nothing of the request can have been done, and only then. */
+  private async ask(request: IncomingMessage, body: Buffer): Promise<Answer> {
+    for (let triesLeft = 2 * this.backends.length; ; triesLeft -= 1) {
+      const backend = this.next();
+      try {
+        return await send(backend, request, body);
+      } catch (error) {
+        const { code, wasReused } = error as BackendError;
+        const isIdleReset = wasReused === true && (code === 'ECONNRESET' || code === 'EPIPE');
+        if (isIdleReset) {
+          this.idleResets.push({ requestId: String(request.headers['x-request-id']), backend: backend.url });
+        }
+        if (triesLeft === 0 || !(isIdleReset || code === 'ECONNREFUSED')) throw error;
+      }
+    }
+  }
+
+  private next(): Backend {
+    const ready = this.backends.filter(({ isReady }) => isReady);
+    this.turn += 1;
+    const backend = ready[this.turn % ready.length];
+    if (!backend) throw new Error('no backend is ready');
+    return backend;
+  }
+}
+
+function send({ url, agent }: Backend, { method, url: path, headers }: IncomingMessage, body: Buffer): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const request = httpRequest(`${url}${path}`, { method, agent, headers: endToEnd(headers, body) });
+    const fail = (error: Error) => reject(Object.assign(error, { wasReused: request.reusedSocket }));
+    request.once('error', fail);
+    request.once('response', (response) => {
+      // An answer that breaks off is a lost request, whatever its connection has been before.
+      buffer(response).then(
+        (answer) => resolve({ status: response.statusCode ?? 502, headers: response.headers, body: answer }),
+        reject,
+      );
+    });
+    request.end(body);
+  });
+}
+
+/** The headers that concern both ends, and not only the connection that they came over: RFC 9110, section 7.6.1. */
+function endToEnd(headers: OutgoingHttpHeaders, body: Buffer): OutgoingHttpHeaders {
+  const { connection: _, 'keep-alive': __, 'transfer-encoding': ___, ...others } = headers;
+  return { ...others, 'content-length': body.length };
+}

@@ -1,0 +1,182 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client } from 'pg';
+import { type Content, type FileState, type Ledger, type PromisedFile, sha256 } from './ledger';
+
+/** Where the platform under examination keeps things. */
+export interface Examined {
+  url: string;
+  token: string;
+  workspaceId: string;
+  databaseUrl: string;
+  blobsDir: string;
+}
+
+const schemas = ['admin', 'hub', 'files', 'tables', 'chat'];
+
+/** What must be none once the platform has come to rest, by what it is called in a finding. */
+const leftovers: Record<string, string> = {
+  'indexing jobs': 'SELECT count(*) FROM files.indexing_job',
+  'files to tidy': 'SELECT count(*) FROM files.untidy_file',
+  'uploads under way': 'SELECT count(*) FROM files.upload',
+  ...Object.fromEntries(
+    schemas.flatMap((schema) => [
+      [`unpublished events of ${schema}`, `SELECT count(*) FROM ${schema}.outbox WHERE published_at IS NULL`],
+      [`dead letters of ${schema}`, `SELECT count(*) FROM ${schema}.dead_letter`],
+    ]),
+  ),
+};
+
+/** What never may be, at rest or not: each question lists offenders. */
+const offences: Record<string, string> = {
+  'a passage that readers do not see': `
+    SELECT DISTINCT p.file_id AS id FROM files.passage p LEFT JOIN files.file f ON f.id = p.file_id
+    WHERE f.id IS NULL OR p.content_version IS DISTINCT FROM f.active_version`,
+  'a gap or a repeat among the positions of its passages': `
+    SELECT file_id AS id FROM files.passage GROUP BY file_id, content_version
+    HAVING count(*) <> max(position) + 1 OR count(DISTINCT id) <> count(*)`,
+  'a vector without a passage': `
+    SELECT DISTINCT v.file_id AS id FROM files.local_index_point v
+    WHERE NOT EXISTS (SELECT 1 FROM files.passage p WHERE p.id = v.id AND p.content_version = v.content_version)`,
+  'a passage without a vector': `
+    SELECT DISTINCT p.file_id AS id FROM files.passage p
+    WHERE NOT EXISTS (SELECT 1 FROM files.local_index_point v WHERE v.id = p.id AND v.bot_id = p.bot_id)`,
+  'a status that its contents contradict': `
+    SELECT id FROM files.file WHERE (status = 'indexing_completed' AND active_version IS DISTINCT FROM content_version)
+      OR (status IN ('upload_pending', 'upload_failed') AND (content_version IS NOT NULL OR active_version IS NOT NULL))
+      OR (status NOT IN ('upload_pending', 'upload_failed') AND content_version IS NULL)`,
+};
+
+/**
+ * Compares what was acknowledged with what is there. Independent on purpose: it shares no code with the platform, and
+ * asks the API as a client does, Postgres by SQL of its own, and the disk.
+ */
+export class Checker {
+  constructor(
+    private readonly examined: Examined,
+    private readonly ledger: Ledger,
+  ) {}
+
+  /** Waits until nothing is under way any more, at most so long, and says everything that is wrong then. */
+  async findings(timeoutMs: number): Promise<string[]> {
+    const database = new Client({ connectionString: this.examined.databaseUrl });
+    await database.connect();
+    try {
+      const unrest = await this.rest(database, Date.now() + timeoutMs);
+      const wrong = await this.consistency(database);
+      return [...unrest, ...wrong, ...(await this.blobs(database)), ...(await this.promises())];
+    } finally {
+      await database.end();
+    }
+  }
+
+  private async rest(database: Client, deadline: number): Promise<string[]> {
+    for (;;) {
+      const unrest: string[] = [];
+      for (const [name, question] of Object.entries(leftovers)) {
+        const { rows } = await database.query<{ count: string }>(question);
+        if (rows[0]!.count !== '0') unrest.push(`${rows[0]!.count} ${name}`);
+      }
+      if (unrest.length === 0 || Date.now() > deadline) return unrest;
+      await sleep(100);
+    }
+  }
+
+  private async consistency(database: Client): Promise<string[]> {
+    const findings: string[] = [];
+    for (const [name, question] of Object.entries(offences)) {
+      const { rows } = await database.query<{ id: string }>(question);
+      findings.push(...rows.map(({ id }) => `${id} has ${name}`));
+    }
+    return findings;
+  }
+
+  /** Every accepted content has its blob, and every blob its file. */
+  private async blobs(database: Client): Promise<string[]> {
+    const { rows } = await database.query<{ path: string }>(
+      `SELECT bot_id || '/' || id || '/' || content_version AS path FROM files.file WHERE content_version IS NOT NULL`,
+    );
+    const expected = new Set(rows.map(({ path }) => path));
+    const stored = new Set(await listFiles(this.examined.blobsDir));
+    return [
+      ...[...expected].filter((path) => !stored.has(path)).map((path) => `the content ${path} is not stored`),
+      ...[...stored].filter((path) => !expected.has(path)).map((path) => `${path} is stored and belongs to no file`),
+    ];
+  }
+
+  private async promises(): Promise<string[]> {
+    const findings: string[] = [];
+    for (const botId of this.ledger.bots) {
+      if ((await this.ask(`/v1/admin/bots/${botId}`)).status !== 200) findings.push(`the bot ${botId} is gone`);
+    }
+    for (const file of this.ledger.files) findings.push(...(await this.promiseOf(file)));
+    return findings;
+  }
+
+  private async promiseOf(file: PromisedFile): Promise<string[]> {
+    const allowed = [file.state, ...file.possible];
+    const { status, body } = await this.ask(`/v1/files/${file.id}`, file.botId);
+    const found = status === 404 ? 'deleted' : (body as { file: ShownFile }).file;
+    const bytes = found !== 'deleted' && !found.status.startsWith('upload_p') ? await download(found.url) : undefined;
+    const state = allowed.find((candidate) => isIn(candidate, found, bytes && sha256(bytes)));
+    if (!state) return [`${file.id} is ${JSON.stringify(found)}, and was promised to be ${JSON.stringify(allowed)}`];
+    if (typeof state === 'string' || !file.index || found === 'deleted') return [];
+    if (found.status !== 'indexing_completed') return [`${file.id} ended as ${found.status}`];
+    return this.marksOf(file, state);
+  }
+
+  /** Each mark of the content stands in its passages once. */
+  private async marksOf(file: PromisedFile, { marks }: Content): Promise<string[]> {
+    let text = '';
+    for (let next: string | undefined = ''; next !== undefined;) {
+      const token = next && `&nextToken=${encodeURIComponent(next)}`;
+      const { body } = await this.ask(`/v1/files/${file.id}/passages?limit=200${token}`, file.botId);
+      const { passages, meta } = body as { passages: { content: string }[]; meta: { nextToken?: string } };
+      text += passages.map(({ content }) => `${content}\n`).join('');
+      next = meta.nextToken;
+    }
+    return marks
+      .map((mark) => ({ mark, count: text.split(mark).length - 1 }))
+      .filter(({ count }) => count !== 1)
+      .map(({ mark, count }) => `${file.id} has ${mark} ${count} times in its passages`);
+  }
+
+  private async ask(path: string, botId?: string): Promise<{ status: number; body: unknown }> {
+    const { url, token, workspaceId } = this.examined;
+    const response = await fetch(`${url}${path}`, {
+      headers: {
+        authorization: `Bearer ${token}`,
+        'x-workspace-id': workspaceId,
+        ...(botId ? { 'x-bot-id': botId } : {}),
+      },
+    });
+    if (response.status !== 200 && response.status !== 404) throw new Error(`${path}: ${await response.text()}`);
+    return { status: response.status, body: await response.json() };
+  }
+}
+
+interface ShownFile {
+  status: string;
+  url: string;
+}
+
+function isIn(state: FileState, found: ShownFile | 'deleted', hash: string | undefined): boolean {
+  if (found === 'deleted' || state === 'deleted') return found === state;
+  return state === 'declared' ? hash === undefined : hash === state.sha256;
+}
+
+async function download(url: string): Promise<Uint8Array> {
+  const response = await fetch(url);
+  if (!response.ok) throw new Error(`The content at ${url} is answered with ${response.status}.`);
+  return new Uint8Array(await response.arrayBuffer());
+}
+
+/** Paths of the files at any depth below the folder, without those of writers that were killed. */
+async function listFiles(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
+    .filter((path) => !path.startsWith('incoming/'));
+}

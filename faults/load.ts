@@ -1,0 +1,156 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { document, type Ledger, type PromisedFile } from './checker/ledger';
+
+export interface LoadTarget {
+  url: string;
+  token: string;
+  workspaceId: string;
+}
+
+export interface LoadOptions {
+  /** Begun at this pace, whatever becomes of those before. */
+  requestsPerSecond: number;
+  /** Whether uploads ask to be indexed. */
+  index?: boolean;
+}
+
+/** A request that had no complete answer, or another one than it should have. */
+export interface Failure {
+  request: string;
+  requestId: string;
+  /** The status, or what broke. */
+  outcome: string;
+}
+
+export interface LoadReport {
+  answered: number;
+  failures: Failure[];
+}
+
+const requestTimeoutMs = 20_000;
+const paragraphs = 3;
+
+/** Clients at work: they make files, upload, read, list and delete at a steady pace, and write down what was acknowledged. */
+export class Load {
+  private readonly stopping = new AbortController();
+  private readonly report: LoadReport = { answered: 0, failures: [] };
+  private readonly underWay = new Set<Promise<unknown>>();
+  private readonly ours: PromisedFile[] = [];
+  private running?: Promise<void>;
+  private count = 0;
+
+  constructor(
+    private readonly target: LoadTarget,
+    private readonly ledger: Ledger,
+    private readonly botId: string,
+    private readonly options: LoadOptions,
+  ) {}
+
+  /** Begins, and resolves when the first upload was acknowledged. */
+  async start(): Promise<void> {
+    await this.upload();
+    if (this.ours.length === 0) throw new Error(`The first upload failed: ${JSON.stringify(this.report.failures)}`);
+    this.running = this.run();
+  }
+
+  get answered(): number {
+    return this.report.answered;
+  }
+
+  get failures(): Failure[] {
+    return this.report.failures;
+  }
+
+  /** Waits for every answer that is still to come. */
+  async stop(): Promise<LoadReport> {
+    this.stopping.abort();
+    await this.running;
+    await Promise.all(this.underWay);
+    return this.report;
+  }
+
+  private async run(): Promise<void> {
+    const started = performance.now();
+    for (let begun = 0; !this.stopping.signal.aborted; begun += 1) {
+      const due = started + (begun * 1000) / this.options.requestsPerSecond;
+      if (due > performance.now()) await sleep(due - performance.now());
+      const work = this.one(begun).finally(() => this.underWay.delete(work));
+      this.underWay.add(work);
+    }
+  }
+
+  /** One request for most turns; an upload is two. */
+  private async one(turn: number): Promise<void> {
+    const file = this.ours[turn % this.ours.length]!;
+    if (turn % 8 === 0) await this.upload();
+    else if (turn % 8 === 4) await this.ask('GET', '/v1/files?limit=5');
+    else if (turn % 8 === 6) await this.ask('GET', `/v1/admin/bots/${this.botId}`);
+    else if (turn % 64 === 33) await this.remove();
+    else await this.ask('GET', `/v1/files/${file.id}`);
+  }
+
+  private async upload(): Promise<void> {
+    const name = `load${(this.count += 1)}`;
+    const { text, content } = document(name, paragraphs);
+    const index = this.options.index ?? false;
+    const declaration = { key: `${name}.txt`, size: text.length, index, contentType: 'text/plain' };
+    const answer = await this.ask('PUT', '/v1/files', declaration);
+    if (!answer) return;
+    const { id, uploadUrl } = (answer as { file: { id: string; uploadUrl: string } }).file;
+    const file = this.ledger.declared({ botId: this.botId, id, index });
+    const acknowledge = this.ledger.attempt(file, content);
+    if (!(await this.send('PUT', uploadUrl, text, { 'content-type': 'text/plain' }))) return;
+    acknowledge();
+    this.ours.push(file);
+  }
+
+  /** Takes out a file that nobody else of this load reads any more. */
+  private async remove(): Promise<void> {
+    if (this.ours.length < 20) return;
+    const [file] = this.ours.splice(1, 1);
+    // Reads that are under way still mean it.
+    await Promise.all([...this.underWay]);
+    const acknowledge = this.ledger.attempt(file!, 'deleted');
+    if (await this.ask('DELETE', `/v1/files/${file!.id}`)) acknowledge();
+  }
+
+  private ask(method: string, path: string, body?: object): Promise<unknown> {
+    const { url, token, workspaceId } = this.target;
+    return this.send(method, `${url}${path}`, body && JSON.stringify(body), {
+      authorization: `Bearer ${token}`,
+      'x-workspace-id': workspaceId,
+      'x-bot-id': this.botId,
+      ...(body ? { 'content-type': 'application/json' } : {}),
+    });
+  }
+
+  /** The answer's body, `true` when it has none; undefined, and a failure in the report, for anything but success. */
+  private async send(
+    method: string,
+    url: string,
+    body: string | undefined,
+    headers: Record<string, string>,
+  ): Promise<unknown> {
+    const requestId = `load-${(this.count += 1)}`;
+    const failed = (outcome: string) => {
+      const request = `${method} ${new URL(url).pathname.replace(/file_\w+/, '{id}')}`;
+      this.report.failures.push({ request, requestId, outcome });
+    };
+    try {
+      const signal = AbortSignal.timeout(requestTimeoutMs);
+      const response = await fetch(url, { method, body, signal, headers: { ...headers, 'x-request-id': requestId } });
+      const text = await response.text();
+      if (response.ok) this.report.answered += 1;
+      else failed(`${response.status} ${text.slice(0, 200)}`);
+      return response.ok ? ((text === '' ? true : JSON.parse(text)) as unknown) : undefined;
+    } catch (error) {
+      failed(describeError(error as Error));
+      return undefined;
+    }
+  }
+}
+
+/** What `fetch` throws hides in its cause what has happened. */
+function describeError({ message, cause }: Error): string {
+  return cause instanceof Error ? `${message}: ${cause.message}` : message;
+}

@@ -1,0 +1,99 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '@parley/testing/nats-server';
+
+const startTimeoutMs = 60_000;
+
+/** One process of an app, on a port that it keeps when it is started again. */
+export class Replica {
+  private child?: ChildProcess;
+  private said = '';
+
+  private constructor(
+    readonly name: string,
+    readonly port: number,
+    readonly env: Record<string, string>,
+  ) {}
+
+  static async create(name: string, env: Record<string, string>): Promise<Replica> {
+    const port = await freePort();
+    return new Replica(name, port, { ...env, PORT: String(port) });
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`;
+  }
+
+  get pid(): number {
+    return this.child!.pid!;
+  }
+
+  get isRunning(): boolean {
+    return this.child !== undefined && this.child.exitCode === null && this.child.signalCode === null;
+  }
+
+  /** What its processes have written so far, those before a restart included. */
+  get output(): string {
+    return this.said;
+  }
+
+  /** Resolves when it is ready. */
+  async start(): Promise<void> {
+    await this.launch();
+    await this.ready();
+  }
+
+  /** Starts the process without waiting for it. */
+  launch(): Promise<unknown> {
+    const child = spawn(process.execPath, [`dist/apps/${this.name}/src/main.js`], {
+      env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...this.env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    child.stdout.on('data', (data: Buffer) => (this.said += data.toString()));
+    child.stderr.on('data', (data: Buffer) => (this.said += data.toString()));
+    this.child = child;
+    return once(child, 'spawn');
+  }
+
+  async ready(): Promise<void> {
+    const deadline = Date.now() + startTimeoutMs;
+    while (!(await this.isReady())) {
+      if (!this.isRunning || Date.now() > deadline) throw new Error(`${this.name} did not start:\n${this.said}`);
+      await sleep(50);
+    }
+  }
+
+  async isReady(): Promise<boolean> {
+    const response = await fetch(`${this.url}/readyz`).catch(() => undefined);
+    await response?.arrayBuffer();
+    return response?.ok ?? false;
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.child?.kill(signal);
+  }
+
+  /** Sends the signal, resolves when the process has ended, and says after how many milliseconds. */
+  async end(signal: NodeJS.Signals): Promise<number> {
+    if (!this.isRunning) return 0;
+    const started = performance.now();
+    const ended = once(this.child!, 'exit');
+    this.signal(signal);
+    await ended;
+    return performance.now() - started;
+  }
+}
+
+/** Runs one of our programs to its end. Throws with its output when it fails. */
+export async function runToEnd(script: string, env: Record<string, string>): Promise<void> {
+  const child = spawn(process.execPath, [script], {
+    env: { PATH: process.env['PATH'], ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  child.stdout.on('data', (data: Buffer) => (output += data.toString()));
+  child.stderr.on('data', (data: Buffer) => (output += data.toString()));
+  const [code] = (await once(child, 'close')) as [number | null];
+  if (code !== 0) throw new Error(`${script} failed:\n${output}`);
+}
