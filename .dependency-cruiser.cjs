@@ -43,8 +43,8 @@ module.exports = {
     ),
     forbid(
       'only-the-bus-knows-nats',
-      'Ask and announce through @parley/bus.',
-      { pathNot: '^libs/bus/' },
+      'Ask and announce through @parley/bus. The baselines of the benchmark do without it: that is their point.',
+      { pathNot: ['^libs/bus/', '^bench/bare-'] },
       { path: npm('nats', '@nats-io') },
     ),
     forbid(
@@ -55,8 +55,15 @@ module.exports = {
     ),
     forbid(
       'only-repositories-know-postgres',
-      'SQL and tables belong to repositories, entities, migrations and the database libraries.',
-      { pathNot: ['[.](repository|entity)[.]ts$', '/migrations/', '^libs/(database|outbox|testing|local-postgres)/'] },
+      'SQL and tables belong to repositories, entities, migrations and the database libraries. Baselines are bare.',
+      {
+        pathNot: [
+          '[.](repository|entity)[.]ts$',
+          '/migrations/',
+          '^libs/(database|outbox|testing|local-postgres)/',
+          '^bench/bare-',
+        ],
+      },
       { path: npm('pg', 'pg-[^/]+') },
     ),
     forbid(
@@ -76,6 +83,12 @@ module.exports = {
       'The schema `files` belongs to the files service and its worker.',
       { path: '^(apps|libs)/', pathNot: ['^apps/(files|files-worker)/', '^libs/file-store/'] },
       { path: '^libs/file-store/' },
+    ),
+    forbid(
+      'bench-serves-nobody',
+      'The benchmark measures what is there. Nothing of the product may need it.',
+      { path: '^(apps|libs)/' },
+      { path: '^bench/' },
     ),
     forbid('no-cycles', 'Move what both need into a file of its own.', {}, { circular: true }),
     forbid('no-unknown-imports', 'The import leads nowhere.', {}, { couldNotResolve: true }),
