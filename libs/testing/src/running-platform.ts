@@ -37,7 +37,12 @@ export async function startEmbedded(
     ...options.env,
   };
   const process_ = run('dist/apps/standalone/src/main.js', env, [], options.logFile);
-  await process_.said(/Parley is ready/);
+  const stop = async () => {
+    await process_.stop();
+    await database?.drop();
+    if (!options.dataDir) await rm(folder, { recursive: true, force: true });
+  };
+  await process_.said(/Parley is ready/).catch(stopped(stop));
   const credentials = JSON.parse(await readFile(join(folder, 'credentials.json'), 'utf8')) as Omit<
     RunningPlatform,
     'pids' | 'stop'
@@ -46,11 +51,7 @@ export async function startEmbedded(
     ...credentials,
     secretKey: (await readFile(join(folder, 'secret.key'), 'utf8')).trim(),
     pids: { standalone: process_.pid },
-    stop: async () => {
-      await process_.stop();
-      await database?.drop();
-      if (!options.dataDir) await rm(folder, { recursive: true, force: true });
-    },
+    stop,
   };
 }
 
@@ -72,7 +73,13 @@ export async function startDistributed(
     ...options.env,
   };
   const process_ = run('tools/distributed.mjs', env, [], options.logFile);
-  await process_.said(/Parley is ready/);
+  const stop = async () => {
+    await process_.stop();
+    await nats.stop();
+    await database.drop();
+    await rm(folder, { recursive: true, force: true });
+  };
+  await process_.said(/Parley is ready/).catch(stopped(stop));
   const state = JSON.parse(await readFile(stateFile, 'utf8')) as {
     url: string;
     token: string;
@@ -86,12 +93,7 @@ export async function startDistributed(
     workspaceId: await firstWorkspace(state.url, state.token),
     pids: Object.fromEntries(Object.entries(state.apps).map(([name, { pid }]) => [name, pid])),
     nats,
-    stop: async () => {
-      await process_.stop();
-      await nats.stop();
-      await database.drop();
-      await rm(folder, { recursive: true, force: true });
-    },
+    stop,
   };
 }
 
@@ -129,6 +131,14 @@ export function run(script: string, env: Environment, args: string[] = [], logFi
       await ended;
       clearTimeout(timer);
     },
+  };
+}
+
+/** For a start that failed: nothing of it is left running. */
+function stopped(stop: () => Promise<void>) {
+  return async (error: unknown) => {
+    await stop();
+    throw error;
   };
 }
 
