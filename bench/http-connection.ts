@@ -8,6 +8,8 @@ const headEnd = Buffer.from('\r\n\r\n');
  * answer, since whatever the client costs is added to both sides of a comparison and pulls their ratio towards 1.
  */
 export class HttpConnection {
+  /** Of all answers until now. */
+  bodyBytes = 0;
   private received: Buffer = Buffer.alloc(0);
   private waiting?: { resolve: (status: number) => void; reject: (error: Error) => void };
 
@@ -47,6 +49,7 @@ export class HttpConnection {
     if (length === undefined) return this.fail(new Error(`An answer without content-length:\n${text}`));
     if (this.received.length < head + headEnd.length + Number(length)) return;
     this.received = Buffer.alloc(0);
+    this.bodyBytes += Number(length);
     const { waiting } = this;
     this.waiting = undefined;
     waiting?.resolve(Number(text.slice(9, 12)));

@@ -10,10 +10,13 @@ export interface Load {
 }
 
 export interface LoadResult {
-  requests: number;
+  /** Answers. */
+  count: number;
   perSecond: number;
   p50Ms: number;
   p99Ms: number;
+  /** Of all answers together, without their heads. */
+  bodyBytes: number;
   /** Answers other than 2xx and requests without an answer, with the first one's reason. */
   errors: number;
   firstError?: string;
@@ -43,10 +46,11 @@ export async function runLoad({ url, connections, seconds, next }: Load): Promis
   await Promise.all(open.map((connection) => loop(connection).catch((error: Error) => note(error.message))));
   const elapsedMs = performance.now() - start;
   open.forEach((connection) => connection.close());
-  const requests = Number(latenciesUs.count);
+  const count = Number(latenciesUs.count);
   return {
-    requests,
-    perSecond: (1000 * requests) / elapsedMs,
+    count,
+    perSecond: (1000 * count) / elapsedMs,
+    bodyBytes: open.reduce((total, connection) => total + connection.bodyBytes, 0),
     p50Ms: latenciesUs.percentile(50) / 1000,
     p99Ms: latenciesUs.percentile(99) / 1000,
     errors,

@@ -1,16 +1,15 @@
 import { execFileSync } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { availableParallelism, cpus, tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { startLocalPostgres } from '@parley/local-postgres/local-postgres';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { availableParallelism, cpus } from 'node:os';
+import { dirname } from 'node:path';
 import { hasNatsServer } from '@parley/testing/nats-server';
 import { type Options, readOptions, usage } from './options';
-import { record } from './recording';
 import { benchDistributed, benchEmbedded } from './requests';
 import type { Result } from './result';
 import { Session } from './session';
 import { printed } from './table';
+import { benchUpload } from './upload';
+import { openWorkbench, type Workbench } from './workbench';
 
 const withoutNats = 'The distributed mode is left out: there is no nats-server on the PATH.';
 
@@ -22,12 +21,17 @@ async function main(options: Options): Promise<void> {
     results.push(...more);
     more.forEach((result) => console.log(printed(result)));
   };
+  const run = async (work: (bench: Workbench) => Promise<Result[]>) => {
+    show(await work(await openWorkbench(session, options)));
+    await session.stop();
+  };
   try {
     if (options.only.includes('read') || options.only.includes('write')) {
-      await withRequests(session, options, async (bench) => show(await benchEmbedded(bench)));
-      if (hasNatsServer()) await withRequests(session, options, async (bench) => show(await benchDistributed(bench)));
+      await run(benchEmbedded);
+      if (hasNatsServer()) await run(benchDistributed);
       else skipped.push(withoutNats);
     }
+    if (options.only.includes('upload')) await run(benchUpload);
   } finally {
     await session.stop();
   }
@@ -39,24 +43,6 @@ async function main(options: Options): Promise<void> {
   if (errors.length === 0) return;
   console.log(`\nERRORS: the figures above are worth nothing.\n${errors.join('\n')}`);
   process.exitCode = 1;
-}
-
-/** A Postgres of this run, with the settings of the embedded mode's: commits wait for the disk. */
-async function withRequests(
-  session: Session,
-  options: Options,
-  work: (bench: Parameters<typeof benchEmbedded>[0]) => Promise<void>,
-): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), 'parley-bench-'));
-  session.keep({ stop: () => rm(folder, { recursive: true, force: true }) });
-  await chmod(folder, 0o711);
-  const postgres = session.keep(await startLocalPostgres({ folder }));
-  // Where @parley/testing makes its databases.
-  process.env['TEST_DATABASE_URL'] = postgres.url;
-  process.env['TEST_RUN_ID'] = randomBytes(4).toString('hex');
-  const recordings = await record(session);
-  await work({ session, options, folder, postgresPid: postgres.pid!, recordings });
-  await session.stop();
 }
 
 /** What the figures depend on besides the code. */

@@ -1,35 +1,24 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { clientOf } from '@parley/testing/api';
-import { run, type RunningPlatform, startDistributed, startEmbedded } from '@parley/testing/running-platform';
+import { startDistributed } from '@parley/testing/running-platform';
 import { createEmptyDatabase } from '@parley/testing/test-database';
 import type { BareOptions } from './bare-sql';
-import type { Layers } from './cpu';
-import { httpRequest } from './load';
-import type { Options, Part } from './options';
-import { fileInput } from './recording';
+import { httpRequest, type LoadResult, runLoad } from './load';
+import type { Options } from './options';
+import { fileInput, record } from './recording';
 import type { Aim, Result } from './result';
-import { type Round, type Side, takeTurns, toRow } from './rounds';
-import type { Session } from './session';
-import { pairedRatio } from './statistics';
+import { type Round, type Side, speedRatio, takeTurns, timed, toRow } from './rounds';
+import { everythingOn, openBare, openBot, openEmbedded, poolSize, type Workbench } from './workbench';
 
-/** The default of DATABASE_POOL_SIZE, for the product and its baselines. */
-const poolSize = 10;
 const seededFiles = 100;
-
-/** What the run has at hand. */
-export interface Bench {
-  session: Session;
-  options: Options;
-  /** For logs, removed at the end. */
-  folder: string;
-  postgresPid: number;
-  recordings: BareOptions['recordings'];
-}
+/** Until the code is compiled and the pools are full. */
+const firstWarmUpSeconds = 3;
+const warmUpSeconds = 0.5;
 
 type Operation = 'read' | 'write';
 /** A side that is ready for both operations. */
-type Candidate = Omit<Side, 'next'> & Record<Operation, () => string>;
+type Candidate = Side & Record<Operation, () => string>;
+type LoadRound = LoadResult & Round;
 
 const titles: Record<Operation, string> = {
   read: 'GET /v1/files/{id}, a cheap read',
@@ -37,20 +26,22 @@ const titles: Record<Operation, string> = {
 };
 
 /** Requests a second of the embedded mode beside Fastify and `pg` alone. */
-export async function benchEmbedded(bench: Bench): Promise<Result[]> {
+export async function benchEmbedded(bench: Workbench): Promise<Result[]> {
+  const recordings = await record(bench.session);
   const product = await startEmbeddedSide(bench);
-  const bare = await startBareApi(bench);
-  return compare(bench, 'embedded mode', [product, bare], (ratio) => [
+  const bare = await startBareApi(bench, recordings);
+  return compare(bench, 'Embedded mode', [product, bare], (ratio) => [
     { name: 'embedded / bare', ...ratio(product, bare), atLeast: 0.6, ambition: 0.7 },
   ]);
 }
 
 /** Requests a second of the distributed mode beside the same work over bare NATS, and beside Fastify and `pg` alone. */
-export async function benchDistributed(bench: Bench): Promise<Result[]> {
-  const { product, natsUrl, natsPid } = await startDistributedSide(bench);
-  const floor = await startFloor(bench, natsUrl, natsPid);
-  const bare = await startBareApi(bench);
-  return compare(bench, 'distributed mode', [product, floor, bare], (ratio) => [
+export async function benchDistributed(bench: Workbench): Promise<Result[]> {
+  const recordings = await record(bench.session);
+  const { product, nats } = await startDistributedSide(bench);
+  const floor = await startFloor(bench, recordings, nats);
+  const bare = await startBareApi(bench, recordings);
+  return compare(bench, 'Distributed mode', [product, floor, bare], (ratio) => [
     { name: 'distributed / NATS floor', ...ratio(product, floor), atLeast: 0.7, ambition: 0.75 },
     { name: 'distributed / bare', ...ratio(product, bare) },
   ]);
@@ -59,88 +50,99 @@ export async function benchDistributed(bench: Bench): Promise<Result[]> {
 type RatioOf = (side: Candidate, baseline: Candidate) => Pick<Aim, 'value' | 'spread'>;
 
 async function compare(
-  { session, options }: Bench,
+  { session, options }: Workbench,
   mode: string,
-  candidates: Candidate[],
+  sides: Candidate[],
   aims: (ratio: RatioOf) => Aim[],
 ): Promise<Result[]> {
   const results: Result[] = [];
-  for (const operation of (['read', 'write'] as const).filter((part: Part) => options.only.includes(part))) {
-    const sides = candidates.map((candidate) => ({ ...candidate, next: candidate[operation] }));
-    const turns = [...(await takeTurns(session, sides, options)).values()];
-    const perSecond = (side: Candidate) => turns[candidates.indexOf(side)]!.map((round) => round.perSecond);
-    const ratio: RatioOf = (side, baseline) => {
-      const { median, lowest, highest } = pairedRatio(perSecond(side), perSecond(baseline));
-      return { value: median, spread: [lowest, highest] };
-    };
+  for (const operation of (['read', 'write'] as const).filter((part) => options.only.includes(part))) {
+    const turns = await takeTurns(session, sides, options.rounds, (side, isWarmUp) =>
+      measure(side, operation, options, isWarmUp),
+    );
+    const of = (side: Candidate) => turns[sides.indexOf(side)]!;
     results.push({
-      part: `${operation}, ${mode}`,
       title: `${mode}: ${titles[operation]}; ${options.connections} connections, ${options.rounds} rounds of ${options.seconds} s`,
-      rows: sides.map((side, i) => toRow(side, turns[i]!)),
-      aims: aims(ratio),
-      errors: sides.flatMap((side, i) => errorsOf(side, turns[i]!)),
+      rows: sides.map((side) =>
+        toRow(side, of(side), 'request', {
+          'p50 ms': ({ p50Ms }) => p50Ms,
+          'p99 ms': ({ p99Ms }) => p99Ms,
+          'body bytes': ({ bodyBytes, count }) => bodyBytes / count,
+        }),
+      ),
+      aims: aims((side, baseline) => speedRatio(of(side), of(baseline))),
       notes: [],
-      rounds: Object.fromEntries(sides.map(({ name }, i) => [name, turns[i]!])),
+      errors: sides.flatMap((side) => errorsOf(side, of(side))),
+      rounds: Object.fromEntries(sides.map((side) => [side.name, of(side)])),
     });
   }
   return results;
 }
 
-function errorsOf({ name }: Side, rounds: Round[]): string[] {
+async function measure(
+  side: Candidate,
+  operation: Operation,
+  { connections, seconds }: Options,
+  isWarmUp: boolean,
+): Promise<LoadRound> {
+  const load = (duration: number) => runLoad({ url: side.url, next: side[operation], connections, seconds: duration });
+  await load(isWarmUp ? Math.min(firstWarmUpSeconds, seconds) : warmUpSeconds);
+  return timed(side, () => load(isWarmUp ? warmUpSeconds : seconds));
+}
+
+function errorsOf({ name }: Side, rounds: LoadRound[]): string[] {
   const count = rounds.reduce((total, { errors }) => total + errors, 0);
   const first = rounds.find(({ firstError }) => firstError)?.firstError;
   return count > 0 ? [`${name}: ${count} requests failed; the first: ${first}`] : [];
 }
 
-async function startEmbeddedSide(bench: Bench): Promise<Candidate> {
-  const { session, folder, postgresPid } = bench;
-  const env = { LOG_LEVEL: 'info', DATABASE_POOL_SIZE: String(poolSize) };
-  const platform = session.keep(await startEmbedded({ env, logFile: join(folder, 'embedded.log') }));
-  const layers = { standalone: [platform.pids['standalone']!], postgres: [postgresPid] };
-  return productSide('Parley, embedded', platform, layers);
+async function startEmbeddedSide(bench: Workbench): Promise<Candidate> {
+  const platform = await openEmbedded(bench);
+  const { url, pids } = platform;
+  const layers = { standalone: [pids['standalone']!], postgres: [bench.postgresPid] };
+  const side = { name: 'Parley, embedded', url, layers, own: Object.values(pids) };
+  return candidate(side, (await openBot(platform)).headers);
 }
 
-async function startDistributedSide(bench: Bench) {
-  const { session, folder, postgresPid } = bench;
-  const env = { LOG_LEVEL: 'info', DATABASE_POOL_SIZE: String(poolSize) };
-  const platform = session.keep(await startDistributed({ env, logFile: join(folder, 'distributed.log') }));
-  const { gateway, files, admin, ...others } = platform.pids;
-  const natsPid = platform.nats.pid;
+async function startDistributedSide({ session, folder, postgresPid }: Workbench) {
+  const logFile = join(folder, 'distributed.log');
+  const platform = session.keep(await startDistributed({ env: everythingOn, logFile }));
+  const { url, pids } = platform;
+  const { gateway, files, admin, ...others } = pids;
+  const nats = { url: platform.nats.url, pid: platform.nats.pid };
   const layers = {
     gateway: [gateway!],
     files: [files!],
     admin: [admin!],
     'other apps': Object.values(others),
-    nats: [natsPid],
+    nats: [nats.pid],
     postgres: [postgresPid],
   };
-  return { product: await productSide('Parley, distributed', platform, layers), natsUrl: platform.nats.url, natsPid };
+  const side = { name: 'Parley, distributed', url, layers, own: Object.values(pids) };
+  return { product: await candidate(side, (await openBot(platform)).headers), nats };
 }
 
-async function productSide(name: string, platform: RunningPlatform, layers: Layers): Promise<Candidate> {
-  const { bot } = await clientOf(platform).createBot({});
-  const { url, token, workspaceId, pids } = platform;
-  const headers = { authorization: `Bearer ${token}`, 'x-bot-id': bot.id, 'x-workspace-id': workspaceId };
-  return candidate({ name, url, layers, own: Object.values(pids) }, headers);
-}
-
-async function startBareApi(bench: Bench): Promise<Candidate> {
-  const env = { BARE_OPTIONS: JSON.stringify(await bareOptions(bench)) };
-  const { pid, url } = await startBare(bench, 'bare-api', env);
+async function startBareApi(bench: Workbench, recordings: BareOptions['recordings']): Promise<Candidate> {
+  const env = { BARE_OPTIONS: JSON.stringify(await bareOptions(bench, recordings)) };
+  const { pid, url } = await openBare(bench, 'bare-api', env);
   const layers = { bare: [pid], postgres: [bench.postgresPid] };
   return candidate({ name: 'bare Fastify + pg', url, layers, own: [pid] });
 }
 
-async function startFloor(bench: Bench, natsUrl: string, natsPid: number): Promise<Candidate> {
-  const env = { NATS_URL: natsUrl, BARE_OPTIONS: JSON.stringify(await bareOptions(bench)) };
-  const service = await startBare(bench, 'bare-service', env);
-  const gateway = await startBare(bench, 'bare-gateway', env);
-  const layers = { gateway: [gateway.pid], service: [service.pid], nats: [natsPid], postgres: [bench.postgresPid] };
+async function startFloor(
+  bench: Workbench,
+  recordings: BareOptions['recordings'],
+  nats: { url: string; pid: number },
+): Promise<Candidate> {
+  const env = { NATS_URL: nats.url, BARE_OPTIONS: JSON.stringify(await bareOptions(bench, recordings)) };
+  const service = await openBare(bench, 'bare-service', env);
+  const gateway = await openBare(bench, 'bare-gateway', env);
+  const layers = { gateway: [gateway.pid], service: [service.pid], nats: [nats.pid], postgres: [bench.postgresPid] };
   return candidate({ name: 'bare Fastify + NATS + pg', url: gateway.url, layers, own: [gateway.pid, service.pid] });
 }
 
 /** A database of its own with the product's schema. */
-async function bareOptions({ session, recordings }: Bench): Promise<BareOptions> {
+async function bareOptions({ session }: Workbench, recordings: BareOptions['recordings']): Promise<BareOptions> {
   const database = await createEmptyDatabase();
   session.keep({ stop: () => database.drop() });
   const migrated = spawnSync(process.execPath, ['dist/apps/cli/src/migrate.js'], {
@@ -151,22 +153,16 @@ async function bareOptions({ session, recordings }: Bench): Promise<BareOptions>
   return { databaseUrl: database.url, poolSize, recordings };
 }
 
-async function startBare({ session }: Bench, name: string, env: Record<string, string>) {
-  const program = session.keep(run(`dist/bench/${name}.js`, env));
-  await program.said(/Listening.*\n/);
-  return { pid: program.pid, url: /http:\S+/.exec(program.output())?.[0] ?? '' };
-}
-
 /** Declares the files that are read, and prepares the requests. */
-async function candidate(side: Omit<Side, 'next'>, headers: Record<string, string> = {}): Promise<Candidate> {
+async function candidate(side: Side, headers: Record<string, string> = {}): Promise<Candidate> {
   let made = 0;
-  const key = () => `bench/${process.pid}/${++made}.md`;
+  const newFile = () => JSON.stringify(fileInput(`bench/${process.pid}/${++made}.md`));
   const reads: string[] = [];
   for (let i = 0; i < seededFiles; i++) {
     const response = await fetch(`${side.url}/v1/files`, {
       method: 'PUT',
       headers: { ...headers, 'content-type': 'application/json' },
-      body: JSON.stringify(fileInput(key())),
+      body: newFile(),
     });
     if (!response.ok) throw new Error(`${side.name} answered ${response.status}: ${await response.text()}`);
     const { file } = (await response.json()) as { file: { id: string } };
@@ -176,6 +172,6 @@ async function candidate(side: Omit<Side, 'next'>, headers: Record<string, strin
   return {
     ...side,
     read: () => reads[++read % reads.length]!,
-    write: () => httpRequest('PUT /v1/files', headers, JSON.stringify(fileInput(key()))),
+    write: () => httpRequest('PUT /v1/files', headers, newFile()),
   };
 }

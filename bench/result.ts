@@ -2,8 +2,13 @@
 export interface Row {
   name: string;
   figures: Record<string, number>;
-  /** Microseconds of processor time for each request, by layer. */
-  cpuUs?: Record<string, number>;
+  cpu?: CpuShare;
+}
+
+/** Where the processor time went: microseconds of each layer for one of what is counted, such as a request. */
+export interface CpuShare {
+  per: string;
+  us: Record<string, number>;
 }
 
 /** A figure that the project has set itself an aim for. The aim decides nothing; it is only printed. */
@@ -20,15 +25,14 @@ export interface Aim {
 
 /** One part of the run. */
 export interface Result {
-  part: string;
   title: string;
   rows: Row[];
   aims: Aim[];
+  notes: string[];
   /** Whatever went wrong while it was measured: then the figures are worth nothing. */
   errors: string[];
-  notes: string[];
   /** The figures of every single round, by the name of their row. */
-  rounds?: Record<string, object[]>;
+  rounds: Record<string, object[]>;
 }
 
 export function isMet({ value, atLeast = -Infinity, below = Infinity }: Aim): boolean {

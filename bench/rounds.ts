@@ -1,10 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { cpuOf, cpuPerRequest, type Layers, machineCpuUs } from './cpu';
-import { type LoadResult, runLoad } from './load';
-import type { Options } from './options';
-import type { Row } from './result';
+import { type CpuUse, type Layers, measureCpu } from './cpu';
+import type { Aim, Row } from './result';
 import type { Session } from './session';
-import { median } from './statistics';
+import { median, pairedRatio } from './statistics';
 
 /** One of the programs that are compared. */
 export interface Side {
@@ -14,62 +12,80 @@ export interface Side {
   layers: Layers;
   /** Processes that are this side's alone: they rest while another one is measured. */
   own: number[];
-  next: () => string;
 }
 
-export interface Round extends LoadResult {
-  cpuUs: Record<string, number>;
-  /** Part of the machine's busy time that neither this side nor the generator has used: that of neighbours. */
-  elsewhere: number;
+/** What one round has given. */
+export interface Round {
+  /** How much was done, in the unit that is counted, and how much of it in a second. */
+  count: number;
+  perSecond: number;
+  cpu: CpuUse;
 }
 
-const firstWarmUpSeconds = 3;
-const warmUpSeconds = 0.5;
 /** For what has waited while a side rested, and comes all at once when it goes on. */
 const settleMs = 200;
 
-/** Measures the sides in turns, forth and back, so that each meets the others in all states of the machine. */
-export async function takeTurns(session: Session, sides: Side[], options: Options): Promise<Map<Side, Round[]>> {
-  const results = new Map<Side, Round[]>(sides.map((side) => [side, []]));
+/**
+ * Lets the sides work in turns, forth and back, so that each meets the others in all states of the machine. Before the
+ * rounds that count comes one that does not. The rounds of each side, in the order of the sides.
+ */
+export async function takeTurns<S extends Side, R>(
+  session: Session,
+  sides: S[],
+  rounds: number,
+  work: (side: S, isWarmUp: boolean) => Promise<R>,
+): Promise<R[][]> {
+  const results = sides.map((): R[] => []);
   const everybody = sides.flatMap(({ own }) => own);
-  for (let round = -1; round < options.rounds; round++) {
+  for (let round = -1; round < rounds; round++) {
     for (const side of round % 2 === 0 ? sides : [...sides].reverse()) {
       session.checkpoint();
       session.letRun(side.own, everybody);
       await sleep(settleMs);
-      await load(side, options, round < 0 ? Math.min(firstWarmUpSeconds, options.seconds) : warmUpSeconds);
-      if (round >= 0) results.get(side)!.push(await measure(side, options));
+      const result = await work(side, round < 0);
+      if (round >= 0) results[sides.indexOf(side)]!.push(result);
     }
   }
   session.letRun(everybody, everybody);
   return results;
 }
 
+/** Work that is counted, with its processor time. */
+export async function timed<T extends { count: number; perSecond: number }>(
+  { layers }: Side,
+  work: () => Promise<T>,
+): Promise<T & Round> {
+  const [result, cpu] = await measureCpu(layers, work);
+  return { ...result, cpu };
+}
+
 /** Medians of the rounds. */
-export function toRow({ name }: Side, rounds: Round[]): Row {
-  const of = (figure: (round: Round) => number) => median(rounds.map(figure));
-  const layers = Object.keys(rounds[0]!.cpuUs);
+export function toRow<R extends Round>(
+  { name }: Side,
+  rounds: R[],
+  unit: string,
+  more: Record<string, (round: R) => number> = {},
+): Row {
+  const of = (figure: (round: R) => number) => median(rounds.map(figure));
+  const figures: Record<string, (round: R) => number> = {
+    [`${unit}/s`]: ({ perSecond }) => perSecond,
+    ...more,
+    'CPU elsewhere %': ({ cpu }) => 100 * cpu.elsewhere,
+  };
+  const layers = Object.keys(rounds[0]!.cpu.us);
   return {
     name,
-    figures: {
-      'requests/s': of(({ perSecond }) => perSecond),
-      'p50 ms': of(({ p50Ms }) => p50Ms),
-      'p99 ms': of(({ p99Ms }) => p99Ms),
-      'CPU elsewhere %': 100 * of(({ elsewhere }) => elsewhere),
+    figures: Object.fromEntries(Object.entries(figures).map(([key, figure]) => [key, of(figure)])),
+    cpu: {
+      per: unit,
+      us: Object.fromEntries(layers.map((layer) => [layer, of(({ cpu, count }) => cpu.us[layer]! / count)])),
     },
-    cpuUs: Object.fromEntries(layers.map((layer) => [layer, of(({ cpuUs }) => cpuUs[layer]!)])),
   };
 }
 
-function load({ url, next }: Side, { connections }: Options, seconds: number): Promise<LoadResult> {
-  return runLoad({ url, next, connections, seconds });
-}
-
-async function measure(side: Side, options: Options): Promise<Round> {
-  const [before, machineBefore] = [cpuOf(side.layers), machineCpuUs()];
-  const result = await load(side, options, options.seconds);
-  const [after, machineAfter] = [cpuOf(side.layers), machineCpuUs()];
-  const cpuUs = cpuPerRequest(before, after, result.requests);
-  const ours = result.requests * Object.values(cpuUs).reduce((total, us) => total + us, 0);
-  return { ...result, cpuUs, elsewhere: Math.max(0, 1 - ours / (machineAfter - machineBefore)) };
+/** How one side's speed compares with another's, round by round. */
+export function speedRatio(rounds: Round[], baseline: Round[]): Pick<Aim, 'value' | 'spread'> {
+  const speeds = (of: Round[]) => of.map(({ perSecond }) => perSecond);
+  const { median, lowest, highest } = pairedRatio(speeds(rounds), speeds(baseline));
+  return { value: median, spread: [lowest, highest] };
 }

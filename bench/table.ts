@@ -1,4 +1,4 @@
-import { type Aim, isMet, type Result, type Row } from './result';
+import { type Aim, type CpuShare, isMet, type Result, type Row } from './result';
 
 /** A part of the run as text for a terminal. */
 export function printed({ title, rows, aims, errors, notes }: Result): string {
@@ -24,14 +24,13 @@ function grid(rows: Row[]): string[] {
     `  ${name.padEnd(nameWidth)}  ${row.map((cell, i) => cell.padStart(widths[i]!)).join('  ')}`;
   return [
     line('', columns),
-    ...rows.flatMap(({ name, cpuUs }, i) => [line(name, cells[i]!), ...(cpuUs ? [`      ${cpuLine(cpuUs)}`] : [])]),
+    ...rows.flatMap(({ name, cpu }, i) => [line(name, cells[i]!), ...(cpu ? [`      ${cpuLine(cpu)}`] : [])]),
   ];
 }
 
-function cpuLine(cpuUs: Record<string, number>): string {
-  const layers = Object.entries(cpuUs).filter(([, us]) => Number.isFinite(us));
-  if (layers.length === 0) return 'processor time: not available on this platform';
-  return `processor, µs a request: ${layers.map(([layer, us]) => `${layer} ${Math.round(us)}`).join(', ')}`;
+function cpuLine({ per, us }: CpuShare): string {
+  const layers = Object.entries(us).map(([layer, used]) => `${layer} ${Math.round(used).toLocaleString('en-US')}`);
+  return `processor time in µs a ${per}: ${layers.join(', ') || 'not available on this platform'}`;
 }
 
 function aimLine(aim: Aim): string {
