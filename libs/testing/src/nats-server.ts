@@ -44,6 +44,10 @@ export class NatsServer {
     return `nats://127.0.0.1:${this.port}`;
   }
 
+  get pid(): number {
+    return this.process!.pid!;
+  }
+
   /** Starts it again on the same port, after `kill`. */
   async run(): Promise<void> {
     this.process = spawn(program, ['-c', join(this.folder, 'nats.conf')], { stdio: 'ignore' });

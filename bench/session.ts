@@ -1,0 +1,49 @@
+/** What this run has started, so that all of it is stopped again however the run ends. */
+export class Session {
+  private readonly steps: (() => Promise<void>)[] = [];
+  private readonly frozen = new Set<number>();
+  private interrupted = false;
+
+  constructor() {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+      process.on(signal, () => {
+        // Who asks twice does not want to wait for anything.
+        if (this.interrupted) process.exit(130);
+        this.interrupted = true;
+        process.stderr.write('\nStopping what was started …\n');
+      });
+    }
+  }
+
+  /** The same thing, which is stopped at the end. */
+  keep<T extends { stop(): Promise<void> }>(thing: T): T {
+    this.steps.push(() => thing.stop());
+    return thing;
+  }
+
+  /** To be called where the run can end: throws after Ctrl-C. */
+  checkpoint(): void {
+    if (this.interrupted) throw new Error('The run was interrupted.');
+  }
+
+  /** Lets only these processes run on, of all that take turns, so that nobody's background work disturbs another's figures. */
+  letRun(running: number[], all: number[]): void {
+    for (const pid of all) this.freeze(pid, !running.includes(pid));
+  }
+
+  async stop(): Promise<void> {
+    for (const pid of this.frozen) this.freeze(pid, false);
+    for (const step of this.steps.splice(0).reverse()) {
+      await step().catch((error: unknown) =>
+        process.stderr.write(`Something could not be stopped: ${String(error)}\n`),
+      );
+    }
+  }
+
+  private freeze(pid: number, isFrozen: boolean): void {
+    if (this.frozen.has(pid) === isFrozen) return;
+    process.kill(pid, isFrozen ? 'SIGSTOP' : 'SIGCONT');
+    if (isFrozen) this.frozen.add(pid);
+    else this.frozen.delete(pid);
+  }
+}
