@@ -45,27 +45,21 @@ export class FilesService {
 
   async upsert({ bot }: BotCaller, input: UpsertFile): Promise<UpsertedFile> {
     this.checkSize(input);
-    const uploadExpiresAt = this.urls.uploadExpiry();
-    const row = await this.database.transaction(async (tx) => {
-      const declared = await this.files.declare(tx, {
-        botId: bot.id,
-        key: input.key,
-        size: input.size,
-        contentType: input.contentType ?? (lookup(input.key) || 'application/octet-stream'),
-        tags: input.tags ?? {},
-        metadata: input.metadata ?? {},
-        accessPolicies: input.accessPolicies ?? [],
-        index: input.index ?? false,
-        indexing: input.indexing?.configuration ?? {},
-        immediatelyPublic: input.publicContentImmediatelyAccessible ?? false,
-        expiresAt: input.expiresAt === undefined ? null : readExpiry(input.expiresAt),
-        uploadExpiresAt,
-      });
-      if (!declared) throw new ApiError('Forbidden', `x-bot-id "${bot.id}" names nothing that this token may use.`);
-      // What the file held before is out of sight now, and removed soon after.
-      await this.untidy.add(tx, [{ botId: bot.id, fileId: declared.id }]);
-      return declared;
+    const row = await this.files.declare({
+      botId: bot.id,
+      key: input.key,
+      size: input.size,
+      contentType: input.contentType ?? (lookup(input.key) || 'application/octet-stream'),
+      tags: input.tags ?? {},
+      metadata: input.metadata ?? {},
+      accessPolicies: input.accessPolicies ?? [],
+      index: input.index ?? false,
+      indexing: input.indexing?.configuration ?? {},
+      immediatelyPublic: input.publicContentImmediatelyAccessible ?? false,
+      expiresAt: input.expiresAt === undefined ? null : readExpiry(input.expiresAt),
+      uploadExpiresAt: this.urls.uploadExpiry(),
     });
+    if (!row) throw new ApiError('Forbidden', `x-bot-id "${bot.id}" names nothing that this token may use.`);
     return { file: { ...this.toFile(row), uploadUrl: this.uploadUrl(row) } };
   }
 

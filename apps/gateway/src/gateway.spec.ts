@@ -546,7 +546,7 @@ describe('an answer', () => {
     ).toBe('abc-1.2_3');
     for (const id of ['', 'a b', 'x'.repeat(101), '<script>']) {
       expect((await send('GET /v1/admin/bots', { headers: { 'x-request-id': id } })).headers['x-request-id']).toMatch(
-        /^req_[0-9a-f]{24}$/,
+        /^req_[0-9a-f-]{36}$/,
       );
     }
   });

@@ -28,21 +28,29 @@ const visible = '(expires_at IS NULL OR expires_at > now())';
 export class FilesRepository {
   constructor(private readonly database: Database) {}
 
-  /** The file of this key as declared anew, without content; undefined when the bot was deleted. Index file_key. */
-  async declare(tx: Sql, file: FileDeclaration): Promise<FileRow | undefined> {
-    const [row] = await tx.query<FileRow>(
-      `INSERT INTO file (id, bot_id, key, declared_size, content_type, tags, metadata, access_policies, index, indexing,
-         immediately_public, expires_at, upload_id, upload_expires_at, status)
-       SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 'upload_pending'
-       WHERE NOT EXISTS (SELECT 1 FROM deleted_bot WHERE bot_id = $2)
-       ON CONFLICT (bot_id, key) DO UPDATE SET
-         declared_size = excluded.declared_size, content_type = excluded.content_type, tags = excluded.tags,
-         metadata = excluded.metadata, access_policies = excluded.access_policies, index = excluded.index,
-         indexing = excluded.indexing, immediately_public = excluded.immediately_public,
-         expires_at = excluded.expires_at, upload_id = excluded.upload_id,
-         upload_expires_at = excluded.upload_expires_at, status = 'upload_pending', size = NULL,
-         failed_status_reason = NULL, content_version = NULL, active_version = NULL, updated_at = now()
-       RETURNING *`,
+  /**
+   * The file of this key as declared anew, without content; undefined when the bot was deleted. One statement, which
+   * also notes what the file held before for removal. Index file_key.
+   */
+  async declare(file: FileDeclaration): Promise<FileRow | undefined> {
+    const [row] = await this.database.query<FileRow>(
+      `WITH declared AS (
+         INSERT INTO file (id, bot_id, key, declared_size, content_type, tags, metadata, access_policies, index, indexing,
+           immediately_public, expires_at, upload_id, upload_expires_at, status)
+         SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 'upload_pending'
+         WHERE NOT EXISTS (SELECT 1 FROM deleted_bot WHERE bot_id = $2)
+         ON CONFLICT (bot_id, key) DO UPDATE SET
+           declared_size = excluded.declared_size, content_type = excluded.content_type, tags = excluded.tags,
+           metadata = excluded.metadata, access_policies = excluded.access_policies, index = excluded.index,
+           indexing = excluded.indexing, immediately_public = excluded.immediately_public,
+           expires_at = excluded.expires_at, upload_id = excluded.upload_id,
+           upload_expires_at = excluded.upload_expires_at, status = 'upload_pending', size = NULL,
+           failed_status_reason = NULL, content_version = NULL, active_version = NULL, updated_at = now()
+         RETURNING *),
+       noted AS (
+         INSERT INTO untidy_file (bot_id, file_id) SELECT bot_id, id FROM declared WHERE id <> $1
+         ON CONFLICT (file_id) DO UPDATE SET due_at = least(untidy_file.due_at, now()))
+       SELECT * FROM declared`,
       [
         newId('file'),
         file.botId,
