@@ -1,8 +1,9 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { availableParallelism, cpus } from 'node:os';
 import { dirname } from 'node:path';
-import { hasNatsServer } from '@parley/testing/nats-server';
+import { benchIndexing, watchLoop } from './indexing';
+import { benchMemory, benchStart } from './start';
 import { type Options, readOptions, usage } from './options';
 import { benchDistributed, benchEmbedded } from './requests';
 import type { Result } from './result';
@@ -26,12 +27,23 @@ async function main(options: Options): Promise<void> {
     await session.stop();
   };
   try {
-    if (options.only.includes('read') || options.only.includes('write')) {
+    const { only } = options;
+    const hasNats = hasNatsServer();
+    if (!hasNats) skipped.push(withoutNats);
+    if (only.includes('read') || only.includes('write')) {
       await run(benchEmbedded);
-      if (hasNatsServer()) await run(benchDistributed);
-      else skipped.push(withoutNats);
+      if (hasNats) await run(benchDistributed);
     }
-    if (options.only.includes('upload')) await run(benchUpload);
+    if (only.includes('upload')) await run(benchUpload);
+    if (only.includes('indexing')) {
+      for (const threads of new Set([1, availableParallelism()])) await run((bench) => benchIndexing(bench, threads));
+      await run(watchLoop);
+    }
+    if (only.includes('start')) {
+      await run(benchStart);
+      await run((bench) => benchMemory(bench, 'embedded'));
+      if (hasNats) await run((bench) => benchMemory(bench, 'distributed'));
+    }
   } finally {
     await session.stop();
   }
@@ -43,6 +55,10 @@ async function main(options: Options): Promise<void> {
   if (errors.length === 0) return;
   console.log(`\nERRORS: the figures above are worth nothing.\n${errors.join('\n')}`);
   process.exitCode = 1;
+}
+
+function hasNatsServer(): boolean {
+  return spawnSync('nats-server', ['--version']).status === 0;
 }
 
 /** What the figures depend on besides the code. */

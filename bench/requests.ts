@@ -1,5 +1,4 @@
 import { spawnSync } from 'node:child_process';
-import { join } from 'node:path';
 import { startDistributed } from '@parley/testing/running-platform';
 import { createEmptyDatabase } from '@parley/testing/test-database';
 import type { BareOptions } from './bare-sql';
@@ -8,7 +7,7 @@ import type { Options } from './options';
 import { fileInput, record } from './recording';
 import type { Aim, Result } from './result';
 import { type Round, type Side, speedRatio, takeTurns, timed, toRow } from './rounds';
-import { everythingOn, openBare, openBot, openEmbedded, poolSize, type Workbench } from './workbench';
+import { everythingOn, newLogFile, openBare, openBot, openEmbedded, poolSize, type Workbench } from './workbench';
 
 const seededFiles = 100;
 /** Until the code is compiled and the pools are full. */
@@ -17,7 +16,7 @@ const warmUpSeconds = 0.5;
 
 type Operation = 'read' | 'write';
 /** A side that is ready for both operations. */
-type Candidate = Side & Record<Operation, () => string>;
+export type Candidate = Side & Record<Operation, () => string>;
 type LoadRound = LoadResult & Round;
 
 const titles: Record<Operation, string> = {
@@ -96,17 +95,17 @@ function errorsOf({ name }: Side, rounds: LoadRound[]): string[] {
   return count > 0 ? [`${name}: ${count} requests failed; the first: ${first}`] : [];
 }
 
-async function startEmbeddedSide(bench: Workbench): Promise<Candidate> {
+export async function startEmbeddedSide(bench: Workbench): Promise<Candidate> {
   const platform = await openEmbedded(bench);
   const { url, pids } = platform;
   const layers = { standalone: [pids['standalone']!], postgres: [bench.postgresPid] };
-  const side = { name: 'Parley, embedded', url, layers, own: Object.values(pids) };
+  const side = { name: 'Parley, embedded', url, layers, processes: pids };
   return candidate(side, (await openBot(platform)).headers);
 }
 
-async function startDistributedSide({ session, folder, postgresPid }: Workbench) {
-  const logFile = join(folder, 'distributed.log');
-  const platform = session.keep(await startDistributed({ env: everythingOn, logFile }));
+export async function startDistributedSide(bench: Workbench) {
+  const options = { env: everythingOn, logFile: newLogFile(bench) };
+  const platform = bench.session.keep(await startDistributed(options));
   const { url, pids } = platform;
   const { gateway, files, admin, ...others } = pids;
   const nats = { url: platform.nats.url, pid: platform.nats.pid };
@@ -116,9 +115,9 @@ async function startDistributedSide({ session, folder, postgresPid }: Workbench)
     admin: [admin!],
     'other apps': Object.values(others),
     nats: [nats.pid],
-    postgres: [postgresPid],
+    postgres: [bench.postgresPid],
   };
-  const side = { name: 'Parley, distributed', url, layers, own: Object.values(pids) };
+  const side = { name: 'Parley, distributed', url, layers, processes: pids };
   return { product: await candidate(side, (await openBot(platform)).headers), nats };
 }
 
@@ -126,7 +125,7 @@ async function startBareApi(bench: Workbench, recordings: BareOptions['recording
   const env = { BARE_OPTIONS: JSON.stringify(await bareOptions(bench, recordings)) };
   const { pid, url } = await openBare(bench, 'bare-api', env);
   const layers = { bare: [pid], postgres: [bench.postgresPid] };
-  return candidate({ name: 'bare Fastify + pg', url, layers, own: [pid] });
+  return candidate({ name: 'bare Fastify + pg', url, layers, processes: { bare: pid } });
 }
 
 async function startFloor(
@@ -138,7 +137,12 @@ async function startFloor(
   const service = await openBare(bench, 'bare-service', env);
   const gateway = await openBare(bench, 'bare-gateway', env);
   const layers = { gateway: [gateway.pid], service: [service.pid], nats: [nats.pid], postgres: [bench.postgresPid] };
-  return candidate({ name: 'bare Fastify + NATS + pg', url: gateway.url, layers, own: [gateway.pid, service.pid] });
+  return candidate({
+    name: 'bare Fastify + NATS + pg',
+    url: gateway.url,
+    layers,
+    processes: { gateway: gateway.pid, service: service.pid },
+  });
 }
 
 /** A database of its own with the product's schema. */

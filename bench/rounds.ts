@@ -10,8 +10,8 @@ export interface Side {
   url: string;
   /** Its processes and those that work for it, by layer. */
   layers: Layers;
-  /** Processes that are this side's alone: they rest while another one is measured. */
-  own: number[];
+  /** Those that are this side's alone, by name: they rest while another one is measured. */
+  processes: Record<string, number>;
 }
 
 /** What one round has given. */
@@ -36,11 +36,11 @@ export async function takeTurns<S extends Side, R>(
   work: (side: S, isWarmUp: boolean) => Promise<R>,
 ): Promise<R[][]> {
   const results = sides.map((): R[] => []);
-  const everybody = sides.flatMap(({ own }) => own);
+  const everybody = sides.flatMap(({ processes }) => Object.values(processes));
   for (let round = -1; round < rounds; round++) {
     for (const side of round % 2 === 0 ? sides : [...sides].reverse()) {
       session.checkpoint();
-      session.letRun(side.own, everybody);
+      session.letRun(Object.values(side.processes), everybody);
       await sleep(settleMs);
       const result = await work(side, round < 0);
       if (round >= 0) results[sides.indexOf(side)]!.push(result);

@@ -57,7 +57,7 @@ async function startProduct(bench: Workbench): Promise<Candidate> {
     name: 'Parley, embedded',
     url: platform.url,
     layers: { standalone: [platform.pids['standalone']!], postgres: [bench.postgresPid] },
-    own: Object.values(platform.pids),
+    processes: platform.pids,
     declare: (size) => Promise.all(Array.from({ length: filesAtOnce * filesInRow }, () => declareOne(size))),
     clear: () => rm(join(blobs, bot.id), { recursive: true, force: true }),
   };
@@ -72,7 +72,7 @@ async function startBare(bench: Workbench): Promise<Candidate> {
     name: 'bare Fastify to disk',
     url,
     layers: { bare: [pid] },
-    own: [pid],
+    processes: { bare: pid },
     declare: async () => names.map((name) => `${url}/${name}`),
     clear: async () => void (await Promise.all(names.map((name) => rm(join(folder, name), { force: true })))),
   };

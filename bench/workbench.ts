@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -34,9 +34,13 @@ export async function openWorkbench(session: Session, options: Options): Promise
 }
 
 /** The embedded mode with everything on. Its log goes to a file. */
-export async function openEmbedded({ session, folder }: Workbench, env: Record<string, string> = {}) {
-  const logFile = join(folder, 'embedded.log');
-  return session.keep(await startEmbedded({ env: { ...everythingOn, ...env }, logFile }));
+export async function openEmbedded(bench: Workbench, env: Record<string, string> = {}) {
+  const options = { env: { ...everythingOn, ...env }, logFile: newLogFile(bench) };
+  return bench.session.keep(await startEmbedded(options));
+}
+
+export function newLogFile({ folder }: Workbench): string {
+  return join(folder, `${randomUUID()}.log`);
 }
 
 /** What a process of the product is measured with. */
