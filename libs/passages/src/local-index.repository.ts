@@ -122,13 +122,13 @@ interface Row {
   tags: Record<string, string>;
 }
 
-/** A statement of its own, so that the next one sees what was written while this one waited. */
+/**
+ * Statements of their own, so that the ones after them see what was written while this waited. The revision is taken
+ * in SET, which is evaluated again after the wait; what FROM gives would be older than that of the write waited for.
+ */
 async function lockForRemoval(tx: Sql, botId: string): Promise<void> {
-  await tx.query(
-    `UPDATE local_index_tenant SET revision = next, removed_revision = next
-     FROM (SELECT nextval('local_index_revision') AS next) AS removal WHERE bot_id = $1`,
-    [botId],
-  );
+  await tx.query("UPDATE local_index_tenant SET revision = nextval('local_index_revision') WHERE bot_id = $1", [botId]);
+  await tx.query('UPDATE local_index_tenant SET removed_revision = revision WHERE bot_id = $1', [botId]);
 }
 
 /** The three arrays of a point share one piece of memory, outside of the buffers that the driver uses again. */
