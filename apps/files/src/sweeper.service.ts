@@ -86,7 +86,7 @@ export class SweeperService implements OnApplicationBootstrap, BeforeApplication
     return false;
   }
 
-  /** Removes blobs, passages and points of files that no longer need them. */
+  /** Removes blobs, passages and points of files that no longer need them, and gives those that stay the file's tags. */
   async tidy(): Promise<boolean> {
     const due = await this.untidy.take(batchSize);
     for (const file of due) await this.unlessItFails(file.fileId, () => this.tidyFile(file));
@@ -113,6 +113,8 @@ export class SweeperService implements OnApplicationBootstrap, BeforeApplication
       const indexing = row?.status === 'indexing_pending' ? row.content_version : null;
       const kept = [row?.active_version, indexing].filter((version) => version != null);
       if (!indexing) await this.index.removeFile(file.botId, file.fileId, row?.active_version ?? null);
+      // A worker writes the tags that it found when it began: what it writes after this is put right at its job's end.
+      if (row && kept.length > 0) await this.index.retag(file.botId, file.fileId, row.tags);
       await this.passages.deleteExcept(tx, file.fileId, kept);
       // The blobs first: one that is placed after the look at the uploads could not be told from garbage.
       const stored = await this.blobs.list(blobFolder(file));

@@ -112,7 +112,9 @@ describe('The boot of a service', () => {
   });
 
   it('fails when an operation has no handler, and names it', async () => {
-    await expect(boot({ first, second }, [FirstController])).rejects.toThrow('probe has no handler for: probe.second.');
+    await expect(boot({ first, second }, [FirstController])).rejects.toThrow(
+      'probe has no handler for: probe.second. Mark a method of one of its controllers with @Handles.',
+    );
   });
 
   it('fails when an operation has two handlers, and names it', async () => {

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { IndexingConfiguration } from '@parley/contracts/indexing-options';
-import type { AccessPolicy, ListFiles } from '@parley/contracts/files';
+import type { AccessPolicy, ListFiles, UpdateFile } from '@parley/contracts/files';
 import { Database, type Sql } from '@parley/database/database';
 import { newId } from '@parley/database/ids';
 import { type KeyColumn, Keyset, pageSize } from '@parley/database/keyset';
@@ -21,6 +21,8 @@ export interface FileDeclaration {
   expiresAt: Date | null;
   uploadExpiresAt: Date;
 }
+
+export type FileChange = Omit<UpdateFile, 'id' | 'expiresAt'> & { expiresAt?: Date | null };
 
 const visible = '(expires_at IS NULL OR expires_at > now())';
 
@@ -113,6 +115,26 @@ export class FilesRepository {
     return keyset.page(rows, limit, boundTo);
   }
 
+  /** One statement, so that of two changes at once neither is lost. Undefined when the file is gone or has expired. */
+  async update(tx: Sql, botId: string, fileId: string, change: FileChange): Promise<FileRow | undefined> {
+    const [row] = await tx.query<FileRow>(
+      `UPDATE file SET tags = ${merged('tags', '$3')}, metadata = ${merged('metadata', '$4')},
+         access_policies = coalesce($5, access_policies),
+         expires_at = CASE WHEN $6 THEN $7 ELSE expires_at END, updated_at = now()
+       WHERE bot_id = $1 AND id = $2 AND ${visible} RETURNING *`,
+      [
+        botId,
+        fileId,
+        JSON.stringify(change.tags ?? {}),
+        JSON.stringify(change.metadata ?? {}),
+        change.accessPolicies ?? null,
+        change.expiresAt !== undefined,
+        change.expiresAt ?? null,
+      ],
+    );
+    return row;
+  }
+
   async delete(tx: Sql, botId: string, fileId: string): Promise<boolean> {
     const rows = await tx.query('DELETE FROM file WHERE bot_id = $1 AND id = $2 RETURNING 1', [botId, fileId]);
     return rows.length > 0;
@@ -178,6 +200,11 @@ export class FilesRepository {
       [limit],
     );
   }
+}
+
+/** SQL of a `jsonb` object with the entries of another, without those that are `null` there. */
+function merged(column: string, change: string): string {
+  return `(${column} || ${change}::jsonb) - ARRAY(SELECT key FROM jsonb_each(${change}::jsonb) WHERE value = 'null')`;
 }
 
 const sortColumns: Record<NonNullable<ListFiles['sortField']>, KeyColumn<FileRow>> = {

@@ -6,7 +6,10 @@ export interface FileRef {
   fileId: string;
 }
 
-/** Files that may have blobs, passages or points which are no longer theirs: durable notes for the sweeper. */
+/**
+ * Durable notes for the sweeper: files that may have blobs, passages or points which are no longer theirs, or points
+ * with former tags.
+ */
 @Injectable()
 export class UntidyFilesRepository {
   constructor(private readonly database: Database) {}

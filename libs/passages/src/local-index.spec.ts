@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import { createTestDatabase, type TestDatabase } from '@parley/testing/test-database';
+import { until } from '@parley/testing/until';
 import { LocalIndex } from './local-index';
 import { LocalIndexRepository } from './local-index.repository';
 import { LocalIndex1700000000200 } from './migrations/1700000000200-local-index';
@@ -88,6 +89,35 @@ it('loses none of many writes and removals at once', async () => {
     expect(new Set(hits.map(({ contentVersion }) => contentVersion))).toEqual(new Set(versions));
     expect(hits).toHaveLength(12);
   }
+});
+
+it('counts a removal that waited for a write as newer than the write', async () => {
+  const bot = randomUUID();
+  const repository = new LocalIndexRepository(test.database);
+  await openIndex().write(bot, [point()]);
+
+  let removal = Promise.resolve();
+  const written = await test.database.transaction(async (tx) => {
+    await tx.query('SELECT 1 FROM local_index_tenant WHERE bot_id = $1 FOR UPDATE', [bot]);
+    removal = openIndex().removeFile(bot, 'file_a', null);
+    await until(
+      () =>
+        test.database.query(
+          "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+        ),
+      (waiting) => waiting.length > 0,
+    );
+    const [row] = await tx.query<{ revision: string }>(
+      "UPDATE local_index_tenant SET revision = nextval('local_index_revision') WHERE bot_id = $1 RETURNING revision",
+      [bot],
+    );
+    return Number(row!.revision);
+  });
+  await removal;
+
+  const { revision, removedRevision } = (await repository.findState(bot))!;
+  expect(removedRevision).toBeGreaterThan(written);
+  expect(revision).toBe(removedRevision);
 });
 
 it('leaves vectors of another model unseen, and erases them with the bot', async () => {

@@ -44,6 +44,10 @@ export class LocalIndex implements PassageIndex {
     }
   }
 
+  async retag(botId: string, fileId: string, tags: Record<string, string>): Promise<void> {
+    await this.repository.retag(botId, fileId, tags);
+  }
+
   async removeFile(botId: string, fileId: string, exceptVersion: string | null): Promise<void> {
     await this.repository.removeFile(botId, fileId, exceptVersion);
   }

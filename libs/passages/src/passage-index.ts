@@ -43,6 +43,8 @@ export interface PassageIndex {
   ready(): Promise<void>;
   /** Stores or replaces points by id. When it returns, a search sees them. */
   write(botId: string, points: PassagePoint[]): Promise<void>;
+  /** Replaces the tags of all points of the file. Replacing none is fine. */
+  retag(botId: string, fileId: string, tags: Record<string, string>): Promise<void>;
   /** Removes the file's points but those of `exceptVersion`; all of them when it is null. Removing nothing is fine. */
   removeFile(botId: string, fileId: string, exceptVersion: string | null): Promise<void>;
   /** Hybrid search: dense and sparse candidates fused by reciprocal rank, best first. */

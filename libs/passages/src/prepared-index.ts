@@ -23,6 +23,11 @@ export class PreparedIndex implements PassageIndex {
     await this.index.write(botId, points);
   }
 
+  async retag(botId: string, fileId: string, tags: Record<string, string>): Promise<void> {
+    await this.ready();
+    await this.index.retag(botId, fileId, tags);
+  }
+
   async removeFile(botId: string, fileId: string, exceptVersion: string | null): Promise<void> {
     await this.ready();
     await this.index.removeFile(botId, fileId, exceptVersion);

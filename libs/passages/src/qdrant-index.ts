@@ -63,9 +63,15 @@ export class QdrantIndex implements PassageIndex {
     }
   }
 
+  async retag(botId: string, fileId: string, tags: Record<string, string>): Promise<void> {
+    const payload: Pick<Payload, 'tags'> = { tags: toKeywords(tags) };
+    const filter = { must: isOfFile(botId, fileId) };
+    await answered(this.client.setPayload(this.collection, { payload: { ...payload }, filter, wait: true }));
+  }
+
   async removeFile(botId: string, fileId: string, exceptVersion: string | null): Promise<void> {
     await this.remove({
-      must: [isOfBot(botId), { key: 'fileId', match: { value: fileId } }],
+      must: isOfFile(botId, fileId),
       must_not: exceptVersion === null ? [] : [{ key: 'contentVersion', match: { value: exceptVersion } }],
     });
   }
@@ -149,7 +155,7 @@ function toQdrantPoint(botId: string, point: PassagePoint): Schemas['PointStruct
     fileId: point.fileId,
     contentVersion: point.contentVersion,
     passageId: point.id,
-    tags: Object.entries(point.tags).map(([name, value]) => toKeyword(name, value)),
+    tags: toKeywords(point.tags),
   };
   const dense = Array.from(point.vector);
   return {
@@ -180,6 +186,10 @@ function toFilter(botId: string, tags: TagFilter = {}): Schemas['Filter'] {
   };
 }
 
+function toKeywords(tags: Record<string, string>): string[] {
+  return Object.entries(tags).map(([name, value]) => toKeyword(name, value));
+}
+
 /**
  * A tag as one keyword. As a nested key its name would be read as a path (dots, brackets, quotes), and each name would
  * want a payload index of its own.
@@ -190,6 +200,10 @@ function toKeyword(name: string, value: string): string {
 
 function isOfBot(botId: string): Schemas['FieldCondition'] {
   return { key: 'botId', match: { value: botId } };
+}
+
+function isOfFile(botId: string, fileId: string): Schemas['FieldCondition'][] {
+  return [isOfBot(botId), { key: 'fileId', match: { value: fileId } }];
 }
 
 /** Turns "Qdrant does not answer" into a 503 that may be repeated; says why when it refuses. */

@@ -34,7 +34,7 @@ afterEach(async () => {
   await server.close();
   for (const request of server.requests) {
     if (document) expect([request.path, ...document.complaints(request)]).toEqual([request.path]);
-    if (/\/points\/(query|count|delete)$/.test(request.path)) expectBotFilter(request);
+    if (/\/points\/(query|count|delete|payload)$/.test(request.path)) expectBotFilter(request);
   }
 });
 
@@ -219,6 +219,23 @@ describe('search', () => {
         must_not: [{ key: 'tags', match: { any: ['["a.b","\\""]'] } }],
       },
     });
+  });
+});
+
+describe('retag', () => {
+  it('replaces the tags of every point of the file, and nothing else', async () => {
+    await index.retag(bot, 'file_a', { 'a.b': '"x"', c: '' });
+    await index.retag(bot, 'file_a', {});
+
+    const filter = { must: [ofBot, { key: 'fileId', match: { value: 'file_a' } }] };
+    expect(server.requests).toMatchObject([
+      { method: 'POST', path: `${collection}/points/payload`, query: { wait: 'true' } },
+      { method: 'POST', path: `${collection}/points/payload`, query: { wait: 'true' } },
+    ]);
+    expect(server.requests.map(({ body }) => body)).toEqual([
+      { payload: { tags: ['["a.b","\\"x\\""]', '["c",""]'] }, filter },
+      { payload: { tags: [] }, filter },
+    ]);
   });
 });
 
