@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { windowCharacters } from '@parley/passages/bundled-embedder';
 import { textWindows } from '@parley/passages/text-windows';
@@ -11,7 +11,7 @@ import { peaks, residentMb } from './memory';
 import type { Result } from './result';
 import { type Round, type Side, speedRatio, takeTurns, timed, toRow } from './rounds';
 import type { Session } from './session';
-import { openBare, openBot, openEmbedded, type Workbench } from './workbench';
+import { openBare, openBot, openEmbedded, preload, type Workbench } from './workbench';
 
 /** About as much as one thread embeds in a second. */
 const charactersPerSecond = 8_000;
@@ -105,8 +105,7 @@ async function indexFile(session: Session, { client }: Bot, key: string, content
 export async function watchLoop(bench: Workbench): Promise<Result[]> {
   const sizeBytes = Math.round(largeFileBytes * Math.min(1, bench.options.seconds / fullSeconds));
   const file = join(bench.folder, 'loop.jsonl');
-  const preload = resolve('dist/bench/loop-watch.js');
-  const platform = await openEmbedded(bench, { NODE_OPTIONS: `--require ${preload}`, LOOP_WATCH: file });
+  const platform = await openEmbedded(bench, { ...preload('loop-watch'), LOOP_WATCH: file });
   const pid = platform.pids['standalone']!;
   const bot = await openBot(platform);
   await indexFile(bench.session, bot, 'warm-up.md', 'The first use of the model loads it.');

@@ -7,7 +7,7 @@ import type { Options } from './options';
 import { fileInput, record } from './recording';
 import type { Aim, Result } from './result';
 import { type Round, type Side, speedRatio, takeTurns, timed, toRow } from './rounds';
-import { everythingOn, newLogFile, openBare, openBot, openEmbedded, poolSize, type Workbench } from './workbench';
+import { newLogFile, openBare, openBot, openEmbedded, poolSize, productEnv, type Workbench } from './workbench';
 
 const seededFiles = 100;
 /** Until the code is compiled and the pools are full. */
@@ -104,7 +104,7 @@ export async function startEmbeddedSide(bench: Workbench): Promise<Candidate> {
 }
 
 export async function startDistributedSide(bench: Workbench) {
-  const options = { env: everythingOn, logFile: newLogFile(bench) };
+  const options = { env: productEnv(bench), logFile: newLogFile(bench) };
   const platform = bench.session.keep(await startDistributed(options));
   const { url, pids } = platform;
   const { gateway, files, admin, ...others } = pids;

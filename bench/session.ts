@@ -1,3 +1,11 @@
+/** Somebody pressed Ctrl-C. */
+export class Interrupted extends Error {
+  override readonly name = 'Interrupted';
+  constructor() {
+    super('The run was interrupted: nothing was written.');
+  }
+}
+
 /** What this run has started, so that all of it is stopped again however the run ends. */
 export class Session {
   private readonly steps: (() => Promise<void>)[] = [];
@@ -23,7 +31,7 @@ export class Session {
 
   /** To be called where the run can end: throws after Ctrl-C. */
   checkpoint(): void {
-    if (this.interrupted) throw new Error('The run was interrupted.');
+    if (this.interrupted) throw new Interrupted();
   }
 
   /** Lets only these processes run on, of all that take turns, so that nobody's background work disturbs another's figures. */
