@@ -1,3 +1,5 @@
+import { sendSignal } from '@parley/local-postgres/server';
+
 /** Somebody pressed Ctrl-C. */
 export class Interrupted extends Error {
   override readonly name = 'Interrupted';
@@ -21,6 +23,8 @@ export class Session {
         process.stderr.write('\nStopping what was started …\n');
       });
     }
+    // A frozen process could not be stopped by anybody who does not know that it is frozen.
+    process.on('exit', () => this.thaw());
   }
 
   /** The same thing, which is stopped at the end. */
@@ -36,11 +40,16 @@ export class Session {
 
   /** Lets only these processes run on, of all that take turns, so that nobody's background work disturbs another's figures. */
   letRun(running: number[], all: number[]): void {
-    for (const pid of all) this.freeze(pid, !running.includes(pid));
+    const others = all.filter((pid) => !running.includes(pid));
+    this.thaw();
+    for (const pid of others) {
+      process.kill(pid, 'SIGSTOP');
+      this.frozen.add(pid);
+    }
   }
 
   async stop(): Promise<void> {
-    for (const pid of this.frozen) this.freeze(pid, false);
+    this.thaw();
     for (const step of this.steps.splice(0).reverse()) {
       await step().catch((error: unknown) =>
         process.stderr.write(`Something could not be stopped: ${String(error)}\n`),
@@ -48,10 +57,8 @@ export class Session {
     }
   }
 
-  private freeze(pid: number, isFrozen: boolean): void {
-    if (this.frozen.has(pid) === isFrozen) return;
-    process.kill(pid, isFrozen ? 'SIGSTOP' : 'SIGCONT');
-    if (isFrozen) this.frozen.add(pid);
-    else this.frozen.delete(pid);
+  private thaw(): void {
+    for (const pid of this.frozen) sendSignal(pid, 'SIGCONT');
+    this.frozen.clear();
   }
 }
