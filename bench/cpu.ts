@@ -27,12 +27,6 @@ export async function measureCpu<T>(layers: Layers, work: () => Promise<T>): Pro
   return [result, { us, elsewhere: Math.max(0, 1 - sum(Object.values(us)) / (machineAfter - machineBefore)) }];
 }
 
-/** Resident memory of a process in bytes, that of its threads included. NaN where it is not known. */
-export function residentBytes(pid: number): number {
-  const [, kilobytes] = isKnown ? (/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []) : [];
-  return Number(kilobytes ?? NaN) * 1024;
-}
-
 function usedBy(layers: Layers): Record<string, number> {
   const { user, system } = process.cpuUsage();
   const all = readProcesses();

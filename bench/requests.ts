@@ -1,5 +1,4 @@
 import { spawnSync } from 'node:child_process';
-import { join } from 'node:path';
 import { startDistributed } from '@parley/testing/running-platform';
 import { createEmptyDatabase } from '@parley/testing/test-database';
 import type { BareOptions } from './bare-sql';
@@ -7,8 +6,8 @@ import { httpRequest, type LoadResult, runLoad } from './load';
 import type { Options } from './options';
 import { fileInput, record } from './recording';
 import type { Aim, Result } from './result';
-import { type Round, type Side, speedRatio, takeTurns, timed, toRow } from './rounds';
-import { everythingOn, openBare, openBot, openEmbedded, poolSize, type Workbench } from './workbench';
+import { type Round, type Side, compareSpeed, takeTurns, timed, toRow } from './rounds';
+import { newLogFile, openBare, openBot, openEmbedded, poolSize, productEnv, type Workbench } from './workbench';
 
 const seededFiles = 100;
 /** Until the code is compiled and the pools are full. */
@@ -17,7 +16,7 @@ const warmUpSeconds = 0.5;
 
 type Operation = 'read' | 'write';
 /** A side that is ready for both operations. */
-type Candidate = Side & Record<Operation, () => string>;
+export type Candidate = Side & Record<Operation, () => string>;
 type LoadRound = LoadResult & Round;
 
 const titles: Record<Operation, string> = {
@@ -30,9 +29,9 @@ export async function benchEmbedded(bench: Workbench): Promise<Result[]> {
   const recordings = await record(bench.session);
   const product = await startEmbeddedSide(bench);
   const bare = await startBareApi(bench, recordings);
-  return compare(bench, 'Embedded mode', [product, bare], (ratio) => [
-    { name: 'embedded / bare', ...ratio(product, bare), atLeast: 0.6, ambition: 0.7 },
-  ]);
+  return compare(bench, 'Embedded mode', [product, bare], (of) =>
+    compareSpeed({ name: 'embedded / bare', atLeast: 0.6, ambition: 0.7 }, of(product), of(bare)),
+  );
 }
 
 /** Requests a second of the distributed mode beside the same work over bare NATS, and beside Fastify and `pg` alone. */
@@ -41,19 +40,17 @@ export async function benchDistributed(bench: Workbench): Promise<Result[]> {
   const { product, nats } = await startDistributedSide(bench);
   const floor = await startFloor(bench, recordings, nats);
   const bare = await startBareApi(bench, recordings);
-  return compare(bench, 'Distributed mode', [product, floor, bare], (ratio) => [
-    { name: 'distributed / NATS floor', ...ratio(product, floor), atLeast: 0.7, ambition: 0.75 },
-    { name: 'distributed / bare', ...ratio(product, bare) },
+  return compare(bench, 'Distributed mode', [product, floor, bare], (of) => [
+    ...compareSpeed({ name: 'distributed / NATS floor', atLeast: 0.7, ambition: 0.75 }, of(product), of(floor)),
+    ...compareSpeed({ name: 'distributed / bare' }, of(product), of(bare)),
   ]);
 }
-
-type RatioOf = (side: Candidate, baseline: Candidate) => Pick<Aim, 'value' | 'spread'>;
 
 async function compare(
   { session, options }: Workbench,
   mode: string,
   sides: Candidate[],
-  aims: (ratio: RatioOf) => Aim[],
+  aims: (of: (side: Candidate) => Round[]) => Aim[],
 ): Promise<Result[]> {
   const results: Result[] = [];
   for (const operation of (['read', 'write'] as const).filter((part) => options.only.includes(part))) {
@@ -70,7 +67,7 @@ async function compare(
           'body bytes': ({ bodyBytes, count }) => bodyBytes / count,
         }),
       ),
-      aims: aims((side, baseline) => speedRatio(of(side), of(baseline))),
+      aims: aims(of),
       notes: [],
       errors: sides.flatMap((side) => errorsOf(side, of(side))),
       rounds: Object.fromEntries(sides.map((side) => [side.name, of(side)])),
@@ -96,17 +93,17 @@ function errorsOf({ name }: Side, rounds: LoadRound[]): string[] {
   return count > 0 ? [`${name}: ${count} requests failed; the first: ${first}`] : [];
 }
 
-async function startEmbeddedSide(bench: Workbench): Promise<Candidate> {
+export async function startEmbeddedSide(bench: Workbench): Promise<Candidate> {
   const platform = await openEmbedded(bench);
   const { url, pids } = platform;
   const layers = { standalone: [pids['standalone']!], postgres: [bench.postgresPid] };
-  const side = { name: 'Parley, embedded', url, layers, own: Object.values(pids) };
+  const side = { name: 'Parley, embedded', url, layers, processes: pids };
   return candidate(side, (await openBot(platform)).headers);
 }
 
-async function startDistributedSide({ session, folder, postgresPid }: Workbench) {
-  const logFile = join(folder, 'distributed.log');
-  const platform = session.keep(await startDistributed({ env: everythingOn, logFile }));
+export async function startDistributedSide(bench: Workbench) {
+  const options = { env: productEnv(bench), logFile: newLogFile(bench) };
+  const platform = bench.session.keep(await startDistributed(options));
   const { url, pids } = platform;
   const { gateway, files, admin, ...others } = pids;
   const nats = { url: platform.nats.url, pid: platform.nats.pid };
@@ -116,9 +113,9 @@ async function startDistributedSide({ session, folder, postgresPid }: Workbench)
     admin: [admin!],
     'other apps': Object.values(others),
     nats: [nats.pid],
-    postgres: [postgresPid],
+    postgres: [bench.postgresPid],
   };
-  const side = { name: 'Parley, distributed', url, layers, own: Object.values(pids) };
+  const side = { name: 'Parley, distributed', url, layers, processes: pids };
   return { product: await candidate(side, (await openBot(platform)).headers), nats };
 }
 
@@ -126,7 +123,7 @@ async function startBareApi(bench: Workbench, recordings: BareOptions['recording
   const env = { BARE_OPTIONS: JSON.stringify(await bareOptions(bench, recordings)) };
   const { pid, url } = await openBare(bench, 'bare-api', env);
   const layers = { bare: [pid], postgres: [bench.postgresPid] };
-  return candidate({ name: 'bare Fastify + pg', url, layers, own: [pid] });
+  return candidate({ name: 'bare Fastify + pg', url, layers, processes: { bare: pid } });
 }
 
 async function startFloor(
@@ -138,7 +135,12 @@ async function startFloor(
   const service = await openBare(bench, 'bare-service', env);
   const gateway = await openBare(bench, 'bare-gateway', env);
   const layers = { gateway: [gateway.pid], service: [service.pid], nats: [nats.pid], postgres: [bench.postgresPid] };
-  return candidate({ name: 'bare Fastify + NATS + pg', url: gateway.url, layers, own: [gateway.pid, service.pid] });
+  return candidate({
+    name: 'bare Fastify + NATS + pg',
+    url: gateway.url,
+    layers,
+    processes: { gateway: gateway.pid, service: service.pid },
+  });
 }
 
 /** A database of its own with the product's schema. */

@@ -10,8 +10,8 @@ export interface Side {
   url: string;
   /** Its processes and those that work for it, by layer. */
   layers: Layers;
-  /** Processes that are this side's alone: they rest while another one is measured. */
-  own: number[];
+  /** Those that are this side's alone, by name: they rest while another one is measured. */
+  processes: Record<string, number>;
 }
 
 /** What one round has given. */
@@ -36,11 +36,11 @@ export async function takeTurns<S extends Side, R>(
   work: (side: S, isWarmUp: boolean) => Promise<R>,
 ): Promise<R[][]> {
   const results = sides.map((): R[] => []);
-  const everybody = sides.flatMap(({ own }) => own);
+  const everybody = sides.flatMap(({ processes }) => Object.values(processes));
   for (let round = -1; round < rounds; round++) {
     for (const side of round % 2 === 0 ? sides : [...sides].reverse()) {
       session.checkpoint();
-      session.letRun(side.own, everybody);
+      session.letRun(Object.values(side.processes), everybody);
       await sleep(settleMs);
       const result = await work(side, round < 0);
       if (round >= 0) results[sides.indexOf(side)]!.push(result);
@@ -83,9 +83,25 @@ export function toRow<R extends Round>(
   };
 }
 
-/** How one side's speed compares with another's, round by round. */
-export function speedRatio(rounds: Round[], baseline: Round[]): Pick<Aim, 'value' | 'spread'> {
-  const speeds = (of: Round[]) => of.map(({ perSecond }) => perSecond);
-  const { median, lowest, highest } = pairedRatio(speeds(rounds), speeds(baseline));
+/**
+ * How one side's speed compares with another's, round by round: as it was measured, which is what the aim is for, and as it
+ * would be if processor time alone decided. The second bears a machine that is busy with other things better.
+ */
+export function compareSpeed(aim: Omit<Aim, 'value' | 'spread'>, rounds: Round[], baseline: Round[]): Aim[] {
+  const measured = ratioOf(({ perSecond }) => perSecond, rounds, baseline);
+  const byProcessor = ratioOf(({ cpu, count }) => count / totalUs(cpu), rounds, baseline);
+  return [
+    { ...aim, ...measured },
+    ...(Number.isFinite(byProcessor.value) ? [{ name: `${aim.name}, by processor time`, ...byProcessor }] : []),
+  ];
+}
+
+function ratioOf(speed: (round: Round) => number, rounds: Round[], baseline: Round[]): Pick<Aim, 'value' | 'spread'> {
+  const { median, lowest, highest } = pairedRatio(rounds.map(speed), baseline.map(speed));
   return { value: median, spread: [lowest, highest] };
+}
+
+/** NaN where processor time is not known. */
+function totalUs({ us }: CpuUse): number {
+  return Object.values(us).reduce((total, used) => total + used, 0) || NaN;
 }

@@ -3,7 +3,7 @@ import { Agent, type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
 import { once } from 'node:events';
 import type { Result } from './result';
-import { type Round, type Side, speedRatio, takeTurns, timed, toRow } from './rounds';
+import { type Round, type Side, compareSpeed, takeTurns, timed, toRow } from './rounds';
 import { openBare, openBot, openEmbedded, type Workbench } from './workbench';
 
 const filesAtOnce = 4;
@@ -34,7 +34,7 @@ export async function benchUpload(bench: Workbench): Promise<Result[]> {
     {
       title: `Embedded mode: uploads, ${filesAtOnce} at once of ${fileMb} MB; ${options.rounds} rounds`,
       rows: sides.map((side, i) => toRow(side, turns[i]!, 'MB')),
-      aims: [{ name: 'embedded / bare', ...speedRatio(turns[0]!, turns[1]!), atLeast: 0.7 }],
+      aims: compareSpeed({ name: 'embedded / bare', atLeast: 0.7 }, turns[0]!, turns[1]!),
       notes: [],
       errors: sides.flatMap(({ name }, i) =>
         turns[i]!.flatMap(({ errors }) => errors.map((error) => `${name}: ${error}`)),
@@ -57,7 +57,7 @@ async function startProduct(bench: Workbench): Promise<Candidate> {
     name: 'Parley, embedded',
     url: platform.url,
     layers: { standalone: [platform.pids['standalone']!], postgres: [bench.postgresPid] },
-    own: Object.values(platform.pids),
+    processes: platform.pids,
     declare: (size) => Promise.all(Array.from({ length: filesAtOnce * filesInRow }, () => declareOne(size))),
     clear: () => rm(join(blobs, bot.id), { recursive: true, force: true }),
   };
@@ -72,7 +72,7 @@ async function startBare(bench: Workbench): Promise<Candidate> {
     name: 'bare Fastify to disk',
     url,
     layers: { bare: [pid] },
-    own: [pid],
+    processes: { bare: pid },
     declare: async () => names.map((name) => `${url}/${name}`),
     clear: async () => void (await Promise.all(names.map((name) => rm(join(folder, name), { force: true })))),
   };

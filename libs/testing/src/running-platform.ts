@@ -102,7 +102,7 @@ export async function startDistributed(
  * much, a log file keeps its output out of this process.
  */
 export function run(script: string, env: Environment, args: string[] = [], logFile?: string) {
-  const log = logFile === undefined ? undefined : openSync(logFile, 'a');
+  const log = logFile === undefined ? undefined : openSync(logFile, 'w');
   const child = spawn(process.execPath, [script, ...args], {
     env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...env },
     stdio: ['ignore', log ?? 'pipe', log ?? 'pipe'],
