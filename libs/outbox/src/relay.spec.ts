@@ -318,6 +318,17 @@ describe('The inbox', () => {
     await expect(database.service.query('SELECT * FROM effect')).resolves.toHaveLength(1);
   });
 
+  it('remembers an event from its last arrival on, not from its first', async () => {
+    const eventId = newId('outbox');
+    await act('first', eventId);
+    await database.service.query(`UPDATE inbox SET received_at = now() - interval '100 hours'`);
+
+    await act('first', eventId);
+    await new OutboxRepository(database.service).deleteReceived(50);
+
+    await expect(act('first', eventId)).resolves.toBe(false);
+  });
+
   it('forgets an event whose effect threw', async () => {
     const eventId = newId('outbox');
     const failed = inbox.once('first', eventId, async (tx) => {
