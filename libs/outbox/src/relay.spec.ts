@@ -57,6 +57,14 @@ describe('The outbox relay', () => {
     return new Relay(new OutboxRepository(database.service), events, silent);
   }
 
+  async function connections(condition: string): Promise<number> {
+    const rows = await database.service.query(
+      `SELECT 1 FROM pg_stat_activity
+       WHERE datname = current_database() AND application_name = 'parley-probe' AND ${condition}`,
+    );
+    return rows.length;
+  }
+
   /** In the order of their numbers: those of one transaction have no other. */
   function sentNumbers(): number[] {
     return events.sent.map((event) => numberOf({ event })).sort((a, b) => a - b);
@@ -140,7 +148,8 @@ describe('The outbox relay', () => {
     events.afterPublish = async () => {
       events.afterPublish = () => Promise.resolve();
       await database.events.query(
-        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'parley-probe' AND state = 'idle in transaction'`,
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+         WHERE datname = current_database() AND application_name = 'parley-probe' AND state = 'idle in transaction'`,
       );
     };
 
@@ -161,12 +170,7 @@ describe('The outbox relay', () => {
       await new Outbox().add(tx, happened, { number: 1 });
       await new Promise<void>((resolve) => (commit = resolve));
     });
-    await until(async () => {
-      const [row] = await database.service.query<{ busy: string }>(
-        `SELECT count(*) AS busy FROM pg_stat_activity WHERE application_name = 'parley-probe' AND state = 'idle in transaction'`,
-      );
-      return row!.busy === '1';
-    });
+    await until(async () => (await connections(`state = 'idle in transaction'`)) === 1);
     await announce(database.service, [2]);
     await relay.publish();
 
