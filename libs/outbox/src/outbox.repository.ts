@@ -7,6 +7,8 @@ interface OutboxRow {
   data: unknown;
 }
 
+const positionLock = `hashtextextended(current_schema() || ':stream', 0)`;
+
 export class OutboxRepository {
   constructor(private readonly database: Database) {}
 
@@ -41,9 +43,16 @@ export class OutboxRepository {
     await this.database.query('DELETE FROM inbox WHERE received_at < now() - make_interval(hours => $1)', [hours]);
   }
 
-  /** What was last seen of the stream, locked against other relays. */
+  /** Nobody may find the stream lost until this transaction ends: what it publishes is marked by then. */
+  async sharePosition(tx: Sql): Promise<void> {
+    await tx.query(`SELECT pg_advisory_xact_lock_shared(${positionLock})`);
+  }
+
+  /** What was last seen of the stream, locked against other relays. Throws when one of them hangs as it publishes. */
   async lockPosition(tx: Sql): Promise<StreamPosition | undefined> {
-    await tx.query("SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || ':stream', 0))");
+    // Whoever wants to publish queues behind this: it may not wait long.
+    await tx.query(`SET LOCAL lock_timeout = '1s'`);
+    await tx.query(`SELECT pg_advisory_xact_lock(${positionLock})`);
     const [row] = await tx.query<{ createdAt: string; lastSequence: string }>(
       'SELECT created_at AS "createdAt", last_sequence AS "lastSequence" FROM outbox_stream',
     );

@@ -19,11 +19,13 @@ import {
   until,
 } from './test/outbox-database';
 
-/** The event stream of the embedded mode with what can befall one: an end after publishing, and the loss of its disk. */
+/** The event stream of the embedded mode with what can befall one: slow answers, an end after publishing, a lost disk. */
 class FragileEvents extends PostgresEvents {
   readonly sent: EventMessage[] = [];
   at: StreamPosition = { createdAt: 'first', lastSequence: 100 };
   afterPublish: () => Promise<void> = () => Promise.resolve();
+  /** Holds back an answer that is given already. */
+  beforePosition: () => Promise<void> = () => Promise.resolve();
 
   override async publish(events: EventMessage[]): Promise<void> {
     await super.publish(events);
@@ -31,8 +33,10 @@ class FragileEvents extends PostgresEvents {
     await this.afterPublish();
   }
 
-  override position(): Promise<StreamPosition> {
-    return Promise.resolve(this.at);
+  override async position(): Promise<StreamPosition> {
+    const { at } = this;
+    await this.beforePosition();
+    return at;
   }
 }
 
@@ -283,6 +287,65 @@ describe('The outbox relay', () => {
 
     await expect(unpublished(database.service)).resolves.toBe(0);
     expect(events.sent).toHaveLength(6);
+  });
+
+  it('publishes again what went to the stream that was lost and is marked only when the loss is noticed', async () => {
+    await events.open();
+    await relay.watch();
+    await announce(database.service, range(3));
+    let mark = () => {};
+    events.afterPublish = () => new Promise((resolve) => (mark = resolve));
+    const publishing = relay.publish();
+    await until(() => events.sent.length === 3);
+
+    events.at = { createdAt: 'second', lastSequence: 0 };
+    let hasLooked = false;
+    const watching = newRelay()
+      .watch()
+      .finally(() => (hasLooked = true));
+    await until(async () => hasLooked || (await connections(`wait_event_type = 'Lock'`)) > 0);
+    mark();
+    await Promise.all([publishing, watching]);
+
+    await expect(unpublished(database.service)).resolves.toBe(3);
+  });
+
+  it('goes on publishing while another one hangs between publishing and marking', async () => {
+    await events.open();
+    await announce(database.service, range(3));
+    let mark = () => {};
+    events.afterPublish = () => new Promise((resolve) => (mark = resolve));
+    const hanging = newRelay().publish();
+    await until(() => events.sent.length === 3);
+    events.afterPublish = () => Promise.resolve();
+    relay.start();
+    await until(async () => (await connections(`wait_event_type = 'Lock'`)) > 0);
+
+    await announce(database.service, [4, 5]);
+
+    await until(async () => (await unpublished(database.service)) === 3, 5_000);
+    mark();
+    await hanging;
+  });
+
+  it('does not take the stream for lost twice because another looked at it before the loss', async () => {
+    await events.open();
+    await relay.watch();
+    await announce(database.service, range(3));
+    await relay.publish();
+    let answer = () => {};
+    events.beforePosition = () => new Promise((resolve) => (answer = resolve));
+    const late = newRelay().watch();
+    events.beforePosition = () => Promise.resolve();
+    events.at = { createdAt: 'second', lastSequence: 0 };
+    await relay.watch();
+    await relay.publish();
+
+    answer();
+    await late;
+    await relay.watch();
+
+    await expect(unpublished(database.service)).resolves.toBe(0);
   });
 });
 

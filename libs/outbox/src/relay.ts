@@ -44,6 +44,7 @@ export class Relay {
     return this.outbox.transaction(async (tx) => {
       const events = await this.outbox.takeUnpublished(tx, batchSize);
       if (events.length === 0) return false;
+      await this.outbox.sharePosition(tx);
       await this.events.publish(events);
       await this.outbox.markPublished(
         tx,
@@ -55,14 +56,14 @@ export class Relay {
 
   /** Publishes everything still kept again when the stream was made anew or lost its end. */
   async watch(): Promise<boolean> {
-    const now = await this.events.position();
+    const seen = await this.events.position();
     const again = await this.outbox.transaction(async (tx) => {
       const before = await this.outbox.lockPosition(tx);
-      if (before && before.createdAt === now.createdAt && before.lastSequence === now.lastSequence) return 0;
-      // Another relay may have looked later than we did: then its position is the newer one.
-      const lost = before && wentBackwards(before, now) && wentBackwards(before, await this.events.position());
+      if (before && before.createdAt === seen.createdAt && before.lastSequence === seen.lastSequence) return 0;
+      // Another relay may have looked later than we did: then what we have seen is out of date, and no sign of a loss.
+      const now = before && wentBackwards(before, seen) ? await this.events.position() : seen;
       await this.outbox.savePosition(tx, now);
-      return lost ? this.outbox.publishAgain(tx) : 0;
+      return before && wentBackwards(before, now) ? this.outbox.publishAgain(tx) : 0;
     });
     if (again > 0) {
       this.logger.warn({ events: again }, 'the event stream lost what it held: publishing again what is still kept');
