@@ -4,6 +4,13 @@ export interface EventMessage {
   /** `<service>.<past tense>`. */
   subject: string;
   data: unknown;
+  /** Set when one consumer that had given the event up gets it once more. It is for no other. */
+  again?: { consumer: string; messageId: string };
+}
+
+/** Of two messages with the same id the stream keeps one. */
+export function messageIdOf({ id, again }: EventMessage): string {
+  return again?.messageId ?? id;
 }
 
 export interface Delivery {

@@ -116,6 +116,26 @@ suite('Events over JetStream', () => {
     expect(once.ids()).toHaveLength(6);
   });
 
+  it('come at once to the one consumer that they are sent to again, and to no other', async () => {
+    const subject = newSubject();
+    const { events } = await join();
+    const first = consumerOf(subject, { name: `${subject}.first` });
+    const second = consumerOf(subject, { name: `${subject}.second` });
+    await events.consume(first.consumer);
+    await events.consume(second.consumer);
+    const [event, next] = eventsOf(subject, 2);
+    await events.publish([event!]);
+    const again = { ...event!, again: { consumer: first.consumer.name, messageId: `${subject}-again` } };
+
+    await events.publish([again]);
+    await events.publish([again]);
+    await events.publish([next!]);
+
+    await until(() => first.deliveries.length === 3 && second.deliveries.length === 2);
+    expect(first.deliveries.map((delivery) => delivery.event)).toEqual([event, event, next]);
+    expect(second.deliveries.map((delivery) => delivery.event)).toEqual([event, next]);
+  });
+
   it('come again later after a throw, and hold up no other', async () => {
     const subject = newSubject();
     const { events } = await join();

@@ -5,6 +5,8 @@ import {
   type JsMsg,
   type JetStreamClient,
   type JetStreamManager,
+  headers,
+  type MsgHdrs,
   nanos,
   RetentionPolicy,
   StorageType,
@@ -17,6 +19,7 @@ import {
   type EventMessage,
   type EventStream,
   heartbeatMs,
+  messageIdOf,
   redeliveryDelayMs,
   type StreamPosition,
 } from './event-stream';
@@ -24,6 +27,8 @@ import { isMissing, type NatsLink } from './nats-connection';
 
 const stream = 'PARLEY';
 const prefix = 'events.';
+const eventIdHeader = 'parley-event-id';
+const consumerHeader = 'parley-consumer';
 /** Published outbox rows are kept as long, so that a stream which was lost can be filled again. */
 export const retentionHours = 72;
 const retention = nanos(retentionHours * 3_600_000);
@@ -91,8 +96,12 @@ export class JetStreamEvents implements EventStream {
 
   private async send(events: EventMessage[]): Promise<void> {
     await Promise.all(
-      events.map(({ id, subject, data }) =>
-        this.client.publish(`${prefix}${subject}`, JSON.stringify(data), { msgID: id, timeout: publishTimeoutMs }),
+      events.map((event) =>
+        this.client.publish(`${prefix}${event.subject}`, JSON.stringify(event.data), {
+          msgID: messageIdOf(event),
+          headers: headersOf(event),
+          timeout: publishTimeoutMs,
+        }),
       ),
     );
   }
@@ -158,6 +167,8 @@ export class JetStreamEvents implements EventStream {
   private async settle(consumer: Consumer, message: JsMsg): Promise<void> {
     const { signal } = this.stopping;
     if (signal.aborted) return message.nak();
+    const addressee = message.headers?.get(consumerHeader);
+    if (addressee && addressee !== consumer.name) return message.ack();
     const attempt = message.info.redeliveryCount;
     const event = readEvent(message);
     if (!event) return bury(consumer, message, garbage(message), attempt, 'The event is not JSON.');
@@ -236,9 +247,17 @@ async function bury(
   message.term();
 }
 
+function headersOf({ id, again }: EventMessage): MsgHdrs | undefined {
+  if (!again) return undefined;
+  const own = headers();
+  own.set(eventIdHeader, id);
+  own.set(consumerHeader, again.consumer);
+  return own;
+}
+
 function readEvent(message: JsMsg): EventMessage | undefined {
   try {
-    const id = message.headers?.get('Nats-Msg-Id') || place(message);
+    const id = message.headers?.get(eventIdHeader) || message.headers?.get('Nats-Msg-Id') || place(message);
     return { id, subject: message.subject.slice(prefix.length), data: message.json() };
   } catch {
     // Not one of ours.

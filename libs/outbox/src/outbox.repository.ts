@@ -1,11 +1,18 @@
-import type { EventMessage, StreamPosition } from '@parley/bus/event-stream';
+import { type EventMessage, messageIdOf, type StreamPosition } from '@parley/bus/event-stream';
 import type { Database, Sql, Transaction } from '@parley/database/database';
+import { Outbox1700000000100 } from './migrations/1700000000100-outbox';
+import { RepeatedEvents1700000000120 } from './migrations/1700000000120-repeated-events';
 
 interface OutboxRow {
   id: string;
   subject: string;
   data: unknown;
+  repeats: string | null;
+  consumer: string | null;
 }
+
+/** The tables that every service has for what it announces and consumes. */
+export const outboxMigrations = [Outbox1700000000100, RepeatedEvents1700000000120];
 
 const positionLock = `hashtextextended(current_schema() || ':stream', 0)`;
 
@@ -18,15 +25,16 @@ export class OutboxRepository {
 
   /** The oldest rows that no other relay holds; they stay locked until the transaction ends. Index outbox_unpublished. */
   async takeUnpublished(tx: Sql, limit: number): Promise<EventMessage[]> {
-    return tx.query<OutboxRow>(
-      `SELECT id, subject, data FROM outbox WHERE published_at IS NULL
+    const rows = await tx.query<OutboxRow>(
+      `SELECT id, subject, data, repeats, consumer FROM outbox WHERE published_at IS NULL
        ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED`,
       [limit],
     );
+    return rows.map(toEvent);
   }
 
-  async markPublished(tx: Sql, ids: string[]): Promise<void> {
-    await tx.query('UPDATE outbox SET published_at = now() WHERE id = ANY($1)', [ids]);
+  async markPublished(tx: Sql, events: EventMessage[]): Promise<void> {
+    await tx.query('UPDATE outbox SET published_at = now() WHERE id = ANY($1)', [events.map(messageIdOf)]);
   }
 
   /** How many there are is counted in the database: three days of events are too many to be told one by one. */
@@ -78,4 +86,9 @@ export class OutboxRepository {
     );
     return Number(row?.count ?? 0);
   }
+}
+
+function toEvent({ id, subject, data, repeats, consumer }: OutboxRow): EventMessage {
+  if (!repeats || !consumer) return { id, subject, data };
+  return { id: repeats, subject, data, again: { consumer, messageId: id } };
 }

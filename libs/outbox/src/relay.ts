@@ -46,10 +46,7 @@ export class Relay {
       if (events.length === 0) return false;
       await this.outbox.sharePosition(tx);
       await this.events.publish(events);
-      await this.outbox.markPublished(
-        tx,
-        events.map(({ id }) => id),
-      );
+      await this.outbox.markPublished(tx, events);
       return events.length === batchSize;
     });
   }
