@@ -51,6 +51,12 @@ export interface EventStream {
   drain(): Promise<void>;
 }
 
+/**
+ * How long a stream keeps an event, and an outbox one that it has published, so that a stream which was lost can be
+ * filled again.
+ */
+export const retentionHours = 72;
+
 /** Pause before the next delivery: 1 s, 2 s, 4 s … at most a minute. */
 export function redeliveryDelayMs(attempt: number): number {
   return Math.min(1000 * 2 ** (attempt - 1), 60_000);

@@ -21,6 +21,7 @@ import {
   heartbeatMs,
   messageIdOf,
   redeliveryDelayMs,
+  retentionHours,
   type StreamPosition,
 } from './event-stream';
 import { isMissing, type NatsLink } from './nats-connection';
@@ -29,8 +30,6 @@ const stream = 'PARLEY';
 const prefix = 'events.';
 const eventIdHeader = 'parley-event-id';
 const consumerHeader = 'parley-consumer';
-/** Published outbox rows are kept as long, so that a stream which was lost can be filled again. */
-export const retentionHours = 72;
 const retention = nanos(retentionHours * 3_600_000);
 const publishTimeoutMs = 5_000;
 /** Pause between noticing that a stream or a consumer was deleted and making it again: the server may still be at it. */

@@ -1,11 +1,9 @@
 import { Loop } from '@parley/background/loop';
-import type { EventStream, StreamPosition } from '@parley/bus/event-stream';
+import { type EventStream, retentionHours, type StreamPosition } from '@parley/bus/event-stream';
 import type { Logger } from '@parley/logging/logger';
 import type { OutboxRepository } from './outbox.repository';
 
 const batchSize = 200;
-/** How long a published row stays, so that a stream which lost its events can be filled again. */
-const keepHours = 72;
 const watchMs = 5_000;
 const cleanMs = 60_000;
 
@@ -70,9 +68,9 @@ export class Relay {
   }
 
   private async clean(): Promise<boolean> {
-    await this.outbox.deletePublished(keepHours);
+    await this.outbox.deletePublished(retentionHours);
     // A row stays that long, and what is published last stays in the stream as long again.
-    await this.outbox.deleteReceived(2 * keepHours);
+    await this.outbox.deleteReceived(2 * retentionHours);
     return false;
   }
 }
