@@ -35,17 +35,21 @@ export interface Consumer {
   bury(event: EventMessage, attempts: number, reason: string): Promise<void>;
 }
 
-/** Where a stream stands. When `createdAt` changes or `lastSequence` goes backwards, it has lost events. */
-export interface StreamPosition {
-  createdAt: string;
-  lastSequence: number;
+/** Where a stream keeps a message. */
+export interface StreamPlace {
+  sequence: number;
+  messageId: string;
 }
 
 /** Carries events to durable consumers: at least once, in no promised order. */
 export interface EventStream {
-  /** Resolves when every event is stored. Publishing one twice is harmless. */
-  publish(events: EventMessage[]): Promise<void>;
-  position(): Promise<StreamPosition>;
+  /**
+   * Resolves when every event is stored, with the place of the last one unless the stream cannot lose any. Publishing
+   * one twice is harmless.
+   */
+  publish(events: EventMessage[]): Promise<StreamPlace | undefined>;
+  /** False when the message is no longer there, or another one is, before its time is over: the stream has lost events. */
+  keeps(place: StreamPlace): Promise<boolean>;
   consume(consumer: Consumer): Promise<void>;
   /** Takes no further events, aborts those under way and resolves when their handlers have ended. */
   drain(): Promise<void>;

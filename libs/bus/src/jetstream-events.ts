@@ -8,6 +8,7 @@ import {
   headers,
   type MsgHdrs,
   nanos,
+  NatsError,
   RetentionPolicy,
   StorageType,
 } from 'nats';
@@ -22,12 +23,13 @@ import {
   messageIdOf,
   redeliveryDelayMs,
   retentionHours,
-  type StreamPosition,
+  type StreamPlace,
 } from './event-stream';
 import { isMissing, type NatsLink } from './nats-connection';
 
 const stream = 'PARLEY';
 const prefix = 'events.';
+const messageIdHeader = 'Nats-Msg-Id';
 const eventIdHeader = 'parley-event-id';
 const consumerHeader = 'parley-consumer';
 const retention = nanos(retentionHours * 3_600_000);
@@ -61,22 +63,24 @@ export class JetStreamEvents implements EventStream {
     this.client = link.connection.jetstream({ timeout: publishTimeoutMs });
   }
 
-  async publish(events: EventMessage[]): Promise<void> {
+  async publish(events: EventMessage[]): Promise<StreamPlace | undefined> {
     this.checkLink();
     try {
-      await this.send(events);
+      return await this.send(events);
     } catch (error) {
       if (!isMissing(error)) throw error;
       await this.ensureStream();
-      await this.send(events);
+      return this.send(events);
     }
   }
 
-  async position(): Promise<StreamPosition> {
+  async keeps({ sequence, messageId }: StreamPlace): Promise<boolean> {
     this.checkLink();
-    await this.ensureStream();
-    const { created, state } = await (await this.jsm()).streams.info(stream);
-    return { createdAt: created, lastSequence: state.last_seq };
+    const { streams } = await this.jsm();
+    const message = await unlessGone(streams.getMessage(stream, { seq: sequence }));
+    if (message) return message.header.get(messageIdHeader) === messageId;
+    const info = await unlessGone(streams.info(stream));
+    return info !== undefined && sequence < info.state.first_seq;
   }
 
   async consume(consumer: Consumer): Promise<void> {
@@ -93,15 +97,21 @@ export class JetStreamEvents implements EventStream {
     await Promise.all(this.loops.map((loop) => loop.stop()));
   }
 
-  private async send(events: EventMessage[]): Promise<void> {
-    await Promise.all(
-      events.map((event) =>
-        this.client.publish(`${prefix}${event.subject}`, JSON.stringify(event.data), {
-          msgID: messageIdOf(event),
+  private async send(events: EventMessage[]): Promise<StreamPlace | undefined> {
+    const places = await Promise.all(
+      events.map(async (event) => {
+        const messageId = messageIdOf(event);
+        const { seq } = await this.client.publish(`${prefix}${event.subject}`, JSON.stringify(event.data), {
+          msgID: messageId,
           headers: headersOf(event),
           timeout: publishTimeoutMs,
-        }),
-      ),
+        });
+        return { sequence: seq, messageId };
+      }),
+    );
+    return places.reduce<StreamPlace | undefined>(
+      (last, place) => (last && last.sequence > place.sequence ? last : place),
+      undefined,
     );
   }
 
@@ -235,6 +245,16 @@ export class JetStreamEvents implements EventStream {
   }
 }
 
+/** Undefined only where the server says for sure that it does not have it. */
+async function unlessGone<T>(asked: Promise<T>): Promise<T | undefined> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof NatsError && error.api_error?.code === 404) return undefined;
+    throw error;
+  }
+}
+
 async function bury(
   consumer: Consumer,
   message: JsMsg,
@@ -256,7 +276,7 @@ function headersOf({ id, again }: EventMessage): MsgHdrs | undefined {
 
 function readEvent(message: JsMsg): EventMessage | undefined {
   try {
-    const id = message.headers?.get(eventIdHeader) || message.headers?.get('Nats-Msg-Id') || place(message);
+    const id = message.headers?.get(eventIdHeader) || message.headers?.get(messageIdHeader) || place(message);
     return { id, subject: message.subject.slice(prefix.length), data: message.json() };
   } catch {
     // Not one of ours.

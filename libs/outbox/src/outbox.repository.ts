@@ -1,7 +1,8 @@
-import { type EventMessage, messageIdOf, type StreamPosition } from '@parley/bus/event-stream';
+import { type EventMessage, messageIdOf, type StreamPlace } from '@parley/bus/event-stream';
 import type { Database, Sql, Transaction } from '@parley/database/database';
 import { Outbox1700000000100 } from './migrations/1700000000100-outbox';
 import { RepeatedEvents1700000000120 } from './migrations/1700000000120-repeated-events';
+import { StreamPlace1700000000130 } from './migrations/1700000000130-stream-place';
 
 interface OutboxRow {
   id: string;
@@ -12,9 +13,9 @@ interface OutboxRow {
 }
 
 /** The tables that every service has for what it announces and consumes. */
-export const outboxMigrations = [Outbox1700000000100, RepeatedEvents1700000000120];
+export const outboxMigrations = [Outbox1700000000100, RepeatedEvents1700000000120, StreamPlace1700000000130];
 
-const positionLock = `hashtextextended(current_schema() || ':stream', 0)`;
+const placeLock = `hashtextextended(current_schema() || ':stream', 0)`;
 
 export class OutboxRepository {
   constructor(private readonly database: Database) {}
@@ -55,28 +56,37 @@ export class OutboxRepository {
     await this.database.query('DELETE FROM inbox WHERE received_at < now() - make_interval(hours => $1)', [hours]);
   }
 
-  /** Nobody may find the stream lost until this transaction ends: what it publishes is marked by then. */
-  async sharePosition(tx: Sql): Promise<void> {
-    await tx.query(`SELECT pg_advisory_xact_lock_shared(${positionLock})`);
-  }
-
-  /** What was last seen of the stream, locked against other relays. Throws when one of them hangs as it publishes. */
-  async lockPosition(tx: Sql): Promise<StreamPosition | undefined> {
-    // Whoever wants to publish queues behind this: it may not wait long.
-    await tx.query(`SET LOCAL lock_timeout = '1s'`);
-    await tx.query(`SELECT pg_advisory_xact_lock(${positionLock})`);
-    const [row] = await tx.query<{ createdAt: string; lastSequence: string }>(
-      'SELECT created_at AS "createdAt", last_sequence AS "lastSequence" FROM outbox_stream',
+  /** Where the stream keeps what was published last. */
+  async findPlace(sql: Sql = this.database): Promise<StreamPlace | undefined> {
+    const [row] = await sql.query<{ sequence: string; messageId: string }>(
+      'SELECT sequence, message_id AS "messageId" FROM outbox_place',
     );
-    return row && { createdAt: row.createdAt, lastSequence: Number(row.lastSequence) };
+    return row && { sequence: Number(row.sequence), messageId: row.messageId };
   }
 
-  async savePosition(tx: Sql, { createdAt, lastSequence }: StreamPosition): Promise<void> {
+  /** The same, and nobody may find the stream lost until this transaction ends: what it publishes is marked by then. */
+  async sharePlace(tx: Sql): Promise<StreamPlace | undefined> {
+    await tx.query(`SELECT pg_advisory_xact_lock_shared(${placeLock})`);
+    return this.findPlace(tx);
+  }
+
+  /** The same, when nobody is publishing. */
+  async lockPlace(tx: Sql): Promise<StreamPlace | undefined> {
+    await tx.query(`SELECT pg_advisory_xact_lock(${placeLock})`);
+    return this.findPlace(tx);
+  }
+
+  /** Keeps the later one: relays do not come to this in the order in which they have published. */
+  async savePlace(tx: Sql, { sequence, messageId }: StreamPlace): Promise<void> {
     await tx.query(
-      `INSERT INTO outbox_stream (singleton, created_at, last_sequence) VALUES (true, $1, $2)
-       ON CONFLICT (singleton) DO UPDATE SET created_at = $1, last_sequence = $2`,
-      [createdAt, lastSequence],
+      `INSERT INTO outbox_place (singleton, sequence, message_id) VALUES (true, $1, $2)
+       ON CONFLICT (singleton) DO UPDATE SET sequence = $1, message_id = $2 WHERE outbox_place.sequence < $1`,
+      [sequence, messageId],
     );
+  }
+
+  async forgetPlace(tx: Sql): Promise<void> {
+    await tx.query('DELETE FROM outbox_place');
   }
 
   /** Events that wait to be published. */

@@ -130,7 +130,9 @@ describe('The event stream of one process', () => {
       handle: async () => {
         if (broken.deliveries.length === 1) throw new Error('It does not work.');
       },
-      bury: () => events.publish([{ ...event!, again: { consumer: 'broken', messageId: 'message-2' } }]),
+      bury: async () => {
+        await events.publish([{ ...event!, again: { consumer: 'broken', messageId: 'message-2' } }]);
+      },
     });
     const other = consumerOf('other');
     for (const { consumer } of [broken, other]) await events.consume(consumer);

@@ -6,7 +6,7 @@ import {
   type EventStream,
   heartbeatMs,
   redeliveryDelayMs,
-  type StreamPosition,
+  type StreamPlace,
 } from '@parley/bus/event-stream';
 import type { Logger } from '@parley/logging/logger';
 import type { DeliveriesRepository, TakenDelivery } from './deliveries.repository';
@@ -33,7 +33,7 @@ export class PostgresEvents implements EventStream {
     for (const { loops } of this.consumers) loops.forEach((loop) => loop.start());
   }
 
-  async publish(events: EventMessage[]): Promise<void> {
+  async publish(events: EventMessage[]): Promise<StreamPlace | undefined> {
     if (!this.isOpen) throw new Error('The event stream is not open yet: not every consumer is known.');
     await this.deliveries.add(
       events.filter(({ again }) => !again),
@@ -46,11 +46,12 @@ export class PostgresEvents implements EventStream {
     for (const { consumer, loops } of this.consumers) {
       if (subjects.has(consumer.subject)) loops.forEach((loop) => loop.wake());
     }
+    return undefined;
   }
 
   /** Rows of the same database cannot be lost apart from the outbox. */
-  position(): Promise<StreamPosition> {
-    return Promise.resolve({ createdAt: 'postgres', lastSequence: 0 });
+  keeps(_place: StreamPlace): Promise<boolean> {
+    return Promise.resolve(true);
   }
 
   consume(consumer: Consumer): Promise<void> {

@@ -47,7 +47,7 @@ suite('The outbox relay over JetStream', () => {
     await announce(database.service, range(20));
     relay.wake();
     await until(() => before.deliveries.length === 20);
-    await relay.watch();
+    await until(async () => (await unpublished(database.service)) === 0);
 
     await server.kill();
     await server.wipe();
@@ -60,6 +60,32 @@ suite('The outbox relay over JetStream', () => {
         .slice(20)
         .sort((a, b) => a - b),
     ).toEqual(range(20));
+  });
+
+  it('publishes everything kept again when the server lost only what came last, and has grown again', async () => {
+    relay.start();
+    await announce(database.service, [1, 2]);
+    await until(async () => (await unpublished(database.service)) === 0);
+    await server.kill();
+    await server.backUp();
+    await server.run();
+    await announce(database.service, [3, 4]);
+    await until(async () => (await unpublished(database.service)) === 0);
+
+    await server.kill();
+    await server.rollBack();
+    await server.run();
+    const others = range(10).map((number) => ({ id: `other-${number}`, subject: 'probe.other', data: {} }));
+    await until(() =>
+      events.publish(others).then(
+        () => true,
+        () => false,
+      ),
+    );
+
+    const record = consumerOf('probe.record');
+    await events.consume(record.consumer);
+    await until(() => new Set(record.numbers()).size === 4);
   });
 
   it('lets a replayed dead letter have its effect once, also when the stream is lost after that', async () => {
@@ -83,7 +109,7 @@ suite('The outbox relay over JetStream', () => {
 
     await letters.replay(undefined, (tx, replayed) => outbox.repeat(tx, replayed));
     await until(() => effects === 1);
-    await relay.watch();
+    await until(async () => (await unpublished(database.service)) === 0);
     await server.kill();
     await server.wipe();
     await server.run();

@@ -1,5 +1,5 @@
 import { Loop } from '@parley/background/loop';
-import { type EventStream, retentionHours, type StreamPosition } from '@parley/bus/event-stream';
+import { type EventStream, retentionHours, type StreamPlace } from '@parley/bus/event-stream';
 import type { Logger } from '@parley/logging/logger';
 import type { OutboxRepository } from './outbox.repository';
 
@@ -42,29 +42,36 @@ export class Relay {
     return this.outbox.transaction(async (tx) => {
       const events = await this.outbox.takeUnpublished(tx, batchSize);
       if (events.length === 0) return false;
-      await this.outbox.sharePosition(tx);
-      await this.events.publish(events);
+      const before = await this.outbox.sharePlace(tx);
+      const last = await this.events.publish(events);
+      // Only now, so that a loss shows whether it came before these events or with them.
+      if (!(await this.isKept(before))) {
+        this.watching.wake();
+        return false;
+      }
       await this.outbox.markPublished(tx, events);
+      if (last) await this.outbox.savePlace(tx, last);
       return events.length === batchSize;
     });
   }
 
-  /** Publishes everything still kept again when the stream was made anew or lost its end. */
+  /** Publishes everything still kept again when the stream no longer has what was published last. */
   async watch(): Promise<boolean> {
-    const seen = await this.events.position();
+    if (await this.isKept(await this.outbox.findPlace())) return false;
     const again = await this.outbox.transaction(async (tx) => {
-      const before = await this.outbox.lockPosition(tx);
-      if (before && before.createdAt === seen.createdAt && before.lastSequence === seen.lastSequence) return 0;
-      // Another relay may have looked later than we did: then what we have seen is out of date, and no sign of a loss.
-      const now = before && wentBackwards(before, seen) ? await this.events.position() : seen;
-      await this.outbox.savePosition(tx, now);
-      return before && wentBackwards(before, now) ? this.outbox.publishAgain(tx) : 0;
+      // Another relay may have seen to it meanwhile.
+      if (await this.isKept(await this.outbox.lockPlace(tx))) return undefined;
+      await this.outbox.forgetPlace(tx);
+      return this.outbox.publishAgain(tx);
     });
-    if (again > 0) {
-      this.logger.warn({ events: again }, 'the event stream lost what it held: publishing again what is still kept');
-      this.publishing.wake();
-    }
+    if (again === undefined) return false;
+    this.logger.warn({ events: again }, 'the event stream lost what it held: publishing again what is still kept');
+    this.publishing.wake();
     return false;
+  }
+
+  private async isKept(place: StreamPlace | undefined): Promise<boolean> {
+    return !place || this.events.keeps(place);
   }
 
   private async clean(): Promise<boolean> {
@@ -73,8 +80,4 @@ export class Relay {
     await this.outbox.deleteReceived(2 * retentionHours);
     return false;
   }
-}
-
-function wentBackwards(before: StreamPosition, now: StreamPosition): boolean {
-  return before.createdAt !== now.createdAt || now.lastSequence < before.lastSequence;
 }

@@ -86,7 +86,7 @@ export function range(count: number): number[] {
   return Array.from({ length: count }, (_, index) => index + 1);
 }
 
-export async function until(condition: () => boolean | Promise<boolean>, timeoutMs = 15_000): Promise<void> {
+export async function until(condition: () => boolean | Promise<boolean>, timeoutMs = 25_000): Promise<void> {
   const deadline = Date.now() + timeoutMs;
   while (!(await condition())) {
     if (Date.now() > deadline) throw new Error(`It did not happen within ${timeoutMs} ms: ${condition.toString()}`);

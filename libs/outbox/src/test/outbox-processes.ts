@@ -124,12 +124,6 @@ export class OutboxProcesses {
     return rows.length;
   }
 
-  /** Whether the relays remember that the stream has come as far. */
-  async haveSeen(sequence: number): Promise<boolean> {
-    const rows = await this.database.query('SELECT 1 FROM outbox_stream WHERE last_sequence >= $1', [sequence]);
-    return rows.length > 0;
-  }
-
   private async announce(tx: Transaction): Promise<string> {
     const botId = randomUUID();
     await new Outbox().add(tx, botDeleted, { botId, workspaceId: 'wkspace_test' });
