@@ -65,10 +65,10 @@ class OtherRecorder {
 class QuietStream implements EventStream {
   readonly consumers: Consumer[] = [];
 
-  async publish(): Promise<void> {}
+  async publish(): Promise<undefined> {}
 
-  position(): Promise<{ createdAt: string; lastSequence: number }> {
-    return Promise.resolve({ createdAt: 'never', lastSequence: 0 });
+  async keeps(): Promise<boolean> {
+    return true;
   }
 
   async consume(consumer: Consumer): Promise<void> {

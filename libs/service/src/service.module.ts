@@ -15,9 +15,8 @@ import type { Contract } from '@parley/contracts/operation';
 import { Database, type MigrationClass } from '@parley/database/database';
 import { DeadLettersRepository } from '@parley/outbox/dead-letters.repository';
 import { Inbox } from '@parley/outbox/inbox';
-import { Outbox1700000000100 } from '@parley/outbox/migrations/1700000000100-outbox';
 import { Outbox } from '@parley/outbox/outbox';
-import { OutboxRepository } from '@parley/outbox/outbox.repository';
+import { outboxMigrations, OutboxRepository } from '@parley/outbox/outbox.repository';
 import { Relay } from '@parley/outbox/relay';
 import type { ServiceConfig } from './config';
 import { HealthController, Readiness, type ReadinessCheck, readinessChecks } from './health.controller';
@@ -72,7 +71,7 @@ export function platformProviders(platform: Platform): Provider[] {
 
 /** Migrations of a service: the tables of the outbox, then its own. */
 export function serviceMigrations(own: MigrationClass[]): MigrationClass[] {
-  return [Outbox1700000000100, ...own];
+  return [...outboxMigrations, ...own];
 }
 
 function databaseProviders(
