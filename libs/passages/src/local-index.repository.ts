@@ -84,15 +84,14 @@ export class LocalIndexRepository {
     return rows.map(({ id }) => id);
   }
 
-  async removeFile(botId: string, fileId: string, exceptVersion: string | null): Promise<void> {
-    await this.database.transaction(async (tx) => {
-      await lockForRemoval(tx, botId);
-      await tx.query(
-        `DELETE FROM local_index_point
-         WHERE bot_id = $1 AND file_id = $2 AND content_version IS DISTINCT FROM $3`,
-        [botId, fileId, exceptVersion],
-      );
-    });
+  async removeFile(botId: string, fileId: string, exceptVersion: string | null, within?: Sql): Promise<void> {
+    if (!within) return this.database.transaction((tx) => this.removeFile(botId, fileId, exceptVersion, tx));
+    await lockForRemoval(within, botId);
+    await within.query(
+      `DELETE FROM local_index_point
+       WHERE bot_id = $1 AND file_id = $2 AND content_version IS DISTINCT FROM $3`,
+      [botId, fileId, exceptVersion],
+    );
   }
 
   async removeAll(botId: string): Promise<void> {

@@ -1,3 +1,5 @@
+import type { Sql } from '@parley/database/database';
+
 /** Weighted terms of a text: `indices` are stable hashes of the terms, ascending and unique. */
 export interface SparseTerms {
   indices: number[];
@@ -43,8 +45,11 @@ export interface PassageIndex {
   ready(): Promise<void>;
   /** Stores or replaces points by id. When it returns, a search sees them. */
   write(botId: string, points: PassagePoint[]): Promise<void>;
-  /** Removes the file's points but those of `exceptVersion`; all of them when it is null. Removing nothing is fine. */
-  removeFile(botId: string, fileId: string, exceptVersion: string | null): Promise<void>;
+  /**
+   * Removes the file's points but those of `exceptVersion`; all of them when it is null. Removing nothing is fine. An
+   * index in the caller's own database does it in their transaction, and so needs no second connection.
+   */
+  removeFile(botId: string, fileId: string, exceptVersion: string | null, within?: Sql): Promise<void>;
   /** Hybrid search: dense and sparse candidates fused by reciprocal rank, best first. */
   search(botId: string, query: PassageQuery): Promise<PassageHit[]>;
   /** Removes every point of the bot. */
