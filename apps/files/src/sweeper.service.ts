@@ -112,9 +112,6 @@ export class SweeperService implements OnApplicationBootstrap, BeforeApplication
       // file again.
       const indexing = row?.status === 'indexing_pending' ? row.content_version : null;
       const kept = [row?.active_version, indexing].filter((version) => version != null);
-      if (!indexing) await this.index.removeFile(file.botId, file.fileId, row?.active_version ?? null);
-      // A worker writes the tags that it found when it began: what it writes after this is put right at its job's end.
-      if (row && kept.length > 0) await this.index.retag(file.botId, file.fileId, row.tags);
       await this.passages.deleteExcept(tx, file.fileId, kept);
       // The blobs first: one that is placed after the look at the uploads could not be told from garbage.
       const stored = await this.blobs.list(blobFolder(file));
@@ -122,6 +119,10 @@ export class SweeperService implements OnApplicationBootstrap, BeforeApplication
       for (const version of stored) {
         if (![row?.content_version, ...arriving].includes(version)) await this.blobs.delete(blobKey(file, version));
       }
+      // Last, since a local index lets nobody write points of this bot until the commit.
+      if (!indexing) await this.index.removeFile(file.botId, file.fileId, row?.active_version ?? null, tx);
+      // A worker writes the tags that it found when it began: what it writes after this is put right at its job's end.
+      if (row && kept.length > 0) await this.index.retag(file.botId, file.fileId, row.tags, tx);
       await this.untidy.remove(tx, file);
     });
   }

@@ -406,6 +406,30 @@ describe('the sweeper', () => {
     );
     expect(left).toEqual([{ file_id: bad.id }]);
   });
+
+  it('tidies a file with one connection, so that two of them cannot wait for each other', async () => {
+    const bot = newBot();
+    const file = await bot.upload('a', '1', { index: true });
+    await playWorker(bot, file.id, 'finish');
+    let giveBack = () => {};
+    const given = new Promise<void>((resolve) => (giveBack = resolve));
+    const holders = Array.from({ length: 4 }, () =>
+      sql.transaction(async (tx) => {
+        await tx.query('SELECT 1');
+        await given;
+      }),
+    );
+
+    await bot.delete(file.id);
+    const tidied = until(
+      () => countOf('untidy_file', bot),
+      (count) => count === 0,
+    ).finally(giveBack);
+
+    await tidied;
+    expect(await bot.leftovers()).toEqual({ files: 0, passages: 0, blobs: 0, points: 0 });
+    await Promise.all(holders);
+  });
 });
 
 describe('the deletion of a bot', () => {

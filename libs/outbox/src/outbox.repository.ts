@@ -17,6 +17,9 @@ export const outboxMigrations = [Outbox1700000000100, RepeatedEvents170000000012
 
 const placeLock = `hashtextextended(current_schema() || ':stream', 0)`;
 
+/** Of one statement: three days of events would be more than it has time for. */
+const maxChangedRows = 10_000;
+
 export class OutboxRepository {
   constructor(private readonly database: Database) {}
 
@@ -38,22 +41,32 @@ export class OutboxRepository {
     await tx.query('UPDATE outbox SET published_at = now() WHERE id = ANY($1)', [events.map(messageIdOf)]);
   }
 
-  /** How many there are is counted in the database: three days of events are too many to be told one by one. */
+  /** In the order of the ids, so that no batch looks again at what those before it have changed. Primary key. */
   async publishAgain(tx: Sql): Promise<number> {
-    const [row] = await tx.query<{ count: string }>(
-      `WITH again AS (UPDATE outbox SET published_at = NULL WHERE published_at IS NOT NULL RETURNING 1)
-       SELECT count(*) FROM again`,
-    );
-    return Number(row?.count ?? 0);
+    let changed = 0;
+    for (let last: string | null = ''; last !== null;) {
+      const [batch]: { count: string; last: string | null }[] = await tx.query(
+        `WITH again AS (
+           UPDATE outbox SET published_at = NULL WHERE id IN (
+             SELECT id FROM outbox WHERE id > $1 AND published_at IS NOT NULL ORDER BY id LIMIT $2)
+           RETURNING id)
+         SELECT count(*), max(id) AS last FROM again`,
+        [last, maxChangedRows],
+      );
+      changed += Number(batch!.count);
+      last = batch!.last;
+    }
+    return changed;
   }
 
+  /** Index outbox_published. */
   async deletePublished(hours: number): Promise<void> {
-    await this.database.query('DELETE FROM outbox WHERE published_at < now() - make_interval(hours => $1)', [hours]);
+    await this.deleteOlder('outbox', 'published_at', hours);
   }
 
   /** Forgets events whose repeats can no longer come. Index inbox_received. */
   async deleteReceived(hours: number): Promise<void> {
-    await this.database.query('DELETE FROM inbox WHERE received_at < now() - make_interval(hours => $1)', [hours]);
+    await this.deleteOlder('inbox', 'received_at', hours);
   }
 
   /** Where the stream keeps what was published last. */
@@ -95,6 +108,18 @@ export class OutboxRepository {
       'SELECT count(*) FROM outbox WHERE published_at IS NULL',
     );
     return Number(row?.count ?? 0);
+  }
+
+  private async deleteOlder(table: 'outbox' | 'inbox', time: string, hours: number): Promise<void> {
+    let deleted = maxChangedRows;
+    while (deleted === maxChangedRows) {
+      const rows = await this.database.query(
+        `DELETE FROM ${table} WHERE ctid IN (
+           SELECT ctid FROM ${table} WHERE ${time} < now() - make_interval(hours => $1) LIMIT $2) RETURNING 1`,
+        [hours, maxChangedRows],
+      );
+      deleted = rows.length;
+    }
   }
 }
 

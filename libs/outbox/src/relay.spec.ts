@@ -248,6 +248,20 @@ describe('The outbox relay', () => {
     expect(rows.map(({ id }) => id)).toEqual(['kept', 'waiting']);
   });
 
+  it('publishes again, and deletes, more rows than one statement takes', async () => {
+    const outbox = new OutboxRepository(database.service);
+    const fill = `SELECT 'event_' || number, 'probe.happened', '{}', now() - interval '73 hours' FROM generate_series(1, 20001) AS number`;
+    await database.service.query(`INSERT INTO outbox (id, subject, data, published_at) ${fill}`);
+
+    const again = await database.service.transaction((tx) => outbox.publishAgain(tx));
+    const waiting = await unpublished(database.service);
+    await database.service.query(`UPDATE outbox SET published_at = created_at - interval '73 hours'`);
+    await outbox.deletePublished(72);
+
+    expect([again, waiting]).toEqual([20_001, 20_001]);
+    await expect(database.service.query('SELECT id FROM outbox')).resolves.toEqual([]);
+  });
+
   it('forgets events that were received so long ago that no repeat can come', async () => {
     for (const [id, age] of Object.entries({ old: '145 hours', kept: '143 hours' })) {
       await database.service.query(

@@ -85,26 +85,24 @@ export class LocalIndexRepository {
   }
 
   /** Only points whose tags differ are written, so that only they are read again. */
-  async retag(botId: string, fileId: string, tags: Record<string, string>): Promise<void> {
-    await this.database.transaction(async (tx) => {
-      const revision = await nextRevision(tx, botId);
-      if (!revision) return;
-      await tx.query(
-        `UPDATE local_index_point SET tags = $3, revision = $4 WHERE bot_id = $1 AND file_id = $2 AND tags <> $3`,
-        [botId, fileId, JSON.stringify(tags), revision],
-      );
-    });
+  async retag(botId: string, fileId: string, tags: Record<string, string>, within?: Sql): Promise<void> {
+    if (!within) return this.database.transaction((tx) => this.retag(botId, fileId, tags, tx));
+    const revision = await nextRevision(within, botId);
+    if (!revision) return;
+    await within.query(
+      `UPDATE local_index_point SET tags = $3, revision = $4 WHERE bot_id = $1 AND file_id = $2 AND tags <> $3`,
+      [botId, fileId, JSON.stringify(tags), revision],
+    );
   }
 
-  async removeFile(botId: string, fileId: string, exceptVersion: string | null): Promise<void> {
-    await this.database.transaction(async (tx) => {
-      await lockForRemoval(tx, botId);
-      await tx.query(
-        `DELETE FROM local_index_point
-         WHERE bot_id = $1 AND file_id = $2 AND content_version IS DISTINCT FROM $3`,
-        [botId, fileId, exceptVersion],
-      );
-    });
+  async removeFile(botId: string, fileId: string, exceptVersion: string | null, within?: Sql): Promise<void> {
+    if (!within) return this.database.transaction((tx) => this.removeFile(botId, fileId, exceptVersion, tx));
+    await lockForRemoval(within, botId);
+    await within.query(
+      `DELETE FROM local_index_point
+       WHERE bot_id = $1 AND file_id = $2 AND content_version IS DISTINCT FROM $3`,
+      [botId, fileId, exceptVersion],
+    );
   }
 
   async removeAll(botId: string): Promise<void> {

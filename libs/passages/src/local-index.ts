@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import type { Sql } from '@parley/database/database';
 import { LRUCache } from 'lru-cache';
 import type { Embedder } from './embedder';
 import { HybridRanking, type StoredPoint } from './hybrid-ranking';
@@ -44,12 +45,12 @@ export class LocalIndex implements PassageIndex {
     }
   }
 
-  async retag(botId: string, fileId: string, tags: Record<string, string>): Promise<void> {
-    await this.repository.retag(botId, fileId, tags);
+  async retag(botId: string, fileId: string, tags: Record<string, string>, within?: Sql): Promise<void> {
+    await this.repository.retag(botId, fileId, tags, within);
   }
 
-  async removeFile(botId: string, fileId: string, exceptVersion: string | null): Promise<void> {
-    await this.repository.removeFile(botId, fileId, exceptVersion);
+  async removeFile(botId: string, fileId: string, exceptVersion: string | null, within?: Sql): Promise<void> {
+    await this.repository.removeFile(botId, fileId, exceptVersion, within);
   }
 
   async search(botId: string, query: PassageQuery): Promise<PassageHit[]> {

@@ -1,3 +1,5 @@
+import type { Sql } from '@parley/database/database';
+
 /** Weighted terms of a text: `indices` are stable hashes of the terms, ascending and unique. */
 export interface SparseTerms {
   indices: number[];
@@ -43,10 +45,13 @@ export interface PassageIndex {
   ready(): Promise<void>;
   /** Stores or replaces points by id. When it returns, a search sees them. */
   write(botId: string, points: PassagePoint[]): Promise<void>;
-  /** Replaces the tags of all points of the file. Replacing none is fine. */
-  retag(botId: string, fileId: string, tags: Record<string, string>): Promise<void>;
-  /** Removes the file's points but those of `exceptVersion`; all of them when it is null. Removing nothing is fine. */
-  removeFile(botId: string, fileId: string, exceptVersion: string | null): Promise<void>;
+  /** Replaces the tags of all points of the file. Replacing none is fine. `within` as for `removeFile`. */
+  retag(botId: string, fileId: string, tags: Record<string, string>, within?: Sql): Promise<void>;
+  /**
+   * Removes the file's points but those of `exceptVersion`; all of them when it is null. Removing nothing is fine. An
+   * index in the caller's own database does it in their transaction, and so needs no second connection.
+   */
+  removeFile(botId: string, fileId: string, exceptVersion: string | null, within?: Sql): Promise<void>;
   /** Hybrid search: dense and sparse candidates fused by reciprocal rank, best first. */
   search(botId: string, query: PassageQuery): Promise<PassageHit[]>;
   /** Removes every point of the bot. */

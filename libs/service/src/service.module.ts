@@ -88,6 +88,7 @@ function databaseProviders(
           schema,
           migrations: all,
           poolSize: config.databasePoolSize,
+          statementTimeoutMs: config.statementTimeoutMs,
         });
         if (platform.migrateAtStart) await database.migrate();
         const pending = await database.pendingMigrations();
