@@ -8,6 +8,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Logger, NestLogger } from '@parley/logging/logger';
 import { newErrorId, toApiError, toErrorBody } from './error-body';
 import { Readiness } from './health.controller';
+import { requestId } from './request-log';
 
 /** Longest key of a file, percent-encoded. */
 const maxParamLength = 9_000;
@@ -24,6 +25,7 @@ export async function createHttpApp(module: DynamicModule, logger: Logger): Prom
     keepAliveTimeout: keepAliveMs,
     // Uploads may take hours; a client that sends nothing is cut by the idle timeout of who reads its body.
     requestTimeout: 0,
+    genReqId: requestId,
     onProtoPoisoning: 'ignore',
     onConstructorPoisoning: 'ignore',
     frameworkErrors: answerMalformed,
@@ -34,6 +36,7 @@ export async function createHttpApp(module: DynamicModule, logger: Logger): Prom
     abortOnError: false,
     forceCloseConnections: false,
   });
+  tellRequestIds(app);
   closeConnectionsWhileStopping(app);
   const dropUnused = trackUnusedSockets(adapter.getHttpServer<Server>());
   adapter.getInstance().addHook('preClose', (done) => {
@@ -88,6 +91,16 @@ export function trackUnusedSockets(server: Server): () => void {
   });
   server.on('request', ({ socket }: IncomingMessage) => unused.delete(socket));
   return () => unused.forEach((socket) => socket.destroy());
+}
+
+function tellRequestIds(app: NestFastifyApplication): void {
+  app
+    .getHttpAdapter()
+    .getInstance()
+    .addHook('onRequest', (request, reply, done) => {
+      reply.header('x-request-id', request.id);
+      done();
+    });
 }
 
 /** A process that stops says so in every answer, so that keep-alive clients turn to another one. */
