@@ -1,4 +1,4 @@
-import type { IncomingMessage, Server } from 'node:http';
+import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { DynamicModule } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
@@ -20,7 +20,6 @@ export async function createHttpApp(module: DynamicModule, logger: Logger): Prom
   const adapter = new FastifyAdapter({
     routerOptions: { maxParamLength },
     bodyLimit: 64_000_000,
-    forceCloseConnections: 'idle',
     return503OnClosing: false,
     keepAliveTimeout: keepAliveMs,
     // Uploads may take hours; a client that sends nothing is cut by the idle timeout of who reads its body.
@@ -38,11 +37,6 @@ export async function createHttpApp(module: DynamicModule, logger: Logger): Prom
   });
   tellRequestIds(app);
   closeConnectionsWhileStopping(app);
-  const dropUnused = trackUnusedSockets(adapter.getHttpServer<Server>());
-  adapter.getInstance().addHook('preClose', (done) => {
-    dropUnused();
-    done();
-  });
   await app.init();
   await adapter.getInstance().ready();
   return app;
@@ -80,17 +74,6 @@ export function configureServer(server: Server): void {
   server.headersTimeout = keepAliveMs + 5_000;
   server.requestTimeout = 0;
   server.on('clientError', answerUnreadable);
-}
-
-/** A server that closes would wait for sockets that clients opened ahead of need. Destroys those without a request yet. */
-export function trackUnusedSockets(server: Server): () => void {
-  const unused = new Set<Socket>();
-  server.on('connection', (socket: Socket) => {
-    unused.add(socket);
-    socket.once('close', () => unused.delete(socket));
-  });
-  server.on('request', ({ socket }: IncomingMessage) => unused.delete(socket));
-  return () => unused.forEach((socket) => socket.destroy());
 }
 
 function tellRequestIds(app: NestFastifyApplication): void {

@@ -34,7 +34,7 @@ export function logRequests(
         bytesIn: announcedBytes(request.headers['content-length']),
         bytesOut: request.method === 'HEAD' ? undefined : announcedBytes(reply.getHeader('content-length')),
         requestId: request.id,
-        errorId: reply.getHeader('x-error-id'),
+        errorId: reply.getHeader('x-error-id') ?? reply.raw.getHeader('x-error-id'),
         ...about(request),
       },
       'request',
