@@ -73,6 +73,11 @@ export class Fleet {
     return this.replicas(name)[0]!;
   }
 
+  /** What a request to a gateway carries. */
+  headers(botId: string): Record<string, string> {
+    return { authorization: `Bearer ${this.token}`, 'x-workspace-id': this.workspaceId, 'x-bot-id': botId };
+  }
+
   get all(): Replica[] {
     return [...this.apps.values()].flat();
   }

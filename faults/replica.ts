@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '@parley/testing/nats-server';
 
@@ -31,6 +32,11 @@ export class Replica {
 
   get isRunning(): boolean {
     return this.child !== undefined && this.child.exitCode === null && this.child.signalCode === null;
+  }
+
+  /** How its last process has ended; null while it runs, and when a signal has ended it. */
+  get exitCode(): number | null {
+    return this.child?.exitCode ?? null;
   }
 
   /** What its processes have written so far, those before a restart included. */
@@ -70,6 +76,23 @@ export class Replica {
     return response?.ok ?? false;
   }
 
+  /** Whether it takes connections: a stopping process does no more when it only finishes. */
+  listens(): Promise<boolean> {
+    return new Promise((resolve) => {
+      const socket = connect(this.port, '127.0.0.1');
+      socket.once('error', () => resolve(false));
+      socket.once('connect', () => {
+        socket.destroy();
+        resolve(true);
+      });
+    });
+  }
+
+  /** Whether one of its processes has logged a request of this id. */
+  hasSeen(requestId: string): boolean {
+    return this.said.includes(JSON.stringify(requestId));
+  }
+
   signal(signal: NodeJS.Signals): void {
     this.child?.kill(signal);
   }
@@ -78,10 +101,13 @@ export class Replica {
   async end(signal: NodeJS.Signals): Promise<number> {
     if (!this.isRunning) return 0;
     const started = performance.now();
-    const ended = once(this.child!, 'exit');
+    const [ended, silent] = [once(this.child!, 'exit'), once(this.child!, 'close')];
     this.signal(signal);
     await ended;
-    return performance.now() - started;
+    const ms = performance.now() - started;
+    // What it wrote last is still on its way.
+    await silent;
+    return ms;
   }
 }
 

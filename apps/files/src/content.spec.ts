@@ -93,6 +93,16 @@ describe('an upload', () => {
     expect(await (await fetch(stored.url)).text()).toBe('hello');
   });
 
+  it('is measured like any other request, and its answer names it', async () => {
+    const file = await newBot().upsert({ key: 'a.txt', size: 5 });
+
+    const { headers } = await put(file.uploadUrl, 'hello', { 'x-request-id': 'upload-1' });
+
+    const measured = await (await fetch(`${service.url}/metrics`)).text();
+    expect(headers.get('x-request-id')).toBe('upload-1');
+    expect(measured).toMatch(/parley_http_request_seconds_count\{route="PUT \/content\/:fileId",status="200"\} \d/);
+  });
+
   it('may come without a length and without a content type', async () => {
     const bot = newBot();
     const file = await bot.upsert({ key: 'a.txt', size: 10 });

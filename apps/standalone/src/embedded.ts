@@ -16,6 +16,7 @@ import { HubConfig } from '../../hub/src/config';
 import { HubModule } from '../../hub/src/hub.module';
 import { TablesConfig } from '../../tables/src/config';
 import { TablesModule } from '../../tables/src/tables.module';
+import { within } from '@parley/background/within';
 import { Bus } from '@parley/bus/bus';
 import { InProcessHub, InProcessTransport } from '@parley/bus/in-process-transport';
 import { readConfig } from '@parley/config/config';
@@ -34,7 +35,8 @@ import type { StandaloneConfig } from './config';
 import { type Credentials, credentialsPath, findOwner, openSecretKey, openToken, saveCredentials } from './credentials';
 import { FrontDoor } from './front-door';
 
-const closeTimeoutMs = 10_000;
+/** For the apps to give back what they work on and to close. Then Postgres is stopped all the same. */
+const closeMs = 500;
 /** A process whose npm was just killed notices and ends within this time. */
 const claimPatienceMs = 3_000;
 
@@ -50,11 +52,11 @@ export class EmbeddedPlatform {
     private readonly logger: Logger,
   ) {}
 
-  /** Whatever was started is stopped again when a later step fails. */
-  static async start(config: StandaloneConfig, logger: Logger): Promise<EmbeddedPlatform> {
+  /** Whatever was started is stopped again when a later step fails, or when the signal is aborted meanwhile. */
+  static async start(config: StandaloneConfig, logger: Logger, signal: AbortSignal): Promise<EmbeddedPlatform> {
     const platform = new EmbeddedPlatform(config, logger);
     try {
-      await platform.boot();
+      await platform.boot(signal);
       return platform;
     } catch (error) {
       await platform.undo();
@@ -93,7 +95,7 @@ export class EmbeddedPlatform {
     for (const step of this.started.splice(0).reverse()) await step();
   }
 
-  private async boot(): Promise<void> {
+  private async boot(signal: AbortSignal): Promise<void> {
     const { dataDir, port, host, maxBodyBytes } = this.config;
     const folder = await claim(dataDir);
     this.started.push(() => folder.release());
@@ -113,7 +115,9 @@ export class EmbeddedPlatform {
       PARLEY_BOOTSTRAP_TOKEN: process.env['PARLEY_BOOTSTRAP_TOKEN'] ?? token,
       DATABASE_URL: process.env['DATABASE_URL'] ?? (await this.startPostgres(folder.path)).url,
     };
+    signal.throwIfAborted();
     const events = await this.openEvents(env.DATABASE_URL);
+    signal.throwIfAborted();
     const hub = new InProcessHub();
     const metrics = new Metrics();
     const platform = (): Platform => ({
@@ -125,6 +129,7 @@ export class EmbeddedPlatform {
       instance: 'embedded',
     });
 
+    this.started.push(() => this.closeApps());
     const [files] = await Promise.all([
       this.open(FilesModule.register(readConfig(FilesConfig, env), platform())),
       this.open(AdminModule.register(readConfig(AdminConfig, env), platform())),
@@ -134,6 +139,7 @@ export class EmbeddedPlatform {
       this.open(ChatModule.register(readConfig(ChatConfig, env), platform())),
     ]);
     const gateway = await this.open(GatewayModule.register(readConfig(GatewayConfig, env), platform()));
+    signal.throwIfAborted();
     await events.open();
     this.openDoor(door, gateway, files);
 
@@ -153,7 +159,7 @@ export class EmbeddedPlatform {
 
   private async openEvents(url: string): Promise<PostgresEvents> {
     const database = await Database.open({ url, schema: 'events', migrations: [Events1700000000110], poolSize: 10 });
-    this.started.push(() => database.close());
+    this.started.push(async () => void (await within(closeMs, database.close())));
     await database.migrate();
     return new PostgresEvents(new DeliveriesRepository(database), this.logger);
   }
@@ -161,8 +167,14 @@ export class EmbeddedPlatform {
   private async open(module: DynamicModule): Promise<NestFastifyApplication> {
     const app = await createHttpApp(module, this.logger);
     this.apps.push(app);
-    this.started.push(() => app.close());
     return app;
+  }
+
+  /** The gateway, which asks the others, first. */
+  private async closeApps(): Promise<void> {
+    const [gateway, ...others] = [...this.apps].reverse();
+    const closed = gateway?.close().then(() => Promise.all(others.map((app) => app.close())));
+    if (closed && !(await within(closeMs, closed))) this.logger.warn('not every app has closed in time');
   }
 
   /** Everything is the gateway's but content, and the question whether the database answers, which the gateway has none of. */
@@ -174,7 +186,7 @@ export class EmbeddedPlatform {
       if (isForFiles) toFiles.routing(request, response);
       else toGateway.routing(request, response);
     });
-    this.started.push(() => door.close(closeTimeoutMs));
+    this.started.push(() => door.close(this.config.shutdownTimeoutMs));
   }
 }
 

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { configureServer, trackUnusedSockets } from '@parley/service/http-app';
+import { Connections } from '@parley/service/connections';
+import { configureServer } from '@parley/service/http-app';
 
 export type Route = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -8,10 +9,10 @@ export type Route = (request: IncomingMessage, response: ServerResponse) => void
 export class FrontDoor {
   private route: Route = starting;
 
-  private readonly dropUnused: () => void;
+  private readonly connections: Connections;
 
   private constructor(private readonly server: Server) {
-    this.dropUnused = trackUnusedSockets(server);
+    this.connections = new Connections(server);
     server.on('request', (request, response) => this.route(request, response));
   }
 
@@ -36,13 +37,8 @@ export class FrontDoor {
   }
 
   /** Lets the requests under way end, for at most so long, and takes no further ones. */
-  async close(timeoutMs: number): Promise<void> {
-    const closed = new Promise<void>((resolve) => this.server.close(() => resolve()));
-    this.server.closeIdleConnections();
-    this.dropUnused();
-    const timer = setTimeout(() => this.server.closeAllConnections(), timeoutMs);
-    await closed;
-    clearTimeout(timer);
+  close(timeoutMs: number): Promise<void> {
+    return this.connections.close(timeoutMs);
   }
 }
 

@@ -8,27 +8,31 @@ import { EmbeddedPlatform } from './embedded';
 
 const parentCheckMs = 250;
 
+const stopping = new AbortController();
+
 async function main(): Promise<void> {
   const config = readConfig(StandaloneConfig);
   const logger = createLogger('parley', config.logLevel);
   exitOnUnexpected(logger);
   process.stdout.write('Parley is starting …\n');
-  const platform = await EmbeddedPlatform.start(config, logger);
-  const stop = async () => {
+  const starting = EmbeddedPlatform.start(config, logger, stopping.signal);
+  const stop = onStopSignal(async () => {
     process.stdout.write('Parley is stopping …\n');
-    await platform.stop();
-  };
-  onStopSignal(stop, logger);
-  stopWithNpm();
-  process.stdout.write(platform.welcome);
+    stopping.abort();
+    // A start that was cut short, or has failed, has undone itself.
+    const platform = await starting.catch(() => undefined);
+    await platform?.stop();
+  }, logger);
+  stopWithNpm(stop);
+  process.stdout.write((await starting).welcome);
 }
 
 /** Under `npm start`, a kill of npm alone would leave this process behind, and the person who started it without a handle. */
-function stopWithNpm(): void {
+function stopWithNpm(stop: () => void): void {
   const parent = Number(process.env['PARLEY_PARENT_PID'] ?? 0);
   if (!parent) return;
   setInterval(() => {
-    if (!isAlive(parent)) process.kill(process.pid, 'SIGTERM');
+    if (!isAlive(parent)) stop();
   }, parentCheckMs).unref();
 }
 
@@ -43,6 +47,7 @@ function isAlive(pid: number): boolean {
 }
 
 main().catch((error: unknown) => {
+  if (stopping.signal.aborted) return;
   const expected = error instanceof ConfigError || error instanceof DataFolderInUse;
   const { code, message, stack, port } = error as NodeJS.ErrnoException & { port?: number };
   const text =

@@ -185,6 +185,16 @@ describe('A dispatched call', () => {
     ]);
   });
 
+  it('of an event that a stopping process gives back is no failure', async () => {
+    const { events, handled } = await boot({}, [], [Recorder]);
+    const event = { id: 'event-1', subject: happened.subject, data: { refused: true } };
+    const delivery = { event, attempt: 1, signal: AbortSignal.abort() };
+
+    await expect(events.consumers[0]!.handle(delivery)).rejects.toThrow('No.');
+
+    expect(handled).toMatchObject([{ kind: 'event', outcome: 'given back' }]);
+  });
+
   it('of an event that is given up goes to the dead letters of the service', async () => {
     const { events, buried } = await boot({}, [], [Recorder]);
     const dead = { id: 'event-1', subject: happened.subject, data: {} };

@@ -25,6 +25,14 @@ export class ProcessConfig {
   shutdownGraceMs = 500;
 
   @Env({
+    env: 'SHUTDOWN_TIMEOUT_MS',
+    type: integer(100, 600_000),
+    about:
+      'How long after that requests and uploads under way may still take. What has not ended then is answered with an error.',
+  })
+  shutdownTimeoutMs = 800;
+
+  @Env({
     env: 'BUS_MAX_BODY_BYTES',
     type: integer(100_000, 64_000_000),
     about: 'Largest body that passes the bus. What does not fit one NATS message passes by reference.',
