@@ -26,6 +26,14 @@ suite('distributed mode', () => {
     },
   );
 
+  it('needs a NATS server and a database, and says no more than which is missing', async () => {
+    const platform = run('tools/distributed.mjs', { DATABASE_URL: 'postgres://127.0.0.1:1/none' });
+
+    await platform.ended;
+
+    expect(platform.output()).toBe('NATS_URL is missing: set it to a running server.\n');
+  });
+
   it('answers garbage on every subject with an error, and goes on', async () => {
     const platform = await startDistributed();
     const subjects = allOperations.map(({ subject }) => subject);
