@@ -45,13 +45,16 @@ describe('the first start', () => {
     );
 
     const service = await startService(...starts);
-    await service.apps[0]!.get(BootstrapService, { strict: false }).onModuleInit();
+    try {
+      await service.apps[0]!.get(BootstrapService, { strict: false }).onModuleInit();
 
-    const counts = await service.apps[0]!.get(Database, { strict: false }).query(
-      `SELECT (SELECT count(*)::int FROM account) AS accounts, (SELECT count(*)::int FROM workspace) AS workspaces,
-              (SELECT count(*)::int FROM token) AS tokens`,
-    );
-    await service.stop();
-    expect(counts).toEqual([{ accounts: 1, workspaces: 1, tokens: 1 }]);
+      const counts = await service.apps[0]!.get(Database, { strict: false }).query(
+        `SELECT (SELECT count(*)::int FROM account) AS accounts, (SELECT count(*)::int FROM workspace) AS workspaces,
+                (SELECT count(*)::int FROM token) AS tokens`,
+      );
+      expect(counts).toEqual([{ accounts: 1, workspaces: 1, tokens: 1 }]);
+    } finally {
+      await service.stop();
+    }
   });
 });
