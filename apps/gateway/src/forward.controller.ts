@@ -14,7 +14,7 @@ import type { FastifyInstance, FastifyRequest, HTTPMethods } from 'fastify';
 import { LargeBodies, limitBodyTime, useJsonBodies, useNoBodies } from './body-parser';
 import { CallerGuard } from './caller.guard';
 import { ErrorFilter } from '@parley/service/error.filter';
-import { InputReader } from './operation-input';
+import { InputReader } from './input-reader';
 
 interface Forwarded extends FastifyRequest {
   caller?: Caller;

@@ -22,6 +22,14 @@ suite('distributed mode', () => {
     },
   );
 
+  it('needs a NATS server and a database, and says no more than which is missing', async () => {
+    const platform = run('tools/distributed.mjs', { DATABASE_URL: 'postgres://127.0.0.1:1/none' });
+
+    await platform.ended;
+
+    expect(platform.output()).toBe('NATS_URL is missing: set it to a running server.\n');
+  });
+
   it('does not start on a schema that is behind, and says what to do', async () => {
     const platform = await startDistributed();
     const database = await createEmptyDatabase();

@@ -1,12 +1,11 @@
 import { isRecord } from './is-record';
-
-type JsonType = Record<string, unknown>;
+import type { JsonSchema } from './json-schema';
 
 /** Where a field that is not part of the body comes from, and how its text is read. */
 export interface FieldSource {
   in: 'path' | 'query';
   name: string;
-  schema: JsonType;
+  schema: JsonSchema;
   required: boolean;
   /** The value, or undefined when the parameter is absent. Throws FieldProblem. */
   read(query: RawQuery): unknown;
@@ -151,7 +150,7 @@ function single(text: string | string[], name: string): string {
 
 function source(
   where: 'path' | 'query',
-  schema: JsonType,
+  schema: JsonSchema,
   required: boolean,
   parse: (text: string | string[], name: string) => unknown,
 ): PropertyDecorator {

@@ -5,9 +5,9 @@ import { Database, type Sql } from '@parley/database/database';
 import { newId } from '@parley/database/ids';
 import { type KeyColumn, Keyset, pageSize } from '@parley/database/keyset';
 import { tagConditions } from '@parley/database/tags';
-import type { FileRow } from './file.entity';
+import type { FileRef, FileRow } from './file.entity';
 
-export interface FileDeclaration {
+interface FileDeclaration {
   botId: string;
   key: string;
   size: number;
@@ -22,7 +22,7 @@ export interface FileDeclaration {
   uploadExpiresAt: Date;
 }
 
-export type FileChange = Omit<UpdateFile, 'id' | 'expiresAt'> & { expiresAt?: Date | null };
+type FileChange = Omit<UpdateFile, 'id' | 'expiresAt'> & { expiresAt?: Date | null };
 
 const visible = '(expires_at IS NULL OR expires_at > now())';
 
@@ -141,14 +141,13 @@ export class FilesRepository {
   }
 
   /** Makes this the newest content. Passages of the one before stay readable until the index is switched. */
-  async accept(tx: Sql, fileId: string, contentVersion: string): Promise<FileRow> {
-    const [row] = await tx.query<FileRow>(
+  async accept(tx: Sql, fileId: string, contentVersion: string): Promise<void> {
+    await tx.query(
       `UPDATE file SET content_version = $2, size = declared_size, failed_status_reason = NULL, updated_at = now(),
          status = CASE WHEN index THEN 'indexing_pending' ELSE 'upload_completed' END
-       WHERE id = $1 RETURNING *`,
+       WHERE id = $1`,
       [fileId, contentVersion],
     );
-    return row!;
   }
 
   /** Says why an upload was not accepted; the URL stays usable. */
@@ -181,19 +180,17 @@ export class FilesRepository {
   }
 
   /** Declarations whose URL lapsed without content. Index file_lapsed. */
-  async failLapsedUploads(): Promise<number> {
-    const rows = await this.database.query(
+  async failLapsedUploads(): Promise<void> {
+    await this.database.query(
       `UPDATE file SET status = 'upload_failed', updated_at = now(),
          failed_status_reason = coalesce(failed_status_reason || ' ', '') || 'The upload URL lapsed: declare the file again.'
        WHERE status = 'upload_pending' AND upload_expires_at < now()
-         AND NOT EXISTS (SELECT 1 FROM upload WHERE upload.file_id = file.id)
-       RETURNING 1`,
+         AND NOT EXISTS (SELECT 1 FROM upload WHERE upload.file_id = file.id)`,
     );
-    return rows.length;
   }
 
   /** Deletes files past their expiry and says which they were. Index file_expired. */
-  async deleteExpired(tx: Sql, limit: number): Promise<{ botId: string; fileId: string }[]> {
+  async deleteExpired(tx: Sql, limit: number): Promise<FileRef[]> {
     return tx.query(
       `DELETE FROM file WHERE id IN (SELECT id FROM file WHERE expires_at <= now() LIMIT $1 FOR UPDATE SKIP LOCKED)
        RETURNING bot_id AS "botId", id AS "fileId"`,

@@ -1,10 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Database, type Sql } from '@parley/database/database';
-
-export interface FileRef {
-  botId: string;
-  fileId: string;
-}
+import type { FileRef } from './file.entity';
 
 /**
  * Durable notes for the sweeper: files that may have blobs, passages or points which are no longer theirs, or points

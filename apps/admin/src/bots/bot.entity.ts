@@ -2,7 +2,7 @@ import type { Bot, BotEntry, CreateBot } from '@parley/contracts/admin/bots';
 import type { TagDefinitions } from '@parley/contracts/admin/bot-definition';
 
 /** What a bot declares, as it is stored: every part present. */
-export type BotDefinition = Pick<
+type BotDefinition = Pick<
   Bot,
   | 'states'
   | 'events'

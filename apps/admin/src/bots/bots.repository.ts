@@ -9,9 +9,9 @@ import { type BotRow, toDefinition } from './bot.entity';
 const columns = `id, workspace_id, name, description, dev, type, tags, medias, max_execution_time, definition, signing_secret,
   ARRAY(SELECT jsonb_object_keys(secrets)) AS secret_names, created_by, created_at, updated_at, deployed_at`;
 
-export interface NewBot {
+interface NewBot {
   workspaceId: string;
-  createdBy: string;
+  createdBy: string | null;
   name: string;
   /** Encrypted, as are the values of `secrets`. */
   signingSecret: string;
