@@ -22,7 +22,7 @@ export class UploadsRepository {
   async touch(contentVersion: string, uploadId: string): Promise<boolean> {
     const rows = await this.database.query(
       `UPDATE upload SET touched_at = now() FROM file
-       WHERE content_version = $1 AND file.id = upload.file_id AND file.upload_id = $2 RETURNING 1`,
+       WHERE upload.content_version = $1 AND file.id = upload.file_id AND file.upload_id = $2 RETURNING 1`,
       [contentVersion, uploadId],
     );
     return rows.length > 0;
