@@ -20,6 +20,10 @@ export interface Failure {
   requestId: string;
   /** The status, or what broke. */
   outcome: string;
+  retryAfter: string | null;
+  tookMs: number;
+  /** By the clock of `Date.now()`. */
+  endedAt: number;
 }
 
 export interface LoadReport {
@@ -132,16 +136,18 @@ export class Load {
     headers: Record<string, string>,
   ): Promise<unknown> {
     const requestId = `load-${(this.count += 1)}`;
-    const failed = (outcome: string) => {
+    const begunAt = Date.now();
+    const failed = (outcome: string, retryAfter: string | null = null) => {
       const request = `${method} ${new URL(url).pathname.replace(/file_\w+/, '{id}')}`;
-      this.report.failures.push({ request, requestId, outcome });
+      const endedAt = Date.now();
+      this.report.failures.push({ request, requestId, outcome, retryAfter, tookMs: endedAt - begunAt, endedAt });
     };
     try {
       const signal = AbortSignal.timeout(requestTimeoutMs);
       const response = await fetch(url, { method, body, signal, headers: { ...headers, 'x-request-id': requestId } });
       const text = await response.text();
       if (response.ok) this.report.answered += 1;
-      else failed(`${response.status} ${text.slice(0, 200)}`);
+      else failed(`${response.status} ${text.slice(0, 200)}`, response.headers.get('retry-after'));
       return response.ok ? ((text === '' ? true : JSON.parse(text)) as unknown) : undefined;
     } catch (error) {
       failed(describeError(error as Error));
