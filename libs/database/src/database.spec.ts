@@ -163,6 +163,25 @@ describe('A transaction', () => {
   });
 });
 
+describe('A lock', () => {
+  it('is waited for five seconds, and then 503 says that nothing was done', async () => {
+    const test = await createTestDatabase([Things1700000000001], 'things');
+    await test.database.query(`INSERT INTO thing VALUES ('locked')`);
+
+    await test.database.transaction(async (tx) => {
+      await tx.query('SELECT 1 FROM thing FOR UPDATE');
+      const started = performance.now();
+      const waiting = test.database.query(`UPDATE thing SET name = 'changed'`);
+
+      await expect(waiting).rejects.toMatchObject(unavailable);
+      expect(performance.now() - started).toBeLessThan(8_000);
+    });
+
+    await expect(namesIn(test.database)).resolves.toEqual(['locked']);
+    await test.drop();
+  });
+});
+
 describe('A database that does not answer', () => {
   let empty: EmptyDatabase;
 
