@@ -40,7 +40,7 @@ beforeAll(async () => {
   sql = service.apps[0]!.get(Database, { strict: false });
 });
 afterAll(async () => {
-  // fetch opens connections ahead of need, and a stop waits for those that have not asked anything yet.
+  // A stop would wait for the connection of an answer that is still on its way until fetch lets it go.
   service?.apps[0]?.getHttpServer()?.closeAllConnections();
   await service?.stop();
   await rm(blobsDir, { recursive: true, force: true });
@@ -79,8 +79,20 @@ async function halfway(bot: BotFiles, key: string, { size = 10, index }: { size?
   const file = await bot.upsert({ key, size, index });
   const request = openPut(file.uploadUrl, { 'content-length': size });
   request.write('12345');
+<<<<<<< HEAD
   await until(incomingBytes, (bytes) => bytes === 5);
+=======
+  await uploadsUnderWay(file.id, 1);
+>>>>>>> w-review
   return { file, request };
+}
+
+/** Waits until so many uploads of the file are under way. */
+function uploadsUnderWay(fileId: string, wanted: number) {
+  return until(
+    async () => (await sql.query('SELECT 1 FROM upload WHERE file_id = $1', [fileId])).length,
+    (uploads) => uploads === wanted,
+  );
 }
 
 describe('an upload', () => {
@@ -282,10 +294,10 @@ describe('an upload', () => {
     const file = await bot.upload('a', '0123456789');
     const request = openPut(file.uploadUrl, { 'content-length': 10 });
     request.write('new');
-    await sleep(100);
+    await uploadsUnderWay(file.id, 1);
 
     request.destroy();
-    await sleep(300);
+    await uploadsUnderWay(file.id, 0);
 
     const stored = await bot.get('a');
     expect(stored).toMatchObject({ status: 'upload_completed' });

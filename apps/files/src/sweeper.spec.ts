@@ -47,7 +47,7 @@ beforeAll(async () => {
   [files, jobs] = [get(FilesRepository), get(JobsRepository)];
 });
 afterAll(async () => {
-  // fetch opens connections ahead of need, and a stop waits for those that have not asked anything yet.
+  // A stop would wait for the connection of an answer that is still on its way until fetch lets it go.
   service?.apps[0]?.getHttpServer()?.closeAllConnections();
   await service?.stop();
   await embeddings?.stop();
