@@ -79,11 +79,7 @@ async function halfway(bot: BotFiles, key: string, { size = 10, index }: { size?
   const file = await bot.upsert({ key, size, index });
   const request = openPut(file.uploadUrl, { 'content-length': size });
   request.write('12345');
-<<<<<<< HEAD
   await until(incomingBytes, (bytes) => bytes === 5);
-=======
-  await uploadsUnderWay(file.id, 1);
->>>>>>> w-review
   return { file, request };
 }
 
