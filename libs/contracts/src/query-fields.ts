@@ -81,7 +81,10 @@ export function QueryList({ maxItems = 100, maxLength = 1000 } = {}): PropertyDe
   });
 }
 
-/** For each tag: one of `in`, and none of `notIn`. Without a prototype, so that any name is just a name. */
+/**
+ * For each tag: one of `in`, and none of `notIn`; either list may be empty, which asks nothing. What a query is read into
+ * has no prototype, so that any name is just a name.
+ */
 export type TagQuery = Record<string, { in: string[]; notIn: string[] }>;
 
 /**

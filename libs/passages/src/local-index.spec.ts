@@ -5,7 +5,7 @@ import { until } from '@parley/testing/until';
 import { LocalIndex } from './local-index';
 import { LocalIndexRepository } from './local-index.repository';
 import { LocalIndex1700000000200 } from './migrations/1700000000200-local-index';
-import { describePassageIndex, point, query, testEmbedder } from './test/passage-index-behaviour';
+import { describePassageIndex, point, query, testEmbedder } from './test/passage-index.behaviour';
 
 let test: TestDatabase;
 const openIndex = (options: { cacheMb?: number; model?: string } = {}) =>

@@ -5,6 +5,7 @@ import type { Embedder } from './embedder';
 import { HybridRanking, type StoredPoint } from './hybrid-ranking';
 import type { LocalIndexRepository, TenantState } from './local-index.repository';
 import type { PassageHit, PassageIndex, PassagePoint, PassageQuery } from './passage-index';
+import { checkDimensions } from './vectors';
 
 export interface LocalIndexOptions {
   repository: LocalIndexRepository;
@@ -38,7 +39,7 @@ export class LocalIndex implements PassageIndex {
   }
 
   async write(botId: string, points: PassagePoint[]): Promise<void> {
-    points.forEach(({ vector }) => this.checkDimensions(vector));
+    points.forEach(({ vector }) => checkDimensions(vector, this.embedder.dimensions));
     const unique = [...new Map(points.map((point) => [point.id, point])).values()];
     for (let start = 0; start < unique.length; start += pointsPerWrite) {
       await this.repository.write(botId, this.embedder.model, unique.slice(start, start + pointsPerWrite));
@@ -54,7 +55,7 @@ export class LocalIndex implements PassageIndex {
   }
 
   async search(botId: string, query: PassageQuery): Promise<PassageHit[]> {
-    this.checkDimensions(query.vector);
+    checkDimensions(query.vector, this.embedder.dimensions);
     const state = await this.repository.findState(botId);
     if (!state) return [];
 
@@ -105,11 +106,6 @@ export class LocalIndex implements PassageIndex {
       await considerAll(ranking, points);
       return true;
     });
-  }
-
-  private checkDimensions(vector: Float32Array): void {
-    if (vector.length === this.embedder.dimensions) return;
-    throw new Error(`A vector has ${vector.length} dimensions instead of ${this.embedder.dimensions}.`);
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Sql } from '@parley/database/database';
+import type { TagQuery } from '@parley/contracts/query-fields';
 
 /** Weighted terms of a text: `indices` are stable hashes of the terms, ascending and unique. */
 export interface SparseTerms {
@@ -18,13 +19,11 @@ export interface PassagePoint {
   tags: Record<string, string>;
 }
 
-/** Every entry must hold: the tag has one of `in`, and none of `notIn`. Either list may be empty, which asks nothing. */
-export type TagFilter = Record<string, { in: string[]; notIn: string[] }>;
-
 export interface PassageQuery {
   vector: Float32Array;
   terms: SparseTerms;
-  tags?: TagFilter;
+  /** Every entry must hold. */
+  tags?: TagQuery;
   limit: number;
 }
 

@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
 import { QdrantClient, type Schemas } from '@qdrant/js-client-rest';
 import { unavailable } from '@parley/contracts/errors';
+import type { TagQuery } from '@parley/contracts/query-fields';
 import type { Embedder } from './embedder';
 import { candidatesPerSide, rankConstant } from './fusion';
-import type { PassageHit, PassageIndex, PassagePoint, PassageQuery, TagFilter } from './passage-index';
+import type { PassageHit, PassageIndex, PassagePoint, PassageQuery } from './passage-index';
+import { checkDimensions } from './vectors';
 
 export interface QdrantIndexOptions {
   url: string;
@@ -55,7 +57,7 @@ export class QdrantIndex implements PassageIndex {
   }
 
   async write(botId: string, points: PassagePoint[]): Promise<void> {
-    points.forEach(({ vector }) => this.checkDimensions(vector));
+    points.forEach(({ vector }) => checkDimensions(vector, this.embedder.dimensions));
     const size = Math.max(1, Math.min(pointsPerRequest, Math.floor(numbersPerRequest / this.embedder.dimensions)));
     for (let start = 0; start < points.length; start += size) {
       const batch = points.slice(start, start + size).map((point) => toQdrantPoint(botId, point));
@@ -77,7 +79,7 @@ export class QdrantIndex implements PassageIndex {
   }
 
   async search(botId: string, { vector, terms, tags, limit }: PassageQuery): Promise<PassageHit[]> {
-    this.checkDimensions(vector);
+    checkDimensions(vector, this.embedder.dimensions);
     const filter = toFilter(botId, tags);
     const candidates = candidatesPerSide(limit);
     const dense = { query: Array.from(vector), using: 'dense', filter, limit: candidates };
@@ -142,11 +144,6 @@ export class QdrantIndex implements PassageIndex {
   private async remove(filter: Schemas['Filter']): Promise<void> {
     await answered(this.client.delete(this.collection, { filter, wait: true }));
   }
-
-  private checkDimensions(vector: Float32Array): void {
-    if (vector.length === this.embedder.dimensions) return;
-    throw new Error(`A vector has ${vector.length} dimensions instead of ${this.embedder.dimensions}.`);
-  }
 }
 
 function toQdrantPoint(botId: string, point: PassagePoint): Schemas['PointStruct'] {
@@ -171,7 +168,7 @@ function pointId(botId: string, passageId: string): string {
   return hash.slice(0, 32).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
 
-function toFilter(botId: string, tags: TagFilter = {}): Schemas['Filter'] {
+function toFilter(botId: string, tags: TagQuery = {}): Schemas['Filter'] {
   const isOneOf = (name: string, values: string[]) => ({
     key: 'tags',
     match: { any: values.map((value) => toKeyword(name, value)) },

@@ -3,7 +3,7 @@ import { queryTerms } from './lexicon';
 import { QdrantIndex } from './qdrant-index';
 import { json, LoopbackServer, type Answer, type LoopbackRequest } from './test/loopback-server';
 import { OpenApiDocument } from './test/openapi-document';
-import { point, query, testEmbedder } from './test/passage-index-behaviour';
+import { point, query, testEmbedder } from './test/passage-index.behaviour';
 
 const documentPath = process.env.QDRANT_OPENAPI;
 if (!documentPath) {
