@@ -24,6 +24,8 @@ function standardOutput(): pino.DestinationStream {
     dest: 1,
     sync: false,
     minLength: bufferedCharacters,
+    // Above `minLength`, else nothing starts; its own default is 16 kB.
+    maxWrite: 2 * bufferedCharacters,
     maxLength: maxUnwritten,
     periodicFlush: flushMs,
   });
