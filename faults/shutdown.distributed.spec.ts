@@ -16,7 +16,7 @@ import type { Replica } from './replica';
 import { RowLock } from './row-lock';
 import { SlowRequests } from './slow-requests';
 
-jest.setTimeout(60_000);
+jest.setTimeout(120_000);
 const suite = hasNatsServer() ? describe : describe.skip;
 const limitMs = 2_000;
 
