@@ -47,8 +47,6 @@ beforeAll(async () => {
   [files, jobs] = [get(FilesRepository), get(JobsRepository)];
 });
 afterAll(async () => {
-  // A stop would wait for the connection of an answer that is still on its way until fetch lets it go.
-  service?.apps[0]?.getHttpServer()?.closeAllConnections();
   await service?.stop();
   await embeddings?.stop();
   await rm(blobsDir, { recursive: true, force: true });
