@@ -1,7 +1,8 @@
 import { admin } from '@parley/contracts/admin/admin';
 import { files } from '@parley/contracts/files';
 import { newToken } from '@parley/secrets/token';
-import { CommandFailed, Operator } from './operator';
+import { CommandFailed } from './command-failed';
+import { Operator } from './operator';
 
 interface Command {
   usage: string;
