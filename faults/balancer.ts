@@ -14,6 +14,7 @@ import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const pollMs = 100;
+const probeTimeoutMs = 5_000;
 
 /** A try to send a request to a backend, under an id of its own. */
 export interface Attempt {
@@ -94,11 +95,7 @@ export class Balancer {
 
   private async follow(backend: Backend): Promise<void> {
     while (!this.stopping.signal.aborted) {
-      const response = await fetch(`${backend.url}/readyz`, { headers: { connection: 'close' } }).catch(
-        () => undefined,
-      );
-      await response?.arrayBuffer().catch(() => undefined);
-      backend.isReady = response?.ok ?? false;
+      backend.isReady = await isReady(backend);
       await sleep(pollMs);
     }
   }
@@ -144,6 +141,19 @@ export class Balancer {
     if (!backend) throw new Error('no backend is ready');
     return backend;
   }
+}
+
+function isReady({ url, agent }: Backend): Promise<boolean> {
+  return new Promise((resolve) => {
+    const request = httpRequest(`${url}/readyz`, { agent, signal: AbortSignal.timeout(probeTimeoutMs) });
+    request.once('error', () => resolve(false));
+    request.once('response', (response) => {
+      response.resume();
+      response.once('error', () => resolve(false));
+      response.once('end', () => resolve(response.statusCode === 200));
+    });
+    request.end();
+  });
 }
 
 function send(

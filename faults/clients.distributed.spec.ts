@@ -121,6 +121,21 @@ suite('a bad client', () => {
       }
     });
 
+    it('that sends one upload 200 times at once is answered each time, and holds nobody up', async () => {
+      const everyday = await EverydayClient.create(fleet);
+      const before = await everyday.medianWaitMs();
+      const { id, uploadUrl } = await everyday.declare('many times', 5);
+      const upload = rawRequest('PUT', uploadUrl, { 'content-length': 5 }, 'bytes');
+
+      const clients = await connectAll(Array<string>(200).fill(upload), uploadUrl);
+      const answers = Promise.all(clients.map((client) => client.answer()));
+      const during = await bearable(() => everyday.medianWaitMs(), before);
+
+      tell(`200 uploads of one content: others wait ${during} ms instead of ${before}`);
+      expect((await answers).map((answer) => answer?.status)).toEqual(Array(200).fill(200));
+      expect((await everyday.get(id)).status).toBe('upload_completed');
+    });
+
     it('may send several uploads over one connection without waiting for an answer', async () => {
       const everyday = await EverydayClient.create(fleet);
       const files = await everyday.declareMany(10, 5);

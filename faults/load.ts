@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { document, type Ledger, type PromisedFile, sha256 } from './checker/ledger';
 import { KeepAliveClient } from './keep-alive-client';
@@ -47,6 +48,7 @@ export class Load {
   private readonly underWay = new Set<Promise<unknown>>();
   private readonly clients = Array.from({ length: clientCount }, () => new KeepAliveClient());
   private readonly ours: PromisedFile[] = [];
+  private readonly name = `load-${randomUUID()}`;
   private running?: Promise<void>;
   private count = 0;
 
@@ -158,7 +160,7 @@ export class Load {
     headers: Record<string, string>,
   ): Promise<string | undefined> {
     this.count += 1;
-    const requestId = `load-${this.count}`;
+    const requestId = `${this.name}-${this.count}`;
     const begunAt = Date.now();
     const failed = (kind: Failure['kind'], outcome: string, retryAfter: string | null = null) => {
       const request = `${method} ${new URL(url).pathname.replace(/file_\w+/, '{id}')}`;

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '@parley/testing/nats-server';
+import { until } from '@parley/testing/until';
 
 const startTimeoutMs = 60_000;
 
@@ -76,21 +77,22 @@ export class Replica {
     return response?.ok ?? false;
   }
 
-  /** Whether it takes connections: a stopping process does no more when it only finishes. */
-  listens(): Promise<boolean> {
-    return new Promise((resolve) => {
-      const socket = connect(this.port, '127.0.0.1');
-      socket.once('error', () => resolve(false));
-      socket.once('connect', () => {
-        socket.destroy();
-        resolve(true);
-      });
-    });
+  /** Resolves when it takes no connections any more: a stopping process only finishes what it has then. */
+  async stopsListening(): Promise<void> {
+    await until(
+      () => this.listens(),
+      (listens) => !listens,
+    );
   }
 
   /** Whether one of its processes has logged a request of this id. */
   hasSeen(requestId: string): boolean {
     return this.said.includes(JSON.stringify(requestId));
+  }
+
+  /** Resolves when its process has ended by itself. */
+  async ended(): Promise<void> {
+    if (this.isRunning) await once(this.child!, 'exit');
   }
 
   signal(signal: NodeJS.Signals): void {
@@ -108,6 +110,17 @@ export class Replica {
     // What it wrote last is still on its way.
     await silent;
     return ms;
+  }
+
+  private listens(): Promise<boolean> {
+    return new Promise((resolve) => {
+      const socket = connect(this.port, '127.0.0.1');
+      socket.once('error', () => resolve(false));
+      socket.once('connect', () => {
+        socket.destroy();
+        resolve(true);
+      });
+    });
   }
 }
 

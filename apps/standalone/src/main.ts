@@ -14,8 +14,6 @@ async function main(): Promise<void> {
   const config = readConfig(StandaloneConfig);
   const logger = createLogger('parley', config.logLevel);
   exitOnUnexpected(logger);
-  process.stdout.write('Parley is starting …\n');
-  const starting = EmbeddedPlatform.start(config, logger, stopping.signal);
   const stop = onStopSignal(async () => {
     process.stdout.write('Parley is stopping …\n');
     stopping.abort();
@@ -24,6 +22,8 @@ async function main(): Promise<void> {
     await platform?.stop();
   }, logger);
   stopWithNpm(stop);
+  process.stdout.write('Parley is starting …\n');
+  const starting = EmbeddedPlatform.start(config, logger, stopping.signal);
   process.stdout.write((await starting).welcome);
 }
 

@@ -127,13 +127,17 @@ describe('closing a server', () => {
     expect(await answer).toMatch(/^HTTP\/1\.1 504 [\s\S]*connection: close[\s\S]*"type":"OperationTimeout"/i);
   });
 
-  it('answers a request whose body has not come that nothing was done', async () => {
-    await listen(silent);
+  it('answers a request whose body has not come that nothing was done, and ends who reads it', async () => {
+    let reading: Promise<unknown> | undefined;
+    await listen((request) => {
+      reading = text(request).catch((error: Error) => error.message);
+    });
     const answer = answerOf(await client('PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n12345'));
 
     await connections.close(50);
 
     expect(await answer).toMatch(/^HTTP\/1\.1 503 [\s\S]*retry-after: 1[\s\S]*"type":"Internal"/i);
+    expect(await reading).toBe('Premature close');
   });
 
   it('cuts an answer that has begun and does not end', async () => {

@@ -49,9 +49,9 @@ export class Connections {
 }
 
 /** A client that still sends was not heard to the end, so nothing was done; else it cannot be known. */
-function answerUnfinished({ complete }: IncomingMessage, response: ServerResponse): void {
+function answerUnfinished(request: IncomingMessage, response: ServerResponse): void {
   if (response.headersSent) return;
-  const error = complete
+  const error = request.complete
     ? new ApiError('OperationTimeout', 'The process that works on it stops before it is done. It may still be done.')
     : unavailable('This process stops before the whole request has come. Nothing was done: send it again.');
   const id = newErrorId();
@@ -59,5 +59,6 @@ function answerUnfinished({ complete }: IncomingMessage, response: ServerRespons
   response.setHeader('content-type', 'application/json; charset=utf-8').setHeader('connection', 'close');
   response.setHeader('x-error-id', id);
   if (error.retryAfterSeconds !== undefined) response.setHeader('retry-after', error.retryAfterSeconds);
-  response.end(JSON.stringify(toErrorBody(error, id)));
+  // Whoever still reads the request would wait for ever: once it is answered, Node says nothing of its end.
+  response.end(JSON.stringify(toErrorBody(error, id)), () => request.destroy());
 }

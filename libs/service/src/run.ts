@@ -21,7 +21,7 @@ export interface AppDefinition<C extends ProcessConfig> {
 }
 
 /** For closing the connections to the database and the bus, when nothing is under way any more. */
-const closeMs = 300;
+const closeMs = 400;
 /** A terminal signals npm and us, and npm passes it on: what comes within this time is one wish. */
 const sameSignalMs = 500;
 
