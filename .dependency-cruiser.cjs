@@ -43,8 +43,8 @@ module.exports = {
     ),
     forbid(
       'only-the-bus-knows-nats',
-      'Ask and announce through @parley/bus.',
-      { pathNot: '^libs/bus/' },
+      'Ask and announce through @parley/bus. The baselines of the benchmark do without it: that is their point.',
+      { pathNot: ['^libs/bus/', '^bench/bare-'] },
       { path: npm('nats', '@nats-io') },
     ),
     forbid(
@@ -55,13 +55,14 @@ module.exports = {
     ),
     forbid(
       'only-repositories-know-postgres',
-      'SQL and tables belong to repositories, entities, migrations and the database libraries.',
+      'SQL and tables belong to repositories, entities, migrations and the database libraries. Baselines are bare.',
       {
         pathNot: [
           '[.](repository|entity)[.]ts$',
           '/migrations/',
           '^libs/(database|outbox|testing|local-postgres)/',
           '^faults/',
+          '^bench/bare-',
         ],
       },
       { path: npm('pg', 'pg-[^/]+') },
@@ -89,6 +90,12 @@ module.exports = {
       'What compares promises with facts must not share the mistakes of what it examines.',
       { path: '^faults/checker/' },
       { path: '^(apps|libs)/' },
+    ),
+    forbid(
+      'bench-serves-nobody',
+      'The benchmark measures what is there. Nothing of the product may need it.',
+      { path: '^(apps|libs)/' },
+      { path: '^bench/' },
     ),
     forbid('no-cycles', 'Move what both need into a file of its own.', {}, { circular: true }),
     forbid('no-unknown-imports', 'The import leads nowhere.', {}, { couldNotResolve: true }),

@@ -25,7 +25,7 @@ const esmOnly = [
 
 module.exports = {
   rootDir: __dirname,
-  testMatch: ['<rootDir>/apps/**/*.spec.ts', '<rootDir>/libs/**/*.spec.ts', '<rootDir>/faults/**/*.spec.ts'],
+  testMatch: ['apps', 'libs', 'faults', 'bench'].map((folder) => `<rootDir>/${folder}/**/*.spec.ts`),
   transform: { '^.+\\.[jt]s$': ['@swc/jest', { ...swc, swcrc: false }] },
   transformIgnorePatterns: [`/node_modules/(?!(${esmOnly})/)`],
   moduleNameMapper: { '^@parley/([^/]+)/(.*)$': '<rootDir>/libs/$1/src/$2' },

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 export const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const require = createRequire(import.meta.url);
 const marker = join(root, 'dist', '.built');
-const sources = ['apps', 'libs', 'package-lock.json', 'nest-cli.json', 'tsconfig.base.json', '.swcrc'];
+const sources = ['apps', 'libs', 'bench', 'package-lock.json', 'nest-cli.json', 'tsconfig.base.json', '.swcrc'];
 
 /** Compiles into `dist` unless nothing has changed since; silent unless it fails, which ends the process. */
 export function build() {
@@ -32,3 +32,5 @@ function newest(path) {
   if (!stat.isDirectory()) return stat.mtimeMs;
   return Math.max(stat.mtimeMs, ...readdirSync(path).map((name) => newest(join(path, name))));
 }
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) build();

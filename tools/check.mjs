@@ -19,7 +19,7 @@ const checks = [
   ['format', 'prettier', '--check', '--log-level', 'warn', '.'],
   ['rules', 'node', '--test', 'tools/rules.test.mjs'],
   ['types', 'tsc', '--noEmit', '-p', 'tsconfig.json'],
-  ['boundaries', 'depcruise', '--output-type', 'err-long', 'apps', 'libs', 'faults'],
+  ['boundaries', 'depcruise', '--output-type', 'err-long', 'apps', 'libs', 'faults', 'bench'],
   ['names', 'node', 'tools/names.mjs'],
 ];
 

@@ -19,6 +19,7 @@ const bystanders = {
   'apps/files/src/files.service.ts': 'export class FilesService {}',
   'apps/files/src/migrations/1700000000000-start.ts': "export type { MigrationInterface } from 'typeorm';",
   'apps/hub/src/narcissus.ts': "export type { imported } from './echo';",
+  'bench/load.ts': 'export const load = 1;',
   'libs/contracts/src/files.ts': "export { IsString } from 'class-validator';",
   'libs/file-store/src/file.entity.ts': 'export class File {}',
 };
@@ -34,12 +35,14 @@ const boundaries = [
   ['contracts-know-only-their-validators', 'libs/contracts/src/system.ts', 'node:fs'],
   ['contracts-know-only-their-validators', 'libs/contracts/src/store.ts', '@parley/file-store/file.entity'],
   ['only-the-bus-knows-nats', 'libs/outbox/src/relay.ts', 'nats'],
+  ['only-the-bus-knows-nats', 'bench/rounds.ts', 'nats'],
   ['only-repositories-know-typeorm', 'apps/chat/src/orm.service.ts', 'typeorm'],
   ['only-repositories-know-postgres', 'apps/chat/src/sql.service.ts', 'pg'],
   ['only-one-adapter-knows-qdrant', 'libs/passages/src/local-index.ts', '@qdrant/js-client-rest'],
   ['controllers-know-no-repository', 'apps/files/src/files.controller.ts', './files.repository'],
   ['only-files-know-the-file-store', 'apps/chat/src/store.ts', '@parley/file-store/file.entity'],
   ['the-checker-knows-nothing-of-ours', 'faults/checker/checker.ts', '@parley/contracts/files'],
+  ['bench-serves-nobody', 'libs/testing/src/load.ts', '../../../bench/load'],
   ['no-cycles', 'apps/hub/src/echo.ts', './narcissus'],
   ['no-unknown-imports', 'apps/hub/src/nowhere.ts', './nowhere-else'],
   ['no-undeclared-packages', 'apps/hub/src/undeclared.ts', 'acorn'],
@@ -53,6 +56,8 @@ const crossings = [
   ['apps/hub/src/peer.spec.ts', '../../files/src/files.module'],
   ['apps/standalone/src/main.ts', '../../files/src/files.module'],
   ['apps/standalone/src/config.ts', '../../files/src/config'],
+  ['bench/bare-floor.ts', 'nats'],
+  ['bench/bare-table.ts', 'pg'],
   ['libs/bus/src/nats.ts', 'nats'],
   ['libs/contracts/src/client.spec.ts', '@botpress/client'],
   ['libs/local-postgres/src/cluster.ts', 'pg'],
@@ -146,7 +151,14 @@ after(() => rmSync(tree, { recursive: true, force: true }));
 describe('boundaries', () => {
   let violations;
   before(() => {
-    const { summary } = run('dependency-cruiser/bin/dependency-cruise.mjs', '--output-type', 'json', 'apps', 'libs');
+    const { summary } = run(
+      'dependency-cruiser/bin/dependency-cruise.mjs',
+      '--output-type',
+      'json',
+      'apps',
+      'libs',
+      'bench',
+    );
     violations = summary.violations.map(({ rule, from }) => `${rule.name} ${from}`);
   });
 
@@ -174,7 +186,7 @@ describe('boundaries', () => {
 describe('lint', () => {
   let complaints;
   before(() => {
-    const results = run('eslint/bin/eslint.js', '--format', 'json', 'apps', 'libs');
+    const results = run('eslint/bin/eslint.js', '--format', 'json', 'apps', 'libs', 'bench');
     complaints = results.flatMap(({ filePath, messages }) =>
       messages.map(({ ruleId }) => `${ruleId} ${relative(tree, filePath)}`),
     );

@@ -1,8 +1,8 @@
-// Builds what is out of date, then runs one of our programs: `node tools/run.mjs cli/src/demo README.md`.
+// Builds what is out of date, then runs one of our programs: `node tools/run.mjs apps/cli/src/demo README.md`.
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { build, root } from './build.mjs';
 
 build();
 const [program] = process.argv.splice(2, 1);
-createRequire(import.meta.url)(join(root, 'dist/apps', program));
+createRequire(import.meta.url)(join(root, 'dist', program));

@@ -4,7 +4,7 @@ import { BlobMissing, type BlobStore, type ByteRange } from '@parley/blobs/blob-
 import { ApiError, notFound } from '@parley/contracts/errors';
 import { fileUploaded } from '@parley/contracts/files';
 import { Database } from '@parley/database/database';
-import { blobKey, type FileRow } from '@parley/file-store/file.entity';
+import { blobKey, type FileRef, type FileRow } from '@parley/file-store/file.entity';
 import { FilesRepository } from '@parley/file-store/files.repository';
 import { JobsRepository } from '@parley/file-store/jobs.repository';
 import { blobStore } from '@parley/file-store/tokens';
@@ -126,7 +126,7 @@ export class ContentService implements BeforeApplicationShutdown {
 
   private async giveUp(
     { fileId, uploadId }: UploadGrant,
-    ref: { botId: string; fileId: string },
+    ref: FileRef,
     contentVersion: string,
     error: unknown,
   ): Promise<void> {

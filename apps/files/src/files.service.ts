@@ -11,6 +11,9 @@ import {
   type Leftovers,
   type ListFiles,
   maxIndexedBytes,
+  maxMetadataBytes,
+  maxTags,
+  type UpdateFile,
   type UpsertedFile,
   type UpsertFile,
 } from '@parley/contracts/files';
@@ -45,27 +48,21 @@ export class FilesService {
 
   async upsert({ bot }: BotCaller, input: UpsertFile): Promise<UpsertedFile> {
     this.checkSize(input);
-    const uploadExpiresAt = this.urls.uploadExpiry();
-    const row = await this.database.transaction(async (tx) => {
-      const declared = await this.files.declare(tx, {
-        botId: bot.id,
-        key: input.key,
-        size: input.size,
-        contentType: input.contentType ?? (lookup(input.key) || 'application/octet-stream'),
-        tags: input.tags ?? {},
-        metadata: input.metadata ?? {},
-        accessPolicies: input.accessPolicies ?? [],
-        index: input.index ?? false,
-        indexing: input.indexing?.configuration ?? {},
-        immediatelyPublic: input.publicContentImmediatelyAccessible ?? false,
-        expiresAt: input.expiresAt === undefined ? null : readExpiry(input.expiresAt),
-        uploadExpiresAt,
-      });
-      if (!declared) throw new ApiError('Forbidden', `x-bot-id "${bot.id}" names nothing that this token may use.`);
-      // What the file held before is out of sight now, and removed soon after.
-      await this.untidy.add(tx, [{ botId: bot.id, fileId: declared.id }]);
-      return declared;
+    const row = await this.files.declare({
+      botId: bot.id,
+      key: input.key,
+      size: input.size,
+      contentType: input.contentType ?? (lookup(input.key) || 'application/octet-stream'),
+      tags: input.tags ?? {},
+      metadata: input.metadata ?? {},
+      accessPolicies: input.accessPolicies ?? [],
+      index: input.index ?? false,
+      indexing: input.indexing?.configuration ?? {},
+      immediatelyPublic: input.publicContentImmediatelyAccessible ?? false,
+      expiresAt: input.expiresAt === undefined ? null : readExpiry(input.expiresAt),
+      uploadExpiresAt: this.urls.uploadExpiry(),
     });
+    if (!row) throw new ApiError('Forbidden', `x-bot-id "${bot.id}" names nothing that this token may use.`);
     return { file: { ...this.toFile(row), uploadUrl: this.uploadUrl(row) } };
   }
 
@@ -76,6 +73,22 @@ export class FilesService {
   async list({ bot }: BotCaller, query: ListFiles): Promise<Files> {
     const { rows, nextToken } = await this.files.list(bot.id, query);
     return { files: rows.map((row) => this.toFile(row)), meta: { nextToken } };
+  }
+
+  async update({ bot }: BotCaller, { id, expiresAt, ...change }: UpdateFile): Promise<FileReply> {
+    const { id: fileId } = await this.getRow(bot.id, id);
+    const row = await this.database.transaction(async (tx) => {
+      const updated = await this.files.update(tx, bot.id, fileId, {
+        ...change,
+        expiresAt: typeof expiresAt === 'string' ? readExpiry(expiresAt) : expiresAt,
+      });
+      if (!updated) throw notFound('file', id);
+      checkMerged(updated);
+      // Its points carry the tags of before: they get the new ones soon after.
+      if (change.tags && updated.index) await this.untidy.add(tx, [{ botId: bot.id, fileId }]);
+      return updated;
+    });
+    return { file: this.toFile(row) };
   }
 
   async delete({ bot }: BotCaller, { id }: FileId) {
@@ -135,6 +148,19 @@ export class FilesService {
       tagged: row.immediately_public,
     };
     return this.urls.upload(grant, row.upload_expires_at);
+  }
+}
+
+/** What a file holds after a change may be too much, though the change alone is not. */
+function checkMerged({ tags, metadata }: FileRow): void {
+  if (Object.keys(tags).length > maxTags) {
+    throw new ApiError('InvalidPayload', `tags must have at most ${maxTags} entries, with those that the file keeps.`);
+  }
+  if (Buffer.byteLength(JSON.stringify(metadata)) > maxMetadataBytes) {
+    throw new ApiError(
+      'InvalidPayload',
+      `metadata must be at most ${maxMetadataBytes} bytes of JSON, with what the file keeps.`,
+    );
   }
 }
 

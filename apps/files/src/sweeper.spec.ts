@@ -2,8 +2,9 @@ import { mkdtemp, rm, writeFile, mkdir } from 'node:fs/promises';
 import { type ClientRequest, request as httpRequest } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { botDeleted } from '@parley/contracts/admin/bots';
-import type { FileStatus } from '@parley/contracts/files';
+import { files as operations, type FileStatus } from '@parley/contracts/files';
 import { Database } from '@parley/database/database';
 import { FilesRepository } from '@parley/file-store/files.repository';
 import { JobsRepository } from '@parley/file-store/jobs.repository';
@@ -46,8 +47,6 @@ beforeAll(async () => {
   [files, jobs] = [get(FilesRepository), get(JobsRepository)];
 });
 afterAll(async () => {
-  // fetch opens connections ahead of need, and a stop waits for those that have not asked anything yet.
-  service?.apps[0]?.getHttpServer()?.closeAllConnections();
   await service?.stop();
   await embeddings?.stop();
   await rm(blobsDir, { recursive: true, force: true });
@@ -89,6 +88,7 @@ async function writePassage(
   const app = service.apps[0]!;
   const passage = { position: 0, content, subtype: 'paragraph' as const, breadcrumb: [] };
   await app.get(PassagesRepository, { strict: false }).write(version, [passage]);
+  await sql.query('INSERT INTO local_index_tenant VALUES ($1, 1, 1) ON CONFLICT DO NOTHING', [version.botId]);
   await sql.query(
     `INSERT INTO local_index_point (bot_id, id, model, file_id, content_version, vector, term_indices, term_values, tags, revision)
      VALUES ($1, gen_random_uuid(), 'm', $2, $3, '', '', '', '{}', 1)`,
@@ -326,6 +326,24 @@ describe('the sweeper', () => {
     expect(await bot.passages('a')).not.toEqual([old]);
   });
 
+  it('gives the points of a file its newest tags, also while a newer content is being indexed', async () => {
+    const bot = newBot();
+    const [file, other] = [await bot.upload('a', '1', { index: true }), await bot.upload('b', '1', { index: true })];
+    for (const { id } of [file, other]) await playWorker(bot, id, 'finish');
+    const tagsOfPoints = (id: string) => rows('SELECT tags FROM local_index_point WHERE file_id = $1', id);
+
+    await put(file.uploadUrl, '2');
+    await bot.ask(operations.update, { id: file.id, tags: { state: 'new' } });
+
+    const points = await until(
+      () => tagsOfPoints(file.id),
+      ([point]) => !isDeepStrictEqual(point, { tags: {} }),
+    );
+    expect(points).toEqual([{ tags: { state: 'new' } }]);
+    expect(await tagsOfPoints(other.id)).toEqual([{ tags: {} }]);
+    expect(await bot.get(file.id)).toMatchObject({ status: 'indexing_pending' });
+  });
+
   it('drops a job that is superseded, with what its vanished worker has written', async () => {
     const bot = newBot();
     const file = await bot.upload('a', '1', { index: true });
@@ -385,6 +403,30 @@ describe('the sweeper', () => {
       (noted) => noted.length === 1,
     );
     expect(left).toEqual([{ file_id: bad.id }]);
+  });
+
+  it('tidies a file with one connection, so that two of them cannot wait for each other', async () => {
+    const bot = newBot();
+    const file = await bot.upload('a', '1', { index: true });
+    await playWorker(bot, file.id, 'finish');
+    let giveBack = () => {};
+    const given = new Promise<void>((resolve) => (giveBack = resolve));
+    const holders = Array.from({ length: 4 }, () =>
+      sql.transaction(async (tx) => {
+        await tx.query('SELECT 1');
+        await given;
+      }),
+    );
+
+    await bot.delete(file.id);
+    const tidied = until(
+      () => countOf('untidy_file', bot),
+      (count) => count === 0,
+    ).finally(giveBack);
+
+    await tidied;
+    expect(await bot.leftovers()).toEqual({ files: 0, passages: 0, blobs: 0, points: 0 });
+    await Promise.all(holders);
   });
 });
 

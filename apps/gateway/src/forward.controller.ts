@@ -11,10 +11,10 @@ import type { Platform } from '@parley/service/platform';
 import { logRequests } from '@parley/service/request-log';
 import { platformToken } from '@parley/service/tokens';
 import type { FastifyInstance, FastifyRequest, HTTPMethods } from 'fastify';
-import { LargeBodies, limitBodyTime, useJsonBodies, useNoBodies } from './body-parser';
+import { BodiesUnderWay, limitBodyTime, useJsonBodies, useNoBodies } from './body-parser';
 import { CallerGuard } from './caller.guard';
 import { ErrorFilter } from '@parley/service/error.filter';
-import { InputReader } from './operation-input';
+import { InputReader } from './input-reader';
 
 interface Forwarded extends FastifyRequest {
   caller?: Caller;
@@ -23,7 +23,7 @@ interface Forwarded extends FastifyRequest {
 /** HTTP in, bus out, for every contracted route. Registered with Fastify itself, which routes before it decodes `%2F`. */
 @Controller()
 export class ForwardController implements OnModuleInit {
-  private readonly largeBodies = new LargeBodies();
+  private readonly bodies = new BodiesUnderWay();
 
   constructor(
     private readonly http: HttpAdapterHost,
@@ -52,7 +52,7 @@ export class ForwardController implements OnModuleInit {
         bot: caller?.bot?.id,
       }));
       scope.addHook('onRequest', (request, reply, next) => {
-        reply.raw.once('close', () => this.largeBodies.release(request));
+        reply.raw.once('close', () => this.bodies.release(request));
         next();
       });
       for (const operation of allOperations) this.register(scope, operation);
@@ -72,7 +72,7 @@ export class ForwardController implements OnModuleInit {
       onRequest: async (request: Forwarded) => {
         request.caller = await this.guard.identify(request, operation.access);
         limitBodyTime(request);
-        this.largeBodies.admit(request, operation.bodyLimitBytes);
+        this.bodies.admit(request, operation.bodyLimitBytes);
       },
       errorHandler: (error, request, reply) => this.errors.answer(explain(error, operation), request, reply),
       handler: async (request: Forwarded, reply) => {

@@ -19,10 +19,7 @@ let aliceBot: string;
 let bobBot: string;
 
 beforeAll(async () => {
-  door = await startFrontDoor({
-    gateway: (config, platform) => GatewayModule.register(config, platform),
-    admin: (config, platform) => AdminModule.register(config, platform),
-  });
+  door = await startFrontDoor(GatewayModule, AdminModule);
   [alice, bob] = await Promise.all([door.newAccount(), door.newAccount()]);
   const bots = await Promise.all([alice, bob].map(({ client }) => client.createBot({})));
   [aliceBot, bobBot] = bots.map(({ bot }) => bot.id) as [string, string];
@@ -546,7 +543,7 @@ describe('an answer', () => {
     ).toBe('abc-1.2_3');
     for (const id of ['', 'a b', 'x'.repeat(101), '<script>']) {
       expect((await send('GET /v1/admin/bots', { headers: { 'x-request-id': id } })).headers['x-request-id']).toMatch(
-        /^req_[0-9a-f]{24}$/,
+        /^req_[0-9a-f-]{36}$/,
       );
     }
   });

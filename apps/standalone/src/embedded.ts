@@ -87,7 +87,7 @@ export class EmbeddedPlatform {
   /** Says that it stops, lets what is under way end, and stops everything in the order in which nothing is lost. */
   async stop(): Promise<void> {
     for (const app of this.apps) app.get(Readiness).stop();
-    await sleep(Math.min(this.config.shutdownGraceMs, 100));
+    await sleep(this.config.shutdownGraceMs);
     await this.undo();
   }
 

@@ -1,14 +1,15 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { unavailable } from '@parley/contracts/errors';
 import { Connections } from '@parley/service/connections';
+import { newErrorId, toErrorBody } from '@parley/service/error-body';
 import { configureServer } from '@parley/service/http-app';
 
-export type Route = (request: IncomingMessage, response: ServerResponse) => void;
+type Route = (request: IncomingMessage, response: ServerResponse) => void;
 
 /** The one HTTP server of the embedded mode. It listens before anything else starts, so that a taken port is told at once. */
 export class FrontDoor {
   private route: Route = starting;
-
   private readonly connections: Connections;
 
   private constructor(private readonly server: Server) {
@@ -43,11 +44,6 @@ export class FrontDoor {
 }
 
 function starting(_request: IncomingMessage, response: ServerResponse): void {
-  const body = {
-    id: 'err_starting',
-    code: 503,
-    type: 'Internal',
-    message: 'Parley is starting. Try again in a moment.',
-  };
-  response.writeHead(503, { 'content-type': 'application/json', 'retry-after': '1' }).end(JSON.stringify(body));
+  const body = toErrorBody(unavailable('Parley is starting. Try again in a moment.'), newErrorId());
+  response.writeHead(body.code, { 'content-type': 'application/json', 'retry-after': '1' }).end(JSON.stringify(body));
 }

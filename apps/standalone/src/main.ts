@@ -40,9 +40,9 @@ function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;
-  } catch {
-    // No such process.
-    return false;
+  } catch (error) {
+    // Any other error tells of a process that is there, such as one of another user.
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
   }
 }
 

@@ -65,10 +65,10 @@ class OtherRecorder {
 class QuietStream implements EventStream {
   readonly consumers: Consumer[] = [];
 
-  async publish(): Promise<void> {}
+  async publish(): Promise<undefined> {}
 
-  position(): Promise<{ createdAt: string; lastSequence: number }> {
-    return Promise.resolve({ createdAt: 'never', lastSequence: 0 });
+  async keeps(): Promise<boolean> {
+    return true;
   }
 
   async consume(consumer: Consumer): Promise<void> {
@@ -112,7 +112,9 @@ describe('The boot of a service', () => {
   });
 
   it('fails when an operation has no handler, and names it', async () => {
-    await expect(boot({ first, second }, [FirstController])).rejects.toThrow('probe has no handler for: probe.second.');
+    await expect(boot({ first, second }, [FirstController])).rejects.toThrow(
+      'probe has no handler for: probe.second. Mark a method of one of its controllers with @Handles.',
+    );
   });
 
   it('fails when an operation has two handlers, and names it', async () => {

@@ -85,7 +85,11 @@ export class Dispatcher {
     const declared = operationsOf(contract);
     const missing = declared.filter((operation) => !this.handlers.has(operation));
     const foreign = [...this.handlers.keys()].filter((operation) => !declared.includes(operation));
-    if (missing.length > 0) throw new Error(`${service} has no handler for: ${subjects(missing)}.`);
+    if (missing.length > 0) {
+      throw new Error(
+        `${service} has no handler for: ${subjects(missing)}. Mark a method of one of its controllers with @Handles.`,
+      );
+    }
     if (foreign.length > 0) throw new Error(`${service} handles what is not in its contract: ${subjects(foreign)}.`);
   }
 

@@ -5,7 +5,10 @@ import {
   type JsMsg,
   type JetStreamClient,
   type JetStreamManager,
+  headers,
+  type MsgHdrs,
   nanos,
+  NatsError,
   RetentionPolicy,
   StorageType,
 } from 'nats';
@@ -17,15 +20,18 @@ import {
   type EventMessage,
   type EventStream,
   heartbeatMs,
+  messageIdOf,
   redeliveryDelayMs,
-  type StreamPosition,
+  retentionHours,
+  type StreamPlace,
 } from './event-stream';
 import { isMissing, type NatsLink } from './nats-connection';
 
 const stream = 'PARLEY';
 const prefix = 'events.';
-/** Published outbox rows are kept as long, so that a stream which was lost can be filled again. */
-export const retentionHours = 72;
+const messageIdHeader = 'Nats-Msg-Id';
+const eventIdHeader = 'parley-event-id';
+const consumerHeader = 'parley-consumer';
 const retention = nanos(retentionHours * 3_600_000);
 const publishTimeoutMs = 5_000;
 /** Pause between noticing that a stream or a consumer was deleted and making it again: the server may still be at it. */
@@ -57,22 +63,24 @@ export class JetStreamEvents implements EventStream {
     this.client = link.connection.jetstream({ timeout: publishTimeoutMs });
   }
 
-  async publish(events: EventMessage[]): Promise<void> {
+  async publish(events: EventMessage[]): Promise<StreamPlace | undefined> {
     this.checkLink();
     try {
-      await this.send(events);
+      return await this.send(events);
     } catch (error) {
       if (!isMissing(error)) throw error;
       await this.ensureStream();
-      await this.send(events);
+      return this.send(events);
     }
   }
 
-  async position(): Promise<StreamPosition> {
+  async keeps({ sequence, messageId }: StreamPlace): Promise<boolean> {
     this.checkLink();
-    await this.ensureStream();
-    const { created, state } = await (await this.jsm()).streams.info(stream);
-    return { createdAt: created, lastSequence: state.last_seq };
+    const { streams } = await this.jsm();
+    const message = await unlessGone(streams.getMessage(stream, { seq: sequence }));
+    if (message) return message.header.get(messageIdHeader) === messageId;
+    const info = await unlessGone(streams.info(stream));
+    return info !== undefined && sequence < info.state.first_seq;
   }
 
   async consume(consumer: Consumer): Promise<void> {
@@ -89,11 +97,21 @@ export class JetStreamEvents implements EventStream {
     await Promise.all(this.loops.map((loop) => loop.stop()));
   }
 
-  private async send(events: EventMessage[]): Promise<void> {
-    await Promise.all(
-      events.map(({ id, subject, data }) =>
-        this.client.publish(`${prefix}${subject}`, JSON.stringify(data), { msgID: id, timeout: publishTimeoutMs }),
-      ),
+  private async send(events: EventMessage[]): Promise<StreamPlace | undefined> {
+    const places = await Promise.all(
+      events.map(async (event) => {
+        const messageId = messageIdOf(event);
+        const { seq } = await this.client.publish(`${prefix}${event.subject}`, JSON.stringify(event.data), {
+          msgID: messageId,
+          headers: headersOf(event),
+          timeout: publishTimeoutMs,
+        });
+        return { sequence: seq, messageId };
+      }),
+    );
+    return places.reduce<StreamPlace | undefined>(
+      (last, place) => (last && last.sequence > place.sequence ? last : place),
+      undefined,
     );
   }
 
@@ -158,6 +176,8 @@ export class JetStreamEvents implements EventStream {
   private async settle(consumer: Consumer, message: JsMsg): Promise<void> {
     const { signal } = this.stopping;
     if (signal.aborted) return message.nak();
+    const addressee = message.headers?.get(consumerHeader);
+    if (addressee && addressee !== consumer.name) return message.ack();
     const attempt = message.info.redeliveryCount;
     const event = readEvent(message);
     if (!event) return bury(consumer, message, garbage(message), attempt, 'The event is not JSON.');
@@ -225,6 +245,16 @@ export class JetStreamEvents implements EventStream {
   }
 }
 
+/** Undefined only where the server says for sure that it does not have it. */
+async function unlessGone<T>(asked: Promise<T>): Promise<T | undefined> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof NatsError && error.api_error?.code === 404) return undefined;
+    throw error;
+  }
+}
+
 async function bury(
   consumer: Consumer,
   message: JsMsg,
@@ -236,9 +266,17 @@ async function bury(
   message.term();
 }
 
+function headersOf({ id, again }: EventMessage): MsgHdrs | undefined {
+  if (!again) return undefined;
+  const own = headers();
+  own.set(eventIdHeader, id);
+  own.set(consumerHeader, again.consumer);
+  return own;
+}
+
 function readEvent(message: JsMsg): EventMessage | undefined {
   try {
-    const id = message.headers?.get('Nats-Msg-Id') || place(message);
+    const id = message.headers?.get(eventIdHeader) || message.headers?.get(messageIdHeader) || place(message);
     return { id, subject: message.subject.slice(prefix.length), data: message.json() };
   } catch {
     // Not one of ours.

@@ -4,7 +4,7 @@ import type { Logger } from '@parley/logging/logger';
 /** A connection that never gives up: it waits for the server at the start and reconnects for ever. */
 export class NatsLink {
   private up = true;
-  private onDown: (() => void)[] = [];
+  private readonly onDown = new Set<() => void>();
 
   private constructor(
     readonly connection: NatsConnection,
@@ -39,9 +39,9 @@ export class NatsLink {
     let listener: () => void = () => undefined;
     const promise = new Promise<void>((resolve) => {
       listener = resolve;
-      this.onDown.push(listener);
+      this.onDown.add(listener);
     });
-    return { promise, forget: () => (this.onDown = this.onDown.filter((candidate) => candidate !== listener)) };
+    return { promise, forget: () => this.onDown.delete(listener) };
   }
 
   async close(): Promise<void> {
@@ -54,7 +54,8 @@ export class NatsLink {
     for await (const status of this.connection.status()) {
       if (status.type === Events.Disconnect) {
         this.up = false;
-        this.onDown.splice(0).forEach((resolve) => resolve());
+        this.onDown.forEach((resolve) => resolve());
+        this.onDown.clear();
         this.logger.warn('the connection to NATS is lost, reconnecting');
       } else if (status.type === Events.Reconnect) {
         this.up = true;

@@ -53,4 +53,14 @@ export class FileStoreConfig extends ServiceConfig {
     about: 'How long the embedding server may take for one request of up to 32 passages.',
   })
   embeddingsTimeoutMs = 30_000;
+
+  @Env({
+    env: 'EMBEDDINGS_THREADS',
+    type: integer(1, 256),
+    about:
+      'Threads that the bundled model runs on, each as fast as one core. A worker on a machine of its own may use all.',
+    optional: true,
+    defaultText: "one less than the machine's cores",
+  })
+  embeddingsThreads?: number;
 }

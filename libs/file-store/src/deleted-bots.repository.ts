@@ -3,6 +3,7 @@ import type { Leftovers } from '@parley/contracts/files';
 import { Database, type Sql } from '@parley/database/database';
 
 const tables = ['file', 'upload', 'indexing_job', 'passage', 'untidy_file'] as const;
+const batchSize = 5_000;
 
 /** What the schema holds of bots that are gone. */
 @Injectable()
@@ -15,14 +16,14 @@ export class DeletedBotsRepository {
   }
 
   /** Deletes every row of the bot, a batch at a time, so that no lock is held for long. */
-  async eraseRows(botId: string, batch = 5_000): Promise<void> {
+  async eraseRows(botId: string): Promise<void> {
     for (const table of tables) {
-      let deleted = batch;
+      let deleted = batchSize;
       // Until nothing is found: a row that changes while it is deleted is left out of its batch.
       while (deleted > 0) {
         const rows = await this.database.query(
           `DELETE FROM ${table} WHERE ctid IN (SELECT ctid FROM ${table} WHERE bot_id = $1 LIMIT $2) RETURNING 1`,
-          [botId, batch],
+          [botId, batchSize],
         );
         deleted = rows.length;
       }

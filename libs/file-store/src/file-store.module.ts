@@ -71,7 +71,7 @@ class CloseEmbedder implements OnApplicationShutdown {
 
 /** Vectors of two models are never mixed: the index is named for its model. */
 function openEmbedder(config: FileStoreConfig): Embedder {
-  if (!config.embeddingsUrl) return new BundledEmbedder();
+  if (!config.embeddingsUrl) return new BundledEmbedder({ threads: config.embeddingsThreads });
   return new OpenAiEmbedder({
     url: config.embeddingsUrl,
     model: config.embeddingsModel,

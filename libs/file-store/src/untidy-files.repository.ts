@@ -1,12 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { Database, type Sql } from '@parley/database/database';
+import type { FileRef } from './file.entity';
 
-export interface FileRef {
-  botId: string;
-  fileId: string;
-}
-
-/** Files that may have blobs, passages or points which are no longer theirs: durable notes for the sweeper. */
+/**
+ * Durable notes for the sweeper: files that may have blobs, passages or points which are no longer theirs, or points
+ * with former tags.
+ */
 @Injectable()
 export class UntidyFilesRepository {
   constructor(private readonly database: Database) {}

@@ -7,7 +7,7 @@ import { textWindows } from './text-windows';
 import { toUnit } from './vectors';
 
 /** The model reads 128 tokens, about this much English prose, and ignores the rest. */
-const windowCharacters = 500;
+export const windowCharacters = 500;
 
 export interface BundledEmbedderOptions {
   /** One window of text keeps one thread busy for 50 ms. The default leaves a core to the event loop. */

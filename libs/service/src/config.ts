@@ -1,4 +1,5 @@
 import { choice, Env, integer, text, url, type VariableOptions } from '@parley/config/config';
+import { defaultStatementTimeoutMs } from '@parley/database/database';
 import type { LogLevel } from '@parley/logging/logger';
 
 /** What every process reads. */
@@ -67,6 +68,13 @@ export class ServiceConfig extends ProcessConfig {
 
   @Env({ env: 'DATABASE_POOL_SIZE', type: integer(2, 200), about: 'Connections that each service keeps at most.' })
   databasePoolSize = 10;
+
+  @Env({
+    env: 'DATABASE_TIMEOUT_MS',
+    type: integer(100, 600_000),
+    about: 'How long one statement may take before it is stopped. Migrations take as long as they need.',
+  })
+  statementTimeoutMs = defaultStatementTimeoutMs;
 }
 
 /** For services that encrypt or sign. */

@@ -51,13 +51,15 @@ function answerMalformed(error: Error, _request: FastifyRequest, reply: FastifyR
     .send(JSON.stringify(toErrorBody(known, newErrorId())));
 }
 
+const unreadable: Record<string, string> = {
+  HPE_HEADER_OVERFLOW: 'The headers are too large: 16 kB are the limit.',
+  ERR_HTTP_REQUEST_TIMEOUT: 'The headers did not arrive in time: send the request again.',
+};
+
 /** What is no HTTP, or has headers without end. */
 function answerUnreadable(error: Error & { code?: string }, socket: Socket): void {
   if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy();
-  const problem =
-    error.code === 'HPE_HEADER_OVERFLOW'
-      ? 'The headers are too large: 16 kB are the limit.'
-      : 'The request is not valid HTTP.';
+  const problem = unreadable[error.code ?? ''] ?? 'The request is not valid HTTP.';
   const body = JSON.stringify(toErrorBody(new ApiError('InvalidPayload', problem), newErrorId()));
   const head = [
     'HTTP/1.1 400 Bad Request',

@@ -15,9 +15,8 @@ import type { Contract } from '@parley/contracts/operation';
 import { Database, type MigrationClass } from '@parley/database/database';
 import { DeadLettersRepository } from '@parley/outbox/dead-letters.repository';
 import { Inbox } from '@parley/outbox/inbox';
-import { Outbox1700000000100 } from '@parley/outbox/migrations/1700000000100-outbox';
 import { Outbox } from '@parley/outbox/outbox';
-import { OutboxRepository } from '@parley/outbox/outbox.repository';
+import { outboxMigrations, OutboxRepository } from '@parley/outbox/outbox.repository';
 import { Relay } from '@parley/outbox/relay';
 import type { FastifyInstance } from 'fastify';
 import type { ServiceConfig } from './config';
@@ -80,7 +79,7 @@ export function platformProviders(platform: Platform): Provider[] {
 
 /** Migrations of a service: the tables of the outbox, then its own. */
 export function serviceMigrations(own: MigrationClass[]): MigrationClass[] {
-  return [Outbox1700000000100, ...own];
+  return [...outboxMigrations, ...own];
 }
 
 function databaseProviders(
@@ -97,6 +96,7 @@ function databaseProviders(
           schema,
           migrations: all,
           poolSize: config.databasePoolSize,
+          statementTimeoutMs: config.statementTimeoutMs,
         });
         if (platform.migrateAtStart) await database.migrate();
         const pending = await database.pendingMigrations();

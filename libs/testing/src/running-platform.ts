@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -25,17 +26,23 @@ type Environment = Record<string, string>;
 
 /** The embedded mode as `npm start` runs it, on a database of the test run unless `ownPostgres` is asked for. */
 export async function startEmbedded(
-  options: { env?: Environment; dataDir?: string; ownPostgres?: boolean } = {},
+  options: { env?: Environment; dataDir?: string; ownPostgres?: boolean; logFile?: string } = {},
 ): Promise<RunningPlatform> {
   const folder = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'parley-embedded-')));
   const database = options.ownPostgres ? undefined : await createEmptyDatabase();
-  const process_ = run('dist/apps/standalone/src/main.js', {
+  const env = {
     PORT: '0',
     PARLEY_DATA_DIR: folder,
     ...(database ? { DATABASE_URL: database.url } : {}),
     ...options.env,
-  });
-  await process_.said(/Parley is ready/);
+  };
+  const process_ = run('dist/apps/standalone/src/main.js', env, [], options.logFile);
+  const stop = async () => {
+    await process_.stop();
+    await database?.drop();
+    if (!options.dataDir) await rm(folder, { recursive: true, force: true });
+  };
+  await process_.said(/Parley is ready/).catch(stopped(stop));
   const credentials = JSON.parse(await readFile(join(folder, 'credentials.json'), 'utf8')) as Omit<
     RunningPlatform,
     'pids' | 'stop'
@@ -44,22 +51,18 @@ export async function startEmbedded(
     ...credentials,
     secretKey: (await readFile(join(folder, 'secret.key'), 'utf8')).trim(),
     pids: { standalone: process_.pid },
-    stop: async () => {
-      await process_.stop();
-      await database?.drop();
-      if (!options.dataDir) await rm(folder, { recursive: true, force: true });
-    },
+    stop,
   };
 }
 
 /** The distributed mode: every app a process of its own, over a real NATS server. */
 export async function startDistributed(
-  options: { env?: Environment } = {},
+  options: { env?: Environment; logFile?: string } = {},
 ): Promise<RunningPlatform & { nats: NatsServer }> {
   const folder = await mkdtemp(join(tmpdir(), 'parley-distributed-'));
   const [nats, database] = await Promise.all([NatsServer.start(), createEmptyDatabase()]);
   const stateFile = join(folder, 'state.json');
-  const process_ = run('tools/distributed.mjs', {
+  const env = {
     NATS_URL: nats.url,
     DATABASE_URL: database.url,
     DATABASE_POOL_SIZE: '5',
@@ -68,8 +71,15 @@ export async function startDistributed(
     SHUTDOWN_GRACE_MS: '50',
     LOG_LEVEL: 'warn',
     ...options.env,
-  });
-  await process_.said(/Parley is ready/);
+  };
+  const process_ = run('tools/distributed.mjs', env, [], options.logFile);
+  const stop = async () => {
+    await process_.stop();
+    await nats.stop();
+    await database.drop();
+    await rm(folder, { recursive: true, force: true });
+  };
+  await process_.said(/Parley is ready/).catch(stopped(stop));
   const state = JSON.parse(await readFile(stateFile, 'utf8')) as {
     url: string;
     token: string;
@@ -83,34 +93,35 @@ export async function startDistributed(
     workspaceId: await firstWorkspace(state.url, state.token),
     pids: Object.fromEntries(Object.entries(state.apps).map(([name, { pid }]) => [name, pid])),
     nats,
-    stop: async () => {
-      await process_.stop();
-      await nats.stop();
-      await database.drop();
-      await rm(folder, { recursive: true, force: true });
-    },
+    stop,
   };
 }
 
-/** Runs one of our compiled programs with its own environment, and nothing of this process's configuration. */
-export function run(script: string, env: Environment, args: string[] = []) {
+/**
+ * Runs one of our compiled programs with its own environment, and nothing of this process's configuration. Where it logs
+ * much, a log file keeps its output out of this process.
+ */
+export function run(script: string, env: Environment, args: string[] = [], logFile?: string) {
+  const log = logFile === undefined ? undefined : openSync(logFile, 'w');
   const child = spawn(process.execPath, [script, ...args], {
     env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', log ?? 'pipe', log ?? 'pipe'],
   });
-  let output = '';
-  child.stdout.on('data', (data: Buffer) => (output += data.toString()));
-  child.stderr.on('data', (data: Buffer) => (output += data.toString()));
+  if (log !== undefined) closeSync(log);
+  let piped = '';
+  child.stdout?.on('data', (data: Buffer) => (piped += data.toString()));
+  child.stderr?.on('data', (data: Buffer) => (piped += data.toString()));
+  const output = () => (logFile === undefined ? piped : readFileSync(logFile, 'utf8'));
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   return {
     pid: child.pid!,
     ended,
-    output: () => output,
+    output,
     said: async (text: RegExp) => {
       const deadline = Date.now() + startTimeoutMs;
-      while (!text.test(output)) {
+      while (!text.test(output())) {
         if (hasEnded(child) || Date.now() > deadline)
-          throw new Error(`${script} did not say ${text.source}:\n${output}`);
+          throw new Error(`${script} did not say ${text.source}:\n${output()}`);
         await sleep(20);
       }
     },
@@ -120,6 +131,14 @@ export function run(script: string, env: Environment, args: string[] = []) {
       await ended;
       clearTimeout(timer);
     },
+  };
+}
+
+/** For a start that failed: nothing of it is left running. */
+function stopped(stop: () => Promise<void>) {
+  return async (error: unknown) => {
+    await stop();
+    throw error;
   };
 }
 

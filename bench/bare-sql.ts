@@ -1,0 +1,92 @@
+import { newId } from '@parley/database/ids';
+import { Pool } from 'pg';
+import type { Statement } from './postgres-tap';
+
+/** What one request runs, and what it answers, as noted from the product. */
+export interface Recording {
+  units: Statement[][];
+  /** Stands in the statements for what a request brings: the id of the file for a read, its key for a write. */
+  given: string;
+  /** The product's answer: the baseline's has the same shape and size. */
+  answer: { file: Record<string, unknown> };
+}
+
+export interface BareOptions {
+  databaseUrl: string;
+  /** Connections at most, as many as the product has. */
+  poolSize: number;
+  recordings: Record<'read' | 'write', Recording>;
+}
+
+type Fill = (ids: Map<string, string>) => string | null;
+interface Step {
+  query: { name?: string; text: string };
+  fills: Fill[];
+}
+
+const madeId = /\b(file|upload)_[0-9A-Z]{26}\b/g;
+
+/** Runs what was noted of one request again, in the same transactions, for another file. */
+export class BareSql {
+  private readonly units: Step[][];
+  private readonly ids: string[];
+
+  constructor(
+    private readonly pool: Pool,
+    private readonly recording: Recording,
+  ) {
+    const { units, given } = recording;
+    const texts = units.flat().flatMap(({ values }) => values.map((value) => value ?? ''));
+    this.ids = [...new Set(texts.flatMap((text) => text.match(madeId) ?? []))].filter((id) => id !== given);
+    this.units = units.map((unit) => unit.map((statement) => toStep(statement, [given, ...this.ids])));
+  }
+
+  /** The answer's object, with the id of the first row that came back. */
+  async run(given: string): Promise<object> {
+    const ids = new Map([[this.recording.given, given]]);
+    // As the product does, a request makes the ids of what it writes.
+    for (const id of this.ids) ids.set(id, newId(id.slice(0, id.indexOf('_'))));
+    let row: { id?: string } | undefined;
+    for (const unit of this.units) {
+      const found = await this.runUnit(unit, ids);
+      row ??= found;
+    }
+    return { file: { ...this.recording.answer.file, id: row?.id } };
+  }
+
+  private async runUnit(unit: Step[], ids: Map<string, string>): Promise<{ id?: string } | undefined> {
+    const [only] = unit;
+    if (unit.length === 1 && only) return (await this.pool.query<{ id?: string }>(toQuery(only, ids))).rows[0];
+    const client = await this.pool.connect();
+    let found: { id?: string } | undefined;
+    try {
+      for (const step of unit) {
+        const { rows } = await client.query<{ id?: string }>(toQuery(step, ids));
+        found ??= rows[0];
+      }
+      return found;
+    } finally {
+      client.release();
+    }
+  }
+}
+
+export function openPool({ databaseUrl, poolSize }: Pick<BareOptions, 'databaseUrl' | 'poolSize'>): Pool {
+  return new Pool({ connectionString: databaseUrl, max: poolSize, options: '-c search_path=files,public' });
+}
+
+function toStep({ name, text, values }: Statement, ids: string[]): Step {
+  return { query: { ...(name ? { name } : {}), text }, fills: values.map((value) => toFill(value, ids)) };
+}
+
+function toFill(value: string | null, ids: string[]): Fill {
+  if (value === null) return () => null;
+  const [id, ...others] = ids.filter((candidate) => value.includes(candidate));
+  if (id === undefined) return () => value;
+  if (id === value) return (fresh) => fresh.get(id) ?? null;
+  return (fresh) => [id, ...others].reduce((text, old) => text.replaceAll(old, fresh.get(old) ?? old), value);
+}
+
+function toQuery({ query, fills }: Step, ids: Map<string, string>) {
+  return fills.length > 0 ? { ...query, values: fills.map((fill) => fill(ids)) } : query;
+}

@@ -1,0 +1,22 @@
+import { createWriteStream } from 'node:fs';
+import { open, rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import fastify from 'fastify';
+
+// The least that could take an upload in as durably as libs/blobs does: streamed to a file that is flushed, renamed to its
+// name, and the name flushed with its folder, before the answer.
+
+const folder = process.env['FOLDER'] ?? '';
+const app = fastify();
+app.removeAllContentTypeParsers();
+app.addContentTypeParser('*', (_request, _payload, done) => done(null));
+app.put<{ Params: { name: string } }>('/:name', async ({ params, raw }) => {
+  const path = join(folder, params.name);
+  await pipeline(raw, createWriteStream(`${path}.new`, { flush: true }));
+  await rename(`${path}.new`, path);
+  const parent = await open(folder);
+  await parent.sync().finally(() => parent.close());
+  return {};
+});
+void app.listen({ host: '127.0.0.1', port: 0 }).then((url) => process.stdout.write(`Listening at ${url}\n`));

@@ -1,0 +1,139 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { windowCharacters } from '@parley/passages/bundled-embedder';
+import { textWindows } from '@parley/passages/text-windows';
+import { EmbeddingServer } from '@parley/testing/embedding-server';
+import { until } from '@parley/testing/until';
+import { markdown } from './corpus';
+import type { LoopBlock } from './loop-watch';
+import { peaks, residentMb } from './memory';
+import type { Result } from './result';
+import { type Round, type Side, compareSpeed, takeTurns, timed, toRow } from './rounds';
+import type { Session } from './session';
+import { openBare, openBot, openEmbedded, preload, type Workbench } from './workbench';
+
+/** About as much as one thread embeds in a second. */
+const charactersPerSecond = 8_000;
+const largeFileBytes = 1_000_000;
+/** Rounds of this length and longer look at the whole large file. */
+const fullSeconds = 4;
+const pollMs = 50;
+
+type Bot = Awaited<ReturnType<typeof openBot>>;
+interface Candidate extends Side {
+  /** Does it once; throws when that does not succeed. */
+  index(): Promise<unknown>;
+}
+
+/** What the product asks the model to embed, noted by an embedding server in the place of the model. */
+async function recordTexts(bench: Workbench, document: string): Promise<string[]> {
+  const server = bench.session.keep(await EmbeddingServer.start());
+  const platform = await openEmbedded(bench, { EMBEDDINGS_URL: server.url });
+  const bot = await openBot(platform);
+  await indexFile(bench.session, bot, 'warm-up.md', 'The first use of the model asks for its dimensions.');
+  server.requests.length = 0;
+  await indexFile(bench.session, bot, 'document.md', document);
+  await platform.stop();
+  return server.requests.flat();
+}
+
+/** Chunks a second of indexing in embedded mode beside the model alone, both with this many threads. */
+export async function benchIndexing(bench: Workbench, threads: number): Promise<Result[]> {
+  const { session, options } = bench;
+  const document = markdown(charactersPerSecond * options.seconds);
+  const texts = await recordTexts(bench, document);
+  // The model reads no more of a text than that and ignores the rest.
+  const windows = texts.flatMap((text) => textWindows(text, windowCharacters));
+  const sides = [await startProduct(bench, document, threads), await startModel(bench, windows, threads)];
+  const turns = await takeTurns(session, sides, options.rounds, (side) => measure(side, texts.length));
+  return [
+    {
+      title: `Embedded mode: indexing of Markdown, embedding threads: ${threads}; ${options.rounds} rounds of ${texts.length} chunks`,
+      rows: sides.map((side, i) => toRow(side, turns[i]!, 'chunk')),
+      aims: compareSpeed({ name: 'indexing / bare model', atLeast: 0.9 }, turns[0]!, turns[1]!),
+      notes: [
+        `The model gets a chunk in windows that it can read whole: ${windows.length} for ${texts.length} chunks.`,
+      ],
+      errors: [],
+      rounds: Object.fromEntries(sides.map(({ name }, i) => [name, turns[i]!])),
+    },
+  ];
+}
+
+async function startProduct(bench: Workbench, document: string, threads: number): Promise<Candidate> {
+  const platform = await openEmbedded(bench, { EMBEDDINGS_THREADS: String(threads) });
+  const bot = await openBot(platform);
+  let made = 0;
+  return {
+    name: 'Parley, embedded',
+    url: platform.url,
+    layers: { standalone: [platform.pids['standalone']!], postgres: [bench.postgresPid] },
+    processes: platform.pids,
+    index: () => indexFile(bench.session, bot, `document-${++made}.md`, document),
+  };
+}
+
+async function startModel(bench: Workbench, windows: string[], threads: number): Promise<Candidate> {
+  const { pid, url } = await openBare(bench, 'bare-model', { THREADS: String(threads) });
+  const body = JSON.stringify(windows);
+  const index = async () => (await fetch(url, { method: 'POST', body })).arrayBuffer();
+  return { name: 'bare model', url, layers: { model: [pid] }, processes: { model: pid }, index };
+}
+
+function measure(side: Candidate, chunks: number): Promise<Round> {
+  return timed(side, async () => {
+    const start = performance.now();
+    await side.index();
+    return { count: chunks, perSecond: (1000 * chunks) / (performance.now() - start) };
+  });
+}
+
+/** From the upload until its passages are there for readers. */
+async function indexFile(session: Session, { client }: Bot, key: string, content: string): Promise<void> {
+  const { file } = await client.uploadFile({ key, content, index: true });
+  for (;;) {
+    session.checkpoint();
+    const { status, failedStatusReason } = (await client.getFile({ id: file.id })).file;
+    if (status === 'indexing_completed') return;
+    if (status === 'indexing_failed') throw new Error(`${key} was not indexed: ${failedStatusReason}`);
+    await sleep(pollMs);
+  }
+}
+
+/** The longest block of the event loop while one large file is indexed, with the threads that the product takes by default. */
+export async function watchLoop(bench: Workbench): Promise<Result[]> {
+  const sizeBytes = Math.round(largeFileBytes * Math.min(1, bench.options.seconds / fullSeconds));
+  const file = join(bench.folder, 'loop.jsonl');
+  const platform = await openEmbedded(bench, { ...preload('loop-watch'), LOOP_WATCH: file });
+  const pid = platform.pids['standalone']!;
+  const bot = await openBot(platform);
+  await indexFile(bench.session, bot, 'warm-up.md', 'The first use of the model loads it.');
+  await readBlocks(pid, file, 1);
+  const start = performance.now();
+  const [peakMb] = await peaks(
+    () => [residentMb(pid)],
+    () => indexFile(bench.session, bot, 'large.md', markdown(sizeBytes)),
+  );
+  const seconds = (performance.now() - start) / 1000;
+  const { blockedMs, ownMs } = await readBlocks(pid, file, 2);
+  const figures = { 'blocked ms': blockedMs, 'by our code ms': ownMs, 'took s': seconds, 'highest RSS MB': peakMb! };
+  return [
+    {
+      title: `Embedded mode: longest block of the event loop while ${sizeBytes.toLocaleString('en-US')} bytes of Markdown are indexed`,
+      rows: [{ name: 'Parley, embedded', figures }],
+      aims: [{ name: 'longest block', value: blockedMs, unit: ' ms', below: 50 }],
+      notes: ['By our code: without the time in which the thread was ready to run and had no core.'],
+      errors: [],
+      rounds: {},
+    },
+  ];
+}
+
+/** What loop-watch.ts says at its signal, which is the line of this number. */
+async function readBlocks(pid: number, file: string, line: number): Promise<LoopBlock> {
+  process.kill(pid, 'SIGUSR2');
+  const read = async () => (await readFile(file, 'utf8').catch(() => '')).split('\n');
+  const lines = await until(read, (found) => found.length > line);
+  return JSON.parse(lines[line - 1]!) as LoopBlock;
+}

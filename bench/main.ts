@@ -1,0 +1,110 @@
+import { spawnSync } from 'node:child_process';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { availableParallelism, cpus } from 'node:os';
+import { dirname } from 'node:path';
+import { benchIndexing, watchLoop } from './indexing';
+import { type Options, readOptions, usage } from './options';
+import { benchDistributed, benchEmbedded } from './requests';
+import type { Result } from './result';
+import { Interrupted, Session } from './session';
+import { benchMemory, benchStart } from './start';
+import { printed } from './table';
+import { benchUpload } from './upload';
+import { openWorkbench, type Workbench } from './workbench';
+
+type Work = (bench: Workbench) => Promise<Result[]>;
+
+/** What is to be measured, one after the other, each on a workbench of its own. */
+function plan({ only }: Options): { embedded: Work[]; distributed: Work[] } {
+  const has = (...parts: Options['only']) => parts.some((part) => only.includes(part));
+  const threadCounts = [...new Set([1, availableParallelism()])];
+  return {
+    embedded: [
+      ...(has('read', 'write') ? [benchEmbedded] : []),
+      ...(has('upload') ? [benchUpload] : []),
+      ...(has('indexing')
+        ? threadCounts.map(
+            (threads): Work =>
+              (bench) =>
+                benchIndexing(bench, threads),
+          )
+        : []),
+      ...(has('indexing') ? [watchLoop] : []),
+      ...(has('start') ? [benchStart, (bench: Workbench) => benchMemory(bench, 'embedded')] : []),
+    ],
+    distributed: [
+      ...(has('read', 'write') ? [benchDistributed] : []),
+      ...(has('start') ? [(bench: Workbench) => benchMemory(bench, 'distributed')] : []),
+    ],
+  };
+}
+
+/** True when all of it was measured without an error. */
+async function main(options: Options): Promise<boolean> {
+  if (options.profile) await mkdir(options.profile, { recursive: true });
+  const { embedded, distributed } = plan(options);
+  const hasNats = spawnSync('nats-server', ['--version']).status === 0;
+  const isLeftOut = distributed.length > 0 && !hasNats;
+  const skipped = isLeftOut ? ['The distributed mode was left out: there is no nats-server on the PATH.'] : [];
+
+  const results: Result[] = [];
+  const failures: string[] = [];
+  const session = new Session();
+  for (const work of [...embedded, ...(hasNats ? distributed : [])]) {
+    try {
+      const more = await work(await openWorkbench(session, options));
+      results.push(...more);
+      more.forEach((result) => console.log(printed(result)));
+    } catch (error) {
+      if (error instanceof Interrupted) throw error;
+      console.error(error);
+      failures.push(String(error));
+    } finally {
+      await session.stop();
+    }
+  }
+
+  const errors = [...failures, ...results.flatMap((result) => result.errors)];
+  const report = { ...circumstances(), options, skipped, errors, results };
+  await mkdir(dirname(options.out), { recursive: true });
+  await writeFile(options.out, `${JSON.stringify(report, null, 2)}\n`);
+  skipped.forEach((reason) => console.log(reason));
+  console.log(`All figures are in ${options.out}.`);
+  if (errors.length > 0) console.log(`\nERRORS: figures of this run are worth nothing.\n${errors.join('\n')}`);
+  return errors.length === 0;
+}
+
+/** What the figures depend on besides the code. */
+function circumstances() {
+  const git = (...args: string[]) => spawnSync('git', args, { encoding: 'utf8' }).stdout?.trim();
+  return {
+    at: new Date().toISOString(),
+    commit: git('rev-parse', 'HEAD'),
+    isChanged: git('status', '--porcelain') !== '',
+    node: process.version,
+    cores: availableParallelism(),
+    processor: cpus()[0]?.model,
+  };
+}
+
+function optionsOrExit(): Options {
+  const args = process.argv.slice(2);
+  if (args.includes('--help')) {
+    console.log(usage);
+    process.exit();
+  }
+  try {
+    return readOptions(args);
+  } catch (error) {
+    console.error(`${(error as Error).message}\n\n${usage}`);
+    process.exit(1);
+  }
+}
+
+main(optionsOrExit()).then(
+  (isGood) => (process.exitCode = isGood ? 0 : 1),
+  (error: unknown) => {
+    console.error(error instanceof Interrupted ? error.message : error);
+    process.exitCode = 1;
+  },
+);

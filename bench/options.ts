@@ -1,0 +1,66 @@
+import { parseArgs } from 'node:util';
+
+export const parts = ['read', 'write', 'upload', 'indexing', 'start'] as const;
+export type Part = (typeof parts)[number];
+
+export interface Options {
+  only: Part[];
+  /** Length of one measured round. */
+  seconds: number;
+  /** How often each side is measured. */
+  rounds: number;
+  connections: number;
+  /** Folder for CPU profiles of the product's processes, if they are wanted. */
+  profile?: string;
+  /** File that the figures are written to, as JSON. */
+  out: string;
+}
+
+export const usage = `npm run bench -- [options]
+
+  --only <parts>       some of: ${parts.join(', ')} (all by default)
+  --seconds <n>        length of one round (4)
+  --rounds <n>         rounds of each side (5)
+  --connections <n>    requests under way at any time (16)
+  --quick              two rounds of one second: to see that it runs, not to compare
+  --profile <folder>   CPU profiles of the product's processes, which slows them down
+  --out <file>         the figures as JSON (bench/results/<time>.json)
+`;
+
+/** Throws an Error that says which option is wrong. */
+export function readOptions(args: string[], now = new Date()): Options {
+  const { values } = parseArgs({
+    args,
+    options: {
+      only: { type: 'string' },
+      seconds: { type: 'string' },
+      rounds: { type: 'string' },
+      connections: { type: 'string' },
+      quick: { type: 'boolean' },
+      profile: { type: 'string' },
+      out: { type: 'string' },
+    },
+  });
+  return {
+    only: readParts(values.only),
+    seconds: readNumber('seconds', values.seconds, values.quick ? 1 : 4),
+    rounds: readNumber('rounds', values.rounds, values.quick ? 2 : 5),
+    connections: readNumber('connections', values.connections, 16),
+    profile: values.profile,
+    out: values.out ?? `bench/results/${now.toISOString().slice(0, 19).replaceAll(':', '')}.json`,
+  };
+}
+
+function readParts(text: string | undefined): Part[] {
+  if (text === undefined) return [...parts];
+  const wanted = text.split(',').map((name) => name.trim());
+  const unknown = wanted.filter((name) => !parts.some((part) => part === name));
+  if (unknown.length > 0) throw new Error(`--only knows ${parts.join(', ')}, and not ${unknown.join(', ')}.`);
+  return parts.filter((part) => wanted.includes(part));
+}
+
+function readNumber(name: string, text: string | undefined, fallback: number): number {
+  const value = Number(text ?? fallback);
+  if (!(value > 0)) throw new Error(`--${name} must be a number greater than 0.`);
+  return value;
+}

@@ -1,0 +1,148 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+
+/** A statement as a client sent it. */
+export interface Statement {
+  /** Of a prepared statement; empty for one that is parsed each time. */
+  name: string;
+  text: string;
+  /** As they went over the wire, where every value is text. */
+  values: (string | null)[];
+}
+
+/**
+ * Stands between a program and its Postgres and notes what the program runs, so that a baseline can run the very same.
+ * Understands what `pg` sends: simple queries, and Parse, Bind, Execute with parameters as text.
+ */
+export class PostgresTap {
+  private readonly sessions: Statement[][] = [];
+
+  private constructor(
+    private readonly server: Server,
+    private readonly target: URL,
+  ) {}
+
+  /** @param url of the real server */
+  static async start(url: string): Promise<PostgresTap> {
+    const server = createServer();
+    const tap = new PostgresTap(server, new URL(url));
+    server.on('connection', (client) => tap.relay(client));
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return tap;
+  }
+
+  /** The same database, by way of this. */
+  get url(): string {
+    const url = new URL(this.target);
+    url.host = `127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+    return url.href;
+  }
+
+  /**
+   * The units of work that carry this text in a parameter, in the order of their sessions: a statement of its own is a
+   * unit, and so is a transaction with all its statements, from BEGIN to COMMIT.
+   */
+  unitsWith(text: string): Statement[][] {
+    const units = this.sessions.flatMap((session) => splitIntoUnits(session));
+    return units.filter((unit) => unit.some(({ values }) => values.some((value) => value?.includes(text))));
+  }
+
+  /** Forgets what was noted until now. */
+  clear(): void {
+    for (const session of this.sessions) session.length = 0;
+  }
+
+  async stop(): Promise<void> {
+    this.server.close();
+    await once(this.server, 'close');
+  }
+
+  private relay(client: Socket): void {
+    const { hostname, port } = this.target;
+    const postgres = connect(Number(port), hostname);
+    const session: Statement[] = [];
+    const reader = new MessageReader(session);
+    this.sessions.push(session);
+    client.on('data', (chunk) => reader.read(chunk));
+    client.pipe(postgres).pipe(client);
+    client.on('error', () => postgres.destroy());
+    postgres.on('error', () => client.destroy());
+  }
+}
+
+export function splitIntoUnits(session: Statement[]): Statement[][] {
+  const units: Statement[][] = [];
+  let transaction: Statement[] | undefined;
+  for (const statement of session) {
+    if (/^begin/i.test(statement.text)) transaction = [];
+    if (transaction) transaction.push(statement);
+    else units.push([statement]);
+    if (!transaction || !/^(commit|rollback)/i.test(statement.text)) continue;
+    units.push(transaction);
+    transaction = undefined;
+  }
+  return units;
+}
+
+/** Messages of a client in the form of PostgreSQL's "Frontend/Backend Protocol", version 3. */
+class MessageReader {
+  private rest = Buffer.alloc(0);
+  private isStarted = false;
+  private readonly texts = new Map<string, string>();
+
+  constructor(private readonly session: Statement[]) {}
+
+  read(chunk: Buffer): void {
+    this.rest = Buffer.concat([this.rest, chunk]);
+    for (;;) {
+      // The first message has no type before its length.
+      const typeBytes = this.isStarted ? 1 : 0;
+      if (this.rest.length < typeBytes + 4) return;
+      const end = typeBytes + this.rest.readInt32BE(typeBytes);
+      if (this.rest.length < end) return;
+      if (this.isStarted) this.note(String.fromCharCode(this.rest[0]!), this.rest.subarray(5, end));
+      this.isStarted = true;
+      this.rest = this.rest.subarray(end);
+    }
+  }
+
+  private note(type: string, body: Buffer): void {
+    const fields = new Fields(body);
+    if (type === 'Q') this.session.push({ name: '', text: fields.text(), values: [] });
+    if (type === 'P') this.texts.set(fields.text(), fields.text());
+    if (type !== 'B') return;
+    fields.text(); // the portal
+    const name = fields.text();
+    const formats = Array.from({ length: fields.int16() }, () => fields.int16());
+    if (formats.includes(1)) throw new Error('A parameter in binary form: the tap reads only text.');
+    const values = Array.from({ length: fields.int16() }, () => fields.value());
+    this.session.push({ name, text: this.texts.get(name) ?? '', values });
+  }
+}
+
+class Fields {
+  private place = 0;
+
+  constructor(private readonly body: Buffer) {}
+
+  text(): string {
+    const end = this.body.indexOf(0, this.place);
+    const text = this.body.toString('utf8', this.place, end);
+    this.place = end + 1;
+    return text;
+  }
+
+  int16(): number {
+    this.place += 2;
+    return this.body.readInt16BE(this.place - 2);
+  }
+
+  value(): string | null {
+    const length = this.body.readInt32BE(this.place);
+    this.place += 4;
+    if (length < 0) return null;
+    this.place += length;
+    return this.body.toString('utf8', this.place - length, this.place);
+  }
+}
