@@ -36,7 +36,7 @@ import { type Credentials, credentialsPath, findOwner, openSecretKey, openToken,
 import { FrontDoor } from './front-door';
 
 /** For the apps to give back what they work on and to close. Then Postgres is stopped all the same. */
-const closeMs = 500;
+const closeMs = 300;
 /** A process whose npm was just killed notices and ends within this time. */
 const claimPatienceMs = 3_000;
 
