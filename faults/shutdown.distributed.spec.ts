@@ -159,7 +159,7 @@ suite('SIGTERM to the only replica of an app', () => {
   });
 
   it('ends in time while NATS is away', async () => {
-    const apps = [fleet.the('gateway'), fleet.the('files'), fleet.the('files-worker')];
+    const apps = [fleet.the('gateway'), fleet.the('files-worker')];
     await fleet.nats.kill();
 
     const ended = await endAll(apps);
@@ -187,7 +187,7 @@ suite('SIGTERM to the only replica of an app', () => {
   });
 
   it('ends in time while Postgres does not answer, and answers what waits for it', async () => {
-    const apps = [fleet.the('gateway'), fleet.the('admin'), fleet.the('files'), fleet.the('files-worker')];
+    const apps = [fleet.the('admin'), fleet.the('files'), fleet.the('files-worker')];
     const { bot } = await newBot(fleet);
     const one = new KeepAliveClient();
     const silence = await Promise.all(
@@ -209,7 +209,7 @@ suite('SIGTERM to the only replica of an app', () => {
   });
 
   it('ends in time while Postgres is away', async () => {
-    const services = [fleet.the('admin'), fleet.the('files'), fleet.the('files-worker')];
+    const services = [fleet.the('files'), fleet.the('files-worker')];
     await allowConnections(fleet, false);
     await until(
       () => Promise.all(services.map((service) => service.isReady())),

@@ -39,6 +39,16 @@ function standalone(env: Record<string, string> = {}): Promise<Replica> {
   return Replica.create('standalone', { PARLEY_DATA_DIR: dataDir, LOG_LEVEL: 'info', ...env });
 }
 
+/** Until the person at the terminal is told so: HTTP is ready before the credentials are written. */
+async function start(): Promise<void> {
+  const saidBefore = parley.output.length;
+  await parley.start();
+  await until(
+    () => parley.output.slice(saidBefore),
+    (said) => said.includes('Parley is ready'),
+  );
+}
+
 async function credentials() {
   const path = join(dataDir, 'credentials.json');
   return JSON.parse(await readFile(path, 'utf8')) as { url: string; token: string; workspaceId: string };
@@ -84,11 +94,7 @@ describe('the platform in one process, on a database of the test', () => {
     database = await createEmptyDatabase();
     embeddings = await EmbeddingServer.start();
     parley = await standalone({ DATABASE_URL: database.url, EMBEDDINGS_URL: embeddings.url, SWEEP_INTERVAL_MS: '500' });
-    await parley.start();
-    await until(
-      () => existsSync(join(dataDir, 'credentials.json')),
-      (exists) => exists,
-    );
+    await start();
   });
 
   afterEach(async () => {
@@ -123,7 +129,7 @@ describe('the platform in one process, on a database of the test', () => {
     expect(parley.exitCode).toBe(0);
     expect(answers.map(({ status }) => status)).toEqual([200, 503]);
     expect(failures.filter((failure) => isLoss(failure, [parley]))).toEqual([]);
-    await parley.start();
+    await start();
     const examined = { ...platform, databaseUrl: database.url, blobsDir: join(dataDir, 'blobs') };
     expect(await new Checker(examined, ledger).findings(20_000)).toEqual([]);
   });
@@ -142,7 +148,7 @@ describe('the platform in one process, on a database of the test', () => {
     expect(jobs).toEqual([{ taken_by: null, attempts: 0 }]);
     expect(deliveries).toEqual([{ attempts: 0 }]);
     held.release();
-    await parley.start();
+    await start();
     await until(
       async () => (await client.getFile({ id: file.id })).file.status,
       (status) => status === 'indexing_completed',
@@ -174,7 +180,7 @@ describe('the platform in one process, on a database of the test', () => {
 describe('the platform in one process, with a Postgres of its own', () => {
   it('takes what npm passes on for the Ctrl-C that it is, and stops Postgres in time', async () => {
     parley = await standalone();
-    await parley.start();
+    await start();
 
     parley.signal('SIGINT');
     const ended = await parley.end('SIGINT');
@@ -189,11 +195,7 @@ describe('the platform in one process, with a Postgres of its own', () => {
 
   it('ends at once at a second Ctrl-C, and Postgres after it', async () => {
     parley = await standalone({ SHUTDOWN_TIMEOUT_MS: '60000' });
-    await parley.start();
-    await until(
-      () => existsSync(join(dataDir, 'credentials.json')),
-      (exists) => exists,
-    );
+    await start();
     const never = await declareHalf('never');
     parley.signal('SIGINT');
     await parley.stopsListening();
@@ -206,17 +208,13 @@ describe('the platform in one process, with a Postgres of its own', () => {
     expect(ended).toBeLessThan(1_000);
     expect(parley.exitCode).toBe(130);
     await until(postgresIsGone, (isGone) => isGone);
-    await parley.start();
+    await start();
   });
 
   it('finishes what is under way when only npm was killed', async () => {
     const npm = spawn('sleep', ['60']);
     parley = await standalone({ PARLEY_PARENT_PID: String(npm.pid), SHUTDOWN_TIMEOUT_MS: '10000' });
-    await parley.start();
-    await until(
-      () => existsSync(join(dataDir, 'credentials.json')),
-      (exists) => exists,
-    );
+    await start();
     const late = await declareHalf('late');
 
     await kill(npm);
@@ -231,17 +229,14 @@ describe('the platform in one process, with a Postgres of its own', () => {
   });
 
   it.each([
-    ['has only begun', () => true],
+    ['has only begun', () => parley.output.includes('starting')],
     ['has made the data files', () => existsSync(join(dataDir, 'postgres'))],
     ['has started Postgres', () => !postgresIsGone()],
-    ['is all but done', () => existsSync(join(dataDir, 'credentials.json'))],
+    ['is all but done', () => parley.isReady()],
   ])('told to stop when its start %s, undoes what it has done', async (_when, isThere) => {
     parley = await standalone();
     await parley.launch();
-    await until(
-      () => parley.output.includes('starting') && isThere(),
-      (is) => is,
-    );
+    await until(isThere, (is) => is);
 
     const ended = await parley.end('SIGTERM');
 

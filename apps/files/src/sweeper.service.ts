@@ -1,4 +1,10 @@
-import { type BeforeApplicationShutdown, Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import {
+  type BeforeApplicationShutdown,
+  Inject,
+  Injectable,
+  type OnApplicationBootstrap,
+  type OnModuleDestroy,
+} from '@nestjs/common';
 import { Loop } from '@parley/background/loop';
 import type { BlobStore } from '@parley/blobs/blob-store';
 import { fileUploaded } from '@parley/contracts/files';
@@ -27,9 +33,10 @@ const clearBlobsMs = 600_000;
  * be repeated and may run in several processes at once.
  */
 @Injectable()
-export class SweeperService implements OnApplicationBootstrap, BeforeApplicationShutdown {
+export class SweeperService implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown {
   private readonly loops: Loop[];
   private readonly logger: Logger;
+  private isStopping = false;
 
   constructor(
     private readonly database: Database,
@@ -60,6 +67,10 @@ export class SweeperService implements OnApplicationBootstrap, BeforeApplication
     this.loops.forEach((loop) => loop.start());
   }
 
+  onModuleDestroy(): void {
+    this.isStopping = true;
+  }
+
   async beforeApplicationShutdown(): Promise<void> {
     await Promise.all(this.loops.map((loop) => loop.stop()));
   }
@@ -81,15 +92,23 @@ export class SweeperService implements OnApplicationBootstrap, BeforeApplication
 
   /** Erases again what is left of deleted bots. */
   private async erase(): Promise<boolean> {
-    for (const botId of await this.deletedBots.listUnerased())
+    for (const botId of await this.deletedBots.listUnerased()) {
+      if (this.isStopping) break;
       await this.unlessItFails(botId, () => this.eraser.erase(botId));
+    }
     return false;
   }
 
   /** Removes blobs, passages and points of files that no longer need them, and gives those that stay the file's tags. */
   private async tidy(): Promise<boolean> {
     const due = await this.untidy.take(batchSize);
-    for (const file of due) await this.unlessItFails(file.fileId, () => this.tidyFile(file));
+    for (const [place, file] of due.entries()) {
+      if (this.isStopping) {
+        await this.untidy.giveBack(due.slice(place));
+        break;
+      }
+      await this.unlessItFails(file.fileId, () => this.tidyFile(file));
+    }
     return due.length === batchSize;
   }
 

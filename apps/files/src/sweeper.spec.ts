@@ -28,7 +28,19 @@ let jobs: JobsRepository;
 beforeAll(async () => {
   blobsDir = await mkdtemp(join(tmpdir(), 'parley-sweeper-'));
   embeddings = await EmbeddingServer.start();
-  service = await startService((databaseUrl, platform, contentUrl) =>
+  service = await startFiles();
+  const get = <T>(token: new (...parameters: never[]) => T) => service.apps[0]!.get(token, { strict: false });
+  sql = service.apps[0]!.get(Database, { strict: false });
+  [files, jobs] = [get(FilesRepository), get(JobsRepository)];
+});
+afterAll(async () => {
+  await service?.stop();
+  await embeddings?.stop();
+  await rm(blobsDir, { recursive: true, force: true });
+});
+
+function startFiles(): Promise<RunningService> {
+  return startService((databaseUrl, platform, contentUrl) =>
     FilesModule.register(
       Object.assign(new FilesConfig(), {
         databaseUrl,
@@ -42,15 +54,7 @@ beforeAll(async () => {
       platform,
     ),
   );
-  const get = <T>(token: new (...parameters: never[]) => T) => service.apps[0]!.get(token, { strict: false });
-  sql = service.apps[0]!.get(Database, { strict: false });
-  [files, jobs] = [get(FilesRepository), get(JobsRepository)];
-});
-afterAll(async () => {
-  await service?.stop();
-  await embeddings?.stop();
-  await rm(blobsDir, { recursive: true, force: true });
-});
+}
 
 const newBot = () => new BotFiles(service);
 const rows = (text: string, ...values: unknown[]) => sql.query<Record<string, string | null>>(text, values);
@@ -403,6 +407,30 @@ describe('the sweeper', () => {
       (noted) => noted.length === 1,
     );
     expect(left).toEqual([{ file_id: bad.id }]);
+  });
+
+  it('gives back what it has not got to when it is told to stop', async () => {
+    const stopping = await startFiles();
+    const bot = new BotFiles(stopping);
+    const database = await Database.open({ url: stopping.databaseUrl, schema: 'files', migrations: [], poolSize: 3 });
+    const ids = await Promise.all(['a', 'b', 'c'].map(async (key) => (await bot.upsert({ key, size: 1 })).id));
+    let closed: Promise<void> | undefined;
+    await database.transaction(async (tx) => {
+      await tx.query('SELECT 1 FROM file WHERE id = ANY($1) FOR UPDATE', [ids]);
+      await database.query('INSERT INTO untidy_file (bot_id, file_id) SELECT $1, unnest($2::text[])', [bot.id, ids]);
+      await until(
+        () => database.query('SELECT 1 FROM untidy_file WHERE due_at > now()'),
+        (taken) => taken.length === ids.length,
+      );
+      closed = stopping.apps[0]!.close();
+    });
+    await closed;
+
+    const notes = await database.query('SELECT due_at <= now() AS "isDue" FROM untidy_file');
+
+    expect(notes).toEqual([{ isDue: true }, { isDue: true }]);
+    await database.close();
+    await stopping.stop();
   });
 
   it('tidies a file with one connection, so that two of them cannot wait for each other', async () => {

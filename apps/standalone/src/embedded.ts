@@ -36,7 +36,7 @@ import { type Credentials, credentialsPath, findOwner, openSecretKey, openToken,
 import { FrontDoor } from './front-door';
 
 /** For the apps to give back what they work on and to close. Then Postgres is stopped all the same. */
-const closeMs = 500;
+const closeMs = 300;
 /** A process whose npm was just killed notices and ends within this time. */
 const claimPatienceMs = 3_000;
 
@@ -52,11 +52,11 @@ export class EmbeddedPlatform {
     private readonly logger: Logger,
   ) {}
 
-  /** Whatever was started is stopped again when a later step fails, or when the signal is aborted meanwhile. */
-  static async start(config: StandaloneConfig, logger: Logger, signal: AbortSignal): Promise<EmbeddedPlatform> {
+  /** Whatever was started is stopped again when a later step fails. */
+  static async start(config: StandaloneConfig, logger: Logger): Promise<EmbeddedPlatform> {
     const platform = new EmbeddedPlatform(config, logger);
     try {
-      await platform.boot(signal);
+      await platform.boot();
       return platform;
     } catch (error) {
       await platform.undo();
@@ -95,7 +95,7 @@ export class EmbeddedPlatform {
     for (const step of this.started.splice(0).reverse()) await step();
   }
 
-  private async boot(signal: AbortSignal): Promise<void> {
+  private async boot(): Promise<void> {
     const { dataDir, port, host, maxBodyBytes } = this.config;
     const folder = await claim(dataDir);
     this.started.push(() => folder.release());
@@ -115,9 +115,7 @@ export class EmbeddedPlatform {
       PARLEY_BOOTSTRAP_TOKEN: process.env['PARLEY_BOOTSTRAP_TOKEN'] ?? token,
       DATABASE_URL: process.env['DATABASE_URL'] ?? (await this.startPostgres(folder.path)).url,
     };
-    signal.throwIfAborted();
     const events = await this.openEvents(env.DATABASE_URL);
-    signal.throwIfAborted();
     const hub = new InProcessHub();
     const metrics = new Metrics();
     const platform = (): Platform => ({
@@ -139,7 +137,6 @@ export class EmbeddedPlatform {
       this.open(ChatModule.register(readConfig(ChatConfig, env), platform())),
     ]);
     const gateway = await this.open(GatewayModule.register(readConfig(GatewayConfig, env), platform()));
-    signal.throwIfAborted();
     await events.open();
     this.openDoor(door, gateway, files);
 

@@ -30,6 +30,15 @@ export class UntidyFilesRepository {
     );
   }
 
+  /** Makes due again what was taken and will not be tidied by whoever took it. */
+  async giveBack(files: (FileRef & { noted: string })[]): Promise<void> {
+    await this.database.query(
+      `UPDATE untidy_file SET due_at = now() FROM unnest($1::text[], $2::timestamptz[]) AS taken (file_id, noted)
+       WHERE untidy_file.file_id = taken.file_id AND untidy_file.due_at = taken.noted`,
+      [files.map(({ fileId }) => fileId), files.map(({ noted }) => noted)],
+    );
+  }
+
   /** Unless the file was noted again since it was taken. */
   async remove(sql: Sql, { fileId, noted }: FileRef & { noted: string }): Promise<void> {
     await sql.query('DELETE FROM untidy_file WHERE file_id = $1 AND due_at = $2::timestamptz', [fileId, noted]);
