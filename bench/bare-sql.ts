@@ -41,13 +41,16 @@ export class BareSql {
     this.units = units.map((unit) => unit.map((statement) => toStep(statement, [given, ...this.ids])));
   }
 
-  /** The answer's object, made from the row that the last statement but the notes returned. */
+  /** The answer's object, with the id of the first row that came back. */
   async run(given: string): Promise<object> {
     const ids = new Map([[this.recording.given, given]]);
     // As the product does, a request makes the ids of what it writes.
     for (const id of this.ids) ids.set(id, newId(id.slice(0, id.indexOf('_'))));
     let row: { id?: string } | undefined;
-    for (const unit of this.units) row = (await this.runUnit(unit, ids)) ?? row;
+    for (const unit of this.units) {
+      const found = await this.runUnit(unit, ids);
+      row ??= found;
+    }
     return { file: { ...this.recording.answer.file, id: row?.id } };
   }
 
@@ -68,7 +71,7 @@ export class BareSql {
   }
 }
 
-export function openPool({ databaseUrl, poolSize }: BareOptions): Pool {
+export function openPool({ databaseUrl, poolSize }: Pick<BareOptions, 'databaseUrl' | 'poolSize'>): Pool {
   return new Pool({ connectionString: databaseUrl, max: poolSize, options: '-c search_path=files,public' });
 }
 

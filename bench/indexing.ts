@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { windowCharacters } from '@parley/passages/bundled-embedder';
 import { textWindows } from '@parley/passages/text-windows';
@@ -9,9 +9,9 @@ import { markdown } from './corpus';
 import type { LoopBlock } from './loop-watch';
 import { peaks, residentMb } from './memory';
 import type { Result } from './result';
-import { type Round, type Side, speedRatio, takeTurns, timed, toRow } from './rounds';
+import { type Round, type Side, compareSpeed, takeTurns, timed, toRow } from './rounds';
 import type { Session } from './session';
-import { openBare, openBot, openEmbedded, type Workbench } from './workbench';
+import { openBare, openBot, openEmbedded, preload, type Workbench } from './workbench';
 
 /** About as much as one thread embeds in a second. */
 const charactersPerSecond = 8_000;
@@ -51,7 +51,7 @@ export async function benchIndexing(bench: Workbench, threads: number): Promise<
     {
       title: `Embedded mode: indexing of Markdown, embedding threads: ${threads}; ${options.rounds} rounds of ${texts.length} chunks`,
       rows: sides.map((side, i) => toRow(side, turns[i]!, 'chunk')),
-      aims: [{ name: 'indexing / bare model', ...speedRatio(turns[0]!, turns[1]!), atLeast: 0.9 }],
+      aims: compareSpeed({ name: 'indexing / bare model', atLeast: 0.9 }, turns[0]!, turns[1]!),
       notes: [
         `The model gets a chunk in windows that it can read whole: ${windows.length} for ${texts.length} chunks.`,
       ],
@@ -105,8 +105,7 @@ async function indexFile(session: Session, { client }: Bot, key: string, content
 export async function watchLoop(bench: Workbench): Promise<Result[]> {
   const sizeBytes = Math.round(largeFileBytes * Math.min(1, bench.options.seconds / fullSeconds));
   const file = join(bench.folder, 'loop.jsonl');
-  const preload = resolve('dist/bench/loop-watch.js');
-  const platform = await openEmbedded(bench, { NODE_OPTIONS: `--require ${preload}`, LOOP_WATCH: file });
+  const platform = await openEmbedded(bench, { ...preload('loop-watch'), LOOP_WATCH: file });
   const pid = platform.pids['standalone']!;
   const bot = await openBot(platform);
   await indexFile(bench.session, bot, 'warm-up.md', 'The first use of the model loads it.');

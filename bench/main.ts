@@ -1,69 +1,82 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { availableParallelism, cpus } from 'node:os';
 import { dirname } from 'node:path';
 import { benchIndexing, watchLoop } from './indexing';
-import { benchMemory, benchStart } from './start';
 import { type Options, readOptions, usage } from './options';
 import { benchDistributed, benchEmbedded } from './requests';
 import type { Result } from './result';
-import { Session } from './session';
+import { Interrupted, Session } from './session';
+import { benchMemory, benchStart } from './start';
 import { printed } from './table';
 import { benchUpload } from './upload';
 import { openWorkbench, type Workbench } from './workbench';
 
-const withoutNats = 'The distributed mode is left out: there is no nats-server on the PATH.';
+type Work = (bench: Workbench) => Promise<Result[]>;
 
-async function main(options: Options): Promise<void> {
-  const session = new Session();
-  const results: Result[] = [];
-  const skipped: string[] = [];
-  const show = (more: Result[]) => {
-    results.push(...more);
-    more.forEach((result) => console.log(printed(result)));
+/** What is to be measured, one after the other, each on a workbench of its own. */
+function plan({ only }: Options): { embedded: Work[]; distributed: Work[] } {
+  const has = (...parts: Options['only']) => parts.some((part) => only.includes(part));
+  const threadCounts = [...new Set([1, availableParallelism()])];
+  return {
+    embedded: [
+      ...(has('read', 'write') ? [benchEmbedded] : []),
+      ...(has('upload') ? [benchUpload] : []),
+      ...(has('indexing')
+        ? threadCounts.map(
+            (threads): Work =>
+              (bench) =>
+                benchIndexing(bench, threads),
+          )
+        : []),
+      ...(has('indexing') ? [watchLoop] : []),
+      ...(has('start') ? [benchStart, (bench: Workbench) => benchMemory(bench, 'embedded')] : []),
+    ],
+    distributed: [
+      ...(has('read', 'write') ? [benchDistributed] : []),
+      ...(has('start') ? [(bench: Workbench) => benchMemory(bench, 'distributed')] : []),
+    ],
   };
-  const run = async (work: (bench: Workbench) => Promise<Result[]>) => {
-    show(await work(await openWorkbench(session, options)));
-    await session.stop();
-  };
-  try {
-    const { only } = options;
-    const hasNats = hasNatsServer();
-    if (!hasNats) skipped.push(withoutNats);
-    if (only.includes('read') || only.includes('write')) {
-      await run(benchEmbedded);
-      if (hasNats) await run(benchDistributed);
-    }
-    if (only.includes('upload')) await run(benchUpload);
-    if (only.includes('indexing')) {
-      for (const threads of new Set([1, availableParallelism()])) await run((bench) => benchIndexing(bench, threads));
-      await run(watchLoop);
-    }
-    if (only.includes('start')) {
-      await run(benchStart);
-      await run((bench) => benchMemory(bench, 'embedded'));
-      if (hasNats) await run((bench) => benchMemory(bench, 'distributed'));
-    }
-  } finally {
-    await session.stop();
-  }
-  skipped.forEach((reason) => console.log(reason));
-  await mkdir(dirname(options.out), { recursive: true });
-  await writeFile(options.out, `${JSON.stringify({ ...circumstances(), options, skipped, results }, null, 2)}\n`);
-  console.log(`All figures are in ${options.out}.`);
-  const errors = results.flatMap((result) => result.errors);
-  if (errors.length === 0) return;
-  console.log(`\nERRORS: the figures above are worth nothing.\n${errors.join('\n')}`);
-  process.exitCode = 1;
 }
 
-function hasNatsServer(): boolean {
-  return spawnSync('nats-server', ['--version']).status === 0;
+/** True when all of it was measured without an error. */
+async function main(options: Options): Promise<boolean> {
+  if (options.profile) await mkdir(options.profile, { recursive: true });
+  const { embedded, distributed } = plan(options);
+  const hasNats = spawnSync('nats-server', ['--version']).status === 0;
+  const isLeftOut = distributed.length > 0 && !hasNats;
+  const skipped = isLeftOut ? ['The distributed mode was left out: there is no nats-server on the PATH.'] : [];
+
+  const results: Result[] = [];
+  const failures: string[] = [];
+  const session = new Session();
+  for (const work of [...embedded, ...(hasNats ? distributed : [])]) {
+    try {
+      const more = await work(await openWorkbench(session, options));
+      results.push(...more);
+      more.forEach((result) => console.log(printed(result)));
+    } catch (error) {
+      if (error instanceof Interrupted) throw error;
+      console.error(error);
+      failures.push(String(error));
+    } finally {
+      await session.stop();
+    }
+  }
+
+  const errors = [...failures, ...results.flatMap((result) => result.errors)];
+  const report = { ...circumstances(), options, skipped, errors, results };
+  await mkdir(dirname(options.out), { recursive: true });
+  await writeFile(options.out, `${JSON.stringify(report, null, 2)}\n`);
+  skipped.forEach((reason) => console.log(reason));
+  console.log(`All figures are in ${options.out}.`);
+  if (errors.length > 0) console.log(`\nERRORS: figures of this run are worth nothing.\n${errors.join('\n')}`);
+  return errors.length === 0;
 }
 
 /** What the figures depend on besides the code. */
 function circumstances() {
-  const git = (...args: string[]) => execFileSync('git', args, { encoding: 'utf8' }).trim();
+  const git = (...args: string[]) => spawnSync('git', args, { encoding: 'utf8' }).stdout?.trim();
   return {
     at: new Date().toISOString(),
     commit: git('rev-parse', 'HEAD'),
@@ -74,16 +87,24 @@ function circumstances() {
   };
 }
 
-let options: Options | undefined;
-try {
-  options = readOptions(process.argv.slice(2));
-} catch (error) {
-  console.error(`${(error as Error).message}\n\n${usage}`);
-  process.exitCode = 1;
+function optionsOrExit(): Options {
+  const args = process.argv.slice(2);
+  if (args.includes('--help')) {
+    console.log(usage);
+    process.exit();
+  }
+  try {
+    return readOptions(args);
+  } catch (error) {
+    console.error(`${(error as Error).message}\n\n${usage}`);
+    process.exit(1);
+  }
 }
-if (options) {
-  main(options).catch((error: unknown) => {
-    console.error(error);
+
+main(optionsOrExit()).then(
+  (isGood) => (process.exitCode = isGood ? 0 : 1),
+  (error: unknown) => {
+    console.error(error instanceof Interrupted ? error.message : error);
     process.exitCode = 1;
-  });
-}
+  },
+);

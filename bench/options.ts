@@ -10,6 +10,8 @@ export interface Options {
   /** How often each side is measured. */
   rounds: number;
   connections: number;
+  /** Folder for CPU profiles of the product's processes, if they are wanted. */
+  profile?: string;
   /** File that the figures are written to, as JSON. */
   out: string;
 }
@@ -21,6 +23,7 @@ export const usage = `npm run bench -- [options]
   --rounds <n>         rounds of each side (5)
   --connections <n>    requests under way at any time (16)
   --quick              two rounds of one second: to see that it runs, not to compare
+  --profile <folder>   CPU profiles of the product's processes, which slows them down
   --out <file>         the figures as JSON (bench/results/<time>.json)
 `;
 
@@ -34,6 +37,7 @@ export function readOptions(args: string[], now = new Date()): Options {
       rounds: { type: 'string' },
       connections: { type: 'string' },
       quick: { type: 'boolean' },
+      profile: { type: 'string' },
       out: { type: 'string' },
     },
   });
@@ -42,6 +46,7 @@ export function readOptions(args: string[], now = new Date()): Options {
     seconds: readNumber('seconds', values.seconds, values.quick ? 1 : 4),
     rounds: readNumber('rounds', values.rounds, values.quick ? 2 : 5),
     connections: readNumber('connections', values.connections, 16),
+    profile: values.profile,
     out: values.out ?? `bench/results/${now.toISOString().slice(0, 19).replaceAll(':', '')}.json`,
   };
 }

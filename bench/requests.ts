@@ -6,8 +6,8 @@ import { httpRequest, type LoadResult, runLoad } from './load';
 import type { Options } from './options';
 import { fileInput, record } from './recording';
 import type { Aim, Result } from './result';
-import { type Round, type Side, speedRatio, takeTurns, timed, toRow } from './rounds';
-import { everythingOn, newLogFile, openBare, openBot, openEmbedded, poolSize, type Workbench } from './workbench';
+import { type Round, type Side, compareSpeed, takeTurns, timed, toRow } from './rounds';
+import { newLogFile, openBare, openBot, openEmbedded, poolSize, productEnv, type Workbench } from './workbench';
 
 const seededFiles = 100;
 /** Until the code is compiled and the pools are full. */
@@ -29,9 +29,9 @@ export async function benchEmbedded(bench: Workbench): Promise<Result[]> {
   const recordings = await record(bench.session);
   const product = await startEmbeddedSide(bench);
   const bare = await startBareApi(bench, recordings);
-  return compare(bench, 'Embedded mode', [product, bare], (ratio) => [
-    { name: 'embedded / bare', ...ratio(product, bare), atLeast: 0.6, ambition: 0.7 },
-  ]);
+  return compare(bench, 'Embedded mode', [product, bare], (of) =>
+    compareSpeed({ name: 'embedded / bare', atLeast: 0.6, ambition: 0.7 }, of(product), of(bare)),
+  );
 }
 
 /** Requests a second of the distributed mode beside the same work over bare NATS, and beside Fastify and `pg` alone. */
@@ -40,19 +40,17 @@ export async function benchDistributed(bench: Workbench): Promise<Result[]> {
   const { product, nats } = await startDistributedSide(bench);
   const floor = await startFloor(bench, recordings, nats);
   const bare = await startBareApi(bench, recordings);
-  return compare(bench, 'Distributed mode', [product, floor, bare], (ratio) => [
-    { name: 'distributed / NATS floor', ...ratio(product, floor), atLeast: 0.7, ambition: 0.75 },
-    { name: 'distributed / bare', ...ratio(product, bare) },
+  return compare(bench, 'Distributed mode', [product, floor, bare], (of) => [
+    ...compareSpeed({ name: 'distributed / NATS floor', atLeast: 0.7, ambition: 0.75 }, of(product), of(floor)),
+    ...compareSpeed({ name: 'distributed / bare' }, of(product), of(bare)),
   ]);
 }
-
-type RatioOf = (side: Candidate, baseline: Candidate) => Pick<Aim, 'value' | 'spread'>;
 
 async function compare(
   { session, options }: Workbench,
   mode: string,
   sides: Candidate[],
-  aims: (ratio: RatioOf) => Aim[],
+  aims: (of: (side: Candidate) => Round[]) => Aim[],
 ): Promise<Result[]> {
   const results: Result[] = [];
   for (const operation of (['read', 'write'] as const).filter((part) => options.only.includes(part))) {
@@ -69,7 +67,7 @@ async function compare(
           'body bytes': ({ bodyBytes, count }) => bodyBytes / count,
         }),
       ),
-      aims: aims((side, baseline) => speedRatio(of(side), of(baseline))),
+      aims: aims(of),
       notes: [],
       errors: sides.flatMap((side) => errorsOf(side, of(side))),
       rounds: Object.fromEntries(sides.map((side) => [side.name, of(side)])),
@@ -104,7 +102,7 @@ export async function startEmbeddedSide(bench: Workbench): Promise<Candidate> {
 }
 
 export async function startDistributedSide(bench: Workbench) {
-  const options = { env: everythingOn, logFile: newLogFile(bench) };
+  const options = { env: productEnv(bench), logFile: newLogFile(bench) };
   const platform = bench.session.keep(await startDistributed(options));
   const { url, pids } = platform;
   const { gateway, files, admin, ...others } = pids;

@@ -83,9 +83,25 @@ export function toRow<R extends Round>(
   };
 }
 
-/** How one side's speed compares with another's, round by round. */
-export function speedRatio(rounds: Round[], baseline: Round[]): Pick<Aim, 'value' | 'spread'> {
-  const speeds = (of: Round[]) => of.map(({ perSecond }) => perSecond);
-  const { median, lowest, highest } = pairedRatio(speeds(rounds), speeds(baseline));
+/**
+ * How one side's speed compares with another's, round by round: as it was measured, which is what the aim is for, and as it
+ * would be if processor time alone decided. The second bears a machine that is busy with other things better.
+ */
+export function compareSpeed(aim: Omit<Aim, 'value' | 'spread'>, rounds: Round[], baseline: Round[]): Aim[] {
+  const measured = ratioOf(({ perSecond }) => perSecond, rounds, baseline);
+  const byProcessor = ratioOf(({ cpu, count }) => count / totalUs(cpu), rounds, baseline);
+  return [
+    { ...aim, ...measured },
+    ...(Number.isFinite(byProcessor.value) ? [{ name: `${aim.name}, by processor time`, ...byProcessor }] : []),
+  ];
+}
+
+function ratioOf(speed: (round: Round) => number, rounds: Round[], baseline: Round[]): Pick<Aim, 'value' | 'spread'> {
+  const { median, lowest, highest } = pairedRatio(rounds.map(speed), baseline.map(speed));
   return { value: median, spread: [lowest, highest] };
+}
+
+/** NaN where processor time is not known. */
+function totalUs({ us }: CpuUse): number {
+  return Object.values(us).reduce((total, used) => total + used, 0) || NaN;
 }

@@ -1,3 +1,13 @@
+import { sendSignal } from '@parley/local-postgres/server';
+
+/** Somebody pressed Ctrl-C. */
+export class Interrupted extends Error {
+  override readonly name = 'Interrupted';
+  constructor() {
+    super('The run was interrupted: nothing was written.');
+  }
+}
+
 /** What this run has started, so that all of it is stopped again however the run ends. */
 export class Session {
   private readonly steps: (() => Promise<void>)[] = [];
@@ -13,6 +23,8 @@ export class Session {
         process.stderr.write('\nStopping what was started …\n');
       });
     }
+    // A frozen process could not be stopped by anybody who does not know that it is frozen.
+    process.on('exit', () => this.thaw());
   }
 
   /** The same thing, which is stopped at the end. */
@@ -23,16 +35,21 @@ export class Session {
 
   /** To be called where the run can end: throws after Ctrl-C. */
   checkpoint(): void {
-    if (this.interrupted) throw new Error('The run was interrupted.');
+    if (this.interrupted) throw new Interrupted();
   }
 
   /** Lets only these processes run on, of all that take turns, so that nobody's background work disturbs another's figures. */
   letRun(running: number[], all: number[]): void {
-    for (const pid of all) this.freeze(pid, !running.includes(pid));
+    const others = all.filter((pid) => !running.includes(pid));
+    this.thaw();
+    for (const pid of others) {
+      process.kill(pid, 'SIGSTOP');
+      this.frozen.add(pid);
+    }
   }
 
   async stop(): Promise<void> {
-    for (const pid of this.frozen) this.freeze(pid, false);
+    this.thaw();
     for (const step of this.steps.splice(0).reverse()) {
       await step().catch((error: unknown) =>
         process.stderr.write(`Something could not be stopped: ${String(error)}\n`),
@@ -40,10 +57,8 @@ export class Session {
     }
   }
 
-  private freeze(pid: number, isFrozen: boolean): void {
-    if (this.frozen.has(pid) === isFrozen) return;
-    process.kill(pid, isFrozen ? 'SIGSTOP' : 'SIGCONT');
-    if (isFrozen) this.frozen.add(pid);
-    else this.frozen.delete(pid);
+  private thaw(): void {
+    for (const pid of this.frozen) sendSignal(pid, 'SIGCONT');
+    this.frozen.clear();
   }
 }

@@ -7,7 +7,7 @@ import { peaks, postgresMb, residentMb } from './memory';
 import { type Candidate, startDistributedSide, startEmbeddedSide } from './requests';
 import type { Result, Row } from './result';
 import { median } from './statistics';
-import { everythingOn, newLogFile, type Workbench } from './workbench';
+import { newLogFile, productEnv, type Workbench } from './workbench';
 
 /** For what a start has left to do. */
 const settleMs = 3_000;
@@ -20,7 +20,7 @@ export async function benchStart(bench: Workbench): Promise<Result[]> {
     const dataDir = await mkdtemp(join(folder, 'data-'));
     for (const kind of ['new', 'existing'] as const) {
       session.checkpoint();
-      const how = { ownPostgres: true, dataDir, env: everythingOn, logFile: newLogFile(bench) };
+      const how = { ownPostgres: true, dataDir, env: productEnv(bench), logFile: newLogFile(bench) };
       const start = performance.now();
       const platform = session.keep(await startEmbedded(how));
       times[kind].push((performance.now() - start) / 1000);

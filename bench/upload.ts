@@ -3,7 +3,7 @@ import { Agent, type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
 import { once } from 'node:events';
 import type { Result } from './result';
-import { type Round, type Side, speedRatio, takeTurns, timed, toRow } from './rounds';
+import { type Round, type Side, compareSpeed, takeTurns, timed, toRow } from './rounds';
 import { openBare, openBot, openEmbedded, type Workbench } from './workbench';
 
 const filesAtOnce = 4;
@@ -34,7 +34,7 @@ export async function benchUpload(bench: Workbench): Promise<Result[]> {
     {
       title: `Embedded mode: uploads, ${filesAtOnce} at once of ${fileMb} MB; ${options.rounds} rounds`,
       rows: sides.map((side, i) => toRow(side, turns[i]!, 'MB')),
-      aims: [{ name: 'embedded / bare', ...speedRatio(turns[0]!, turns[1]!), atLeast: 0.7 }],
+      aims: compareSpeed({ name: 'embedded / bare', atLeast: 0.7 }, turns[0]!, turns[1]!),
       notes: [],
       errors: sides.flatMap(({ name }, i) =>
         turns[i]!.flatMap(({ errors }) => errors.map((error) => `${name}: ${error}`)),

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { startLocalPostgres } from '@parley/local-postgres/local-postgres';
 import { clientOf } from '@parley/testing/api';
 import { run, type RunningPlatform, startEmbedded } from '@parley/testing/running-platform';
@@ -35,7 +35,7 @@ export async function openWorkbench(session: Session, options: Options): Promise
 
 /** The embedded mode with everything on. Its log goes to a file. */
 export async function openEmbedded(bench: Workbench, env: Record<string, string> = {}) {
-  const options = { env: { ...everythingOn, ...env }, logFile: newLogFile(bench) };
+  const options = { env: { ...productEnv(bench), ...env }, logFile: newLogFile(bench) };
   return bench.session.keep(await startEmbedded(options));
 }
 
@@ -43,8 +43,19 @@ export function newLogFile({ folder }: Workbench): string {
   return join(folder, `${randomUUID()}.log`);
 }
 
-/** What a process of the product is measured with. */
-export const everythingOn = { LOG_LEVEL: 'info', DATABASE_POOL_SIZE: String(poolSize) };
+/** What a process of the product is measured with: everything on. */
+export function productEnv({ options: { profile } }: Workbench): Record<string, string> {
+  return {
+    LOG_LEVEL: 'info',
+    DATABASE_POOL_SIZE: String(poolSize),
+    ...(profile ? { ...preload('profile'), CPU_PROFILES: resolve(profile) } : {}),
+  };
+}
+
+/** Has Node load one of our programs before any other code of the process. */
+export function preload(name: string): Record<string, string> {
+  return { NODE_OPTIONS: `--require ${resolve(`dist/bench/${name}.js`)}` };
+}
 
 /** Headers that a request for a bot's files needs, and the public client for it. */
 export async function openBot(platform: RunningPlatform) {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import {
   Agent,
@@ -13,9 +14,10 @@ import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const pollMs = 100;
+const probeTimeoutMs = 5_000;
 
-/** A request that came back unanswered over a connection that had been idle: see `Balancer.idleResets`. */
-export interface IdleReset {
+/** A try to send a request to a backend, under an id of its own. */
+export interface Attempt {
   requestId: string;
   backend: string;
 }
@@ -44,10 +46,12 @@ interface BackendError extends Error {
  */
 export class Balancer {
   /**
-   * Requests that met a connection which the backend was closing as idle. They were sent again. Whoever counts lost
+   * Attempts that met a connection which the backend was closing as idle. They were sent again. Whoever counts lost
    * requests checks that none of them had reached a process.
    */
-  readonly idleResets: IdleReset[] = [];
+  readonly idleResets: Attempt[] = [];
+  /** Attempts that met a backend which listens no more, although it was ready when it was asked last. They were sent again. */
+  readonly refused: Attempt[] = [];
   private readonly backends: Backend[];
   private readonly stopping = new AbortController();
   private turn = 0;
@@ -91,11 +95,7 @@ export class Balancer {
 
   private async follow(backend: Backend): Promise<void> {
     while (!this.stopping.signal.aborted) {
-      const response = await fetch(`${backend.url}/readyz`, { headers: { connection: 'close' } }).catch(
-        () => undefined,
-      );
-      await response?.arrayBuffer().catch(() => undefined);
-      backend.isReady = response?.ok ?? false;
+      backend.isReady = await isReady(backend);
       await sleep(pollMs);
     }
   }
@@ -114,19 +114,24 @@ export class Balancer {
 
   /** Tries another backend when nothing of the request can have been done, and only then. */
   private async ask(request: IncomingMessage, body: Buffer): Promise<Answer> {
-    for (let triesLeft = 2 * this.backends.length; ; triesLeft -= 1) {
+    const id = String(request.headers['x-request-id'] ?? randomUUID());
+    for (let tries = 0; ; tries += 1) {
       const backend = this.next();
+      const requestId = tries === 0 ? id : `${id}.${tries}`;
       try {
-        return await send(backend, request, body);
+        return await send(backend, request, { ...request.headers, 'x-request-id': requestId }, body);
       } catch (error) {
-        const { code, wasReused } = error as BackendError;
-        const isIdleReset = wasReused === true && (code === 'ECONNRESET' || code === 'EPIPE');
-        if (isIdleReset) {
-          this.idleResets.push({ requestId: String(request.headers['x-request-id']), backend: backend.url });
-        }
-        if (triesLeft === 0 || !(isIdleReset || code === 'ECONNREFUSED')) throw error;
+        const attempts = this.attemptsThatDidNothing(error as BackendError);
+        attempts?.push({ requestId, backend: backend.url });
+        if (!attempts || tries === 2 * this.backends.length) throw error;
       }
     }
+  }
+
+  /** Where to write down an attempt of which nothing has reached a process; undefined when it may have. */
+  private attemptsThatDidNothing({ code, wasReused }: BackendError): Attempt[] | undefined {
+    if (code === 'ECONNREFUSED') return this.refused;
+    return wasReused && (code === 'ECONNRESET' || code === 'EPIPE') ? this.idleResets : undefined;
   }
 
   private next(): Backend {
@@ -138,7 +143,25 @@ export class Balancer {
   }
 }
 
-function send({ url, agent }: Backend, { method, url: path, headers }: IncomingMessage, body: Buffer): Promise<Answer> {
+function isReady({ url, agent }: Backend): Promise<boolean> {
+  return new Promise((resolve) => {
+    const request = httpRequest(`${url}/readyz`, { agent, signal: AbortSignal.timeout(probeTimeoutMs) });
+    request.once('error', () => resolve(false));
+    request.once('response', (response) => {
+      response.resume();
+      response.once('error', () => resolve(false));
+      response.once('end', () => resolve(response.statusCode === 200));
+    });
+    request.end();
+  });
+}
+
+function send(
+  { url, agent }: Backend,
+  { method, url: path }: IncomingMessage,
+  headers: OutgoingHttpHeaders,
+  body: Buffer,
+): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const request = httpRequest(`${url}${path}`, { method, agent, headers: endToEnd(headers, body) });
     const fail = (error: Error) => reject(Object.assign(error, { wasReused: request.reusedSocket }));

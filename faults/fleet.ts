@@ -73,8 +73,18 @@ export class Fleet {
     return this.replicas(name)[0]!;
   }
 
+  /** What a request to a gateway carries. */
+  headers(botId: string): Record<string, string> {
+    return { authorization: `Bearer ${this.token}`, 'x-workspace-id': this.workspaceId, 'x-bot-id': botId };
+  }
+
   get all(): Replica[] {
     return [...this.apps.values()].flat();
+  }
+
+  /** What the processes have complained of, to be shown when something is wrong. */
+  get warnings(): string[] {
+    return this.all.flatMap(({ output }) => output.split('\n').filter((line) => /"level":[4-6]0/.test(line)));
   }
 
   async stop(): Promise<void> {

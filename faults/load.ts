@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { document, type Ledger, type PromisedFile } from './checker/ledger';
+import { document, type Ledger, type PromisedFile, sha256 } from './checker/ledger';
+import { KeepAliveClient } from './keep-alive-client';
 
 export interface LoadTarget {
   url: string;
@@ -18,8 +20,14 @@ export interface LoadOptions {
 export interface Failure {
   request: string;
   requestId: string;
-  /** The status, or what broke. */
+  /** A whole answer came; no connection was to be had; or the connection broke before there was an answer. */
+  kind: 'answered' | 'refused' | 'broken';
+  /** The status and the answer, or what broke. */
   outcome: string;
+  retryAfter: string | null;
+  tookMs: number;
+  /** By the clock of `Date.now()`. */
+  endedAt: number;
 }
 
 export interface LoadReport {
@@ -27,15 +35,20 @@ export interface LoadReport {
   failures: Failure[];
 }
 
-const requestTimeoutMs = 20_000;
+const clientCount = 8;
 const paragraphs = 3;
 
-/** Clients at work: they make files, upload, read, list and delete at a steady pace, and write down what was acknowledged. */
+/**
+ * Clients at work: they make files, upload, download, read, list and delete at a steady pace, and write down what was
+ * acknowledged. Each keeps its connections, and repeats nothing.
+ */
 export class Load {
   private readonly stopping = new AbortController();
   private readonly report: LoadReport = { answered: 0, failures: [] };
   private readonly underWay = new Set<Promise<unknown>>();
+  private readonly clients = Array.from({ length: clientCount }, () => new KeepAliveClient());
   private readonly ours: PromisedFile[] = [];
+  private readonly name = `load-${randomUUID()}`;
   private running?: Promise<void>;
   private count = 0;
 
@@ -66,6 +79,7 @@ export class Load {
     this.stopping.abort();
     await this.running;
     await Promise.all(this.underWay);
+    this.clients.forEach((client) => client.close());
     return this.report;
   }
 
@@ -85,6 +99,7 @@ export class Load {
     if (turn % 8 === 0) await this.upload();
     else if (turn % 8 === 4) await this.ask('GET', '/v1/files?limit=5');
     else if (turn % 8 === 6) await this.ask('GET', `/v1/admin/bots/${this.botId}`);
+    else if (turn % 8 === 2) await this.download(file);
     else if (turn % 64 === 33) await this.remove();
     else await this.ask('GET', `/v1/files/${file.id}`);
   }
@@ -99,9 +114,20 @@ export class Load {
     const { id, uploadUrl } = (answer as { file: { id: string; uploadUrl: string } }).file;
     const file = this.ledger.declared({ botId: this.botId, id, index });
     const acknowledge = this.ledger.attempt(file, content);
-    if (!(await this.send('PUT', uploadUrl, text, { 'content-type': 'text/plain' }))) return;
+    if ((await this.send('PUT', uploadUrl, text, { 'content-type': 'text/plain' })) === undefined) return;
     acknowledge();
     this.ours.push(file);
+  }
+
+  /** What was acknowledged is what comes back. */
+  private async download({ id, state }: PromisedFile): Promise<void> {
+    const answer = await this.ask('GET', `/v1/files/${id}`);
+    if (!answer || typeof state === 'string') return;
+    const { url } = (answer as { file: { url: string } }).file;
+    const content = await this.send('GET', url, undefined, {});
+    if (content !== undefined && sha256(content) !== state.sha256) {
+      throw new Error(`${id} came back with another content than was acknowledged.`);
+    }
   }
 
   /** Takes out a file that nobody else of this load reads any more. */
@@ -114,43 +140,45 @@ export class Load {
     if (await this.ask('DELETE', `/v1/files/${file!.id}`)) acknowledge();
   }
 
-  private ask(method: string, path: string, body?: object): Promise<unknown> {
+  /** The answer; undefined, and a failure in the report, for anything but success. */
+  private async ask(method: string, path: string, body?: object): Promise<unknown> {
     const { url, token, workspaceId } = this.target;
-    return this.send(method, `${url}${path}`, body && JSON.stringify(body), {
+    const answer = await this.send(method, `${url}${path}`, body && JSON.stringify(body), {
       authorization: `Bearer ${token}`,
       'x-workspace-id': workspaceId,
       'x-bot-id': this.botId,
       ...(body ? { 'content-type': 'application/json' } : {}),
     });
+    return answer === undefined ? undefined : (JSON.parse(answer) as unknown);
   }
 
-  /** The answer's body, `true` when it has none; undefined, and a failure in the report, for anything but success. */
+  /** The body of the answer; undefined, and a failure in the report, for anything but success. */
   private async send(
     method: string,
     url: string,
     body: string | undefined,
     headers: Record<string, string>,
-  ): Promise<unknown> {
-    const requestId = `load-${(this.count += 1)}`;
-    const failed = (outcome: string) => {
+  ): Promise<string | undefined> {
+    this.count += 1;
+    const requestId = `${this.name}-${this.count}`;
+    const begunAt = Date.now();
+    const failed = (kind: Failure['kind'], outcome: string, retryAfter: string | null = null) => {
       const request = `${method} ${new URL(url).pathname.replace(/file_\w+/, '{id}')}`;
-      this.report.failures.push({ request, requestId, outcome });
+      const endedAt = Date.now();
+      this.report.failures.push({ request, requestId, kind, outcome, retryAfter, tookMs: endedAt - begunAt, endedAt });
     };
     try {
-      const signal = AbortSignal.timeout(requestTimeoutMs);
-      const response = await fetch(url, { method, body, signal, headers: { ...headers, 'x-request-id': requestId } });
-      const text = await response.text();
-      if (response.ok) this.report.answered += 1;
-      else failed(`${response.status} ${text.slice(0, 200)}`);
-      return response.ok ? ((text === '' ? true : JSON.parse(text)) as unknown) : undefined;
+      const client = this.clients[this.count % clientCount]!;
+      const answer = await client.send({ method, url, body, headers: { ...headers, 'x-request-id': requestId } });
+      if (answer.status < 300) {
+        this.report.answered += 1;
+        return answer.body;
+      }
+      failed('answered', `${answer.status} ${answer.body.slice(0, 200)}`, answer.headers['retry-after'] ?? null);
     } catch (error) {
-      failed(describeError(error as Error));
-      return undefined;
+      const { code, message } = error as NodeJS.ErrnoException;
+      failed(code === 'ECONNREFUSED' ? 'refused' : 'broken', message);
     }
+    return undefined;
   }
-}
-
-/** What `fetch` throws hides in its cause what has happened. */
-function describeError({ message, cause }: Error): string {
-  return cause instanceof Error ? `${message}: ${cause.message}` : message;
 }

@@ -1,7 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '@parley/testing/nats-server';
+import { until } from '@parley/testing/until';
 
 const startTimeoutMs = 60_000;
 
@@ -31,6 +33,11 @@ export class Replica {
 
   get isRunning(): boolean {
     return this.child !== undefined && this.child.exitCode === null && this.child.signalCode === null;
+  }
+
+  /** How its last process has ended; null while it runs, and when a signal has ended it. */
+  get exitCode(): number | null {
+    return this.child?.exitCode ?? null;
   }
 
   /** What its processes have written so far, those before a restart included. */
@@ -70,6 +77,24 @@ export class Replica {
     return response?.ok ?? false;
   }
 
+  /** Resolves when it takes no connections any more: a stopping process only finishes what it has then. */
+  async stopsListening(): Promise<void> {
+    await until(
+      () => this.listens(),
+      (listens) => !listens,
+    );
+  }
+
+  /** Whether one of its processes has logged a request of this id. */
+  hasSeen(requestId: string): boolean {
+    return this.said.includes(JSON.stringify(requestId));
+  }
+
+  /** Resolves when its process has ended by itself. */
+  async ended(): Promise<void> {
+    if (this.isRunning) await once(this.child!, 'exit');
+  }
+
   signal(signal: NodeJS.Signals): void {
     this.child?.kill(signal);
   }
@@ -78,10 +103,24 @@ export class Replica {
   async end(signal: NodeJS.Signals): Promise<number> {
     if (!this.isRunning) return 0;
     const started = performance.now();
-    const ended = once(this.child!, 'exit');
+    const [ended, silent] = [once(this.child!, 'exit'), once(this.child!, 'close')];
     this.signal(signal);
     await ended;
-    return performance.now() - started;
+    const ms = performance.now() - started;
+    // What it wrote last is still on its way.
+    await silent;
+    return ms;
+  }
+
+  private listens(): Promise<boolean> {
+    return new Promise((resolve) => {
+      const socket = connect(this.port, '127.0.0.1');
+      socket.once('error', () => resolve(false));
+      socket.once('connect', () => {
+        socket.destroy();
+        resolve(true);
+      });
+    });
   }
 }
 

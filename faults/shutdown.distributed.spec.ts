@@ -1,40 +1,398 @@
 import { clientOf } from '@parley/testing/api';
+import { put } from '@parley/testing/bot-files';
+import { EmbeddingServer } from '@parley/testing/embedding-server';
 import { hasNatsServer } from '@parley/testing/nats-server';
+import { until } from '@parley/testing/until';
+import { Client } from 'pg';
 import { Checker } from './checker/checker';
 import { Ledger } from './checker/ledger';
 import { appNames, Fleet } from './fleet';
+import { HalfSent } from './half-sent';
+import { KeepAliveClient } from './keep-alive-client';
+import { keepConnections } from './keep-connections';
 import { Load } from './load';
+import { describeFailures, isLoss, wasSeen } from './losses';
+import type { Replica } from './replica';
+import { RowLock } from './row-lock';
+import { SlowRequests } from './slow-requests';
 
 jest.setTimeout(120_000);
 const suite = hasNatsServer() ? describe : describe.skip;
+const limitMs = 2_000;
 
-suite('a rolling restart of every app, two replicas each, at a steady load', () => {
-  it('fails no request and loses nothing', async () => {
-    const fleet = await Fleet.start({ replicas: 2, env: { SWEEP_INTERVAL_MS: '500' } });
-    const ledger = new Ledger();
-    const { bot } = await clientOf(fleet).createBot({});
-    ledger.bot(bot.id);
-    const load = new Load(fleet, ledger, bot.id, { requestsPerSecond: 50 });
-    await load.start();
+suite('SIGTERM to the only replica of an app', () => {
+  let fleet: Fleet;
+  let embeddings: EmbeddingServer;
+  let load: Load | undefined;
 
-    for (const name of appNames) {
-      for (const replica of fleet.replicas(name)) {
-        const ms = await replica.end('SIGTERM');
-        expect(ms).toBeLessThan(2_000);
-        await replica.start();
-        await Promise.all(fleet.balancers.map((balancer) => balancer.allReady()));
-      }
+  beforeAll(async () => {
+    embeddings = await EmbeddingServer.start();
+    fleet = await Fleet.start({ env: { SWEEP_INTERVAL_MS: '500', EMBEDDINGS_URL: embeddings.url } });
+  });
+
+  afterEach(async () => {
+    await load?.stop();
+    load = undefined;
+    // After a test that failed.
+    await startAll(fleet.all.filter(({ isRunning }) => !isRunning));
+  });
+
+  afterAll(async () => {
+    await fleet?.stop();
+    await embeddings?.stop();
+  });
+
+  it.each(appNames)('loses no request of a load and ends %s in time, whatever its clients keep open', async (name) => {
+    const app = fleet.the(name);
+    load = await startLoad(fleet, 40);
+    await keepConnections(app);
+
+    const ms = await app.end('SIGTERM');
+
+    const { exitCode } = app;
+    await app.start();
+    await goesOn(load);
+    const { answered, failures } = await load.stop();
+    tell(`${name}: ended after ${Math.round(ms)} ms; ${answered} answered, ${describeFailures(failures, fleet.all)}`);
+    expect(ms).toBeLessThan(limitMs);
+    expect(exitCode).toBe(0);
+    expect(failures.filter((failure) => isLoss(failure, fleet.all))).toEqual([]);
+  });
+
+  it('answers a request whose body comes late, and tells one whose body never comes to repeat it', async () => {
+    const { bot } = await newBot(fleet);
+    const gateway = fleet.the('gateway');
+    const declare = (key: string) =>
+      HalfSent.begin({
+        method: 'PUT',
+        url: `${gateway.url}/v1/files`,
+        headers: { ...fleet.headers(bot.id), 'content-type': 'application/json' },
+        body: JSON.stringify({ key, size: 1 }),
+      });
+    const [late, never] = await Promise.all([declare('late'), declare('never')]);
+
+    const ended = gateway.end('SIGTERM');
+    await gateway.stopsListening();
+    const answers = await Promise.all([late.finish(), never.answer]);
+
+    expect(await ended).toBeLessThan(limitMs);
+    expect(answers.map(({ status }) => status)).toEqual([200, 503]);
+    expect(answers[1]).toMatchObject({
+      headers: { 'retry-after': '1' },
+      body: expect.stringContaining('send it again'),
+    });
+    await gateway.start();
+  });
+
+  it('accepts an upload that ends in time and announces it, and has the others sent again to the same URL', async () => {
+    const { client } = await newBot(fleet);
+    const [files, worker] = [fleet.the('files'), fleet.the('files-worker')];
+    const upload = async (key: string) => {
+      const { file } = await client.upsertFile({ key, size: 100, index: true, contentType: 'text/plain' });
+      return {
+        file,
+        sent: await HalfSent.begin({
+          method: 'PUT',
+          url: file.uploadUrl,
+          headers: {},
+          body: 'ships '.repeat(17).slice(0, 100),
+        }),
+      };
+    };
+    const [inTime, slow] = [await upload('in-time.txt'), await upload('slow.txt')];
+    // It would publish what the files service leaves behind.
+    await worker.end('SIGTERM');
+
+    const ended = files.end('SIGTERM');
+    await files.stopsListening();
+    const answers = await Promise.all([inTime.sent.finish(), slow.sent.answer]);
+
+    expect(await ended).toBeLessThan(limitMs);
+    expect(answers.map(({ status }) => status)).toEqual([200, 503]);
+    expect(await rows(fleet, 'SELECT 1 FROM files.outbox WHERE published_at IS NULL')).toEqual([]);
+    expect(await rows(fleet, 'SELECT 1 FROM files.upload')).toEqual([]);
+    await Promise.all([files.start(), worker.start()]);
+    expect((await client.getFile({ id: slow.file.id })).file).toMatchObject({
+      status: 'upload_pending',
+      failedStatusReason: expect.stringContaining('send it again to the same URL'),
+    });
+    const again = await put(slow.file.uploadUrl, 'x'.repeat(100), { 'content-type': 'text/plain' });
+    expect(again.status).toBe(200);
+    for (const { file } of [inTime, slow]) {
+      await until(
+        async () => (await client.getFile({ id: file.id })).file.status,
+        (status) => status === 'indexing_completed',
+      );
     }
-    const report = await load.stop();
+  });
 
-    process.stderr.write(`${report.answered} requests answered, ${idleResets(fleet).length} idle connections reset
-`);
-    expect(report.failures).toEqual([]);
-    expect(await new Checker(fleet, ledger).findings(20_000)).toEqual([]);
-    await fleet.stop();
+  it('answers operations that end in time, and answers for the others', async () => {
+    const { admin, bot, client } = await newBot(fleet);
+    const { bot: lateBot } = await admin.createBot({});
+    const { file } = await client.upsertFile({ key: 'never', size: 1 });
+    const one = new KeepAliveClient();
+    const remove = (path: string) =>
+      one.send({ method: 'DELETE', url: `${fleet.url}${path}`, headers: fleet.headers(bot.id) });
+    const [shortLock, longLock] = [
+      await RowLock.take(fleet.databaseUrl, 'admin.bot', [lateBot.id]),
+      await RowLock.take(fleet.databaseUrl, 'files.file', [file.id]),
+    ];
+    const late = remove(`/v1/admin/bots/${lateBot.id}`);
+    const never = remove(`/v1/files/${file.id}`);
+    await Promise.all([shortLock.awaited(1), longLock.awaited(1)]);
+
+    const [adminApp, filesApp] = [fleet.the('admin'), fleet.the('files')];
+    const ended = Promise.all([adminApp.end('SIGTERM'), filesApp.end('SIGTERM')]);
+    await adminApp.stopsListening();
+    await shortLock.release();
+    const answers = await Promise.all([late, never]);
+
+    expect(Math.max(...(await ended))).toBeLessThan(limitMs);
+    expect(answers).toMatchObject([
+      { status: 200 },
+      { status: 504, body: expect.stringContaining('may still be done') },
+    ]);
+    expect(await rows(fleet, 'SELECT 1 FROM admin.outbox WHERE published_at IS NULL')).toEqual([]);
+    await longLock.release();
+    one.close();
+    await Promise.all([adminApp.start(), filesApp.start()]);
+  });
+
+  it('ends in time while NATS is away', async () => {
+    const apps = [fleet.the('gateway'), fleet.the('files-worker')];
+    await fleet.nats.kill();
+
+    const ended = await endAll(apps);
+
+    await fleet.nats.run();
+    await startAll(apps);
+    expect(Math.max(...ended)).toBeLessThan(limitMs);
+  });
+
+  it('ends in time while it waits for NATS at its start', async () => {
+    const tables = fleet.the('tables');
+    await tables.end('SIGTERM');
+    await fleet.nats.kill();
+    await tables.launch();
+    await until(
+      () => tables.output.split('waiting for NATS').length,
+      (times) => times > 1,
+    );
+
+    const ended = await tables.end('SIGTERM');
+
+    await fleet.nats.run();
+    await tables.start();
+    expect(ended).toBeLessThan(limitMs);
+  });
+
+  it('ends in time while Postgres does not answer, and answers what waits for it', async () => {
+    const apps = [fleet.the('admin'), fleet.the('files'), fleet.the('files-worker')];
+    const { bot } = await newBot(fleet);
+    const one = new KeepAliveClient();
+    const silence = await Promise.all(
+      ['admin.bot', 'admin.outbox', 'files.file', 'files.outbox'].map((table) =>
+        RowLock.ofAll(fleet.databaseUrl, table),
+      ),
+    );
+    const asked = one.send({ method: 'GET', url: `${fleet.url}/v1/files`, headers: fleet.headers(bot.id) });
+    await silence[2]!.awaited(1);
+
+    const ended = await endAll(apps);
+
+    const { status } = await asked;
+    await Promise.all(silence.map((lock) => lock.release()));
+    await startAll(apps);
+    one.close();
+    expect(Math.max(...ended)).toBeLessThan(limitMs);
+    expect(status).toBe(504);
+  });
+
+  it('ends in time while Postgres is away', async () => {
+    const services = [fleet.the('files'), fleet.the('files-worker')];
+    await allowConnections(fleet, false);
+    await until(
+      () => Promise.all(services.map((service) => service.isReady())),
+      (ready) => !ready.includes(true),
+    );
+
+    const ended = await endAll(services);
+
+    await allowConnections(fleet, true);
+    await startAll(services);
+    expect(Math.max(...ended)).toBeLessThan(limitMs);
   });
 });
 
-function idleResets({ balancers }: Fleet) {
-  return balancers.flatMap(({ idleResets: resets }) => resets);
+suite('two replicas of each app', () => {
+  let fleet: Fleet;
+  let embeddings: EmbeddingServer;
+  let load: Load | undefined;
+
+  beforeAll(async () => {
+    embeddings = await EmbeddingServer.start();
+    fleet = await Fleet.start({ replicas: 2, env: { SWEEP_INTERVAL_MS: '500', EMBEDDINGS_URL: embeddings.url } });
+  });
+
+  afterEach(async () => {
+    await load?.stop();
+    load = undefined;
+  });
+
+  afterAll(async () => {
+    await fleet?.stop();
+    await embeddings?.stop();
+  });
+
+  it('fail no request of a load while every app is restarted, one replica after the other', async () => {
+    const ledger = new Ledger();
+    load = await startLoad(fleet, 40, ledger);
+
+    for (const place of [0, 1]) {
+      const leaving = appNames.map((name) => fleet.replicas(name)[place]!);
+      const slow = await SlowRequests.begin(fleet, place);
+      const ended = endAll(leaving);
+      await fleet.replicas('gateway')[place]!.stopsListening();
+      const answers = await slow.finish();
+
+      tell(`ended after ${(await ended).map((ms, i) => `${appNames[i]} ${Math.round(ms)} ms`).join(', ')}`);
+      expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+      expect(Math.max(...(await ended))).toBeLessThan(limitMs);
+      await startAll(leaving);
+      await Promise.all(fleet.balancers.map((balancer) => balancer.allReady()));
+      await goesOn(load);
+    }
+    const { answered, failures } = await load.stop();
+
+    const resets = fleet.balancers.flatMap(({ idleResets }) => idleResets);
+    tell(`${answered} requests answered, ${resets.length} idle connections reset`);
+    expect(failures).toEqual([]);
+    expect(fleet.balancers.flatMap(({ refused }) => refused)).toEqual([]);
+    expect(resets.filter(({ requestId }) => wasSeen(requestId, fleet.all))).toEqual([]);
+    expect(await new Checker(fleet, ledger).findings(20_000)).toEqual([]);
+  });
+
+  it('say on /readyz who may be given requests', async () => {
+    const [leaving, staying] = fleet.replicas('gateway') as [Replica, Replica];
+    const ended = leaving.end('SIGTERM');
+    await until(
+      () => leaving.isReady(),
+      (ready) => !ready,
+    );
+
+    const whileStopping = await new KeepAliveClient().send({
+      method: 'GET',
+      url: `${leaving.url}/readyz`,
+      headers: {},
+    });
+    const served = await new KeepAliveClient().send({
+      method: 'GET',
+      url: `${leaving.url}/v1/admin/workspaces`,
+      headers: fleet.headers(''),
+    });
+
+    expect(whileStopping).toMatchObject({ status: 503, headers: { connection: 'close' } });
+    expect(JSON.parse(whileStopping.body)).toEqual({ status: 'not ready', waitingFor: ['process'] });
+    expect(served).toMatchObject({ status: 200, headers: { connection: 'close' } });
+    expect(await staying.isReady()).toBe(true);
+    await ended;
+    await leaving.start();
+
+    await fleet.nats.kill();
+    const [gateways] = fleet.balancers;
+    await until(
+      () => gateways!.readyCount,
+      (count) => count === 0,
+    );
+    await fleet.nats.run();
+    await gateways!.allReady();
+    expect(await fleet.the('admin').isReady()).toBe(true);
+  });
+
+  it('hand a job of the worker that stops to the other at once, and it counts as no attempt', async () => {
+    const { client } = await newBot(fleet);
+    const workers = fleet.replicas('files-worker');
+    const held = embeddings.hold('Held back');
+    const { file } = await client.uploadFile({
+      key: 'held.txt',
+      content: 'Held back by the embedding server.',
+      index: true,
+    });
+    await held.reached;
+    const job = async () =>
+      (
+        await rows<{ taker: string; attempts: number }>(
+          fleet,
+          'SELECT taken_by AS taker, attempts FROM files.indexing_job',
+        )
+      )[0]!;
+    const { taker } = await job();
+    const worker = workers.find(({ pid }) => taker.endsWith(`:${pid}`))!;
+
+    const ended = await worker.end('SIGTERM');
+    // The sweeper would need 15 s, and the broker 30 s.
+    const given = await until(job, (found) => found.taker !== null && found.taker !== taker, 5_000);
+
+    expect(ended).toBeLessThan(limitMs);
+    expect(given.attempts).toBe(1);
+    held.release();
+    await until(
+      async () => (await client.getFile({ id: file.id })).file.status,
+      (status) => status === 'indexing_completed',
+    );
+    await worker.start();
+  });
+});
+
+function endAll(replicas: Replica[]): Promise<number[]> {
+  return Promise.all(replicas.map((replica) => replica.end('SIGTERM')));
+}
+
+async function startAll(replicas: Replica[]): Promise<void> {
+  await Promise.all(replicas.map((replica) => replica.start()));
+}
+
+async function allowConnections({ databaseUrl }: Fleet, allowed: boolean): Promise<void> {
+  const name = new URL(databaseUrl).pathname.slice(1);
+  const server = new Client({ connectionString: databaseUrl.replace(/[^/]*$/, 'postgres') });
+  await server.connect();
+  await server.query(`ALTER DATABASE "${name}" ALLOW_CONNECTIONS ${allowed}`);
+  if (!allowed) await server.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [name]);
+  await server.end();
+}
+
+/** A bot of its own, and who may make more. */
+async function newBot(fleet: Fleet) {
+  const admin = clientOf(fleet);
+  const { bot } = await admin.createBot({});
+  return { admin, bot, client: clientOf(fleet, bot.id) };
+}
+
+async function startLoad(fleet: Fleet, requestsPerSecond: number, ledger = new Ledger()): Promise<Load> {
+  const { bot } = await newBot(fleet);
+  ledger.bot(bot.id);
+  const load = new Load(fleet, ledger, bot.id, { requestsPerSecond, index: true });
+  await load.start();
+  return load;
+}
+
+async function goesOn(load: Load): Promise<void> {
+  const before = load.answered;
+  await until(
+    () => load.answered,
+    (answered) => answered > before + 50,
+    30_000,
+  );
+}
+
+async function rows<Row = unknown>({ databaseUrl }: Fleet, query: string): Promise<Row[]> {
+  const database = new Client({ connectionString: databaseUrl });
+  await database.connect();
+  const { rows: found } = await database.query(query);
+  await database.end();
+  return found as Row[];
+}
+
+function tell(what: string): void {
+  process.stderr.write(`${what}\n`);
 }

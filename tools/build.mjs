@@ -32,3 +32,5 @@ function newest(path) {
   if (!stat.isDirectory()) return stat.mtimeMs;
   return Math.max(stat.mtimeMs, ...readdirSync(path).map((name) => newest(join(path, name))));
 }
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) build();

@@ -13,6 +13,7 @@ import { fileURLToPath } from 'node:url';
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const names = ['admin', 'hub', 'files', 'files-worker', 'tables', 'chat', 'gateway'];
 const startTimeoutMs = 30_000;
+const apps = new Map();
 
 for (const name of ['NATS_URL', 'DATABASE_URL']) {
   if (!process.env[name]) fail(`${name} is missing: set it to a running server.`);
@@ -38,7 +39,6 @@ const env = {
 mkdirSync(env.BLOBS_DIR, { recursive: true });
 run('cli/src/migrate.js', []);
 
-const apps = new Map();
 let stopping = false;
 for (const name of names) start(name);
 process.on('SIGTERM', stop);
@@ -110,7 +110,7 @@ function run(script, args) {
 
 function fail(message) {
   process.stderr.write(`${message}\n`);
-  for (const child of apps?.values() ?? []) child.kill('SIGKILL');
+  for (const child of apps.values()) child.kill('SIGKILL');
   process.exit(1);
 }
 

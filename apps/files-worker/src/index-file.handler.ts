@@ -70,7 +70,8 @@ export class IndexFileHandler implements OnModuleInit {
 
     const isOurs = signal.aborted || error instanceof EmbedderBusy || error instanceof ApiError;
     const reason = publicReason(error);
-    logger.warn({ ...version, attempt: job.attempts, err: error }, 'a try to index a file did not succeed');
+    if (signal.aborted) logger.info(version, 'this process stops: the file is left to another');
+    else logger.warn({ ...version, attempt: job.attempts, err: error }, 'a try to index a file did not succeed');
     if (!isOurs && job.attempts >= this.config.indexingAttempts) {
       return this.fail(version, job, outOfAttempts(job.attempts, reason));
     }

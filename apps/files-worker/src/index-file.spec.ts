@@ -2,8 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { botDeleted } from '@parley/contracts/admin/bots';
-import { fileUploaded } from '@parley/contracts/files';
+import { files, fileUploaded } from '@parley/contracts/files';
 import { Database } from '@parley/database/database';
 import { JobsRepository } from '@parley/file-store/jobs.repository';
 import { Outbox } from '@parley/outbox/outbox';
@@ -243,6 +244,31 @@ describe('a file that changes while it is indexed', () => {
     expect(second).toMatch(/^bbbb(,bbbb)*$/);
     const { passages, points } = await bot.leftovers();
     expect(points).toBe(passages);
+  });
+
+  it('has its newest tags on every point, also on those that are written after the change', async () => {
+    const [bot, marker] = [newBot(), newMarker()];
+    const tagsOfPoints = async () =>
+      (await rows('SELECT DISTINCT tags FROM local_index_point WHERE bot_id = $1', bot.id)).map(({ tags }) => tags);
+    const held = embeddings.hold(marker);
+    const { id } = await bot.upload('a.txt', `${paragraphs(60, 'first')}\n\n${marker}`, {
+      ...index,
+      tags: { kept: '1', state: 'old' },
+    });
+    await held.reached;
+    expect(await tagsOfPoints()).toEqual([{ kept: '1', state: 'old' }]);
+
+    await bot.ask(files.update, { id, tags: { state: 'new' } });
+    await until(tagsOfPoints, ([tags]) => isDeepStrictEqual(tags, { kept: '1', state: 'new' }));
+    held.release();
+    await bot.settled(id);
+
+    await tidied(bot);
+    expect(await tagsOfPoints()).toEqual([{ kept: '1', state: 'new' }]);
+    await bot.ask(files.update, { id, tags: { kept: null, state: 'newest' } });
+    await tidied(bot);
+    expect(await tagsOfPoints()).toEqual([{ state: 'newest' }]);
+    expect(await bot.get(id)).toMatchObject({ status: 'indexing_completed' });
   });
 
   it('leaves no passage, point or blob when it is deleted', async () => {

@@ -14,7 +14,7 @@ export interface UploadGrant {
   tagged: boolean;
 }
 
-export interface DownloadGrant {
+interface DownloadGrant {
   fileId: string;
   contentVersion: string;
 }
@@ -28,8 +28,8 @@ export class ContentUrls {
     private readonly key: Buffer,
   ) {}
 
-  uploadExpiry(now = Date.now()): Date {
-    return new Date(now + uploadLifetimeMs);
+  uploadExpiry(): Date {
+    return new Date(Date.now() + uploadLifetimeMs);
   }
 
   upload({ fileId, uploadId, size, contentType, tagged }: UploadGrant, expiresAt: Date): string {

@@ -1,10 +1,13 @@
-import { Controller, type OnModuleInit } from '@nestjs/common';
+import { Controller, Inject, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import cors from '@fastify/cors';
 import type { ByteRange } from '@parley/blobs/blob-store';
 import { ApiError } from '@parley/contracts/errors';
 import type { FileRow } from '@parley/file-store/file.entity';
 import { ErrorFilter } from '@parley/service/error.filter';
+import type { Platform } from '@parley/service/platform';
+import { logRequests } from '@parley/service/request-log';
+import { platformToken } from '@parley/service/tokens';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ContentUrls } from './content-urls';
 import { ContentService } from './content.service';
@@ -13,6 +16,8 @@ import { ContentService } from './content.service';
 const idleTimeoutMs = 60_000;
 /** Types that a browser shows without running anything of them. */
 const inertTypes = /^(image\/(?!svg)|audio\/|video\/|text\/plain|application\/pdf)/;
+
+const exposedHeaders = ['x-request-id', 'x-error-id'];
 
 type ContentRequest = FastifyRequest<{ Params: { fileId: string }; Querystring: Record<string, unknown> }>;
 
@@ -24,12 +29,16 @@ export class ContentController implements OnModuleInit {
     private readonly service: ContentService,
     private readonly urls: ContentUrls,
     private readonly errors: ErrorFilter,
+    @Inject(platformToken) private readonly platform: Platform,
   ) {}
 
   async onModuleInit(): Promise<void> {
     const fastify = this.http.httpAdapter.getInstance<FastifyInstance>();
     await fastify.register(async (scope) => {
-      await scope.register(cors, { origin: true, methods: ['GET', 'HEAD', 'PUT'], maxAge: 600 });
+      await scope.register(cors, { origin: true, methods: ['GET', 'HEAD', 'PUT'], exposedHeaders, maxAge: 600 });
+      logRequests(scope, this.platform, ({ params }) => ({
+        file: (params as ContentRequest['params']).fileId.slice(0, 40),
+      }));
       // Bodies are left on the socket for the handler to stream.
       scope.removeAllContentTypeParsers();
       scope.addContentTypeParser('*', (_request, _payload, done) => done(null));

@@ -1,10 +1,11 @@
 import type { Readable } from 'node:stream';
-import { Inject, Injectable } from '@nestjs/common';
+import { type BeforeApplicationShutdown, Inject, Injectable } from '@nestjs/common';
 import { BlobMissing, type BlobStore, type ByteRange } from '@parley/blobs/blob-store';
 import { ApiError, notFound } from '@parley/contracts/errors';
 import { fileUploaded } from '@parley/contracts/files';
 import { Database } from '@parley/database/database';
-import { blobKey, type FileRow } from '@parley/file-store/file.entity';
+import { newUlid } from '@parley/database/ids';
+import { blobKey, type FileRef, type FileRow } from '@parley/file-store/file.entity';
 import { FilesRepository } from '@parley/file-store/files.repository';
 import { JobsRepository } from '@parley/file-store/jobs.repository';
 import { blobStore } from '@parley/file-store/tokens';
@@ -13,14 +14,15 @@ import { UploadsRepository } from '@parley/file-store/uploads.repository';
 import { Outbox } from '@parley/outbox/outbox';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
-import { ulid } from 'ulid';
 import type { UploadGrant } from './content-urls';
 
 const touchMs = 60_000;
 
 /** Takes content in and gives it out, always as a stream. */
 @Injectable()
-export class ContentService {
+export class ContentService implements BeforeApplicationShutdown {
+  private readonly underWay = new Set<Promise<void>>();
+
   constructor(
     private readonly database: Database,
     private readonly files: FilesRepository,
@@ -34,21 +36,14 @@ export class ContentService {
 
   /** Once this resolves the content is stored and survives any crash. Throws, and keeps nothing, when the size is not as declared. */
   async upload(grant: UploadGrant, body: Readable): Promise<void> {
-    const file = await this.getDeclared(grant);
-    const ref = { botId: file.bot_id, fileId: file.id };
-    const contentVersion = ulid();
-    await this.uploads.begin(ref, contentVersion);
-    const lost = new AbortController();
-    const touching = setInterval(() => this.touch(grant, contentVersion, lost), touchMs);
-    try {
-      await this.blobs.write(blobKey(ref, contentVersion), exactly(grant.size, body, lost.signal));
-      await this.accept(grant, contentVersion);
-    } catch (error) {
-      await this.giveUp(grant, ref, contentVersion, error);
-      throw error;
-    } finally {
-      clearInterval(touching);
-    }
+    const work = this.receive(grant, body).finally(() => this.underWay.delete(work));
+    this.underWay.add(work);
+    await work;
+  }
+
+  /** An upload that was cut still has to take back what it began. */
+  async beforeApplicationShutdown(): Promise<void> {
+    await Promise.allSettled(this.underWay);
   }
 
   /** Refuses an upload before its first byte, when its length is announced and wrong. */
@@ -73,6 +68,24 @@ export class ContentService {
     } catch (error) {
       if (error instanceof BlobMissing) throw notFound('content of file', file.id);
       throw error;
+    }
+  }
+
+  private async receive(grant: UploadGrant, body: Readable): Promise<void> {
+    const file = await this.getDeclared(grant);
+    const ref = { botId: file.bot_id, fileId: file.id };
+    const contentVersion = newUlid();
+    await this.uploads.begin(ref, contentVersion);
+    const lost = new AbortController();
+    const touching = setInterval(() => this.touch(grant, contentVersion, lost), touchMs);
+    try {
+      await this.blobs.write(blobKey(ref, contentVersion), exactly(grant.size, body, lost.signal));
+      await this.accept(grant, contentVersion);
+    } catch (error) {
+      await this.giveUp(grant, ref, contentVersion, error);
+      throw error;
+    } finally {
+      clearInterval(touching);
     }
   }
 
@@ -113,7 +126,7 @@ export class ContentService {
 
   private async giveUp(
     { fileId, uploadId }: UploadGrant,
-    ref: { botId: string; fileId: string },
+    ref: FileRef,
     contentVersion: string,
     error: unknown,
   ): Promise<void> {

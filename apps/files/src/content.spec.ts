@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdtemp, readdir, readlink, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readlink, rm, stat } from 'node:fs/promises';
 import { type ClientRequest, type IncomingMessage, request as httpRequest, type RequestOptions } from 'node:http';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -40,8 +40,6 @@ beforeAll(async () => {
   sql = service.apps[0]!.get(Database, { strict: false });
 });
 afterAll(async () => {
-  // fetch opens connections ahead of need, and a stop waits for those that have not asked anything yet.
-  service?.apps[0]?.getHttpServer()?.closeAllConnections();
   await service?.stop();
   await rm(blobsDir, { recursive: true, force: true });
 });
@@ -67,16 +65,28 @@ async function answerOf(request: ClientRequest): Promise<{ status: number; body:
   return { status: response.statusCode!, body: await text(response) };
 }
 
-/** Sends half of the upload and waits until the service is receiving it. */
-async function halfway(bot: BotFiles, key: string, options: { index?: boolean } = {}) {
-  const file = await bot.upsert({ key, size: 10, ...options });
-  const request = openPut(file.uploadUrl, { 'content-length': 10 });
+/** Bytes of the uploads on their way in. */
+async function incomingBytes(): Promise<number> {
+  const folder = join(blobsDir, 'incoming');
+  const files = await Promise.all((await readdir(folder)).map((name) => stat(join(folder, name)).catch(() => null)));
+  return files.reduce((sum, file) => sum + (file?.size ?? 0), 0);
+}
+
+/** Sends half of an upload of ten bytes, or less of a larger one, and waits until the service has received it. */
+async function halfway(bot: BotFiles, key: string, { size = 10, index }: { size?: number; index?: boolean } = {}) {
+  const file = await bot.upsert({ key, size, index });
+  const request = openPut(file.uploadUrl, { 'content-length': size });
   request.write('12345');
-  await until(
-    async () => (await sql.query('SELECT 1 FROM upload WHERE file_id = $1', [file.id])).length,
-    (uploads) => uploads === 1,
-  );
+  await until(incomingBytes, (bytes) => bytes === 5);
   return { file, request };
+}
+
+/** Waits until so many uploads of the file are under way. */
+function uploadsUnderWay(fileId: string, wanted: number) {
+  return until(
+    async () => (await sql.query('SELECT 1 FROM upload WHERE file_id = $1', [fileId])).length,
+    (uploads) => uploads === wanted,
+  );
 }
 
 describe('an upload', () => {
@@ -91,6 +101,16 @@ describe('an upload', () => {
     expect(stored).toMatchObject({ status: 'upload_completed', size: 5 });
     expect(stored.failedStatusReason).toBeUndefined();
     expect(await (await fetch(stored.url)).text()).toBe('hello');
+  });
+
+  it('is measured like any other request, and its answer names it', async () => {
+    const file = await newBot().upsert({ key: 'a.txt', size: 5 });
+
+    const { headers } = await put(file.uploadUrl, 'hello', { 'x-request-id': 'upload-1' });
+
+    const measured = await (await fetch(`${service.url}/metrics`)).text();
+    expect(headers.get('x-request-id')).toBe('upload-1');
+    expect(measured).toMatch(/parley_http_request_seconds_count\{route="PUT \/content\/:fileId",status="200"\} \d/);
   });
 
   it('may come without a length and without a content type', async () => {
@@ -213,15 +233,65 @@ describe('an upload', () => {
     expect(await bot.get(file.id)).toMatchObject({ status: 'upload_completed', size: 10 });
   });
 
+  describe('that takes minutes', () => {
+    const minuteMs = 60_000;
+
+    beforeEach(() => {
+      const others = ['Date', 'hrtime', 'nextTick', 'performance', 'queueMicrotask'] as const;
+      jest.useFakeTimers({
+        doNotFake: [...others, 'setImmediate', 'clearImmediate', 'setTimeout', 'clearTimeout'],
+      });
+    });
+    afterEach(() => jest.useRealTimers());
+
+    it('is not given up while it goes on', async () => {
+      const { file, request } = await halfway(newBot(), 'a');
+      const answered = answerOf(request);
+      await sql.query(`UPDATE upload SET touched_at = now() - interval '9 minutes' WHERE file_id = $1`, [file.id]);
+
+      jest.advanceTimersByTime(minuteMs);
+      await until(
+        () =>
+          sql.query(`SELECT 1 FROM upload WHERE file_id = $1 AND touched_at > now() - interval '1 minute'`, [file.id]),
+        (rows) => rows.length === 1,
+      );
+      request.end('67890');
+
+      expect((await answered).status).toBe(200);
+    });
+
+    it('is refused in the middle when its file was declared anew meanwhile', async () => {
+      const bot = newBot();
+      const { request } = await halfway(bot, 'a', { size: 100_000 });
+      await bot.upsert({ key: 'a', size: 10 });
+
+      jest.advanceTimersByTime(minuteMs);
+      const abandoned = new AbortController();
+      const feeding = (async () => {
+        while (!abandoned.signal.aborted) {
+          request.write('6');
+          await sleep(20);
+        }
+      })();
+      const { status, body } = await answerOf(request);
+      abandoned.abort();
+      await feeding;
+      request.destroy();
+
+      expect(status).toBe(403);
+      expect(body).toContain('declared anew');
+    });
+  });
+
   it('that is cut leaves what was uploaded before as it was', async () => {
     const bot = newBot();
     const file = await bot.upload('a', '0123456789');
     const request = openPut(file.uploadUrl, { 'content-length': 10 });
     request.write('new');
-    await sleep(100);
+    await uploadsUnderWay(file.id, 1);
 
     request.destroy();
-    await sleep(300);
+    await uploadsUnderWay(file.id, 0);
 
     const stored = await bot.get('a');
     expect(stored).toMatchObject({ status: 'upload_completed' });

@@ -3,7 +3,14 @@ import { Handles } from '@parley/bus/handles';
 import type { BotCaller } from '@parley/contracts/access';
 import type { Caller } from '@parley/contracts/caller';
 import { type ListFilePassages } from '@parley/contracts/passages';
-import { type CountLeftovers, type FileId, files, type ListFiles, type UpsertFile } from '@parley/contracts/files';
+import {
+  type CountLeftovers,
+  type FileId,
+  files,
+  type ListFiles,
+  type UpdateFile,
+  type UpsertFile,
+} from '@parley/contracts/files';
 import { FilesService } from './files.service';
 
 @Controller()
@@ -23,6 +30,11 @@ export class FilesController {
   @Handles(files.list)
   list(caller: BotCaller, input: ListFiles) {
     return this.service.list(caller, input);
+  }
+
+  @Handles(files.update)
+  update(caller: BotCaller, input: UpdateFile) {
+    return this.service.update(caller, input);
   }
 
   @Handles(files.delete)

@@ -11,6 +11,9 @@ import {
   type Leftovers,
   type ListFiles,
   maxIndexedBytes,
+  maxMetadataBytes,
+  maxTags,
+  type UpdateFile,
   type UpsertedFile,
   type UpsertFile,
 } from '@parley/contracts/files';
@@ -72,6 +75,22 @@ export class FilesService {
     return { files: rows.map((row) => this.toFile(row)), meta: { nextToken } };
   }
 
+  async update({ bot }: BotCaller, { id, expiresAt, ...change }: UpdateFile): Promise<FileReply> {
+    const { id: fileId } = await this.getRow(bot.id, id);
+    const row = await this.database.transaction(async (tx) => {
+      const updated = await this.files.update(tx, bot.id, fileId, {
+        ...change,
+        expiresAt: typeof expiresAt === 'string' ? readExpiry(expiresAt) : expiresAt,
+      });
+      if (!updated) throw notFound('file', id);
+      checkMerged(updated);
+      // Its points carry the tags of before: they get the new ones soon after.
+      if (change.tags && updated.index) await this.untidy.add(tx, [{ botId: bot.id, fileId }]);
+      return updated;
+    });
+    return { file: this.toFile(row) };
+  }
+
   async delete({ bot }: BotCaller, { id }: FileId) {
     const { id: fileId } = await this.getRow(bot.id, id);
     await this.database.transaction(async (tx) => {
@@ -129,6 +148,19 @@ export class FilesService {
       tagged: row.immediately_public,
     };
     return this.urls.upload(grant, row.upload_expires_at);
+  }
+}
+
+/** What a file holds after a change may be too much, though the change alone is not. */
+function checkMerged({ tags, metadata }: FileRow): void {
+  if (Object.keys(tags).length > maxTags) {
+    throw new ApiError('InvalidPayload', `tags must have at most ${maxTags} entries, with those that the file keeps.`);
+  }
+  if (Buffer.byteLength(JSON.stringify(metadata)) > maxMetadataBytes) {
+    throw new ApiError(
+      'InvalidPayload',
+      `metadata must be at most ${maxMetadataBytes} bytes of JSON, with what the file keeps.`,
+    );
   }
 }
 

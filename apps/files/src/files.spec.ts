@@ -2,7 +2,15 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { problemsOf, toInstance } from '@parley/contracts/fields';
-import { maxIndexedBytes, type ListFiles, UpsertFile } from '@parley/contracts/files';
+import {
+  files,
+  type ListFiles,
+  maxIndexedBytes,
+  maxMetadataBytes,
+  maxTags,
+  UpdateFile,
+  UpsertFile,
+} from '@parley/contracts/files';
 import { Database } from '@parley/database/database';
 import { BotFiles, put } from '@parley/testing/bot-files';
 import { type RunningService, startService } from '@parley/testing/running-service';
@@ -32,14 +40,14 @@ beforeAll(async () => {
   sql = service.apps[0]!.get(Database, { strict: false });
 });
 afterAll(async () => {
-  // fetch opens connections ahead of need, and a stop waits for those that have not asked anything yet.
-  service?.apps[0]?.getHttpServer()?.closeAllConnections();
   await service?.stop();
   await rm(blobsDir, { recursive: true, force: true });
 });
 
 const newBot = () => new BotFiles(service);
+const update = async (bot: BotFiles, input: UpdateFile) => (await bot.ask(files.update, input)).file;
 const minuteMs = 60_000;
+const fromNow = (ms: number) => new Date(Date.now() + ms).toISOString();
 
 describe('upsert', () => {
   it('answers a pending file with an upload URL and all that was declared', async () => {
@@ -121,12 +129,16 @@ describe('upsert', () => {
     ['within this minute', 0],
     ['more than 90 days ahead', 90 * 24 * 60 * minuteMs + minuteMs],
   ])('refuses an expiry %s', async (_name, fromNowMs) => {
-    const expiresAt = new Date(Date.now() + fromNowMs).toISOString();
+    const bot = newBot();
+    const { id } = await bot.upsert({ key: 'a', size: 1 });
+    const expiresAt = fromNow(fromNowMs);
 
-    await expect(newBot().upsert({ key: 'a', size: 1, expiresAt })).rejects.toMatchObject({
-      type: 'InvalidPayload',
-      message: expect.stringMatching(/^expiresAt must be .*90 days/),
-    });
+    for (const ask of [() => bot.upsert({ key: 'b', size: 1, expiresAt }), () => update(bot, { id, expiresAt })]) {
+      await expect(ask()).rejects.toMatchObject({
+        type: 'InvalidPayload',
+        message: expect.stringMatching(/^expiresAt must be .*90 days/),
+      });
+    }
   });
 
   it('counts an expiry in whole minutes', async () => {
@@ -167,7 +179,144 @@ describe('upsert', () => {
   );
 });
 
-describe('get and delete', () => {
+describe('update', () => {
+  it('merges tags and metadata, replaces access policies and expiry, and leaves the content alone', async () => {
+    const bot = newBot();
+    await bot.upload('a.txt', 'x', {
+      tags: { kept: '1', changed: '2', removed: '3' },
+      metadata: { kept: [null], changed: { old: 1 }, removed: { x: 1 } },
+      accessPolicies: ['public_content'],
+    });
+    await sql.query("UPDATE file SET updated_at = now() - interval '1 minute' WHERE bot_id = $1", [bot.id]);
+    const before = await bot.get('a.txt');
+    const inTenMinutes = Math.floor(Date.now() / minuteMs + 10) * minuteMs;
+
+    const after = await update(bot, {
+      id: 'a.txt',
+      tags: { changed: '', removed: null, added: '4', absent: null },
+      metadata: { changed: { new: null }, removed: null, added: false },
+      accessPolicies: ['integrations'],
+      expiresAt: new Date(inTenMinutes + 59_999).toISOString(),
+    });
+
+    expect(after).toEqual({
+      ...before,
+      url: expect.any(String),
+      updatedAt: expect.any(String),
+      tags: { kept: '1', changed: '', added: '4' },
+      metadata: { kept: [null], changed: { new: null }, added: false },
+      accessPolicies: ['integrations'],
+      expiresAt: new Date(inTenMinutes).toISOString(),
+    });
+    expect(after.updatedAt > before.updatedAt).toBe(true);
+    expect(await bot.get('a.txt')).toEqual({ ...after, url: expect.any(String) });
+    expect(await (await fetch(after.url)).text()).toBe('x');
+  });
+
+  it('keeps what it does not name, and takes an expiry back', async () => {
+    const bot = newBot();
+    const options = {
+      tags: { a: '1' },
+      metadata: { b: null },
+      accessPolicies: ['integrations' as const],
+      expiresAt: fromNow(10 * minuteMs),
+    };
+    const { id, expiresAt } = await bot.upsert({ key: 'a', size: 1, ...options });
+
+    expect(await update(bot, { id })).toMatchObject({ ...options, expiresAt });
+    const forGood = await update(bot, { id, expiresAt: null });
+
+    expect(forGood).not.toHaveProperty('expiresAt');
+    expect(await update(bot, { id, accessPolicies: [] })).toEqual({
+      ...forGood,
+      accessPolicies: [],
+      url: expect.any(String),
+      updatedAt: expect.any(String),
+    });
+  });
+
+  it.each(['__proto__', 'constructor', "quote's;--", '', 'a.b', 'ключ 🔑'])(
+    'sets and removes what is called %j',
+    async (name) => {
+      const bot = newBot();
+      const { id } = await bot.upsert({ key: 'a', size: 1, tags: { other: 'x' }, metadata: { other: 'x' } });
+      const named = <T>(value: T) => Object.fromEntries([[name, value]]);
+
+      const set = await update(bot, { id, tags: named('1'), metadata: named({ x: 1 }) });
+      const removed = await update(bot, { id, tags: named(null), metadata: named(null) });
+
+      expect(Object.entries(set.tags)).toContainEqual([name, '1']);
+      expect(Object.entries(set.metadata)).toContainEqual([name, { x: 1 }]);
+      expect([Object.entries(removed.tags), Object.entries(removed.metadata)]).toEqual([
+        [['other', 'x']],
+        [['other', 'x']],
+      ]);
+    },
+  );
+
+  it('loses none of many changes at once', async () => {
+    const bot = newBot();
+    const { id } = await bot.upsert({ key: 'a', size: 1 });
+    const names = Array.from({ length: 12 }, (_, n) => `n${n}`);
+
+    await Promise.all(names.map((name) => update(bot, { id, tags: { [name]: 'x' }, metadata: { [name]: 1 } })));
+
+    const { tags, metadata } = await bot.get(id);
+    expect([Object.keys(tags).sort(), Object.keys(metadata).sort()]).toEqual([[...names].sort(), [...names].sort()]);
+  });
+
+  it('does not spoil an upload that is under way', async () => {
+    const bot = newBot();
+    const { id, uploadUrl } = await bot.upsert({ key: 'a', size: 1 });
+
+    await update(bot, { id, tags: { a: '1' } });
+
+    expect((await put(uploadUrl, 'x')).status).toBe(200);
+    expect(await bot.get(id)).toMatchObject({ status: 'upload_completed', tags: { a: '1' } });
+  });
+
+  it('refuses more than a file may hold, together with what it has, and changes nothing then', async () => {
+    const bot = newBot();
+    const many = (prefix: string, count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, n) => [`${prefix}${n}`, 'x']));
+    const half = { half: 'x'.repeat(maxMetadataBytes / 2) };
+    const { id } = await bot.upsert({ key: 'a', size: 1, tags: many('old', maxTags), metadata: half });
+
+    await expect(update(bot, { id, tags: { more: 'x' }, metadata: { more: 1 } })).rejects.toMatchObject({
+      type: 'InvalidPayload',
+      message: 'tags must have at most 100 entries, with those that the file keeps.',
+    });
+    await expect(update(bot, { id, metadata: { more: half.half }, tags: { old0: 'y' } })).rejects.toMatchObject({
+      type: 'InvalidPayload',
+      message: 'metadata must be at most 131072 bytes of JSON, with what the file keeps.',
+    });
+
+    expect(await bot.get(id)).toMatchObject({ tags: many('old', maxTags), metadata: half });
+    const replaced = Object.fromEntries(Object.keys(many('old', maxTags)).map((name) => [name, null]));
+    const { tags } = await update(bot, { id, tags: { ...replaced, ...many('new', maxTags) } });
+    expect(tags).toEqual(many('new', maxTags));
+  });
+
+  it.each<[string, object]>([
+    ['tags must be an object', { tags: null }],
+    ['tags must be an object', { tags: ['a'] }],
+    ['tags has an entry "a" that must be a string', { tags: { a: 1 } }],
+    ['tags has an entry "a" that must be at most 1000 characters', { tags: { a: 'x'.repeat(1001) } }],
+    ['metadata must be an object', { metadata: null }],
+    ['metadata must be at most 131072 bytes of JSON', { metadata: { a: 'x'.repeat(maxMetadataBytes) } }],
+    ['accessPolicies must be an array', { accessPolicies: null }],
+    [
+      'each value in accessPolicies must be one of the following values: public_content, integrations',
+      { accessPolicies: ['everybody'] },
+    ],
+    ['expiresAt must be a valid ISO 8601 date string', { expiresAt: 'tomorrow' }],
+    ['expiresAt must be a valid ISO 8601 date string', { expiresAt: 5 }],
+  ])('says by its contract that %s', (problem, input) => {
+    expect(problemsOf(toInstance(UpdateFile, input) as object)).toContain(problem);
+  });
+});
+
+describe('get, update and delete', () => {
   it.each([
     ['plain', 'plain.txt'],
     ['with slashes', 'with/slashes/and space.txt'],
@@ -179,6 +328,7 @@ describe('get and delete', () => {
     const { id } = await bot.upload(key, 'x');
 
     expect((await bot.get(key)).id).toBe(id);
+    expect((await update(bot, { id: key })).id).toBe(id);
     await bot.delete(key);
 
     await expect(bot.get(id)).rejects.toMatchObject({ type: 'ResourceNotFound' });
@@ -190,6 +340,7 @@ describe('get and delete', () => {
     const other = await bot.upsert({ key: id, size: 1 });
 
     expect((await bot.get(id)).key).toBe('a');
+    expect((await update(bot, { id })).key).toBe('a');
     await bot.delete(id);
 
     expect((await bot.get(id)).id).toBe(other.id);
@@ -200,8 +351,15 @@ describe('get and delete', () => {
     const { id } = await bot.upload('a', 'x');
     await bot.delete(id);
 
-    for (const ask of [bot.get(id), bot.get('a'), bot.delete(id), bot.delete('never'), bot.listPassages(id)]) {
-      await expect(ask).rejects.toMatchObject({ type: 'ResourceNotFound', code: 404 });
+    for (const ask of [
+      () => bot.get(id),
+      () => bot.get('a'),
+      () => update(bot, { id, tags: { x: '1' } }),
+      () => bot.delete(id),
+      () => bot.delete('never'),
+      () => bot.listPassages(id),
+    ]) {
+      await expect(ask()).rejects.toMatchObject({ type: 'ResourceNotFound', code: 404 });
     }
     expect((await bot.list()).files).toEqual([]);
   });
@@ -225,18 +383,19 @@ describe('get and delete', () => {
 
     for (const name of [id, 'mine.txt', 'never.txt']) {
       await expect(mallory.get(name)).rejects.toMatchObject(absent(name));
+      await expect(update(mallory, { id: name, tags: { x: '1' } })).rejects.toMatchObject(absent(name));
       await expect(mallory.delete(name)).rejects.toMatchObject(absent(name));
       await expect(mallory.listPassages(name)).rejects.toMatchObject(absent(name));
     }
     expect((await mallory.list({ ids: [id] })).files).toEqual([]);
     const same = await mallory.upsert({ key: 'mine.txt', size: 1 });
     expect(same.id).not.toBe(id);
-    expect(await alice.get(id)).toMatchObject({ status: 'upload_completed', size: 1 });
+    expect(await alice.get(id)).toMatchObject({ status: 'upload_completed', size: 1, tags: {} });
   });
 
   it('hide a file that has expired from every operation, before anybody swept it', async () => {
     const bot = newBot();
-    const { id } = await bot.upload('a', 'x', { expiresAt: new Date(Date.now() + 2 * minuteMs).toISOString() });
+    const { id } = await bot.upload('a', 'x', { expiresAt: fromNow(2 * minuteMs) });
     const { url } = await bot.get(id);
 
     await sql.transaction(async (tx) => {
@@ -245,6 +404,7 @@ describe('get and delete', () => {
       await sql.query("UPDATE file SET expires_at = now() - interval '1 minute' WHERE id = $1", [id]);
 
       await expect(bot.get(id)).rejects.toMatchObject({ type: 'ResourceNotFound' });
+      await expect(update(bot, { id, expiresAt: null })).rejects.toMatchObject({ type: 'ResourceNotFound' });
       await expect(bot.delete('a')).rejects.toMatchObject({ type: 'ResourceNotFound' });
       expect((await bot.list()).files).toEqual([]);
       expect((await fetch(url)).status).toBe(404);

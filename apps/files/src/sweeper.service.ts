@@ -1,15 +1,21 @@
-import { type BeforeApplicationShutdown, Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import {
+  type BeforeApplicationShutdown,
+  Inject,
+  Injectable,
+  type OnApplicationBootstrap,
+  type OnModuleDestroy,
+} from '@nestjs/common';
 import { Loop } from '@parley/background/loop';
 import type { BlobStore } from '@parley/blobs/blob-store';
 import { fileUploaded } from '@parley/contracts/files';
 import { Database } from '@parley/database/database';
 import { DeletedBotsRepository } from '@parley/file-store/deleted-bots.repository';
-import { blobFolder, blobKey } from '@parley/file-store/file.entity';
+import { blobFolder, blobKey, type FileRef } from '@parley/file-store/file.entity';
 import { FilesRepository } from '@parley/file-store/files.repository';
 import { JobsRepository } from '@parley/file-store/jobs.repository';
 import { PassagesRepository } from '@parley/file-store/passages.repository';
 import { blobStore, passageIndex } from '@parley/file-store/tokens';
-import { type FileRef, UntidyFilesRepository } from '@parley/file-store/untidy-files.repository';
+import { UntidyFilesRepository } from '@parley/file-store/untidy-files.repository';
 import { UploadsRepository } from '@parley/file-store/uploads.repository';
 import type { Logger } from '@parley/logging/logger';
 import { Outbox } from '@parley/outbox/outbox';
@@ -27,9 +33,10 @@ const clearBlobsMs = 600_000;
  * be repeated and may run in several processes at once.
  */
 @Injectable()
-export class SweeperService implements OnApplicationBootstrap, BeforeApplicationShutdown {
+export class SweeperService implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown {
   private readonly loops: Loop[];
   private readonly logger: Logger;
+  private isStopping = false;
 
   constructor(
     private readonly database: Database,
@@ -60,12 +67,16 @@ export class SweeperService implements OnApplicationBootstrap, BeforeApplication
     this.loops.forEach((loop) => loop.start());
   }
 
+  onModuleDestroy(): void {
+    this.isStopping = true;
+  }
+
   async beforeApplicationShutdown(): Promise<void> {
     await Promise.all(this.loops.map((loop) => loop.stop()));
   }
 
   /** Announces stalled work again, and gives up what can no longer succeed. */
-  async sweep(): Promise<boolean> {
+  private async sweep(): Promise<boolean> {
     await this.database.transaction(async (tx) => {
       await this.outbox.addAll(tx, fileUploaded, await this.jobs.takeStalled(tx));
     });
@@ -80,16 +91,24 @@ export class SweeperService implements OnApplicationBootstrap, BeforeApplication
   }
 
   /** Erases again what is left of deleted bots. */
-  async erase(): Promise<boolean> {
-    for (const botId of await this.deletedBots.listUnerased())
+  private async erase(): Promise<boolean> {
+    for (const botId of await this.deletedBots.listUnerased()) {
+      if (this.isStopping) break;
       await this.unlessItFails(botId, () => this.eraser.erase(botId));
+    }
     return false;
   }
 
-  /** Removes blobs, passages and points of files that no longer need them. */
-  async tidy(): Promise<boolean> {
+  /** Removes blobs, passages and points of files that no longer need them, and gives those that stay the file's tags. */
+  private async tidy(): Promise<boolean> {
     const due = await this.untidy.take(batchSize);
-    for (const file of due) await this.unlessItFails(file.fileId, () => this.tidyFile(file));
+    for (const [place, file] of due.entries()) {
+      if (this.isStopping) {
+        await this.untidy.giveBack(due.slice(place));
+        break;
+      }
+      await this.unlessItFails(file.fileId, () => this.tidyFile(file));
+    }
     return due.length === batchSize;
   }
 
@@ -112,7 +131,6 @@ export class SweeperService implements OnApplicationBootstrap, BeforeApplication
       // file again.
       const indexing = row?.status === 'indexing_pending' ? row.content_version : null;
       const kept = [row?.active_version, indexing].filter((version) => version != null);
-      if (!indexing) await this.index.removeFile(file.botId, file.fileId, row?.active_version ?? null);
       await this.passages.deleteExcept(tx, file.fileId, kept);
       // The blobs first: one that is placed after the look at the uploads could not be told from garbage.
       const stored = await this.blobs.list(blobFolder(file));
@@ -120,6 +138,10 @@ export class SweeperService implements OnApplicationBootstrap, BeforeApplication
       for (const version of stored) {
         if (![row?.content_version, ...arriving].includes(version)) await this.blobs.delete(blobKey(file, version));
       }
+      // Last, since a local index lets nobody write points of this bot until the commit.
+      if (!indexing) await this.index.removeFile(file.botId, file.fileId, row?.active_version ?? null, tx);
+      // A worker writes the tags that it found when it began: what it writes after this is put right at its job's end.
+      if (row && kept.length > 0) await this.index.retag(file.botId, file.fileId, row.tags, tx);
       await this.untidy.remove(tx, file);
     });
   }

@@ -2,8 +2,9 @@ import { mkdtemp, rm, writeFile, mkdir } from 'node:fs/promises';
 import { type ClientRequest, request as httpRequest } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { botDeleted } from '@parley/contracts/admin/bots';
-import type { FileStatus } from '@parley/contracts/files';
+import { files as operations, type FileStatus } from '@parley/contracts/files';
 import { Database } from '@parley/database/database';
 import { FilesRepository } from '@parley/file-store/files.repository';
 import { JobsRepository } from '@parley/file-store/jobs.repository';
@@ -27,7 +28,19 @@ let jobs: JobsRepository;
 beforeAll(async () => {
   blobsDir = await mkdtemp(join(tmpdir(), 'parley-sweeper-'));
   embeddings = await EmbeddingServer.start();
-  service = await startService((databaseUrl, platform, contentUrl) =>
+  service = await startFiles();
+  const get = <T>(token: new (...parameters: never[]) => T) => service.apps[0]!.get(token, { strict: false });
+  sql = service.apps[0]!.get(Database, { strict: false });
+  [files, jobs] = [get(FilesRepository), get(JobsRepository)];
+});
+afterAll(async () => {
+  await service?.stop();
+  await embeddings?.stop();
+  await rm(blobsDir, { recursive: true, force: true });
+});
+
+function startFiles(): Promise<RunningService> {
+  return startService((databaseUrl, platform, contentUrl) =>
     FilesModule.register(
       Object.assign(new FilesConfig(), {
         databaseUrl,
@@ -41,17 +54,7 @@ beforeAll(async () => {
       platform,
     ),
   );
-  const get = <T>(token: new (...parameters: never[]) => T) => service.apps[0]!.get(token, { strict: false });
-  sql = service.apps[0]!.get(Database, { strict: false });
-  [files, jobs] = [get(FilesRepository), get(JobsRepository)];
-});
-afterAll(async () => {
-  // fetch opens connections ahead of need, and a stop waits for those that have not asked anything yet.
-  service?.apps[0]?.getHttpServer()?.closeAllConnections();
-  await service?.stop();
-  await embeddings?.stop();
-  await rm(blobsDir, { recursive: true, force: true });
-});
+}
 
 const newBot = () => new BotFiles(service);
 const rows = (text: string, ...values: unknown[]) => sql.query<Record<string, string | null>>(text, values);
@@ -89,6 +92,7 @@ async function writePassage(
   const app = service.apps[0]!;
   const passage = { position: 0, content, subtype: 'paragraph' as const, breadcrumb: [] };
   await app.get(PassagesRepository, { strict: false }).write(version, [passage]);
+  await sql.query('INSERT INTO local_index_tenant VALUES ($1, 1, 1) ON CONFLICT DO NOTHING', [version.botId]);
   await sql.query(
     `INSERT INTO local_index_point (bot_id, id, model, file_id, content_version, vector, term_indices, term_values, tags, revision)
      VALUES ($1, gen_random_uuid(), 'm', $2, $3, '', '', '', '{}', 1)`,
@@ -326,6 +330,24 @@ describe('the sweeper', () => {
     expect(await bot.passages('a')).not.toEqual([old]);
   });
 
+  it('gives the points of a file its newest tags, also while a newer content is being indexed', async () => {
+    const bot = newBot();
+    const [file, other] = [await bot.upload('a', '1', { index: true }), await bot.upload('b', '1', { index: true })];
+    for (const { id } of [file, other]) await playWorker(bot, id, 'finish');
+    const tagsOfPoints = (id: string) => rows('SELECT tags FROM local_index_point WHERE file_id = $1', id);
+
+    await put(file.uploadUrl, '2');
+    await bot.ask(operations.update, { id: file.id, tags: { state: 'new' } });
+
+    const points = await until(
+      () => tagsOfPoints(file.id),
+      ([point]) => !isDeepStrictEqual(point, { tags: {} }),
+    );
+    expect(points).toEqual([{ tags: { state: 'new' } }]);
+    expect(await tagsOfPoints(other.id)).toEqual([{ tags: {} }]);
+    expect(await bot.get(file.id)).toMatchObject({ status: 'indexing_pending' });
+  });
+
   it('drops a job that is superseded, with what its vanished worker has written', async () => {
     const bot = newBot();
     const file = await bot.upload('a', '1', { index: true });
@@ -385,6 +407,54 @@ describe('the sweeper', () => {
       (noted) => noted.length === 1,
     );
     expect(left).toEqual([{ file_id: bad.id }]);
+  });
+
+  it('gives back what it has not got to when it is told to stop', async () => {
+    const stopping = await startFiles();
+    const bot = new BotFiles(stopping);
+    const database = await Database.open({ url: stopping.databaseUrl, schema: 'files', migrations: [], poolSize: 3 });
+    const ids = await Promise.all(['a', 'b', 'c'].map(async (key) => (await bot.upsert({ key, size: 1 })).id));
+    let closed: Promise<void> | undefined;
+    await database.transaction(async (tx) => {
+      await tx.query('SELECT 1 FROM file WHERE id = ANY($1) FOR UPDATE', [ids]);
+      await database.query('INSERT INTO untidy_file (bot_id, file_id) SELECT $1, unnest($2::text[])', [bot.id, ids]);
+      await until(
+        () => database.query('SELECT 1 FROM untidy_file WHERE due_at > now()'),
+        (taken) => taken.length === ids.length,
+      );
+      closed = stopping.apps[0]!.close();
+    });
+    await closed;
+
+    const notes = await database.query('SELECT due_at <= now() AS "isDue" FROM untidy_file');
+
+    expect(notes).toEqual([{ isDue: true }, { isDue: true }]);
+    await database.close();
+    await stopping.stop();
+  });
+
+  it('tidies a file with one connection, so that two of them cannot wait for each other', async () => {
+    const bot = newBot();
+    const file = await bot.upload('a', '1', { index: true });
+    await playWorker(bot, file.id, 'finish');
+    let giveBack = () => {};
+    const given = new Promise<void>((resolve) => (giveBack = resolve));
+    const holders = Array.from({ length: 4 }, () =>
+      sql.transaction(async (tx) => {
+        await tx.query('SELECT 1');
+        await given;
+      }),
+    );
+
+    await bot.delete(file.id);
+    const tidied = until(
+      () => countOf('untidy_file', bot),
+      (count) => count === 0,
+    ).finally(giveBack);
+
+    await tidied;
+    expect(await bot.leftovers()).toEqual({ files: 0, passages: 0, blobs: 0, points: 0 });
+    await Promise.all(holders);
   });
 });
 

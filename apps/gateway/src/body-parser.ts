@@ -4,6 +4,8 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 /** Bodies above this size are few at a time, since each blocks the event loop while it is parsed. */
 const largeBytes = 8_000_000;
 const maxLargeAtOnce = 2;
+/** Of all bodies together: each is in memory as a whole until it is parsed. */
+const maxBytesAtOnce = 256_000_000;
 /** For the largest body over a slow line. The server itself sets no limit, since uploads of content may take hours. */
 const bodyTimeoutMs = 120_000;
 
@@ -34,26 +36,43 @@ export function limitBodyTime({ raw }: FastifyRequest, timeoutMs = bodyTimeoutMs
   raw.once('close', () => clearTimeout(timer));
 }
 
-/** Refuses a large body with 503 while two others are under way. */
-export class LargeBodies {
-  private readonly underWay = new WeakSet<FastifyRequest>();
-  private count = 0;
+/** Refuses a body with 503 while two large ones, or all together too many bytes, are on their way in. */
+export class BodiesUnderWay {
+  private readonly sizes = new WeakMap<FastifyRequest, number>();
+  private bytes = 0;
+  private large = 0;
+
+  constructor(private readonly maxBytes = maxBytesAtOnce) {}
 
   /** Call before the body is read. */
   admit(request: FastifyRequest, bodyLimitBytes: number): void {
-    const length = Number(request.headers['content-length'] ?? bodyLimitBytes);
-    if (bodyLimitBytes <= largeBytes || length <= largeBytes || request.method === 'GET') return;
-    if (this.count >= maxLargeAtOnce) {
+    const size = announcedBytes(request, bodyLimitBytes);
+    if (size === 0) return;
+    if (size > largeBytes && this.large >= maxLargeAtOnce) {
       throw unavailable(
         `Only ${maxLargeAtOnce} bodies over ${largeBytes} bytes are read at once. Try again in a moment.`,
       );
     }
-    this.count += 1;
-    this.underWay.add(request);
+    if (this.bytes + size > this.maxBytes) {
+      throw unavailable(`Bodies of ${this.maxBytes} bytes are on their way in already. Try again in a moment.`);
+    }
+    this.sizes.set(request, size);
+    this.bytes += size;
+    if (size > largeBytes) this.large += 1;
   }
 
   /** Call when the request has ended, however it ended. */
   release(request: FastifyRequest): void {
-    if (this.underWay.delete(request)) this.count -= 1;
+    const size = this.sizes.get(request) ?? 0;
+    this.sizes.delete(request);
+    this.bytes -= size;
+    if (size > largeBytes) this.large -= 1;
   }
+}
+
+/** What the body may take at most: one of unknown length is as long as it may be, and one that is too long is not read. */
+function announcedBytes({ headers }: FastifyRequest, bodyLimitBytes: number): number {
+  const { 'content-length': length, 'transfer-encoding': encoding } = headers;
+  if (length !== undefined) return Math.min(Number(length), bodyLimitBytes);
+  return encoding === undefined ? 0 : bodyLimitBytes;
 }

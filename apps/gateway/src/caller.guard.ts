@@ -37,7 +37,8 @@ export class CallerGuard implements OnModuleInit {
     if (access.actor === 'anyone') return { ...base, credential: 'none' };
 
     const question = readCredential(request, access);
-    const identity = await this.identities.fetch(JSON.stringify(question), { context: question });
+    const key = JSON.stringify(question);
+    const identity = this.identities.get(key) ?? (await this.identities.fetch(key, { context: question }));
     if (!identity) throw new ApiError('Unauthorized', 'The token in the Authorization header is unknown.');
     const caller = { ...base, ...identity.caller };
     authorize(access, caller);

@@ -22,7 +22,7 @@ const page = `<!doctype html>
 /** The API's documentation, made from the contracts. */
 @Controller()
 export class DocsController {
-  private readonly document = openApiDocument(allOperations, '/');
+  private readonly document = openApiDocument(allOperations);
 
   @Get('openapi.json')
   openApi() {

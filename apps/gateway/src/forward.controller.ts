@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import cors from '@fastify/cors';
 import { Controller, Inject, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
@@ -9,12 +8,13 @@ import { ApiError } from '@parley/contracts/errors';
 import type { RawQuery } from '@parley/contracts/query-fields';
 import type { Operation } from '@parley/contracts/operation';
 import type { Platform } from '@parley/service/platform';
+import { logRequests } from '@parley/service/request-log';
 import { platformToken } from '@parley/service/tokens';
-import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
-import { LargeBodies, limitBodyTime, useJsonBodies, useNoBodies } from './body-parser';
+import type { FastifyInstance, FastifyRequest, HTTPMethods } from 'fastify';
+import { BodiesUnderWay, limitBodyTime, useJsonBodies, useNoBodies } from './body-parser';
 import { CallerGuard } from './caller.guard';
 import { ErrorFilter } from '@parley/service/error.filter';
-import { InputReader } from './operation-input';
+import { InputReader } from './input-reader';
 
 interface Forwarded extends FastifyRequest {
   caller?: Caller;
@@ -23,7 +23,7 @@ interface Forwarded extends FastifyRequest {
 /** HTTP in, bus out, for every contracted route. Registered with Fastify itself, which routes before it decodes `%2F`. */
 @Controller()
 export class ForwardController implements OnModuleInit {
-  private readonly largeBodies = new LargeBodies();
+  private readonly bodies = new BodiesUnderWay();
 
   constructor(
     private readonly http: HttpAdapterHost,
@@ -35,7 +35,6 @@ export class ForwardController implements OnModuleInit {
 
   async onModuleInit(): Promise<void> {
     const fastify = this.http.httpAdapter.getInstance<FastifyInstance>();
-    fastify.setGenReqId(requestId);
     useNoBodies(fastify);
     await fastify.register(cors, {
       origin: true,
@@ -44,16 +43,16 @@ export class ForwardController implements OnModuleInit {
       exposedHeaders: ['x-request-id', 'retry-after'],
       maxAge: 600,
     });
-    fastify.addHook('onRequest', (request, reply, done) => {
-      reply.header('x-request-id', request.id);
-      done();
-    });
     await fastify.register((scope, _options, done) => {
       useJsonBodies(scope);
       scope.setErrorHandler((error, request, reply) => this.errors.answer(error, request, reply));
+      logRequests(scope, this.platform, ({ caller }: Forwarded) => ({
+        traceparent: caller?.traceparent,
+        account: caller?.account?.id,
+        bot: caller?.bot?.id,
+      }));
       scope.addHook('onRequest', (request, reply, next) => {
-        // Unlike Fastify's hooks it also comes when the client has gone.
-        reply.raw.once('close', () => this.finish(request, reply));
+        reply.raw.once('close', () => this.bodies.release(request));
         next();
       });
       for (const operation of allOperations) this.register(scope, operation);
@@ -73,7 +72,7 @@ export class ForwardController implements OnModuleInit {
       onRequest: async (request: Forwarded) => {
         request.caller = await this.guard.identify(request, operation.access);
         limitBodyTime(request);
-        this.largeBodies.admit(request, operation.bodyLimitBytes);
+        this.bodies.admit(request, operation.bodyLimitBytes);
       },
       errorHandler: (error, request, reply) => this.errors.answer(explain(error, operation), request, reply),
       handler: async (request: Forwarded, reply) => {
@@ -84,32 +83,6 @@ export class ForwardController implements OnModuleInit {
       },
     });
   }
-
-  private finish(request: Forwarded, reply: FastifyReply): void {
-    this.largeBodies.release(request);
-    const route = `${request.method} ${request.routeOptions.url ?? 'unknown'}`;
-    this.platform.metrics.observeRequest(route, reply.statusCode, reply.elapsedTime);
-    this.platform.logger.info(
-      {
-        route,
-        status: reply.statusCode,
-        aborted: reply.raw.writableFinished ? undefined : true,
-        ms: Math.round(reply.elapsedTime * 10) / 10,
-        requestId: request.id,
-        errorId: reply.getHeader('x-error-id'),
-        traceparent: request.caller?.traceparent,
-        account: request.caller?.account?.id,
-        bot: request.caller?.bot?.id,
-      },
-      'request',
-    );
-  }
-}
-
-/** The id that a proxy gave the request, if it is a sane one, else a new one. */
-function requestId(request: { headers: Record<string, string | string[] | undefined> }): string {
-  const given = request.headers['x-request-id'];
-  return typeof given === 'string' && /^[\w.-]{1,100}$/.test(given) ? given : `req_${randomUUID()}`;
 }
 
 /** Fastify does not say what the limit was. */

@@ -1,10 +1,19 @@
-import { type DynamicModule, Module } from '@nestjs/common';
+import {
+  type DynamicModule,
+  Inject,
+  Injectable,
+  Module,
+  type OnApplicationShutdown,
+  type OnModuleDestroy,
+} from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
 import { HealthController, Readiness, type ReadinessCheck, readinessChecks } from '@parley/service/health.controller';
+import { Connections } from '@parley/service/connections';
 import type { Platform } from '@parley/service/platform';
 import { platformProviders } from '@parley/service/service.module';
+import { platformToken } from '@parley/service/tokens';
 import { CallerGuard } from './caller.guard';
-import type { GatewayConfig } from './config';
+import { GatewayConfig } from './config';
 import { DocsController } from './docs.controller';
 import { ErrorFilter } from '@parley/service/error.filter';
 import { ForwardController } from './forward.controller';
@@ -12,21 +21,43 @@ import { ForwardController } from './forward.controller';
 /** The only way in: proves who is calling, checks what they send, and forwards it to the service that owns it. */
 @Module({})
 export class GatewayModule {
-  static register(_config: GatewayConfig, platform: Platform): DynamicModule {
+  static register(config: GatewayConfig, platform: Platform): DynamicModule {
     return {
       module: GatewayModule,
       controllers: [HealthController, DocsController, ForwardController],
       providers: [
+        { provide: GatewayConfig, useValue: config },
         ...platformProviders(platform),
         {
           provide: readinessChecks,
           useValue: [{ name: 'bus', check: () => platform.transport.ready() }] satisfies ReadinessCheck[],
         },
         Readiness,
+        GatewayLifecycle,
         CallerGuard,
         ErrorFilter,
         { provide: APP_FILTER, useExisting: ErrorFilter },
       ],
     };
+  }
+}
+
+/** Leaves the bus when the last request has its answer. */
+@Injectable()
+class GatewayLifecycle implements OnModuleDestroy, OnApplicationShutdown {
+  constructor(
+    private readonly connections: Connections,
+    private readonly config: GatewayConfig,
+    @Inject(platformToken) private readonly platform: Platform,
+  ) {}
+
+  async onModuleDestroy(): Promise<void> {
+    const { shutdownTimeoutMs } = this.config;
+    await this.connections.close(shutdownTimeoutMs);
+    await this.platform.transport.drain(shutdownTimeoutMs);
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.platform.transport.close();
   }
 }

@@ -19,10 +19,7 @@ let aliceBot: string;
 let bobBot: string;
 
 beforeAll(async () => {
-  door = await startFrontDoor({
-    gateway: (config, platform) => GatewayModule.register(config, platform),
-    admin: (config, platform) => AdminModule.register(config, platform),
-  });
+  door = await startFrontDoor(GatewayModule, AdminModule);
   [alice, bob] = await Promise.all([door.newAccount(), door.newAccount()]);
   const bots = await Promise.all([alice, bob].map(({ client }) => client.createBot({})));
   [aliceBot, bobBot] = bots.map(({ bot }) => bot.id) as [string, string];

@@ -16,7 +16,7 @@ interface Described {
   responses: Record<string, unknown>;
 }
 
-const document = openApiDocument(allOperations, '/') as unknown as Document;
+const document = openApiDocument(allOperations) as unknown as Document;
 const described = Object.values(document.paths).flatMap((path) => Object.values(path));
 const publicOnes = allOperations.filter(({ access }) => !['operator', 'service'].includes(access.actor));
 

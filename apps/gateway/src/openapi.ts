@@ -6,7 +6,7 @@ import { errorCodes } from '@parley/contracts/errors';
 const contextHeaders: Record<string, string[]> = { workspace: ['x-workspace-id'], bot: ['x-bot-id'] };
 
 /** The OpenAPI 3 document of every operation that has a public route. */
-export function openApiDocument(operations: Operation[], serverUrl: string): JsonSchema {
+export function openApiDocument(operations: Operation[]): JsonSchema {
   const paths: Record<string, Record<string, JsonSchema>> = {};
   const schemas: Record<string, JsonSchema> = { ...componentSchemas(), Error: errorSchema };
   for (const operation of operations) {
@@ -17,7 +17,7 @@ export function openApiDocument(operations: Operation[], serverUrl: string): Jso
   return {
     openapi: '3.0.3',
     info: { title: 'Parley', version: '1', description: 'What this installation can do.' },
-    servers: [{ url: serverUrl }],
+    servers: [{ url: '/' }],
     security: [{ token: [] }],
     paths,
     components: {

@@ -1,4 +1,4 @@
-import { choice, Env, text, url } from '@parley/config/config';
+import { Env, text, url } from '@parley/config/config';
 import type { LogLevel } from '@parley/logging/logger';
 import { ProcessConfig } from '@parley/service/config';
 
@@ -15,10 +15,5 @@ export class StandaloneConfig extends ProcessConfig {
   })
   publicUrl?: string;
 
-  @Env({
-    env: 'LOG_LEVEL',
-    type: choice<LogLevel>('fatal', 'error', 'warn', 'info', 'debug', 'silent'),
-    about: 'Least severe level that is logged.',
-  })
   override logLevel: LogLevel = 'warn';
 }

@@ -102,6 +102,28 @@ describe('embedded mode on one machine', () => {
     await second.stop();
   });
 
+  it('serves on for as long as it is told to when it stops, and says that it is not ready', async () => {
+    const platform = run('dist/apps/standalone/src/main.js', {
+      PORT: '0',
+      PARLEY_DATA_DIR: dataDir,
+      SHUTDOWN_GRACE_MS: '3000',
+    });
+    await platform.said(/Parley is ready/);
+    const { url } = await credentials();
+    const statusOf = async (path: string) => (await fetch(`${url}${path}`)).status;
+
+    process.kill(platform.pid, 'SIGTERM');
+    const started = performance.now();
+
+    await until(
+      () => statusOf('/readyz'),
+      (status) => status === 503,
+    );
+    expect(await statusOf('/healthz')).toBe(200);
+    await platform.ended;
+    expect(performance.now() - started).toBeGreaterThan(2_900);
+  });
+
   it('runs the demo from the first line of its output to the passages', async () => {
     const platform = standalone();
     await platform.said(/Parley is ready/);

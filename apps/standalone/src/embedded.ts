@@ -16,6 +16,7 @@ import { HubConfig } from '../../hub/src/config';
 import { HubModule } from '../../hub/src/hub.module';
 import { TablesConfig } from '../../tables/src/config';
 import { TablesModule } from '../../tables/src/tables.module';
+import { within } from '@parley/background/within';
 import { Bus } from '@parley/bus/bus';
 import { InProcessHub, InProcessTransport } from '@parley/bus/in-process-transport';
 import { readConfig } from '@parley/config/config';
@@ -34,7 +35,8 @@ import type { StandaloneConfig } from './config';
 import { type Credentials, credentialsPath, findOwner, openSecretKey, openToken, saveCredentials } from './credentials';
 import { FrontDoor } from './front-door';
 
-const closeTimeoutMs = 10_000;
+/** For the apps to give back what they work on and to close. Then Postgres is stopped all the same. */
+const closeMs = 300;
 /** A process whose npm was just killed notices and ends within this time. */
 const claimPatienceMs = 3_000;
 
@@ -85,7 +87,7 @@ export class EmbeddedPlatform {
   /** Says that it stops, lets what is under way end, and stops everything in the order in which nothing is lost. */
   async stop(): Promise<void> {
     for (const app of this.apps) app.get(Readiness).stop();
-    await sleep(Math.min(this.config.shutdownGraceMs, 100));
+    await sleep(this.config.shutdownGraceMs);
     await this.undo();
   }
 
@@ -125,6 +127,7 @@ export class EmbeddedPlatform {
       instance: 'embedded',
     });
 
+    this.started.push(() => this.closeApps());
     const [files] = await Promise.all([
       this.open(FilesModule.register(readConfig(FilesConfig, env), platform())),
       this.open(AdminModule.register(readConfig(AdminConfig, env), platform())),
@@ -153,7 +156,7 @@ export class EmbeddedPlatform {
 
   private async openEvents(url: string): Promise<PostgresEvents> {
     const database = await Database.open({ url, schema: 'events', migrations: [Events1700000000110], poolSize: 10 });
-    this.started.push(() => database.close());
+    this.started.push(async () => void (await within(closeMs, database.close())));
     await database.migrate();
     return new PostgresEvents(new DeliveriesRepository(database), this.logger);
   }
@@ -161,8 +164,14 @@ export class EmbeddedPlatform {
   private async open(module: DynamicModule): Promise<NestFastifyApplication> {
     const app = await createHttpApp(module, this.logger);
     this.apps.push(app);
-    this.started.push(() => app.close());
     return app;
+  }
+
+  /** The gateway, which asks the others, first. */
+  private async closeApps(): Promise<void> {
+    const [gateway, ...others] = [...this.apps].reverse();
+    const closed = gateway?.close().then(() => Promise.all(others.map((app) => app.close())));
+    if (closed && !(await within(closeMs, closed))) this.logger.warn('not every app has closed in time');
   }
 
   /** Everything is the gateway's but content, and the question whether the database answers, which the gateway has none of. */
@@ -174,7 +183,7 @@ export class EmbeddedPlatform {
       if (isForFiles) toFiles.routing(request, response);
       else toGateway.routing(request, response);
     });
-    this.started.push(() => door.close(closeTimeoutMs));
+    this.started.push(() => door.close(this.config.shutdownTimeoutMs));
   }
 }
 

@@ -1,17 +1,19 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { configureServer, trackUnusedSockets } from '@parley/service/http-app';
+import { unavailable } from '@parley/contracts/errors';
+import { Connections } from '@parley/service/connections';
+import { newErrorId, toErrorBody } from '@parley/service/error-body';
+import { configureServer } from '@parley/service/http-app';
 
-export type Route = (request: IncomingMessage, response: ServerResponse) => void;
+type Route = (request: IncomingMessage, response: ServerResponse) => void;
 
 /** The one HTTP server of the embedded mode. It listens before anything else starts, so that a taken port is told at once. */
 export class FrontDoor {
   private route: Route = starting;
-
-  private readonly dropUnused: () => void;
+  private readonly connections: Connections;
 
   private constructor(private readonly server: Server) {
-    this.dropUnused = trackUnusedSockets(server);
+    this.connections = new Connections(server);
     server.on('request', (request, response) => this.route(request, response));
   }
 
@@ -36,22 +38,12 @@ export class FrontDoor {
   }
 
   /** Lets the requests under way end, for at most so long, and takes no further ones. */
-  async close(timeoutMs: number): Promise<void> {
-    const closed = new Promise<void>((resolve) => this.server.close(() => resolve()));
-    this.server.closeIdleConnections();
-    this.dropUnused();
-    const timer = setTimeout(() => this.server.closeAllConnections(), timeoutMs);
-    await closed;
-    clearTimeout(timer);
+  close(timeoutMs: number): Promise<void> {
+    return this.connections.close(timeoutMs);
   }
 }
 
 function starting(_request: IncomingMessage, response: ServerResponse): void {
-  const body = {
-    id: 'err_starting',
-    code: 503,
-    type: 'Internal',
-    message: 'Parley is starting. Try again in a moment.',
-  };
-  response.writeHead(503, { 'content-type': 'application/json', 'retry-after': '1' }).end(JSON.stringify(body));
+  const body = toErrorBody(unavailable('Parley is starting. Try again in a moment.'), newErrorId());
+  response.writeHead(body.code, { 'content-type': 'application/json', 'retry-after': '1' }).end(JSON.stringify(body));
 }

@@ -7,28 +7,32 @@ import { StandaloneConfig } from './config';
 import { EmbeddedPlatform } from './embedded';
 
 const parentCheckMs = 250;
+let isStopping = false;
 
 async function main(): Promise<void> {
   const config = readConfig(StandaloneConfig);
   const logger = createLogger('parley', config.logLevel);
   exitOnUnexpected(logger);
-  process.stdout.write('Parley is starting …\n');
-  const platform = await EmbeddedPlatform.start(config, logger);
-  const stop = async () => {
+  const stop = onStopSignal(async () => {
+    isStopping = true;
     process.stdout.write('Parley is stopping …\n');
-    await platform.stop();
-  };
-  onStopSignal(stop, logger);
-  stopWithNpm();
-  process.stdout.write(platform.welcome);
+    // Only what has started can be stopped as a whole; a start that fails undoes itself.
+    const platform = await starting.catch(() => undefined);
+    await platform?.stop();
+  }, logger);
+  stopWithNpm(stop);
+  process.stdout.write('Parley is starting …\n');
+  const starting = EmbeddedPlatform.start(config, logger);
+  const { welcome } = await starting;
+  if (!isStopping) process.stdout.write(welcome);
 }
 
 /** Under `npm start`, a kill of npm alone would leave this process behind, and the person who started it without a handle. */
-function stopWithNpm(): void {
+function stopWithNpm(stop: () => void): void {
   const parent = Number(process.env['PARLEY_PARENT_PID'] ?? 0);
   if (!parent) return;
   setInterval(() => {
-    if (!isAlive(parent)) process.kill(process.pid, 'SIGTERM');
+    if (!isAlive(parent)) stop();
   }, parentCheckMs).unref();
 }
 
@@ -36,13 +40,14 @@ function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;
-  } catch {
-    // No such process.
-    return false;
+  } catch (error) {
+    // Any other error tells of a process that is there, such as one of another user.
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
   }
 }
 
 main().catch((error: unknown) => {
+  if (isStopping) return;
   const expected = error instanceof ConfigError || error instanceof DataFolderInUse;
   const { code, message, stack, port } = error as NodeJS.ErrnoException & { port?: number };
   const text =

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { configurationTable, type DocumentedConfig } from '@parley/config/document';
 import { NatsConfig } from '@parley/service/config';
+import { configurationTable, type DocumentedConfig } from '@parley/testing/configuration-table';
 import { AdminConfig } from '../../admin/src/config';
 import { ChatConfig } from '../../chat/src/config';
 import { FilesConfig } from '../../files/src/config';

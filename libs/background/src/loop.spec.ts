@@ -1,19 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createLogger } from '@parley/logging/logger';
+import { until } from '@parley/testing/until';
 import { Loop } from './loop';
 
 const logger = createLogger('test', 'silent');
 
 function loopOf(intervalMs: number, round: () => Promise<boolean>): Loop {
   return new Loop({ name: 'test', intervalMs, logger }, round);
-}
-
-async function until(condition: () => boolean): Promise<void> {
-  const deadline = Date.now() + 10_000;
-  while (!condition()) {
-    if (Date.now() > deadline) throw new Error(`It did not happen: ${condition.toString()}`);
-    await sleep(5);
-  }
 }
 
 describe('A background loop', () => {

@@ -65,10 +65,10 @@ class OtherRecorder {
 class QuietStream implements EventStream {
   readonly consumers: Consumer[] = [];
 
-  async publish(): Promise<void> {}
+  async publish(): Promise<undefined> {}
 
-  position(): Promise<{ createdAt: string; lastSequence: number }> {
-    return Promise.resolve({ createdAt: 'never', lastSequence: 0 });
+  async keeps(): Promise<boolean> {
+    return true;
   }
 
   async consume(consumer: Consumer): Promise<void> {
@@ -112,7 +112,9 @@ describe('The boot of a service', () => {
   });
 
   it('fails when an operation has no handler, and names it', async () => {
-    await expect(boot({ first, second }, [FirstController])).rejects.toThrow('probe has no handler for: probe.second.');
+    await expect(boot({ first, second }, [FirstController])).rejects.toThrow(
+      'probe has no handler for: probe.second. Mark a method of one of its controllers with @Handles.',
+    );
   });
 
   it('fails when an operation has two handlers, and names it', async () => {
@@ -181,6 +183,16 @@ describe('A dispatched call', () => {
       ['event', 'ok'],
       ['event', 'Internal'],
     ]);
+  });
+
+  it('of an event that a stopping process gives back is no failure', async () => {
+    const { events, handled } = await boot({}, [], [Recorder]);
+    const event = { id: 'event-1', subject: happened.subject, data: { refused: true } };
+    const delivery = { event, attempt: 1, signal: AbortSignal.abort() };
+
+    await expect(events.consumers[0]!.handle(delivery)).rejects.toThrow('No.');
+
+    expect(handled).toMatchObject([{ kind: 'event', outcome: 'given back' }]);
   });
 
   it('of an event that is given up goes to the dead letters of the service', async () => {

@@ -15,7 +15,7 @@ export interface Handled {
   kind: 'operation' | 'event';
   subject: string;
   durationMs: number;
-  /** `ok`, or the type of the error. */
+  /** `ok`, the type of the error, or `given back` for an event that a stopping process leaves to another. */
   outcome: string;
 }
 
@@ -85,7 +85,11 @@ export class Dispatcher {
     const declared = operationsOf(contract);
     const missing = declared.filter((operation) => !this.handlers.has(operation));
     const foreign = [...this.handlers.keys()].filter((operation) => !declared.includes(operation));
-    if (missing.length > 0) throw new Error(`${service} has no handler for: ${subjects(missing)}.`);
+    if (missing.length > 0) {
+      throw new Error(
+        `${service} has no handler for: ${subjects(missing)}. Mark a method of one of its controllers with @Handles.`,
+      );
+    }
     if (foreign.length > 0) throw new Error(`${service} handles what is not in its contract: ${subjects(foreign)}.`);
   }
 
@@ -125,7 +129,9 @@ export class Dispatcher {
           await handler(delivery.event.data, delivery);
           this.report('event', event.subject, started, 'ok');
         } catch (error) {
-          this.report('event', event.subject, started, outcomeOf(error), undefined, error);
+          // What a stopping process gives back has not failed.
+          if (delivery.signal.aborted) this.report('event', event.subject, started, 'given back');
+          else this.report('event', event.subject, started, outcomeOf(error), undefined, error);
           throw error;
         }
       },

@@ -4,6 +4,13 @@ export interface EventMessage {
   /** `<service>.<past tense>`. */
   subject: string;
   data: unknown;
+  /** Set when one consumer that had given the event up gets it once more. It is for no other. */
+  again?: { consumer: string; messageId: string };
+}
+
+/** Of two messages with the same id the stream keeps one. */
+export function messageIdOf({ id, again }: EventMessage): string {
+  return again?.messageId ?? id;
 }
 
 export interface Delivery {
@@ -28,27 +35,37 @@ export interface Consumer {
   bury(event: EventMessage, attempts: number, reason: string): Promise<void>;
 }
 
-/** Where a stream stands. When `createdAt` changes or `lastSequence` goes backwards, it has lost events. */
-export interface StreamPosition {
-  createdAt: string;
-  lastSequence: number;
+/** Where a stream keeps a message. */
+export interface StreamPlace {
+  sequence: number;
+  messageId: string;
 }
 
 /** Carries events to durable consumers: at least once, in no promised order. */
 export interface EventStream {
-  /** Resolves when every event is stored. Publishing one twice is harmless. */
-  publish(events: EventMessage[]): Promise<void>;
-  position(): Promise<StreamPosition>;
+  /**
+   * Resolves when every event is stored, with the place of the last one unless the stream cannot lose any. Publishing
+   * one twice is harmless.
+   */
+  publish(events: EventMessage[]): Promise<StreamPlace | undefined>;
+  /** False when the message is no longer there, or another one is, before its time is over: the stream has lost events. */
+  keeps(place: StreamPlace): Promise<boolean>;
   consume(consumer: Consumer): Promise<void>;
   /** Takes no further events, aborts those under way and resolves when their handlers have ended. */
   drain(): Promise<void>;
 }
+
+/**
+ * How long a stream keeps an event, and an outbox one that it has published, so that a stream which was lost can be
+ * filled again.
+ */
+export const retentionHours = 72;
 
 /** Pause before the next delivery: 1 s, 2 s, 4 s … at most a minute. */
 export function redeliveryDelayMs(attempt: number): number {
   return Math.min(1000 * 2 ** (attempt - 1), 60_000);
 }
 
-/** How long an event stays with a process that has stopped saying that it works on it. */
-export const ackWaitMs = 30_000;
-export const heartbeatMs = 10_000;
+/** How long an event stays with a process that has stopped saying that it works on it, or that it never reached. */
+export const ackWaitMs = 15_000;
+export const heartbeatMs = 5_000;

@@ -71,7 +71,8 @@ export class InProcessTransport implements Transport {
   }
 
   serve(subject: string, _queue: string, answer: Answer): void {
-    const tracked: Answer = (message) => this.inFlight.track(() => answer(message).catch(errorMessage));
+    const tracked: Answer = (message) =>
+      this.inFlight.track((isCut) => Promise.race([answer(message), isCut])).catch(errorMessage);
     this.hub.add(subject, tracked);
     this.undo.push(() => this.hub.remove(subject, tracked));
   }
@@ -96,9 +97,9 @@ export class InProcessTransport implements Transport {
     return Promise.resolve();
   }
 
-  async drain(): Promise<void> {
+  async drain(timeoutMs = drainTimeoutMs): Promise<void> {
     this.undo.splice(0).forEach((undo) => undo());
-    await this.inFlight.settled(drainTimeoutMs);
+    await this.inFlight.settled(timeoutMs);
   }
 
   close(): Promise<void> {

@@ -116,6 +116,26 @@ suite('Events over JetStream', () => {
     expect(once.ids()).toHaveLength(6);
   });
 
+  it('come at once to the one consumer that they are sent to again, and to no other', async () => {
+    const subject = newSubject();
+    const { events } = await join();
+    const first = consumerOf(subject, { name: `${subject}.first` });
+    const second = consumerOf(subject, { name: `${subject}.second` });
+    await events.consume(first.consumer);
+    await events.consume(second.consumer);
+    const [event, next] = eventsOf(subject, 2);
+    await events.publish([event!]);
+    const again = { ...event!, again: { consumer: first.consumer.name, messageId: `${subject}-again` } };
+
+    await events.publish([again]);
+    await events.publish([again]);
+    await events.publish([next!]);
+
+    await until(() => first.deliveries.length === 3 && second.deliveries.length === 2);
+    expect(first.deliveries.map((delivery) => delivery.event)).toEqual([event, event, next]);
+    expect(second.deliveries.map((delivery) => delivery.event)).toEqual([event, next]);
+  });
+
   it('come again later after a throw, and hold up no other', async () => {
     const subject = newSubject();
     const { events } = await join();
@@ -272,34 +292,77 @@ suite('Events over JetStream', () => {
     await until(() => tough.ids().includes(`${subject}-2`));
   });
 
-  it('go on when their stream is deleted, and its position tells of the loss', async () => {
+  it('go on when their stream is deleted', async () => {
     const subject = newSubject();
     const { events } = await join();
     const tough = consumerOf(subject);
     await events.consume(tough.consumer);
     await events.publish(eventsOf(subject, 1));
     await until(() => tough.deliveries.length === 1);
-    const before = await events.position();
 
     await raw(async (connection) => (await connection.jetstreamManager()).streams.delete('PARLEY'));
     await events.publish(eventsOf(subject, 1, 2));
-    const after = await events.position();
 
     await until(() => tough.ids().includes(`${subject}-2`));
-    expect(after.createdAt).not.toBe(before.createdAt);
-    expect(after.lastSequence).toBe(1);
+  });
+
+  it('are kept where they were stored, or were until their time was over', async () => {
+    const subject = newSubject();
+    const { events } = await join();
+    const first = await events.publish(eventsOf(subject, 5));
+    const second = await events.publish(eventsOf(subject, 5, 6));
+    const known = await events.publish(eventsOf(subject, 1));
+
+    const kept = [await events.keeps(first!), await events.keeps(second!), await events.keeps(known!)];
+    await raw(async (connection) => {
+      const { streams } = await connection.jetstreamManager();
+      await streams.purge('PARLEY', { seq: second!.sequence });
+    });
+
+    expect(second!.sequence).toBe(first!.sequence + 5);
+    expect(kept).toEqual([true, true, true]);
+    await expect(events.keeps(first!)).resolves.toBe(true);
+    await expect(events.keeps(second!)).resolves.toBe(true);
+  });
+
+  it('are not kept by a stream that lost them, also when it has grown as long again', async () => {
+    const subject = newSubject();
+    const { events } = await join();
+    const place = await events.publish(eventsOf(subject, 3));
+
+    await raw(async (connection) => (await connection.jetstreamManager()).streams.delete('PARLEY'));
+    const deleted = await events.keeps(place!);
+    await events.publish(eventsOf(subject, 1, 10));
+    const shorter = await events.keeps(place!);
+    await events.publish(eventsOf(subject, place!.sequence + 5, 11));
+    const longer = await events.keeps(place!);
+
+    expect([deleted, shorter, longer]).toEqual([false, false, false]);
+  });
+
+  it('count as neither kept nor lost while the server is away', async () => {
+    const subject = newSubject();
+    const { events } = await join();
+    const place = await events.publish(eventsOf(subject, 1));
+
+    await server.kill();
+    const asked = events.keeps(place!);
+
+    await expect(asked).rejects.toThrow();
+    await server.run();
+    await until(async () => (await timed(events.keeps(place!))).value === true);
   });
 
   it('go on when the server comes back without its disk', async () => {
     const subject = newSubject();
-    const { events } = await join();
+    const { events, link } = await join();
     const tough = consumerOf(subject);
     await events.consume(tough.consumer);
     await events.publish(eventsOf(subject, 1));
     await until(() => tough.deliveries.length === 1);
 
     await server.kill();
-    await until(async () => (await timed(events.position())).error !== undefined);
+    await until(() => !link.isUp);
     const away = await timed(events.publish(eventsOf(subject, 1, 2)));
     await server.wipe();
     await server.run();
@@ -310,15 +373,50 @@ suite('Events over JetStream', () => {
     expect(away.ms).toBeLessThan(2_000);
   });
 
+  it('go on as soon as the server is back when it was away while one of them was done', async () => {
+    const subject = newSubject();
+    const { events, link } = await join();
+    let finish: (() => void) | undefined;
+    const busy = consumerOf(subject, {
+      handle: () => (finish ? Promise.resolve() : new Promise<void>((resolve) => (finish = resolve))),
+    });
+    await events.consume(busy.consumer);
+    await events.publish(eventsOf(subject, 1));
+    await until(() => finish !== undefined);
+
+    await server.kill();
+    await until(() => !link.isUp);
+    finish!();
+    await server.run();
+    await until(() => link.isUp);
+    await events.publish(eventsOf(subject, 1, 2));
+
+    await until(() => busy.ids().includes(`${subject}-2`), 4_000);
+  });
+
+  it('that were on their way to a server that dies are not waited for', async () => {
+    const subject = newSubject();
+    const { events, link } = await join();
+
+    const publishing = timed(events.publish(eventsOf(subject, 500)));
+    await server.kill();
+    const { error, ms } = await publishing;
+    await server.run();
+    await until(() => link.isUp);
+
+    expect(error).toEqual(new Error('The connection to NATS was lost.'));
+    expect(ms).toBeLessThan(4_000);
+  });
+
   it('survive a kill of the server with what nobody has handled yet', async () => {
     const subject = newSubject();
-    const { events } = await join();
+    const { events, link } = await join();
     await events.publish(eventsOf(subject, 20));
 
     await server.kill();
-    await until(async () => (await timed(events.position())).error !== undefined);
+    await until(() => !link.isUp);
     await server.run();
-    await until(async () => (await timed(events.position())).error === undefined);
+    await until(() => link.isUp);
     const late = consumerOf(subject);
     await events.consume(late.consumer);
 

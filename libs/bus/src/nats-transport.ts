@@ -60,7 +60,7 @@ export class NatsTransport implements Transport {
   }
 
   serve(subject: string, queue: string, answer: Answer): void {
-    this.subscribe(subject, queue, (message) => this.inFlight.track(() => this.answerOne(message, answer)));
+    this.subscribe(subject, queue, (message) => this.inFlight.track((isCut) => this.answerOne(message, answer, isCut)));
   }
 
   broadcast(subject: string, { headers, body }: Message): void {
@@ -81,9 +81,9 @@ export class NatsTransport implements Transport {
     await this.link.connection.flush();
   }
 
-  async drain(): Promise<void> {
+  async drain(timeoutMs = drainTimeoutMs): Promise<void> {
     await Promise.all(this.subscriptions.splice(0).map((subscription) => this.end(subscription)));
-    await this.inFlight.settled(drainTimeoutMs);
+    await this.inFlight.settled(timeoutMs);
   }
 
   close(): Promise<void> {
@@ -112,8 +112,8 @@ export class NatsTransport implements Transport {
     }
   }
 
-  private async answerOne(message: Msg, answer: Answer): Promise<void> {
-    const reply = await this.answerTo(message, answer);
+  private async answerOne(message: Msg, answer: Answer, isCut: Promise<never>): Promise<void> {
+    const reply = await Promise.race([this.answerTo(message, answer), isCut]).catch(errorMessage);
     if (!message.reply) return;
     const { data, headers } = await this.packAnswer(reply);
     message.respond(data, { headers });

@@ -1,3 +1,4 @@
+import { within } from '@parley/background/within';
 import { ApiError } from '@parley/contracts/errors';
 
 /** What travels over the bus: the body is JSON text. */
@@ -24,40 +25,48 @@ export interface Transport {
   listen(subject: string, listener: (message: Message) => void): void;
   /** Throws unless requests can be sent and served. */
   ready(): Promise<void>;
-  /** Takes no further requests and broadcasts, and resolves when the requests under way are answered. */
-  drain(): Promise<void>;
+  /**
+   * Takes no further requests and broadcasts, and resolves when the requests under way are answered: after `timeoutMs`
+   * with OperationTimeout.
+   */
+  drain(timeoutMs?: number): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Counts what is under way, so that a drain knows when it is done. */
-export class InFlight {
-  private count = 0;
-  private idle: (() => void)[] = [];
+/** How long a drain waits unless it is told: the longest deadline of an operation. */
+export const drainTimeoutMs = 30_000;
+/** For the answers that a drain gives in place of those that have not come to leave. */
+const lastAnswersMs = 100;
 
-  async track<T>(work: () => Promise<T>): Promise<T> {
-    this.count += 1;
+/** Knows what is under way, so that a drain can wait for it, and end what takes too long. */
+export class InFlight {
+  private readonly underWay = new Set<() => void>();
+  private onIdle: () => void = () => undefined;
+
+  /** @param work must end soon after the promise that it is given has rejected. */
+  async track<T>(work: (isCut: Promise<never>) => Promise<T>): Promise<T> {
+    let cut = () => {};
+    const isCut = new Promise<never>((_, reject) => {
+      cut = () => reject(new ApiError('OperationTimeout', 'The process that works on it stops. It may still be done.'));
+    });
+    this.underWay.add(cut);
     try {
-      return await work();
+      return await work(isCut);
     } finally {
-      this.count -= 1;
-      if (this.count === 0) this.idle.splice(0).forEach((resolve) => resolve());
+      this.underWay.delete(cut);
+      if (this.underWay.size === 0) this.onIdle();
     }
   }
 
-  /** Resolves when nothing is under way, at the latest after `timeoutMs`. */
+  /** Resolves when nothing is under way; what still is after `timeoutMs` is cut. */
   async settled(timeoutMs: number): Promise<void> {
-    if (this.count === 0) return;
-    let timer: NodeJS.Timeout | undefined;
-    const timeout = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, timeoutMs);
-    });
-    await Promise.race([new Promise<void>((resolve) => this.idle.push(resolve)), timeout]);
-    clearTimeout(timer);
+    if (this.underWay.size === 0) return;
+    const idle = new Promise<void>((resolve) => (this.onIdle = resolve));
+    if (await within(timeoutMs, idle)) return;
+    for (const cut of this.underWay) cut();
+    await within(lastAnswersMs, idle);
   }
 }
-
-/** Longest wait for requests under way when a process stops: the longest deadline of an operation. */
-export const drainTimeoutMs = 30_000;
 
 /** What `work` gives, or OperationTimeout after `timeoutMs`. The work itself goes on. */
 export async function withDeadline<T>(subject: string, work: Promise<T>, timeoutMs: number): Promise<T> {

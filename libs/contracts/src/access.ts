@@ -54,7 +54,7 @@ export function hasPermission(role: Role, permission: Permission): boolean {
   return ranks[permission].includes(role);
 }
 
-/** Throws Unauthorized or Forbidden unless the caller may call an operation with this access. */
+/** Throws Forbidden unless the caller may call an operation with this access. */
 export function authorize(access: Access, caller: Caller): void {
   if (access.actor === 'anyone') return;
   if (!access.credentials.includes(caller.credential)) {

@@ -16,7 +16,7 @@ export interface Caller {
   bot?: { id: string; workspaceId: string };
 }
 
-/** The caller of work that no request asked for: sweepers, consumers, commands. */
+/** Who asks on behalf of nobody: the gateway before it knows its caller, and the start of the platform. */
 export function systemCaller(requestId: string): Caller {
   return { requestId, credential: 'none' };
 }

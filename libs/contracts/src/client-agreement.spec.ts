@@ -28,6 +28,7 @@ const clientNames = {
     upsert: 'upsertFile',
     get: 'getFile',
     list: 'listFiles',
+    update: 'updateFileMetadata',
     delete: 'deleteFile',
     listPassages: 'listFilePassages',
   },

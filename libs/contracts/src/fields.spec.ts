@@ -55,6 +55,10 @@ class Tree {
   list?: Leaf[];
 
   @Optional()
+  @ListOf(Leaf, { maxItems: 2 })
+  few?: Leaf[];
+
+  @Optional()
   @JsonObject({ maxBytes: 20 })
   json?: Record<string, unknown>;
 
@@ -171,6 +175,8 @@ describe('a field', () => {
     const list = Array.from({ length: 1001 }, () => ({}));
 
     expect(problemsIn({ list })).toEqual(['list must have at most 1000 entries']);
+    expect(problemsIn({ few: [{ type: 'red' }, { type: 'red' }] })).toEqual([]);
+    expect(problemsIn({ few: [{}, {}, {}] })).toEqual(['few must have at most 2 entries']);
   });
 
   it('is named with its path, and nothing else in the sentence changes', () => {

@@ -10,9 +10,8 @@ import {
 } from 'class-validator';
 import { JSONSchema } from 'class-validator-jsonschema';
 import { isRecord } from './is-record';
+import type { JsonSchema } from './json-schema';
 import type { Class } from './operation';
-
-type JsonType = Record<string, unknown>;
 
 /** Lets only an absent field through; `null` is refused. */
 export function Optional(): PropertyDecorator {
@@ -37,8 +36,9 @@ export function Nested(type: Class<object>): PropertyDecorator {
   );
 }
 
-/** An array of objects of this class. */
-export function ListOf(type: Class<object>, { maxItems = 1000 } = {}): PropertyDecorator {
+/** An array of objects of this class, of 1000 at most unless it says otherwise. */
+export function ListOf(type: Class<object>, options: { maxItems?: number } = {}): PropertyDecorator {
+  const { maxItems = 1000 } = options;
   return all(
     IsArray({ message: '$property must be an array of objects' }),
     Type(() => type),
@@ -51,6 +51,7 @@ export function ListOf(type: Class<object>, { maxItems = 1000 } = {}): PropertyD
       if (!Array.isArray(value) || !value.every(isRecord)) return 'must be an array of objects';
       return value.length > maxItems ? `must have at most ${maxItems} entries` : undefined;
     }),
+    jsonSchema(options),
   );
 }
 
@@ -202,7 +203,7 @@ function shorten(name: string): string {
   return name.length > 100 ? `${name.slice(0, 100)}…` : name;
 }
 
-function mapEntrySchema(type: StringConstructor | Class<object>, { nullable, maxLength }: MapOptions): JsonType {
+function mapEntrySchema(type: StringConstructor | Class<object>, { nullable, maxLength }: MapOptions): JsonSchema {
   if (type === String)
     return { type: 'string', ...(maxLength ? { maxLength } : {}), ...(nullable ? { nullable } : {}) };
   const reference = { $ref: `#/components/schemas/${type.name}` };
@@ -222,10 +223,10 @@ function check(name: string, problem: (value: unknown) => string | undefined): P
   });
 }
 
-const documented = new Map<object, Record<PropertyKey, JsonType>>();
+const documented = new Map<object, Record<PropertyKey, JsonSchema>>();
 
 /** Adds to what the documentation says of a field. The library's own decorator would replace what another one said. */
-function jsonSchema(schema: JsonType): PropertyDecorator {
+function jsonSchema(schema: JsonSchema): PropertyDecorator {
   return (target, property) => {
     const fields = documented.get(target) ?? {};
     fields[property] = { ...fields[property], ...schema };

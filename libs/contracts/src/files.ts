@@ -38,6 +38,12 @@ export type AccessPolicy = (typeof accessPolicies)[number];
 /** Largest file that is indexed, in bytes. */
 export const maxIndexedBytes = 95 * 1024 * 1024;
 
+/** Most tags of a file. */
+export const maxTags = 100;
+
+/** Largest metadata of a file, in bytes of JSON. */
+export const maxMetadataBytes = 128 * 1024;
+
 /** Creates a file or replaces the one that has this key. The content follows by HTTP PUT to `uploadUrl`. */
 export class UpsertFile {
   /** Unique within the bot. */
@@ -52,7 +58,7 @@ export class UpsertFile {
   size!: number;
 
   @Optional()
-  @MapOf(String, { maxLength: 1000, maxEntries: 100 })
+  @MapOf(String, { maxLength: 1000, maxEntries: maxTags })
   tags?: Record<string, string>;
 
   /** Makes the content searchable; its passages are listed once the status is `indexing_completed`. */
@@ -89,7 +95,7 @@ export class UpsertFile {
   publicContentImmediatelyAccessible?: boolean;
 
   @Optional()
-  @JsonObject()
+  @JsonObject({ maxBytes: maxMetadataBytes })
   metadata?: Record<string, unknown>;
 }
 
@@ -193,6 +199,31 @@ export class FileId {
   id!: string;
 }
 
+/** What is absent stays as it is. In `tags` and `metadata`, a named entry is replaced whole and `null` removes it. */
+export class UpdateFile extends FileId {
+  @Optional()
+  @MapOf(String, { nullable: true, maxLength: 1000, maxEntries: 2 * maxTags })
+  tags?: Record<string, string | null>;
+
+  @Optional()
+  @JsonObject({ maxBytes: maxMetadataBytes })
+  metadata?: Record<string, unknown>;
+
+  /** Replaces the former ones. */
+  @Optional()
+  @IsArray()
+  @ArrayUnique()
+  @ArrayMaxSize(accessPolicies.length)
+  @IsIn(accessPolicies, { each: true })
+  accessPolicies?: AccessPolicy[];
+
+  /** In the future, at most 90 days from now; counted in whole minutes. `null` keeps the file for good. */
+  @Nullable()
+  @IsISO8601({ strict: true, strictSeparator: true })
+  @MaxLength(40)
+  expiresAt?: string | null;
+}
+
 export class ListFiles extends PageQuery {
   @QueryChoice(['createdAt', 'updatedAt', 'key', 'size', 'status'])
   sortField?: 'createdAt' | 'updatedAt' | 'key' | 'size' | 'status';
@@ -277,6 +308,14 @@ export const files = {
     access: bot.read,
     input: ListFiles,
     output: Files,
+  }),
+  update: operation({
+    subject: 'files.update',
+    route: 'PUT /v1/files/{id}',
+    summary: 'Changes the tags, the metadata, the access policies or the expiry of a file.',
+    access: bot.write,
+    input: UpdateFile,
+    output: FileReply,
   }),
   delete: operation({
     subject: 'files.delete',

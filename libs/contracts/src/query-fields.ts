@@ -1,12 +1,11 @@
 import { isRecord } from './is-record';
-
-type JsonType = Record<string, unknown>;
+import type { JsonSchema } from './json-schema';
 
 /** Where a field that is not part of the body comes from, and how its text is read. */
 export interface FieldSource {
   in: 'path' | 'query';
   name: string;
-  schema: JsonType;
+  schema: JsonSchema;
   required: boolean;
   /** The value, or undefined when the parameter is absent. Throws FieldProblem. */
   read(query: RawQuery): unknown;
@@ -82,7 +81,10 @@ export function QueryList({ maxItems = 100, maxLength = 1000 } = {}): PropertyDe
   });
 }
 
-/** For each tag: one of `in`, and none of `notIn`. Without a prototype, so that any name is just a name. */
+/**
+ * For each tag: one of `in`, and none of `notIn`; either list may be empty, which asks nothing. What a query is read into
+ * has no prototype, so that any name is just a name.
+ */
 export type TagQuery = Record<string, { in: string[]; notIn: string[] }>;
 
 /**
@@ -151,7 +153,7 @@ function single(text: string | string[], name: string): string {
 
 function source(
   where: 'path' | 'query',
-  schema: JsonType,
+  schema: JsonSchema,
   required: boolean,
   parse: (text: string | string[], name: string) => unknown,
 ): PropertyDecorator {

@@ -1,11 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError } from '@parley/contracts/errors';
+import { BreakableLink } from '@parley/testing/breakable-link';
 import {
   createEmptyDatabase,
   createTestDatabase,
   type EmptyDatabase,
   type TestDatabase,
 } from '@parley/testing/test-database';
+import { until } from '@parley/testing/until';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { Database } from './database';
 import { isUniqueViolation } from './errors';
@@ -37,6 +39,7 @@ class BrokenThings1700000000003 implements MigrationInterface {
 }
 
 const unavailable = { type: 'Internal', code: 503, retryAfterSeconds: 1 };
+const maybeDone = { type: 'OperationTimeout', code: 504 };
 
 async function namesIn(database: Database): Promise<string[]> {
   const rows = await database.query<{ name: string }>('SELECT name FROM thing ORDER BY name');
@@ -160,6 +163,25 @@ describe('A transaction', () => {
   });
 });
 
+describe('A lock', () => {
+  it('is waited for five seconds, and then 503 says that nothing was done', async () => {
+    const test = await createTestDatabase([Things1700000000001], 'things');
+    await test.database.query(`INSERT INTO thing VALUES ('locked')`);
+
+    await test.database.transaction(async (tx) => {
+      await tx.query('SELECT 1 FROM thing FOR UPDATE');
+      const started = performance.now();
+      const waiting = test.database.query(`UPDATE thing SET name = 'changed'`);
+
+      await expect(waiting).rejects.toMatchObject(unavailable);
+      expect(performance.now() - started).toBeLessThan(8_000);
+    });
+
+    await expect(namesIn(test.database)).resolves.toEqual(['locked']);
+    await test.drop();
+  });
+});
+
 describe('A database that does not answer', () => {
   let empty: EmptyDatabase;
 
@@ -171,7 +193,7 @@ describe('A database that does not answer', () => {
 
   it('is a 503 when no connection of the pool becomes free in time', async () => {
     const database = await Database.open({ url: empty.url, schema: 'things', migrations: [], poolSize: 1 });
-    const busy = database.query('SELECT pg_sleep(5.5)');
+    const busy = database.query('SELECT pg_sleep(3.5)');
 
     const [query, transaction] = await Promise.allSettled([
       database.query('SELECT 1'),
@@ -228,6 +250,128 @@ describe('A database that does not answer', () => {
   });
 });
 
+describe('A network that swallows what is sent', () => {
+  let test: TestDatabase;
+  let link: BreakableLink;
+  let database: Database;
+
+  beforeAll(async () => {
+    test = await createTestDatabase([Things1700000000001], 'things');
+  });
+
+  beforeEach(async () => {
+    await test.database.query('DELETE FROM thing');
+    link = await BreakableLink.to(test.url);
+    database = await Database.open({
+      url: link.url,
+      schema: 'things',
+      migrations: [],
+      poolSize: 1,
+      statementTimeoutMs: 500,
+    });
+  });
+
+  afterEach(async () => {
+    await database.close();
+    await link.stop();
+  });
+
+  afterAll(() => test.drop());
+
+  it('keeps a question and its connection for the time of a statement, and a second more', async () => {
+    link.state = 'swallows everything';
+    const started = performance.now();
+
+    await expect(database.query('SELECT 1')).rejects.toMatchObject(unavailable);
+
+    expect(performance.now() - started).toBeLessThan(3_000);
+    link.state = 'carries';
+    await expect(database.query('SELECT 1 AS one')).resolves.toEqual([{ one: 1 }]);
+  });
+
+  it('keeps a transaction no longer than the statement that it swallowed', async () => {
+    const started = performance.now();
+
+    const failed = database.transaction(async (tx) => {
+      await tx.query(`INSERT INTO thing VALUES ('a')`);
+      link.state = 'swallows everything';
+      await tx.query(`INSERT INTO thing VALUES ('b')`);
+    });
+
+    await expect(failed).rejects.toMatchObject(unavailable);
+    expect(performance.now() - started).toBeLessThan(2_500);
+    link.state = 'carries';
+    await expect(namesIn(database)).resolves.toEqual([]);
+  });
+
+  it('leaves open whether a transaction was committed when it swallows the answer to that', async () => {
+    const actions: string[] = [];
+
+    const failed = database.transaction(async (tx) => {
+      tx.afterCommit(() => actions.push('first'));
+      await tx.query(`INSERT INTO thing VALUES ('a')`);
+      link.state = 'swallows answers';
+    });
+
+    await expect(failed).rejects.toMatchObject(maybeDone);
+    expect(actions).toEqual([]);
+    await expect(namesIn(test.database)).resolves.toEqual(['a']);
+  });
+
+  it('leaves open whether a statement of its own was done when it breaks before the answer', async () => {
+    link.state = 'swallows answers';
+    const failing = expect(database.query(`INSERT INTO thing VALUES ('a')`)).rejects.toMatchObject(maybeDone);
+    await until(
+      () => namesIn(test.database),
+      (names) => names.length > 0,
+    );
+
+    link.cut();
+
+    await failing;
+  });
+
+  it('is noticed in time by who opens a database', async () => {
+    link.state = 'swallows everything';
+    const started = performance.now();
+
+    const opened = Database.open({ url: link.url, schema: 'things', migrations: [], poolSize: 1 });
+
+    await expect(opened).rejects.toMatchObject(unavailable);
+    expect(performance.now() - started).toBeLessThan(6_000);
+  });
+});
+
+describe('A statement that takes too long', () => {
+  let test: TestDatabase;
+
+  beforeAll(async () => {
+    test = await createTestDatabase([Things1700000000001], 'things');
+  });
+
+  afterAll(() => test.drop());
+
+  it('is stopped in Postgres, is a 503, and has done nothing', async () => {
+    const database = await Database.open({
+      url: test.url,
+      schema: 'things',
+      migrations: [],
+      poolSize: 1,
+      statementTimeoutMs: 200,
+    });
+
+    const failed = database.query(`INSERT INTO thing SELECT 'a' FROM pg_sleep(30)`);
+
+    await expect(failed).rejects.toMatchObject(unavailable);
+    const working = await test.database.query(
+      `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND state = 'active' AND pid <> pg_backend_pid()`,
+    );
+    expect(working).toEqual([]);
+    await expect(namesIn(test.database)).resolves.toEqual([]);
+    await database.close();
+  });
+});
+
 describe('Migrations', () => {
   const migrations = [Things1700000000001, MoreThings1700000000002];
   let empty: EmptyDatabase;
@@ -270,7 +414,23 @@ describe('Migrations', () => {
     await Promise.all([before.close(), after.close()]);
   });
 
-  it('leave nothing of one that fails, and let the next process try', async () => {
+  it('may take longer than other statements', async () => {
+    const database = await Database.open({
+      url: empty.url,
+      schema: 'things',
+      migrations,
+      poolSize: 1,
+      statementTimeoutMs: 100,
+    });
+
+    await database.migrate();
+
+    await expect(namesIn(database)).resolves.toEqual(['migrated']);
+    await database.close();
+  });
+
+  it('leave nothing of one that fails, say so only to who asked for it, and let the next process try', async () => {
+    const printed = jest.spyOn(console, 'log').mockImplementation();
     const broken = await Database.open({
       url: empty.url,
       schema: 'things',
@@ -283,6 +443,8 @@ describe('Migrations', () => {
 
     await expect(namesIn(broken)).resolves.toEqual([]);
     await expect(broken.pendingMigrations()).resolves.toEqual(['BrokenThings1700000000003']);
+    expect(printed).not.toHaveBeenCalled();
+    printed.mockRestore();
     await broken.close();
   });
 

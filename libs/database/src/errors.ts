@@ -1,5 +1,5 @@
 import { DatabaseError } from 'pg';
-import { unavailable } from '@parley/contracts/errors';
+import { ApiError, unavailable } from '@parley/contracts/errors';
 
 /** SQLSTATE classes and codes that say "not now": connection lost, too many connections, shutting down, lock or statement cancelled. */
 const transientCodes = /^(08|53|57P|57014|55P03|25P03|40001|40P01)/;
@@ -14,13 +14,32 @@ const networkCodes = new Set([
   'EAI_AGAIN',
   'ENOENT',
 ]);
-/** What `pg` and `pg-pool` throw without a code when a connection breaks or none becomes free in time. */
+/** What `pg` and `pg-pool` throw without a code when a connection breaks, or no answer or no free connection comes in time. */
 const brokenConnection =
-  /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|Cannot use a pool after/i;
+  /Connection terminated|timeout exceeded when trying to connect|timeout expired|Query read timeout|is not queryable|Cannot use a pool after/i;
+
+/** What `pg` throws for a statement on a connection that it knows to be broken. */
+const neverSent = /is not queryable/;
 
 /** Turns "the database does not answer" into a 503 that clients may repeat; leaves every other error as it is. */
 export function toApiError(error: unknown): unknown {
   return isUnavailable(error) ? unavailable('The database does not answer. Try again in a moment.', error) : error;
+}
+
+/** The same for what commits. Unless Postgres itself says what is wrong, it may have been done and only the answer be lost. */
+export function toUnknownOutcome(error: unknown): unknown {
+  if (!isUnavailable(error) || error instanceof DatabaseError || neverSent.test((error as Error).message))
+    return toApiError(error);
+  return new ApiError(
+    'OperationTimeout',
+    'The database did not answer. It may have done what was asked for: look before you try again.',
+    { cause: error },
+  );
+}
+
+/** Whether the error leaves open what its connection is doing: either of the two above. */
+export function isUnsettled(error: unknown): boolean {
+  return error instanceof ApiError && (error.code === 503 || error.type === 'OperationTimeout');
 }
 
 export function isUniqueViolation(error: unknown, constraint?: string): boolean {

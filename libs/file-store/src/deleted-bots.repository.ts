@@ -3,6 +3,7 @@ import type { Leftovers } from '@parley/contracts/files';
 import { Database, type Sql } from '@parley/database/database';
 
 const tables = ['file', 'upload', 'indexing_job', 'passage', 'untidy_file'] as const;
+const batchSize = 5_000;
 
 /** What the schema holds of bots that are gone. */
 @Injectable()
@@ -15,14 +16,14 @@ export class DeletedBotsRepository {
   }
 
   /** Deletes every row of the bot, a batch at a time, so that no lock is held for long. */
-  async eraseRows(botId: string, batch = 5_000): Promise<void> {
+  async eraseRows(botId: string): Promise<void> {
     for (const table of tables) {
-      let deleted = batch;
+      let deleted = batchSize;
       // Until nothing is found: a row that changes while it is deleted is left out of its batch.
       while (deleted > 0) {
         const rows = await this.database.query(
           `DELETE FROM ${table} WHERE ctid IN (SELECT ctid FROM ${table} WHERE bot_id = $1 LIMIT $2) RETURNING 1`,
-          [botId, batch],
+          [botId, batchSize],
         );
         deleted = rows.length;
       }
@@ -35,14 +36,16 @@ export class DeletedBotsRepository {
 
   /**
    * Bots that were never erased to the end, those for which something arrived while they were, and each once more after
-   * an hour: a worker or an upload that was under way and then killed may have left what no row tells of.
+   * an hour: a worker or an upload that was under way and then killed may have left what no row tells of. That is the
+   * end of it, so no more than these few are looked at closely. LIMIT keeps Postgres from reading all files for them.
    */
   async listUnerased(): Promise<string[]> {
     const rows = await this.database.query<{ botId: string }>(
       `SELECT bot_id AS "botId" FROM deleted_bot
-       WHERE (erased_at IS NULL AND deleted_at < now() - interval '1 minute')
-         OR (erased_at < deleted_at + interval '1 hour' AND deleted_at < now() - interval '1 hour')
-         OR EXISTS (SELECT 1 FROM file WHERE file.bot_id = deleted_bot.bot_id)
+       WHERE (erased_at IS NULL OR erased_at < deleted_at + interval '1 hour')
+         AND ((erased_at IS NULL AND deleted_at < now() - interval '1 minute')
+           OR deleted_at < now() - interval '1 hour'
+           OR (SELECT true FROM file WHERE file.bot_id = deleted_bot.bot_id LIMIT 1))
        ORDER BY erased_at NULLS FIRST LIMIT 100`,
     );
     return rows.map(({ botId }) => botId);

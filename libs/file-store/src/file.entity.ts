@@ -1,6 +1,12 @@
 import type { IndexingConfiguration } from '@parley/contracts/indexing-options';
 import type { AccessPolicy, File, FileStatus } from '@parley/contracts/files';
 
+/** Which file, and whose. */
+export interface FileRef {
+  botId: string;
+  fileId: string;
+}
+
 export interface FileRow {
   id: string;
   bot_id: string;
@@ -49,11 +55,11 @@ export function toFile(row: FileRow, url: string): File {
 }
 
 /** Where the content of this version rests. */
-export function blobKey(file: { botId: string; fileId: string }, contentVersion: string): string {
+export function blobKey(file: FileRef, contentVersion: string): string {
   return `${blobFolder(file)}/${contentVersion}`;
 }
 
 /** What all contents of the file share. */
-export function blobFolder({ botId, fileId }: { botId: string; fileId: string }): string {
+export function blobFolder({ botId, fileId }: FileRef): string {
   return `${botId}/${fileId}`;
 }

@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import type { IndexingConfiguration } from '@parley/contracts/indexing-options';
-import type { AccessPolicy, ListFiles } from '@parley/contracts/files';
+import type { AccessPolicy, ListFiles, UpdateFile } from '@parley/contracts/files';
 import { Database, type Sql } from '@parley/database/database';
 import { newId } from '@parley/database/ids';
 import { type KeyColumn, Keyset, pageSize } from '@parley/database/keyset';
 import { tagConditions } from '@parley/database/tags';
-import type { FileRow } from './file.entity';
+import type { FileRef, FileRow } from './file.entity';
 
-export interface FileDeclaration {
+interface FileDeclaration {
   botId: string;
   key: string;
   size: number;
@@ -21,6 +21,8 @@ export interface FileDeclaration {
   expiresAt: Date | null;
   uploadExpiresAt: Date;
 }
+
+type FileChange = Omit<UpdateFile, 'id' | 'expiresAt'> & { expiresAt?: Date | null };
 
 const visible = '(expires_at IS NULL OR expires_at > now())';
 
@@ -113,20 +115,39 @@ export class FilesRepository {
     return keyset.page(rows, limit, boundTo);
   }
 
+  /** One statement, so that of two changes at once neither is lost. Undefined when the file is gone or has expired. */
+  async update(tx: Sql, botId: string, fileId: string, change: FileChange): Promise<FileRow | undefined> {
+    const [row] = await tx.query<FileRow>(
+      `UPDATE file SET tags = ${merged('tags', '$3')}, metadata = ${merged('metadata', '$4')},
+         access_policies = coalesce($5, access_policies),
+         expires_at = CASE WHEN $6 THEN $7 ELSE expires_at END, updated_at = now()
+       WHERE bot_id = $1 AND id = $2 AND ${visible} RETURNING *`,
+      [
+        botId,
+        fileId,
+        JSON.stringify(change.tags ?? {}),
+        JSON.stringify(change.metadata ?? {}),
+        change.accessPolicies ?? null,
+        change.expiresAt !== undefined,
+        change.expiresAt ?? null,
+      ],
+    );
+    return row;
+  }
+
   async delete(tx: Sql, botId: string, fileId: string): Promise<boolean> {
     const rows = await tx.query('DELETE FROM file WHERE bot_id = $1 AND id = $2 RETURNING 1', [botId, fileId]);
     return rows.length > 0;
   }
 
   /** Makes this the newest content. Passages of the one before stay readable until the index is switched. */
-  async accept(tx: Sql, fileId: string, contentVersion: string): Promise<FileRow> {
-    const [row] = await tx.query<FileRow>(
+  async accept(tx: Sql, fileId: string, contentVersion: string): Promise<void> {
+    await tx.query(
       `UPDATE file SET content_version = $2, size = declared_size, failed_status_reason = NULL, updated_at = now(),
          status = CASE WHEN index THEN 'indexing_pending' ELSE 'upload_completed' END
-       WHERE id = $1 RETURNING *`,
+       WHERE id = $1`,
       [fileId, contentVersion],
     );
-    return row!;
   }
 
   /** Says why an upload was not accepted; the URL stays usable. */
@@ -159,25 +180,28 @@ export class FilesRepository {
   }
 
   /** Declarations whose URL lapsed without content. Index file_lapsed. */
-  async failLapsedUploads(): Promise<number> {
-    const rows = await this.database.query(
+  async failLapsedUploads(): Promise<void> {
+    await this.database.query(
       `UPDATE file SET status = 'upload_failed', updated_at = now(),
          failed_status_reason = coalesce(failed_status_reason || ' ', '') || 'The upload URL lapsed: declare the file again.'
        WHERE status = 'upload_pending' AND upload_expires_at < now()
-         AND NOT EXISTS (SELECT 1 FROM upload WHERE upload.file_id = file.id)
-       RETURNING 1`,
+         AND NOT EXISTS (SELECT 1 FROM upload WHERE upload.file_id = file.id)`,
     );
-    return rows.length;
   }
 
   /** Deletes files past their expiry and says which they were. Index file_expired. */
-  async deleteExpired(tx: Sql, limit: number): Promise<{ botId: string; fileId: string }[]> {
+  async deleteExpired(tx: Sql, limit: number): Promise<FileRef[]> {
     return tx.query(
       `DELETE FROM file WHERE id IN (SELECT id FROM file WHERE expires_at <= now() LIMIT $1 FOR UPDATE SKIP LOCKED)
        RETURNING bot_id AS "botId", id AS "fileId"`,
       [limit],
     );
   }
+}
+
+/** SQL of a `jsonb` object with the entries of another, without those that are `null` there. */
+function merged(column: string, change: string): string {
+  return `(${column} || ${change}::jsonb) - ARRAY(SELECT key FROM jsonb_each(${change}::jsonb) WHERE value = 'null')`;
 }
 
 const sortColumns: Record<NonNullable<ListFiles['sortField']>, KeyColumn<FileRow>> = {

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database, type Sql, type Transaction } from '@parley/database/database';
-import { ulid } from 'ulid';
-import type { FileRow } from './file.entity';
+import { newUlid } from '@parley/database/ids';
+import type { FileRef, FileRow } from './file.entity';
 import type { ContentVersion } from './passages.repository';
 
 /** How far a worker has come with a content. */
@@ -18,7 +18,7 @@ export interface TakenJob {
 }
 
 /** Seconds after which a worker that has not shown itself counts as gone. */
-export const staleAfterSeconds = 15;
+const staleAfterSeconds = 15;
 /** Pause before a job that nobody took is announced again; it doubles each time, so that a long queue is not flooded. */
 const announceAgainAfterSeconds = 60;
 const maxDoublings = 6;
@@ -40,7 +40,7 @@ export class JobsRepository {
 
   /** The job, now this worker's; undefined when it is done, superseded, or in the hands of a worker that is alive. */
   async take({ fileId, contentVersion }: ContentVersion, worker: string): Promise<TakenJob | undefined> {
-    const lease = ulid();
+    const lease = newUlid();
     const [row] = await this.database.query<FileRow & Omit<TakenJob, 'file' | 'lease'>>(
       `WITH job AS (
          UPDATE indexing_job SET stage = 'taken', attempts = attempts + 1, taken_by = $3, lease = $5, heartbeat_at = now(),
@@ -128,7 +128,7 @@ export class JobsRepository {
   }
 
   /** Jobs whose content is no longer its file's newest and whose worker is gone. */
-  async deleteSuperseded(tx: Sql): Promise<{ botId: string; fileId: string }[]> {
+  async deleteSuperseded(tx: Sql): Promise<FileRef[]> {
     return tx.query(
       `DELETE FROM indexing_job job
        WHERE (heartbeat_at IS NULL OR heartbeat_at < now() - make_interval(secs => $1))

@@ -3,8 +3,9 @@ import { Injectable } from '@nestjs/common';
 import type { ListFilePassages, Passage, PassageSubtype } from '@parley/contracts/passages';
 import { Database, type Sql } from '@parley/database/database';
 import { Keyset, pageSize } from '@parley/database/keyset';
+import type { FileRef } from './file.entity';
 
-export interface NewPassage {
+interface NewPassage {
   position: number;
   content: string;
   subtype: PassageSubtype;
@@ -20,9 +21,7 @@ interface PassageRow {
   page_number: number | null;
 }
 
-export interface ContentVersion {
-  botId: string;
-  fileId: string;
+export interface ContentVersion extends FileRef {
   contentVersion: string;
 }
 
@@ -62,7 +61,7 @@ export class PassagesRepository {
     );
   }
 
-  /** The passages that readers see, in the order of the document. Primary key of passage. */
+  /** The passages that readers see, in the order of the document. Index: the primary key. */
   async list(
     fileId: string,
     activeVersion: string,

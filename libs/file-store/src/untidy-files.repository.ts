@@ -1,12 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { Database, type Sql } from '@parley/database/database';
+import type { FileRef } from './file.entity';
 
-export interface FileRef {
-  botId: string;
-  fileId: string;
-}
-
-/** Files that may have blobs, passages or points which are no longer theirs: durable notes for the sweeper. */
+/**
+ * Durable notes for the sweeper: files that may have blobs, passages or points which are no longer theirs, or points
+ * with former tags.
+ */
 @Injectable()
 export class UntidyFilesRepository {
   constructor(private readonly database: Database) {}
@@ -28,6 +27,15 @@ export class UntidyFilesRepository {
        WHERE file_id IN (SELECT file_id FROM untidy_file WHERE due_at <= now() ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED)
        RETURNING bot_id AS "botId", file_id AS "fileId", due_at::text AS noted`,
       [limit],
+    );
+  }
+
+  /** Makes due again what was taken and will not be tidied by whoever took it. */
+  async giveBack(files: (FileRef & { noted: string })[]): Promise<void> {
+    await this.database.query(
+      `UPDATE untidy_file SET due_at = now() FROM unnest($1::text[], $2::timestamptz[]) AS taken (file_id, noted)
+       WHERE untidy_file.file_id = taken.file_id AND untidy_file.due_at = taken.noted`,
+      [files.map(({ fileId }) => fileId), files.map(({ noted }) => noted)],
     );
   }
 

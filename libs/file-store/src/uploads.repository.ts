@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Database, type Sql } from '@parley/database/database';
+import type { FileRef } from './file.entity';
 
 /** Seconds without a touch after which an upload counts as given up. */
 const abandonedAfterSeconds = 600;
@@ -9,7 +10,7 @@ const abandonedAfterSeconds = 600;
 export class UploadsRepository {
   constructor(private readonly database: Database) {}
 
-  async begin(file: { botId: string; fileId: string }, contentVersion: string): Promise<void> {
+  async begin(file: FileRef, contentVersion: string): Promise<void> {
     await this.database.query('INSERT INTO upload (content_version, bot_id, file_id) VALUES ($1, $2, $3)', [
       contentVersion,
       file.botId,
@@ -21,7 +22,7 @@ export class UploadsRepository {
   async touch(contentVersion: string, uploadId: string): Promise<boolean> {
     const rows = await this.database.query(
       `UPDATE upload SET touched_at = now() FROM file
-       WHERE content_version = $1 AND file.id = upload.file_id AND file.upload_id = $2 RETURNING 1`,
+       WHERE upload.content_version = $1 AND file.id = upload.file_id AND file.upload_id = $2 RETURNING 1`,
       [contentVersion, uploadId],
     );
     return rows.length > 0;
@@ -41,7 +42,7 @@ export class UploadsRepository {
     return rows.map(({ version }) => version);
   }
 
-  async deleteAbandoned(tx: Sql): Promise<{ botId: string; fileId: string }[]> {
+  async deleteAbandoned(tx: Sql): Promise<FileRef[]> {
     return tx.query(
       `DELETE FROM upload WHERE touched_at < now() - make_interval(secs => $1)
        RETURNING bot_id AS "botId", file_id AS "fileId"`,

@@ -39,18 +39,21 @@ export class DeadLettersRepository {
     return rows.map((row) => ({ ...row, createdAt: row.createdAt.toISOString() }));
   }
 
-  /** Takes letters out and announces their events anew, in one transaction. */
+  /** Takes letters out and hands on whose they are and what they hold, in one transaction. */
   async replay(
     id: string | undefined,
-    announce: (tx: Transaction, events: EventMessage[]) => Promise<void>,
+    handOn: (tx: Transaction, letters: { consumer: string; event: EventMessage }[]) => Promise<void>,
   ): Promise<number> {
     return this.database.transaction(async (tx) => {
-      const events = await tx.query<EventMessage>(
-        'DELETE FROM dead_letter WHERE $1::text IS NULL OR id = $1 RETURNING event_id AS id, subject, data',
+      const rows = await tx.query<EventMessage & { consumer: string }>(
+        'DELETE FROM dead_letter WHERE $1::text IS NULL OR id = $1 RETURNING consumer, event_id AS id, subject, data',
         [id ?? null],
       );
-      await announce(tx, events);
-      return events.length;
+      await handOn(
+        tx,
+        rows.map(({ consumer, ...event }) => ({ consumer, event })),
+      );
+      return rows.length;
     });
   }
 }

@@ -1,4 +1,5 @@
 import { Controller, type DynamicModule, Injectable, Module } from '@nestjs/common';
+import type { Delivery, EventMessage } from '@parley/bus/event-stream';
 import { Consumes } from '@parley/bus/handles';
 import { systemCaller } from '@parley/contracts/caller';
 import { deadLetterOperations } from '@parley/contracts/dead-letters';
@@ -14,7 +15,7 @@ import { type RunningService, startService } from '@parley/testing/running-servi
 import { deadLettersController } from './dead-letters';
 import { DeadLettersRepository } from './dead-letters.repository';
 import { Outbox } from './outbox';
-import { createOutboxDatabase, Happened, happened, type OutboxDatabase, until } from './test/outbox-database';
+import { createOutboxDatabase, Happened, happened, numberOf, type OutboxDatabase, until } from './test/outbox-database';
 
 const contract = {
   happen: operation({
@@ -32,11 +33,23 @@ const caller = systemCaller('test');
 class Picky {
   static broken = true;
   static handled: number[] = [];
+  static lastId: string;
 
   @Consumes(happened, { name: 'probe.picky', maxDeliveries: 1 })
-  async handle({ number }: Happened): Promise<void> {
+  async handle({ number }: Happened, { event }: Delivery): Promise<void> {
     if (Picky.broken && number < 10) throw new Error(`It is too small: ${number}.`);
     Picky.handled.push(number);
+    Picky.lastId = event.id;
+  }
+}
+
+@Injectable()
+class Watchful {
+  static seen: EventMessage[] = [];
+
+  @Consumes(happened, { name: 'probe.watchful' })
+  async handle(_data: Happened, { event }: Delivery): Promise<void> {
+    Watchful.seen.push(event);
   }
 }
 
@@ -67,7 +80,7 @@ class ProbeModule {
         ),
       ],
       controllers: [ProbeController, deadLettersController(contract.deadLetters)],
-      providers: [Picky],
+      providers: [Picky, Watchful],
     };
   }
 }
@@ -107,6 +120,22 @@ describe('Dead letters of a service', () => {
     expect([one, rest]).toEqual([{ replayed: 1 }, { replayed: 2 }]);
     expect(Picky.handled.sort((a, b) => a - b)).toEqual([1, 2, 3, 12]);
     await expect(list()).resolves.toEqual([]);
+  });
+
+  it('are replayed under the id that their event had, and to nobody else', async () => {
+    const seen = (wanted: number) => Watchful.seen.filter((event) => numberOf({ event }) === wanted);
+    Picky.broken = true;
+    await running.call(contract.happen, caller, { number: 4 });
+    await until(async () => (await list()).length === 1 && seen(4).length === 1);
+    Picky.broken = false;
+
+    await running.call(contract.deadLetters.replay, caller, {});
+    await until(() => Picky.handled.includes(4));
+    const id = Picky.lastId;
+    await running.call(contract.happen, caller, { number: 14 });
+
+    await until(() => seen(14).length === 1);
+    expect(seen(4).map((event) => event.id)).toEqual([id]);
   });
 
   it('that are not there cannot be replayed', async () => {

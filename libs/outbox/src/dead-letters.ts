@@ -12,7 +12,7 @@ import { notFound } from '@parley/contracts/errors';
 import { DeadLettersRepository } from './dead-letters.repository';
 import { Outbox } from './outbox';
 
-/** Answers the dead-letter operations of one service. A replayed event goes to all its consumers, which allow for repeats. */
+/** Answers the dead-letter operations of one service. A replayed event goes only to the consumer that had given it up. */
 export function deadLettersController(operations: ReturnType<typeof deadLetterOperations>): Type {
   @Controller()
   class DeadLettersController {
@@ -28,11 +28,7 @@ export function deadLettersController(operations: ReturnType<typeof deadLetterOp
 
     @Handles(operations.replay)
     async replay(_caller: Caller, { id }: ReplayDeadLetters): Promise<Replayed> {
-      const replayed = await this.letters.replay(id, async (tx, events) => {
-        for (const { subject, data } of events) {
-          await this.outbox.add(tx, { kind: 'event', subject, data: Object }, data);
-        }
-      });
+      const replayed = await this.letters.replay(id, (tx, letters) => this.outbox.repeat(tx, letters));
       if (id && replayed === 0) throw notFound('dead letter', id);
       return { replayed };
     }

@@ -28,6 +28,15 @@ export class DeliveriesRepository {
     );
   }
 
+  /** One more delivery to this consumer, also when it is about to finish the one that it has given up. */
+  async addAgain({ id, subject, data }: EventMessage, consumer: string): Promise<void> {
+    await this.database.query(
+      `INSERT INTO delivery (consumer, event_id, subject, data) VALUES ($1, $2, $3, $4)
+       ON CONFLICT (consumer, event_id) DO UPDATE SET attempts = 0, due_at = now()`,
+      [consumer, id, subject, JSON.stringify(data)],
+    );
+  }
+
   /** The delivery that is due the longest, not due again until the lease ends. Index delivery_due. */
   async take(consumer: string, leaseMs: number): Promise<TakenDelivery | undefined> {
     const [row] = await this.database.query<TakenDelivery>(
@@ -41,8 +50,13 @@ export class DeliveriesRepository {
     return row;
   }
 
-  async finish(consumer: string, eventId: string): Promise<void> {
-    await this.database.query('DELETE FROM delivery WHERE consumer = $1 AND event_id = $2', [consumer, eventId]);
+  /** Ends the delivery, unless it has begun anew since it was taken. */
+  async finish(consumer: string, { id, attempts }: TakenDelivery): Promise<void> {
+    await this.database.query('DELETE FROM delivery WHERE consumer = $1 AND event_id = $2 AND attempts = $3', [
+      consumer,
+      id,
+      attempts,
+    ]);
   }
 
   async postpone(consumer: string, eventId: string, delayMs: number, error: string): Promise<void> {

@@ -4,14 +4,23 @@ import type { Database, Transaction } from '@parley/database/database';
 export class Inbox {
   constructor(private readonly database: Database) {}
 
-  /** Runs the effect in the transaction that remembers the event; false when it was there before. */
+  /**
+   * Runs the effect in the transaction that remembers the event; false when it was there before. Then it is remembered
+   * as long again, since what came twice may come a third time.
+   */
   async once(consumer: string, eventId: string, effect: (tx: Transaction) => Promise<void>): Promise<boolean> {
     return this.database.transaction(async (tx) => {
       const fresh = await tx.query(
         'INSERT INTO inbox (consumer, event_id) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING 1',
         [consumer, eventId],
       );
-      if (fresh.length === 0) return false;
+      if (fresh.length === 0) {
+        await tx.query('UPDATE inbox SET received_at = now() WHERE consumer = $1 AND event_id = $2', [
+          consumer,
+          eventId,
+        ]);
+        return false;
+      }
       await effect(tx);
       return true;
     });

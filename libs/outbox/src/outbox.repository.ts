@@ -1,11 +1,24 @@
-import type { EventMessage, StreamPosition } from '@parley/bus/event-stream';
+import { type EventMessage, messageIdOf, type StreamPlace } from '@parley/bus/event-stream';
 import type { Database, Sql, Transaction } from '@parley/database/database';
+import { Outbox1700000000100 } from './migrations/1700000000100-outbox';
+import { RepeatedEvents1700000000120 } from './migrations/1700000000120-repeated-events';
+import { StreamPlace1700000000130 } from './migrations/1700000000130-stream-place';
 
 interface OutboxRow {
   id: string;
   subject: string;
   data: unknown;
+  repeats: string | null;
+  consumer: string | null;
 }
+
+/** The tables that every service has for what it announces and consumes. */
+export const outboxMigrations = [Outbox1700000000100, RepeatedEvents1700000000120, StreamPlace1700000000130];
+
+const placeLock = `hashtextextended(current_schema() || ':stream', 0)`;
+
+/** Of one statement: three days of events would be more than it has time for. */
+const maxChangedRows = 10_000;
 
 export class OutboxRepository {
   constructor(private readonly database: Database) {}
@@ -16,46 +29,77 @@ export class OutboxRepository {
 
   /** The oldest rows that no other relay holds; they stay locked until the transaction ends. Index outbox_unpublished. */
   async takeUnpublished(tx: Sql, limit: number): Promise<EventMessage[]> {
-    return tx.query<OutboxRow>(
-      `SELECT id, subject, data FROM outbox WHERE published_at IS NULL
+    const rows = await tx.query<OutboxRow>(
+      `SELECT id, subject, data, repeats, consumer FROM outbox WHERE published_at IS NULL
        ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED`,
       [limit],
     );
+    return rows.map(toEvent);
   }
 
-  async markPublished(tx: Sql, ids: string[]): Promise<void> {
-    await tx.query('UPDATE outbox SET published_at = now() WHERE id = ANY($1)', [ids]);
+  async markPublished(tx: Sql, events: EventMessage[]): Promise<void> {
+    await tx.query('UPDATE outbox SET published_at = now() WHERE id = ANY($1)', [events.map(messageIdOf)]);
   }
 
+  /** In the order of the ids, so that no batch looks again at what those before it have changed. Primary key. */
   async publishAgain(tx: Sql): Promise<number> {
-    const rows = await tx.query('UPDATE outbox SET published_at = NULL WHERE published_at IS NOT NULL RETURNING 1');
-    return rows.length;
+    let changed = 0;
+    for (let last: string | null = ''; last !== null;) {
+      const [batch]: { count: string; last: string | null }[] = await tx.query(
+        `WITH again AS (
+           UPDATE outbox SET published_at = NULL WHERE id IN (
+             SELECT id FROM outbox WHERE id > $1 AND published_at IS NOT NULL ORDER BY id LIMIT $2)
+           RETURNING id)
+         SELECT count(*), max(id) AS last FROM again`,
+        [last, maxChangedRows],
+      );
+      changed += Number(batch!.count);
+      last = batch!.last;
+    }
+    return changed;
   }
 
+  /** Index outbox_published. */
   async deletePublished(hours: number): Promise<void> {
-    await this.database.query('DELETE FROM outbox WHERE published_at < now() - make_interval(hours => $1)', [hours]);
+    await this.deleteOlder('outbox', 'published_at', hours);
   }
 
   /** Forgets events whose repeats can no longer come. Index inbox_received. */
   async deleteReceived(hours: number): Promise<void> {
-    await this.database.query('DELETE FROM inbox WHERE received_at < now() - make_interval(hours => $1)', [hours]);
+    await this.deleteOlder('inbox', 'received_at', hours);
   }
 
-  /** What was last seen of the stream, locked against other relays. */
-  async lockPosition(tx: Sql): Promise<StreamPosition | undefined> {
-    await tx.query("SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || ':stream', 0))");
-    const [row] = await tx.query<{ createdAt: string; lastSequence: string }>(
-      'SELECT created_at AS "createdAt", last_sequence AS "lastSequence" FROM outbox_stream',
+  /** Where the stream keeps what was published last. */
+  async findPlace(sql: Sql = this.database): Promise<StreamPlace | undefined> {
+    const [row] = await sql.query<{ sequence: string; messageId: string }>(
+      'SELECT sequence, message_id AS "messageId" FROM outbox_place',
     );
-    return row && { createdAt: row.createdAt, lastSequence: Number(row.lastSequence) };
+    return row && { sequence: Number(row.sequence), messageId: row.messageId };
   }
 
-  async savePosition(tx: Sql, { createdAt, lastSequence }: StreamPosition): Promise<void> {
+  /** The same, and nobody may find the stream lost until this transaction ends: what it publishes is marked by then. */
+  async sharePlace(tx: Sql): Promise<StreamPlace | undefined> {
+    await tx.query(`SELECT pg_advisory_xact_lock_shared(${placeLock})`);
+    return this.findPlace(tx);
+  }
+
+  /** The same, when nobody is publishing. */
+  async lockPlace(tx: Sql): Promise<StreamPlace | undefined> {
+    await tx.query(`SELECT pg_advisory_xact_lock(${placeLock})`);
+    return this.findPlace(tx);
+  }
+
+  /** Keeps the later one: relays do not come to this in the order in which they have published. */
+  async savePlace(tx: Sql, { sequence, messageId }: StreamPlace): Promise<void> {
     await tx.query(
-      `INSERT INTO outbox_stream (singleton, created_at, last_sequence) VALUES (true, $1, $2)
-       ON CONFLICT (singleton) DO UPDATE SET created_at = $1, last_sequence = $2`,
-      [createdAt, lastSequence],
+      `INSERT INTO outbox_place (singleton, sequence, message_id) VALUES (true, $1, $2)
+       ON CONFLICT (singleton) DO UPDATE SET sequence = $1, message_id = $2 WHERE outbox_place.sequence < $1`,
+      [sequence, messageId],
     );
+  }
+
+  async forgetPlace(tx: Sql): Promise<void> {
+    await tx.query('DELETE FROM outbox_place');
   }
 
   /** Events that wait to be published. */
@@ -65,4 +109,21 @@ export class OutboxRepository {
     );
     return Number(row?.count ?? 0);
   }
+
+  private async deleteOlder(table: 'outbox' | 'inbox', time: string, hours: number): Promise<void> {
+    let deleted = maxChangedRows;
+    while (deleted === maxChangedRows) {
+      const rows = await this.database.query(
+        `DELETE FROM ${table} WHERE ctid IN (
+           SELECT ctid FROM ${table} WHERE ${time} < now() - make_interval(hours => $1) LIMIT $2) RETURNING 1`,
+        [hours, maxChangedRows],
+      );
+      deleted = rows.length;
+    }
+  }
+}
+
+function toEvent({ id, subject, data, repeats, consumer }: OutboxRow): EventMessage {
+  if (!repeats || !consumer) return { id, subject, data };
+  return { id: repeats, subject, data, again: { consumer, messageId: id } };
 }

@@ -122,6 +122,33 @@ describe('The event stream of one process', () => {
     expect(broken.buried).toEqual([{ event: eventsOf(1)[0], attempts: 2, reason: 'It does not work.' }]);
   });
 
+  it('gives what is sent again to the one consumer that it is for, also while that one buries it', async () => {
+    const events = newStream();
+    const [event] = eventsOf(1);
+    const broken = consumerOf('broken', {
+      maxDeliveries: 1,
+      handle: async () => {
+        if (broken.deliveries.length === 1) throw new Error('It does not work.');
+      },
+      bury: async () => {
+        await events.publish([{ ...event!, again: { consumer: 'broken', messageId: 'message-2' } }]);
+      },
+    });
+    const other = consumerOf('other');
+    for (const { consumer } of [broken, other]) await events.consume(consumer);
+    await events.open();
+
+    await events.publish([event!]);
+
+    await until(() => broken.deliveries.length === 2);
+    await until(async () => (await waiting()) === 0);
+    expect(broken.deliveries.map((delivery) => [delivery.event.id, delivery.attempt])).toEqual([
+      ['event-1', 1],
+      ['event-1', 1],
+    ]);
+    expect(other.deliveries).toHaveLength(1);
+  });
+
   it('does not forget an event that cannot be buried', async () => {
     const events = newStream({ ackWaitMs: 300, heartbeatMs: 100 });
     let graves = 0;

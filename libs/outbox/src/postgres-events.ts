@@ -6,7 +6,7 @@ import {
   type EventStream,
   heartbeatMs,
   redeliveryDelayMs,
-  type StreamPosition,
+  type StreamPlace,
 } from '@parley/bus/event-stream';
 import type { Logger } from '@parley/logging/logger';
 import type { DeliveriesRepository, TakenDelivery } from './deliveries.repository';
@@ -33,21 +33,25 @@ export class PostgresEvents implements EventStream {
     for (const { loops } of this.consumers) loops.forEach((loop) => loop.start());
   }
 
-  async publish(events: EventMessage[]): Promise<void> {
+  async publish(events: EventMessage[]): Promise<StreamPlace | undefined> {
     if (!this.isOpen) throw new Error('The event stream is not open yet: not every consumer is known.');
     await this.deliveries.add(
-      events,
+      events.filter(({ again }) => !again),
       this.consumers.map(({ consumer }) => consumer),
     );
+    for (const event of events) {
+      if (event.again) await this.deliveries.addAgain(event, event.again.consumer);
+    }
     const subjects = new Set(events.map(({ subject }) => subject));
     for (const { consumer, loops } of this.consumers) {
       if (subjects.has(consumer.subject)) loops.forEach((loop) => loop.wake());
     }
+    return undefined;
   }
 
   /** Rows of the same database cannot be lost apart from the outbox. */
-  position(): Promise<StreamPosition> {
-    return Promise.resolve({ createdAt: 'postgres', lastSequence: 0 });
+  keeps(_place: StreamPlace): Promise<boolean> {
+    return Promise.resolve(true);
   }
 
   consume(consumer: Consumer): Promise<void> {
@@ -82,12 +86,13 @@ export class PostgresEvents implements EventStream {
   }
 
   /** Finishes the delivery, gives it back or buries it. When that fails too, it comes again after its lease. */
-  private async settle(consumer: Consumer, { attempts, ...event }: TakenDelivery): Promise<void> {
+  private async settle(consumer: Consumer, delivery: TakenDelivery): Promise<void> {
+    const { attempts, ...event } = delivery;
     const { name, maxDeliveries } = consumer;
     const { signal } = this.stopping;
     if (signal.aborted) return this.deliveries.release(name, event.id);
     if (attempts > maxDeliveries) {
-      return this.bury(consumer, event, attempts, 'The process that worked on it ended every time.');
+      return this.bury(consumer, delivery, 'The process that worked on it ended every time.');
     }
     try {
       await consumer.handle({ event, attempt: attempts, signal });
@@ -97,15 +102,16 @@ export class PostgresEvents implements EventStream {
       if (attempts < maxDeliveries) {
         return this.deliveries.postpone(name, event.id, redeliveryDelayMs(attempts), reason);
       }
-      return this.bury(consumer, event, attempts, reason);
+      return this.bury(consumer, delivery, reason);
     }
     // Outside the try: work that is done is not given back because it could not be marked.
-    await this.deliveries.finish(name, event.id);
+    await this.deliveries.finish(name, delivery);
   }
 
-  private async bury(consumer: Consumer, event: EventMessage, attempts: number, reason: string): Promise<void> {
+  private async bury(consumer: Consumer, delivery: TakenDelivery, reason: string): Promise<void> {
+    const { attempts, ...event } = delivery;
     await consumer.bury(event, attempts, reason);
-    await this.deliveries.finish(consumer.name, event.id);
+    await this.deliveries.finish(consumer.name, delivery);
   }
 
   private extend(consumer: string, eventId: string): void {

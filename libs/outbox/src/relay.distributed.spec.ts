@@ -1,6 +1,9 @@
 import { JetStreamEvents } from '@parley/bus/jetstream-events';
 import { NatsLink } from '@parley/bus/nats-connection';
 import { hasNatsServer, NatsServer } from '@parley/testing/nats-server';
+import { DeadLettersRepository } from './dead-letters.repository';
+import { Inbox } from './inbox';
+import { Outbox } from './outbox';
 import { OutboxRepository } from './outbox.repository';
 import { Relay } from './relay';
 import {
@@ -44,7 +47,7 @@ suite('The outbox relay over JetStream', () => {
     await announce(database.service, range(20));
     relay.wake();
     await until(() => before.deliveries.length === 20);
-    await relay.watch();
+    await until(async () => (await unpublished(database.service)) === 0);
 
     await server.kill();
     await server.wipe();
@@ -57,6 +60,64 @@ suite('The outbox relay over JetStream', () => {
         .slice(20)
         .sort((a, b) => a - b),
     ).toEqual(range(20));
+  });
+
+  it('publishes everything kept again when the server lost only what came last, and has grown again', async () => {
+    relay.start();
+    await announce(database.service, [1, 2]);
+    await until(async () => (await unpublished(database.service)) === 0);
+    await server.kill();
+    await server.backUp();
+    await server.run();
+    await announce(database.service, [3, 4]);
+    await until(async () => (await unpublished(database.service)) === 0);
+
+    await server.kill();
+    await server.rollBack();
+    await server.run();
+    const others = range(10).map((number) => ({ id: `other-${number}`, subject: 'probe.other', data: {} }));
+    await until(() =>
+      events.publish(others).then(
+        () => true,
+        () => false,
+      ),
+    );
+
+    const record = consumerOf('probe.record');
+    await events.consume(record.consumer);
+    await until(() => new Set(record.numbers()).size === 4);
+  });
+
+  it('lets a replayed dead letter have its effect once, also when the stream is lost after that', async () => {
+    const letters = new DeadLettersRepository(database.service);
+    const [inbox, outbox] = [new Inbox(database.service), new Outbox()];
+    let [works, effects] = [false, 0];
+    const frail = consumerOf('probe.frail', {
+      maxDeliveries: 1,
+      handle: async ({ event }) => {
+        if (!works) throw new Error('Not yet.');
+        await inbox.once('probe.frail', event.id, async () => void (effects += 1));
+      },
+      bury: (event, attempts, reason) => letters.add('probe.frail', event, attempts, reason),
+    });
+    await events.consume(frail.consumer);
+    relay.start();
+    await announce(database.service, [1]);
+    relay.wake();
+    await until(async () => (await letters.list(1)).length === 1);
+    works = true;
+
+    await letters.replay(undefined, (tx, replayed) => outbox.repeat(tx, replayed));
+    await until(() => effects === 1);
+    await until(async () => (await unpublished(database.service)) === 0);
+    await server.kill();
+    await server.wipe();
+    await server.run();
+
+    // The event and its repeat have both come again.
+    await until(() => frail.deliveries.length >= 4);
+    expect(new Set(frail.deliveries.map(({ event }) => event.id)).size).toBe(1);
+    expect(effects).toBe(1);
   });
 
   it('keeps everything while the server is away, and publishes it when it is back', async () => {

@@ -1,4 +1,4 @@
-import type { EventMessage, StreamPosition } from '@parley/bus/event-stream';
+import { type EventMessage, messageIdOf, type StreamPlace } from '@parley/bus/event-stream';
 import { newId } from '@parley/database/ids';
 import { DeliveriesRepository } from './deliveries.repository';
 import { Inbox } from './inbox';
@@ -19,42 +19,77 @@ import {
   until,
 } from './test/outbox-database';
 
-/** The event stream of the embedded mode with what can befall one: an end after publishing, and the loss of its disk. */
+/** The event stream of the embedded mode with what can befall one: slow answers, an end after publishing, a lost disk. */
 class FragileEvents extends PostgresEvents {
   readonly sent: EventMessage[] = [];
-  at: StreamPosition = { createdAt: 'first', lastSequence: 100 };
+  /** Message ids by sequence. */
+  stored: string[] = [];
   afterPublish: () => Promise<void> = () => Promise.resolve();
+  /** Holds back an answer that is given already. */
+  afterKeeps: () => Promise<void> = () => Promise.resolve();
 
-  override async publish(events: EventMessage[]): Promise<void> {
+  override async publish(events: EventMessage[]): Promise<StreamPlace> {
     await super.publish(events);
     this.sent.push(...events);
+    this.stored.push(...events.map(messageIdOf));
+    const place = { sequence: this.stored.length, messageId: this.stored.at(-1)! };
     await this.afterPublish();
+    return place;
   }
 
-  override position(): Promise<StreamPosition> {
-    return Promise.resolve(this.at);
+  override async keeps({ sequence, messageId }: StreamPlace): Promise<boolean> {
+    const isKept = this.stored[sequence - 1] === messageId;
+    await this.afterKeeps();
+    return isKept;
   }
+}
+
+/** Holds whoever comes first until it is released, and nobody after that. */
+function holdOnce() {
+  let [reach, release] = [() => {}, () => {}];
+  const reached = new Promise<void>((resolve) => (reach = resolve));
+  const released = new Promise<void>((resolve) => (release = resolve));
+  let isFirst = true;
+  const pass = async () => {
+    if (!isFirst) return;
+    isFirst = false;
+    reach();
+    await released;
+  };
+  return { pass, reached, release: () => release() };
 }
 
 describe('The outbox relay', () => {
   let database: OutboxDatabase;
   let events: FragileEvents;
+  let relays: Relay[];
   let relay: Relay;
 
   beforeEach(async () => {
     database = await createOutboxDatabase();
     events = new FragileEvents(new DeliveriesRepository(database.events), silent);
+    relays = [];
     relay = newRelay();
   });
 
   afterEach(async () => {
-    await relay.stop();
+    await Promise.all(relays.map((running) => running.stop()));
     await events.drain();
     await database.drop();
   });
 
   function newRelay(): Relay {
-    return new Relay(new OutboxRepository(database.service), events, silent);
+    const another = new Relay(new OutboxRepository(database.service), events, silent);
+    relays.push(another);
+    return another;
+  }
+
+  async function connections(condition: string): Promise<number> {
+    const rows = await database.service.query(
+      `SELECT 1 FROM pg_stat_activity
+       WHERE datname = current_database() AND application_name = 'parley-probe' AND ${condition}`,
+    );
+    return rows.length;
   }
 
   /** In the order of their numbers: those of one transaction have no other. */
@@ -128,11 +163,10 @@ describe('The outbox relay', () => {
       second.wake();
     }
 
-    await until(async () => (await database.service.query('SELECT 1 FROM effect')).length >= 500);
-    await second.stop();
+    await until(async () => (await database.service.query('SELECT 1 FROM effect')).length >= 500, 60_000);
     const effects = await database.service.query<{ number: number }>('SELECT number FROM effect ORDER BY number');
     expect(effects.map(({ number }) => number)).toEqual(range(500));
-  });
+  }, 90_000);
 
   it('publishes again what it could not mark', async () => {
     await events.open();
@@ -140,7 +174,8 @@ describe('The outbox relay', () => {
     events.afterPublish = async () => {
       events.afterPublish = () => Promise.resolve();
       await database.events.query(
-        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'parley-probe' AND state = 'idle in transaction'`,
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+         WHERE datname = current_database() AND application_name = 'parley-probe' AND state = 'idle in transaction'`,
       );
     };
 
@@ -161,12 +196,7 @@ describe('The outbox relay', () => {
       await new Outbox().add(tx, happened, { number: 1 });
       await new Promise<void>((resolve) => (commit = resolve));
     });
-    await until(async () => {
-      const [row] = await database.service.query<{ busy: string }>(
-        `SELECT count(*) AS busy FROM pg_stat_activity WHERE application_name = 'parley-probe' AND state = 'idle in transaction'`,
-      );
-      return row!.busy === '1';
-    });
+    await until(async () => (await connections(`state = 'idle in transaction'`)) === 1);
     await announce(database.service, [2]);
     await relay.publish();
 
@@ -218,6 +248,20 @@ describe('The outbox relay', () => {
     expect(rows.map(({ id }) => id)).toEqual(['kept', 'waiting']);
   });
 
+  it('publishes again, and deletes, more rows than one statement takes', async () => {
+    const outbox = new OutboxRepository(database.service);
+    const fill = `SELECT 'event_' || number, 'probe.happened', '{}', now() - interval '73 hours' FROM generate_series(1, 20001) AS number`;
+    await database.service.query(`INSERT INTO outbox (id, subject, data, published_at) ${fill}`);
+
+    const again = await database.service.transaction((tx) => outbox.publishAgain(tx));
+    const waiting = await unpublished(database.service);
+    await database.service.query(`UPDATE outbox SET published_at = created_at - interval '73 hours'`);
+    await outbox.deletePublished(72);
+
+    expect([again, waiting]).toEqual([20_001, 20_001]);
+    await expect(database.service.query('SELECT id FROM outbox')).resolves.toEqual([]);
+  });
+
   it('forgets events that were received so long ago that no repeat can come', async () => {
     for (const [id, age] of Object.entries({ old: '145 hours', kept: '143 hours' })) {
       await database.service.query(
@@ -232,17 +276,17 @@ describe('The outbox relay', () => {
     await expect(database.service.query('SELECT event_id FROM inbox')).resolves.toEqual([{ event_id: 'kept' }]);
   });
 
-  it.each([
-    ['was made anew', { createdAt: 'second', lastSequence: 0 }],
-    ['was made anew and has grown beyond the old one', { createdAt: 'second', lastSequence: 500 }],
-    ['lost its end', { createdAt: 'first', lastSequence: 99 }],
-  ])('publishes everything still kept again when the stream %s', async (_what, position) => {
+  it.each<[string, (stored: string[]) => string[]]>([
+    ['was made anew', () => []],
+    ['was made anew and has grown beyond the old one', () => ['a', 'b', 'c', 'd', 'e']],
+    ['lost its end', (stored) => stored.slice(0, -1)],
+    ['lost its end and has grown again', (stored) => [...stored.slice(0, -1), 'a', 'b']],
+  ])('publishes everything still kept again when the stream %s', async (_what, lose) => {
     await events.open();
-    await relay.watch();
     await announce(database.service, range(3));
     await relay.publish();
 
-    events.at = position;
+    events.stored = lose(events.stored);
     await relay.watch();
     const again = await unpublished(database.service);
     await relay.publish();
@@ -253,32 +297,95 @@ describe('The outbox relay', () => {
     await expect(unpublished(database.service)).resolves.toBe(0);
   });
 
-  it('publishes nothing again while the stream grows, or the first time it looks', async () => {
+  it('publishes everything still kept again when the loss shows as it publishes', async () => {
     await events.open();
     await announce(database.service, range(3));
     await relay.publish();
+    events.stored = ['a', 'b'];
+    await announce(database.service, [4, 5]);
 
+    await relay.publish();
+    const unmarked = await unpublished(database.service);
     await relay.watch();
-    events.at = { createdAt: 'first', lastSequence: 200 };
+    await relay.publish();
+
+    expect(unmarked).toBe(2);
+    expect(sentNumbers()).toEqual([1, 1, 2, 2, 3, 3, 4, 4, 5, 5]);
+    await expect(unpublished(database.service)).resolves.toBe(0);
+  });
+
+  it('publishes nothing again while the stream grows, or before it has published anything', async () => {
+    await events.open();
+    await relay.watch();
+    await announce(database.service, range(3));
+    await relay.publish();
+
+    events.stored.push('a', 'b');
     await relay.watch();
     await newRelay().watch();
 
     await expect(unpublished(database.service)).resolves.toBe(0);
   });
 
+  it('notices that the very last event is lost, also when the relay that published it was the first to mark', async () => {
+    await events.open();
+    await announce(database.service, [1]);
+    await relay.publish();
+    await announce(database.service, [2]);
+    const held = holdOnce();
+    events.afterKeeps = held.pass;
+    const slow = newRelay().publish();
+    await held.reached;
+    await announce(database.service, [3]);
+    await relay.publish();
+    held.release();
+    await slow;
+
+    events.stored = events.stored.slice(0, -1);
+    await relay.watch();
+
+    await expect(unpublished(database.service)).resolves.toBe(3);
+  });
+
   it('publishes once more, not twice, when two of them notice the loss', async () => {
     await events.open();
-    await relay.watch();
     await announce(database.service, range(3));
     await relay.publish();
-    events.at = { createdAt: 'second', lastSequence: 0 };
-
-    await Promise.all([relay.watch(), newRelay().watch()]);
+    events.stored = [];
+    const held = holdOnce();
+    events.afterKeeps = held.pass;
+    const late = newRelay().watch();
+    await held.reached;
+    await relay.watch();
     await relay.publish();
-    await Promise.all([relay.watch(), newRelay().watch()]);
+
+    held.release();
+    await late;
 
     await expect(unpublished(database.service)).resolves.toBe(0);
     expect(events.sent).toHaveLength(6);
+  });
+
+  it('publishes again what it marks only when another one has noticed the loss', async () => {
+    await events.open();
+    await announce(database.service, range(3));
+    await relay.publish();
+    await announce(database.service, [4]);
+    const held = holdOnce();
+    events.afterKeeps = held.pass;
+    const publishing = relay.publish();
+    await held.reached;
+
+    events.stored = [];
+    let hasLooked = false;
+    const watching = newRelay()
+      .watch()
+      .finally(() => (hasLooked = true));
+    await until(async () => hasLooked || (await connections(`wait_event_type = 'Lock'`)) > 0);
+    held.release();
+    await Promise.all([publishing, watching]);
+
+    await expect(unpublished(database.service)).resolves.toBe(4);
   });
 });
 
@@ -316,6 +423,17 @@ describe('The inbox', () => {
 
     expect(outcomes.filter(Boolean)).toHaveLength(1);
     await expect(database.service.query('SELECT * FROM effect')).resolves.toHaveLength(1);
+  });
+
+  it('remembers an event from its last arrival on, not from its first', async () => {
+    const eventId = newId('outbox');
+    await act('first', eventId);
+    await database.service.query(`UPDATE inbox SET received_at = now() - interval '100 hours'`);
+
+    await act('first', eventId);
+    await new OutboxRepository(database.service).deleteReceived(50);
+
+    await expect(act('first', eventId)).resolves.toBe(false);
   });
 
   it('forgets an event whose effect threw', async () => {

@@ -1,11 +1,9 @@
 import { Loop } from '@parley/background/loop';
-import type { EventStream, StreamPosition } from '@parley/bus/event-stream';
+import { type EventStream, retentionHours, type StreamPlace } from '@parley/bus/event-stream';
 import type { Logger } from '@parley/logging/logger';
 import type { OutboxRepository } from './outbox.repository';
 
 const batchSize = 200;
-/** How long a published row stays, so that a stream which lost its events can be filled again. */
-const keepHours = 72;
 const watchMs = 5_000;
 const cleanMs = 60_000;
 
@@ -44,41 +42,42 @@ export class Relay {
     return this.outbox.transaction(async (tx) => {
       const events = await this.outbox.takeUnpublished(tx, batchSize);
       if (events.length === 0) return false;
-      await this.events.publish(events);
-      await this.outbox.markPublished(
-        tx,
-        events.map(({ id }) => id),
-      );
+      const before = await this.outbox.sharePlace(tx);
+      const last = await this.events.publish(events);
+      // Only now, so that a loss shows whether it came before these events or with them.
+      if (!(await this.isKept(before))) {
+        this.watching.wake();
+        return false;
+      }
+      await this.outbox.markPublished(tx, events);
+      if (last) await this.outbox.savePlace(tx, last);
       return events.length === batchSize;
     });
   }
 
-  /** Publishes everything still kept again when the stream was made anew or lost its end. */
+  /** Publishes everything still kept again when the stream no longer has what was published last. */
   async watch(): Promise<boolean> {
-    const now = await this.events.position();
+    if (await this.isKept(await this.outbox.findPlace())) return false;
     const again = await this.outbox.transaction(async (tx) => {
-      const before = await this.outbox.lockPosition(tx);
-      if (before && before.createdAt === now.createdAt && before.lastSequence === now.lastSequence) return 0;
-      // Another relay may have looked later than we did: then its position is the newer one.
-      const lost = before && wentBackwards(before, now) && wentBackwards(before, await this.events.position());
-      await this.outbox.savePosition(tx, now);
-      return lost ? this.outbox.publishAgain(tx) : 0;
+      // Another relay may have seen to it meanwhile.
+      if (await this.isKept(await this.outbox.lockPlace(tx))) return undefined;
+      await this.outbox.forgetPlace(tx);
+      return this.outbox.publishAgain(tx);
     });
-    if (again > 0) {
-      this.logger.warn({ events: again }, 'the event stream lost what it held: publishing again what is still kept');
-      this.publishing.wake();
-    }
+    if (again === undefined) return false;
+    this.logger.warn({ events: again }, 'the event stream lost what it held: publishing again what is still kept');
+    this.publishing.wake();
     return false;
+  }
+
+  private async isKept(place: StreamPlace | undefined): Promise<boolean> {
+    return !place || this.events.keeps(place);
   }
 
   private async clean(): Promise<boolean> {
-    await this.outbox.deletePublished(keepHours);
+    await this.outbox.deletePublished(retentionHours);
     // A row stays that long, and what is published last stays in the stream as long again.
-    await this.outbox.deleteReceived(2 * keepHours);
+    await this.outbox.deleteReceived(2 * retentionHours);
     return false;
   }
-}
-
-function wentBackwards(before: StreamPosition, now: StreamPosition): boolean {
-  return before.createdAt !== now.createdAt || now.lastSequence < before.lastSequence;
 }

@@ -1,6 +1,7 @@
+import type { TagQuery } from '@parley/contracts/query-fields';
 import { Best } from './best';
 import { candidatesPerSide, fuse } from './fusion';
-import type { PassageHit, PassageQuery, TagFilter } from './passage-index';
+import type { PassageHit, PassageQuery } from './passage-index';
 import { dot } from './vectors';
 
 /** A point as the local index keeps it in memory. `termIndices` are ascending. */
@@ -81,7 +82,7 @@ export class HybridRanking {
   }
 }
 
-function hasTags(tags: Record<string, string>, filter: TagFilter = {}): boolean {
+function hasTags(tags: Record<string, string>, filter: TagQuery = {}): boolean {
   return Object.entries(filter).every(([name, { in: allowed, notIn: banned }]) => {
     const value = Object.hasOwn(tags, name) ? tags[name]! : null;
     if (value === null) return allowed.length === 0;

@@ -84,15 +84,25 @@ export class LocalIndexRepository {
     return rows.map(({ id }) => id);
   }
 
-  async removeFile(botId: string, fileId: string, exceptVersion: string | null): Promise<void> {
-    await this.database.transaction(async (tx) => {
-      await lockForRemoval(tx, botId);
-      await tx.query(
-        `DELETE FROM local_index_point
-         WHERE bot_id = $1 AND file_id = $2 AND content_version IS DISTINCT FROM $3`,
-        [botId, fileId, exceptVersion],
-      );
-    });
+  /** Only points whose tags differ are written, so that only they are read again. */
+  async retag(botId: string, fileId: string, tags: Record<string, string>, within?: Sql): Promise<void> {
+    if (!within) return this.database.transaction((tx) => this.retag(botId, fileId, tags, tx));
+    const revision = await nextRevision(within, botId);
+    if (!revision) return;
+    await within.query(
+      `UPDATE local_index_point SET tags = $3, revision = $4 WHERE bot_id = $1 AND file_id = $2 AND tags <> $3`,
+      [botId, fileId, JSON.stringify(tags), revision],
+    );
+  }
+
+  async removeFile(botId: string, fileId: string, exceptVersion: string | null, within?: Sql): Promise<void> {
+    if (!within) return this.database.transaction((tx) => this.removeFile(botId, fileId, exceptVersion, tx));
+    await lockForRemoval(within, botId);
+    await within.query(
+      `DELETE FROM local_index_point
+       WHERE bot_id = $1 AND file_id = $2 AND content_version IS DISTINCT FROM $3`,
+      [botId, fileId, exceptVersion],
+    );
   }
 
   async removeAll(botId: string): Promise<void> {
@@ -122,13 +132,22 @@ interface Row {
   tags: Record<string, string>;
 }
 
-/** A statement of its own, so that the next one sees what was written while this one waited. */
-async function lockForRemoval(tx: Sql, botId: string): Promise<void> {
-  await tx.query(
-    `UPDATE local_index_tenant SET revision = next, removed_revision = next
-     FROM (SELECT nextval('local_index_revision') AS next) AS removal WHERE bot_id = $1`,
+/**
+ * Locks the bot in a statement of its own, so that the next one sees what was written while this one waited. The
+ * revision is taken in SET, which is evaluated again after the wait; what FROM gives would be older than that of the
+ * write waited for. Undefined for a bot that has nothing.
+ */
+async function nextRevision(tx: Sql, botId: string): Promise<string | undefined> {
+  const [row] = await tx.query<{ revision: string }>(
+    "UPDATE local_index_tenant SET revision = nextval('local_index_revision') WHERE bot_id = $1 RETURNING revision",
     [botId],
   );
+  return row?.revision;
+}
+
+async function lockForRemoval(tx: Sql, botId: string): Promise<void> {
+  await nextRevision(tx, botId);
+  await tx.query('UPDATE local_index_tenant SET removed_revision = revision WHERE bot_id = $1', [botId]);
 }
 
 /** The three arrays of a point share one piece of memory, outside of the buffers that the driver uses again. */

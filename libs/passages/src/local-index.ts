@@ -1,9 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
+import type { Sql } from '@parley/database/database';
 import { LRUCache } from 'lru-cache';
 import type { Embedder } from './embedder';
 import { HybridRanking, type StoredPoint } from './hybrid-ranking';
 import type { LocalIndexRepository, TenantState } from './local-index.repository';
 import type { PassageHit, PassageIndex, PassagePoint, PassageQuery } from './passage-index';
+import { checkDimensions } from './vectors';
 
 export interface LocalIndexOptions {
   repository: LocalIndexRepository;
@@ -37,19 +39,23 @@ export class LocalIndex implements PassageIndex {
   }
 
   async write(botId: string, points: PassagePoint[]): Promise<void> {
-    points.forEach(({ vector }) => this.checkDimensions(vector));
+    points.forEach(({ vector }) => checkDimensions(vector, this.embedder.dimensions));
     const unique = [...new Map(points.map((point) => [point.id, point])).values()];
     for (let start = 0; start < unique.length; start += pointsPerWrite) {
       await this.repository.write(botId, this.embedder.model, unique.slice(start, start + pointsPerWrite));
     }
   }
 
-  async removeFile(botId: string, fileId: string, exceptVersion: string | null): Promise<void> {
-    await this.repository.removeFile(botId, fileId, exceptVersion);
+  async retag(botId: string, fileId: string, tags: Record<string, string>, within?: Sql): Promise<void> {
+    await this.repository.retag(botId, fileId, tags, within);
+  }
+
+  async removeFile(botId: string, fileId: string, exceptVersion: string | null, within?: Sql): Promise<void> {
+    await this.repository.removeFile(botId, fileId, exceptVersion, within);
   }
 
   async search(botId: string, query: PassageQuery): Promise<PassageHit[]> {
-    this.checkDimensions(query.vector);
+    checkDimensions(query.vector, this.embedder.dimensions);
     const state = await this.repository.findState(botId);
     if (!state) return [];
 
@@ -100,11 +106,6 @@ export class LocalIndex implements PassageIndex {
       await considerAll(ranking, points);
       return true;
     });
-  }
-
-  private checkDimensions(vector: Float32Array): void {
-    if (vector.length === this.embedder.dimensions) return;
-    throw new Error(`A vector has ${vector.length} dimensions instead of ${this.embedder.dimensions}.`);
   }
 }
 

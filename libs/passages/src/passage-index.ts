@@ -1,3 +1,6 @@
+import type { Sql } from '@parley/database/database';
+import type { TagQuery } from '@parley/contracts/query-fields';
+
 /** Weighted terms of a text: `indices` are stable hashes of the terms, ascending and unique. */
 export interface SparseTerms {
   indices: number[];
@@ -16,13 +19,11 @@ export interface PassagePoint {
   tags: Record<string, string>;
 }
 
-/** Every entry must hold: the tag has one of `in`, and none of `notIn`. Either list may be empty, which asks nothing. */
-export type TagFilter = Record<string, { in: string[]; notIn: string[] }>;
-
 export interface PassageQuery {
   vector: Float32Array;
   terms: SparseTerms;
-  tags?: TagFilter;
+  /** Every entry must hold. */
+  tags?: TagQuery;
   limit: number;
 }
 
@@ -43,8 +44,13 @@ export interface PassageIndex {
   ready(): Promise<void>;
   /** Stores or replaces points by id. When it returns, a search sees them. */
   write(botId: string, points: PassagePoint[]): Promise<void>;
-  /** Removes the file's points but those of `exceptVersion`; all of them when it is null. Removing nothing is fine. */
-  removeFile(botId: string, fileId: string, exceptVersion: string | null): Promise<void>;
+  /** Replaces the tags of all points of the file. Replacing none is fine. `within` as for `removeFile`. */
+  retag(botId: string, fileId: string, tags: Record<string, string>, within?: Sql): Promise<void>;
+  /**
+   * Removes the file's points but those of `exceptVersion`; all of them when it is null. Removing nothing is fine. An
+   * index in the caller's own database does it in their transaction, and so needs no second connection.
+   */
+  removeFile(botId: string, fileId: string, exceptVersion: string | null, within?: Sql): Promise<void>;
   /** Hybrid search: dense and sparse candidates fused by reciprocal rank, best first. */
   search(botId: string, query: PassageQuery): Promise<PassageHit[]>;
   /** Removes every point of the bot. */

@@ -12,6 +12,7 @@ function indexThatFails(times: number) {
       return failuresLeft >= 0 ? Promise.reject(new Error('no answer')) : Promise.resolve();
     },
     write: () => Promise.resolve(void asked.push('write')),
+    retag: () => Promise.resolve(void asked.push('retag')),
     removeFile: () => Promise.resolve(void asked.push('removeFile')),
     search: () => Promise.resolve([]),
     dropTenant: () => Promise.resolve(void asked.push('dropTenant')),

@@ -1,3 +1,4 @@
+import type { Sql } from '@parley/database/database';
 import type { PassageHit, PassageIndex, PassagePoint, PassageQuery } from './passage-index';
 
 /** Makes an index ready before its first use, and tries again at the next use when that fails. */
@@ -23,9 +24,14 @@ export class PreparedIndex implements PassageIndex {
     await this.index.write(botId, points);
   }
 
-  async removeFile(botId: string, fileId: string, exceptVersion: string | null): Promise<void> {
+  async retag(botId: string, fileId: string, tags: Record<string, string>, within?: Sql): Promise<void> {
     await this.ready();
-    await this.index.removeFile(botId, fileId, exceptVersion);
+    await this.index.retag(botId, fileId, tags, within);
+  }
+
+  async removeFile(botId: string, fileId: string, exceptVersion: string | null, within?: Sql): Promise<void> {
+    await this.ready();
+    await this.index.removeFile(botId, fileId, exceptVersion, within);
   }
 
   async search(botId: string, query: PassageQuery): Promise<PassageHit[]> {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { QdrantIndex } from './qdrant-index';
-import { describePassageIndex, testEmbedder } from './test/passage-index-behaviour';
+import { describePassageIndex, testEmbedder } from './test/passage-index.behaviour';
 
 const url = process.env.QDRANT_TEST_URL;
 if (!url) process.stderr.write('SKIPPED: the behaviour of the Qdrant adapter. Set QDRANT_TEST_URL to run it.\n');

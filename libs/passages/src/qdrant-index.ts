@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
 import { QdrantClient, type Schemas } from '@qdrant/js-client-rest';
 import { unavailable } from '@parley/contracts/errors';
+import type { TagQuery } from '@parley/contracts/query-fields';
 import type { Embedder } from './embedder';
 import { candidatesPerSide, rankConstant } from './fusion';
-import type { PassageHit, PassageIndex, PassagePoint, PassageQuery, TagFilter } from './passage-index';
+import type { PassageHit, PassageIndex, PassagePoint, PassageQuery } from './passage-index';
+import { checkDimensions } from './vectors';
 
 export interface QdrantIndexOptions {
   url: string;
@@ -55,7 +57,7 @@ export class QdrantIndex implements PassageIndex {
   }
 
   async write(botId: string, points: PassagePoint[]): Promise<void> {
-    points.forEach(({ vector }) => this.checkDimensions(vector));
+    points.forEach(({ vector }) => checkDimensions(vector, this.embedder.dimensions));
     const size = Math.max(1, Math.min(pointsPerRequest, Math.floor(numbersPerRequest / this.embedder.dimensions)));
     for (let start = 0; start < points.length; start += size) {
       const batch = points.slice(start, start + size).map((point) => toQdrantPoint(botId, point));
@@ -63,15 +65,21 @@ export class QdrantIndex implements PassageIndex {
     }
   }
 
+  async retag(botId: string, fileId: string, tags: Record<string, string>): Promise<void> {
+    const payload: Pick<Payload, 'tags'> = { tags: toKeywords(tags) };
+    const filter = { must: isOfFile(botId, fileId) };
+    await answered(this.client.setPayload(this.collection, { payload: { ...payload }, filter, wait: true }));
+  }
+
   async removeFile(botId: string, fileId: string, exceptVersion: string | null): Promise<void> {
     await this.remove({
-      must: [isOfBot(botId), { key: 'fileId', match: { value: fileId } }],
+      must: isOfFile(botId, fileId),
       must_not: exceptVersion === null ? [] : [{ key: 'contentVersion', match: { value: exceptVersion } }],
     });
   }
 
   async search(botId: string, { vector, terms, tags, limit }: PassageQuery): Promise<PassageHit[]> {
-    this.checkDimensions(vector);
+    checkDimensions(vector, this.embedder.dimensions);
     const filter = toFilter(botId, tags);
     const candidates = candidatesPerSide(limit);
     const dense = { query: Array.from(vector), using: 'dense', filter, limit: candidates };
@@ -136,11 +144,6 @@ export class QdrantIndex implements PassageIndex {
   private async remove(filter: Schemas['Filter']): Promise<void> {
     await answered(this.client.delete(this.collection, { filter, wait: true }));
   }
-
-  private checkDimensions(vector: Float32Array): void {
-    if (vector.length === this.embedder.dimensions) return;
-    throw new Error(`A vector has ${vector.length} dimensions instead of ${this.embedder.dimensions}.`);
-  }
 }
 
 function toQdrantPoint(botId: string, point: PassagePoint): Schemas['PointStruct'] {
@@ -149,7 +152,7 @@ function toQdrantPoint(botId: string, point: PassagePoint): Schemas['PointStruct
     fileId: point.fileId,
     contentVersion: point.contentVersion,
     passageId: point.id,
-    tags: Object.entries(point.tags).map(([name, value]) => toKeyword(name, value)),
+    tags: toKeywords(point.tags),
   };
   const dense = Array.from(point.vector);
   return {
@@ -165,7 +168,7 @@ function pointId(botId: string, passageId: string): string {
   return hash.slice(0, 32).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
 
-function toFilter(botId: string, tags: TagFilter = {}): Schemas['Filter'] {
+function toFilter(botId: string, tags: TagQuery = {}): Schemas['Filter'] {
   const isOneOf = (name: string, values: string[]) => ({
     key: 'tags',
     match: { any: values.map((value) => toKeyword(name, value)) },
@@ -180,6 +183,10 @@ function toFilter(botId: string, tags: TagFilter = {}): Schemas['Filter'] {
   };
 }
 
+function toKeywords(tags: Record<string, string>): string[] {
+  return Object.entries(tags).map(([name, value]) => toKeyword(name, value));
+}
+
 /**
  * A tag as one keyword. As a nested key its name would be read as a path (dots, brackets, quotes), and each name would
  * want a payload index of its own.
@@ -190,6 +197,10 @@ function toKeyword(name: string, value: string): string {
 
 function isOfBot(botId: string): Schemas['FieldCondition'] {
   return { key: 'botId', match: { value: botId } };
+}
+
+function isOfFile(botId: string, fileId: string): Schemas['FieldCondition'][] {
+  return [isOfBot(botId), { key: 'fileId', match: { value: fileId } }];
 }
 
 /** Turns "Qdrant does not answer" into a 503 that may be repeated; says why when it refuses. */

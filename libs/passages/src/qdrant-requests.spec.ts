@@ -3,7 +3,7 @@ import { queryTerms } from './lexicon';
 import { QdrantIndex } from './qdrant-index';
 import { json, LoopbackServer, type Answer, type LoopbackRequest } from './test/loopback-server';
 import { OpenApiDocument } from './test/openapi-document';
-import { point, query, testEmbedder } from './test/passage-index-behaviour';
+import { point, query, testEmbedder } from './test/passage-index.behaviour';
 
 const documentPath = process.env.QDRANT_OPENAPI;
 if (!documentPath) {
@@ -34,7 +34,7 @@ afterEach(async () => {
   await server.close();
   for (const request of server.requests) {
     if (document) expect([request.path, ...document.complaints(request)]).toEqual([request.path]);
-    if (/\/points\/(query|count|delete)$/.test(request.path)) expectBotFilter(request);
+    if (/\/points\/(query|count|delete|payload)$/.test(request.path)) expectBotFilter(request);
   }
 });
 
@@ -219,6 +219,23 @@ describe('search', () => {
         must_not: [{ key: 'tags', match: { any: ['["a.b","\\""]'] } }],
       },
     });
+  });
+});
+
+describe('retag', () => {
+  it('replaces the tags of every point of the file, and nothing else', async () => {
+    await index.retag(bot, 'file_a', { 'a.b': '"x"', c: '' });
+    await index.retag(bot, 'file_a', {});
+
+    const filter = { must: [ofBot, { key: 'fileId', match: { value: 'file_a' } }] };
+    expect(server.requests).toMatchObject([
+      { method: 'POST', path: `${collection}/points/payload`, query: { wait: 'true' } },
+      { method: 'POST', path: `${collection}/points/payload`, query: { wait: 'true' } },
+    ]);
+    expect(server.requests.map(({ body }) => body)).toEqual([
+      { payload: { tags: ['["a.b","\\"x\\""]', '["c",""]'] }, filter },
+      { payload: { tags: [] }, filter },
+    ]);
   });
 });
 

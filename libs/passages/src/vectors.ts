@@ -4,6 +4,12 @@ export function toUnit(vector: Float32Array): Float32Array | null {
   return length > 0 && Number.isFinite(length) ? vector.map((value) => value / length) : null;
 }
 
+/** Vectors of another length come from another model. */
+export function checkDimensions(vector: Float32Array, dimensions: number): void {
+  if (vector.length === dimensions) return;
+  throw new Error(`A vector has ${vector.length} dimensions instead of ${dimensions}.`);
+}
+
 /** Cosine similarity of unit vectors of the same length. Four sums at a time keep the processor's units busy. */
 export function dot(left: Float32Array, right: Float32Array): number {
   let [a, b, c, d] = [0, 0, 0, 0];

@@ -1,4 +1,5 @@
 import { choice, Env, integer, text, url, type VariableOptions } from '@parley/config/config';
+import { defaultStatementTimeoutMs } from '@parley/database/database';
 import type { LogLevel } from '@parley/logging/logger';
 
 /** What every process reads. */
@@ -22,6 +23,14 @@ export class ProcessConfig {
     about: 'How long a stopping process says that it is not ready and still serves, so that a balancer can turn away.',
   })
   shutdownGraceMs = 500;
+
+  @Env({
+    env: 'SHUTDOWN_TIMEOUT_MS',
+    type: integer(100, 600_000),
+    about:
+      'How long after that requests and uploads under way may still take. What has not ended then is answered with an error.',
+  })
+  shutdownTimeoutMs = 800;
 
   @Env({
     env: 'BUS_MAX_BODY_BYTES',
@@ -59,6 +68,13 @@ export class ServiceConfig extends ProcessConfig {
 
   @Env({ env: 'DATABASE_POOL_SIZE', type: integer(2, 200), about: 'Connections that each service keeps at most.' })
   databasePoolSize = 10;
+
+  @Env({
+    env: 'DATABASE_TIMEOUT_MS',
+    type: integer(100, 600_000),
+    about: 'How long one statement may take before it is stopped. Migrations take as long as they need.',
+  })
+  statementTimeoutMs = defaultStatementTimeoutMs;
 }
 
 /** For services that encrypt or sign. */

@@ -1,4 +1,4 @@
-import type { IncomingMessage, Server } from 'node:http';
+import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { DynamicModule } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
@@ -8,6 +8,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Logger, NestLogger } from '@parley/logging/logger';
 import { newErrorId, toApiError, toErrorBody } from './error-body';
 import { Readiness } from './health.controller';
+import { requestId } from './request-log';
 
 /** Longest key of a file, percent-encoded. */
 const maxParamLength = 9_000;
@@ -19,11 +20,11 @@ export async function createHttpApp(module: DynamicModule, logger: Logger): Prom
   const adapter = new FastifyAdapter({
     routerOptions: { maxParamLength },
     bodyLimit: 64_000_000,
-    forceCloseConnections: 'idle',
     return503OnClosing: false,
     keepAliveTimeout: keepAliveMs,
     // Uploads may take hours; a client that sends nothing is cut by the idle timeout of who reads its body.
     requestTimeout: 0,
+    genReqId: requestId,
     onProtoPoisoning: 'ignore',
     onConstructorPoisoning: 'ignore',
     frameworkErrors: answerMalformed,
@@ -34,12 +35,8 @@ export async function createHttpApp(module: DynamicModule, logger: Logger): Prom
     abortOnError: false,
     forceCloseConnections: false,
   });
+  tellRequestIds(app);
   closeConnectionsWhileStopping(app);
-  const dropUnused = trackUnusedSockets(adapter.getHttpServer<Server>());
-  adapter.getInstance().addHook('preClose', (done) => {
-    dropUnused();
-    done();
-  });
   await app.init();
   await adapter.getInstance().ready();
   return app;
@@ -54,13 +51,15 @@ function answerMalformed(error: Error, _request: FastifyRequest, reply: FastifyR
     .send(JSON.stringify(toErrorBody(known, newErrorId())));
 }
 
+const unreadable: Record<string, string> = {
+  HPE_HEADER_OVERFLOW: 'The headers are too large: 16 kB are the limit.',
+  ERR_HTTP_REQUEST_TIMEOUT: 'The headers did not arrive in time: send the request again.',
+};
+
 /** What is no HTTP, or has headers without end. */
 function answerUnreadable(error: Error & { code?: string }, socket: Socket): void {
   if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy();
-  const problem =
-    error.code === 'HPE_HEADER_OVERFLOW'
-      ? 'The headers are too large: 16 kB are the limit.'
-      : 'The request is not valid HTTP.';
+  const problem = unreadable[error.code ?? ''] ?? 'The request is not valid HTTP.';
   const body = JSON.stringify(toErrorBody(new ApiError('InvalidPayload', problem), newErrorId()));
   const head = [
     'HTTP/1.1 400 Bad Request',
@@ -79,15 +78,14 @@ export function configureServer(server: Server): void {
   server.on('clientError', answerUnreadable);
 }
 
-/** A server that closes would wait for sockets that clients opened ahead of need. Destroys those without a request yet. */
-export function trackUnusedSockets(server: Server): () => void {
-  const unused = new Set<Socket>();
-  server.on('connection', (socket: Socket) => {
-    unused.add(socket);
-    socket.once('close', () => unused.delete(socket));
-  });
-  server.on('request', ({ socket }: IncomingMessage) => unused.delete(socket));
-  return () => unused.forEach((socket) => socket.destroy());
+function tellRequestIds(app: NestFastifyApplication): void {
+  app
+    .getHttpAdapter()
+    .getInstance()
+    .addHook('onRequest', (request, reply, done) => {
+      reply.header('x-request-id', request.id);
+      done();
+    });
 }
 
 /** A process that stops says so in every answer, so that keep-alive clients turn to another one. */

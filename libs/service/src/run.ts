@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DynamicModule } from '@nestjs/common';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { within } from '@parley/background/within';
 import { JetStreamEvents } from '@parley/bus/jetstream-events';
 import { NatsLink } from '@parley/bus/nats-connection';
 import { NatsTransport } from '@parley/bus/nats-transport';
@@ -18,30 +20,55 @@ export interface AppDefinition<C extends ProcessConfig> {
   module: (config: C, platform: Platform) => DynamicModule;
 }
 
+/** For closing the connections to the database and the bus, when nothing is under way any more. */
+const closeMs = 400;
+/** A terminal signals npm and us, and npm passes it on: what comes within this time is one wish. */
+const sameSignalMs = 500;
+
 /** Runs one app of the distributed mode until it is told to stop. A wrong configuration ends the process with its reasons. */
-export async function runApp<C extends ProcessConfig>({
-  name,
-  config: configClass,
-  module,
-}: AppDefinition<C>): Promise<void> {
-  const { config, nats } = readConfigs(configClass);
+export async function runApp<C extends ProcessConfig>(definition: AppDefinition<C>): Promise<void> {
+  const { name } = definition;
+  const { config, nats } = readConfigs(definition.config);
   const logger = createLogger(name, config.logLevel);
   exitOnUnexpected(logger);
+  const starting = startApp(definition, config, nats, logger);
+  onStopSignal(async () => {
+    logger.info(`${name} is stopping`);
+    const isDone = await within(stopLimitMs(config), stopApp(starting, config));
+    if (!isDone) logger.warn(`${name} ends although something of it has not ended`);
+  }, logger);
   try {
-    const platform = await connectPlatform(name, nats, config.maxBodyBytes, logger);
-    const app = await createHttpApp(module(config, platform), logger);
-    await app.listen(config.port, config.host);
+    const app = await starting;
     logger.info({ url: await app.getUrl() }, `${name} is ready`);
-    onStopSignal(async () => {
-      logger.info(`${name} is stopping`);
-      app.get(Readiness).stop();
-      await sleep(config.shutdownGraceMs);
-      await app.close();
-    }, logger);
   } catch (error) {
     logger.fatal({ err: error }, `${name} could not start: ${error instanceof Error ? error.message : String(error)}`);
     process.exit(1);
   }
+}
+
+async function startApp<C extends ProcessConfig>(
+  { name, module }: AppDefinition<C>,
+  config: C,
+  nats: NatsConfig,
+  logger: Logger,
+): Promise<NestFastifyApplication> {
+  const platform = await connectPlatform(name, nats, config.maxBodyBytes, logger);
+  const app = await createHttpApp(module(config, platform), logger);
+  await app.listen(config.port, config.host);
+  return app;
+}
+
+/** While it starts it may have been given work already: then it starts first. */
+async function stopApp(starting: Promise<NestFastifyApplication>, { shutdownGraceMs }: ProcessConfig): Promise<void> {
+  const app = await starting;
+  app.get(Readiness).stop();
+  await sleep(shutdownGraceMs);
+  await app.close();
+}
+
+/** A process ends in this time whatever it waits for: a database, a broker or a client that does not answer. */
+function stopLimitMs({ shutdownGraceMs, shutdownTimeoutMs }: ProcessConfig): number {
+  return shutdownGraceMs + shutdownTimeoutMs + closeMs;
 }
 
 /** The bus of the distributed mode. Waits until NATS answers. */
@@ -62,12 +89,14 @@ export async function connectPlatform(
   };
 }
 
-/** Stops once, at the first SIGTERM or SIGINT; a second one ends the process at once. */
-export function onStopSignal(stop: () => Promise<void>, logger: Logger): void {
-  let stopping = false;
-  const handle = () => {
-    if (stopping) process.exit(130);
-    stopping = true;
+/**
+ * Stops once, at the first SIGTERM or SIGINT or by the function that it gives. A later signal ends the process at once.
+ */
+export function onStopSignal(stop: () => Promise<void>, logger: Logger): () => void {
+  let begun: number | undefined;
+  const begin = () => {
+    if (begun !== undefined) return;
+    begun = performance.now();
     stop().then(
       () => process.exit(0),
       (error: unknown) => {
@@ -76,8 +105,13 @@ export function onStopSignal(stop: () => Promise<void>, logger: Logger): void {
       },
     );
   };
+  const handle = () => {
+    if (begun !== undefined && performance.now() - begun > sameSignalMs) process.exit(130);
+    begin();
+  };
   process.on('SIGTERM', handle);
   process.on('SIGINT', handle);
+  return begin;
 }
 
 /** A rejection that nobody handles is a defect to be told, not a reason to drop everyone's requests. */

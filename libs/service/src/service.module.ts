@@ -1,25 +1,26 @@
 import {
-  type BeforeApplicationShutdown,
   type DynamicModule,
   Inject,
   Injectable,
   Module,
   type OnApplicationBootstrap,
   type OnApplicationShutdown,
+  type OnModuleDestroy,
   type Provider,
 } from '@nestjs/common';
-import { DiscoveryModule, DiscoveryService } from '@nestjs/core';
+import { DiscoveryModule, DiscoveryService, HttpAdapterHost } from '@nestjs/core';
 import { Bus } from '@parley/bus/bus';
 import { Dispatcher } from '@parley/bus/dispatcher';
 import type { Contract } from '@parley/contracts/operation';
 import { Database, type MigrationClass } from '@parley/database/database';
 import { DeadLettersRepository } from '@parley/outbox/dead-letters.repository';
 import { Inbox } from '@parley/outbox/inbox';
-import { Outbox1700000000100 } from '@parley/outbox/migrations/1700000000100-outbox';
 import { Outbox } from '@parley/outbox/outbox';
-import { OutboxRepository } from '@parley/outbox/outbox.repository';
+import { outboxMigrations, OutboxRepository } from '@parley/outbox/outbox.repository';
 import { Relay } from '@parley/outbox/relay';
+import type { FastifyInstance } from 'fastify';
 import type { ServiceConfig } from './config';
+import { Connections } from './connections';
 import { HealthController, Readiness, type ReadinessCheck, readinessChecks } from './health.controller';
 import type { Platform } from './platform';
 import { platformToken } from './tokens';
@@ -67,12 +68,18 @@ export function platformProviders(platform: Platform): Provider[] {
   return [
     { provide: platformToken, useValue: platform },
     { provide: Bus, useFactory: () => new Bus(platform.transport) },
+    {
+      provide: Connections,
+      useFactory: ({ httpAdapter }: HttpAdapterHost) =>
+        new Connections(httpAdapter.getInstance<FastifyInstance>().server),
+      inject: [HttpAdapterHost],
+    },
   ];
 }
 
 /** Migrations of a service: the tables of the outbox, then its own. */
 export function serviceMigrations(own: MigrationClass[]): MigrationClass[] {
-  return [Outbox1700000000100, ...own];
+  return [...outboxMigrations, ...own];
 }
 
 function databaseProviders(
@@ -89,6 +96,7 @@ function databaseProviders(
           schema,
           migrations: all,
           poolSize: config.databasePoolSize,
+          statementTimeoutMs: config.statementTimeoutMs,
         });
         if (platform.migrateAtStart) await database.migrate();
         const pending = await database.pendingMigrations();
@@ -108,9 +116,12 @@ function databaseProviders(
   ];
 }
 
-/** Starts answering when everything is there, and stops in the order in which nothing is lost. */
+/**
+ * Starts answering when everything is there, and stops in the order in which nothing is lost: first what others wait
+ * for ends, then what this app does by itself (`beforeApplicationShutdown` of its providers), then what all of it needs.
+ */
 @Injectable()
-class ServiceLifecycle implements OnApplicationBootstrap, BeforeApplicationShutdown, OnApplicationShutdown {
+class ServiceLifecycle implements OnApplicationBootstrap, OnModuleDestroy, OnApplicationShutdown {
   private readonly relay: Relay;
 
   constructor(
@@ -120,6 +131,7 @@ class ServiceLifecycle implements OnApplicationBootstrap, BeforeApplicationShutd
     private readonly discovery: DiscoveryService,
     private readonly letters: DeadLettersRepository,
     private readonly outboxRows: OutboxRepository,
+    private readonly connections: Connections,
     outbox: Outbox,
   ) {
     this.relay = new Relay(outboxRows, platform.events, platform.logger);
@@ -148,13 +160,25 @@ class ServiceLifecycle implements OnApplicationBootstrap, BeforeApplicationShutd
     );
   }
 
-  async beforeApplicationShutdown(): Promise<void> {
-    await Promise.all([this.platform.transport.drain(), this.platform.events.drain()]);
-    await this.relay.stop();
+  async onModuleDestroy(): Promise<void> {
+    const { transport, events } = this.platform;
+    const { shutdownTimeoutMs } = this.options.database.config;
+    await Promise.all([this.connections.close(shutdownTimeoutMs), transport.drain(shutdownTimeoutMs), events.drain()]);
   }
 
   async onApplicationShutdown(): Promise<void> {
+    await this.relay.stop();
+    await this.publishTheLast();
     await this.database.close();
     await this.platform.transport.close();
+  }
+
+  /** What was committed a moment ago need not wait for another process. */
+  private async publishTheLast(): Promise<void> {
+    try {
+      while (await this.relay.publish());
+    } catch (error) {
+      this.platform.logger.warn({ err: error }, 'the last events wait for the next process');
+    }
   }
 }

@@ -10,6 +10,7 @@ import {
   type UploadableFile,
   type UpsertFile,
 } from '@parley/contracts/files';
+import type { Operation } from '@parley/contracts/operation';
 import type { RunningService } from './running-service';
 
 /** One bot and its files, asked as the gateway asks. Every one made is another bot. */
@@ -24,24 +25,29 @@ export class BotFiles {
 
   constructor(private readonly service: Pick<RunningService, 'call'>) {}
 
+  /** For what has no name of its own here. */
+  ask<I, O>(operation: Operation<I, O>, input: I): Promise<O> {
+    return this.service.call(operation, this.caller, input);
+  }
+
   async upsert(input: UpsertFile): Promise<UploadableFile> {
-    return (await this.service.call(files.upsert, this.caller, input)).file;
+    return (await this.ask(files.upsert, input)).file;
   }
 
   async get(id: string): Promise<File> {
-    return (await this.service.call(files.get, this.caller, { id })).file;
+    return (await this.ask(files.get, { id })).file;
   }
 
   list(query: ListFiles = {}) {
-    return this.service.call(files.list, this.caller, query);
+    return this.ask(files.list, query);
   }
 
   async delete(id: string): Promise<void> {
-    await this.service.call(files.delete, this.caller, { id });
+    await this.ask(files.delete, { id });
   }
 
   listPassages(id: string, query: { nextToken?: string; limit?: number } = {}): Promise<Passages> {
-    return this.service.call(files.listPassages, this.caller, { id, ...query });
+    return this.ask(files.listPassages, { id, ...query });
   }
 
   async passages(id: string): Promise<Passage[]> {
@@ -49,7 +55,7 @@ export class BotFiles {
   }
 
   leftovers(): Promise<Leftovers> {
-    return this.service.call(files.countLeftovers, this.caller, { botId: this.id });
+    return this.ask(files.countLeftovers, { botId: this.id });
   }
 
   /** Declares the file and uploads its content. */

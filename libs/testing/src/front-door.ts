@@ -17,9 +17,9 @@ export interface AdminSettings extends ServiceConfig {
   bootstrapEmail: string;
 }
 
-export interface FrontDoorModules {
-  gateway: (config: ProcessConfig, platform: Platform) => DynamicModule;
-  admin: (config: AdminSettings, platform: Platform) => DynamicModule;
+/** The module of an app, which this library may not import. */
+interface AppModule<Config> {
+  register(config: Config, platform: Platform): DynamicModule;
 }
 
 /** An account with a workspace of its own. */
@@ -42,7 +42,10 @@ export interface FrontDoor extends RunningService {
   sql<T = Record<string, unknown>>(text: string, values?: unknown[]): Promise<T[]>;
 }
 
-export async function startFrontDoor({ gateway, admin }: FrontDoorModules): Promise<FrontDoor> {
+export async function startFrontDoor(
+  gateway: AppModule<ProcessConfig>,
+  admin: AppModule<AdminSettings>,
+): Promise<FrontDoor> {
   const settings: AdminSettings = Object.assign(new ServiceConfig(), {
     databasePoolSize: 3,
     secretKey: randomBytes(32).toString('hex'),
@@ -50,8 +53,8 @@ export async function startFrontDoor({ gateway, admin }: FrontDoorModules): Prom
     bootstrapEmail: 'admin@parley.local',
   });
   const service = await startService(
-    (_databaseUrl, platform) => gateway(new ProcessConfig(), platform),
-    (databaseUrl, platform) => admin(Object.assign(settings, { databaseUrl }), platform),
+    (_databaseUrl, platform) => gateway.register(new ProcessConfig(), platform),
+    (databaseUrl, platform) => admin.register(Object.assign(settings, { databaseUrl }), platform),
   );
   const postgres = new Postgres({ connectionString: service.databaseUrl });
   await postgres.connect();

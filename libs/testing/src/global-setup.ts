@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chmod, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -9,8 +9,12 @@ import { startLocalPostgres, type LocalPostgres } from '../../local-postgres/src
 /** The server of this run, and the process that stops it and removes its folder when the run is killed. */
 export let testServer: { postgres: LocalPostgres; cleaner: ChildProcess } | undefined;
 
-/** One Postgres for the whole run, unless TEST_DATABASE_URL names one. Workers inherit the environment set here. */
+/**
+ * Builds what is out of date, since processes and threads of the tests run compiled code, and starts one Postgres for
+ * the whole run, unless TEST_DATABASE_URL names one. Workers inherit the environment set here.
+ */
 export default async function globalSetup(): Promise<void> {
+  execFileSync(process.execPath, [join(__dirname, '../../../tools/build.mjs')], { stdio: 'inherit' });
   process.env.TEST_RUN_ID = randomBytes(4).toString('hex');
   if (process.env.TEST_DATABASE_URL) return;
 

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -69,6 +69,17 @@ export class NatsServer {
   /** Forgets every stream, as a broker does that lost its disk. Only while it is killed. */
   async wipe(): Promise<void> {
     await rm(join(this.folder, 'data'), { recursive: true, force: true });
+  }
+
+  /** Keeps a copy of what is on its disk. Only while it is killed. */
+  async backUp(): Promise<void> {
+    await cp(join(this.folder, 'data'), join(this.folder, 'copy'), { recursive: true });
+  }
+
+  /** Puts the copy back, as a machine does that lost power before all was written. Only while it is killed. */
+  async rollBack(): Promise<void> {
+    await this.wipe();
+    await rename(join(this.folder, 'copy'), join(this.folder, 'data'));
   }
 
   async stop(): Promise<void> {

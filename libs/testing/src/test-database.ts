@@ -31,6 +31,11 @@ export function createEmptyDatabase(): Promise<EmptyDatabase> {
   return createDatabase('template0');
 }
 
+/** A copy of a database that nobody is connected to. */
+export function copyDatabase({ url }: Pick<EmptyDatabase, 'url'>): Promise<EmptyDatabase> {
+  return createDatabase(new URL(url).pathname.slice(1));
+}
+
 async function createDatabase(template: string): Promise<EmptyDatabase> {
   const name = newName();
   await onServer((client) => client.query(`CREATE DATABASE "${name}" TEMPLATE "${template}"`));

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Asks again until the answer is as wanted. Throws with the last answer when that takes too long. */
+/** Asks again until the answer is as wanted: true, unless said otherwise. Throws with the last answer after the timeout. */
 export async function until<T>(
   ask: () => Promise<T> | T,
-  isWanted: (answer: T) => boolean,
+  isWanted: (answer: T) => boolean = Boolean,
   timeoutMs = 15_000,
 ): Promise<T> {
   const deadline = Date.now() + timeoutMs;

@@ -4,7 +4,7 @@ import { ApiError } from '@parley/contracts/errors';
 import { Database, type Sql } from '@parley/database/database';
 import { isUniqueViolation } from '@parley/database/errors';
 
-export interface AccountRow {
+interface AccountRow {
   id: string;
   email: string;
 }
@@ -35,7 +35,7 @@ export class AccountsRepository {
     return row;
   }
 
-  /** Whether the platform has any account; makes other starts wait until this transaction ends. */
+  /** True when the platform has no account yet. Other starts that ask wait until this transaction ends. */
   async lockAndCheckEmpty(tx: Sql): Promise<boolean> {
     await tx.query("SELECT pg_advisory_xact_lock(hashtextextended('admin:bootstrap', 0))");
     const [row] = await tx.query<{ empty: boolean }>('SELECT NOT EXISTS (SELECT 1 FROM account) AS empty');

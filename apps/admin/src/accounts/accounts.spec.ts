@@ -5,10 +5,7 @@ import { AdminModule } from '../admin.module';
 let door: FrontDoor;
 
 beforeAll(async () => {
-  door = await startFrontDoor({
-    gateway: (config, platform) => GatewayModule.register(config, platform),
-    admin: (config, platform) => AdminModule.register(config, platform),
-  });
+  door = await startFrontDoor(GatewayModule, AdminModule);
 });
 
 afterAll(() => door?.stop());

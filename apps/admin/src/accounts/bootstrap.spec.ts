@@ -1,19 +1,16 @@
+import { Database } from '@parley/database/database';
+import { hashToken, newToken } from '@parley/secrets/token';
 import { type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
 import { startService } from '@parley/testing/running-service';
-import { newToken } from '@parley/secrets/token';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { AdminModule } from '../admin.module';
 import { AdminConfig } from '../config';
-import { hashToken } from '@parley/secrets/token';
-import { Database } from '@parley/database/database';
+import { BootstrapService } from './bootstrap.service';
 
 let door: FrontDoor;
 
 beforeAll(async () => {
-  door = await startFrontDoor({
-    gateway: (config, platform) => GatewayModule.register(config, platform),
-    admin: (config, platform) => AdminModule.register(config, platform),
-  });
+  door = await startFrontDoor(GatewayModule, AdminModule);
 });
 
 afterAll(() => door?.stop());
@@ -38,24 +35,26 @@ describe('the first start', () => {
   });
 
   it('is made once by many starts at once, and by none later', async () => {
-    const tokens = [newToken('pat'), newToken('pat'), newToken('pat')];
-    const configs = tokens.map((bootstrapToken) =>
-      Object.assign(new AdminConfig(), { ...door.settings, bootstrapToken }),
-    );
-    const modules = configs.map(
-      (config) => (databaseUrl: string, platform: Parameters<typeof AdminModule.register>[1]) => {
-        return AdminModule.register(Object.assign(config, { databaseUrl }), platform);
-      },
+    const starts = Array.from({ length: 3 }, () => newToken('pat')).map(
+      (bootstrapToken): Parameters<typeof startService>[number] =>
+        (databaseUrl, platform) =>
+          AdminModule.register(
+            Object.assign(new AdminConfig(), { ...door.settings, bootstrapToken, databaseUrl }),
+            platform,
+          ),
     );
 
-    const service = await startService(...modules);
+    const service = await startService(...starts);
+    try {
+      await service.apps[0]!.get(BootstrapService, { strict: false }).onModuleInit();
 
-    const database = await Database.open({ url: service.databaseUrl, schema: 'admin', migrations: [], poolSize: 2 });
-    const counts = await database.query(
-      'SELECT (SELECT count(*)::int FROM account) AS accounts, (SELECT count(*)::int FROM workspace) AS workspaces, (SELECT count(*)::int FROM token) AS tokens',
-    );
-    await database.close();
-    await service.stop();
-    expect(counts).toEqual([{ accounts: 1, workspaces: 1, tokens: 1 }]);
+      const counts = await service.apps[0]!.get(Database, { strict: false }).query(
+        `SELECT (SELECT count(*)::int FROM account) AS accounts, (SELECT count(*)::int FROM workspace) AS workspaces,
+                (SELECT count(*)::int FROM token) AS tokens`,
+      );
+      expect(counts).toEqual([{ accounts: 1, workspaces: 1, tokens: 1 }]);
+    } finally {
+      await service.stop();
+    }
   });
 });

@@ -2,7 +2,7 @@ import type { Bot, BotEntry, CreateBot } from '@parley/contracts/admin/bots';
 import type { TagDefinitions } from '@parley/contracts/admin/bot-definition';
 
 /** What a bot declares, as it is stored: every part present. */
-export type BotDefinition = Pick<
+type BotDefinition = Pick<
   Bot,
   | 'states'
   | 'events'
@@ -15,14 +15,21 @@ export type BotDefinition = Pick<
   | 'message'
 >;
 
-export interface BotRow {
+/** What a list shows of a bot. */
+export interface BotEntryRow {
   id: string;
-  workspace_id: string;
   name: string;
-  description: string | null;
-  dev: boolean;
   type: Bot['type'];
   tags: Record<string, string>;
+  created_at: Date;
+  updated_at: Date;
+  deployed_at: Date | null;
+}
+
+export interface BotRow extends BotEntryRow {
+  workspace_id: string;
+  description: string | null;
+  dev: boolean;
   medias: Bot['medias'];
   max_execution_time: number | null;
   definition: BotDefinition;
@@ -30,9 +37,6 @@ export interface BotRow {
   signing_secret: string;
   secret_names: string[];
   created_by: string | null;
-  created_at: Date;
-  updated_at: Date;
-  deployed_at: Date | null;
 }
 
 export function toDefinition(input: CreateBot): BotDefinition {
@@ -70,7 +74,7 @@ export function toBot(row: BotRow, signingSecret: string): Bot {
   };
 }
 
-export function toBotEntry(row: BotRow): BotEntry {
+export function toBotEntry(row: BotEntryRow): BotEntry {
   return {
     id: row.id,
     createdAt: row.created_at.toISOString(),

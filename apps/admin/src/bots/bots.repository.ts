@@ -4,14 +4,15 @@ import type { CreateBot, ListBots } from '@parley/contracts/admin/bots';
 import { Database, type Sql } from '@parley/database/database';
 import { Keyset, pageSize } from '@parley/database/keyset';
 import { tagConditions } from '@parley/database/tags';
-import { type BotRow, toDefinition } from './bot.entity';
+import { type BotEntryRow, type BotRow, toDefinition } from './bot.entity';
 
-const columns = `id, workspace_id, name, description, dev, type, tags, medias, max_execution_time, definition, signing_secret,
-  ARRAY(SELECT jsonb_object_keys(secrets)) AS secret_names, created_by, created_at, updated_at, deployed_at`;
+const entryColumns = 'id, name, type, tags, created_at, updated_at, deployed_at';
+const columns = `${entryColumns}, workspace_id, description, dev, medias, max_execution_time, definition, signing_secret,
+  ARRAY(SELECT jsonb_object_keys(secrets)) AS secret_names, created_by`;
 
-export interface NewBot {
+interface NewBot {
   workspaceId: string;
-  createdBy: string;
+  createdBy: string | null;
   name: string;
   /** Encrypted, as are the values of `secrets`. */
   signingSecret: string;
@@ -58,12 +59,12 @@ export class BotsRepository {
     return row;
   }
 
-  /** Index bot_created or bot_updated. */
+  /** Without definitions, which may be large. Index bot_created or bot_updated. */
   async list(workspaceId: string, query: ListBots) {
     const { dev, tags, integrationNames, pluginNames, sortField = 'createdAt', sortDirection = 'desc' } = query;
     // No integration and no plugin can be installed yet: a bot that has one of them does not exist.
     if (integrationNames || pluginNames) return { rows: [] };
-    const keyset = new Keyset<BotRow>(
+    const keyset = new Keyset<BotEntryRow>(
       [
         sortField === 'createdAt'
           ? { sql: 'created_at', type: 'timestamptz', of: (row) => row.created_at }
@@ -75,8 +76,8 @@ export class BotsRepository {
     const limit = pageSize(query);
     const boundTo = [workspaceId, dev, tags];
     const values: unknown[] = [workspaceId, dev ?? null];
-    const rows = await this.database.query<BotRow>(
-      `SELECT ${columns} FROM bot
+    const rows = await this.database.query<BotEntryRow>(
+      `SELECT ${entryColumns} FROM bot
        WHERE workspace_id = $1 AND ($2::boolean IS NULL OR dev = $2)
          AND ${tagConditions('tags', tags, values)} AND ${keyset.after(query.nextToken, boundTo, values)}
        ORDER BY ${keyset.orderBy} LIMIT ${limit + 1}`,

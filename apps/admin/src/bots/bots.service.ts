@@ -32,7 +32,7 @@ export class BotsService {
     const secrets = Object.entries(input.secrets ?? {}).map(([name, value]) => [name, this.box.seal(value)]);
     const row = await this.bots.create(input, {
       workspaceId: caller.workspace.id,
-      createdBy: caller.account?.id ?? '',
+      createdBy: caller.account?.id ?? null,
       name: input.name ?? `bot-${randomBytes(4).toString('hex')}`,
       signingSecret: this.box.seal(randomBytes(32).toString('hex')),
       secrets: Object.fromEntries(secrets) as Record<string, string>,

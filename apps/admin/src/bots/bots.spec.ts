@@ -8,10 +8,7 @@ let alice: Account;
 let bob: Account;
 
 beforeAll(async () => {
-  door = await startFrontDoor({
-    gateway: (config, platform) => GatewayModule.register(config, platform),
-    admin: (config, platform) => AdminModule.register(config, platform),
-  });
+  door = await startFrontDoor(GatewayModule, AdminModule);
   [alice, bob] = await Promise.all([door.newAccount(), door.newAccount()]);
 });
 
@@ -130,6 +127,7 @@ describe('creating a bot', () => {
     [{ subscriptions: {} }, undefined],
     [{ configuration: { data: { a: 'x'.repeat(20_500) } } }, /^configuration.data must be at most 20480 bytes/],
     [{ medias: [{ url: 'x' }] }, /^medias.0.name must/],
+    [{ medias: Array(51).fill({ url: 'x', name: 'x' }) }, /^medias must have at most 50 entries/],
     [{ dev: 'true' }, /^dev must be a boolean/],
   ])('of %j is checked', async (body, message) => {
     const { status, json } = await create(body);

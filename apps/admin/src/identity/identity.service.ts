@@ -12,7 +12,7 @@ export class IdentityService {
   private readonly operatorHash: string;
 
   constructor(
-    private readonly tokens: IdentityRepository,
+    private readonly identities: IdentityRepository,
     config: AdminConfig,
   ) {
     this.operatorHash = hashToken(operatorToken(config.secretKey));
@@ -20,7 +20,7 @@ export class IdentityService {
 
   async identify(input: Identify): Promise<Identity> {
     if (input.kind === 'operator') return this.identifyOperator(input);
-    const holder = await this.tokens.find(input.tokenHash, input.workspaceId, input.botId);
+    const holder = await this.identities.find(input.tokenHash, input.workspaceId, input.botId);
     if (!holder || holder.kind !== input.kind) throw unauthorized();
     const identity = holder.kind === 'pat' ? identifyAccount(holder, input) : identifyBot(holder, input);
     // Installations and users are owned by services that this version does not have yet: none can be named.

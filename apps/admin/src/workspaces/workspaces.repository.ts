@@ -35,8 +35,8 @@ export class WorkspacesRepository {
   }
 
   /** The workspace with the account's role in it, if it is a member. */
-  async findOfMember(accountId: string, id: string): Promise<(WorkspaceRow & { role: Role }) | undefined> {
-    const [row] = await this.database.query<WorkspaceRow & { role: Role }>(
+  async findOfMember(sql: Sql, accountId: string, id: string): Promise<(WorkspaceRow & { role: Role }) | undefined> {
+    const [row] = await sql.query<WorkspaceRow & { role: Role }>(
       `SELECT ${columns}, member.role FROM workspace
        JOIN workspace_member member ON member.workspace_id = workspace.id AND member.account_id = $1
        WHERE workspace.id = $2`,
@@ -61,9 +61,9 @@ export class WorkspacesRepository {
   }
 
   /** Throws AlreadyExists when the handle is taken. */
-  async update(id: string, change: UpdateWorkspace): Promise<void> {
+  async update(tx: Sql, id: string, change: UpdateWorkspace): Promise<void> {
     try {
-      await this.database.query(
+      await tx.query(
         `UPDATE workspace SET name = coalesce($2, name), handle = coalesce($3, handle), about = coalesce($4, about),
            profile_picture = coalesce($5, profile_picture), contact_email = coalesce($6, contact_email),
            website = coalesce($7, website), social_accounts = coalesce($8, social_accounts),

@@ -8,7 +8,7 @@ import type {
   Workspaces,
 } from '@parley/contracts/admin/workspaces';
 import { ApiError, notFound } from '@parley/contracts/errors';
-import { Database } from '@parley/database/database';
+import { Database, type Sql } from '@parley/database/database';
 import { toWorkspace } from './workspace.entity';
 import { WorkspacesRepository } from './workspaces.repository';
 
@@ -19,13 +19,16 @@ export class WorkspacesService {
     private readonly workspaces: WorkspacesRepository,
   ) {}
 
-  async create(caller: AccountCaller, { name }: CreateWorkspace) {
-    const id = await this.database.transaction((tx) => this.workspaces.create(tx, caller.account.id, { name }));
-    return this.get(caller, { id });
+  /** The answer is read before the commit, as that of `update` is: an error says that nothing was done. */
+  create(caller: AccountCaller, { name }: CreateWorkspace) {
+    return this.database.transaction(async (tx) => {
+      const id = await this.workspaces.create(tx, caller.account.id, { name });
+      return toWorkspace(await this.getOfMember(tx, caller, id));
+    });
   }
 
   async get(caller: AccountCaller, { id }: WorkspaceId) {
-    return toWorkspace(await this.getOfMember(caller, id));
+    return toWorkspace(await this.getOfMember(this.database, caller, id));
   }
 
   async list({ account }: AccountCaller, query: ListWorkspaces): Promise<Workspaces> {
@@ -33,20 +36,22 @@ export class WorkspacesService {
     return { workspaces: rows.map(toWorkspace), meta: { nextToken } };
   }
 
-  async update(caller: AccountCaller, input: UpdateWorkspace) {
-    const { role } = await this.getOfMember(caller, input.id);
-    if (!hasPermission(role, 'administer')) {
-      throw new ApiError(
-        'Forbidden',
-        `The role ${role} may not change a workspace; it takes an administrator or owner.`,
-      );
-    }
-    await this.workspaces.update(input.id, input);
-    return this.get(caller, input);
+  update(caller: AccountCaller, input: UpdateWorkspace) {
+    return this.database.transaction(async (tx) => {
+      const { role } = await this.getOfMember(tx, caller, input.id);
+      if (!hasPermission(role, 'administer')) {
+        throw new ApiError(
+          'Forbidden',
+          `The role ${role} may not change a workspace; it takes an administrator or owner.`,
+        );
+      }
+      await this.workspaces.update(tx, input.id, input);
+      return toWorkspace(await this.getOfMember(tx, caller, input.id));
+    });
   }
 
-  private async getOfMember({ account }: AccountCaller, id: string) {
-    const workspace = await this.workspaces.findOfMember(account.id, id);
+  private async getOfMember(sql: Sql, { account }: AccountCaller, id: string) {
+    const workspace = await this.workspaces.findOfMember(sql, account.id, id);
     if (!workspace) throw notFound('workspace', id);
     return workspace;
   }

@@ -7,10 +7,7 @@ let alice: Account;
 let bob: Account;
 
 beforeAll(async () => {
-  door = await startFrontDoor({
-    gateway: (config, platform) => GatewayModule.register(config, platform),
-    admin: (config, platform) => AdminModule.register(config, platform),
-  });
+  door = await startFrontDoor(GatewayModule, AdminModule);
   [alice, bob] = await Promise.all([door.newAccount(), door.newAccount()]);
 });
 

@@ -258,6 +258,27 @@ export function transportBehaviour(open: () => Promise<SharedBus>): void {
     expect(heard).toBe(0);
   });
 
+  it('answers for what does not end in the time of the drain', async () => {
+    const endless = probe();
+    const leaving = await shared.connect();
+    let taken = 0;
+    await answerWith(leaving, endless, () => {
+      taken += 1;
+      return new Promise(() => undefined);
+    });
+    await leaving.ready();
+    const asked = timed(bus.call(endless, caller, {}));
+    await until(() => taken === 1);
+
+    await leaving.drain(50);
+
+    const { error } = await asked;
+    expect(error).toMatchObject({
+      type: 'OperationTimeout',
+      message: expect.stringContaining('may still be done') as string,
+    });
+  });
+
   it('refuses a request that is larger than the limit of the platform', async () => {
     const echo = probe();
     await answerWith(service, echo, () => ({}));

@@ -1,16 +1,4 @@
-import {
-  ArrayMaxSize,
-  IsArray,
-  IsBoolean,
-  IsIn,
-  IsInt,
-  IsString,
-  IsUrl,
-  Length,
-  Max,
-  MaxLength,
-  Min,
-} from 'class-validator';
+import { IsArray, IsBoolean, IsIn, IsInt, IsString, IsUrl, Length, Max, MaxLength, Min } from 'class-validator';
 import { workspace } from '../access';
 import { JsonObject, ListOf, MapOf, Nested, Nullable, Optional } from '../fields';
 import { event, operation } from '../operation';
@@ -45,8 +33,7 @@ export class CreateBot {
   tags?: Record<string, string>;
 
   @Optional()
-  @ListOf(Media)
-  @ArrayMaxSize(50)
+  @ListOf(Media, { maxItems: 50 })
   medias?: Media[];
 
   @Optional()

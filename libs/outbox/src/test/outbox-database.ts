@@ -5,8 +5,8 @@ import { Database } from '@parley/database/database';
 import { createLogger } from '@parley/logging/logger';
 import { createEmptyDatabase } from '@parley/testing/test-database';
 import { Events1700000000110 } from '../migrations/1700000000110-events';
-import { Outbox1700000000100 } from '../migrations/1700000000100-outbox';
 import { Outbox } from '../outbox';
+import { outboxMigrations } from '../outbox.repository';
 
 export const silent = createLogger('test', 'silent');
 
@@ -28,7 +28,7 @@ export async function createOutboxDatabase(): Promise<OutboxDatabase> {
   const empty = await createEmptyDatabase();
   const { url } = empty;
   const [service, events] = await Promise.all([
-    Database.open({ url, schema: 'probe', migrations: [Outbox1700000000100], poolSize: 8 }),
+    Database.open({ url, schema: 'probe', migrations: outboxMigrations, poolSize: 8 }),
     Database.open({ url, schema: 'events', migrations: [Events1700000000110], poolSize: 6 }),
   ]);
   await Promise.all([service.migrate(), events.migrate()]);
@@ -86,7 +86,7 @@ export function range(count: number): number[] {
   return Array.from({ length: count }, (_, index) => index + 1);
 }
 
-export async function until(condition: () => boolean | Promise<boolean>, timeoutMs = 15_000): Promise<void> {
+export async function until(condition: () => boolean | Promise<boolean>, timeoutMs = 25_000): Promise<void> {
   const deadline = Date.now() + timeoutMs;
   while (!(await condition())) {
     if (Date.now() > deadline) throw new Error(`It did not happen within ${timeoutMs} ms: ${condition.toString()}`);

@@ -1,4 +1,4 @@
-import { variablesOf } from './config';
+import { variablesOf } from '@parley/config/config';
 
 /** A configuration class and the app that reads it. */
 export interface DocumentedConfig {

@@ -1,12 +1,13 @@
 import { ApiError } from '@parley/contracts/errors';
 import { problemsOf, toInstance } from '@parley/contracts/fields';
+import { isRecord } from '@parley/contracts/is-record';
 import { FieldProblem, type FieldSource, fieldSources, type RawQuery } from '@parley/contracts/query-fields';
 import type { Class, Operation } from '@parley/contracts/operation';
 import { storageProblem } from '@parley/contracts/storage';
 
 const methodsWithBody = /^(POST|PUT|PATCH) /;
 
-export interface RawInput {
+interface RawInput {
   body: unknown;
   query: RawQuery;
   path: RawQuery;
@@ -36,9 +37,7 @@ export class InputReader {
 
   /** An absent body is an object without fields. */
   private readBody(body: unknown = {}): object {
-    if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-      throw new ApiError('InvalidPayload', 'The body must be a JSON object.');
-    }
+    if (!isRecord(body)) throw new ApiError('InvalidPayload', 'The body must be a JSON object.');
     const input = toInstance(this.operation.input as Class<object>, body) as object;
     const unstorable = storageProblem(input);
     const problems = unstorable ? [unstorable] : problemsOf(input);

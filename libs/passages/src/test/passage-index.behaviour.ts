@@ -222,6 +222,27 @@ export function describePassageIndex(open: () => PassageIndex): void {
     );
   });
 
+  it('replaces the tags of a file, in every version, and of no other file or bot', async () => {
+    const [bot, another] = [randomUUID(), randomUUID()];
+    const state = (value: string) => ({ state: { in: [value], notIn: [] } });
+    const points = [point({ tags: { state: 'old', more: 'x' } }), point({ contentVersion: 'v2' })];
+    const ids = points.map(({ id }) => id);
+    const otherFile = point({ fileId: 'file_b', tags: { state: 'old' } });
+    await open().write(bot, [...points, otherFile]);
+    await open().write(another, points);
+    await open().search(bot, query());
+
+    await open().retag(bot, 'file_a', { state: 'new' });
+
+    expect(new Set(await idsOf(bot, { tags: state('new') }))).toEqual(new Set(ids));
+    expect(await idsOf(bot, { tags: { more: { in: ['x'], notIn: [] } } })).toEqual([]);
+    expect(await idsOf(bot, { tags: state('old') })).toEqual([otherFile.id]);
+    expect(await idsOf(another, { tags: state('new') })).toEqual([]);
+    await open().retag(bot, 'file_a', {});
+    expect(await idsOf(bot, { tags: state('new') })).toEqual([]);
+    await expect(open().retag(randomUUID(), 'file_a', { state: 'new' })).resolves.toBeUndefined();
+  });
+
   it('finds what the filter lets through even when nearer points do not pass it', async () => {
     const bot = randomUUID();
     const nearer = Array.from({ length: 300 }, () => point({ tags: { lang: 'en' } }));

@@ -1,0 +1,102 @@
+import { clientOf } from '@parley/testing/api';
+import { put } from '@parley/testing/bot-files';
+import { EmbeddingServer } from '@parley/testing/embedding-server';
+import { until } from '@parley/testing/until';
+import { Client as Postgres } from 'pg';
+import { Checker } from './checker/checker';
+import { document, Ledger } from './checker/ledger';
+import { Load, type LoadTarget } from './load';
+import { NpmStart } from './npm-start';
+import { RawClient, rawRequest } from './raw-client';
+
+jest.setTimeout(120_000);
+
+let embeddings: EmbeddingServer;
+let platform: NpmStart;
+
+beforeEach(async () => {
+  embeddings = await EmbeddingServer.start();
+  platform = await NpmStart.create({ EMBEDDINGS_URL: embeddings.url, SWEEP_INTERVAL_MS: '500' });
+});
+
+afterEach(async () => {
+  await platform?.remove();
+  await embeddings?.stop();
+});
+
+it('npm start has every acknowledged upload after SIGKILLs in the middle of uploads and indexing, and finishes it', async () => {
+  // Every text of the load has this word. Slow enough that some file is always being indexed.
+  embeddings.order('ships', { delayMs: 200 });
+  await platform.start();
+  const target = await platform.credentials();
+  const { bot } = await clientOf(target).createBot({});
+  const ledger = new Ledger();
+  ledger.bot(bot.id);
+  const load = new Load(target, ledger, bot.id, { requestsPerSecond: 60, index: true });
+  await load.start();
+
+  const again: (() => Promise<void>)[] = [];
+  for (const what of ['node', 'everything', 'everything'] as const) {
+    const moment = load.answered + 20 + Math.floor(Math.random() * 100);
+    process.stderr.write(`${what} is killed after ${moment} requests.\n`);
+    again.push(await startUpload(target, ledger, bot.id, `half${moment}`));
+    await until(
+      () => load.answered,
+      (count) => count >= moment,
+    );
+    await platform.kill(what);
+    await platform.start();
+  }
+  for (const upload of again) await upload();
+  const { failures } = await load.stop();
+  const examined = { ...target, databaseUrl: await platform.databaseUrl(), blobsDir: platform.blobsDir };
+  await letTimePass(examined.databaseUrl);
+
+  // While it is down or starting, connections break and answers are 503; there is no other failure.
+  expect(failures.filter(({ kind, outcome }) => kind === 'answered' && !outcome.startsWith('503 '))).toEqual([]);
+  expect(await new Checker(examined, ledger).findings(60_000)).toEqual([]);
+  await until(
+    () => undelivered(examined.databaseUrl),
+    (events) => events.length === 0,
+  );
+  expect(ledger.files.length).toBeGreaterThan(20);
+});
+
+/** Sends half of an upload, which the kill will cut; what it gives sends all of it to the same URL. */
+async function startUpload(target: LoadTarget, ledger: Ledger, botId: string, name: string) {
+  const { text, content } = document(name, 100);
+  const declaration = { key: `${name}.txt`, size: text.length, index: true };
+  const { id, uploadUrl } = (await clientOf(target, botId).upsertFile(declaration)).file;
+  const file = ledger.declared({ botId, id, index: true });
+  const client = await RawClient.connect(uploadUrl);
+  client.send(rawRequest('PUT', uploadUrl, { 'content-length': text.length }, text.slice(0, text.length / 2)));
+  return async () => {
+    const acknowledge = ledger.attempt(file, content);
+    const { status } = await put(uploadUrl, text);
+    if (status === 200) acknowledge();
+    else throw new Error(`The upload was answered ${status}.`);
+  };
+}
+
+/** What the sweepers leave alone for up to ten minutes, lest it still be alive: uploads and tidying of a killed process. */
+async function letTimePass(databaseUrl: string): Promise<void> {
+  await query(
+    databaseUrl,
+    `UPDATE files.upload SET touched_at = touched_at - interval '10 minutes';
+     UPDATE files.untidy_file SET due_at = due_at - interval '10 minutes'`,
+  );
+}
+
+function undelivered(databaseUrl: string): Promise<unknown[]> {
+  return query(databaseUrl, 'SELECT consumer, event_id, last_error FROM events.delivery');
+}
+
+async function query(databaseUrl: string, text: string): Promise<unknown[]> {
+  const database = new Postgres({ connectionString: databaseUrl });
+  await database.connect();
+  try {
+    return (await database.query<Record<string, unknown>>(text)).rows;
+  } finally {
+    await database.end();
+  }
+}

@@ -1,0 +1,45 @@
+import { once } from 'node:events';
+import { type ClientRequest, type IncomingMessage, request as httpRequest } from 'node:http';
+import { text } from 'node:stream/consumers';
+import type { Answer, Sending } from './keep-alive-client';
+
+/** A request whose head a process has taken, and whose body the test goes on with when it wants to. */
+export class HalfSent {
+  readonly answer: Promise<Answer>;
+
+  private constructor(
+    private readonly request: ClientRequest,
+    private readonly rest: string,
+  ) {
+    this.answer = answerOf(request);
+    // Whoever waits for it is told.
+    this.answer.catch(() => undefined);
+  }
+
+  /** Resolves when half of the body is on its way. */
+  static async begin({ method, url, headers, body = '' }: Sending): Promise<HalfSent> {
+    const length = { 'content-length': Buffer.byteLength(body), expect: '100-continue' };
+    const request = httpRequest(url, { method, agent: false, headers: { ...headers, ...length } });
+    const half = new HalfSent(request, body.slice(body.length / 2));
+    request.flushHeaders();
+    await once(request, 'continue');
+    request.write(body.slice(0, body.length / 2));
+    return half;
+  }
+
+  finish(): Promise<Answer> {
+    this.request.end(this.rest);
+    return this.answer;
+  }
+
+  abort(): void {
+    this.request.destroy();
+  }
+}
+
+async function answerOf(request: ClientRequest): Promise<Answer> {
+  const [response] = (await once(request, 'response')) as [IncomingMessage];
+  // An upload that was answered early goes on failing: that is no news.
+  request.on('error', () => undefined);
+  return { status: response.statusCode!, headers: response.headers, body: await text(response) };
+}

@@ -1,0 +1,93 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePort } from '@parley/testing/nats-server';
+import { until } from '@parley/testing/until';
+import type { LoadTarget } from './load';
+
+const startTimeoutMs = 60_000;
+
+/** The embedded mode as the person at the terminal runs it, on a data folder and a port that it keeps. */
+export class NpmStart {
+  private npm?: ChildProcess;
+  private said = '';
+
+  private constructor(
+    private readonly dataDir: string,
+    private readonly env: Record<string, string>,
+  ) {}
+
+  static async create(env: Record<string, string>): Promise<NpmStart> {
+    const dataDir = await mkdtemp(join(tmpdir(), 'parley-npm-start-'));
+    // Postgres may run as another user.
+    await chmod(dataDir, 0o755);
+    return new NpmStart(dataDir, { ...env, PORT: String(await freePort()), PARLEY_DATA_DIR: dataDir });
+  }
+
+  get blobsDir(): string {
+    return join(this.dataDir, 'blobs');
+  }
+
+  /** Resolves when it is ready. */
+  async start(): Promise<void> {
+    this.said = '';
+    const npm = spawn('npm', ['start'], {
+      env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...this.env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      // A process group of its own, to be killed as a whole.
+      detached: true,
+    });
+    npm.stdout.on('data', (data: Buffer) => (this.said += data.toString()));
+    npm.stderr.on('data', (data: Buffer) => (this.said += data.toString()));
+    this.npm = npm;
+    await until(() => this.hasEnded || this.said.includes('Parley is ready'), Boolean, startTimeoutMs);
+    if (this.hasEnded) throw new Error(`npm start ended:\n${this.said}`);
+  }
+
+  async credentials(): Promise<LoadTarget> {
+    return JSON.parse(await readFile(join(this.dataDir, 'credentials.json'), 'utf8')) as LoadTarget;
+  }
+
+  async databaseUrl(): Promise<string> {
+    const password = await readFile(join(this.dataDir, 'postgres.password'), 'utf8');
+    const port = (await this.pidFile())[3];
+    return `postgres://parley:${password}@127.0.0.1:${port}/postgres`;
+  }
+
+  /** Without a warning: node alone, or npm, node and Postgres in the same moment. */
+  async kill(what: 'node' | 'everything'): Promise<void> {
+    const [node, postgres] = [await this.nodePid(), Number((await this.pidFile())[0])];
+    const ended = once(this.npm!, 'exit');
+    if (what === 'node') process.kill(node, 'SIGKILL');
+    else for (const group of [this.npm!.pid!, postgres]) process.kill(-group, 'SIGKILL');
+    await ended;
+  }
+
+  /** Stops what runs, kindly if that works, and removes the data. */
+  async remove(): Promise<void> {
+    if (!this.hasEnded) {
+      const ended = once(this.npm!, 'exit');
+      process.kill(await this.nodePid(), 'SIGTERM');
+      await ended;
+    }
+    await rm(this.dataDir, { recursive: true, force: true });
+  }
+
+  private get hasEnded(): boolean {
+    return !this.npm || this.npm.exitCode !== null || this.npm.signalCode !== null;
+  }
+
+  /** The owner of the data folder, by its lock. */
+  private async nodePid(): Promise<number> {
+    const lock = join(this.dataDir, 'parley.lock');
+    const [name] = await readdir(lock);
+    return (JSON.parse(await readFile(join(lock, name!), 'utf8')) as { pid: number }).pid;
+  }
+
+  /** Its lines begin with the process id, the data folder, the start time and the port. */
+  private async pidFile(): Promise<string[]> {
+    return (await readFile(join(this.dataDir, 'postgres', 'postmaster.pid'), 'utf8')).split('\n');
+  }
+}

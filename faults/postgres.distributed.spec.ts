@@ -1,0 +1,431 @@
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type LocalPostgres, startLocalPostgres } from '@parley/local-postgres/local-postgres';
+import { clientOf } from '@parley/testing/api';
+import { put } from '@parley/testing/bot-files';
+import { BreakableLink } from '@parley/testing/breakable-link';
+import { EmbeddingServer } from '@parley/testing/embedding-server';
+import { freePort, hasNatsServer } from '@parley/testing/nats-server';
+import { until } from '@parley/testing/until';
+import { Client } from 'pg';
+import { Checker } from './checker/checker';
+import { Ledger } from './checker/ledger';
+import { Fleet } from './fleet';
+import { type Failure, Load } from './load';
+
+jest.setTimeout(60_000);
+const suite = hasNatsServer() ? describe : describe.skip;
+
+const requestsPerSecond = 30;
+/** Two for each service: whoever held one and asked for another would stop everything. */
+const poolSize = 2;
+const statementTimeoutMs = 3_000;
+/** Errors may come so long after Postgres answers again, and no longer. */
+const shortlyMs = 1_500;
+/** A connection is waited for 3 s and a lock 5 s; the rest is work, on a machine with other work. */
+const longestAnswerMs = 9_500;
+
+const unavailable = { status: 503, retryAfter: '1', body: { code: 503, type: 'Internal' } };
+const maybeDone = { status: 504, body: { code: 504, type: 'OperationTimeout' } };
+
+let folder: string;
+let postgres: LocalPostgres;
+let embeddings: EmbeddingServer;
+let fleet: Fleet;
+/** Between the files service and Postgres; the others have none. */
+let link: BreakableLink;
+/** Of the test itself, once Postgres is left alone. */
+let database: Client;
+
+suite('the platform and its Postgres', () => {
+  const ledger = new Ledger();
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'parley-fault-postgres-'));
+    // Where root runs the tests, another user runs Postgres.
+    await chmod(folder, 0o711);
+    postgres = await start(await freePort());
+    embeddings = await EmbeddingServer.start();
+    fleet = await Fleet.start({
+      databaseUrl: postgres.url,
+      env: {
+        DATABASE_POOL_SIZE: String(poolSize),
+        DATABASE_TIMEOUT_MS: String(statementTimeoutMs),
+        EMBEDDINGS_URL: embeddings.url,
+        SWEEP_INTERVAL_MS: '500',
+      },
+    });
+    link = await BreakableLink.to(postgres.url);
+    const files = fleet.the('files');
+    files.env['DATABASE_URL'] = link.url;
+    await files.end('SIGTERM');
+    await files.start();
+  });
+
+  afterAll(async () => {
+    await fleet?.stop();
+    await link?.stop();
+    await embeddings?.stop();
+    await postgres?.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  describe('under load', () => {
+    let load: Load;
+
+    beforeAll(async () => {
+      load = new Load(fleet, ledger, await newBot(ledger), { requestsPerSecond, index: true });
+      await load.start();
+    });
+
+    afterAll(() => load?.stop());
+
+    it.each<[string, { happens: () => Promise<void>; mayLastMs?: number }]>([
+      ['is shut down and started again', { happens: () => restart('SIGINT') }],
+      ['is killed and recovers', { happens: () => restart('SIGKILL') }],
+      ['is away for three seconds', { happens: stayAway }],
+      ['has no connection left', { happens: () => takeConnections(load) }],
+      ['keeps a table locked', { happens: lockFiles }],
+      // What was swallowed last is still waited for.
+      ['cannot be reached, which nobody tells', { happens: swallow, mayLastMs: statementTimeoutMs + 1_000 }],
+    ])('answers clean errors while Postgres %s, and none shortly after', async (name, { happens, mayLastMs = 0 }) => {
+      const before = load.failures.length;
+      await answered(load, 10);
+      const startedAt = Date.now();
+
+      await happens();
+      const backAt = Date.now();
+      await answered(load, (requestsPerSecond * (mayLastMs + shortlyMs)) / 1_000);
+
+      const failures = load.failures.slice(before);
+      const lastMs = Math.max(...failures.map(({ endedAt }) => endedAt)) - backAt;
+      const slowestMs = Math.max(...failures.map(({ tookMs }) => tookMs));
+      process.stderr.write(
+        `Postgres ${name}: ${backAt - startedAt} ms, ${failures.length} errors, the slowest after ${slowestMs} ms, ` +
+          `the last ${lastMs} ms after it was back\n`,
+      );
+      expect(failures).not.toEqual([]);
+      expect(failures.filter(({ endedAt }) => endedAt < startedAt)).toEqual([]);
+      expect(failures.filter((failure) => !isClean(failure))).toEqual([]);
+      expect(slowestMs).toBeLessThan(longestAnswerMs);
+      expect(lastMs).toBeLessThan(mayLastMs + shortlyMs);
+      expect(fleet.all.filter(({ isRunning }) => !isRunning)).toEqual([]);
+    });
+  });
+
+  it('answers who waited for a connection, once the lock is gone that held up the others', async () => {
+    const botId = await newBot(ledger);
+    const { body } = await declare(botId);
+    const { id } = (body as Declared).file;
+    const client = await connect();
+    await client.query('BEGIN');
+    await client.query('SELECT 1 FROM files.file WHERE id = $1 FOR UPDATE', [id]);
+    const declaring = Array.from({ length: 2 * poolSize }, () => declare(botId));
+    await until(
+      () => client.query(`SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'`),
+      ({ rowCount }) => rowCount === poolSize,
+    );
+    const reading = Array.from({ length: 5 }, () => read(botId, id));
+    await sleep(500);
+
+    await client.query('ROLLBACK');
+
+    const answers = await Promise.all([...declaring, ...reading]);
+    expect(answers.filter(({ status }) => status !== 200)).toEqual([]);
+    await client.end();
+  });
+
+  describe('a connection that is cut', () => {
+    let botId: string;
+
+    beforeAll(async () => {
+      database = await connect();
+      await database.query(`CREATE SCHEMA faults;
+        CREATE FUNCTION faults.pass() RETURNS trigger LANGUAGE plpgsql
+          AS $$ BEGIN PERFORM pg_advisory_xact_lock_shared(1); RETURN NEW; END $$`);
+    });
+
+    afterAll(() => database?.end());
+
+    beforeEach(async () => {
+      botId = await newBot(ledger);
+    });
+
+    it('between a declaration and the note of what it replaces changes nothing, and the declaration may be repeated', async () => {
+      await declare(botId);
+      const stored = () => rows('SELECT * FROM files.file WHERE bot_id = $1', botId);
+      const before = await stored();
+      const gate = await Gate.close(`BEFORE INSERT ON files.untidy_file FOR EACH ROW WHEN (NEW.bot_id = '${botId}')`);
+      const declaring = declare(botId);
+
+      await gate.cut();
+
+      expect(await declaring).toMatchObject(unavailable);
+      expect(await stored()).toEqual(before);
+      await gate.open();
+      expect(await declare(botId)).toMatchObject({ status: 200 });
+    });
+
+    it('as a declaration commits leaves nothing, and the declaration may be repeated', async () => {
+      const gate = await Gate.close(commitOf(botId));
+      const declaring = declare(botId);
+
+      await gate.cut();
+
+      expect(await declaring).toMatchObject(unavailable);
+      expect(await rows('SELECT 1 FROM files.file WHERE bot_id = $1', botId)).toEqual([]);
+      expect(await rows('SELECT 1 FROM files.untidy_file WHERE bot_id = $1', botId)).toEqual([]);
+      await gate.open();
+      expect(await declare(botId)).toMatchObject({ status: 200 });
+    });
+
+    it('after a declaration was committed and before that is answered leaves open what has happened', async () => {
+      const gate = await Gate.close(commitOf(botId));
+      const declaring = declare(botId);
+      await gate.reached();
+
+      link.state = 'swallows answers';
+      await gate.open();
+      const [row] = await until(
+        () => rows('SELECT id FROM files.file WHERE bot_id = $1', botId),
+        (found) => found.length > 0,
+      );
+      link.cut();
+      link.state = 'carries';
+
+      expect(await declaring).toMatchObject(maybeDone);
+      expect(await declare(botId)).toMatchObject({ status: 200, body: { file: { id: row!['id'] } } });
+    });
+
+    it('between the job of an upload and its event leaves the file without content, and its URL good', async () => {
+      const { body } = await declare(botId);
+      const { id, uploadUrl } = (body as Declared).file;
+      const gate = await Gate.close(
+        `BEFORE INSERT ON files.outbox FOR EACH ROW WHEN (NEW.data ->> 'botId' = '${botId}')`,
+      );
+      const uploading = upload(uploadUrl);
+
+      await gate.cut();
+
+      expect(await uploading).toMatchObject(unavailable);
+      expect(await rows('SELECT status, size, content_version FROM files.file WHERE id = $1', id)).toEqual([
+        { status: 'upload_pending', size: null, content_version: null },
+      ]);
+      for (const table of ['indexing_job', 'upload']) {
+        expect(await rows(`SELECT 1 FROM files.${table} WHERE file_id = $1`, id)).toEqual([]);
+      }
+      await gate.open();
+      expect(await upload(uploadUrl)).toMatchObject({ status: 200 });
+      await indexed(id);
+    });
+
+    it('between the switch to what was indexed and its note leaves the job to be done again', async () => {
+      const { body } = await declare(botId);
+      const { id, uploadUrl } = (body as Declared).file;
+      const gate = await Gate.close(`BEFORE INSERT ON files.untidy_file FOR EACH ROW WHEN (NEW.bot_id = '${botId}')`);
+      await upload(uploadUrl);
+
+      await gate.cut();
+
+      expect(
+        await rows(
+          `SELECT status, active_version, (SELECT count(*) FROM files.indexing_job WHERE file_id = id) AS jobs
+           FROM files.file WHERE id = $1`,
+          id,
+        ),
+      ).toEqual([{ status: 'indexing_pending', active_version: null, jobs: '1' }]);
+      await gate.open();
+      await indexed(id);
+    });
+
+    it('while it is idle is replaced without an error', async () => {
+      await declare(botId);
+
+      await database.query(
+        `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name LIKE 'parley-%'`,
+      );
+
+      expect(await declare(botId)).toMatchObject({ status: 200 });
+    });
+  });
+
+  it('has lost nothing after all that, and comes to rest', async () => {
+    // Uploads and notes whose process could not tell of their end: what takes ten minutes and one is due now.
+    const client = await connect();
+    await client.query(`UPDATE files.upload SET touched_at = touched_at - interval '10 minutes'`);
+    await client.query('UPDATE files.untidy_file SET due_at = now() WHERE due_at > now()');
+    await client.end();
+
+    expect(await new Checker(fleet, ledger).findings(40_000)).toEqual([]);
+    expect(fleet.all.filter(({ output }) => output.includes('a rejection was not handled'))).toEqual([]);
+  });
+});
+
+async function newBot(ledger: Ledger): Promise<string> {
+  const { bot } = await clientOf(fleet).createBot({});
+  ledger.bot(bot.id);
+  return bot.id;
+}
+
+/** Resolves when so many further requests were answered well. */
+async function answered(load: Load, count: number): Promise<void> {
+  const before = load.answered;
+  await until(
+    () => load.answered - before,
+    (more) => more >= count,
+  );
+}
+
+/** Nothing was done, or it is said that a change may have been. */
+function isClean({ outcome, retryAfter, request }: Failure): boolean {
+  const isUndone = outcome.startsWith('503 ') && outcome.includes('"type":"Internal"') && retryAfter === '1';
+  const isOpen = outcome.startsWith('504 ') && outcome.includes('"type":"OperationTimeout"');
+  return isUndone || (isOpen && !request.startsWith('GET'));
+}
+
+function start(port: number): Promise<LocalPostgres> {
+  return startLocalPostgres({ folder, port, settings: { max_connections: 25 } });
+}
+
+async function connect(): Promise<Client> {
+  const client = new Client({
+    connectionString: postgres.url,
+    // A test that fails holds nothing up for the others.
+    options: '-c idle_in_transaction_session_timeout=10s -c lock_timeout=5s',
+  });
+  client.on('error', () => undefined);
+  await client.connect();
+  return client;
+}
+
+/** The server that watches over itself starts again on its own. */
+async function restart(signal: NodeJS.Signals): Promise<void> {
+  const before = postgres.pid!;
+  process.kill(before, signal);
+  await until(
+    () => postgres.pid,
+    (pid) => pid !== null && pid !== before,
+  );
+}
+
+async function stayAway(): Promise<void> {
+  await postgres.stop();
+  await sleep(3_000);
+  postgres = await start(Number(new URL(postgres.url).port));
+}
+
+/** Takes every connection that the server has, away from the platform too, until some requests have failed. */
+async function takeConnections(load: Load): Promise<void> {
+  const taken = [await connect()];
+  for (let isFull = false; !isFull;) {
+    const attempts = await Promise.allSettled(Array.from({ length: 10 }, connect));
+    const more = attempts.filter((attempt) => attempt.status === 'fulfilled').map(({ value }) => value);
+    taken.push(...more);
+    if (more.length > 0) continue;
+    const { rowCount } = await taken[0]!.query(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'parley-%'`,
+    );
+    isFull = rowCount === 0;
+  }
+  const before = load.failures.length;
+  await until(
+    () => load.failures.length - before,
+    (failed) => failed >= 20,
+  );
+  await Promise.all(taken.map((client) => client.end()));
+}
+
+/** Longer than anybody waits for a connection or a lock. */
+async function lockFiles(): Promise<void> {
+  const client = await connect();
+  await client.query('BEGIN; LOCK TABLE files.file');
+  await sleep(4_500);
+  await client.end();
+}
+
+async function swallow(): Promise<void> {
+  link.state = 'swallows everything';
+  await sleep(2_000);
+  link.state = 'carries';
+}
+
+/** Holds statements in Postgres, without a hook in the platform. */
+class Gate {
+  /** @param trigger the statements, as `CREATE TRIGGER` names them. */
+  static async close(trigger: string): Promise<Gate> {
+    const kind = trigger.includes('DEFERRED') ? 'CONSTRAINT TRIGGER' : 'TRIGGER';
+    await database.query('SELECT pg_advisory_lock(1)');
+    await database.query(`CREATE ${kind} gate ${trigger} EXECUTE FUNCTION faults.pass()`);
+    return new Gate(/ON (\S+)/.exec(trigger)![1]!);
+  }
+
+  private constructor(private readonly table: string) {}
+
+  /** Resolves when a statement stands before it. */
+  reached(): Promise<Record<string, unknown>[]> {
+    return until(
+      () => rows('SELECT pid FROM pg_stat_activity WHERE pg_backend_pid() = ANY(pg_blocking_pids(pid))'),
+      (waiting) => waiting.length > 0,
+    );
+  }
+
+  /** Cuts the connection of what comes to stand before it. It stays closed. */
+  async cut(): Promise<void> {
+    for (const { pid } of await this.reached()) await database.query('SELECT pg_terminate_backend($1, 5000)', [pid]);
+  }
+
+  async open(): Promise<void> {
+    await database.query('SELECT pg_advisory_unlock(1)');
+    await database.query(`DROP TRIGGER gate ON ${this.table}`);
+  }
+}
+
+/** The commit of a change to a file of the bot. */
+function commitOf(botId: string): string {
+  return `AFTER INSERT OR UPDATE ON files.file DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (NEW.bot_id = '${botId}')`;
+}
+
+async function rows(text: string, ...values: unknown[]): Promise<Record<string, unknown>[]> {
+  return (await database.query<Record<string, unknown>>(text, values)).rows;
+}
+
+const content = 'A text of one passage.';
+
+interface Declared {
+  file: { id: string; uploadUrl: string };
+}
+
+function declare(botId: string) {
+  const input = { key: 'cut.txt', size: content.length, index: true };
+  return ask('PUT', '/v1/files', botId, JSON.stringify(input));
+}
+
+function read(botId: string, fileId: string) {
+  return ask('GET', `/v1/files/${fileId}`, botId);
+}
+
+async function ask(method: string, path: string, botId: string, body?: string) {
+  const headers = new Headers({ authorization: `Bearer ${fleet.token}`, 'x-bot-id': botId });
+  if (body) headers.set('content-type', 'application/json');
+  return answerOf(await fetch(`${fleet.url}${path}`, { method, headers, body }));
+}
+
+async function upload(uploadUrl: string) {
+  return answerOf(await put(uploadUrl, content));
+}
+
+async function answerOf(response: Response) {
+  const text = await response.text();
+  const body = text === '' ? undefined : (JSON.parse(text) as unknown);
+  return { status: response.status, retryAfter: response.headers.get('retry-after'), body };
+}
+
+async function indexed(fileId: string): Promise<void> {
+  await until(
+    () => rows('SELECT status FROM files.file WHERE id = $1', fileId),
+    ([file]) => file?.['status'] === 'indexing_completed',
+    30_000,
+  );
+}

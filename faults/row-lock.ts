@@ -1,0 +1,42 @@
+import { until } from '@parley/testing/until';
+import { Client } from 'pg';
+
+/** Holds rows of a table, so that whoever wants to change them waits until the test lets them go. */
+export class RowLock {
+  private constructor(private readonly database: Client) {}
+
+  static take(databaseUrl: string, table: string, ids: string[]): Promise<RowLock> {
+    return RowLock.by(databaseUrl, `SELECT 1 FROM ${table} WHERE id = ANY($1) FOR UPDATE`, [ids]);
+  }
+
+  /** The whole table: who only reads it waits too. */
+  static ofAll(databaseUrl: string, table: string): Promise<RowLock> {
+    return RowLock.by(databaseUrl, `LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`);
+  }
+
+  private static async by(databaseUrl: string, statement: string, values: unknown[] = []): Promise<RowLock> {
+    const database = new Client({ connectionString: databaseUrl });
+    // A test that fails drops the database under it.
+    database.on('error', () => undefined);
+    await database.connect();
+    await database.query('BEGIN');
+    await database.query(statement, values);
+    return new RowLock(database);
+  }
+
+  /** Resolves when at least so many statements wait for it. */
+  async awaited(count: number): Promise<void> {
+    const waiting = async () => {
+      const { rowCount } = await this.database.query(
+        'SELECT 1 FROM pg_stat_activity WHERE pg_backend_pid() = ANY(pg_blocking_pids(pid))',
+      );
+      return rowCount ?? 0;
+    };
+    await until(waiting, (found) => found >= count);
+  }
+
+  async release(): Promise<void> {
+    await this.database.query('COMMIT');
+    await this.database.end();
+  }
+}

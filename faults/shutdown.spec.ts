@@ -1,0 +1,259 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { clientOf } from '@parley/testing/api';
+import { EmbeddingServer } from '@parley/testing/embedding-server';
+import { createEmptyDatabase, type EmptyDatabase } from '@parley/testing/test-database';
+import { until } from '@parley/testing/until';
+import { Client } from 'pg';
+import { Checker } from './checker/checker';
+import { Ledger } from './checker/ledger';
+import { HalfSent } from './half-sent';
+import { keepConnections } from './keep-connections';
+import { Load } from './load';
+import { describeFailures, isLoss } from './losses';
+import { Replica } from './replica';
+import { RowLock } from './row-lock';
+
+jest.setTimeout(60_000);
+const limitMs = 2_000;
+
+let dataDir: string;
+let parley: Replica;
+
+beforeEach(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), 'parley-shutdown-'));
+  await chmod(dataDir, 0o755);
+});
+
+afterEach(async () => {
+  await parley.end('SIGTERM');
+  await rm(dataDir, { recursive: true, force: true });
+});
+
+/** The whole platform in one process, on a Postgres of its own unless another one is given. */
+function standalone(env: Record<string, string> = {}): Promise<Replica> {
+  return Replica.create('standalone', { PARLEY_DATA_DIR: dataDir, LOG_LEVEL: 'info', ...env });
+}
+
+/** Until the person at the terminal is told so: HTTP is ready before the credentials are written. */
+async function start(): Promise<void> {
+  const saidBefore = parley.output.length;
+  await parley.start();
+  await until(
+    () => parley.output.slice(saidBefore),
+    (said) => said.includes('Parley is ready'),
+  );
+}
+
+async function credentials() {
+  const path = join(dataDir, 'credentials.json');
+  return JSON.parse(await readFile(path, 'utf8')) as { url: string; token: string; workspaceId: string };
+}
+
+function postgresIsGone(): boolean {
+  return !existsSync(join(dataDir, 'postgres/postmaster.pid'));
+}
+
+function isFolderFree(): boolean {
+  return !existsSync(join(dataDir, 'parley.lock'));
+}
+
+async function newBot() {
+  const platform = await credentials();
+  const { bot } = await clientOf(platform).createBot({});
+  return { platform, botId: bot.id, client: clientOf(platform, bot.id) };
+}
+
+/** A request with half of its body. */
+async function declareHalf(key: string): Promise<HalfSent> {
+  const { platform, botId } = await newBot();
+  const headers = {
+    authorization: `Bearer ${platform.token}`,
+    'x-workspace-id': platform.workspaceId,
+    'x-bot-id': botId,
+    'content-type': 'application/json',
+  };
+  return HalfSent.begin({
+    method: 'PUT',
+    url: `${platform.url}/v1/files`,
+    headers,
+    body: JSON.stringify({ key, size: 1 }),
+  });
+}
+
+describe('the platform in one process, on a database of the test', () => {
+  let database: EmptyDatabase;
+  let embeddings: EmbeddingServer;
+  let load: Load | undefined;
+
+  beforeEach(async () => {
+    database = await createEmptyDatabase();
+    embeddings = await EmbeddingServer.start();
+    parley = await standalone({ DATABASE_URL: database.url, EMBEDDINGS_URL: embeddings.url, SWEEP_INTERVAL_MS: '500' });
+    await start();
+  });
+
+  afterEach(async () => {
+    await parley.end('SIGTERM');
+    await load?.stop();
+    await embeddings.stop();
+    await database.drop();
+  });
+
+  it('told to stop under load, loses no request and ends in time, whatever its clients keep open', async () => {
+    const { platform, botId } = await newBot();
+    const ledger = new Ledger();
+    ledger.bot(botId);
+    load = new Load(platform, ledger, botId, { requestsPerSecond: 100, index: true });
+    await load.start();
+    await until(
+      () => load!.answered,
+      (answered) => answered > 100,
+    );
+    await keepConnections(parley);
+    const [late, never] = await Promise.all([declareHalf('late'), declareHalf('never')]);
+
+    const ended = parley.end('SIGTERM');
+    await parley.stopsListening();
+    const answers = await Promise.all([late.finish(), never.answer]);
+
+    const { answered, failures } = await load.stop();
+    process.stderr.write(
+      `standalone: ended after ${Math.round(await ended)} ms; ${answered} answered, ${describeFailures(failures, [parley])}\n`,
+    );
+    expect(await ended).toBeLessThan(limitMs);
+    expect(parley.exitCode).toBe(0);
+    expect(answers.map(({ status }) => status)).toEqual([200, 503]);
+    expect(failures.filter((failure) => isLoss(failure, [parley]))).toEqual([]);
+    await start();
+    const examined = { ...platform, databaseUrl: database.url, blobsDir: join(dataDir, 'blobs') };
+    expect(await new Checker(examined, ledger).findings(20_000)).toEqual([]);
+  });
+
+  it('told to stop while it indexes, goes on with it after the next start, and counts the stop as no attempt', async () => {
+    const { client } = await newBot();
+    const held = embeddings.hold('Held back');
+    const { file } = await client.uploadFile({ key: 'held.txt', content: 'Held back by the server.', index: true });
+    await held.reached;
+
+    const ended = await parley.end('SIGINT');
+
+    const jobs = await rows('SELECT taken_by, attempts FROM files.indexing_job');
+    const deliveries = await rows('SELECT attempts FROM events.delivery');
+    expect(ended).toBeLessThan(limitMs);
+    expect(jobs).toEqual([{ taken_by: null, attempts: 0 }]);
+    expect(deliveries).toEqual([{ attempts: 0 }]);
+    held.release();
+    await start();
+    await until(
+      async () => (await client.getFile({ id: file.id })).file.status,
+      (status) => status === 'indexing_completed',
+    );
+  });
+
+  it('ends in time though Postgres does not answer, and answers what waits for it', async () => {
+    const { client } = await newBot();
+    const silence = await RowLock.ofAll(database.url, 'files.file');
+    const asked = client.listFiles({}).catch((error: { code: number }) => error.code);
+    await silence.awaited(1);
+
+    const ended = await parley.end('SIGTERM');
+
+    await silence.release();
+    expect(ended).toBeLessThan(limitMs);
+    expect(await asked).toBe(504);
+  });
+
+  async function rows(query: string): Promise<unknown[]> {
+    const client = new Client({ connectionString: database.url });
+    await client.connect();
+    const { rows: found } = await client.query(query);
+    await client.end();
+    return found;
+  }
+});
+
+describe('the platform in one process, with a Postgres of its own', () => {
+  it('takes what npm passes on for the Ctrl-C that it is, and stops Postgres in time', async () => {
+    parley = await standalone();
+    await start();
+
+    parley.signal('SIGINT');
+    const ended = await parley.end('SIGINT');
+
+    expect(ended).toBeLessThan(limitMs);
+    expect({ code: parley.exitCode, postgresIsGone: postgresIsGone(), isFolderFree: isFolderFree() }).toEqual({
+      code: 0,
+      postgresIsGone: true,
+      isFolderFree: true,
+    });
+  });
+
+  it('ends at once at a second Ctrl-C, and Postgres after it', async () => {
+    parley = await standalone({ SHUTDOWN_TIMEOUT_MS: '60000' });
+    await start();
+    const never = await declareHalf('never');
+    parley.signal('SIGINT');
+    await parley.stopsListening();
+    // Until it can be no echo of the first one.
+    await sleep(600);
+
+    const ended = await parley.end('SIGINT');
+
+    never.abort();
+    expect(ended).toBeLessThan(1_000);
+    expect(parley.exitCode).toBe(130);
+    await until(postgresIsGone, (isGone) => isGone);
+    await start();
+  });
+
+  it('finishes what is under way when only npm was killed', async () => {
+    const npm = spawn('sleep', ['60']);
+    parley = await standalone({ PARLEY_PARENT_PID: String(npm.pid), SHUTDOWN_TIMEOUT_MS: '10000' });
+    await start();
+    const late = await declareHalf('late');
+
+    await kill(npm);
+    await parley.stopsListening();
+    // It looks for npm every quarter of a second.
+    await sleep(700);
+    const { status } = await late.finish();
+
+    expect(status).toBe(200);
+    await parley.ended();
+    expect(parley.exitCode).toBe(0);
+  });
+
+  it.each([
+    ['has only begun', () => parley.output.includes('starting')],
+    ['has made the data files', () => existsSync(join(dataDir, 'postgres'))],
+    ['has started Postgres', () => !postgresIsGone()],
+    ['is all but done', () => parley.isReady()],
+  ])('told to stop when its start %s, undoes what it has done', async (_when, isThere) => {
+    parley = await standalone();
+    await parley.launch();
+    await until(isThere, (is) => is);
+
+    const ended = await parley.end('SIGTERM');
+
+    expect(ended).toBeLessThan(10_000);
+    expect({ code: parley.exitCode, postgresIsGone: postgresIsGone(), isFolderFree: isFolderFree() }).toEqual({
+      code: 0,
+      postgresIsGone: true,
+      isFolderFree: true,
+    });
+    expect(parley.output).not.toContain('could not start');
+  });
+});
+
+async function kill(child: ChildProcess): Promise<void> {
+  child.kill('SIGKILL');
+  await until(
+    () => child.signalCode,
+    (signal) => signal !== null,
+  );
+}

@@ -1,0 +1,33 @@
+import { connect, type JetStreamManager, nanos } from 'nats';
+
+const stream = 'PARLEY';
+
+/** The ids of all events that the stream holds, in its order. */
+export function storedEventIds(natsUrl: string): Promise<string[]> {
+  return manage(natsUrl, async ({ streams }) => {
+    const { state } = await streams.info(stream);
+    const ids: string[] = [];
+    for (let seq = state.first_seq; seq <= state.last_seq; seq += 1) {
+      const message = await streams.getMessage(stream, { seq });
+      ids.push(message.header.get('Nats-Msg-Id'));
+    }
+    return ids;
+  });
+}
+
+/** How long the stream tells a repeat of a message from then on: 100 ms at least. */
+export function setDuplicateWindow(natsUrl: string, windowMs: number): Promise<void> {
+  return manage(natsUrl, async ({ streams }) => {
+    const { config } = await streams.info(stream);
+    await streams.update(stream, { ...config, duplicate_window: nanos(windowMs) });
+  });
+}
+
+async function manage<T>(natsUrl: string, work: (manager: JetStreamManager) => Promise<T>): Promise<T> {
+  const connection = await connect({ servers: natsUrl });
+  try {
+    return await work(await connection.jetstreamManager());
+  } finally {
+    await connection.close();
+  }
+}

@@ -1,0 +1,18 @@
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+
+/** An outbox row can hand an event to one of its consumers again. */
+export class RepeatedEvents1700000000120 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query(`
+      ALTER TABLE outbox
+        ADD COLUMN repeats text COLLATE "C",
+        ADD COLUMN consumer text,
+        ADD CHECK ((repeats IS NULL) = (consumer IS NULL));
+      COMMENT ON COLUMN outbox.repeats IS 'The event that is handed to this consumer alone, once more.';
+    `);
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.query('ALTER TABLE outbox DROP COLUMN repeats, DROP COLUMN consumer');
+  }
+}

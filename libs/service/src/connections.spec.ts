@@ -1,0 +1,151 @@
+import { once } from 'node:events';
+import {
+  Agent,
+  createServer,
+  type IncomingMessage,
+  request as httpRequest,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { until } from '@parley/testing/until';
+import { Connections } from './connections';
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+
+const silent: Handler = () => undefined;
+const unending = 60_000;
+
+let server: Server;
+let connections: Connections;
+let agent: Agent;
+let port: number;
+
+beforeEach(() => {
+  agent = new Agent({ keepAlive: true });
+});
+
+afterEach(() => {
+  agent.destroy();
+  server.closeAllConnections();
+  server.close();
+});
+
+async function listen(handler: Handler): Promise<void> {
+  server = createServer({ keepAliveTimeout: 0 }, handler);
+  connections = new Connections(server);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  port = (server.address() as AddressInfo).port;
+}
+
+/** A client that has sent this much, and has been heard. */
+async function client(sent: string): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1');
+  const [accepted] = (await once(server, 'connection')) as [Socket];
+  if (sent) socket.write(sent);
+  await until(
+    () => accepted.bytesRead,
+    (read) => read === sent.length,
+  );
+  return socket;
+}
+
+const answerOf = (socket: Socket) => text(socket);
+
+function get(): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    httpRequest({ port, host: '127.0.0.1', agent }, resolve).on('error', reject).end();
+  });
+}
+
+describe('closing a server', () => {
+  it.each([
+    ['has sent nothing', ''],
+    ['has sent half of a request line', 'GET /hea'],
+    ['has sent half of its headers', 'GET / HTTP/1.1\r\nHost: a\r\nX-'],
+  ])('does not wait for a client that %s', async (_what, sent) => {
+    await listen(silent);
+    const answer = answerOf(await client(sent));
+
+    await connections.close(unending);
+
+    expect(await answer).toBe('');
+  });
+
+  it('does not wait for a client that keeps its connection', async () => {
+    await listen((_request, response) => response.end('done'));
+    await text(await get());
+
+    await connections.close(unending);
+
+    expect(server.listening).toBe(false);
+  });
+
+  it('does not wait for a client that keeps its connection and has begun its next request', async () => {
+    await listen((_request, response) => response.end('done'));
+    const first = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
+    const socket = await client(`${first}GET / HT`);
+    const answer = answerOf(socket);
+
+    await connections.close(unending);
+
+    expect(await answer).toMatch(/^HTTP\/1\.1 200 [\s\S]*done$/);
+  });
+
+  it('lets a request under way end, and then its connection, kept or not', async () => {
+    const taken: ServerResponse[] = [];
+    await listen((_request, response) => taken.push(response));
+    const answers = [get(), get()];
+    await until(
+      () => taken.length,
+      (count) => count === 2,
+    );
+
+    const closed = connections.close(unending);
+    taken.forEach((response) => response.end('done'));
+
+    expect(await Promise.all(answers.map(async (answer) => text(await answer)))).toEqual(['done', 'done']);
+    await closed;
+  });
+
+  it('takes no connection any more', async () => {
+    await listen(silent);
+
+    await connections.close(unending);
+
+    await expect(get()).rejects.toThrow('ECONNREFUSED');
+  });
+
+  it('answers a request that takes too long that it may have been done', async () => {
+    await listen(silent);
+    const answer = answerOf(await client('GET / HTTP/1.1\r\nHost: a\r\n\r\n'));
+
+    await connections.close(50);
+
+    expect(await answer).toMatch(/^HTTP\/1\.1 504 [\s\S]*connection: close[\s\S]*"type":"OperationTimeout"/i);
+  });
+
+  it('answers a request whose body has not come that nothing was done, and ends who reads it', async () => {
+    let reading: Promise<unknown> | undefined;
+    await listen((request) => {
+      reading = text(request).catch((error: Error) => error.message);
+    });
+    const answer = answerOf(await client('PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n12345'));
+
+    await connections.close(50);
+
+    expect(await answer).toMatch(/^HTTP\/1\.1 503 [\s\S]*retry-after: 1[\s\S]*"type":"Internal"/i);
+    expect(await reading).toBe('Premature close');
+  });
+
+  it('cuts an answer that has begun and does not end', async () => {
+    await listen((_request, response) => response.writeHead(200, { 'content-length': 10 }).write('12345'));
+    const answer = answerOf(await client('GET / HTTP/1.1\r\nHost: a\r\n\r\n'));
+
+    await connections.close(50);
+
+    expect(await answer).toMatch(/12345$/);
+  });
+});
