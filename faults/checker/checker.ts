@@ -110,7 +110,11 @@ export class Checker {
     for (const botId of this.ledger.bots) {
       if ((await this.ask(`/v1/admin/bots/${botId}`)).status !== 200) findings.push(`the bot ${botId} is gone`);
     }
-    for (const file of this.ledger.files) findings.push(...(await this.promiseOf(file)));
+    for (const file of this.ledger.files) {
+      findings.push(
+        ...(await this.promiseOf(file).catch((error: unknown) => [`${file.id} could not be asked: ${String(error)}`])),
+      );
+    }
     return findings;
   }
 

@@ -4,7 +4,7 @@ import { Bus } from '@parley/bus/bus';
 import { type Access, authorize } from '@parley/contracts/access';
 import { admin } from '@parley/contracts/admin/admin';
 import { credentialsChanged, type Identify, type Identity } from '@parley/contracts/admin/identity';
-import { type Caller, systemCaller } from '@parley/contracts/caller';
+import type { Caller } from '@parley/contracts/caller';
 import { ApiError } from '@parley/contracts/errors';
 import { hashToken, tokenKind } from '@parley/secrets/token';
 import type { FastifyRequest } from 'fastify';
@@ -14,15 +14,21 @@ import { LRUCache } from 'lru-cache';
 const identityTtlMs = 1_000;
 const maxIdentities = 10_000;
 
+/** What admin is asked, and for which request. */
+interface Question {
+  question: Identify;
+  asker: Caller;
+}
+
 /** Proves who is asking, with at most one question to admin. */
 @Injectable()
 export class CallerGuard implements OnModuleInit {
-  private readonly identities = new LRUCache<string, Identity, Identify>({
+  private readonly identities = new LRUCache<string, Identity, Question>({
     max: maxIdentities,
     ttl: identityTtlMs,
     // Whoever waits for an answer while the cache is cleared still gets it; it is only not kept.
     ignoreFetchAbort: true,
-    fetchMethod: (_key, _stale, { context }) => this.bus.call(admin.identity.identify, systemCaller(''), context),
+    fetchMethod: (_key, _stale, { context }) => this.bus.call(admin.identity.identify, context.asker, context.question),
   });
 
   constructor(private readonly bus: Bus) {}
@@ -34,11 +40,12 @@ export class CallerGuard implements OnModuleInit {
   /** Throws Unauthorized, Forbidden, or InvalidPayload for a missing context header. */
   async identify(request: FastifyRequest, access: Access): Promise<Caller> {
     const base = { requestId: request.id, traceparent: traceparent(request) };
-    if (access.actor === 'anyone') return { ...base, credential: 'none' };
+    const asker: Caller = { ...base, credential: 'none' };
+    if (access.actor === 'anyone') return asker;
 
     const question = readCredential(request, access);
     const key = JSON.stringify(question);
-    const identity = this.identities.get(key) ?? (await this.identities.fetch(key, { context: question }));
+    const identity = this.identities.get(key) ?? (await this.identities.fetch(key, { context: { question, asker } }));
     if (!identity) throw new ApiError('Unauthorized', 'The token in the Authorization header is unknown.');
     const caller = { ...base, ...identity.caller };
     authorize(access, caller);

@@ -92,7 +92,9 @@ export class EmbeddedPlatform {
   }
 
   private async undo(): Promise<void> {
-    for (const step of this.started.splice(0).reverse()) await step();
+    for (const step of this.started.splice(0).reverse()) {
+      await step().catch((error: unknown) => this.logger.error({ err: error }, 'a part of the platform did not stop'));
+    }
   }
 
   private async boot(): Promise<void> {

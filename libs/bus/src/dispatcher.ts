@@ -100,10 +100,10 @@ export class Dispatcher {
       try {
         request = readRequest(message);
         const reply = answerMessage(await handler(request.caller, request.input));
-        this.report('operation', subject, started, 'ok', request);
+        this.report('operation', subject, started, 'ok', asked(request));
         return reply;
       } catch (error) {
-        this.report('operation', subject, started, outcomeOf(error), request, error);
+        this.report('operation', subject, started, outcomeOf(error), asked(request), error);
         return errorMessage(error);
       }
     };
@@ -125,13 +125,14 @@ export class Dispatcher {
       },
       handle: async (delivery) => {
         const started = performance.now();
+        const about = { consumer: name, event: delivery.event.id, attempt: delivery.attempt };
         try {
           await handler(delivery.event.data, delivery);
-          this.report('event', event.subject, started, 'ok');
+          this.report('event', event.subject, started, 'ok', about);
         } catch (error) {
           // What a stopping process gives back has not failed.
-          if (delivery.signal.aborted) this.report('event', event.subject, started, 'given back');
-          else this.report('event', event.subject, started, outcomeOf(error), undefined, error);
+          if (delivery.signal.aborted) this.report('event', event.subject, started, 'given back', about);
+          else this.report('event', event.subject, started, outcomeOf(error), about, error);
           throw error;
         }
       },
@@ -143,21 +144,12 @@ export class Dispatcher {
     subject: string,
     started: number,
     outcome: string,
-    request?: Request,
+    about: object,
     error?: unknown,
   ): void {
     const durationMs = performance.now() - started;
     this.options.observe({ kind, subject, durationMs, outcome });
-    const caller = request?.caller;
-    const line = {
-      subject,
-      ms: Math.round(durationMs * 10) / 10,
-      outcome,
-      requestId: caller?.requestId,
-      traceparent: caller?.traceparent,
-      account: caller?.account?.id,
-      bot: caller?.bot?.id,
-    };
+    const line = { subject, ms: Math.round(durationMs * 10) / 10, outcome, ...about };
     // What nobody expected is logged with its stack; an answer such as ResourceNotFound is everyday life.
     if (error !== undefined && !(error instanceof ApiError && error.code < 500)) {
       this.options.logger.error({ ...line, err: error }, `${kind} failed`);
@@ -165,6 +157,13 @@ export class Dispatcher {
       this.options.logger.info(line, kind);
     }
   }
+}
+
+/** Nothing of a request that could not be read. */
+function asked(request: Request | undefined): object {
+  if (!request) return {};
+  const { requestId, traceparent, account, bot } = request.caller;
+  return { requestId, traceparent, account: account?.id, bot: bot?.id };
 }
 
 function instanceOf({ instance }: { instance: unknown }): object | undefined {
