@@ -148,7 +148,7 @@ it('lets other work in while it searches a large bot', async () => {
   const bot = randomUUID();
   const index = openIndex();
   const text = 'some forty words '.repeat(14);
-  for (let i = 0; i < 10; i++) {
+  for (let i = 0; i < 20; i++) {
     await index.write(
       bot,
       Array.from({ length: 2000 }, () => point({ text })),
@@ -160,7 +160,7 @@ it('lets other work in while it searches a large bot', async () => {
   for (let i = 0; i < 20; i++) shares.push(await longestBlock(() => index.search(bot, query({ text }))));
 
   // A busy machine may hold up one search, not all of them.
-  expect(Math.min(...shares)).toBeLessThan(0.3);
+  expect(Math.min(...shares)).toBeLessThan(0.55);
 });
 
 /** The longest time for which the event loop did not turn, as a share of the time that the work took. */
