@@ -82,6 +82,11 @@ export class Fleet {
     return [...this.apps.values()].flat();
   }
 
+  /** What the processes have complained of, to be shown when something is wrong. */
+  get warnings(): string[] {
+    return this.all.flatMap(({ output }) => output.split('\n').filter((line) => /"level":[4-6]0/.test(line)));
+  }
+
   async stop(): Promise<void> {
     await Promise.all(this.all.map((replica) => replica.end('SIGKILL')));
     for (const step of this.undo.splice(0).reverse()) await step();

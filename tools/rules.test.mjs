@@ -158,6 +158,7 @@ describe('boundaries', () => {
       'apps',
       'libs',
       'bench',
+      'faults',
     );
     violations = summary.violations.map(({ rule, from }) => `${rule.name} ${from}`);
   });
@@ -186,7 +187,7 @@ describe('boundaries', () => {
 describe('lint', () => {
   let complaints;
   before(() => {
-    const results = run('eslint/bin/eslint.js', '--format', 'json', 'apps', 'libs', 'bench');
+    const results = run('eslint/bin/eslint.js', '--format', 'json', 'apps', 'libs', 'bench', 'faults');
     complaints = results.flatMap(({ filePath, messages }) =>
       messages.map(({ ruleId }) => `${ruleId} ${relative(tree, filePath)}`),
     );

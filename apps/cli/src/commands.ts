@@ -1,7 +1,8 @@
 import { admin } from '@parley/contracts/admin/admin';
 import { files } from '@parley/contracts/files';
 import { newToken } from '@parley/secrets/token';
-import { CommandFailed, Operator } from './operator';
+import { CommandFailed } from './command-failed';
+import { Operator } from './operator';
 
 interface Command {
   usage: string;
@@ -9,7 +10,12 @@ interface Command {
   run(...values: string[]): Promise<unknown>;
 }
 
-const letterServices = { admin: admin.deadLetters, files: files.deadLetters };
+/** The dead letters of each service that consumes events. */
+const lettersOf = new Map([
+  ['admin', admin.deadLetters],
+  ['files', files.deadLetters],
+]);
+const services = [...lettersOf.keys()];
 
 const commands: Record<string, Command> = {
   'account create': {
@@ -29,12 +35,12 @@ const commands: Record<string, Command> = {
     run: () => Promise.resolve(newToken('pat')),
   },
   'dead-letters list': {
-    usage: '<admin|files>',
+    usage: `<${services.join('|')}>`,
     about: 'lists the events that a consumer of the service gave up on',
     run: async (service) => (await Operator.find().call(letters(service).list, {})).deadLetters,
   },
   'dead-letters replay': {
-    usage: '<admin|files> [id]',
+    usage: `<${services.join('|')}> [id]`,
     about: 'hands one of them, or all, to their consumers again',
     run: (service, id) => Operator.find().call(letters(service).replay, { id }),
   },
@@ -71,8 +77,9 @@ function usage(): string {
 }
 
 function letters(service: string | undefined) {
-  if (service === 'admin' || service === 'files') return letterServices[service];
-  throw new CommandFailed('Name the service: admin or files.');
+  const operations = lettersOf.get(service ?? '');
+  if (!operations) throw new CommandFailed(`Name the service: ${services.join(' or ')}.`);
+  return operations;
 }
 
 function required(value: string | undefined, what: string): string {

@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from '@botpress/client';
 import { lookup } from 'mime-types';
+import { readKeptFile } from './kept-file';
 
 const botName = 'demo';
 const pollMs = 300;
@@ -18,7 +18,9 @@ interface Credentials {
 /** Uploads files through the public client, waits until they are indexed, and prints what a search would find. */
 async function demo(paths: string[]): Promise<void> {
   if (paths.length === 0) throw new Error('Name one file or more: npm run demo -- README.md');
-  const { url, workspaceId, token } = readCredentials();
+  const { url, workspaceId, token } = JSON.parse(
+    readKeptFile('credentials.json', 'set PARLEY_DATA_DIR to its data folder'),
+  ) as Credentials;
   const admin = new Client({ apiUrl: url, workspaceId, token });
   const botId = await findOrCreateBot(admin);
   const client = new Client({ apiUrl: url, workspaceId, token, botId });
@@ -26,15 +28,6 @@ async function demo(paths: string[]): Promise<void> {
     const id = await upload(client, path);
     await waitUntilIndexed(client, id, path);
     await printPassages(client, id);
-  }
-}
-
-function readCredentials(): Credentials {
-  const path = join(process.env['PARLEY_DATA_DIR'] ?? '.parley', 'credentials.json');
-  try {
-    return JSON.parse(readFileSync(path, 'utf8')) as Credentials;
-  } catch {
-    throw new Error(`There is no ${path}: start Parley first (npm start).`);
   }
 }
 

@@ -1,11 +1,10 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { ErrorBody } from '@parley/contracts/errors';
 import type { Operation } from '@parley/contracts/operation';
 import { operatorToken } from '@parley/secrets/token';
+import { CommandFailed } from './command-failed';
+import { readKeptFile } from './kept-file';
 
-/** What cannot be done, told to the person at the terminal without a stack. */
-export class CommandFailed extends Error {}
+const setBoth = 'set PARLEY_URL and PARLEY_SECRET_KEY';
 
 /** Calls operations as whoever runs the platform, over HTTP, in both run modes. */
 export class Operator {
@@ -15,10 +14,10 @@ export class Operator {
   ) {}
 
   /** `PARLEY_URL` and `PARLEY_SECRET_KEY`, or what the embedded mode keeps in its data folder. */
-  static find(env: NodeJS.ProcessEnv = process.env): Operator {
-    const folder = env['PARLEY_DATA_DIR'] ?? '.parley';
-    const url = env['PARLEY_URL'] ?? (JSON.parse(readKept(folder, 'credentials.json')) as { url: string }).url;
-    const secretKey = env['PARLEY_SECRET_KEY'] ?? readKept(folder, 'secret.key').trim();
+  static find(): Operator {
+    const { PARLEY_URL, PARLEY_SECRET_KEY } = process.env;
+    const url = PARLEY_URL ?? (JSON.parse(readKeptFile('credentials.json', setBoth)) as { url: string }).url;
+    const secretKey = PARLEY_SECRET_KEY ?? readKeptFile('secret.key', setBoth).trim();
     return new Operator(url, operatorToken(secretKey));
   }
 
@@ -35,18 +34,12 @@ export class Operator {
     }).catch((error: unknown) => {
       throw new CommandFailed(`Nothing answers at ${this.url}: start Parley first (npm start). ${String(error)}`);
     });
-    const body: unknown = await response.json();
+    const body: unknown = await response.json().catch(() => {
+      throw new CommandFailed(
+        `What answers at ${this.url} is not Parley (${response.status}): set PARLEY_URL to its address.`,
+      );
+    });
     if (!response.ok) throw new CommandFailed(`${(body as ErrorBody).type}: ${(body as ErrorBody).message}`);
     return body as O;
-  }
-}
-
-function readKept(folder: string, name: string): string {
-  try {
-    return readFileSync(join(folder, name), 'utf8');
-  } catch {
-    throw new CommandFailed(
-      `There is no ${name} in ${folder}: start Parley here once, or set PARLEY_URL and PARLEY_SECRET_KEY.`,
-    );
   }
 }

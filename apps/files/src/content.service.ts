@@ -4,6 +4,7 @@ import { BlobMissing, type BlobStore, type ByteRange } from '@parley/blobs/blob-
 import { ApiError, notFound } from '@parley/contracts/errors';
 import { fileUploaded } from '@parley/contracts/files';
 import { Database } from '@parley/database/database';
+import { newUlid } from '@parley/database/ids';
 import { blobKey, type FileRef, type FileRow } from '@parley/file-store/file.entity';
 import { FilesRepository } from '@parley/file-store/files.repository';
 import { JobsRepository } from '@parley/file-store/jobs.repository';
@@ -13,7 +14,6 @@ import { UploadsRepository } from '@parley/file-store/uploads.repository';
 import { Outbox } from '@parley/outbox/outbox';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
-import { ulid } from 'ulid';
 import type { UploadGrant } from './content-urls';
 
 const touchMs = 60_000;
@@ -74,7 +74,7 @@ export class ContentService implements BeforeApplicationShutdown {
   private async receive(grant: UploadGrant, body: Readable): Promise<void> {
     const file = await this.getDeclared(grant);
     const ref = { botId: file.bot_id, fileId: file.id };
-    const contentVersion = ulid();
+    const contentVersion = newUlid();
     await this.uploads.begin(ref, contentVersion);
     const lost = new AbortController();
     const touching = setInterval(() => this.touch(grant, contentVersion, lost), touchMs);

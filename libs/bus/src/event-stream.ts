@@ -66,6 +66,6 @@ export function redeliveryDelayMs(attempt: number): number {
   return Math.min(1000 * 2 ** (attempt - 1), 60_000);
 }
 
-/** How long an event stays with a process that has stopped saying that it works on it. */
-export const ackWaitMs = 30_000;
-export const heartbeatMs = 10_000;
+/** How long an event stays with a process that has stopped saying that it works on it, or that it never reached. */
+export const ackWaitMs = 15_000;
+export const heartbeatMs = 5_000;

@@ -373,6 +373,41 @@ suite('Events over JetStream', () => {
     expect(away.ms).toBeLessThan(2_000);
   });
 
+  it('go on as soon as the server is back when it was away while one of them was done', async () => {
+    const subject = newSubject();
+    const { events, link } = await join();
+    let finish: (() => void) | undefined;
+    const busy = consumerOf(subject, {
+      handle: () => (finish ? Promise.resolve() : new Promise<void>((resolve) => (finish = resolve))),
+    });
+    await events.consume(busy.consumer);
+    await events.publish(eventsOf(subject, 1));
+    await until(() => finish !== undefined);
+
+    await server.kill();
+    await until(() => !link.isUp);
+    finish!();
+    await server.run();
+    await until(() => link.isUp);
+    await events.publish(eventsOf(subject, 1, 2));
+
+    await until(() => busy.ids().includes(`${subject}-2`), 4_000);
+  });
+
+  it('that were on their way to a server that dies are not waited for', async () => {
+    const subject = newSubject();
+    const { events, link } = await join();
+
+    const publishing = timed(events.publish(eventsOf(subject, 500)));
+    await server.kill();
+    const { error, ms } = await publishing;
+    await server.run();
+    await until(() => link.isUp);
+
+    expect(error).toEqual(new Error('The connection to NATS was lost.'));
+    expect(ms).toBeLessThan(4_000);
+  });
+
   it('survive a kill of the server with what nobody has handled yet', async () => {
     const subject = newSubject();
     const { events, link } = await join();

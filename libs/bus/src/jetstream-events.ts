@@ -26,6 +26,7 @@ import {
   type StreamPlace,
 } from './event-stream';
 import { isMissing, type NatsLink } from './nats-connection';
+import { Puller } from './puller';
 
 const stream = 'PARLEY';
 const prefix = 'events.';
@@ -51,7 +52,6 @@ export class JetStreamEvents implements EventStream {
   private readonly client: JetStreamClient;
   private readonly stopping = new AbortController();
   private loops: Loop[] = [];
-  private manager?: Promise<JetStreamManager>;
   private hasSeenStream = false;
 
   constructor(
@@ -63,30 +63,33 @@ export class JetStreamEvents implements EventStream {
     this.client = link.connection.jetstream({ timeout: publishTimeoutMs });
   }
 
-  async publish(events: EventMessage[]): Promise<StreamPlace | undefined> {
-    this.checkLink();
-    try {
-      return await this.send(events);
-    } catch (error) {
-      if (!isMissing(error)) throw error;
-      await this.ensureStream();
-      return this.send(events);
-    }
+  publish(events: EventMessage[]): Promise<StreamPlace | undefined> {
+    return this.link.whileUp(async () => {
+      try {
+        return await this.send(events);
+      } catch (error) {
+        if (!isMissing(error)) throw error;
+        await this.ensureStream();
+        return this.send(events);
+      }
+    });
   }
 
-  async keeps({ sequence, messageId }: StreamPlace): Promise<boolean> {
-    this.checkLink();
-    const { streams } = await this.jsm();
-    const message = await unlessGone(streams.getMessage(stream, { seq: sequence }));
-    if (message) return message.header.get(messageIdHeader) === messageId;
-    const info = await unlessGone(streams.info(stream));
-    return info !== undefined && sequence < info.state.first_seq;
+  keeps({ sequence, messageId }: StreamPlace): Promise<boolean> {
+    return this.link.whileUp(async () => {
+      const { streams } = await this.manager();
+      const message = await unlessGone(streams.getMessage(stream, { seq: sequence }));
+      if (message) return message.header.get(messageIdHeader) === messageId;
+      const info = await unlessGone(streams.info(stream));
+      return info !== undefined && sequence < info.state.first_seq;
+    });
   }
 
   async consume(consumer: Consumer): Promise<void> {
     await this.ensureConsumer(consumer);
     for (let slot = 0; slot < consumer.concurrency; slot += 1) {
-      const loop = new Loop({ name: consumer.name, intervalMs: 1_000, logger: this.logger }, () => this.pull(consumer));
+      const round = this.slotOf(consumer);
+      const loop = new Loop({ name: consumer.name, intervalMs: 1_000, logger: this.logger }, round);
       this.loops.push(loop);
       loop.start();
     }
@@ -115,52 +118,25 @@ export class JetStreamEvents implements EventStream {
     );
   }
 
-  /** Waits a while for one event and works on it. Says true when there may be another. */
-  private async pull(consumer: Consumer): Promise<boolean> {
-    if (!this.link.isUp) return false;
-    let message: JsMsg | null;
-    try {
-      message = await this.next(consumer);
-    } catch (error) {
-      if (!isMissing(error)) throw error;
-      this.logger.warn({ consumer: consumer.name }, 'the consumer or its stream is gone, making it again');
-      await sleep(settleMs);
-      await this.ensureConsumer(consumer);
+  /** A round waits a while for one event and works on it. It says true when there may be another. */
+  private slotOf(consumer: Consumer): () => Promise<boolean> {
+    const puller = new Puller(this.link, pullSubject(consumer), this.timing.pullMs);
+    let isThere = true;
+    return async () => {
+      if (!this.link.isUp) return false;
+      if (!isThere) await this.link.whileUp(() => this.ensureConsumer(consumer));
+      isThere = true;
+      try {
+        const message = await puller.next(this.stopping.signal);
+        if (message) await this.work(consumer, message);
+      } catch (error) {
+        if (!isMissing(error)) throw error;
+        this.logger.warn({ err: error, consumer: consumer.name }, 'the consumer may be gone, making sure of it');
+        isThere = false;
+        await sleep(settleMs);
+      }
       return true;
-    }
-    if (!message) {
-      // A consumer that was deleted during the wait looks like one without events.
-      if (this.link.isUp && !this.stopping.signal.aborted) await this.ensureConsumer(consumer);
-      return true;
-    }
-    await this.work(consumer, message);
-    return true;
-  }
-
-  private async next(consumer: Consumer): Promise<JsMsg | null> {
-    const source = await this.client.consumers.get(stream, durableName(consumer.name));
-    const { signal } = this.stopping;
-    const pulled = source.next({ expires: this.timing.pullMs });
-    let stop = () => {};
-    const stopped = new Promise<null>((resolve) => {
-      stop = () => resolve(null);
-      signal.addEventListener('abort', stop);
-      if (signal.aborted) stop();
-    });
-    try {
-      const message = await Promise.race([pulled, stopped]);
-      if (!message) this.giveBackLate(pulled);
-      return message;
-    } finally {
-      signal.removeEventListener('abort', stop);
-    }
-  }
-
-  /** What still arrives for a process that stops goes back at once. */
-  private giveBackLate(pulled: Promise<JsMsg | null>): void {
-    pulled
-      .then((late) => late?.nak())
-      .catch((error: unknown) => this.logger.debug({ err: error }, 'a pull ended while this process stops'));
+    };
   }
 
   private async work(consumer: Consumer, message: JsMsg): Promise<void> {
@@ -192,11 +168,11 @@ export class JetStreamEvents implements EventStream {
       return bury(consumer, message, event, attempt, error instanceof Error ? error.message : String(error));
     }
     // Outside the try: work that is done is not given back because its acknowledgement got lost.
-    await message.ackAck();
+    await this.link.whileUp(() => message.ackAck());
   }
 
   private async ensureStream(): Promise<void> {
-    const { streams } = await this.jsm();
+    const { streams } = await this.manager();
     const config = {
       name: stream,
       subjects: [`${prefix}>`],
@@ -219,7 +195,7 @@ export class JetStreamEvents implements EventStream {
 
   private async ensureConsumer(consumer: Consumer): Promise<void> {
     await this.ensureStream();
-    const { consumers } = await this.jsm();
+    const { consumers } = await this.manager();
     await consumers.add(stream, {
       durable_name: durableName(consumer.name),
       filter_subject: `${prefix}${consumer.subject}`,
@@ -232,16 +208,9 @@ export class JetStreamEvents implements EventStream {
     });
   }
 
-  private checkLink(): void {
-    if (!this.link.isUp) throw new Error('NATS is not connected.');
-  }
-
-  private jsm(): Promise<JetStreamManager> {
-    this.manager ??= this.link.connection.jetstreamManager().catch((error: unknown) => {
-      this.manager = undefined;
-      throw error;
-    });
-    return this.manager;
+  /** Asks nothing by itself. */
+  private manager(): Promise<JetStreamManager> {
+    return this.client.jetstreamManager(false);
   }
 }
 
@@ -291,6 +260,11 @@ function garbage(message: JsMsg): EventMessage {
 /** Names a message that has no id, also after the stream was made anew and counts from 1 again. */
 function place({ info }: JsMsg): string {
   return `${info.streamSequence}-${info.timestampNanos}`;
+}
+
+/** Where the server is asked for an event of the consumer. */
+function pullSubject({ name }: Consumer): string {
+  return `$JS.API.CONSUMER.MSG.NEXT.${stream}.${durableName(name)}`;
 }
 
 /** A durable name may hold no dot. */

@@ -44,6 +44,20 @@ export class NatsLink {
     return { promise, forget: () => this.onDown.delete(listener) };
   }
 
+  /** What the work gives. Throws at once when the connection is or gets lost: the work would only meet its deadline. */
+  async whileUp<T>(work: () => Promise<T>): Promise<T> {
+    if (!this.isUp) throw new Error('NATS is not connected.');
+    const lost = this.lost();
+    const broken = lost.promise.then(() => {
+      throw new Error('The connection to NATS was lost.');
+    });
+    try {
+      return await Promise.race([work(), broken]);
+    } finally {
+      lost.forget();
+    }
+  }
+
   async close(): Promise<void> {
     // A drain during which the server goes away would never close: the client would reconnect for ever.
     if (this.isUp) await Promise.race([this.connection.drain(), this.lost().promise]);

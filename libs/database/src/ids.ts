@@ -5,7 +5,8 @@ import { monotonicFactory } from 'ulid';
 const drawn = new Uint32Array(1024);
 let used = drawn.length;
 
-const ulid = monotonicFactory(() => {
+/** A ULID: greater than all that this process has made before. */
+export const newUlid: () => string = monotonicFactory(() => {
   if (used === drawn.length) {
     webcrypto.getRandomValues(drawn);
     used = 0;
@@ -15,5 +16,5 @@ const ulid = monotonicFactory(() => {
 
 /** `<prefix>_<ULID>`: sorts by the time of its making, and within one process by the order of it. 28 to 36 characters for prefixes of 1 to 9. */
 export function newId(prefix: string): string {
-  return `${prefix}_${ulid()}`;
+  return `${prefix}_${newUlid()}`;
 }

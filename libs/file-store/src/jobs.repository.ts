@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Database, type Sql, type Transaction } from '@parley/database/database';
-import { ulid } from 'ulid';
+import { newUlid } from '@parley/database/ids';
 import type { FileRef, FileRow } from './file.entity';
 import type { ContentVersion } from './passages.repository';
 
@@ -40,7 +40,7 @@ export class JobsRepository {
 
   /** The job, now this worker's; undefined when it is done, superseded, or in the hands of a worker that is alive. */
   async take({ fileId, contentVersion }: ContentVersion, worker: string): Promise<TakenJob | undefined> {
-    const lease = ulid();
+    const lease = newUlid();
     const [row] = await this.database.query<FileRow & Omit<TakenJob, 'file' | 'lease'>>(
       `WITH job AS (
          UPDATE indexing_job SET stage = 'taken', attempts = attempts + 1, taken_by = $3, lease = $5, heartbeat_at = now(),

@@ -157,10 +157,10 @@ it('lets other work in while it searches a large bot', async () => {
   await index.search(bot, query());
 
   const shares: number[] = [];
-  for (let i = 0; i < 5; i++) shares.push(await longestBlock(() => index.search(bot, query({ text }))));
+  for (let i = 0; i < 20; i++) shares.push(await longestBlock(() => index.search(bot, query({ text }))));
 
   // A busy machine may hold up one search, not all of them.
-  expect(Math.min(...shares)).toBeLessThan(0.4);
+  expect(Math.min(...shares)).toBeLessThan(0.3);
 });
 
 /** The longest time for which the event loop did not turn, as a share of the time that the work took. */

@@ -1,0 +1,97 @@
+import { deleteConsumers, deleteStream } from '@parley/bus/test/broker';
+import { clientOf } from '@parley/testing/api';
+import { EmbeddingServer } from '@parley/testing/embedding-server';
+import { hasNatsServer } from '@parley/testing/nats-server';
+import { until } from '@parley/testing/until';
+import { Checker } from './checker/checker';
+import { Ledger } from './checker/ledger';
+import { Fleet } from './fleet';
+import { Load } from './load';
+import { declare } from './promised-file';
+
+jest.setTimeout(120_000);
+const suite = hasNatsServer() ? describe : describe.skip;
+
+/** Once the broker is back, everything that was accepted comes to its end this soon, by itself. */
+const settledWithinMs = 30_000;
+/** A request that was never sent, or one whose answer was lost on its way. Nothing else may happen to a client. */
+const cleanRefusal =
+  /^503 .*"The (bus is not connected|connection to the bus broke)|^503 .*"Nobody answers|^504 .*"The connection broke before/;
+
+/** Does to the broker what is to be survived. Calls `whileAway` when no process can reach it. */
+type Fault = (fleet: Fleet, whileAway: () => Promise<void>) => Promise<void>;
+
+const faults: Record<string, Fault> = {
+  'is stopped and started': async ({ nats }, whileAway) => {
+    await nats.kill('SIGTERM');
+    await whileAway();
+    await nats.run();
+  },
+  'is killed and comes back without its data': async ({ nats }, whileAway) => {
+    await nats.kill();
+    await nats.wipe();
+    await whileAway();
+    await nats.run();
+  },
+  'loses its stream': ({ nats }) => deleteStream(nats.url),
+  'loses its consumers': ({ nats }) => deleteConsumers(nats.url),
+};
+
+suite('Uploads with indexing go on, and every file comes to its end, when NATS', () => {
+  let embeddings: EmbeddingServer;
+  let fleet: Fleet;
+
+  beforeAll(async () => {
+    embeddings = await EmbeddingServer.start();
+    // So slow that there are files under way and files that wait, whenever the fault comes.
+    embeddings.order('load', { delayMs: 300 });
+    fleet = await Fleet.start({ env: { EMBEDDINGS_URL: embeddings.url, SWEEP_INTERVAL_MS: '500' } });
+  });
+
+  afterAll(async () => {
+    await fleet?.stop();
+    await embeddings?.stop();
+  });
+
+  it.each(Object.entries(faults))('%s', async (name, fault) => {
+    const ledger = new Ledger();
+    const { bot } = await clientOf(fleet).createBot({});
+    ledger.bot(bot.id);
+    const held = await Promise.all([1, 2, 3].map((number) => declare(fleet, ledger, bot.id, `held${number}`)));
+    const load = new Load(fleet, ledger, bot.id, { requestsPerSecond: 20, index: true });
+    await load.start();
+    await moreAnswers(load, 20);
+
+    let wasAway = false;
+    await fault(fleet, async () => {
+      wasAway = true;
+      await until(
+        () => load.failures.length,
+        (count) => count >= 10,
+      );
+      expect(await Promise.all(held.map((file) => file.upload()))).toEqual([200, 200, 200]);
+    });
+    const over = performance.now();
+    await moreAnswers(load, 20);
+    const { answered, failures } = await load.stop();
+    const findings = await new Checker(fleet, ledger).findings(over + settledWithinMs - performance.now());
+
+    const settledMs = Math.round(performance.now() - over);
+    process.stderr.write(
+      `NATS ${name}: all at rest after ${settledMs} ms, ${answered} answers, ${failures.length} refusals\n`,
+    );
+    if (findings.length > 0) process.stderr.write(fleet.warnings.join('\n'));
+    expect(findings).toEqual([]);
+    expect(failures.filter(({ outcome }) => !cleanRefusal.test(outcome))).toEqual([]);
+    expect(failures.length > 0).toBe(wasAway);
+  });
+});
+
+/** Resolves when so many further requests have been answered well. */
+async function moreAnswers(load: Load, count: number): Promise<void> {
+  const enough = load.answered + count;
+  await until(
+    () => load.answered,
+    (answered) => answered >= enough,
+  );
+}

@@ -1,0 +1,86 @@
+import { createInbox, ErrorCode, type JsMsg, type Msg, nanos, NatsError } from 'nats';
+// The package does not export it by name.
+import { toJsMsg } from 'nats/lib/jetstream/jsmsg';
+import type { NatsLink } from './nats-connection';
+
+/** How much later than agreed the server may say that there was no event. */
+const patienceMs = 2_000;
+
+type Outcome = { event: JsMsg | null } | { error: Error };
+
+/**
+ * Asks a consumer for one event at a time. What comes when nobody waits for it any more is given back at once. The
+ * pulls of the client drop it: they give up by a clock of their own, and the event comes again only after the ack wait.
+ */
+export class Puller {
+  private readonly inbox = createInbox();
+  private count = 0;
+  private waiting?: (outcome: Outcome) => void;
+
+  constructor(
+    private readonly link: NatsLink,
+    private readonly subject: string,
+    private readonly waitMs: number,
+  ) {
+    const callback = (_error: Error | null, message: Msg) => this.receive(message);
+    link.connection.subscribe(`${this.inbox}.*`, { callback });
+  }
+
+  /**
+   * Null when no event came for a while, or none is wanted any more. Throws what `isMissing` tells when the consumer is
+   * gone, or may be: a server that has none of that name says nothing at all.
+   */
+  async next(signal: AbortSignal): Promise<JsMsg | null> {
+    if (signal.aborted) return null;
+    const lost = this.link.lost();
+    const giveUp = () => this.end({ event: null });
+    const despair = () => this.end({ error: new NatsError('The consumer does not answer.', ErrorCode.NoResponders) });
+    const timer = setTimeout(despair, this.waitMs + patienceMs);
+    signal.addEventListener('abort', giveUp);
+    void lost.promise.then(despair);
+    try {
+      const outcome = await this.ask();
+      if ('error' in outcome) throw outcome.error;
+      return outcome.event;
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', giveUp);
+      lost.forget();
+    }
+  }
+
+  private ask(): Promise<Outcome> {
+    this.count += 1;
+    const request = JSON.stringify({ batch: 1, expires: nanos(this.waitMs) });
+    this.link.connection.publish(this.subject, request, { reply: this.reply });
+    return new Promise((resolve) => (this.waiting = resolve));
+  }
+
+  /** Where the answer to the newest question comes. An event comes under its own subject. */
+  private get reply(): string {
+    return `${this.inbox}.${this.count}`;
+  }
+
+  private receive(message: Msg): void {
+    if (!message.subject.startsWith(this.inbox)) {
+      const event = toJsMsg(message);
+      if (!this.end({ event })) event.nak();
+    } else if (message.subject === this.reply) {
+      this.end(outcomeOf(message));
+    }
+  }
+
+  private end(outcome: Outcome): boolean {
+    const { waiting } = this;
+    this.waiting = undefined;
+    waiting?.(outcome);
+    return waiting !== undefined;
+  }
+}
+
+/** 404 and 408 say that there was no event; all others that something is wrong with the question or its consumer. */
+function outcomeOf({ headers }: Msg): Outcome {
+  const code = headers?.code ?? 0;
+  if (code === 404 || code === 408) return { event: null };
+  return { error: new NatsError(headers?.description ?? '', String(code)) };
+}
