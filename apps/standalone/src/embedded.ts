@@ -52,11 +52,11 @@ export class EmbeddedPlatform {
     private readonly logger: Logger,
   ) {}
 
-  /** Whatever was started is stopped again when a later step fails. */
-  static async start(config: StandaloneConfig, logger: Logger): Promise<EmbeddedPlatform> {
+  /** Whatever was started is stopped again when a later step fails. The signal ends the step that can take long. */
+  static async start(config: StandaloneConfig, logger: Logger, signal: AbortSignal): Promise<EmbeddedPlatform> {
     const platform = new EmbeddedPlatform(config, logger);
     try {
-      await platform.boot();
+      await platform.boot(signal);
       return platform;
     } catch (error) {
       await platform.undo();
@@ -97,7 +97,7 @@ export class EmbeddedPlatform {
     }
   }
 
-  private async boot(): Promise<void> {
+  private async boot(signal: AbortSignal): Promise<void> {
     const { dataDir, port, host, maxBodyBytes } = this.config;
     const folder = await claim(dataDir);
     this.started.push(() => folder.release());
@@ -115,7 +115,7 @@ export class EmbeddedPlatform {
       CONTENT_URL: process.env['CONTENT_URL'] ?? publicUrl,
       PARLEY_SECRET_KEY: process.env['PARLEY_SECRET_KEY'] ?? (await openSecretKey(folder.path)),
       PARLEY_BOOTSTRAP_TOKEN: process.env['PARLEY_BOOTSTRAP_TOKEN'] ?? token,
-      DATABASE_URL: process.env['DATABASE_URL'] ?? (await this.startPostgres(folder.path)).url,
+      DATABASE_URL: process.env['DATABASE_URL'] ?? (await this.startPostgres(folder.path, signal)).url,
     };
     const events = await this.openEvents(env.DATABASE_URL);
     const hub = new InProcessHub();
@@ -150,8 +150,8 @@ export class EmbeddedPlatform {
     await saveCredentials(folder.path, this.credentials);
   }
 
-  private async startPostgres(folder: string): Promise<LocalPostgres> {
-    const postgres = await startLocalPostgres({ folder, log: (message) => this.logger.warn(message) });
+  private async startPostgres(folder: string, signal: AbortSignal): Promise<LocalPostgres> {
+    const postgres = await startLocalPostgres({ folder, signal, log: (message) => this.logger.warn(message) });
     this.started.push(() => postgres.stop());
     return postgres;
   }

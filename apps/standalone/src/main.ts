@@ -7,24 +7,24 @@ import { StandaloneConfig } from './config';
 import { EmbeddedPlatform } from './embedded';
 
 const parentCheckMs = 250;
-let isStopping = false;
+const stopping = new AbortController();
 
 async function main(): Promise<void> {
   const config = readConfig(StandaloneConfig);
   const logger = createLogger('parley', config.logLevel);
   exitOnUnexpected(logger);
   const stop = onStopSignal(async () => {
-    isStopping = true;
     process.stdout.write('Parley is stopping …\n');
+    stopping.abort();
     // Only what has started can be stopped as a whole; a start that fails undoes itself.
     const platform = await starting.catch(() => undefined);
     await platform?.stop();
   }, logger);
   stopWithNpm(stop);
   process.stdout.write('Parley is starting …\n');
-  const starting = EmbeddedPlatform.start(config, logger);
+  const starting = EmbeddedPlatform.start(config, logger, stopping.signal);
   const { welcome } = await starting;
-  if (!isStopping) process.stdout.write(welcome);
+  if (!stopping.signal.aborted) process.stdout.write(welcome);
 }
 
 /** Under `npm start`, a kill of npm alone would leave this process behind, and the person who started it without a handle. */
@@ -47,7 +47,7 @@ function isAlive(pid: number): boolean {
 }
 
 main().catch((error: unknown) => {
-  if (isStopping) return;
+  if (stopping.signal.aborted) return;
   const expected = error instanceof ConfigError || error instanceof DataFolderInUse;
   const { code, message, stack, port } = error as NodeJS.ErrnoException & { port?: number };
   const text =

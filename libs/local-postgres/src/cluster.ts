@@ -16,10 +16,17 @@ export interface Cluster {
 export const superuser = 'parley';
 
 /** Opens the data files in `<folder>/postgres`, or makes them when there are none: whole or, when killed, not at all. */
-export async function openCluster(folder: string, programs: PostgresPrograms, runner: Runner): Promise<Cluster> {
+export async function openCluster(
+  folder: string,
+  programs: PostgresPrograms,
+  runner: Runner,
+  signal: AbortSignal,
+): Promise<Cluster> {
   const data = join(folder, 'postgres');
   const passwordFile = join(folder, 'postgres.password');
-  if (!(await readdir(folder)).includes('postgres')) await createCluster(folder, data, passwordFile, programs, runner);
+  if (!(await readdir(folder)).includes('postgres')) {
+    await createCluster(folder, data, passwordFile, programs, runner, signal);
+  }
   return { data, password: await readPassword(passwordFile) };
 }
 
@@ -29,6 +36,7 @@ async function createCluster(
   passwordFile: string,
   programs: PostgresPrograms,
   runner: Runner,
+  signal: AbortSignal,
 ): Promise<void> {
   await removeDrafts(folder);
   const owner = findFileOwner(runner);
@@ -39,7 +47,7 @@ async function createCluster(
   const locale = ['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'];
   const access = ['--auth=scram-sha-256', `--username=${superuser}`, `--pwfile=${passwordFile}`];
   const { file, args, user } = commandOf(runner, programs.initdb, [`--pgdata=${draft}`, ...locale, ...access]);
-  await promisify(execFile)(file, args, { cwd: folder, env: postgresEnvironment(), ...user });
+  await promisify(execFile)(file, args, { cwd: folder, env: postgresEnvironment(), signal, ...user });
   await rename(draft, data);
   await syncFolder(folder);
 }

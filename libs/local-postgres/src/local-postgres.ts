@@ -19,6 +19,8 @@ export interface LocalPostgresOptions {
   log?: (message: string) => void;
   /** The folder with bin, lib and share of Postgres; that of the npm package by default. */
   programs?: string;
+  /** Aborts the start, which leaves nothing running then. */
+  signal?: AbortSignal;
 }
 
 /**
@@ -29,13 +31,13 @@ export async function startLocalPostgres(options: LocalPostgresOptions): Promise
   const folder = await realpath(options.folder);
   const runner = await findRunner(folder);
   const programs = await findPrograms(folder, runner, options.programs);
-  const { data, password } = await openCluster(folder, programs, runner);
-  const { settings = {}, log = () => undefined } = options;
+  const { settings = {}, log = () => undefined, signal = new AbortController().signal } = options;
+  const { data, password } = await openCluster(folder, programs, runner, signal);
   const common = { program: programs.postgres, data, settings, logFile: join(folder, 'postgres.log'), runner };
   for (let triesLeft = 5; ; triesLeft -= 1) {
     const port = options.port ?? (await findFreePort());
     try {
-      const server = await startWhenFree({ ...common, port });
+      const server = await startWhenFree({ ...common, port }, signal);
       return new LocalPostgres({ ...common, port }, password, server, log);
     } catch (error) {
       const isBadLuck = error instanceof ServerFailed && error.isPortTaken && options.port === undefined;
@@ -121,15 +123,15 @@ const shortestDelayMs = 100;
 const longestDelayMs = 5_000;
 
 /** Waits for what a killed server, or one whose start was under way, has left running. */
-async function startWhenFree(options: ServerOptions): Promise<Server> {
+async function startWhenFree(options: ServerOptions, signal: AbortSignal): Promise<Server> {
   const deadline = Date.now() + 60_000;
   for (;;) {
     try {
       await stopOrphan(options.data);
-      return await startServer(options, new AbortController().signal);
+      return await startServer(options, signal);
     } catch (error) {
       if (!(error instanceof ServerFailed && error.isPredecessorEnding) || Date.now() > deadline) throw error;
-      await sleep(100);
+      await sleep(100, undefined, { signal });
     }
   }
 }
