@@ -22,7 +22,7 @@ export class Puller {
     private readonly subject: string,
     private readonly waitMs: number,
   ) {
-    const callback = (_error: Error | null, message: Msg) => this.receive(message);
+    const callback = (error: Error | null, message: Msg) => (error ? void this.end({ error }) : this.receive(message));
     link.connection.subscribe(`${this.inbox}.*`, { callback });
   }
 
