@@ -11,33 +11,37 @@ const intervalMs = 2;
 export interface LoopBlock {
   /** How late a timer was at most. */
   blockedMs: number;
-  /** The same without the time in which the thread was ready to run and had no core. NaN where the kernel does not say. */
-  ownMs: number;
+  /**
+   * How long the thread was on a core at most while a timer was due: that is code of this process. A longer block has
+   * waited besides, for a core, for other threads of the garbage collector or for the disk. NaN where it is not known.
+   */
+  computedMs: number;
 }
 
 if (isMainThread && process.env['LOOP_WATCH']) watch(process.env['LOOP_WATCH']);
 
 function watch(file: string): void {
-  let longest: LoopBlock = { blockedMs: 0, ownMs: 0 };
-  let [then, waited] = [performance.now(), waitedMs()];
+  let longest: LoopBlock = { blockedMs: 0, computedMs: 0 };
+  let [then, computed] = [performance.now(), onCoreMs()];
   setInterval(() => {
-    const [now, waitedNow] = [performance.now(), waitedMs()];
-    const blockedMs = now - then - intervalMs;
-    const ownMs = Math.max(0, blockedMs - (waitedNow - waited));
-    longest = { blockedMs: Math.max(longest.blockedMs, blockedMs), ownMs: Math.max(longest.ownMs, ownMs) };
-    [then, waited] = [now, waitedNow];
+    const [now, computedNow] = [performance.now(), onCoreMs()];
+    longest = {
+      blockedMs: Math.max(longest.blockedMs, now - then - intervalMs),
+      computedMs: Math.max(longest.computedMs, computedNow - computed),
+    };
+    [then, computed] = [now, computedNow];
   }, intervalMs).unref();
   process.on('SIGUSR2', () => {
     appendFileSync(file, `${JSON.stringify(longest)}\n`);
-    longest = { blockedMs: 0, ownMs: 0 };
+    longest = { blockedMs: 0, computedMs: 0 };
   });
 }
 
-/** The second number of schedstat: nanoseconds that the main thread has waited for a core. */
-function waitedMs(): number {
+/** What the main thread has used of its cores until now: the first number of schedstat, in nanoseconds. */
+function onCoreMs(): number {
   try {
-    const [, waitedNs] = readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ');
-    return Number(waitedNs) / 1e6;
+    const [usedNs] = readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ');
+    return Number(usedNs) / 1e6;
   } catch {
     // Not Linux.
     return NaN;

@@ -29,7 +29,7 @@ function plan({ only }: Options): { embedded: Work[]; distributed: Work[] } {
                 benchIndexing(bench, threads),
           )
         : []),
-      ...(has('indexing') ? [watchLoop] : []),
+      ...(has('loop') ? [watchLoop] : []),
       ...(has('start') ? [benchStart, (bench: Workbench) => benchMemory(bench, 'embedded')] : []),
     ],
     distributed: [

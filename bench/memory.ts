@@ -5,13 +5,14 @@ const sampleMs = 200;
 
 /** Resident memory of a process, its threads included, in MB. NaN where it is not known, as on macOS. */
 export function residentMb(pid: number): number {
-  return readKilobytes(`/proc/${pid}/status`, 'VmRSS');
+  return readMb(`/proc/${pid}/status`, 'VmRSS');
 }
 
 /** Memory of Postgres: that of its processes, where what they share counts once. In MB; NaN where it is not known. */
 export function postgresMb(pid: number): number {
-  const family = [pid, ...childrenOf(pid)];
-  return family.reduce((total, member) => total + readKilobytes(`/proc/${member}/smaps_rollup`, 'Pss'), 0);
+  const proportionalMb = (member: number) => readMb(`/proc/${member}/smaps_rollup`, 'Pss');
+  // A connection may have ended since it was listed.
+  return childrenOf(pid).reduce((total, child) => total + (proportionalMb(child) || 0), proportionalMb(pid));
 }
 
 /** The highest of each figure while the work is done. */
@@ -24,12 +25,12 @@ export async function peaks(read: () => number[], work: () => Promise<unknown>):
   return highest;
 }
 
-function readKilobytes(path: string, name: string): number {
+function readMb(path: string, name: string): number {
   try {
     const [, kilobytes] = new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(readFileSync(path, 'utf8')) ?? [];
     return (Number(kilobytes ?? NaN) * 1024) / bytesPerMb;
   } catch {
-    // No Linux, or a process that has just ended.
+    // Not Linux, or a process that has just ended.
     return NaN;
   }
 }

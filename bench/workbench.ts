@@ -34,8 +34,8 @@ export async function openWorkbench(session: Session, options: Options): Promise
 }
 
 /** The embedded mode with everything on. Its log goes to a file. */
-export async function openEmbedded(bench: Workbench, env: Record<string, string> = {}) {
-  const options = { env: { ...productEnv(bench), ...env }, logFile: newLogFile(bench) };
+export async function openEmbedded(bench: Workbench, env: Record<string, string> = {}, preloads: string[] = []) {
+  const options = { env: { ...productEnv(bench, preloads), ...env }, logFile: newLogFile(bench) };
   return bench.session.keep(await startEmbedded(options));
 }
 
@@ -43,18 +43,15 @@ export function newLogFile({ folder }: Workbench): string {
   return join(folder, `${randomUUID()}.log`);
 }
 
-/** What a process of the product is measured with: everything on. */
-export function productEnv({ options: { profile } }: Workbench): Record<string, string> {
+/** What a process of the product is measured with: everything on. Node loads the programs of ours that are named first. */
+export function productEnv({ options: { profile } }: Workbench, preloads: string[] = []): Record<string, string> {
+  const programs = [...preloads, ...(profile ? ['profile'] : [])];
   return {
     LOG_LEVEL: 'info',
     DATABASE_POOL_SIZE: String(poolSize),
-    ...(profile ? { ...preload('profile'), CPU_PROFILES: resolve(profile) } : {}),
+    NODE_OPTIONS: programs.map((name) => `--require ${resolve(`dist/bench/${name}.js`)}`).join(' '),
+    ...(profile ? { CPU_PROFILES: resolve(profile) } : {}),
   };
-}
-
-/** Has Node load one of our programs before any other code of the process. */
-export function preload(name: string): Record<string, string> {
-  return { NODE_OPTIONS: `--require ${resolve(`dist/bench/${name}.js`)}` };
 }
 
 /** Headers that a request for a bot's files needs, and the public client for it. */
