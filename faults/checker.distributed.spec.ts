@@ -1,127 +1,129 @@
+import { randomUUID } from 'node:crypto';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { clientOf } from '@parley/testing/api';
-import { put } from '@parley/testing/bot-files';
 import { EmbeddingServer } from '@parley/testing/embedding-server';
 import { hasNatsServer } from '@parley/testing/nats-server';
 import { Client } from 'pg';
-import { Fleet } from './fleet';
 import { Checker } from './checker/checker';
-import { document, Ledger } from './checker/ledger';
+import { Ledger } from './checker/ledger';
+import { Fleet } from './fleet';
+import { declare, type DeclaredFile } from './promised-file';
 
-jest.setTimeout(120_000);
+jest.setTimeout(60_000);
 const suite = hasNatsServer() ? describe : describe.skip;
 
-/** What each breakage does to the file, and what the checker has to say of it. */
-interface Breakage {
-  name: string;
-  break: (file: BrokenFile) => Promise<unknown>;
-  finding: RegExp;
-}
-
-interface BrokenFile {
-  id: string;
-  /** Below the folder of blobs. */
+interface Scene extends DeclaredFile {
+  ledger: Ledger;
+  /** Runs SQL whose `$1` is the id of the file. */
+  sql(text: string): Promise<unknown>;
+  /** Where its content rests. */
   blob: string;
-  database: Client;
-  fleet: Fleet;
+  /** The same, as a finding names it. */
+  blobName: string;
 }
 
-const sql = (text: string) => (file: BrokenFile) => file.database.query(text, [file.id]);
+/** Damages an indexed file of three passages, and says what the checker has to find. */
+type Damage = (scene: Scene) => Promise<unknown[]>;
 
-const breakages: Breakage[] = [
-  {
-    name: 'a passage that is gone',
-    break: sql('DELETE FROM files.passage WHERE file_id = $1 AND position = 0'),
-    finding: /has a gap or a repeat|has a vector without a passage/,
+const damages: Record<string, Damage> = {
+  'a passage that is lost': async ({ id, marks, sql }) => {
+    await sql('DELETE FROM files.passage WHERE file_id = $1 AND position = 1');
+    return [
+      `${id} has a gap or a repeat among the positions of its passages`,
+      `${id} has a vector without a passage`,
+      `${id} has ${marks[1]} 0 times in its passages`,
+    ];
   },
-  {
-    name: 'a passage that is there twice',
-    break:
-      sql(`INSERT INTO files.passage SELECT file_id, content_version, position + 1000, id, bot_id, content, subtype,
-      page_number, breadcrumb FROM files.passage WHERE file_id = $1 AND position = 0`),
-    finding: /has a gap or a repeat|times in its passages/,
+  'a passage that is there twice': async ({ id, marks, sql }) => {
+    await sql(`INSERT INTO files.passage
+      SELECT file_id, content_version, 3, id, bot_id, content, subtype, page_number, breadcrumb
+      FROM files.passage WHERE file_id = $1 AND position = 2`);
+    return [
+      `${id} has a gap or a repeat among the positions of its passages`,
+      `${id} has ${marks[2]} 2 times in its passages`,
+    ];
   },
-  {
-    name: 'a passage of a version that nobody sees',
-    break:
-      sql(`INSERT INTO files.passage SELECT file_id, 'another', position, gen_random_uuid(), bot_id, content, subtype,
-      page_number, breadcrumb FROM files.passage WHERE file_id = $1`),
-    finding: /has a passage that readers do not see/,
+  'passages of a content that is not the active one': async ({ id, marks, sql }) => {
+    await sql(`UPDATE files.passage SET content_version = 'older' WHERE file_id = $1`);
+    return [
+      `${id} has a passage that readers do not see`,
+      `${id} has a vector without a passage`,
+      ...marks.map((mark) => `${id} has ${mark} 0 times in its passages`),
+    ];
   },
-  {
-    name: 'a vector that has lost its passage',
-    break:
-      sql(`INSERT INTO files.local_index_point SELECT bot_id, gen_random_uuid(), model, file_id, content_version, vector,
-      term_indices, term_values, tags, revision FROM files.local_index_point WHERE file_id = $1`),
-    finding: /has a vector without a passage/,
+  'a vector that is lost': async ({ id, sql }) => {
+    await sql(`DELETE FROM files.local_index_point
+      WHERE id = (SELECT id FROM files.passage WHERE file_id = $1 AND position = 0)`);
+    return [`${id} has a passage without a vector`];
   },
-  {
-    name: 'a passage that has lost its vector',
-    break: sql('DELETE FROM files.local_index_point WHERE file_id = $1'),
-    finding: /has a passage without a vector/,
+  'a vector that belongs to no passage': async ({ id, sql }) => {
+    await sql(`INSERT INTO files.local_index_point SELECT bot_id, gen_random_uuid(), model, file_id, content_version,
+      vector, term_indices, term_values, tags, revision FROM files.local_index_point WHERE file_id = $1 LIMIT 1`);
+    return [`${id} has a vector without a passage`];
   },
-  {
-    name: 'a status that says more than is there',
-    break: sql(`UPDATE files.file SET active_version = NULL WHERE id = $1`),
-    finding: /has a status that its contents contradict/,
+  'a vector that counts for another file': async ({ id, sql }) => {
+    await sql(`UPDATE files.local_index_point SET file_id = $1 || '-other'
+      WHERE id = (SELECT id FROM files.passage WHERE file_id = $1 AND position = 0)`);
+    return [`${id}-other has a vector without a passage`];
   },
-  {
-    name: 'a file that did not come to its end',
-    break: sql(`UPDATE files.file SET status = 'indexing_failed' WHERE id = $1`),
-    finding: /ended as indexing_failed/,
+  'a content that is lost': async ({ blob, blobName, id }) => {
+    await rm(blob);
+    return [`the content ${blobName} is not stored`, promiseBroken(id, 'indexing_completed with the content that is')];
   },
-  {
-    name: 'a file that nobody deleted and that is gone',
-    break: sql('DELETE FROM files.file WHERE id = $1'),
-    finding: /and was promised to be/,
+  'a content that has changed': async ({ blob, id, text }) => {
+    await writeFile(blob, text.replace('ships', 'chips'));
+    return [promiseBroken(id, 'indexing_completed with the content')];
   },
-  {
-    name: 'a content that is gone',
-    break: ({ fleet, blob }) => rm(join(fleet.blobsDir, blob)),
-    finding: /is not stored|could not be asked/,
+  'a blob that belongs to no file': async ({ blob, blobName }) => {
+    await writeFile(`${blob}x`, 'stray');
+    return [`${blobName}x is stored and belongs to no file`];
   },
-  {
-    name: 'a content that has changed',
-    break: ({ fleet, blob }) => writeFile(join(fleet.blobsDir, blob), 'something else'),
-    finding: /and was promised to be|could not be asked/,
+  'a file that was never indexed to its end': async ({ id, sql }) => {
+    await sql(`UPDATE files.file SET status = 'indexing_pending' WHERE id = $1`);
+    return [`${id} ended as indexing_pending`];
   },
-  {
-    name: 'a stray content',
-    break: ({ fleet, blob }) => writeFile(join(fleet.blobsDir, `${blob}x`), 'stray'),
-    finding: /is stored and belongs to no file/,
+  'a file that counts as indexed without passages': async ({ id, marks, sql }) => {
+    await sql('UPDATE files.file SET active_version = NULL WHERE id = $1');
+    return [
+      `${id} has a passage that readers do not see`,
+      `${id} has a status that its contents contradict`,
+      ...marks.map((mark) => `${id} has ${mark} 0 times in its passages`),
+    ];
   },
-  {
-    name: 'an upload without an end',
-    break: sql(`INSERT INTO files.upload (content_version, bot_id, file_id) SELECT 'never', bot_id, id FROM files.file
-      WHERE id = $1`),
-    finding: /^1 uploads under way/,
+  'a content that was forgotten': async ({ id, sql }) => {
+    await sql(`UPDATE files.file SET status = 'upload_pending' WHERE id = $1`);
+    return [`${id} has a status that its contents contradict`, promiseBroken(id, 'upload_pending')];
   },
-  {
-    name: 'a job that nobody does',
-    break:
-      sql(`INSERT INTO files.indexing_job (file_id, content_version, bot_id, heartbeat_at) SELECT id, 'never', bot_id,
-      now() FROM files.file WHERE id = $1`),
-    finding: /^1 indexing jobs/,
+  'a file that nobody has deleted': async ({ blobName, id, sql }) => {
+    await sql('DELETE FROM files.file WHERE id = $1');
+    return [
+      `${id} has a passage that readers do not see`,
+      `${blobName} is stored and belongs to no file`,
+      promiseBroken(id, 'deleted'),
+    ];
   },
-  {
-    name: 'a dead letter',
-    break: sql(`INSERT INTO files.dead_letter (id, consumer, event_id, subject, data, attempts, reason)
-      VALUES ('dead_1', 'nobody', $1, 'files.uploaded', '{}', 1, 'a test')`),
-    finding: /^1 dead letters of files/,
+  'a file whose deletion was acknowledged': async ({ id, ledger, promised }) => {
+    ledger.attempt(promised, 'deleted')();
+    return [promiseBroken(id, 'indexing_completed')];
   },
-];
+};
 
 suite('The checker', () => {
+  const ledger = new Ledger();
+  const scenes = new Map<string, Scene>();
   let embeddings: EmbeddingServer;
   let fleet: Fleet;
   let database: Client;
 
   beforeAll(async () => {
     embeddings = await EmbeddingServer.start();
-    fleet = await Fleet.start({ env: { EMBEDDINGS_URL: embeddings.url, SWEEP_INTERVAL_MS: '500' } });
+    fleet = await Fleet.start({ env: { EMBEDDINGS_URL: embeddings.url, SWEEP_INTERVAL_MS: '200' } });
     database = new Client({ connectionString: fleet.databaseUrl });
     await database.connect();
+    const { bot } = await clientOf(fleet).createBot({});
+    ledger.bot(bot.id);
+    await Promise.all(Object.keys(damages).map((name) => uploadFor(name, bot.id)));
   });
 
   afterAll(async () => {
@@ -130,47 +132,63 @@ suite('The checker', () => {
     await embeddings?.stop();
   });
 
-  it('finds nothing wrong with a platform at rest, and each thing that is broken in it', async () => {
-    const { bot } = await clientOf(fleet).createBot({});
-    const prepared = await Promise.all(
-      breakages.map(async (breakage, place) => ({ breakage, ...(await upload(bot.id, `broken${place}`)) })),
+  async function uploadFor(name: string, botId: string): Promise<void> {
+    const file = await declare(fleet, ledger, botId, name.replaceAll(' ', '-'));
+    expect(await file.upload()).toBe(200);
+    const { rows } = await database.query<{ version: string }>(
+      'SELECT content_version AS version FROM files.file WHERE id = $1',
+      [file.id],
     );
-    for (const { ledger } of prepared) expect(await new Checker(fleet, ledger).findings(20_000)).toEqual([]);
+    const blobName = `${botId}/${file.id}/${rows[0]!.version}`;
+    const sql = (text: string) => database.query(text, [file.id]);
+    scenes.set(name, { ...file, ledger, sql, blobName, blob: join(fleet.blobsDir, blobName) });
+  }
 
-    // The platform stands still from here on, so that it mends nothing.
-    fleet.the('files-worker').signal('SIGSTOP');
-    const said: Record<string, boolean> = {};
-    for (const { breakage, ledger, id } of prepared) {
-      const { rows } = await database.query<{ blob: string }>(
-        `SELECT bot_id || '/' || id || '/' || content_version AS blob FROM files.file WHERE id = $1`,
-        [id],
-      );
-      await breakage.break({ id, blob: rows[0]!.blob, database, fleet });
-      const findings = await new Checker(fleet, ledger).findings(0);
-      said[breakage.name] = findings.some((finding) => {
-        const isOfFile = finding.includes(id) || finding.startsWith('1 ');
-        return isOfFile && breakage.finding.test(finding);
-      });
-    }
+  const check = (timeoutMs = 0) => new Checker(fleet, ledger).findings(timeoutMs);
 
-    expect(said).toEqual(Object.fromEntries(breakages.map(({ name }) => [name, true])));
+  it('finds nothing when all is as it was promised', async () => {
+    expect(await check(20_000)).toEqual([]);
   });
 
-  /** A file that was indexed, and a ledger that knows of it alone. */
-  async function upload(botId: string, name: string) {
-    const ledger = new Ledger();
+  it.each(Object.entries(damages))('finds %s', async (name, damage) => {
+    const before = await check();
+
+    const expected = await damage(scenes.get(name)!);
+
+    expect((await check()).filter((finding) => !before.includes(finding))).toEqual(expected);
+  });
+
+  it('finds a bot that is gone', async () => {
+    const botId = randomUUID();
     ledger.bot(botId);
-    const { text, content } = document(name, 3);
-    const { file } = await clientOf(fleet, botId).upsertFile({
-      key: `${name}.txt`,
-      size: text.length,
-      contentType: 'text/plain',
-      index: true,
-    });
-    const promised = ledger.declared({ botId, id: file.id, index: true });
-    const acknowledge = ledger.attempt(promised, content);
-    expect((await put(file.uploadUrl, text, { 'content-type': 'text/plain' })).status).toBe(200);
-    acknowledge();
-    return { ledger, id: file.id };
-  }
+
+    expect(await check()).toContain(`the bot ${botId} is gone`);
+  });
+
+  it('finds what has not come to rest', async () => {
+    // So that its relay leaves alone what is put into its outbox.
+    await fleet.the('hub').end('SIGKILL');
+    await database.query(`
+      INSERT INTO files.indexing_job (file_id, content_version, bot_id, heartbeat_at) VALUES ('f', 'v', 'b', now());
+      INSERT INTO files.untidy_file (file_id, bot_id, due_at) VALUES ('f', 'b', now() + interval '1 hour');
+      INSERT INTO files.upload (content_version, bot_id, file_id) VALUES ('v', 'b', 'f');
+      INSERT INTO hub.outbox (id, subject, data) VALUES ('o', 'hub.happened', '{}');
+      INSERT INTO chat.dead_letter (id, consumer, event_id, subject, data, attempts, reason)
+        VALUES ('d', 'chat.listen', 'e', 'hub.happened', '{}', 10, 'It does not work.');
+    `);
+
+    expect(await check()).toEqual(
+      expect.arrayContaining([
+        '1 indexing jobs',
+        '1 files to tidy',
+        '1 uploads under way',
+        '1 unpublished events of hub',
+        '1 dead letters of chat',
+      ]),
+    );
+  });
 });
+
+function promiseBroken(id: string, is: string): unknown {
+  return expect.stringMatching(`^${id} is ${is}.*, and was promised to be `);
+}

@@ -1,13 +1,15 @@
 import { clientOf } from '@parley/testing/api';
 import { put } from '@parley/testing/bot-files';
-import { document, type Ledger } from './checker/ledger';
+import { document, type Ledger, type PromisedFile } from './checker/ledger';
 import type { LoadTarget } from './load';
 
-/** A file of so many passages that a ledger knows of, still without its content. */
+/** A file that a ledger knows of, still without its content. */
 export interface DeclaredFile {
   id: string;
-  /** A word that stands in the last passage alone. */
-  lastMark: string;
+  promised: PromisedFile;
+  text: string;
+  /** A word of each passage. */
+  marks: string[];
   /** Sends the content and says how that was answered. */
   upload(): Promise<number>;
 }
@@ -36,7 +38,9 @@ export async function declare(
   const promised = ledger.declared({ botId, id: file.id, index });
   return {
     id: file.id,
-    lastMark: content.marks.at(-1)!,
+    promised,
+    text,
+    marks: content.marks,
     upload: async () => {
       const acknowledge = ledger.attempt(promised, content);
       const { ok, status } = await put(file.uploadUrl, text, { 'content-type': 'text/plain' });

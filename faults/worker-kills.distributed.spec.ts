@@ -75,7 +75,7 @@ suite('a worker killed with SIGKILL at each stage of a file, and started again',
 
     for (const { name, held, statement, stage, written } of moments) {
       const file = await declare(fleet, ledger, bot.id, name, { passages });
-      const batch = embeddings.hold(held === 'second batch' ? file.lastMark : 'no text has this');
+      const batch = embeddings.hold(held === 'second batch' ? file.marks.at(-1)! : 'no text has this');
       if (held !== 'second batch') await gate.close(file.id, held);
       expect(await file.upload()).toBe(200);
       await (held === 'second batch' ? batch.reached : gate.reached());
@@ -94,6 +94,7 @@ suite('a worker killed with SIGKILL at each stage of a file, and started again',
     await repeatEvents(database, worker);
 
     process.stderr.write(`all complete ${elapsedMs} ms after the last restart\n`);
+    if (findings.length > 0) process.stderr.write(fleet.warnings.join('\n'));
     expect(findings).toEqual([]);
     expect(await statusesOf(database)).toEqual(
       moments.map(({ name }) => ({

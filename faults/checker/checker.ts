@@ -38,7 +38,8 @@ const offences: Record<string, string> = {
     HAVING count(*) <> max(position) + 1 OR count(DISTINCT id) <> count(*)`,
   'a vector without a passage': `
     SELECT DISTINCT v.file_id AS id FROM files.local_index_point v
-    WHERE NOT EXISTS (SELECT 1 FROM files.passage p WHERE p.id = v.id AND p.content_version = v.content_version)`,
+    WHERE NOT EXISTS (SELECT 1 FROM files.passage p WHERE p.id = v.id AND p.bot_id = v.bot_id
+      AND p.file_id = v.file_id AND p.content_version = v.content_version)`,
   'a passage without a vector': `
     SELECT DISTINCT p.file_id AS id FROM files.passage p
     WHERE NOT EXISTS (SELECT 1 FROM files.local_index_point v WHERE v.id = p.id AND v.bot_id = p.bot_id)`,
@@ -110,11 +111,7 @@ export class Checker {
     for (const botId of this.ledger.bots) {
       if ((await this.ask(`/v1/admin/bots/${botId}`)).status !== 200) findings.push(`the bot ${botId} is gone`);
     }
-    for (const file of this.ledger.files) {
-      findings.push(
-        ...(await this.promiseOf(file).catch((error: unknown) => [`${file.id} could not be asked: ${String(error)}`])),
-      );
-    }
+    for (const file of this.ledger.files) findings.push(...(await this.promiseOf(file)));
     return findings;
   }
 
@@ -122,9 +119,13 @@ export class Checker {
     const allowed = [file.state, ...file.possible];
     const { status, body } = await this.ask(`/v1/files/${file.id}`, file.botId);
     const found = status === 404 ? 'deleted' : (body as { file: ShownFile }).file;
-    const bytes = found !== 'deleted' && !found.status.startsWith('upload_p') ? await download(found.url) : undefined;
-    const state = allowed.find((candidate) => isIn(candidate, found, bytes && sha256(bytes)));
-    if (!state) return [`${file.id} is ${JSON.stringify(found)}, and was promised to be ${JSON.stringify(allowed)}`];
+    const hash =
+      found === 'deleted' || withoutContent.includes(found.status) ? undefined : await contentHash(found.url);
+    const state = allowed.find((candidate) => isIn(candidate, found, hash));
+    if (!state) {
+      const is = found === 'deleted' ? found : `${found.status} with the content ${hash}`;
+      return [`${file.id} is ${is}, and was promised to be ${JSON.stringify(allowed)}`];
+    }
     if (typeof state === 'string' || !file.index || found === 'deleted') return [];
     if (found.status !== 'indexing_completed') return [`${file.id} ended as ${found.status}`];
     return this.marksOf(file, state);
@@ -160,6 +161,8 @@ export class Checker {
   }
 }
 
+const withoutContent = ['upload_pending', 'upload_failed'];
+
 interface ShownFile {
   status: string;
   url: string;
@@ -170,10 +173,10 @@ function isIn(state: FileState, found: ShownFile | 'deleted', hash: string | und
   return state === 'declared' ? hash === undefined : hash === state.sha256;
 }
 
-async function download(url: string): Promise<Uint8Array> {
+async function contentHash(url: string): Promise<string> {
   const response = await fetch(url);
-  if (!response.ok) throw new Error(`The content at ${url} is answered with ${response.status}.`);
-  return new Uint8Array(await response.arrayBuffer());
+  const bytes = new Uint8Array(await response.arrayBuffer());
+  return response.ok ? sha256(bytes) : `that is answered with ${response.status}`;
 }
 
 /** Paths of the files at any depth below the folder, without those of writers that were killed. */

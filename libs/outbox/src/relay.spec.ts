@@ -210,11 +210,11 @@ describe('The outbox relay', () => {
 
   it('keeps everything while the stream refuses it, and sends it when it does no longer', async () => {
     await announce(database.service, range(5));
-    relay.start();
 
     await expect(relay.publish()).rejects.toThrow('not open');
     const kept = await unpublished(database.service);
     await events.open();
+    relay.start();
 
     await until(async () => (await unpublished(database.service)) === 0);
     expect(kept).toBe(5);
