@@ -14,12 +14,12 @@ export class Bus {
 
   /** The same, as the JSON text that the service wrote: for whoever only passes it on. */
   async ask<I>({ subject, timeoutMs }: Operation<I>, caller: Caller, input: I): Promise<string> {
-    return readAnswer(await this.transport.request(subject, requestMessage(caller, timeoutMs, input), timeoutMs));
+    return readAnswer(await this.transport.request(subject, requestMessage(caller, input), timeoutMs));
   }
 
   /** Hints that may be lost without harm. */
   broadcast<D>({ subject }: Broadcast<D>, data: D): void {
-    this.transport.broadcast(`broadcast.${subject}`, { headers: {}, body: JSON.stringify(data) });
+    this.transport.broadcast(`broadcast.${subject}`, { head: '', body: JSON.stringify(data) });
   }
 
   listen<D>({ subject }: Broadcast<D>, listener: (data: D) => void): void {

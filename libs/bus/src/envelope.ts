@@ -2,19 +2,12 @@ import { ApiError, type WireError } from '@parley/contracts/errors';
 import type { Caller } from '@parley/contracts/caller';
 import type { Message } from './transport';
 
-const callerHeader = 'parley-caller';
-const timeoutHeader = 'parley-timeout-ms';
-const outcomeHeader = 'parley-outcome';
+const ok = 'ok';
+const failed = 'error';
 
-/** A request with who asks and how long they wait. */
-export function requestMessage(caller: Caller, timeoutMs: number, input: unknown): Message {
-  return {
-    headers: {
-      [callerHeader]: Buffer.from(JSON.stringify(caller)).toString('base64url'),
-      [timeoutHeader]: String(timeoutMs),
-    },
-    body: JSON.stringify(input ?? {}),
-  };
+/** A request; its head says who asks. */
+export function requestMessage(caller: Caller, input: unknown): Message {
+  return { head: JSON.stringify(caller), body: JSON.stringify(input ?? {}) };
 }
 
 export interface Request {
@@ -23,10 +16,9 @@ export interface Request {
 }
 
 /** Throws InvalidPayload for a message that nobody of ours has sent. */
-export function readRequest({ headers, body }: Message): Request {
+export function readRequest({ head, body }: Message): Request {
   try {
-    const caller = readObject(Buffer.from(headers[callerHeader] ?? '', 'base64url').toString());
-    return { caller: caller as unknown as Caller, input: readObject(body) };
+    return { caller: readObject(head) as unknown as Caller, input: readObject(body) };
   } catch (error) {
     throw new ApiError('InvalidPayload', 'The message on the bus cannot be read: it needs a caller and a JSON body.', {
       cause: error,
@@ -35,18 +27,18 @@ export function readRequest({ headers, body }: Message): Request {
 }
 
 export function answerMessage(output: unknown): Message {
-  return { headers: { [outcomeHeader]: 'ok' }, body: JSON.stringify(output ?? {}) };
+  return { head: ok, body: JSON.stringify(output ?? {}) };
 }
 
 /** Only what an ApiError says crosses the bus; anything else becomes Internal without its message. */
 export function errorMessage(error: unknown): Message {
   const known = error instanceof ApiError ? error : new ApiError('Internal', 'Something went wrong on our side.');
-  return { headers: { [outcomeHeader]: 'error' }, body: wireText(known) };
+  return { head: failed, body: wireText(known) };
 }
 
 /** The output as JSON text, or throws the ApiError that was sent in its place. */
-export function readAnswer({ headers, body }: Message): string {
-  if (headers[outcomeHeader] === 'ok') return body;
+export function readAnswer({ head, body }: Message): string {
+  if (head === ok) return body;
   throw ApiError.fromWire(readError(body));
 }
 

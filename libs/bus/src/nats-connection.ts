@@ -34,14 +34,17 @@ export class NatsLink {
     return this.up && !this.connection.isClosed();
   }
 
-  /** Resolves when the connection is lost, so that whoever waits for an answer need not wait for its deadline. */
+  /** Calls the listener at each loss of the connection, until the function that it gives is called. */
+  onLost(listener: () => void): () => void {
+    this.onDown.add(listener);
+    return () => this.onDown.delete(listener);
+  }
+
+  /** The next loss of the connection. */
   lost(): { promise: Promise<void>; forget: () => void } {
-    let listener: () => void = () => undefined;
-    const promise = new Promise<void>((resolve) => {
-      listener = resolve;
-      this.onDown.add(listener);
-    });
-    return { promise, forget: () => this.onDown.delete(listener) };
+    let forget = () => {};
+    const promise = new Promise<void>((resolve) => (forget = this.onLost(resolve)));
+    return { promise, forget };
   }
 
   /** What the work gives. Throws at once when the connection is or gets lost: the work would only meet its deadline. */
@@ -68,8 +71,7 @@ export class NatsLink {
     for await (const status of this.connection.status()) {
       if (status.type === Events.Disconnect) {
         this.up = false;
-        this.onDown.forEach((resolve) => resolve());
-        this.onDown.clear();
+        this.onDown.forEach((listener) => listener());
         this.logger.warn('the connection to NATS is lost, reconnecting');
       } else if (status.type === Events.Reconnect) {
         this.up = true;

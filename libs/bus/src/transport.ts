@@ -1,9 +1,11 @@
 import { within } from '@parley/background/within';
 import { ApiError } from '@parley/contracts/errors';
 
-/** What travels over the bus: the body is JSON text. */
+/** What travels over the bus. */
 export interface Message {
-  headers: Record<string, string>;
+  /** One line: of a request the caller as JSON, of an answer how it went. */
+  head: string;
+  /** JSON text. */
   body: string;
 }
 

@@ -1,4 +1,4 @@
-import { createHash, randomInt } from 'node:crypto';
+import { hash, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { deriveKey } from './derived-key';
 
@@ -32,7 +32,7 @@ export function tokenKind(token: string): TokenKind | undefined {
 
 /** How tokens are stored and travel: SHA-256, in hex. Their entropy makes a slow hash pointless. */
 export function hashToken(token: string): string {
-  return createHash('sha256').update(token).digest('hex');
+  return hash('sha256', token);
 }
 
 /** What a list may show of a token. */

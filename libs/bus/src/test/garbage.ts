@@ -1,13 +1,12 @@
 import { connect, headers } from 'nats';
 
-const bodies = ['', 'not json', 'null', '[]', '{"a":', '\u0000\uffff', '"text"', '{}'];
+const bodies = ['', 'not json', 'null', '[]', '{"a":', '\u0000\uffff', '"text"', '{}', '{}\n', 'null\n{}', '\n\n'];
 
 /** Sends what nobody of ours would send to each subject, and says how many of the requests got an answer. */
 export async function sendGarbage(natsUrl: string, requests: string[], others: string[]): Promise<number> {
   const connection = await connect({ servers: natsUrl });
   const forged = headers();
-  forged.set('parley-caller', 'bm90IGpzb24');
-  forged.set('parley-body', 'no-such-body');
+  forged.set('parley-payload', 'no-such-payload');
   try {
     for (const subject of others) {
       for (const body of bodies) connection.publish(subject, body, { headers: forged });

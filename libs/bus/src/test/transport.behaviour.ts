@@ -148,9 +148,9 @@ export function transportBehaviour(open: () => Promise<SharedBus>): void {
     service.serve('probe.raw', 'probe', () => Promise.reject(new Error('password=hunter2')));
     await service.ready();
 
-    const { headers, body } = await (await shared.connect()).request('probe.raw', { headers: {}, body: '{}' }, 5_000);
+    const { head, body } = await (await shared.connect()).request('probe.raw', { head: '', body: '{}' }, 5_000);
 
-    expect(headers['parley-outcome']).toBe('error');
+    expect(head).toBe('error');
     expect(JSON.parse(body)).toMatchObject({ type: 'Internal' });
     expect(body).not.toContain('hunter2');
   });
@@ -162,7 +162,7 @@ export function transportBehaviour(open: () => Promise<SharedBus>): void {
       await answerWith(service, echo, (input) => input);
       const stranger = await shared.connect();
 
-      const answer = await stranger.request(echo.subject, { headers: {}, body }, 5_000);
+      const answer = await stranger.request(echo.subject, { head: '', body }, 5_000);
 
       expect(JSON.parse(answer.body)).toMatchObject({ type: 'InvalidPayload', code: 400 });
       await expect(bus.call(echo, caller, { still: 'there' })).resolves.toEqual({ still: 'there' });
@@ -226,7 +226,7 @@ export function transportBehaviour(open: () => Promise<SharedBus>): void {
     bus.listen(news, (data) => heard.push(data));
     await bus.ready();
 
-    (await shared.connect()).broadcast('broadcast.probe.garbage', { headers: {}, body: '\u0001 not json' });
+    (await shared.connect()).broadcast('broadcast.probe.garbage', { head: '', body: '\u0001 not json' });
     bus.broadcast(news, { text: 'after' });
 
     await until(() => heard.length > 0);
