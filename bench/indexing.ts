@@ -41,7 +41,7 @@ async function recordTexts(bench: Workbench, document: string): Promise<string[]
 /** Chunks a second of indexing in embedded mode beside the model alone, both with this many threads. */
 export async function benchIndexing(bench: Workbench, threads: number): Promise<Result[]> {
   const { session, options } = bench;
-  const document = markdown(charactersPerSecond * options.seconds);
+  const document = markdown(charactersPerSecond * threads * options.seconds);
   const texts = await recordTexts(bench, document);
   // The model reads no more of a text than that and ignores the rest.
   const windows = texts.flatMap((text) => textWindows(text, windowCharacters));

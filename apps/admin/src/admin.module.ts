@@ -9,6 +9,7 @@ import { AccountsController } from './accounts/accounts.controller';
 import { AccountsRepository } from './accounts/accounts.repository';
 import { AccountsService } from './accounts/accounts.service';
 import { BootstrapService } from './accounts/bootstrap.service';
+import { AuditRepository } from './audit/audit.repository';
 import { BotsController } from './bots/bots.controller';
 import { BotsRepository } from './bots/bots.repository';
 import { BotsService } from './bots/bots.service';
@@ -17,14 +18,16 @@ import { IdentityController } from './identity/identity.controller';
 import { IdentityRepository } from './identity/identity.repository';
 import { IdentityService } from './identity/identity.service';
 import { Admin1700000001000 } from './migrations/1700000001000-admin';
+import { Audit1700000001010 } from './migrations/1700000001010-audit';
 import { TokensController } from './tokens/tokens.controller';
 import { TokensRepository } from './tokens/tokens.repository';
 import { TokensService } from './tokens/tokens.service';
+import { MembersRepository } from './workspaces/members.repository';
 import { WorkspacesController } from './workspaces/workspaces.controller';
 import { WorkspacesRepository } from './workspaces/workspaces.repository';
 import { WorkspacesService } from './workspaces/workspaces.service';
 
-export const adminDatabase = { schema: 'admin', migrations: [Admin1700000001000] };
+export const adminDatabase = { schema: 'admin', migrations: [Admin1700000001000, Audit1700000001010] };
 
 /** Accounts, workspaces, members, tokens and bots; and who is calling, for the whole platform. */
 @Module({})
@@ -48,11 +51,13 @@ export class AdminModule {
         { provide: SecretBox, useFactory: () => new SecretBox(deriveKey(config.secretKey, 'secrets')) },
         AccountsRepository,
         AccountsService,
+        AuditRepository,
         BootstrapService,
         BotsRepository,
         BotsService,
         IdentityRepository,
         IdentityService,
+        MembersRepository,
         TokensRepository,
         TokensService,
         WorkspacesRepository,

@@ -1,5 +1,6 @@
 import { admin } from '@parley/contracts/admin/admin';
 import { files } from '@parley/contracts/files';
+import { hub } from '@parley/contracts/hub/hub';
 import { newToken } from '@parley/secrets/token';
 import { CommandFailed } from './command-failed';
 import { Operator } from './operator';
@@ -14,6 +15,7 @@ interface Command {
 const lettersOf = new Map([
   ['admin', admin.deadLetters],
   ['files', files.deadLetters],
+  ['hub', hub.deadLetters],
 ]);
 const services = [...lettersOf.keys()];
 
@@ -78,7 +80,7 @@ function usage(): string {
 
 function letters(service: string | undefined) {
   const operations = lettersOf.get(service ?? '');
-  if (!operations) throw new CommandFailed(`Name the service: ${services.join(' or ')}.`);
+  if (!operations) throw new CommandFailed(`Name the service, one of: ${services.join(', ')}.`);
   return operations;
 }
 

@@ -39,7 +39,7 @@ export class CallerGuard implements OnModuleInit {
 
   /** Throws Unauthorized, Forbidden, or InvalidPayload for a missing context header. */
   async identify(request: FastifyRequest, access: Access): Promise<Caller> {
-    const base = { requestId: request.id, traceparent: traceparent(request) };
+    const base = { requestId: request.id, traceparent: traceparent(request), address: request.ip };
     const asker: Caller = { ...base, credential: 'none' };
     if (access.actor === 'anyone') return asker;
 

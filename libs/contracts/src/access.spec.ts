@@ -14,6 +14,7 @@ import { systemCaller, type Caller, type CredentialKind, type Role } from './cal
 const roles: Role[] = ['owner', 'administrator', 'manager', 'developer', 'billing', 'viewer'];
 
 const holders: Record<Permission, Role[]> = {
+  belong: ['owner', 'administrator', 'manager', 'developer', 'viewer', 'billing'],
   read: ['owner', 'administrator', 'manager', 'developer', 'viewer'],
   write: ['owner', 'administrator', 'manager', 'developer'],
   manage: ['owner', 'administrator', 'manager'],

@@ -1,8 +1,8 @@
 import { ApiError } from './errors';
 import type { Caller, CredentialKind, Role } from './caller';
 
-/** What a role lets its holder do in a workspace. */
-export type Permission = 'read' | 'write' | 'manage' | 'administer' | 'own';
+/** What a role lets its holder do in a workspace; `belong` is enough for every role, also for billing. */
+export type Permission = 'belong' | 'read' | 'write' | 'manage' | 'administer' | 'own';
 
 /** On whose behalf an operation runs. `service` operations have no route: only other services ask them. */
 export type Actor = 'anyone' | 'account' | 'workspace' | 'bot' | 'operator' | 'service';
@@ -26,6 +26,7 @@ export type CallerOf<A extends Access> = A['actor'] extends 'account'
       : Caller;
 
 const ranks: Record<Permission, readonly Role[]> = {
+  belong: ['owner', 'administrator', 'manager', 'developer', 'viewer', 'billing'],
   read: ['owner', 'administrator', 'manager', 'developer', 'viewer'],
   write: ['owner', 'administrator', 'manager', 'developer'],
   manage: ['owner', 'administrator', 'manager'],
@@ -39,9 +40,11 @@ export const service = access('service', 'read', []);
 export const account = access('account', 'read', ['pat']);
 /** Needs `x-workspace-id`, except from a bot key, which brings its own workspace where it is allowed at all. */
 export const workspace = {
+  belong: access('workspace', 'belong', ['pat']),
   read: access('workspace', 'read', ['pat']),
   write: access('workspace', 'write', ['pat']),
   manage: access('workspace', 'manage', ['pat']),
+  administer: access('workspace', 'administer', ['pat']),
   readAlsoByBot: access('workspace', 'read', ['pat', 'bak']),
 };
 /** Needs `x-bot-id`. A bot key may do what its bot may; a personal token needs the role. */
@@ -60,10 +63,14 @@ export function authorize(access: Access, caller: Caller): void {
   if (!access.credentials.includes(caller.credential)) {
     throw new ApiError('Forbidden', `A ${credentialNames[caller.credential]} may not call this operation.`);
   }
-  if (caller.role && !hasPermission(caller.role, access.permission)) {
-    const enough = ranks[access.permission].join(', ');
-    throw new ApiError('Forbidden', `The role ${caller.role} may not do this; it takes one of: ${enough}.`);
-  }
+  if (caller.role) requirePermission(caller.role, access.permission);
+}
+
+/** Throws Forbidden unless the role has the permission. */
+export function requirePermission(role: Role, permission: Permission): void {
+  if (hasPermission(role, permission)) return;
+  const enough = ranks[permission].join(', ');
+  throw new ApiError('Forbidden', `The role ${role} may not do this; it takes one of: ${enough}.`);
 }
 
 const credentialNames: Record<CredentialKind, string> = {

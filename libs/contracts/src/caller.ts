@@ -8,6 +8,8 @@ export interface Caller {
   requestId: string;
   /** W3C trace context of the request. */
   traceparent?: string;
+  /** Network address that the request came from, for the audit records. */
+  address?: string;
   credential: CredentialKind;
   account?: { id: string; email: string };
   workspace?: { id: string };

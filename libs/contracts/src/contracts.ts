@@ -1,6 +1,7 @@
 import { admin } from './admin/admin';
 import { files } from './files';
+import { hub } from './hub/hub';
 import { operationsOf, type Operation } from './operation';
 
 /** Every operation of the platform: what the gateway forwards and `/openapi.json` shows. */
-export const allOperations: Operation[] = [admin, files].flatMap(operationsOf);
+export const allOperations: Operation[] = [admin, files, hub].flatMap(operationsOf);

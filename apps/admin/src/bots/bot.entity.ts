@@ -1,5 +1,5 @@
 import type { Bot, BotEntry, CreateBot } from '@parley/contracts/admin/bots';
-import type { TagDefinitions } from '@parley/contracts/admin/bot-definition';
+import type { TagDefinitions } from '@parley/contracts/definition';
 
 /** What a bot declares, as it is stored: every part present. */
 type BotDefinition = Pick<

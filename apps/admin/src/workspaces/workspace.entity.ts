@@ -1,4 +1,4 @@
-import type { Workspace } from '@parley/contracts/admin/workspaces';
+import type { Workspace, WorkspaceLabel } from '@parley/contracts/admin/workspaces';
 
 export interface WorkspaceRow {
   id: string;
@@ -40,4 +40,10 @@ export function toWorkspace(row: WorkspaceRow): Workspace {
     isPublic: row.is_public,
     handle: row.handle ?? undefined,
   };
+}
+
+export type LabelRow = Pick<WorkspaceRow, 'id' | 'name' | 'handle' | 'updated_at'>;
+
+export function toLabel({ id, name, handle, updated_at }: LabelRow): WorkspaceLabel {
+  return { id, name, handle, updatedAt: updated_at.toISOString() };
 }

@@ -2,7 +2,14 @@ import { Controller } from '@nestjs/common';
 import { Handles } from '@parley/bus/handles';
 import type { AccountCaller } from '@parley/contracts/access';
 import { admin } from '@parley/contracts/admin/admin';
-import type { CreateWorkspace, ListWorkspaces, UpdateWorkspace, WorkspaceId } from '@parley/contracts/admin/workspaces';
+import type {
+  CreateWorkspace,
+  LabelWorkspace,
+  ListWorkspaces,
+  UpdateWorkspace,
+  WorkspaceId,
+} from '@parley/contracts/admin/workspaces';
+import type { Caller } from '@parley/contracts/caller';
 import { WorkspacesService } from './workspaces.service';
 
 @Controller()
@@ -22,6 +29,11 @@ export class WorkspacesController {
   @Handles(admin.workspaces.list)
   list(caller: AccountCaller, input: ListWorkspaces) {
     return this.service.list(caller, input);
+  }
+
+  @Handles(admin.workspaces.label)
+  label(_caller: Caller, input: LabelWorkspace) {
+    return this.service.label(input);
   }
 
   @Handles(admin.workspaces.update)

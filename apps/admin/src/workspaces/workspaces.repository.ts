@@ -6,7 +6,7 @@ import { Database, type Sql } from '@parley/database/database';
 import { isUniqueViolation } from '@parley/database/errors';
 import { newId } from '@parley/database/ids';
 import { Keyset, pageSize } from '@parley/database/keyset';
-import type { WorkspaceRow } from './workspace.entity';
+import type { LabelRow, WorkspaceRow } from './workspace.entity';
 
 const columns = `workspace.*, (SELECT count(*) FROM bot WHERE bot.workspace_id = workspace.id) AS bot_count`;
 const newestFirst = new Keyset<WorkspaceRow>([
@@ -41,6 +41,14 @@ export class WorkspacesRepository {
        JOIN workspace_member member ON member.workspace_id = workspace.id AND member.account_id = $1
        WHERE workspace.id = $2`,
       [accountId, id],
+    );
+    return row;
+  }
+
+  async findLabel(id: string): Promise<LabelRow | undefined> {
+    const [row] = await this.database.query<LabelRow>(
+      'SELECT id, name, handle, updated_at FROM workspace WHERE id = $1',
+      [id],
     );
     return row;
   }

@@ -14,7 +14,7 @@ import {
   Subscriptions,
   BotConfiguration,
   Media,
-} from './bot-definition';
+} from '../definition';
 
 export class CreateBot {
   /** Invented when absent. */

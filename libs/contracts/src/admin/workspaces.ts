@@ -3,6 +3,7 @@ import {
   IsArray,
   IsBoolean,
   IsInt,
+  IsISO8601,
   IsNumber,
   IsString,
   Length,
@@ -11,10 +12,10 @@ import {
   MaxLength,
   Min,
 } from 'class-validator';
-import { account } from '../access';
+import { account, service } from '../access';
 import { ListOf, Nested, Nullable, Optional } from '../fields';
 import { PathParam, QueryString } from '../query-fields';
-import { operation } from '../operation';
+import { event, operation } from '../operation';
 import { PageMeta, PageQuery } from '../paging';
 
 export class Workspace {
@@ -156,7 +157,38 @@ export class UpdateWorkspace extends WorkspaceId {
   handle?: string;
 }
 
+/** What other services show of a workspace. */
+export class WorkspaceLabel {
+  @IsString()
+  id!: string;
+
+  @IsString()
+  name!: string;
+
+  @Nullable()
+  @IsString()
+  handle!: string | null;
+
+  /** When it was last changed: a label with a later time replaces this one. */
+  @IsISO8601()
+  updatedAt!: string;
+}
+
+export const workspaceChanged = event({ subject: 'admin.workspaceChanged', data: WorkspaceLabel });
+
+export class LabelWorkspace {
+  @IsString()
+  id!: string;
+}
+
 export const workspaces = {
+  label: operation({
+    subject: 'admin.workspaces.label',
+    summary: 'Gives the name and handle of a workspace to another service.',
+    access: service,
+    input: LabelWorkspace,
+    output: WorkspaceLabel,
+  }),
   create: operation({
     subject: 'admin.workspaces.create',
     route: 'POST /v1/admin/workspaces',

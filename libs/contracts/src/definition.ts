@@ -1,5 +1,5 @@
 import { IsBoolean, IsIn, IsNumber, IsString, Max, MaxLength, Min } from 'class-validator';
-import { JsonObject, MapOf, Nested, Nullable, Optional } from '../fields';
+import { JsonObject, MapOf, Nested, Nullable, Optional } from './fields';
 
 /** Schemas and configurations inside a definition, in bytes of JSON. */
 const maxSchemaBytes = 100 * 1024;

@@ -1,0 +1,60 @@
+import { checkName } from './names';
+import { checkVersion, pickVersion } from './versions';
+
+describe('the name of what is published', () => {
+  it.each([
+    ['tea', null],
+    ['tea', 'acme'],
+    ['acme/tea', 'acme'],
+    ['acme/Tea_2.x-y', 'acme'],
+  ])('may be %s in a workspace with the handle %s', (name, handle) => {
+    expect(() => checkName(name, handle)).not.toThrow();
+  });
+
+  it.each([
+    ['acme/tea', 'other', 'Forbidden'],
+    ['acme/tea', null, 'Forbidden'],
+    ['a/b/c', 'a', 'InvalidPayload'],
+    ['/tea', 'acme', 'InvalidPayload'],
+    ['tea/', 'tea', 'InvalidPayload'],
+    ['', null, 'InvalidPayload'],
+    ['te a', null, 'InvalidPayload'],
+    ['../tea', '..', 'InvalidPayload'],
+  ])('may not be %j in a workspace with the handle %j', (name, handle, type) => {
+    expect(() => checkName(name, handle)).toThrow(expect.objectContaining({ type }));
+  });
+});
+
+describe('the version of what is published', () => {
+  it.each(['1.0.0', '0.0.1', '2.0.0-beta.1'])('may be %s', (version) => {
+    expect(() => checkVersion(version)).not.toThrow();
+  });
+
+  it.each(['', '1', '1.0', 'v1.0.0', '1.0.0 ', 'latest', '01.0.0', '>=1.0.0'])('may not be %j', (version) => {
+    expect(() => checkVersion(version)).toThrow(expect.objectContaining({ type: 'InvalidPayload' }));
+  });
+});
+
+describe('a wanted version', () => {
+  const versions = ['0.2.0', '1.0.0', '1.2.3', '1.10.0', '2.0.0-beta.1'];
+
+  it.each([
+    ['latest', '1.10.0'],
+    ['1.0.0', '1.0.0'],
+    ['2.0.0-beta.1', '2.0.0-beta.1'],
+    ['>=1.0.0 <2.0.0', '1.10.0'],
+    ['<1.2.3', '1.0.0'],
+    ['^1.2.0', '1.10.0'],
+    ['*', '1.10.0'],
+    ['3.0.0', undefined],
+    ['<0.2.0', undefined],
+    ['nonsense', undefined],
+    ['', '1.10.0'],
+  ])('%j means %s', (wanted, picked) => {
+    expect(pickVersion(versions, wanted)).toBe(picked);
+  });
+
+  it('latest means nothing where there are only pre-releases', () => {
+    expect(pickVersion(['1.0.0-beta.1'], 'latest')).toBeUndefined();
+  });
+});

@@ -1,0 +1,28 @@
+import { Injectable } from '@nestjs/common';
+import { Bus } from '@parley/bus/bus';
+import { Consumes } from '@parley/bus/handles';
+import type { WorkspaceCaller } from '@parley/contracts/access';
+import { admin } from '@parley/contracts/admin/admin';
+import { workspaceChanged, type WorkspaceLabel } from '@parley/contracts/admin/workspaces';
+import { WorkspacesRepository } from './workspaces.repository';
+
+/** Names and handles of the workspaces that publish here. */
+@Injectable()
+export class WorkspacesService {
+  constructor(
+    private readonly bus: Bus,
+    private readonly workspaces: WorkspacesRepository,
+  ) {}
+
+  /** The caller's workspace as admin knows it this moment: its handle decides under which names it may publish. */
+  async labelOf(caller: WorkspaceCaller): Promise<WorkspaceLabel> {
+    const label = await this.bus.call(admin.workspaces.label, caller, { id: caller.workspace.id });
+    await this.workspaces.save(label);
+    return label;
+  }
+
+  @Consumes(workspaceChanged, { name: 'hub.labelWorkspace' })
+  async label(label: WorkspaceLabel): Promise<void> {
+    await this.workspaces.save(label);
+  }
+}

@@ -1,0 +1,204 @@
+import { IsArray, IsBoolean, IsIn, IsString } from 'class-validator';
+import { service } from '../access';
+import { JsonObject, ListOf, MapOf, Nullable, Optional } from '../fields';
+import { event, operation } from '../operation';
+
+/** What a bot shows of an integration or plugin that it has installed. */
+export class HubSummary {
+  /** Version id. */
+  @IsString()
+  id!: string;
+
+  @IsString()
+  name!: string;
+
+  @IsString()
+  version!: string;
+
+  @IsString()
+  createdAt!: string;
+
+  @IsString()
+  updatedAt!: string;
+
+  @IsString()
+  title!: string;
+
+  @IsString()
+  description!: string;
+
+  @IsString()
+  iconUrl!: string;
+
+  @IsString()
+  readmeUrl!: string;
+
+  @IsIn(['public', 'private', 'unlisted'])
+  visibility!: 'public' | 'private' | 'unlisted';
+
+  /** Of integrations only; plugins are never verified. */
+  @IsIn(['unapproved', 'pending', 'approved', 'rejected'])
+  verificationStatus!: 'unapproved' | 'pending' | 'approved' | 'rejected';
+
+  @IsIn(['published', 'deprecated'])
+  lifecycleStatus!: 'published' | 'deprecated';
+}
+
+/** What installing an integration needs to know of it. */
+export class InstallableIntegration extends HubSummary {
+  /** JSON schema of the configuration. */
+  @JsonObject()
+  configurationSchema!: Record<string, unknown>;
+
+  /** JSON schemas of the other configurations, by configuration type. */
+  @JsonObject()
+  configurationSchemas!: Record<string, Record<string, unknown>>;
+
+  @IsArray()
+  @IsString({ each: true })
+  channels!: string[];
+
+  /** It has a url or code, so that the platform has somebody to tell of an installation. */
+  @IsBoolean()
+  isCallable!: boolean;
+
+  /** Version ids of the interfaces that it implements, by alias. */
+  @JsonObject()
+  interfaces!: Record<string, string>;
+}
+
+export class ResolveIntegrations {
+  /** Whose private integrations may be found. */
+  @IsString()
+  workspaceId!: string;
+
+  @IsArray()
+  @IsString({ each: true })
+  ids!: string[];
+}
+
+export class InstallableIntegrations {
+  /** Those that exist and may be installed by the workspace, in any order. */
+  @ListOf(InstallableIntegration)
+  integrations!: InstallableIntegration[];
+}
+
+/** Which integration of the bot implements an interface that a plugin depends on. */
+export class InterfaceBinding {
+  @IsString()
+  integrationId!: string;
+
+  /** Alias of the interface inside the integration; absent when the integration implements it once. */
+  @Optional()
+  @IsString()
+  integrationInterfaceAlias?: string;
+}
+
+export class PluginToResolve {
+  /** Alias under which the bot has it. */
+  @IsString()
+  alias!: string;
+
+  @IsString()
+  id!: string;
+
+  @MapOf(InterfaceBinding)
+  interfaces!: Record<string, InterfaceBinding>;
+}
+
+export class ResolvePlugins {
+  @IsString()
+  workspaceId!: string;
+
+  @ListOf(PluginToResolve)
+  plugins!: PluginToResolve[];
+}
+
+/** A plugin with the entity references of its schemas replaced by those of the bound integrations. */
+export class InstallablePlugin extends HubSummary {
+  @IsString()
+  alias!: string;
+
+  @JsonObject()
+  configurationSchema!: Record<string, unknown>;
+
+  /** By name, as the plugin declares them: the bot prefixes them with the alias. */
+  @JsonObject()
+  states!: Record<string, never>;
+
+  @JsonObject()
+  events!: Record<string, never>;
+
+  @JsonObject()
+  actions!: Record<string, never>;
+
+  @JsonObject()
+  userTags!: Record<string, never>;
+
+  @JsonObject()
+  conversationTags!: Record<string, never>;
+
+  @JsonObject()
+  messageTags!: Record<string, never>;
+
+  /** Version ids of the interfaces that it depends on, by alias. */
+  @JsonObject()
+  interfaces!: Record<string, string>;
+
+  /** Version ids of the integrations that it depends on, by alias. */
+  @JsonObject()
+  integrations!: Record<string, string>;
+}
+
+/** A plugin that cannot be installed, and why, in words for whoever tried. */
+export class PluginProblem {
+  @IsString()
+  alias!: string;
+
+  @IsString()
+  problem!: string;
+}
+
+export class InstallablePlugins {
+  @ListOf(InstallablePlugin)
+  plugins!: InstallablePlugin[];
+
+  @ListOf(PluginProblem)
+  problems!: PluginProblem[];
+}
+
+export const resolution = {
+  integrations: operation({
+    subject: 'hub.resolution.integrations',
+    summary: 'Gives what installing these versions of integrations needs to know.',
+    access: service,
+    input: ResolveIntegrations,
+    output: InstallableIntegrations,
+  }),
+  plugins: operation({
+    subject: 'hub.resolution.plugins',
+    summary:
+      'Gives these versions of plugins with their entity references resolved by the integrations they are bound to.',
+    access: service,
+    input: ResolvePlugins,
+    output: InstallablePlugins,
+  }),
+};
+
+/** A version of an integration or plugin changed or went; whoever has it installed asks for it again. */
+export class HubEntryChanged {
+  @IsIn(['integration', 'plugin'])
+  kind!: 'integration' | 'plugin';
+
+  @IsString()
+  id!: string;
+
+  @IsBoolean()
+  isDeleted!: boolean;
+
+  @Nullable()
+  @IsString()
+  workspaceId!: string | null;
+}
+
+export const hubEntryChanged = event({ subject: 'hub.entryChanged', data: HubEntryChanged });
