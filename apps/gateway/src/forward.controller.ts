@@ -76,8 +76,8 @@ export class ForwardController implements OnModuleInit {
       },
       errorHandler: (error, request, reply) => this.errors.answer(explain(error, operation), request, reply),
       handler: async (request: Forwarded, reply) => {
-        const { body, query, params } = request;
-        const value = input.read({ body, query: query as RawQuery, path: params as RawQuery });
+        const { body, query, params, headers } = request;
+        const value = input.read({ body, query: query as RawQuery, path: params as RawQuery, headers });
         const answer = await this.bus.ask(operation, request.caller!, value);
         return reply.code(operation.status).type('application/json; charset=utf-8').send(answer);
       },

@@ -11,26 +11,30 @@ interface RawInput {
   body: unknown;
   query: RawQuery;
   path: RawQuery;
+  headers: RawQuery;
 }
 
-/** Turns what came over HTTP into the operation's input: body, query and path as one object, unknown fields dropped. */
+/** Turns what came over HTTP into the operation's input: body, query, path and headers as one object, unknown fields dropped. */
 export class InputReader {
   private readonly hasBody: boolean;
   private readonly query: FieldSource[];
   private readonly path: FieldSource[];
+  private readonly headers: FieldSource[];
 
   constructor(private readonly operation: Operation) {
     const sources = fieldSources(operation.input);
     this.query = sources.filter((source) => source.in === 'query');
     this.path = sources.filter((source) => source.in === 'path');
+    this.headers = sources.filter((source) => source.in === 'header');
     this.hasBody = methodsWithBody.test(operation.route ?? '');
   }
 
   /** Throws InvalidPayload, InvalidQuery or ResourceNotFound, with what is wrong and what would be right. */
-  read({ body, query, path }: RawInput): object {
+  read({ body, query, path, headers }: RawInput): object {
     return {
       ...(this.hasBody ? this.readBody(body) : {}),
       ...readFields(this.query, query, 'InvalidQuery'),
+      ...readFields(this.headers, headers, 'InvalidPayload'),
       ...readFields(this.path, path, 'ResourceNotFound'),
     };
   }
@@ -46,7 +50,11 @@ export class InputReader {
   }
 }
 
-function readFields(sources: FieldSource[], raw: RawQuery, type: 'InvalidQuery' | 'ResourceNotFound'): object {
+function readFields(
+  sources: FieldSource[],
+  raw: RawQuery,
+  type: 'InvalidQuery' | 'InvalidPayload' | 'ResourceNotFound',
+): object {
   const fields: Record<string, unknown> = {};
   for (const source of sources) {
     try {

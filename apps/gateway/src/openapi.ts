@@ -44,8 +44,8 @@ function reachable(root: unknown, schemas: Record<string, JsonSchema>): Record<s
 function describe(operation: Operation, method: string, schemas: Record<string, JsonSchema>): JsonSchema {
   const { subject, summary, input, output, status, access } = operation;
   const parameters = [
-    ...fieldSources(input).map(({ name, in: place, schema, required }) => ({
-      name,
+    ...fieldSources(input).map(({ parameter, in: place, schema, required }) => ({
+      name: parameter,
       in: place,
       schema,
       required: required || place === 'path',

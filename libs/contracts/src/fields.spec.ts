@@ -3,6 +3,7 @@ import { JsonObject, ListOf, MapOf, Nested, Nullable, Optional, problemsOf, toIn
 import {
   FieldProblem,
   fieldSources,
+  HeaderFlag,
   PathParam,
   QueryBoolean,
   QueryChoice,
@@ -242,6 +243,9 @@ class Query extends Parent {
   @QueryTags({ maxBytes: 50 })
   tags?: unknown;
 
+  @HeaderFlag('x-by-alias')
+  byAlias?: boolean;
+
   @IsString()
   body?: string;
 }
@@ -260,8 +264,18 @@ describe('a parameter', () => {
     expect(places).toEqual([
       ['id', 'path'],
       ...['limit', 'flag', 'ids', 'sort', 'text', 'tags'].map((name) => [name, 'query']),
+      ['byAlias', 'header'],
     ]);
     expect(fieldSources(Parent)).toHaveLength(1);
+  });
+
+  it.each([
+    [{ 'x-by-alias': 'true' }, true],
+    [{ 'x-by-alias': 'false' }, false],
+    [{ byAlias: 'true' }, false],
+    [{}, false],
+  ])('that is a flag in a header is read from %j as %s', (headers: RawQuery, value) => {
+    expect(parameter('byAlias', headers)).toBe(value);
   });
 
   it.each([

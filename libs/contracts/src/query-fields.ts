@@ -3,11 +3,13 @@ import type { JsonSchema } from './json-schema';
 
 /** Where a field that is not part of the body comes from, and how its text is read. */
 export interface FieldSource {
-  in: 'path' | 'query';
+  in: 'path' | 'query' | 'header';
   name: string;
+  /** What it is called outside: the name of the field, except for a header. */
+  parameter: string;
   schema: JsonSchema;
   required: boolean;
-  /** The value, or undefined when the parameter is absent. Throws FieldProblem. */
+  /** The value, or undefined when the parameter is absent. Throws FieldProblem. Headers come with lower-case names. */
   read(query: RawQuery): unknown;
 }
 
@@ -69,6 +71,20 @@ export function QueryBoolean(): PropertyDecorator {
   });
 }
 
+/** True when the header is `true`, else false. */
+export function HeaderFlag(header: string): PropertyDecorator {
+  return (target, property) => {
+    register(target, {
+      in: 'header',
+      name: String(property),
+      parameter: header,
+      schema: { type: 'string', enum: ['true', 'false'] },
+      required: false,
+      read: (headers) => headers[header] === 'true',
+    });
+  };
+}
+
 /** A parameter that may be repeated. */
 export function QueryList({ maxItems = 100, maxLength = 1000 } = {}): PropertyDecorator {
   return source('query', { type: 'array', items: { type: 'string', maxLength }, maxItems }, false, (text, name) => {
@@ -95,7 +111,8 @@ export function QueryTags({ maxBytes = 2048 } = {}): PropertyDecorator {
   const schema = { type: 'object', additionalProperties: true, description: 'Tag values; `tags.name.not` excludes.' };
   return (target, property) => {
     const name = String(property);
-    register(target, { in: 'query', name, schema, required: false, read: (query) => readTags(query, name, maxBytes) });
+    const read = (query: RawQuery) => readTags(query, name, maxBytes);
+    register(target, { in: 'query', name, parameter: name, schema, required: false, read });
   };
 }
 
@@ -168,7 +185,7 @@ function source(
       if (required) throw new FieldProblem(`${name} is missing`);
       return undefined;
     };
-    register(target, { in: where, name, schema, required, read });
+    register(target, { in: where, name, parameter: name, schema, required, read });
   };
 }
 
