@@ -23,6 +23,13 @@ export class TagDefinitions {
   tags?: Record<string, TagDefinition>;
 }
 
+/** Tags as an update sends them: `null` removes one. */
+export class TagsDraft {
+  @Optional()
+  @MapOf(TagDefinition, { nullable: true })
+  tags?: Record<string, TagDefinition | null>;
+}
+
 export class StateDefinition {
   @IsIn(['conversation', 'user', 'bot'])
   type!: 'conversation' | 'user' | 'bot';
