@@ -42,9 +42,11 @@ export interface FrontDoor extends RunningService {
   sql<T = Record<string, unknown>>(text: string, values?: unknown[]): Promise<T[]>;
 }
 
+/** @param others apps that the operations under test need beside admin; they have its settings. */
 export async function startFrontDoor(
   gateway: AppModule<ProcessConfig>,
   admin: AppModule<AdminSettings>,
+  ...others: AppModule<AdminSettings>[]
 ): Promise<FrontDoor> {
   const settings: AdminSettings = Object.assign(new ServiceConfig(), {
     databasePoolSize: 3,
@@ -54,7 +56,10 @@ export async function startFrontDoor(
   });
   const service = await startService(
     (_databaseUrl, platform) => gateway.register(new ProcessConfig(), platform),
-    (databaseUrl, platform) => admin.register(Object.assign(settings, { databaseUrl }), platform),
+    ...[admin, ...others].map(
+      (app) => (databaseUrl: string, platform: Platform) =>
+        app.register(Object.assign(settings, { databaseUrl }), platform),
+    ),
   );
   const postgres = new Postgres({ connectionString: service.databaseUrl });
   await postgres.connect();
