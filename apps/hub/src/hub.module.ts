@@ -18,6 +18,10 @@ import { Workspaces1700000003000 } from './migrations/1700000003000-workspaces';
 import { Integrations1700000003010 } from './migrations/1700000003010-integrations';
 import { Interfaces1700000003020 } from './migrations/1700000003020-interfaces';
 import { ImplementedInterfaces1700000003021 } from './migrations/1700000003021-implemented-interfaces';
+import { Plugins1700000003022 } from './migrations/1700000003022-plugins';
+import { PluginsController } from './plugins/plugins.controller';
+import { PluginsRepository } from './plugins/plugins.repository';
+import { PluginsService } from './plugins/plugins.service';
 import { PublicationsRepository } from './publishing/publications.repository';
 import { WorkspacesRepository } from './workspaces/workspaces.repository';
 import { WorkspacesService } from './workspaces/workspaces.service';
@@ -29,6 +33,7 @@ export const hubDatabase = {
     Integrations1700000003010,
     Interfaces1700000003020,
     ImplementedInterfaces1700000003021,
+    Plugins1700000003022,
   ],
 };
 
@@ -42,6 +47,7 @@ export class HubModule {
       controllers: [
         IntegrationsController,
         InterfacesController,
+        PluginsController,
         ResolutionController,
         deadLettersController(hub.deadLetters),
       ],
@@ -52,6 +58,8 @@ export class HubModule {
         IntegrationsService,
         InterfacesRepository,
         InterfacesService,
+        PluginsRepository,
+        PluginsService,
         PublicationsRepository,
         ResolutionService,
         WorkspacesRepository,

@@ -1,6 +1,7 @@
 import { deadLetterOperations } from '../dead-letters';
 import { interfaces, publicInterfaces } from './interfaces';
 import { integrations } from './integrations';
+import { plugins, publicPlugins } from './plugins';
 import { resolution } from './resolution';
 
 /** Everything that the hub service answers. */
@@ -9,5 +10,7 @@ export const hub = {
   interfaces,
   publicInterfaces,
   integrations,
-  resolution: { integrations: resolution.integrations },
+  plugins,
+  publicPlugins,
+  resolution,
 };
