@@ -19,6 +19,7 @@ import { IdentityRepository } from './identity/identity.repository';
 import { IdentityService } from './identity/identity.service';
 import { Admin1700000001000 } from './migrations/1700000001000-admin';
 import { Audit1700000001010 } from './migrations/1700000001010-audit';
+import { BotSettings1700000001040 } from './migrations/1700000001040-bot-settings';
 import { TokensController } from './tokens/tokens.controller';
 import { TokensRepository } from './tokens/tokens.repository';
 import { TokensService } from './tokens/tokens.service';
@@ -27,7 +28,10 @@ import { WorkspacesController } from './workspaces/workspaces.controller';
 import { WorkspacesRepository } from './workspaces/workspaces.repository';
 import { WorkspacesService } from './workspaces/workspaces.service';
 
-export const adminDatabase = { schema: 'admin', migrations: [Admin1700000001000, Audit1700000001010] };
+export const adminDatabase = {
+  schema: 'admin',
+  migrations: [Admin1700000001000, Audit1700000001010, BotSettings1700000001040],
+};
 
 /** Accounts, workspaces, members, tokens and bots; and who is calling, for the whole platform. */
 @Module({})
