@@ -4,11 +4,16 @@ import { deadLettersController } from '@parley/outbox/dead-letters';
 import type { Platform } from '@parley/service/platform';
 import { ServiceModule } from '@parley/service/service.module';
 import { HubConfig } from './config';
+import { InterfacesController } from './interfaces/interfaces.controller';
+import { InterfacesRepository } from './interfaces/interfaces.repository';
+import { InterfacesService } from './interfaces/interfaces.service';
 import { Workspaces1700000003000 } from './migrations/1700000003000-workspaces';
+import { Interfaces1700000003020 } from './migrations/1700000003020-interfaces';
+import { PublicationsRepository } from './publishing/publications.repository';
 import { WorkspacesRepository } from './workspaces/workspaces.repository';
 import { WorkspacesService } from './workspaces/workspaces.service';
 
-export const hubDatabase = { schema: 'hub', migrations: [Workspaces1700000003000] };
+export const hubDatabase = { schema: 'hub', migrations: [Workspaces1700000003000, Interfaces1700000003020] };
 
 /** Integrations, interfaces and plugins with their versions. */
 @Module({})
@@ -17,8 +22,15 @@ export class HubModule {
     return {
       module: HubModule,
       imports: [ServiceModule.register({ name: 'hub', contract: hub, database: { ...hubDatabase, config } }, platform)],
-      controllers: [deadLettersController(hub.deadLetters)],
-      providers: [{ provide: HubConfig, useValue: config }, WorkspacesRepository, WorkspacesService],
+      controllers: [InterfacesController, deadLettersController(hub.deadLetters)],
+      providers: [
+        { provide: HubConfig, useValue: config },
+        InterfacesRepository,
+        InterfacesService,
+        PublicationsRepository,
+        WorkspacesRepository,
+        WorkspacesService,
+      ],
     };
   }
 }

@@ -7,9 +7,10 @@ import { allOperations } from './contracts';
 import type { ErrorType } from './errors';
 import type { TagQuery } from './query-fields';
 import { files } from './files';
+import { hub } from './hub/hub';
 import type { Contract, InputOf, Operation, OutputOf } from './operation';
 
-const contracts = { admin, files };
+const contracts = { admin, files, hub };
 type Contracts = typeof contracts;
 
 /** The operation of the public client that asks for each of ours. One that is missing here does not compile. */
@@ -31,6 +32,21 @@ const clientNames = {
     update: 'updateFileMetadata',
     delete: 'deleteFile',
     listPassages: 'listFilePassages',
+  },
+  hub: {
+    interfaces: {
+      create: 'createInterface',
+      get: 'getInterface',
+      getByName: 'getInterfaceByName',
+      update: 'updateInterface',
+      delete: 'deleteInterface',
+      list: 'listInterfaces',
+    },
+    publicInterfaces: {
+      list: 'listPublicInterfaces',
+      get: 'getPublicInterfaceById',
+      getByName: 'getPublicInterface',
+    },
   },
 } as const satisfies ClientNames<Contracts>;
 
@@ -103,9 +119,9 @@ describe('the contracts', () => {
       const client = new Client({ apiUrl: asked.url, token: 'x', botId: 'b', workspaceId: 'w' });
       const call = client[name] as (input: object) => Promise<unknown>;
 
-      await call.call(client, { id: 'a/b' });
+      await call.call(client, { id: 'a/b', name: 'a/b', version: 'a/b', platform: 'a/b' });
 
-      expect(await asked.request).toBe(route!.replace('{id}', 'a%2Fb'));
+      expect(await asked.request).toBe(route!.replaceAll(/\{\w+\}/g, 'a%2Fb'));
     },
   );
 });

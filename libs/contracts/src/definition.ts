@@ -105,6 +105,43 @@ export class ActionChange extends ActionSignature {
   attributes?: Record<string, string | null>;
 }
 
+/** A thing that interfaces and integrations speak of, such as the item that is listed. */
+export class EntityDefinition extends TagDefinition {
+  @JsonObject({ maxBytes: maxSchemaBytes })
+  schema!: Record<string, unknown>;
+}
+
+/** An event as an update sends it: an attribute that is `null` is left out. */
+export class EventDraft extends TagDefinition {
+  @JsonObject({ maxBytes: maxSchemaBytes })
+  schema!: Record<string, unknown>;
+
+  @Optional()
+  @MapOf(String, { maxLength: 200, nullable: true })
+  attributes?: Record<string, string | null>;
+}
+
+/** An action as an update sends it: an attribute that is `null` is left out. */
+export class ActionDraft extends TagDefinition {
+  @Optional()
+  @IsBoolean()
+  billable?: boolean;
+
+  @Optional()
+  @IsBoolean()
+  cacheable?: boolean;
+
+  @Nested(Schema)
+  input!: Schema;
+
+  @Nested(Schema)
+  output!: Schema;
+
+  @Optional()
+  @MapOf(String, { maxLength: 200, nullable: true })
+  attributes?: Record<string, string | null>;
+}
+
 export class Schedule {
   @IsCronExpression()
   @MaxLength(200)

@@ -31,7 +31,7 @@ export interface Account {
   client: Client;
 }
 
-/** Gateway and admin in this process, as the world sees them, with an operator who makes accounts. */
+/** Gateway, admin and what else is asked for in this process, as the world sees them, with an operator who makes accounts. */
 export interface FrontDoor extends RunningService {
   settings: AdminSettings;
   operatorToken: string;
@@ -46,6 +46,7 @@ export interface FrontDoor extends RunningService {
 export async function startFrontDoor(
   gateway: AppModule<ProcessConfig>,
   admin: AppModule<AdminSettings>,
+  ...others: AppModule<AdminSettings>[]
 ): Promise<FrontDoor> {
   const settings: AdminSettings = Object.assign(new ServiceConfig(), {
     databasePoolSize: 3,
@@ -56,7 +57,10 @@ export async function startFrontDoor(
   });
   const service = await startService(
     (_databaseUrl, platform) => gateway.register(new ProcessConfig(), platform),
-    (databaseUrl, platform) => admin.register(Object.assign(settings, { databaseUrl }), platform),
+    ...[admin, ...others].map(
+      (app) => (databaseUrl: string, platform: Platform) =>
+        app.register(Object.assign(settings, { databaseUrl }), platform),
+    ),
   );
   const postgres = new Postgres({ connectionString: service.databaseUrl });
   await postgres.connect();
