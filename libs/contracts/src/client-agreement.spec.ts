@@ -47,6 +47,7 @@ const clientNames = {
       get: 'getPublicInterfaceById',
       getByName: 'getPublicInterface',
     },
+    integrations: { create: 'createIntegration', get: 'getIntegration', getByName: 'getIntegrationByName' },
   },
 } as const satisfies ClientNames<Contracts>;
 

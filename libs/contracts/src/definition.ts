@@ -36,6 +36,13 @@ export class TagDefinitionChanges {
   tags?: Record<string, TagDefinition | null>;
 }
 
+/** Tags as an update sends them: `null` removes one. */
+export class TagsDraft {
+  @Optional()
+  @MapOf(TagDefinition, { nullable: true })
+  tags?: Record<string, TagDefinition | null>;
+}
+
 export class StateDefinition {
   @IsIn(['conversation', 'user', 'bot'])
   type!: 'conversation' | 'user' | 'bot';

@@ -43,6 +43,7 @@ export interface FrontDoor extends RunningService {
   sql<T = Record<string, unknown>>(text: string, values?: unknown[]): Promise<T[]>;
 }
 
+/** @param others apps that the operations under test need beside admin; they have its settings. */
 export async function startFrontDoor(
   gateway: AppModule<ProcessConfig>,
   admin: AppModule<AdminSettings>,
