@@ -16,7 +16,7 @@ type Contracts = typeof contracts;
 /** The operation of the public client that asks for each of ours. One that is missing here does not compile. */
 const clientNames = {
   admin: {
-    bots: { create: 'createBot', get: 'getBot', list: 'listBots', delete: 'deleteBot' },
+    bots: { create: 'createBot', get: 'getBot', update: 'updateBot', list: 'listBots', delete: 'deleteBot' },
     botApiKeys: { create: 'createBotApiKey', list: 'listBotApiKeys', delete: 'deleteBotApiKey' },
     personalAccessTokens: {
       create: 'createPersonalAccessToken',
