@@ -47,7 +47,23 @@ const clientNames = {
       get: 'getPublicInterfaceById',
       getByName: 'getPublicInterface',
     },
-    integrations: { create: 'createIntegration', get: 'getIntegration', getByName: 'getIntegrationByName' },
+    integrations: {
+      create: 'createIntegration',
+      validateCreation: 'validateIntegrationCreation',
+      update: 'updateIntegration',
+      validateUpdate: 'validateIntegrationUpdate',
+      delete: 'deleteIntegration',
+      list: 'listIntegrations',
+      requestVerification: 'requestIntegrationVerification',
+      rotateSigningSecrets: 'rotateIntegrationSigningSecrets',
+      get: 'getIntegration',
+      getByName: 'getIntegrationByName',
+    },
+    publicIntegrations: {
+      list: 'listPublicIntegrations',
+      getById: 'getPublicIntegrationById',
+      get: 'getPublicIntegration',
+    },
   },
 } as const satisfies ClientNames<Contracts>;
 
