@@ -16,7 +16,7 @@ type Contracts = typeof contracts;
 /** The operation of the public client that asks for each of ours. One that is missing here does not compile. */
 const clientNames = {
   admin: {
-    bots: { create: 'createBot', get: 'getBot', list: 'listBots', delete: 'deleteBot' },
+    bots: { create: 'createBot', get: 'getBot', update: 'updateBot', list: 'listBots', delete: 'deleteBot' },
     botApiKeys: { create: 'createBotApiKey', list: 'listBotApiKeys', delete: 'deleteBotApiKey' },
     personalAccessTokens: {
       create: 'createPersonalAccessToken',
@@ -64,7 +64,23 @@ const clientNames = {
       get: 'getPublicInterfaceById',
       getByName: 'getPublicInterface',
     },
-    integrations: { create: 'createIntegration', get: 'getIntegration', getByName: 'getIntegrationByName' },
+    integrations: {
+      create: 'createIntegration',
+      validateCreation: 'validateIntegrationCreation',
+      update: 'updateIntegration',
+      validateUpdate: 'validateIntegrationUpdate',
+      delete: 'deleteIntegration',
+      list: 'listIntegrations',
+      requestVerification: 'requestIntegrationVerification',
+      rotateSigningSecrets: 'rotateIntegrationSigningSecrets',
+      get: 'getIntegration',
+      getByName: 'getIntegrationByName',
+    },
+    publicIntegrations: {
+      list: 'listPublicIntegrations',
+      getById: 'getPublicIntegrationById',
+      get: 'getPublicIntegration',
+    },
   },
 } as const satisfies ClientNames<Contracts>;
 

@@ -1,5 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import type { InstallableIntegrations, ResolveIntegrations } from '@parley/contracts/hub/resolution';
+import { builtInWorkspace } from '@parley/contracts/hub/built-in';
+import type {
+  FindIntegrationOwner,
+  InstallableIntegrations,
+  IntegrationOwner,
+  ResolveIntegrations,
+} from '@parley/contracts/hub/resolution';
 import { toInstallable } from './integration.entity';
 import { IntegrationsRepository } from './integrations.repository';
 
@@ -11,5 +17,10 @@ export class ResolutionService {
   async integrations({ workspaceId, ids }: ResolveIntegrations): Promise<InstallableIntegrations> {
     const rows = await this.repository.findInstallable(workspaceId, ids);
     return { integrations: rows.map(toInstallable) };
+  }
+
+  async owner({ id }: FindIntegrationOwner): Promise<IntegrationOwner> {
+    const owner = await this.repository.findOwner(id);
+    return { workspaceId: owner === undefined || owner === builtInWorkspace.id ? null : owner };
   }
 }

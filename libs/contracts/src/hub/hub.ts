@@ -2,6 +2,7 @@ import { deadLetterOperations } from '../dead-letters';
 import { interfaces, publicInterfaces } from './interfaces';
 import { integrations } from './integrations';
 import { plugins, publicPlugins } from './plugins';
+import { publicIntegrations } from './public-integrations';
 import { resolution } from './resolution';
 
 /** Everything that the hub service answers. */
@@ -12,5 +13,6 @@ export const hub = {
   integrations,
   plugins,
   publicPlugins,
+  publicIntegrations,
   resolution,
 };
