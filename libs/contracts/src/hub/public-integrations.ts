@@ -1,4 +1,4 @@
-import { IsInt, IsString } from 'class-validator';
+import { IsInt } from 'class-validator';
 import { account } from '../access';
 import { ListOf, Nested } from '../fields';
 import { operation } from '../operation';
