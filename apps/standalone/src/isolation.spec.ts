@@ -1,4 +1,6 @@
-import type { Operation } from '@parley/contracts/operation';
+import { isDeepStrictEqual } from 'node:util';
+import { problemsOf, toInstance } from '@parley/contracts/fields';
+import type { Class, Operation } from '@parley/contracts/operation';
 import type { Answer, FrontDoor } from '@parley/testing/front-door';
 import { ask, disagreements, requestOf, routedOperations, type Sender, senderOf } from './test/requests';
 import { storedRows } from './test/stored-rows';
@@ -81,6 +83,13 @@ function leaks({ text, headers }: Answer, sent: string, marks: string[]): string
   return marks.filter((mark) => answered.includes(mark) && !sent.includes(mark));
 }
 
+/** What is in an answer, or is missing from it, otherwise than its contract declares. */
+function undeclared({ output }: Operation, { json }: Answer): unknown[] {
+  const declared = toInstance(output as Class<object>, json) as object;
+  const isWhole = isDeepStrictEqual(JSON.parse(JSON.stringify(declared)), json);
+  return [...problemsOf(declared), ...(isWhole ? [] : [{ answered: json as unknown, declared }])];
+}
+
 it('has a request for every operation', () => {
   expect(disagreements()).toEqual([]);
   expect(Object.keys(publicReads).filter((name) => !routedOperations.some(({ subject }) => subject === name))).toEqual(
@@ -90,7 +99,7 @@ it('has a request for every operation', () => {
 
 describe('another tenant', () => {
   it.each(routedOperations.map((operation) => [operation.subject, operation] as const))(
-    'is refused by %s, or learns nothing of the first one, who is served',
+    'is refused by %s, or learns nothing of the first one, who is served as declared',
     async (subject, operation) => {
       const request = await requestOf(operation, alice);
       const before = await holdings();
@@ -109,6 +118,7 @@ describe('another tenant', () => {
       expect(answers).toEqual(answers.map(({ intrusion }) => ({ intrusion, outcome: 'as it should be', leaks: [] })));
       expect(after.rows).toEqual(before.rows);
       expect(`${served.status} ${served.text}`).toMatch(new RegExp(`^${operation.status} `));
+      expect(undeclared(operation, served)).toEqual([]);
     },
   );
 });
