@@ -8,8 +8,11 @@ import type { Tenant } from './tenant';
 export interface Request {
   path?: Record<string, string>;
   query?: Record<string, string | string[]>;
-  headers?: Record<string, string>;
-  body?: object;
+  /** `null` leaves out a header that it would have otherwise. */
+  headers?: Record<string, string | null>;
+  body?: unknown;
+  /** In place of the body: sent as JSON whether it is some or not. */
+  text?: string;
   /** Who asks, where it is not the tenant. */
   as?: Account;
 }
@@ -101,14 +104,29 @@ export function ask(url: string, operation: Operation, sender: Sender, request: 
     ...(actor === 'anyone' ? {} : { authorization: `Bearer ${token}` }),
     ...(['workspace', 'bot'].includes(actor) && workspaceId ? { 'x-workspace-id': workspaceId } : {}),
     ...(actor === 'bot' && botId ? { 'x-bot-id': botId } : {}),
+    ...(request.text === undefined ? {} : { 'content-type': 'application/json' }),
     ...request.headers,
   };
-  return sendTo(url, lineOf(operation, request), { headers, json: request.body });
+  return sendTo(url, lineOf(operation, request), {
+    headers: Object.fromEntries(
+      Object.entries(headers).filter((header): header is [string, string] => header[1] !== null),
+    ),
+    json: request.body,
+    body: request.text,
+  });
 }
 
 /** Method and path with its query. */
 function lineOf({ route }: Operation, { path = {}, query = {} }: Request): string {
-  const line = route!.replaceAll(/\{(\w+)\}/g, (_match, name: string) => encodeURIComponent(path[name]!));
+  const line = route!.replaceAll(/\{(\w+)\}/g, (_match, name: string) => encodeSegment(path[name]!));
   const pairs = Object.entries(query).flatMap(([name, values]) => [values].flat().map((value) => [name, value]));
   return pairs.length > 0 ? `${line}?${new URLSearchParams(pairs as [string, string][]).toString()}` : line;
+}
+
+/** Half a surrogate pair as the bytes that it would be, and a lone percent sign as it is. */
+function encodeSegment(text: string): string {
+  if (/^%(zz)?$/.test(text)) return text;
+  return text.replaceAll(/[^]/gu, (character) =>
+    /\p{Surrogate}/u.test(character) ? '%ED%A0%80' : encodeURIComponent(character),
+  );
 }
