@@ -15,6 +15,7 @@ export interface AdminSettings extends ServiceConfig {
   secretKey: string;
   bootstrapToken: string;
   bootstrapEmail: string;
+  publicUrl: string;
 }
 
 /** The module of an app, which this library may not import. */
@@ -43,6 +44,7 @@ export interface FrontDoor extends RunningService {
   sql<T = Record<string, unknown>>(text: string, values?: unknown[]): Promise<T[]>;
 }
 
+/** @param others apps that the operations under test need beside admin; they have its settings. */
 export async function startFrontDoor(
   gateway: AppModule<ProcessConfig>,
   admin: AppModule<AdminSettings>,
@@ -53,6 +55,7 @@ export async function startFrontDoor(
     secretKey: randomBytes(32).toString('hex'),
     bootstrapToken: newToken('pat'),
     bootstrapEmail: 'admin@parley.local',
+    publicUrl: 'http://parley.test',
   });
   const service = await startService(
     (_databaseUrl, platform) => gateway.register(new ProcessConfig(), platform),

@@ -67,6 +67,7 @@ function identifyAccount(holder: TokenHolder, { workspaceId, botId }: Identify):
 
 function identifyBot(holder: TokenHolder, { workspaceId, botId }: Identify): Identity {
   if (!holder.botId || !holder.botWorkspaceId) throw unauthorized();
+  if (holder.isBotBlocked) throw new ApiError('Forbidden', 'The bot of this key is blocked.');
   if (botId !== undefined && botId !== holder.botId) throw forbiddenHeader('x-bot-id', botId);
   if (workspaceId !== undefined && workspaceId !== holder.botWorkspaceId)
     throw forbiddenHeader('x-workspace-id', workspaceId);

@@ -2,6 +2,7 @@ import { deadLetterOperations } from '../dead-letters';
 import { accounts } from './accounts';
 import { bots } from './bots';
 import { identity } from './identity';
+import { installations } from './installations';
 import { botApiKeys, personalAccessTokens } from './tokens';
 import { workspaces } from './workspaces';
 
@@ -12,6 +13,7 @@ export const admin = {
   botApiKeys,
   deadLetters: deadLetterOperations('admin'),
   identity,
+  installations,
   personalAccessTokens,
   workspaces,
 };
