@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { HubSummary } from '@parley/contracts/hub/resolution';
-import { Database, type Sql, type Transaction } from '@parley/database/database';
+import { Database, type Transaction } from '@parley/database/database';
 import { newId } from '@parley/database/ids';
 import { builtInChat, chatAlias } from './built-in-chat';
 import type { InstallationRow, InstalledRows, PluginRow } from './installation.entity';
