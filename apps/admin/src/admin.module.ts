@@ -17,6 +17,7 @@ import { AdminConfig } from './config';
 import { InstallationsController } from './installations/installations.controller';
 import { InstallationsRepository } from './installations/installations.repository';
 import { InstallationsService } from './installations/installations.service';
+import { RefreshInstallationsHandler } from './installations/refresh-installations.handler';
 import { IdentityController } from './identity/identity.controller';
 import { IdentityRepository } from './identity/identity.repository';
 import { IdentityService } from './identity/identity.service';
@@ -69,6 +70,7 @@ export class AdminModule {
         InstallationsRepository,
         InstallationsService,
         MembersRepository,
+        RefreshInstallationsHandler,
         TokensRepository,
         TokensService,
         WorkspacesRepository,

@@ -17,6 +17,11 @@ type Contracts = typeof contracts;
 const clientNames = {
   admin: {
     bots: { create: 'createBot', get: 'getBot', update: 'updateBot', list: 'listBots', delete: 'deleteBot' },
+    integrationApiKeys: {
+      create: 'createIntegrationApiKey',
+      list: 'listIntegrationApiKeys',
+      delete: 'deleteIntegrationApiKey',
+    },
     botApiKeys: { create: 'createBotApiKey', list: 'listBotApiKeys', delete: 'deleteBotApiKey' },
     personalAccessTokens: {
       create: 'createPersonalAccessToken',

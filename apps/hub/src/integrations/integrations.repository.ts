@@ -171,6 +171,14 @@ export class IntegrationsRepository {
     );
   }
 
+  async findOwner(id: string): Promise<string | undefined> {
+    const [row] = await this.database.query<{ workspace_id: string }>(
+      'SELECT workspace_id FROM integration WHERE id = $1',
+      [id],
+    );
+    return row?.workspace_id;
+  }
+
   /** An exact version at once; for `latest` and ranges the versions are looked at first. */
   private async findVersion(condition: string, values: unknown[], wanted: string): Promise<IntegrationRow | undefined> {
     const version = isExact(wanted) ? wanted : await this.pick(condition, values, wanted);

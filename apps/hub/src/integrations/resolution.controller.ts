@@ -2,7 +2,7 @@ import { Controller } from '@nestjs/common';
 import { Handles } from '@parley/bus/handles';
 import type { Caller } from '@parley/contracts/caller';
 import { hub } from '@parley/contracts/hub/hub';
-import type { ResolveIntegrations } from '@parley/contracts/hub/resolution';
+import type { FindIntegrationOwner, ResolveIntegrations } from '@parley/contracts/hub/resolution';
 import { ResolutionService } from './resolution.service';
 
 @Controller()
@@ -12,5 +12,10 @@ export class ResolutionController {
   @Handles(hub.resolution.integrations)
   integrations(_caller: Caller, input: ResolveIntegrations) {
     return this.service.integrations(input);
+  }
+
+  @Handles(hub.resolution.owner)
+  owner(_caller: Caller, input: FindIntegrationOwner) {
+    return this.service.owner(input);
   }
 }

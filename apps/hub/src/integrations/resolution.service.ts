@@ -1,5 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import type { InstallableIntegrations, ResolveIntegrations } from '@parley/contracts/hub/resolution';
+import type {
+  FindIntegrationOwner,
+  InstallableIntegrations,
+  IntegrationOwner,
+  ResolveIntegrations,
+} from '@parley/contracts/hub/resolution';
 import { toInstallable } from './integration.entity';
 import { IntegrationsRepository } from './integrations.repository';
 
@@ -11,5 +16,9 @@ export class ResolutionService {
   async integrations({ workspaceId, ids }: ResolveIntegrations): Promise<InstallableIntegrations> {
     const rows = await this.repository.findInstallable(workspaceId, ids);
     return { integrations: rows.map(toInstallable) };
+  }
+
+  async owner({ id }: FindIntegrationOwner): Promise<IntegrationOwner> {
+    return { workspaceId: (await this.repository.findOwner(id)) ?? null };
   }
 }

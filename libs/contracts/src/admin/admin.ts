@@ -3,6 +3,7 @@ import { accounts } from './accounts';
 import { bots } from './bots';
 import { identity } from './identity';
 import { installations } from './installations';
+import { integrationApiKeys } from './integration-keys';
 import { botApiKeys, personalAccessTokens } from './tokens';
 import { workspaces } from './workspaces';
 
@@ -14,6 +15,7 @@ export const admin = {
   deadLetters: deadLetterOperations('admin'),
   identity,
   installations,
+  integrationApiKeys,
   personalAccessTokens,
   workspaces,
 };

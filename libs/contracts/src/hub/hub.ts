@@ -9,5 +9,5 @@ export const hub = {
   interfaces,
   publicInterfaces,
   integrations,
-  resolution: { integrations: resolution.integrations },
+  resolution: { integrations: resolution.integrations, owner: resolution.owner },
 };
