@@ -9,7 +9,10 @@ import { AccountsController } from './accounts/accounts.controller';
 import { AccountsRepository } from './accounts/accounts.repository';
 import { AccountsService } from './accounts/accounts.service';
 import { BootstrapService } from './accounts/bootstrap.service';
+import { AuditController } from './audit/audit.controller';
 import { AuditRepository } from './audit/audit.repository';
+import { AuditService } from './audit/audit.service';
+import { RecordChangeHandler } from './audit/record-change.handler';
 import { BotsController } from './bots/bots.controller';
 import { BotsRepository } from './bots/bots.repository';
 import { BotsService } from './bots/bots.service';
@@ -17,8 +20,17 @@ import { AdminConfig } from './config';
 import { IdentityController } from './identity/identity.controller';
 import { IdentityRepository } from './identity/identity.repository';
 import { IdentityService } from './identity/identity.service';
+import { IntrospectionController } from './introspection/introspection.controller';
+import { IntrospectionRepository } from './introspection/introspection.repository';
+import { IntrospectionService } from './introspection/introspection.service';
+import { MembersController } from './members/members.controller';
+import { MembersService } from './members/members.service';
 import { Admin1700000001000 } from './migrations/1700000001000-admin';
 import { Audit1700000001010 } from './migrations/1700000001010-audit';
+import { People1700000001020 } from './migrations/1700000001020-people';
+import { PreferencesController } from './preferences/preferences.controller';
+import { PreferencesRepository } from './preferences/preferences.repository';
+import { PreferencesService } from './preferences/preferences.service';
 import { TokensController } from './tokens/tokens.controller';
 import { TokensRepository } from './tokens/tokens.repository';
 import { TokensService } from './tokens/tokens.service';
@@ -27,7 +39,10 @@ import { WorkspacesController } from './workspaces/workspaces.controller';
 import { WorkspacesRepository } from './workspaces/workspaces.repository';
 import { WorkspacesService } from './workspaces/workspaces.service';
 
-export const adminDatabase = { schema: 'admin', migrations: [Admin1700000001000, Audit1700000001010] };
+export const adminDatabase = {
+  schema: 'admin',
+  migrations: [Admin1700000001000, Audit1700000001010, People1700000001020],
+};
 
 /** Accounts, workspaces, members, tokens and bots; and who is calling, for the whole platform. */
 @Module({})
@@ -40,8 +55,12 @@ export class AdminModule {
       ],
       controllers: [
         AccountsController,
+        AuditController,
         BotsController,
         IdentityController,
+        IntrospectionController,
+        MembersController,
+        PreferencesController,
         TokensController,
         WorkspacesController,
         deadLettersController(admin.deadLetters),
@@ -52,12 +71,19 @@ export class AdminModule {
         AccountsRepository,
         AccountsService,
         AuditRepository,
+        AuditService,
         BootstrapService,
         BotsRepository,
         BotsService,
         IdentityRepository,
         IdentityService,
+        IntrospectionRepository,
+        IntrospectionService,
         MembersRepository,
+        MembersService,
+        PreferencesRepository,
+        PreferencesService,
+        RecordChangeHandler,
         TokensRepository,
         TokensService,
         WorkspacesRepository,

@@ -15,14 +15,35 @@ type Contracts = typeof contracts;
 /** The operation of the public client that asks for each of ours. One that is missing here does not compile. */
 const clientNames = {
   admin: {
+    accountPreferences: { get: 'getAccountPreference', set: 'setAccountPreference' },
+    accounts: { get: 'getAccount', update: 'updateAccount', delete: 'deleteAccount' },
+    auditRecords: { list: 'getAuditRecords' },
     bots: { create: 'createBot', get: 'getBot', list: 'listBots', delete: 'deleteBot' },
     botApiKeys: { create: 'createBotApiKey', list: 'listBotApiKeys', delete: 'deleteBotApiKey' },
+    introspection: { introspect: 'introspect' },
+    members: {
+      list: 'listWorkspaceMembers',
+      getOwn: 'getWorkspaceMember',
+      create: 'createWorkspaceMember',
+      update: 'updateWorkspaceMember',
+      delete: 'deleteWorkspaceMember',
+    },
     personalAccessTokens: {
       create: 'createPersonalAccessToken',
       list: 'listPersonalAccessTokens',
       delete: 'deletePersonalAccessToken',
     },
-    workspaces: { create: 'createWorkspace', get: 'getWorkspace', list: 'listWorkspaces', update: 'updateWorkspace' },
+    workspacePreferences: { get: 'getWorkspacePreference', set: 'setWorkspacePreference' },
+    workspaces: {
+      create: 'createWorkspace',
+      get: 'getWorkspace',
+      list: 'listWorkspaces',
+      update: 'updateWorkspace',
+      delete: 'deleteWorkspace',
+      getPublic: 'getPublicWorkspace',
+      listPublic: 'listPublicWorkspaces',
+      checkHandle: 'checkHandleAvailability',
+    },
   },
   files: {
     upsert: 'upsertFile',
@@ -103,9 +124,9 @@ describe('the contracts', () => {
       const client = new Client({ apiUrl: asked.url, token: 'x', botId: 'b', workspaceId: 'w' });
       const call = client[name] as (input: object) => Promise<unknown>;
 
-      await call.call(client, { id: 'a/b' });
+      await call.call(client, { id: 'a/b', key: 'a/b' });
 
-      expect(await asked.request).toBe(route!.replace('{id}', 'a%2Fb'));
+      expect(await asked.request).toBe(route!.replaceAll(/\{\w+\}/g, 'a%2Fb'));
     },
   );
 });
