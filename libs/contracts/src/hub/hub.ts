@@ -2,6 +2,7 @@ import { deadLetterOperations } from '../dead-letters';
 import { interfaces, publicInterfaces } from './interfaces';
 import { integrations } from './integrations';
 import { publicIntegrations } from './public-integrations';
+import { plugins, publicPlugins } from './plugins';
 import { resolution } from './resolution';
 
 /** Everything that the hub service answers. */
@@ -11,5 +12,7 @@ export const hub = {
   publicInterfaces,
   integrations,
   publicIntegrations,
-  resolution: { owner: resolution.owner, integrations: resolution.integrations },
+  plugins,
+  publicPlugins,
+  resolution,
 };
