@@ -7,7 +7,7 @@ import {
   type ChangeInstallation,
   maxInstalledIntegrations,
 } from '@parley/contracts/admin/bot-integrations';
-import { type BotPlugin, type ChangePlugin, maxInstalledPlugins } from '@parley/contracts/admin/bot-plugins';
+import { type ChangePlugin, maxInstalledPlugins } from '@parley/contracts/admin/bot-plugins';
 import { credentialsChanged } from '@parley/contracts/admin/identity';
 import { type HubEntryId, installationsChanged } from '@parley/contracts/admin/installations';
 import { ApiError, notFound } from '@parley/contracts/errors';
@@ -121,17 +121,14 @@ export class InstallationsService implements OnApplicationShutdown {
     });
   }
 
+  /** Of two installations of one integration, by id the one with the smallest alias is shown: rows come by alias. */
   show(caller: WorkspaceCaller, { integrations, plugins }: InstalledRows, byAlias = false) {
-    const shown: Record<string, BotIntegration> = {};
-    for (const row of integrations) {
-      const key = byAlias ? row.alias : row.integration_id;
-      // Rows come by alias: of two installations of one integration, the one with the smallest alias is shown.
-      if (!Object.hasOwn(shown, key)) shown[key] = this.showIntegration(caller, row);
-    }
-    const shownPlugins: Record<string, BotPlugin> = Object.fromEntries(
-      plugins.map((row) => [row.alias, toBotPlugin(row)]),
-    );
-    return { integrations: shown, plugins: shownPlugins };
+    const keyOf = (row: InstallationRow) => (byAlias ? row.alias : row.integration_id);
+    const shown = integrations.filter((row) => row === integrations.find((other) => keyOf(other) === keyOf(row)));
+    return {
+      integrations: Object.fromEntries(shown.map((row) => [keyOf(row), this.showIntegration(caller, row)])),
+      plugins: Object.fromEntries(plugins.map((row) => [row.alias, toBotPlugin(row)])),
+    };
   }
 
   async count({ id }: HubEntryId) {
