@@ -18,6 +18,9 @@ import { InstallationsController } from './installations/installations.controlle
 import { InstallationsRepository } from './installations/installations.repository';
 import { InstallationsService } from './installations/installations.service';
 import { RefreshInstallationsHandler } from './installations/refresh-installations.handler';
+import { ShareableIdsController } from './installations/shareable-ids.controller';
+import { ShareableIdsRepository } from './installations/shareable-ids.repository';
+import { ShareableIdsService } from './installations/shareable-ids.service';
 import { IdentityController } from './identity/identity.controller';
 import { IdentityRepository } from './identity/identity.repository';
 import { IdentityService } from './identity/identity.service';
@@ -25,6 +28,7 @@ import { Admin1700000001000 } from './migrations/1700000001000-admin';
 import { Audit1700000001010 } from './migrations/1700000001010-audit';
 import { BotSettings1700000001040 } from './migrations/1700000001040-bot-settings';
 import { Installations1700000001060 } from './migrations/1700000001060-installations';
+import { ShareableIds1700000001061 } from './migrations/1700000001061-shareable-ids';
 import { TokensController } from './tokens/tokens.controller';
 import { TokensRepository } from './tokens/tokens.repository';
 import { TokensService } from './tokens/tokens.service';
@@ -35,7 +39,13 @@ import { WorkspacesService } from './workspaces/workspaces.service';
 
 export const adminDatabase = {
   schema: 'admin',
-  migrations: [Admin1700000001000, Audit1700000001010, BotSettings1700000001040, Installations1700000001060],
+  migrations: [
+    Admin1700000001000,
+    Audit1700000001010,
+    BotSettings1700000001040,
+    Installations1700000001060,
+    ShareableIds1700000001061,
+  ],
 };
 
 /** Accounts, workspaces, members, tokens and bots; and who is calling, for the whole platform. */
@@ -52,6 +62,7 @@ export class AdminModule {
         BotsController,
         IdentityController,
         InstallationsController,
+        ShareableIdsController,
         TokensController,
         WorkspacesController,
         deadLettersController(admin.deadLetters),
@@ -71,6 +82,8 @@ export class AdminModule {
         InstallationsService,
         MembersRepository,
         RefreshInstallationsHandler,
+        ShareableIdsRepository,
+        ShareableIdsService,
         TokensRepository,
         TokensService,
         WorkspacesRepository,

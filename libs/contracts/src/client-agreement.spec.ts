@@ -23,6 +23,11 @@ const clientNames = {
       delete: 'deleteIntegrationApiKey',
     },
     botApiKeys: { create: 'createBotApiKey', list: 'listBotApiKeys', delete: 'deleteBotApiKey' },
+    shareableIds: {
+      create: 'createIntegrationShareableId',
+      get: 'getIntegrationShareableId',
+      delete: 'deleteIntegrationShareableId',
+    },
     personalAccessTokens: {
       create: 'createPersonalAccessToken',
       list: 'listPersonalAccessTokens',

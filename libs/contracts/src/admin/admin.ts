@@ -4,6 +4,7 @@ import { bots } from './bots';
 import { identity } from './identity';
 import { installations } from './installations';
 import { integrationApiKeys } from './integration-keys';
+import { shareableIds } from './shareable-ids';
 import { botApiKeys, personalAccessTokens } from './tokens';
 import { workspaces } from './workspaces';
 
@@ -17,5 +18,6 @@ export const admin = {
   installations,
   integrationApiKeys,
   personalAccessTokens,
+  shareableIds,
   workspaces,
 };
