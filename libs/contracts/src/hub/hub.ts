@@ -1,6 +1,7 @@
 import { deadLetterOperations } from '../dead-letters';
 import { interfaces, publicInterfaces } from './interfaces';
 import { integrations } from './integrations';
+import { publicIntegrations } from './public-integrations';
 import { resolution } from './resolution';
 
 /** Everything that the hub service answers. */
@@ -9,5 +10,6 @@ export const hub = {
   interfaces,
   publicInterfaces,
   integrations,
-  resolution: { integrations: resolution.integrations, owner: resolution.owner },
+  publicIntegrations,
+  resolution: { owner: resolution.owner, integrations: resolution.integrations },
 };
