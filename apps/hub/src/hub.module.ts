@@ -26,6 +26,10 @@ import { Integrations1700000003010 } from './migrations/1700000003010-integratio
 import { Counters1700000003011 } from './migrations/1700000003011-counters';
 import { Interfaces1700000003020 } from './migrations/1700000003020-interfaces';
 import { ImplementedInterfaces1700000003021 } from './migrations/1700000003021-implemented-interfaces';
+import { Plugins1700000003022 } from './migrations/1700000003022-plugins';
+import { PluginsController } from './plugins/plugins.controller';
+import { PluginsRepository } from './plugins/plugins.repository';
+import { PluginsService } from './plugins/plugins.service';
 import { PublicationsRepository } from './publishing/publications.repository';
 import { WorkspacesRepository } from './workspaces/workspaces.repository';
 import { WorkspacesService } from './workspaces/workspaces.service';
@@ -38,6 +42,7 @@ export const hubDatabase = {
     Counters1700000003011,
     Interfaces1700000003020,
     ImplementedInterfaces1700000003021,
+    Plugins1700000003022,
   ],
 };
 
@@ -51,6 +56,7 @@ export class HubModule {
       controllers: [
         IntegrationsController,
         InterfacesController,
+        PluginsController,
         PublicIntegrationsController,
         ResolutionController,
         deadLettersController(hub.deadLetters),
@@ -66,6 +72,8 @@ export class HubModule {
         IntegrationsService,
         InterfacesRepository,
         InterfacesService,
+        PluginsRepository,
+        PluginsService,
         PublicIntegrationsService,
         PublicationsRepository,
         ResolutionService,

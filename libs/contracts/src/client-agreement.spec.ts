@@ -73,6 +73,23 @@ const clientNames = {
       delete: 'deleteInterface',
       list: 'listInterfaces',
     },
+    plugins: {
+      create: 'createPlugin',
+      get: 'getPlugin',
+      getByName: 'getPluginByName',
+      getDereferenced: 'getDereferencedPlugin',
+      getCode: 'getPluginCode',
+      update: 'updatePlugin',
+      delete: 'deletePlugin',
+      list: 'listPlugins',
+    },
+    publicPlugins: {
+      list: 'listPublicPlugins',
+      get: 'getPublicPluginById',
+      getByName: 'getPublicPlugin',
+      getDereferenced: 'getDereferencedPublicPluginById',
+      getCode: 'getPublicPluginCode',
+    },
     publicInterfaces: {
       list: 'listPublicInterfaces',
       get: 'getPublicInterfaceById',

@@ -1,6 +1,7 @@
 import { deadLetterOperations } from '../dead-letters';
 import { interfaces, publicInterfaces } from './interfaces';
 import { integrations } from './integrations';
+import { plugins, publicPlugins } from './plugins';
 import { publicIntegrations } from './public-integrations';
 import { resolution } from './resolution';
 
@@ -10,6 +11,8 @@ export const hub = {
   interfaces,
   publicInterfaces,
   integrations,
+  plugins,
+  publicPlugins,
   publicIntegrations,
-  resolution: { owner: resolution.owner, integrations: resolution.integrations },
+  resolution,
 };
