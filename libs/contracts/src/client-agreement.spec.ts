@@ -26,6 +26,11 @@ const clientNames = {
     accounts: { get: 'getAccount', update: 'updateAccount', delete: 'deleteAccount' },
     auditRecords: { list: 'getAuditRecords' },
     botApiKeys: { create: 'createBotApiKey', list: 'listBotApiKeys', delete: 'deleteBotApiKey' },
+    shareableIds: {
+      create: 'createIntegrationShareableId',
+      get: 'getIntegrationShareableId',
+      delete: 'deleteIntegrationShareableId',
+    },
     introspection: { introspect: 'introspect' },
     members: {
       list: 'listWorkspaceMembers',
@@ -179,7 +184,9 @@ describe('the contracts', () => {
       const client = new Client({ apiUrl: asked.url, token: 'x', botId: 'b', workspaceId: 'w' });
       const call = client[name] as (input: object) => Promise<unknown>;
 
-      await call.call(client, { id: 'a/b', key: 'a/b', name: 'a/b', version: 'a/b', platform: 'a/b' });
+      const parameters = [...route!.matchAll(/\{(\w+)\}/g)].map(([, parameter]) => [parameter, 'a/b']);
+
+      await call.call(client, Object.fromEntries(parameters) as object);
 
       expect(await asked.request).toBe(route!.replaceAll(/\{\w+\}/g, 'a%2Fb'));
     },

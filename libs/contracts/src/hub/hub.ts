@@ -1,8 +1,8 @@
 import { deadLetterOperations } from '../dead-letters';
 import { interfaces, publicInterfaces } from './interfaces';
 import { integrations } from './integrations';
-import { publicIntegrations } from './public-integrations';
 import { plugins, publicPlugins } from './plugins';
+import { publicIntegrations } from './public-integrations';
 import { resolution } from './resolution';
 
 /** Everything that the hub service answers. */
@@ -11,8 +11,8 @@ export const hub = {
   interfaces,
   publicInterfaces,
   integrations,
-  publicIntegrations,
   plugins,
   publicPlugins,
+  publicIntegrations,
   resolution,
 };
