@@ -9,7 +9,10 @@ import { AccountsController } from './accounts/accounts.controller';
 import { AccountsRepository } from './accounts/accounts.repository';
 import { AccountsService } from './accounts/accounts.service';
 import { BootstrapService } from './accounts/bootstrap.service';
+import { AuditController } from './audit/audit.controller';
 import { AuditRepository } from './audit/audit.repository';
+import { AuditService } from './audit/audit.service';
+import { RecordChangeHandler } from './audit/record-change.handler';
 import { BotsController } from './bots/bots.controller';
 import { BotsRepository } from './bots/bots.repository';
 import { BotsService } from './bots/bots.service';
@@ -17,13 +20,27 @@ import { AdminConfig } from './config';
 import { InstallationsController } from './installations/installations.controller';
 import { InstallationsRepository } from './installations/installations.repository';
 import { InstallationsService } from './installations/installations.service';
+import { RefreshInstallationsHandler } from './installations/refresh-installations.handler';
+import { ShareableIdsController } from './installations/shareable-ids.controller';
+import { ShareableIdsRepository } from './installations/shareable-ids.repository';
+import { ShareableIdsService } from './installations/shareable-ids.service';
 import { IdentityController } from './identity/identity.controller';
 import { IdentityRepository } from './identity/identity.repository';
 import { IdentityService } from './identity/identity.service';
+import { IntrospectionController } from './introspection/introspection.controller';
+import { IntrospectionRepository } from './introspection/introspection.repository';
+import { IntrospectionService } from './introspection/introspection.service';
+import { MembersController } from './members/members.controller';
+import { MembersService } from './members/members.service';
 import { Admin1700000001000 } from './migrations/1700000001000-admin';
 import { Audit1700000001010 } from './migrations/1700000001010-audit';
 import { BotSettings1700000001040 } from './migrations/1700000001040-bot-settings';
 import { Installations1700000001060 } from './migrations/1700000001060-installations';
+import { ShareableIds1700000001061 } from './migrations/1700000001061-shareable-ids';
+import { People1700000001020 } from './migrations/1700000001020-people';
+import { PreferencesController } from './preferences/preferences.controller';
+import { PreferencesRepository } from './preferences/preferences.repository';
+import { PreferencesService } from './preferences/preferences.service';
 import { TokensController } from './tokens/tokens.controller';
 import { TokensRepository } from './tokens/tokens.repository';
 import { TokensService } from './tokens/tokens.service';
@@ -34,7 +51,14 @@ import { WorkspacesService } from './workspaces/workspaces.service';
 
 export const adminDatabase = {
   schema: 'admin',
-  migrations: [Admin1700000001000, Audit1700000001010, BotSettings1700000001040, Installations1700000001060],
+  migrations: [
+    Admin1700000001000,
+    Audit1700000001010,
+    People1700000001020,
+    BotSettings1700000001040,
+    Installations1700000001060,
+    ShareableIds1700000001061,
+  ],
 };
 
 /** Accounts, workspaces, members, tokens and bots; and who is calling, for the whole platform. */
@@ -48,9 +72,14 @@ export class AdminModule {
       ],
       controllers: [
         AccountsController,
+        AuditController,
         BotsController,
         IdentityController,
         InstallationsController,
+        ShareableIdsController,
+        IntrospectionController,
+        MembersController,
+        PreferencesController,
         TokensController,
         WorkspacesController,
         deadLettersController(admin.deadLetters),
@@ -61,6 +90,7 @@ export class AdminModule {
         AccountsRepository,
         AccountsService,
         AuditRepository,
+        AuditService,
         BootstrapService,
         BotsRepository,
         BotsService,
@@ -68,7 +98,16 @@ export class AdminModule {
         IdentityService,
         InstallationsRepository,
         InstallationsService,
+        RefreshInstallationsHandler,
+        ShareableIdsRepository,
+        ShareableIdsService,
+        IntrospectionRepository,
+        IntrospectionService,
         MembersRepository,
+        MembersService,
+        PreferencesRepository,
+        PreferencesService,
+        RecordChangeHandler,
         TokensRepository,
         TokensService,
         WorkspacesRepository,

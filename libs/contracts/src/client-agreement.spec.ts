@@ -17,13 +17,44 @@ type Contracts = typeof contracts;
 const clientNames = {
   admin: {
     bots: { create: 'createBot', get: 'getBot', update: 'updateBot', list: 'listBots', delete: 'deleteBot' },
+    integrationApiKeys: {
+      create: 'createIntegrationApiKey',
+      list: 'listIntegrationApiKeys',
+      delete: 'deleteIntegrationApiKey',
+    },
+    accountPreferences: { get: 'getAccountPreference', set: 'setAccountPreference' },
+    accounts: { get: 'getAccount', update: 'updateAccount', delete: 'deleteAccount' },
+    auditRecords: { list: 'getAuditRecords' },
     botApiKeys: { create: 'createBotApiKey', list: 'listBotApiKeys', delete: 'deleteBotApiKey' },
+    shareableIds: {
+      create: 'createIntegrationShareableId',
+      get: 'getIntegrationShareableId',
+      delete: 'deleteIntegrationShareableId',
+    },
+    introspection: { introspect: 'introspect' },
+    members: {
+      list: 'listWorkspaceMembers',
+      getOwn: 'getWorkspaceMember',
+      create: 'createWorkspaceMember',
+      update: 'updateWorkspaceMember',
+      delete: 'deleteWorkspaceMember',
+    },
     personalAccessTokens: {
       create: 'createPersonalAccessToken',
       list: 'listPersonalAccessTokens',
       delete: 'deletePersonalAccessToken',
     },
-    workspaces: { create: 'createWorkspace', get: 'getWorkspace', list: 'listWorkspaces', update: 'updateWorkspace' },
+    workspacePreferences: { get: 'getWorkspacePreference', set: 'setWorkspacePreference' },
+    workspaces: {
+      create: 'createWorkspace',
+      get: 'getWorkspace',
+      list: 'listWorkspaces',
+      update: 'updateWorkspace',
+      delete: 'deleteWorkspace',
+      getPublic: 'getPublicWorkspace',
+      listPublic: 'listPublicWorkspaces',
+      checkHandle: 'checkHandleAvailability',
+    },
   },
   files: {
     upsert: 'upsertFile',
@@ -153,7 +184,9 @@ describe('the contracts', () => {
       const client = new Client({ apiUrl: asked.url, token: 'x', botId: 'b', workspaceId: 'w' });
       const call = client[name] as (input: object) => Promise<unknown>;
 
-      await call.call(client, { id: 'a/b', name: 'a/b', version: 'a/b', platform: 'a/b' });
+      const parameters = [...route!.matchAll(/\{(\w+)\}/g)].map(([, parameter]) => [parameter, 'a/b']);
+
+      await call.call(client, Object.fromEntries(parameters) as object);
 
       expect(await asked.request).toBe(route!.replaceAll(/\{\w+\}/g, 'a%2Fb'));
     },

@@ -93,6 +93,18 @@ export function JsonObject({ maxBytes = 128 * 1024 } = {}): PropertyDecorator {
   );
 }
 
+/** Any JSON value, kept as it came. */
+export function JsonValue({ maxBytes = 128 * 1024 } = {}): PropertyDecorator {
+  return all(
+    check('jsonValue', (value) =>
+      Buffer.byteLength(JSON.stringify(value) ?? '') > maxBytes
+        ? `must be at most ${maxBytes} bytes of JSON`
+        : undefined,
+    ),
+    jsonSchema({ description: 'Any JSON value.' }),
+  );
+}
+
 /** Every problem of an input as one sentence each; empty when it is as its class declares. */
 export function problemsOf(input: object): string[] {
   return describeProblems(validateSync(input, { forbidUnknownValues: false }));

@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { HubSummary } from '@parley/contracts/hub/resolution';
-import { Database, type Sql, type Transaction } from '@parley/database/database';
+import { Database, type Transaction } from '@parley/database/database';
 import { newId } from '@parley/database/ids';
 import { builtInChat, chatAlias } from './built-in-chat';
 import type { InstallationRow, InstalledRows, PluginRow } from './installation.entity';
@@ -21,6 +20,11 @@ export interface InstallationWrites {
 export interface InstalledOfBot extends InstalledRows {
   workspace_id: string;
   revision: number;
+}
+
+export interface PluginOfBot extends Pick<PluginRow, 'alias' | 'plugin_id' | 'interfaces'> {
+  bot_id: string;
+  workspace_id: string;
 }
 
 @Injectable()
@@ -93,6 +97,60 @@ export class InstallationsRepository {
          interfaces = excluded.interfaces, integrations = excluded.integrations, summary = excluded.summary,
          definition = excluded.definition, updated_at = now()`,
       [botId, JSON.stringify(writes.plugins)],
+    );
+  }
+
+  /** What some of the installations show that show something older; how many. Index installation_integration. */
+  async refreshIntegrations(
+    { summary, status, status_reason }: Pick<InstallationRow, 'summary' | 'status' | 'status_reason'>,
+    limit: number,
+  ): Promise<number> {
+    const rows = await this.database.query(
+      `UPDATE installation SET summary = $2, updated_at = now(),
+         status = CASE WHEN enabled THEN $3 ELSE status END,
+         status_reason = CASE WHEN enabled THEN $4 ELSE status_reason END
+       WHERE (bot_id, alias) IN (
+         SELECT bot_id, alias FROM installation
+         WHERE integration_id = $1 AND summary ->> 'updatedAt' <= $2::jsonb ->> 'updatedAt'
+           AND (summary <> $2 OR (enabled AND status <> $3))
+         ORDER BY bot_id, alias LIMIT $5)
+       RETURNING 1`,
+      [summary.id, JSON.stringify(summary), status, status_reason, limit],
+    );
+    return rows.length;
+  }
+
+  /**
+   * Those after `last` that show something of this plugin, or of this integration by an interface that they are bound to.
+   * Index bot_plugin_plugin, or installation_integration and bot_plugin_pkey.
+   */
+  async listPluginsShowing(
+    kind: 'integration' | 'plugin',
+    id: string,
+    last: { bot_id: string; alias: string },
+    limit: number,
+  ): Promise<PluginOfBot[]> {
+    const shows = {
+      plugin: 'bot_plugin.plugin_id = $1',
+      integration: `EXISTS (SELECT 1 FROM installation WHERE bot_id = bot_plugin.bot_id AND integration_id = $1)
+         AND jsonb_path_exists(interfaces, '$.*.integrationId ? (@ == $id)', jsonb_build_object('id', $1::text))`,
+    };
+    return this.database.query<PluginOfBot>(
+      `SELECT bot_id, workspace_id, alias, plugin_id, interfaces FROM bot_plugin JOIN bot ON bot.id = bot_id
+       WHERE ${shows[kind]} AND (bot_id, alias) > ($2, $3) ORDER BY bot_id, alias LIMIT $4`,
+      [id, last.bot_id, last.alias, limit],
+    );
+  }
+
+  /** Unless the plugin was changed meanwhile, or already shows something newer. */
+  async refreshPlugins(rows: (PluginOfBot & Pick<PluginRow, 'summary' | 'definition'>)[]): Promise<void> {
+    await this.database.query(
+      `UPDATE bot_plugin SET summary = fresh.summary, definition = fresh.definition, updated_at = now()
+       FROM jsonb_populate_recordset(NULL::bot_plugin, $1) AS fresh
+       WHERE bot_plugin.bot_id = fresh.bot_id AND bot_plugin.alias = fresh.alias
+         AND bot_plugin.plugin_id = fresh.plugin_id AND bot_plugin.interfaces = fresh.interfaces
+         AND bot_plugin.summary ->> 'updatedAt' <= fresh.summary ->> 'updatedAt'`,
+      [JSON.stringify(rows)],
     );
   }
 

@@ -46,12 +46,29 @@ export class Installations1700000001060 implements MigrationInterface {
         PRIMARY KEY (bot_id, alias)
       );
       CREATE INDEX bot_plugin_plugin ON bot_plugin (plugin_id);
+
+      -- Integration API keys belong to an integration of a workspace; the integration itself is the hub's.
+      ALTER TABLE token ADD COLUMN integration_id text COLLATE "C",
+        ADD COLUMN workspace_id text COLLATE "C" REFERENCES workspace ON DELETE CASCADE,
+        DROP CONSTRAINT token_kind_check, DROP CONSTRAINT token_check,
+        ADD CONSTRAINT token_kind_check CHECK (kind IN ('pat', 'bak', 'iak')),
+        ADD CONSTRAINT token_holder_check CHECK (num_nonnulls(account_id, bot_id, integration_id) = 1),
+        ADD CONSTRAINT token_workspace_check CHECK ((integration_id IS NULL) = (workspace_id IS NULL));
+      CREATE INDEX token_integration ON token (integration_id) WHERE integration_id IS NOT NULL;
+      CREATE INDEX token_workspace ON token (workspace_id) WHERE workspace_id IS NOT NULL;
     `);
     await installChat(runner);
   }
 
   async down(runner: QueryRunner): Promise<void> {
-    await runner.query('DROP TABLE installation, bot_plugin; ALTER TABLE bot DROP COLUMN installation_revision');
+    await runner.query(`
+      DELETE FROM token WHERE kind = 'iak';
+      ALTER TABLE token DROP COLUMN integration_id, DROP COLUMN workspace_id, DROP CONSTRAINT token_kind_check,
+        ADD CONSTRAINT token_kind_check CHECK (kind IN ('pat', 'bak')),
+        ADD CONSTRAINT token_check CHECK (num_nonnulls(account_id, bot_id) = 1);
+      DROP TABLE installation, bot_plugin;
+      ALTER TABLE bot DROP COLUMN installation_revision;
+    `);
   }
 }
 

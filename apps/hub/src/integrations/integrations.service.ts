@@ -171,9 +171,10 @@ export class IntegrationsService {
     return { integrations: rows.map((row) => toEntry(row, words)), meta: { nextToken } };
   }
 
-  async get({ workspace }: WorkspaceCaller, { id }: IntegrationId): Promise<IntegrationReply> {
+  async get({ workspace, integration }: WorkspaceCaller, { id }: IntegrationId): Promise<IntegrationReply> {
     const row = await this.integrations.find(this.database, workspace.id, id);
-    if (!row) throw notFound('integration', id);
+    // An integration key reads its own integration and no other one of the workspace.
+    if (!row || (integration && integration.id !== id)) throw notFound('integration', id);
     return { integration: toIntegration(row) };
   }
 

@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import { builtInWorkspace } from '@parley/contracts/hub/built-in';
 import type {
   FindIntegrationOwner,
   InstallableIntegrations,
@@ -20,7 +19,6 @@ export class ResolutionService {
   }
 
   async owner({ id }: FindIntegrationOwner): Promise<IntegrationOwner> {
-    const owner = await this.repository.findOwner(id);
-    return { workspaceId: owner === undefined || owner === builtInWorkspace.id ? null : owner };
+    return { workspaceId: (await this.repository.findOwner(id)) ?? null };
   }
 }

@@ -81,7 +81,7 @@ export class Integrations1700000003010 implements MigrationInterface {
 
   /** As chat is defined when a database is made; a change of it comes by a migration of its own. */
   private async seedChat(runner: QueryRunner): Promise<void> {
-    const { id, name, version, title, description, definition } = chatIntegration;
+    const { id, name, version, publishedAt, title, description, definition } = chatIntegration;
     await runner.query('INSERT INTO workspace (id, name, handle, updated_at) VALUES ($1, $2, $3, now())', [
       builtInWorkspace.id,
       builtInWorkspace.name,
@@ -89,8 +89,8 @@ export class Integrations1700000003010 implements MigrationInterface {
     ]);
     await runner.query(
       `INSERT INTO integration (id, workspace_id, name, version, version_key, is_prerelease, dev, title, description,
-         definition, signing_secret, secrets, visibility, verification_status, is_listed, search)
-       VALUES ($1, $2, $3, $4, $5, false, false, $6, $7, $8, '', '{}', 'public', 'approved', true, $9::tsvector)`,
+         definition, signing_secret, secrets, visibility, verification_status, is_listed, search, created_at, updated_at)
+       VALUES ($1, $2, $3, $4, $5, false, false, $6, $7, $8, '', '{}', 'public', 'approved', true, $9::tsvector, $10, $10)`,
       [
         id,
         builtInWorkspace.id,
@@ -101,6 +101,7 @@ export class Integrations1700000003010 implements MigrationInterface {
         description,
         JSON.stringify(definition),
         searchVector({ name, title, description, actions: Object.keys(definition.actions), interfaces: [] }),
+        publishedAt,
       ],
     );
   }

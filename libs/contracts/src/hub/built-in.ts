@@ -73,6 +73,8 @@ export const chatIntegration: {
   id: string;
   name: string;
   version: string;
+  /** Until it is changed by a migration. */
+  publishedAt: string;
   title: string;
   description: string;
   definition: IntegrationDefinition;
@@ -80,6 +82,7 @@ export const chatIntegration: {
   id: 'intver_00000000000000000000000001',
   name: 'chat',
   version: '1.0.0',
+  publishedAt: '2026-01-01T00:00:00.000Z',
   title: 'Chat',
   description: 'Lets websites and applications talk with the bot over HTTP, with live updates.',
   definition: {

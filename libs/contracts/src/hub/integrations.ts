@@ -470,7 +470,7 @@ export const integrations = {
     subject: 'hub.integrations.get',
     route: 'GET /v1/admin/integrations/{id}',
     summary: 'Gets a version of an integration of the workspace.',
-    access: workspace.read,
+    access: workspace.readAlsoByIntegration,
     input: IntegrationId,
     output: IntegrationReply,
   }),

@@ -174,7 +174,7 @@ export class FindIntegrationOwner {
 }
 
 export class IntegrationOwner {
-  /** `null` when there is no such version, or when it belongs to the platform itself. */
+  /** `null` when there is no such version. */
   @Nullable()
   @IsString()
   workspaceId!: string | null;
