@@ -14,11 +14,17 @@ import { BotsController } from './bots/bots.controller';
 import { BotsRepository } from './bots/bots.repository';
 import { BotsService } from './bots/bots.service';
 import { AdminConfig } from './config';
+import { InstallationsController } from './installations/installations.controller';
+import { InstallationsRepository } from './installations/installations.repository';
+import { InstallationsService } from './installations/installations.service';
+import { RefreshInstallationsHandler } from './installations/refresh-installations.handler';
 import { IdentityController } from './identity/identity.controller';
 import { IdentityRepository } from './identity/identity.repository';
 import { IdentityService } from './identity/identity.service';
 import { Admin1700000001000 } from './migrations/1700000001000-admin';
 import { Audit1700000001010 } from './migrations/1700000001010-audit';
+import { BotSettings1700000001040 } from './migrations/1700000001040-bot-settings';
+import { Installations1700000001060 } from './migrations/1700000001060-installations';
 import { TokensController } from './tokens/tokens.controller';
 import { TokensRepository } from './tokens/tokens.repository';
 import { TokensService } from './tokens/tokens.service';
@@ -27,7 +33,10 @@ import { WorkspacesController } from './workspaces/workspaces.controller';
 import { WorkspacesRepository } from './workspaces/workspaces.repository';
 import { WorkspacesService } from './workspaces/workspaces.service';
 
-export const adminDatabase = { schema: 'admin', migrations: [Admin1700000001000, Audit1700000001010] };
+export const adminDatabase = {
+  schema: 'admin',
+  migrations: [Admin1700000001000, Audit1700000001010, BotSettings1700000001040, Installations1700000001060],
+};
 
 /** Accounts, workspaces, members, tokens and bots; and who is calling, for the whole platform. */
 @Module({})
@@ -42,6 +51,7 @@ export class AdminModule {
         AccountsController,
         BotsController,
         IdentityController,
+        InstallationsController,
         TokensController,
         WorkspacesController,
         deadLettersController(admin.deadLetters),
@@ -57,7 +67,10 @@ export class AdminModule {
         BotsService,
         IdentityRepository,
         IdentityService,
+        InstallationsRepository,
+        InstallationsService,
         MembersRepository,
+        RefreshInstallationsHandler,
         TokensRepository,
         TokensService,
         WorkspacesRepository,

@@ -38,7 +38,7 @@ export const anyone = access('anyone', 'read', []);
 export const operator = access('operator', 'own', ['operator']);
 export const service = access('service', 'read', []);
 export const account = access('account', 'read', ['pat']);
-/** Needs `x-workspace-id`, except from a bot key, which brings its own workspace where it is allowed at all. */
+/** Needs `x-workspace-id`, except from a bot or integration key, which brings its own workspace where it is allowed at all. */
 export const workspace = {
   belong: access('workspace', 'belong', ['pat']),
   read: access('workspace', 'read', ['pat']),
@@ -46,6 +46,7 @@ export const workspace = {
   manage: access('workspace', 'manage', ['pat']),
   administer: access('workspace', 'administer', ['pat']),
   readAlsoByBot: access('workspace', 'read', ['pat', 'bak']),
+  readAlsoByIntegration: access('workspace', 'read', ['pat', 'iak']),
 };
 /** Needs `x-bot-id`. A bot key may do what its bot may; a personal token needs the role. */
 export const bot = {
@@ -60,6 +61,12 @@ export function hasPermission(role: Role, permission: Permission): boolean {
 /** Throws Forbidden unless the caller may call an operation with this access. */
 export function authorize(access: Access, caller: Caller): void {
   if (access.actor === 'anyone') return;
+  if (caller.integration?.alias !== undefined) {
+    throw new ApiError(
+      'Forbidden',
+      'Acting as an integration of a bot comes with a later version: leave out the headers x-integration-id, x-integration-alias and x-integration-name.',
+    );
+  }
   if (!access.credentials.includes(caller.credential)) {
     throw new ApiError('Forbidden', `A ${credentialNames[caller.credential]} may not call this operation.`);
   }

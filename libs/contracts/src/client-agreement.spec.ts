@@ -7,15 +7,21 @@ import { allOperations } from './contracts';
 import type { ErrorType } from './errors';
 import type { TagQuery } from './query-fields';
 import { files } from './files';
+import { hub } from './hub/hub';
 import type { Contract, InputOf, Operation, OutputOf } from './operation';
 
-const contracts = { admin, files };
+const contracts = { admin, files, hub };
 type Contracts = typeof contracts;
 
 /** The operation of the public client that asks for each of ours. One that is missing here does not compile. */
 const clientNames = {
   admin: {
-    bots: { create: 'createBot', get: 'getBot', list: 'listBots', delete: 'deleteBot' },
+    bots: { create: 'createBot', get: 'getBot', update: 'updateBot', list: 'listBots', delete: 'deleteBot' },
+    integrationApiKeys: {
+      create: 'createIntegrationApiKey',
+      list: 'listIntegrationApiKeys',
+      delete: 'deleteIntegrationApiKey',
+    },
     botApiKeys: { create: 'createBotApiKey', list: 'listBotApiKeys', delete: 'deleteBotApiKey' },
     personalAccessTokens: {
       create: 'createPersonalAccessToken',
@@ -31,6 +37,22 @@ const clientNames = {
     update: 'updateFileMetadata',
     delete: 'deleteFile',
     listPassages: 'listFilePassages',
+  },
+  hub: {
+    interfaces: {
+      create: 'createInterface',
+      get: 'getInterface',
+      getByName: 'getInterfaceByName',
+      update: 'updateInterface',
+      delete: 'deleteInterface',
+      list: 'listInterfaces',
+    },
+    publicInterfaces: {
+      list: 'listPublicInterfaces',
+      get: 'getPublicInterfaceById',
+      getByName: 'getPublicInterface',
+    },
+    integrations: { create: 'createIntegration', get: 'getIntegration', getByName: 'getIntegrationByName' },
   },
 } as const satisfies ClientNames<Contracts>;
 
@@ -103,9 +125,9 @@ describe('the contracts', () => {
       const client = new Client({ apiUrl: asked.url, token: 'x', botId: 'b', workspaceId: 'w' });
       const call = client[name] as (input: object) => Promise<unknown>;
 
-      await call.call(client, { id: 'a/b' });
+      await call.call(client, { id: 'a/b', name: 'a/b', version: 'a/b', platform: 'a/b' });
 
-      expect(await asked.request).toBe(route!.replace('{id}', 'a%2Fb'));
+      expect(await asked.request).toBe(route!.replaceAll(/\{\w+\}/g, 'a%2Fb'));
     },
   );
 });

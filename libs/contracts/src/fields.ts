@@ -26,9 +26,10 @@ export function Nullable(): PropertyDecorator {
   );
 }
 
-/** One object of this class. */
-export function Nested(type: Class<object>): PropertyDecorator {
+/** One object of this class; `null` where it is nullable. */
+export function Nested(type: Class<object>, { nullable = false } = {}): PropertyDecorator {
   return all(
+    ...(nullable ? [Nullable(), jsonSchema({ ...nullableReference(type), $ref: undefined })] : []),
     Type(() => type),
     converted((value) => toInstance(type, value)),
     ValidateNested({ message: '$property must be an object' }),
@@ -206,9 +207,16 @@ function shorten(name: string): string {
 function mapEntrySchema(type: StringConstructor | Class<object>, { nullable, maxLength }: MapOptions): JsonSchema {
   if (type === String)
     return { type: 'string', ...(maxLength ? { maxLength } : {}), ...(nullable ? { nullable } : {}) };
-  const reference = { $ref: `#/components/schemas/${type.name}` };
-  // OpenAPI 3.0 reads nothing that stands beside a reference.
-  return nullable ? { type: 'object', nullable, allOf: [reference] } : reference;
+  return nullable ? nullableReference(type) : referenceTo(type);
+}
+
+function referenceTo(type: { name: string }): JsonSchema {
+  return { $ref: `#/components/schemas/${type.name}` };
+}
+
+/** OpenAPI 3.0 reads nothing that stands beside a reference. */
+function nullableReference(type: { name: string }): JsonSchema {
+  return { type: 'object', nullable: true, allOf: [referenceTo(type)] };
 }
 
 const isObject = check('isObject', (value) => (isRecord(value) ? undefined : 'must be an object'));

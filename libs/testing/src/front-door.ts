@@ -15,6 +15,7 @@ export interface AdminSettings extends ServiceConfig {
   secretKey: string;
   bootstrapToken: string;
   bootstrapEmail: string;
+  publicUrl: string;
 }
 
 /** The module of an app, which this library may not import. */
@@ -30,7 +31,7 @@ export interface Account {
   client: Client;
 }
 
-/** Gateway and admin in this process, as the world sees them, with an operator who makes accounts. */
+/** Gateway, admin and what else is asked for in this process, as the world sees them, with an operator who makes accounts. */
 export interface FrontDoor extends RunningService {
   settings: AdminSettings;
   operatorToken: string;
@@ -42,19 +43,25 @@ export interface FrontDoor extends RunningService {
   sql<T = Record<string, unknown>>(text: string, values?: unknown[]): Promise<T[]>;
 }
 
+/** @param others apps that the operations under test need beside admin; they have its settings. */
 export async function startFrontDoor(
   gateway: AppModule<ProcessConfig>,
   admin: AppModule<AdminSettings>,
+  ...others: AppModule<AdminSettings>[]
 ): Promise<FrontDoor> {
   const settings: AdminSettings = Object.assign(new ServiceConfig(), {
     databasePoolSize: 3,
     secretKey: randomBytes(32).toString('hex'),
     bootstrapToken: newToken('pat'),
     bootstrapEmail: 'admin@parley.local',
+    publicUrl: 'http://parley.test',
   });
   const service = await startService(
     (_databaseUrl, platform) => gateway.register(new ProcessConfig(), platform),
-    (databaseUrl, platform) => admin.register(Object.assign(settings, { databaseUrl }), platform),
+    ...[admin, ...others].map(
+      (app) => (databaseUrl: string, platform: Platform) =>
+        app.register(Object.assign(settings, { databaseUrl }), platform),
+    ),
   );
   const postgres = new Postgres({ connectionString: service.databaseUrl });
   await postgres.connect();

@@ -2,7 +2,7 @@ import { Controller } from '@nestjs/common';
 import { Handles } from '@parley/bus/handles';
 import type { WorkspaceCaller } from '@parley/contracts/access';
 import { admin } from '@parley/contracts/admin/admin';
-import type { BotId, CreateBot, ListBots } from '@parley/contracts/admin/bots';
+import type { BotId, CreateBot, GetBot, ListBots, UpdateBot } from '@parley/contracts/admin/bots';
 import { BotsService } from './bots.service';
 
 @Controller()
@@ -15,8 +15,13 @@ export class BotsController {
   }
 
   @Handles(admin.bots.get)
-  get(caller: WorkspaceCaller, input: BotId) {
+  get(caller: WorkspaceCaller, input: GetBot) {
     return this.service.get(caller, input);
+  }
+
+  @Handles(admin.bots.update)
+  update(caller: WorkspaceCaller, input: UpdateBot) {
+    return this.service.update(caller, input);
   }
 
   @Handles(admin.bots.list)

@@ -2,49 +2,111 @@ import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { Bus } from '@parley/bus/bus';
 import { hasPermission, type WorkspaceCaller } from '@parley/contracts/access';
+import { admin } from '@parley/contracts/admin/admin';
 import {
   type BotId,
   type BotReply,
   type Bots,
   botDeleted,
   type CreateBot,
+  type GetBot,
   type ListBots,
+  maxSecrets,
+  type UpdateBot,
 } from '@parley/contracts/admin/bots';
 import { credentialsChanged } from '@parley/contracts/admin/identity';
 import { notFound } from '@parley/contracts/errors';
 import { Database } from '@parley/database/database';
 import { Outbox } from '@parley/outbox/outbox';
 import { SecretBox } from '@parley/secrets/secret-box';
+import { AuditRepository } from '../audit/audit.repository';
+import { InstallationsService } from '../installations/installations.service';
+import { withoutPlugins, withPlugins } from '../installations/merged-definition';
+import { changeDefinition, checkDefinition, emptyDefinition, mergeEntries, requireAtMost } from './bot-definition';
 import { type BotRow, toBot, toBotEntry } from './bot.entity';
 import { BotsRepository } from './bots.repository';
+
+const maxTags = 1000;
 
 @Injectable()
 export class BotsService {
   constructor(
     private readonly database: Database,
     private readonly bots: BotsRepository,
+    private readonly installations: InstallationsService,
+    private readonly audit: AuditRepository,
     private readonly outbox: Outbox,
     private readonly box: SecretBox,
     private readonly bus: Bus,
   ) {}
 
   async create(caller: WorkspaceCaller, input: CreateBot): Promise<BotReply> {
-    const secrets = Object.entries(input.secrets ?? {}).map(([name, value]) => [name, this.box.seal(value)]);
-    const row = await this.bots.create(input, {
-      workspaceId: caller.workspace.id,
-      createdBy: caller.account?.id ?? null,
-      name: input.name ?? `bot-${randomBytes(4).toString('hex')}`,
-      signingSecret: this.box.seal(randomBytes(32).toString('hex')),
-      secrets: Object.fromEntries(secrets) as Record<string, string>,
+    checkDefinition(input);
+    const workspaceId = caller.workspace.id;
+    const row = await this.database.transaction(async (tx) => {
+      const created = await this.bots.create(tx, input, {
+        workspaceId,
+        createdBy: caller.account?.id ?? null,
+        name: input.name ?? `bot-${randomBytes(4).toString('hex')}`,
+        signingSecret: this.box.seal(randomBytes(32).toString('hex')),
+        secrets: mergeEntries({}, this.sealed(input.secrets)),
+        definition: changeDefinition(emptyDefinition, input),
+      });
+      await this.audit.add(tx, caller, {
+        workspaceId,
+        action: 'CREATE_BOT',
+        operation: admin.bots.create,
+        resourceId: created.id,
+        resourceName: created.name,
+      });
+      return { ...created, ...(await this.installations.addChat(tx, created.id)) };
     });
-    return this.reply(caller, row);
+    return this.reply(caller, row, input.byAlias);
   }
 
-  async get(caller: WorkspaceCaller, { id }: BotId): Promise<BotReply> {
+  async get(caller: WorkspaceCaller, { id, byAlias }: GetBot): Promise<BotReply> {
     const row = await this.bots.find(caller.workspace.id, id);
     // A bot key reads its own bot and no other one of the workspace.
     if (!row || (caller.bot && caller.bot.id !== id)) throw notFound('bot', id);
-    return this.reply(caller, row);
+    return this.reply(caller, row, byAlias);
+  }
+
+  /** Works on a locked row: of two updates at once the later one builds on the earlier. */
+  async update(caller: WorkspaceCaller, input: UpdateBot): Promise<BotReply> {
+    checkDefinition(input);
+    const secrets = this.sealed(input.secrets);
+    const row = await this.installations.change(caller, input.id, input, (prepared) =>
+      this.database.transaction(async (tx) => {
+        const current = await this.bots.lock(tx, caller.workspace.id, input.id);
+        if (!current) throw notFound('bot', input.id);
+        const changed = {
+          tags: mergeEntries(current.tags, input.tags),
+          secrets: mergeEntries(current.secrets, secrets),
+          definition: changeDefinition(
+            current.definition,
+            withoutPlugins(
+              input,
+              [...current.plugins, ...(prepared?.plugins ?? [])].map(({ alias }) => alias),
+            ),
+          ),
+        };
+        requireAtMost(maxTags, 'tags', changed.tags);
+        requireAtMost(maxSecrets, 'secrets', changed.secrets);
+        if (prepared) await this.installations.apply(tx, input.id, prepared);
+        const updated = await this.bots.update(tx, input, changed);
+        await this.audit.add(tx, caller, {
+          workspaceId: caller.workspace.id,
+          action: 'UPDATE_BOT',
+          operation: admin.bots.update,
+          resourceId: input.id,
+          resourceName: updated.name,
+          value: changedFields(input),
+        });
+        return updated;
+      }),
+    );
+    if (input.blocked !== undefined) this.bus.broadcast(credentialsChanged, { reason: `bot ${input.id} was updated` });
+    return this.reply(caller, row, input.byAlias);
   }
 
   async list({ workspace }: WorkspaceCaller, query: ListBots): Promise<Bots> {
@@ -52,17 +114,41 @@ export class BotsService {
     return { bots: rows.map(toBotEntry), meta: { nextToken } };
   }
 
-  async delete({ workspace }: WorkspaceCaller, { id }: BotId) {
+  async delete(caller: WorkspaceCaller, { id }: BotId) {
+    const { workspace } = caller;
     await this.database.transaction(async (tx) => {
-      if (!(await this.bots.delete(tx, workspace.id, id))) throw notFound('bot', id);
+      const deleted = await this.bots.delete(tx, workspace.id, id);
+      if (!deleted) throw notFound('bot', id);
+      await this.audit.add(tx, caller, {
+        workspaceId: workspace.id,
+        action: 'DELETE_BOT',
+        operation: admin.bots.delete,
+        resourceId: id,
+        resourceName: deleted.name,
+      });
       await this.outbox.add(tx, botDeleted, { botId: id, workspaceId: workspace.id });
+      await this.installations.announceNone(tx, { id, workspaceId: workspace.id, revision: deleted.revision });
     });
     this.bus.broadcast(credentialsChanged, { reason: `bot ${id} was deleted` });
     return {};
   }
 
-  private reply({ role }: WorkspaceCaller, row: BotRow): BotReply {
-    const maySeeSecret = role !== undefined && hasPermission(role, 'write');
-    return { bot: toBot(row, maySeeSecret ? this.box.open(row.signing_secret) : '') };
+  private sealed(secrets: Record<string, string | null> = {}): Record<string, string | null> {
+    return Object.fromEntries(
+      Object.entries(secrets).map(([name, value]) => [name, value === null ? null : this.box.seal(value)]),
+    );
   }
+
+  private reply(caller: WorkspaceCaller, row: BotRow, byAlias?: boolean): BotReply {
+    const { role } = caller;
+    const maySeeSecret = role !== undefined && hasPermission(role, 'write');
+    const definition = withPlugins(row.definition, row.plugins);
+    const installed = this.installations.show(caller, row, byAlias);
+    return { bot: toBot(row, maySeeSecret ? this.box.open(row.signing_secret) : '', definition, installed) };
+  }
+}
+
+/** Names only: contents may be secret, and large. */
+function changedFields({ id: _id, byAlias: _byAlias, ...changes }: UpdateBot): string {
+  return Object.keys(changes).sort().join(', ');
 }

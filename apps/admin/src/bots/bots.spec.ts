@@ -3,6 +3,9 @@ import { type Account, type FrontDoor, startFrontDoor } from '@parley/testing/fr
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { AdminModule } from '../admin.module';
 
+/** What every new bot has installed. */
+const chatIntegrationId = 'intver_00000000000000000000000001';
+
 let door: FrontDoor;
 let alice: Account;
 let bob: Account;
@@ -46,7 +49,7 @@ describe('creating a bot', () => {
       tags: {},
       medias: [],
       secrets: [],
-      integrations: {},
+      integrations: { [chatIntegrationId]: expect.objectContaining({ name: 'chat' }) },
       plugins: {},
       states: {},
       events: {},
@@ -310,8 +313,14 @@ describe('deleting a bot', () => {
     await expect(door.client(alice.token, undefined, bot.id).listFiles({})).rejects.toMatchObject({
       type: 'Forbidden',
     });
-    expect(await door.sql("SELECT subject, data FROM admin.outbox WHERE data ->> 'botId' = $1", [bot.id])).toEqual([
-      { subject: 'admin.botDeleted', data: { botId: bot.id, workspaceId: alice.workspaceId } },
+    const ids = { botId: bot.id, workspaceId: alice.workspaceId };
+    expect(
+      await door.sql("SELECT subject, data FROM admin.outbox WHERE data ->> 'botId' = $1 ORDER BY id OFFSET 1", [
+        bot.id,
+      ]),
+    ).toEqual([
+      { subject: 'admin.botDeleted', data: ids },
+      { subject: 'admin.installationsChanged', data: { ...ids, revision: 2, integrations: [], plugins: [] } },
     ]);
     expect(await door.sql('SELECT 1 FROM admin.token WHERE bot_id = $1', [bot.id])).toEqual([]);
   });
@@ -323,7 +332,11 @@ describe('deleting a bot', () => {
 
     const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason.type] : []));
     expect(failures).toEqual(['ResourceNotFound', 'ResourceNotFound', 'ResourceNotFound']);
-    expect(await door.sql("SELECT 1 FROM admin.outbox WHERE data ->> 'botId' = $1", [bot.id])).toHaveLength(1);
+    const told = await door.sql("SELECT 1 FROM admin.outbox WHERE subject = $1 AND data ->> 'botId' = $2", [
+      'admin.botDeleted',
+      bot.id,
+    ]);
+    expect(told).toHaveLength(1);
   });
 
   it('of another workspace is like deleting none', async () => {

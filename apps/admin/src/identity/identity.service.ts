@@ -4,6 +4,7 @@ import type { Identify, Identity } from '@parley/contracts/admin/identity';
 import { ApiError } from '@parley/contracts/errors';
 import { hashToken, operatorToken } from '@parley/secrets/token';
 import { AdminConfig } from '../config';
+import { namedInstallation } from './named-installation';
 import { IdentityRepository, type TokenHolder } from './identity.repository';
 
 /** Turns a credential and the context headers into a caller, or says why not. */
@@ -20,13 +21,12 @@ export class IdentityService {
 
   async identify(input: Identify): Promise<Identity> {
     if (input.kind === 'operator') return this.identifyOperator(input);
-    const holder = await this.identities.find(input.tokenHash, input.workspaceId, input.botId);
+    const holder = await this.identities.find(input);
     if (!holder || holder.kind !== input.kind) throw unauthorized();
-    const identity = holder.kind === 'pat' ? identifyAccount(holder, input) : identifyBot(holder, input);
-    // Installations and users are owned by services that this version does not have yet: none can be named.
-    if (input.integration !== undefined) {
-      throw new ApiError('Forbidden', `The integration "${input.integration}" is not installed in this bot.`);
-    }
+    const identity = identifiers[holder.kind](holder, input);
+    const { caller } = identity;
+    if (caller.bot) caller.integration = namedInstallation(holder, input, caller.role);
+    // Users are owned by a service that this version does not have yet: none can be named.
     if (input.userId !== undefined)
       throw new ApiError('Forbidden', `x-user-id "${input.userId}" is not a user of this bot.`);
     return identity;
@@ -37,6 +37,8 @@ export class IdentityService {
     return { caller: { credential: 'operator' } };
   }
 }
+
+const identifiers = { pat: identifyAccount, bak: identifyBot, iak: identifyIntegration };
 
 function identifyAccount(holder: TokenHolder, { workspaceId, botId }: Identify): Identity {
   const account = { id: holder.accountId ?? '', email: holder.email ?? '' };
@@ -67,11 +69,29 @@ function identifyAccount(holder: TokenHolder, { workspaceId, botId }: Identify):
 
 function identifyBot(holder: TokenHolder, { workspaceId, botId }: Identify): Identity {
   if (!holder.botId || !holder.botWorkspaceId) throw unauthorized();
+  if (holder.isBotBlocked) throw new ApiError('Forbidden', 'The bot of this key is blocked.');
   if (botId !== undefined && botId !== holder.botId) throw forbiddenHeader('x-bot-id', botId);
   if (workspaceId !== undefined && workspaceId !== holder.botWorkspaceId)
     throw forbiddenHeader('x-workspace-id', workspaceId);
   const workspace = { id: holder.botWorkspaceId };
   return { caller: { credential: 'bak', workspace, bot: { id: holder.botId, workspaceId: workspace.id } } };
+}
+
+function identifyIntegration(holder: TokenHolder, { workspaceId, botId }: Identify): Identity {
+  const integration = { id: holder.integrationId ?? '' };
+  if (botId === undefined) {
+    const workspace = { id: holder.integrationWorkspaceId ?? '' };
+    if (workspaceId !== undefined && workspaceId !== workspace.id) throw forbiddenHeader('x-workspace-id', workspaceId);
+    return { caller: { credential: 'iak', workspace, integration } };
+  }
+  // A bot that has not installed it is to this key as none.
+  const isInstalled = holder.installations.some(({ id }) => id === integration.id);
+  if (!holder.botId || !holder.botWorkspaceId || !isInstalled) throw forbiddenHeader('x-bot-id', botId);
+  const workspace = { id: holder.botWorkspaceId };
+  if (workspaceId !== undefined && workspaceId !== workspace.id) throw forbiddenHeader('x-workspace-id', workspaceId);
+  return {
+    caller: { credential: 'iak', workspace, bot: { id: holder.botId, workspaceId: workspace.id }, integration },
+  };
 }
 
 function unauthorized(): ApiError {

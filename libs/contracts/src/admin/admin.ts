@@ -2,6 +2,8 @@ import { deadLetterOperations } from '../dead-letters';
 import { accounts } from './accounts';
 import { bots } from './bots';
 import { identity } from './identity';
+import { installations } from './installations';
+import { integrationApiKeys } from './integration-keys';
 import { botApiKeys, personalAccessTokens } from './tokens';
 import { workspaces } from './workspaces';
 
@@ -12,6 +14,8 @@ export const admin = {
   botApiKeys,
   deadLetters: deadLetterOperations('admin'),
   identity,
+  installations,
+  integrationApiKeys,
   personalAccessTokens,
   workspaces,
 };

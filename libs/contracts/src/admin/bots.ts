@@ -1,23 +1,51 @@
-import { IsArray, IsBoolean, IsIn, IsInt, IsString, IsUrl, Length, Max, MaxLength, Min } from 'class-validator';
+import {
+  ArrayMaxSize,
+  IsArray,
+  IsBoolean,
+  IsIn,
+  IsInt,
+  IsString,
+  IsUrl,
+  Length,
+  Max,
+  MaxLength,
+  Min,
+} from 'class-validator';
 import { workspace } from '../access';
 import { JsonObject, ListOf, MapOf, Nested, Nullable, Optional } from '../fields';
 import { event, operation } from '../operation';
 import { Empty, PageMeta, PageQuery } from '../paging';
-import { PathParam, QueryBoolean, QueryChoice, QueryList, QueryTags, type TagQuery } from '../query-fields';
+import { HeaderFlag, PathParam, QueryBoolean, QueryChoice, QueryList, QueryTags, type TagQuery } from '../query-fields';
 import {
-  TagDefinition,
-  TagDefinitions,
-  StateDefinition,
-  EventDefinition,
+  ActionChange,
   ActionDefinition,
-  RecurringEventDefinition,
-  Subscriptions,
   BotConfiguration,
+  definitionLimits,
+  definitionName,
+  EventChange,
+  EventDefinition,
   Media,
+  RecurringEventDefinition,
+  StateDefinition,
+  SubscriptionChanges,
+  Subscriptions,
+  type TagDefinition,
+  TagDefinitionChanges,
+  TagDefinitions,
 } from '../definition';
+import { aliasPattern, BotIntegration, ChangeInstallation } from './bot-integrations';
+import { BotPlugin, ChangePlugin } from './bot-plugins';
 
-export class CreateBot {
-  /** Invented when absent. */
+const botTypes = ['studio', 'adk', 'desk'] as const;
+type BotType = (typeof botTypes)[number];
+const botUrl = { require_tld: false, protocols: ['http', 'https'] };
+export const maxSecrets = 25;
+/** Names are in SCREAMING_SNAKE. */
+const secretEntries = { maxLength: 20_000, key: /^[A-Z][A-Z0-9_]{0,199}$/ };
+
+/** What a bot is created with and can be given later in the same form. */
+class BotSettings {
+  /** Invented when a bot is created without one. */
   @Optional()
   @IsString()
   @Length(1, 200)
@@ -29,25 +57,12 @@ export class CreateBot {
   description?: string;
 
   @Optional()
-  @MapOf(String, { maxLength: 500 })
-  tags?: Record<string, string>;
-
-  @Optional()
   @ListOf(Media, { maxItems: 50 })
   medias?: Media[];
 
   @Optional()
-  @IsUrl({ require_tld: false, protocols: ['http', 'https'] })
-  @MaxLength(2000)
-  url?: string;
-
-  @Optional()
-  @IsBoolean()
-  dev?: boolean;
-
-  @Optional()
-  @IsIn(['studio', 'adk', 'desk'])
-  type?: 'studio' | 'adk' | 'desk';
+  @IsIn(botTypes)
+  type?: BotType;
 
   /** Seconds. */
   @Optional()
@@ -61,14 +76,33 @@ export class CreateBot {
   @MaxLength(50_000_000)
   code?: string;
 
-  /** Kept encrypted; only their names are ever shown. */
-  @Optional()
-  @MapOf(String, { maxEntries: 25, maxLength: 20_000, key: /^[A-Z][A-Z0-9_]*$/ })
-  secrets?: Record<string, string>;
-
   @Optional()
   @Nested(BotConfiguration)
   configuration?: BotConfiguration;
+}
+
+export class CreateBot extends BotSettings {
+  /** Whether `integrations` of the answer is keyed by alias, else by the id of the integration. */
+  @HeaderFlag('x-multiple-integrations')
+  byAlias?: boolean;
+
+  @Optional()
+  @MapOf(String, { maxLength: 500, key: definitionName })
+  tags?: Record<string, string>;
+
+  @Optional()
+  @IsUrl(botUrl)
+  @MaxLength(2000)
+  url?: string;
+
+  @Optional()
+  @IsBoolean()
+  dev?: boolean;
+
+  /** Kept encrypted; only their names are ever shown. */
+  @Optional()
+  @MapOf(String, { ...secretEntries, maxEntries: maxSecrets })
+  secrets?: Record<string, string>;
 
   @Optional()
   @Nested(TagDefinitions)
@@ -83,15 +117,15 @@ export class CreateBot {
   message?: TagDefinitions;
 
   @Optional()
-  @MapOf(StateDefinition, { maxEntries: 20 })
+  @MapOf(StateDefinition, { maxEntries: definitionLimits.states, key: definitionName })
   states?: Record<string, StateDefinition>;
 
   @Optional()
-  @MapOf(EventDefinition, { maxEntries: 20 })
+  @MapOf(EventDefinition, { maxEntries: definitionLimits.events, key: definitionName })
   events?: Record<string, EventDefinition>;
 
   @Optional()
-  @MapOf(RecurringEventDefinition, { maxEntries: 50 })
+  @MapOf(RecurringEventDefinition, { maxEntries: definitionLimits.recurringEvents, key: definitionName })
   recurringEvents?: Record<string, RecurringEventDefinition>;
 
   @Optional()
@@ -99,8 +133,101 @@ export class CreateBot {
   subscriptions?: Subscriptions;
 
   @Optional()
-  @MapOf(ActionDefinition)
+  @MapOf(ActionDefinition, { maxEntries: definitionLimits.actions, key: definitionName })
   actions?: Record<string, ActionDefinition>;
+}
+
+/**
+ * What is absent stays as it is. An entry of a map replaces the one of its name as a whole, or removes it by `null`;
+ * `medias`, `layers` and both parts of `configuration` are replaced. The limits of a bot hold for what comes out of it.
+ */
+export class UpdateBot extends BotSettings {
+  @PathParam()
+  id!: string;
+
+  /**
+   * Whether `integrations`, in the answer too, is keyed by alias, else by the id of the integration: of those that are
+   * installed more than once, the one with the smallest alias is then meant.
+   */
+  @HeaderFlag('x-multiple-integrations')
+  byAlias?: boolean;
+
+  /** `null` uninstalls. */
+  @Optional()
+  @MapOf(ChangeInstallation, { nullable: true, maxEntries: 100, key: aliasPattern })
+  integrations?: Record<string, ChangeInstallation | null>;
+
+  /** By alias; `null` uninstalls. */
+  @Optional()
+  @MapOf(ChangePlugin, { nullable: true, maxEntries: 100, key: aliasPattern })
+  plugins?: Record<string, ChangePlugin | null>;
+
+  /** `null` removes it. */
+  @Nullable()
+  @IsUrl(botUrl)
+  @MaxLength(2000)
+  url?: string | null;
+
+  /** How calls to the bot's url are authenticated. */
+  @Optional()
+  @IsIn(['iam', 'hmac-sha256'])
+  authentication?: 'iam' | 'hmac-sha256';
+
+  /** The keys of a blocked bot are refused. */
+  @Optional()
+  @IsBoolean()
+  blocked?: boolean;
+
+  @Optional()
+  @IsBoolean()
+  alwaysAlive?: boolean;
+
+  @Optional()
+  @IsArray()
+  @ArrayMaxSize(50)
+  @IsString({ each: true })
+  @MaxLength(2000, { each: true })
+  layers?: string[];
+
+  @Optional()
+  @MapOf(String, { maxLength: 500, nullable: true, key: definitionName })
+  tags?: Record<string, string | null>;
+
+  @Optional()
+  @MapOf(String, { ...secretEntries, nullable: true })
+  secrets?: Record<string, string | null>;
+
+  @Optional()
+  @Nested(TagDefinitionChanges)
+  user?: TagDefinitionChanges;
+
+  @Optional()
+  @Nested(TagDefinitionChanges)
+  conversation?: TagDefinitionChanges;
+
+  @Optional()
+  @Nested(TagDefinitionChanges)
+  message?: TagDefinitionChanges;
+
+  @Optional()
+  @MapOf(StateDefinition, { nullable: true, key: definitionName })
+  states?: Record<string, StateDefinition | null>;
+
+  @Optional()
+  @MapOf(EventChange, { nullable: true, key: definitionName })
+  events?: Record<string, EventChange | null>;
+
+  @Optional()
+  @MapOf(RecurringEventDefinition, { nullable: true, key: definitionName })
+  recurringEvents?: Record<string, RecurringEventDefinition | null>;
+
+  @Optional()
+  @Nested(SubscriptionChanges)
+  subscriptions?: SubscriptionChanges;
+
+  @Optional()
+  @MapOf(ActionChange, { nullable: true, key: definitionName })
+  actions?: Record<string, ActionChange | null>;
 }
 
 export class RecurringEvent extends RecurringEventDefinition {
@@ -133,8 +260,8 @@ export class BotEntry {
   @MapOf(String)
   tags!: Record<string, string>;
 
-  @IsIn(['studio', 'adk', 'desk'])
-  type!: 'studio' | 'adk' | 'desk';
+  @IsIn(botTypes)
+  type!: BotType;
 }
 
 /** A bot with all that it declares. */
@@ -143,11 +270,13 @@ export class Bot extends BotEntry {
   @IsString()
   signingSecret!: string;
 
-  @JsonObject()
-  integrations!: Record<string, never>;
+  /** By alias or by the id of the integration, as the header x-multiple-integrations says. */
+  @MapOf(BotIntegration)
+  integrations!: Record<string, BotIntegration>;
 
-  @JsonObject()
-  plugins!: Record<string, never>;
+  /** By alias. What they add to the bot is shown as `alias#name` among what the bot itself declares. */
+  @MapOf(BotPlugin)
+  plugins!: Record<string, BotPlugin>;
 
   @Optional()
   @IsInt()
@@ -216,6 +345,12 @@ export class BotId {
   id!: string;
 }
 
+export class GetBot extends BotId {
+  /** Whether `integrations` of the answer is keyed by alias, else by the id of the integration. */
+  @HeaderFlag('x-multiple-integrations')
+  byAlias?: boolean;
+}
+
 export class ListBots extends PageQuery {
   @QueryBoolean()
   dev?: boolean;
@@ -273,8 +408,18 @@ export const bots = {
     route: 'GET /v1/admin/bots/{id}',
     summary: 'Gets a bot with its definition.',
     access: workspace.readAlsoByBot,
-    input: BotId,
+    input: GetBot,
     output: BotReply,
+  }),
+  update: operation({
+    subject: 'admin.bots.update',
+    route: 'PUT /v1/admin/bots/{id}',
+    summary: 'Updates a bot. What is left out stays as it is; an entry of a map that is null is removed.',
+    access: workspace.write,
+    input: UpdateBot,
+    output: BotReply,
+    bodyLimitBytes: 64_000_000,
+    timeoutMs: 30_000,
   }),
   list: operation({
     subject: 'admin.bots.list',

@@ -21,10 +21,15 @@ export class Identify {
   @IsString()
   botId?: string;
 
-  /** Named by `x-integration-id`, `x-integration-alias` or `x-integration-name`. */
+  /** Alias of an installation, named by `x-integration-alias` or `x-integration-name`. */
   @Optional()
   @IsString()
-  integration?: string;
+  integrationAlias?: string;
+
+  /** Named by `x-integration-id`. */
+  @Optional()
+  @IsString()
+  integrationId?: string;
 
   /** Named by `x-user-id`. */
   @Optional()

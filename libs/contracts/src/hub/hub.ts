@@ -1,6 +1,13 @@
 import { deadLetterOperations } from '../dead-letters';
+import { interfaces, publicInterfaces } from './interfaces';
+import { integrations } from './integrations';
+import { resolution } from './resolution';
 
 /** Everything that the hub service answers. */
 export const hub = {
   deadLetters: deadLetterOperations('hub'),
+  interfaces,
+  publicInterfaces,
+  integrations,
+  resolution: { integrations: resolution.integrations, owner: resolution.owner },
 };

@@ -167,7 +167,26 @@ export class InstallablePlugins {
   problems!: PluginProblem[];
 }
 
+export class FindIntegrationOwner {
+  @IsString()
+  id!: string;
+}
+
+export class IntegrationOwner {
+  /** `null` when there is no such version. */
+  @Nullable()
+  @IsString()
+  workspaceId!: string | null;
+}
+
 export const resolution = {
+  owner: operation({
+    subject: 'hub.resolution.owner',
+    summary: 'Says which workspace this version of an integration belongs to.',
+    access: service,
+    input: FindIntegrationOwner,
+    output: IntegrationOwner,
+  }),
   integrations: operation({
     subject: 'hub.resolution.integrations',
     summary: 'Gives what installing these versions of integrations needs to know.',

@@ -1,0 +1,86 @@
+import type { Implementation, Integration, VerificationStatus, Visibility } from '@parley/contracts/hub/integrations';
+import type { IntegrationDefinition } from '@parley/contracts/hub/integration-definition';
+import type { InstallableIntegration } from '@parley/contracts/hub/resolution';
+
+/** What every look at an integration shows. */
+export interface IntegrationEntryRow {
+  id: string;
+  workspace_id: string;
+  name: string;
+  version: string;
+  title: string;
+  description: string;
+  has_icon: boolean;
+  has_readme: boolean;
+  attributes: Record<string, string> | null;
+  visibility: Visibility;
+  verification_status: VerificationStatus;
+  lifecycle_status: 'published' | 'deprecated';
+  created_at: Date;
+  updated_at: Date;
+}
+
+export interface IntegrationRow extends IntegrationEntryRow {
+  dev: boolean;
+  url: string | null;
+  definition: IntegrationDefinition;
+  sdk_version: string | null;
+  layers: string[];
+  max_execution_time: number | null;
+  has_code: boolean;
+  /** Encrypted, by name. */
+  secrets: Record<string, string>;
+  /** By alias. */
+  interfaces: Record<string, Implementation>;
+}
+
+/** An integration as its own workspace sees it. */
+export function toIntegration(row: IntegrationRow, signingSecret = ''): Integration {
+  const { sandbox, extraOperations: _internal, ...definition } = row.definition;
+  return {
+    ...definition,
+    ...(Object.keys(sandbox).length > 0 ? { sandbox } : {}),
+    ...toSummary(row),
+    maxExecutionTime: row.max_execution_time ?? undefined,
+    url: row.url ?? '',
+    signingSecret,
+    interfaces: row.interfaces,
+    dev: row.dev,
+    public: row.visibility === 'public',
+    secrets: Object.keys(row.secrets).sort(),
+    attributes: row.attributes ?? undefined,
+  };
+}
+
+export function toInstallable(row: IntegrationRow): InstallableIntegration {
+  const { configuration, configurations, channels } = row.definition;
+  return {
+    ...toSummary(row),
+    configurationSchema: configuration.schema,
+    configurationSchemas: mapValues(configurations, ({ schema }) => schema),
+    channels: Object.keys(channels),
+    isCallable: row.url !== null || row.has_code,
+    interfaces: mapValues(row.interfaces, ({ id }) => id),
+  };
+}
+
+function toSummary(row: IntegrationEntryRow) {
+  return {
+    id: row.id,
+    name: row.name,
+    version: row.version,
+    createdAt: row.created_at.toISOString(),
+    updatedAt: row.updated_at.toISOString(),
+    title: row.title,
+    description: row.description,
+    iconUrl: '',
+    readmeUrl: '',
+    visibility: row.visibility,
+    verificationStatus: row.verification_status,
+    lifecycleStatus: row.lifecycle_status,
+  };
+}
+
+function mapValues<T, R>(entries: Record<string, T>, map: (entry: T) => R): Record<string, R> {
+  return Object.fromEntries(Object.entries(entries).map(([name, entry]) => [name, map(entry)]));
+}

@@ -1,0 +1,142 @@
+import { Injectable } from '@nestjs/common';
+import { ApiError } from '@parley/contracts/errors';
+import type { PageQuery } from '@parley/contracts/paging';
+import { Database, type Sql, type Transaction } from '@parley/database/database';
+import { Keyset, pageSize } from '@parley/database/keyset';
+import { isExact, pickVersion, satisfyingVersions } from './versions';
+
+/** The table of each kind; all have the columns of PublicationRow and a unique (name, workspace_id, version). */
+export type Kind = 'interface' | 'plugin';
+
+/** Which of them count: those of a workspace, those that everybody may see, or what a workspace may refer to. */
+export type Scope = { of: string } | 'everybody' | { visibleTo: string };
+
+export interface PublicationRow {
+  id: string;
+  workspace_id: string;
+  name: string;
+  version: string;
+  /** Unlisted ones are public but for lists. */
+  visibility: 'public' | 'private' | 'unlisted';
+  title: string;
+  description: string;
+  icon_url: string;
+  readme_url: string;
+  created_at: Date;
+  updated_at: Date;
+}
+
+export interface PublicationQuery extends PageQuery {
+  name?: string;
+  version?: string;
+}
+
+export const publicationColumns =
+  'id, workspace_id, name, version, visibility, title, description, icon_url, readme_url, created_at, updated_at';
+
+/** Versions that a name may have in a workspace; they fit into one page. */
+const maxVersions = 200;
+
+const newestFirst = new Keyset<PublicationRow>([
+  { sql: 'created_at', type: 'timestamptz', of: (row) => row.created_at },
+  { sql: 'id', type: 'text', of: (row) => row.id },
+]);
+
+/** What interfaces and plugins have in common: names with versions that a workspace publishes or keeps to itself. */
+@Injectable()
+export class PublicationsRepository {
+  constructor(private readonly database: Database) {}
+
+  /** The version of the name that is wanted: exact, a range or `latest`. */
+  async find(
+    sql: Sql,
+    kind: Kind,
+    scope: Scope,
+    wanted: { name: string; version: string },
+  ): Promise<{ id: string; version: string } | undefined> {
+    const values: unknown[] = [wanted.name];
+    const rows = await sql.query<{ id: string; version: string }>(
+      `SELECT id, version FROM ${kind} WHERE name = $1 AND ${inScope(scope, values)}`,
+      values,
+    );
+    const picked = pickVersion(
+      rows.map(({ version }) => version),
+      wanted.version,
+    );
+    return rows.find(({ version }) => version === picked);
+  }
+
+  /**
+   * Makes changes to a name wait for each other. Throws AlreadyExists when somebody else has published it and this
+   * version is to be public too.
+   */
+  async claim(
+    tx: Transaction,
+    kind: Kind,
+    { workspace_id, name, visibility }: Pick<PublicationRow, 'workspace_id' | 'name' | 'visibility'>,
+  ): Promise<void> {
+    await tx.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`hub:${kind}:${name}`]);
+    if (visibility === 'private') return;
+    const [taken] = await tx.query(
+      `SELECT 1 FROM ${kind} WHERE name = $1 AND workspace_id <> $2 AND visibility <> 'private' LIMIT 1`,
+      [name, workspace_id],
+    );
+    if (taken) {
+      throw new ApiError('AlreadyExists', `The name "${name}" is published by another workspace: choose another one.`);
+    }
+  }
+
+  /** Throws LimitExceeded when the name has as many versions as it may. Only after `claim`. */
+  async checkRoom(
+    tx: Transaction,
+    kind: Kind,
+    { workspace_id, name }: Pick<PublicationRow, 'workspace_id' | 'name'>,
+  ): Promise<void> {
+    const [row] = await tx.query<{ count: number }>(
+      `SELECT count(*)::int AS count FROM ${kind} WHERE name = $1 AND workspace_id = $2`,
+      [name, workspace_id],
+    );
+    if (row!.count < maxVersions) return;
+    throw new ApiError('LimitExceeded', `${kind} "${name}" has ${maxVersions} versions, the most it may: delete one.`);
+  }
+
+  /** Newest first; in one page when filtered by name. Index <kind>_of_workspace or <kind>_public. */
+  async list(kind: Kind, scope: Scope, query: PublicationQuery) {
+    const { name, version, nextToken } = query;
+    const limit = name === undefined ? pageSize(query) : maxVersions;
+    const boundTo = [kind, scope, name, version];
+    const values: unknown[] = [];
+    const listed = scope === 'everybody' ? "visibility = 'public'" : inScope(scope, values);
+    const conditions = [
+      listed,
+      ...(name === undefined ? [] : [`name = $${values.push(name)}`]),
+      ...(version === undefined ? [] : [await this.versionCondition(kind, listed, version, values)]),
+      newestFirst.after(nextToken, boundTo, values),
+    ];
+    const rows = await this.database.query<PublicationRow>(
+      `SELECT ${publicationColumns} FROM ${kind} WHERE ${conditions.join(' AND ')}
+       ORDER BY ${newestFirst.orderBy} LIMIT ${limit + 1}`,
+      values,
+    );
+    return newestFirst.page(rows, limit, boundTo);
+  }
+
+  /** Holds for rows of the version; for the highest of each name for `latest`, for all that satisfy a range. */
+  private async versionCondition(kind: Kind, listed: string, wanted: string, values: unknown[]): Promise<string> {
+    if (isExact(wanted)) return `version = $${values.push(wanted)}`;
+    if (wanted === 'latest') {
+      return `id IN (SELECT DISTINCT ON (name, workspace_id) id FROM ${kind} WHERE ${listed} AND version !~ '-'
+        ORDER BY name, workspace_id, string_to_array(version, '.')::numeric[] DESC)`;
+    }
+    const known = await this.database.query<{ version: string }>(`SELECT DISTINCT version FROM ${kind}`);
+    const versions = known.map(({ version }) => version);
+    return `version = ANY($${values.push(satisfyingVersions(versions, wanted))})`;
+  }
+}
+
+/** SQL that holds for what is in the scope; its values are appended. */
+export function inScope(scope: Scope, values: unknown[]): string {
+  if (scope === 'everybody') return "visibility <> 'private'";
+  if ('of' in scope) return `workspace_id = $${values.push(scope.of)}`;
+  return `(workspace_id = $${values.push(scope.visibleTo)} OR visibility <> 'private')`;
+}
