@@ -17,13 +17,19 @@ import { InterfacesService } from './interfaces/interfaces.service';
 import { Workspaces1700000003000 } from './migrations/1700000003000-workspaces';
 import { Integrations1700000003010 } from './migrations/1700000003010-integrations';
 import { Interfaces1700000003020 } from './migrations/1700000003020-interfaces';
+import { ImplementedInterfaces1700000003021 } from './migrations/1700000003021-implemented-interfaces';
 import { PublicationsRepository } from './publishing/publications.repository';
 import { WorkspacesRepository } from './workspaces/workspaces.repository';
 import { WorkspacesService } from './workspaces/workspaces.service';
 
 export const hubDatabase = {
   schema: 'hub',
-  migrations: [Workspaces1700000003000, Integrations1700000003010, Interfaces1700000003020],
+  migrations: [
+    Workspaces1700000003000,
+    Integrations1700000003010,
+    Interfaces1700000003020,
+    ImplementedInterfaces1700000003021,
+  ],
 };
 
 /** Integrations, interfaces and plugins with their versions. */

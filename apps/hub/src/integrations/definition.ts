@@ -1,12 +1,11 @@
+import type { ActionDraft, EventDraft } from '@parley/contracts/definition';
 import type {
-  ActionDraft,
   ChannelDefinition,
   ChannelDraft,
   ConfigurationDefinition,
   ConfigurationDraft,
   CreatableDefinition,
   CreatableDraft,
-  EventDraft,
   IntegrationDefinition,
   IntegrationDefinitionDraft,
 } from '@parley/contracts/hub/integration-definition';

@@ -76,13 +76,18 @@ export class IntegrationsRepository {
     return rows.length > 0;
   }
 
-  /** The interfaces of these ids that the workspace may implement, by id. None can be published yet. */
+  /** The interfaces of these ids that the workspace may implement, by id. They stay as long as the transaction. */
   async findInterfaces(
-    _sql: Sql,
-    _workspaceId: string,
-    _ids: string[],
+    sql: Sql,
+    workspaceId: string,
+    ids: string[],
   ): Promise<Map<string, { name: string; version: string }>> {
-    return Promise.resolve(new Map<string, { name: string; version: string }>());
+    const rows = await sql.query<{ id: string; name: string; version: string }>(
+      `SELECT id, name, version FROM interface
+       WHERE id = ANY($2::text[]) AND (workspace_id = $1 OR visibility <> 'private') FOR KEY SHARE`,
+      [workspaceId, ids],
+    );
+    return new Map(rows.map(({ id, ...label }) => [id, label]));
   }
 
   /** Throws AlreadyExists. */

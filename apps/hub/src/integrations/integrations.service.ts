@@ -20,6 +20,7 @@ import { audit } from '../publishing/audit';
 import { mergeEntries } from '../publishing/merge-entries';
 import { checkName } from '../publishing/names';
 import { checkVersion } from '../publishing/versions';
+import { visibilityAfter } from '../publishing/visibility';
 import { WorkspacesService } from '../workspaces/workspaces.service';
 import { emptyDefinition, mergeDefinition } from './definition';
 import { checkDefinition, checkInterfaces, checkSecrets } from './definition-problems';
@@ -191,14 +192,6 @@ export class IntegrationsService {
     });
     return Object.fromEntries(resolved);
   }
-}
-
-/** `visibility` wins over what older clients say: not public is private, unless it is unlisted. */
-function visibilityAfter(current: Visibility, { visibility, public: isPublic }: IntegrationDraft): Visibility {
-  if (visibility) return visibility;
-  if (isPublic === undefined) return current;
-  if (isPublic) return 'public';
-  return current === 'public' ? 'private' : current;
 }
 
 function decode(field: string, base64: string): Buffer {

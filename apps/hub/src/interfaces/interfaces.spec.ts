@@ -402,6 +402,39 @@ describe('deleting an interface', () => {
   });
 });
 
+describe('an interface that an integration implements', () => {
+  it('stays as long as the integration does, whichever workspace that is of', async () => {
+    const { id, name } = (await bob.client.createInterface({ name: newName(), version: '1.0.0', public: true }))
+      .interface;
+    const implemented = { id, entities: {}, actions: {}, events: {}, channels: {} };
+
+    const { integration } = await alice.client.createIntegration({
+      name: newName(),
+      version: '1.0.0',
+      interfaces: { tea: implemented },
+    });
+
+    expect(integration.interfaces).toEqual({ tea: { ...implemented, name, version: '1.0.0' } });
+    await expect(bob.client.deleteInterface({ id })).rejects.toMatchObject({
+      type: 'ReferenceConstraint',
+      message: expect.stringContaining(`refer to interface "${name}" 1.0.0`),
+    });
+    await expect(bob.client.getInterface({ id })).resolves.toBeDefined();
+  });
+
+  it('has to be one that the workspace may see', async () => {
+    const { id } = (await bob.client.createInterface({ name: newName(), version: '1.0.0' })).interface;
+
+    await expect(
+      alice.client.createIntegration({
+        name: newName(),
+        version: '1.0.0',
+        interfaces: { tea: { id, entities: {}, actions: {}, events: {}, channels: {} } },
+      }),
+    ).rejects.toMatchObject({ type: 'ReferenceNotFound', message: expect.stringMatching(/^interfaces\.tea\.id/) });
+  });
+});
+
 function entries<T>(count: number, entry: T): Record<string, T> {
   return Object.fromEntries(Array.from({ length: count }, (_, index) => [`n${index}`, entry]));
 }

@@ -1,5 +1,14 @@
 import { IsArray, IsBoolean, IsIn, IsString, MaxLength } from 'class-validator';
-import { ActionDefinition, EventDefinition, Schema, TagDefinition } from '../definition';
+import {
+  ActionDefinition,
+  ActionDraft,
+  EntityDefinition,
+  EventDefinition,
+  EventDraft,
+  Schema,
+  TagDefinition,
+  TagsDraft,
+} from '../definition';
 import { JsonObject, MapOf, Nested, Nullable, Optional } from '../fields';
 
 const maxSchemaBytes = 100 * 1024;
@@ -64,12 +73,6 @@ export class Creation {
   requiredTags!: string[];
 }
 
-export class TagsDraft {
-  @Optional()
-  @MapOf(TagDefinition, entries)
-  tags?: Record<string, TagDefinition | null>;
-}
-
 /** Of users and conversations, which an integration may let bots create. */
 export class CreatableDraft extends TagsDraft {
   @Optional()
@@ -94,40 +97,6 @@ export class ChannelDraft extends TagDefinition {
 export class IntegrationState extends Schema {
   @IsIn(['conversation', 'user', 'integration'])
   type!: 'conversation' | 'user' | 'integration';
-}
-
-export class EventDraft extends TagDefinition {
-  @JsonObject({ maxBytes: maxSchemaBytes })
-  schema!: Record<string, unknown>;
-
-  @Optional()
-  @MapOf(String, { maxLength: 200, nullable: true })
-  attributes?: Record<string, string | null>;
-}
-
-export class ActionDraft extends TagDefinition {
-  @Optional()
-  @IsBoolean()
-  billable?: boolean;
-
-  @Optional()
-  @IsBoolean()
-  cacheable?: boolean;
-
-  @Nested(Schema)
-  input!: Schema;
-
-  @Nested(Schema)
-  output!: Schema;
-
-  @Optional()
-  @MapOf(String, { maxLength: 200, nullable: true })
-  attributes?: Record<string, string | null>;
-}
-
-export class EntityDefinition extends TagDefinition {
-  @JsonObject({ maxBytes: maxSchemaBytes })
-  schema!: Record<string, unknown>;
 }
 
 /** What the integration calls something that an interface declares. */

@@ -1,6 +1,6 @@
 import { IsArray, IsBoolean, IsIn, IsInt, IsString, IsUrl, Length, Max, MaxLength, Min } from 'class-validator';
 import { workspace } from '../access';
-import { ActionDefinition, EventDefinition } from '../definition';
+import { ActionDefinition, EntityDefinition, EventDefinition } from '../definition';
 import { JsonObject, MapOf, Nested, Nullable, Optional } from '../fields';
 import { operation } from '../operation';
 import { HeaderFlag, PathParam } from '../query-fields';
@@ -8,7 +8,6 @@ import {
   type ChannelDefinition,
   type ConfigurationDefinition,
   type CreatableDefinition,
-  EntityDefinition,
   IntegrationDefinitionDraft,
   IntegrationState,
 } from './integration-definition';
