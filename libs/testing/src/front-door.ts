@@ -26,6 +26,7 @@ interface AppModule<Config> {
 /** An account with a workspace of its own. */
 export interface Account {
   accountId: string;
+  email: string;
   token: string;
   workspaceId: string;
   client: Client;
@@ -78,18 +79,7 @@ export async function startFrontDoor(
     client,
     send,
     sql,
-    newAccount: async () => {
-      const email = `${randomBytes(6).toString('hex')}@example.com`;
-      const headers = { authorization: `Bearer ${operator}` };
-      const account = (await send('POST /operator/accounts', { headers, json: { email } })).json;
-      const { value } = (await send('POST /operator/tokens', { headers, json: { email } })).json;
-      return {
-        accountId: account.id,
-        workspaceId: account.workspaceId,
-        token: value,
-        client: client(value, account.workspaceId),
-      };
-    },
+    newAccount: () => newAccount(service.url, operator),
     addMember: async (workspaceId, accountId, role) => {
       await sql('INSERT INTO admin.workspace_member (workspace_id, account_id, role) VALUES ($1, $2, $3)', [
         workspaceId,
@@ -102,6 +92,15 @@ export async function startFrontDoor(
       await service.stop();
     },
   };
+}
+
+/** As the operator of a running platform makes one, by the operator's key. */
+export async function newAccount(url: string, operator: string): Promise<Account> {
+  const email = `${randomBytes(6).toString('hex')}@example.com`;
+  const headers = { authorization: `Bearer ${operator}` };
+  const { id, workspaceId } = (await sendTo(url, 'POST /operator/accounts', { headers, json: { email } })).json;
+  const { value: token } = (await sendTo(url, 'POST /operator/tokens', { headers, json: { email } })).json;
+  return { accountId: id, email, workspaceId, token, client: clientOf({ url, token, workspaceId }) };
 }
 
 export interface SendOptions {
