@@ -10,6 +10,12 @@ import { AccountsRepository } from './accounts/accounts.repository';
 import { AccountsService } from './accounts/accounts.service';
 import { BootstrapService } from './accounts/bootstrap.service';
 import { AuditRepository } from './audit/audit.repository';
+import { BotAllowlistController } from './bots/bot-allowlist.controller';
+import { BotAllowlistRepository } from './bots/bot-allowlist.repository';
+import { BotAllowlistService } from './bots/bot-allowlist.service';
+import { BotVersionsController } from './bots/bot-versions.controller';
+import { BotVersionsRepository } from './bots/bot-versions.repository';
+import { BotVersionsService } from './bots/bot-versions.service';
 import { BotsController } from './bots/bots.controller';
 import { BotsRepository } from './bots/bots.repository';
 import { BotsService } from './bots/bots.service';
@@ -20,6 +26,8 @@ import { IdentityService } from './identity/identity.service';
 import { Admin1700000001000 } from './migrations/1700000001000-admin';
 import { Audit1700000001010 } from './migrations/1700000001010-audit';
 import { BotSettings1700000001040 } from './migrations/1700000001040-bot-settings';
+import { BotVersions1700000001041 } from './migrations/1700000001041-bot-versions';
+import { BotAccess1700000001042 } from './migrations/1700000001042-bot-access';
 import { TokensController } from './tokens/tokens.controller';
 import { TokensRepository } from './tokens/tokens.repository';
 import { TokensService } from './tokens/tokens.service';
@@ -30,7 +38,13 @@ import { WorkspacesService } from './workspaces/workspaces.service';
 
 export const adminDatabase = {
   schema: 'admin',
-  migrations: [Admin1700000001000, Audit1700000001010, BotSettings1700000001040],
+  migrations: [
+    Admin1700000001000,
+    Audit1700000001010,
+    BotSettings1700000001040,
+    BotVersions1700000001041,
+    BotAccess1700000001042,
+  ],
 };
 
 /** Accounts, workspaces, members, tokens and bots; and who is calling, for the whole platform. */
@@ -44,6 +58,8 @@ export class AdminModule {
       ],
       controllers: [
         AccountsController,
+        BotAllowlistController,
+        BotVersionsController,
         BotsController,
         IdentityController,
         TokensController,
@@ -57,6 +73,10 @@ export class AdminModule {
         AccountsService,
         AuditRepository,
         BootstrapService,
+        BotAllowlistRepository,
+        BotAllowlistService,
+        BotVersionsRepository,
+        BotVersionsService,
         BotsRepository,
         BotsService,
         IdentityRepository,

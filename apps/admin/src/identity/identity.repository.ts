@@ -12,6 +12,8 @@ export interface TokenHolder {
   botId: string | null;
   botWorkspaceId: string | null;
   isBotBlocked: boolean | null;
+  /** The account may see the named bot, whatever its role. */
+  isBotOpen: boolean | null;
   /** Of the named bot's workspace. */
   botRole: Role | null;
 }
@@ -29,6 +31,9 @@ export class IdentityRepository {
     const [row] = await this.database.query<TokenHolder>(
       `SELECT token.kind, account.id AS "accountId", account.email, member.role,
               bot.id AS "botId", bot.workspace_id AS "botWorkspaceId", bot.blocked AS "isBotBlocked",
+              bot.allowlist = 'ALL_WORKSPACE_USERS' OR EXISTS (
+                SELECT 1 FROM bot_allowed_member allowed WHERE allowed.bot_id = bot.id AND allowed.account_id = account.id
+              ) AS "isBotOpen",
               bot_member.role AS "botRole"
        FROM token
        LEFT JOIN account ON account.id = token.account_id

@@ -1,5 +1,7 @@
 import { deadLetterOperations } from '../dead-letters';
 import { accounts } from './accounts';
+import { botAllowlist } from './bot-allowlist';
+import { botVersions } from './bot-versions';
 import { bots } from './bots';
 import { identity } from './identity';
 import { botApiKeys, personalAccessTokens } from './tokens';
@@ -9,7 +11,9 @@ import { workspaces } from './workspaces';
 export const admin = {
   accounts,
   bots,
+  botAllowlist,
   botApiKeys,
+  botVersions,
   deadLetters: deadLetterOperations('admin'),
   identity,
   personalAccessTokens,
