@@ -109,7 +109,10 @@ export class Fleet {
       this.apps.set(name, made);
     }
     if (replicas > 1) await this.putBalancersBefore('gateway', 'files');
-    for (const replica of this.all) replica.env['CONTENT_URL'] = this.frontOf('files');
+    for (const replica of this.all) {
+      replica.env['PUBLIC_URL'] = this.url;
+      replica.env['CONTENT_URL'] = this.frontOf('files');
+    }
 
     await runToEnd('dist/apps/cli/src/migrate.js', shared);
     await Promise.all(this.all.map((replica) => replica.start()));

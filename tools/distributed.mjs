@@ -31,6 +31,7 @@ if (process.env.FILES_PORT) ports.files = Number(process.env.FILES_PORT);
 const env = {
   ...process.env,
   HOST: '127.0.0.1',
+  PUBLIC_URL: process.env.PUBLIC_URL ?? `http://127.0.0.1:${ports.gateway}`,
   CONTENT_URL: process.env.CONTENT_URL ?? `http://127.0.0.1:${ports.files}`,
   BLOBS_DIR: resolve(process.env.BLOBS_DIR ?? join(home, 'blobs')),
   PARLEY_SECRET_KEY: secretKey,

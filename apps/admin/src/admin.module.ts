@@ -13,6 +13,12 @@ import { AuditController } from './audit/audit.controller';
 import { AuditRepository } from './audit/audit.repository';
 import { AuditService } from './audit/audit.service';
 import { RecordChangeHandler } from './audit/record-change.handler';
+import { BotAllowlistController } from './bots/bot-allowlist.controller';
+import { BotAllowlistRepository } from './bots/bot-allowlist.repository';
+import { BotAllowlistService } from './bots/bot-allowlist.service';
+import { BotVersionsController } from './bots/bot-versions.controller';
+import { BotVersionsRepository } from './bots/bot-versions.repository';
+import { BotVersionsService } from './bots/bot-versions.service';
 import { BotsController } from './bots/bots.controller';
 import { BotsRepository } from './bots/bots.repository';
 import { BotsService } from './bots/bots.service';
@@ -28,6 +34,9 @@ import { MembersService } from './members/members.service';
 import { Admin1700000001000 } from './migrations/1700000001000-admin';
 import { Audit1700000001010 } from './migrations/1700000001010-audit';
 import { People1700000001020 } from './migrations/1700000001020-people';
+import { BotSettings1700000001040 } from './migrations/1700000001040-bot-settings';
+import { BotVersions1700000001041 } from './migrations/1700000001041-bot-versions';
+import { BotAccess1700000001042 } from './migrations/1700000001042-bot-access';
 import { PreferencesController } from './preferences/preferences.controller';
 import { PreferencesRepository } from './preferences/preferences.repository';
 import { PreferencesService } from './preferences/preferences.service';
@@ -41,7 +50,14 @@ import { WorkspacesService } from './workspaces/workspaces.service';
 
 export const adminDatabase = {
   schema: 'admin',
-  migrations: [Admin1700000001000, Audit1700000001010, People1700000001020],
+  migrations: [
+    Admin1700000001000,
+    Audit1700000001010,
+    People1700000001020,
+    BotSettings1700000001040,
+    BotVersions1700000001041,
+    BotAccess1700000001042,
+  ],
 };
 
 /** Accounts, workspaces, members, tokens and bots; and who is calling, for the whole platform. */
@@ -56,6 +72,8 @@ export class AdminModule {
       controllers: [
         AccountsController,
         AuditController,
+        BotAllowlistController,
+        BotVersionsController,
         BotsController,
         IdentityController,
         IntrospectionController,
@@ -73,6 +91,10 @@ export class AdminModule {
         AuditRepository,
         AuditService,
         BootstrapService,
+        BotAllowlistRepository,
+        BotAllowlistService,
+        BotVersionsRepository,
+        BotVersionsService,
         BotsRepository,
         BotsService,
         IdentityRepository,

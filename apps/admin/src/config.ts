@@ -1,4 +1,4 @@
-import { Env, Rejected, text } from '@parley/config/config';
+import { Env, Rejected, text, url } from '@parley/config/config';
 import { tokenKind } from '@parley/secrets/token';
 import { secretKeyVariable, ServiceConfig } from '@parley/service/config';
 
@@ -22,4 +22,21 @@ export class AdminConfig extends ServiceConfig {
     about: 'Email address of the account made at the very first start.',
   })
   bootstrapEmail = 'admin@parley.local';
+
+  @Env({
+    env: 'PUBLIC_URL',
+    type: url('http', 'https'),
+    about: 'Address under which clients reach the platform. Required in distributed mode.',
+    defaultText: '`http://HOST:PORT`',
+  })
+  publicUrl!: string;
+
+  @Env({
+    env: 'CHAT_URL',
+    type: url('http', 'https'),
+    about: 'Address under which clients reach the chat of a bot: its webhook id is added.',
+    optional: true,
+    defaultText: '`PUBLIC_URL/chat`',
+  })
+  chatUrl?: string;
 }

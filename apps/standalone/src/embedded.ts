@@ -112,6 +112,7 @@ export class EmbeddedPlatform {
       ...process.env,
       LOG_LEVEL: this.config.logLevel,
       BLOBS_DIR: blobsDir,
+      PUBLIC_URL: publicUrl,
       CONTENT_URL: process.env['CONTENT_URL'] ?? publicUrl,
       PARLEY_SECRET_KEY: process.env['PARLEY_SECRET_KEY'] ?? (await openSecretKey(folder.path)),
       PARLEY_BOOTSTRAP_TOKEN: process.env['PARLEY_BOOTSTRAP_TOKEN'] ?? token,

@@ -1,9 +1,15 @@
 import { IsBoolean, IsIn, IsNumber, IsString, Max, MaxLength, Min } from 'class-validator';
+import { IsCronExpression } from './cron';
 import { JsonObject, MapOf, Nested, Nullable, Optional } from './fields';
 
 /** Schemas and configurations inside a definition, in bytes of JSON. */
 const maxSchemaBytes = 100 * 1024;
 const maxConfigurationBytes = 20 * 1024;
+
+/** What anything in a definition may be called. */
+export const definitionName = /^.{1,200}$/s;
+/** The most of each that a bot may have. */
+export const definitionLimits = { tags: 50, states: 20, events: 20, recurringEvents: 50, actions: 1000 } as const;
 
 export class TagDefinition {
   @Optional()
@@ -19,8 +25,15 @@ export class TagDefinition {
 
 export class TagDefinitions {
   @Optional()
-  @MapOf(TagDefinition, { maxEntries: 50 })
+  @MapOf(TagDefinition, { maxEntries: definitionLimits.tags, key: definitionName })
   tags?: Record<string, TagDefinition>;
+}
+
+/** `null` removes the tag of this name. */
+export class TagDefinitionChanges {
+  @Optional()
+  @MapOf(TagDefinition, { nullable: true, key: definitionName })
+  tags?: Record<string, TagDefinition | null>;
 }
 
 export class StateDefinition {
@@ -38,13 +51,23 @@ export class StateDefinition {
   expiry?: number;
 }
 
-export class EventDefinition extends TagDefinition {
+class DescribedSchema extends TagDefinition {
   @JsonObject({ maxBytes: maxSchemaBytes })
   schema!: Record<string, unknown>;
+}
 
+export class EventDefinition extends DescribedSchema {
   @Optional()
   @MapOf(String, { maxLength: 200 })
   attributes?: Record<string, string>;
+}
+
+/** What an update replaces an event by. */
+export class EventChange extends DescribedSchema {
+  /** An attribute that is `null` is left out. */
+  @Optional()
+  @MapOf(String, { maxLength: 200, nullable: true })
+  attributes?: Record<string, string | null>;
 }
 
 export class Schema {
@@ -52,7 +75,7 @@ export class Schema {
   schema!: Record<string, unknown>;
 }
 
-export class ActionDefinition extends TagDefinition {
+class ActionSignature extends TagDefinition {
   @Optional()
   @IsBoolean()
   billable?: boolean;
@@ -66,14 +89,24 @@ export class ActionDefinition extends TagDefinition {
 
   @Nested(Schema)
   output!: Schema;
+}
 
+export class ActionDefinition extends ActionSignature {
   @Optional()
   @MapOf(String, { maxLength: 200 })
   attributes?: Record<string, string>;
 }
 
+/** What an update replaces an action by. */
+export class ActionChange extends ActionSignature {
+  /** An attribute that is `null` is left out. */
+  @Optional()
+  @MapOf(String, { maxLength: 200, nullable: true })
+  attributes?: Record<string, string | null>;
+}
+
 export class Schedule {
-  @IsString()
+  @IsCronExpression()
   @MaxLength(200)
   cron!: string;
 }
@@ -95,6 +128,13 @@ export class Subscriptions {
   @Nullable()
   @JsonObject()
   events!: Record<string, object> | null;
+}
+
+export class SubscriptionChanges {
+  /** `null` subscribes to every event; an entry that is `null` is left out. */
+  @Nullable()
+  @JsonObject()
+  events!: Record<string, object | null> | null;
 }
 
 export class BotConfiguration {

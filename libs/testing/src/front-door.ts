@@ -15,6 +15,7 @@ export interface AdminSettings extends ServiceConfig {
   secretKey: string;
   bootstrapToken: string;
   bootstrapEmail: string;
+  publicUrl: string;
 }
 
 /** The module of an app, which this library may not import. */
@@ -51,6 +52,7 @@ export async function startFrontDoor(
     secretKey: randomBytes(32).toString('hex'),
     bootstrapToken: newToken('pat'),
     bootstrapEmail: 'admin@parley.local',
+    publicUrl: 'http://parley.test',
   });
   const service = await startService(
     (_databaseUrl, platform) => gateway.register(new ProcessConfig(), platform),

@@ -1,19 +1,5 @@
-import type { Bot, BotEntry, CreateBot } from '@parley/contracts/admin/bots';
-import type { TagDefinitions } from '@parley/contracts/definition';
-
-/** What a bot declares, as it is stored: every part present. */
-type BotDefinition = Pick<
-  Bot,
-  | 'states'
-  | 'events'
-  | 'recurringEvents'
-  | 'subscriptions'
-  | 'actions'
-  | 'configuration'
-  | 'user'
-  | 'conversation'
-  | 'message'
->;
+import type { Bot, BotEntry } from '@parley/contracts/admin/bots';
+import type { BotDefinition } from './bot-definition';
 
 /** What a list shows of a bot. */
 export interface BotEntryRow {
@@ -32,6 +18,7 @@ export interface BotRow extends BotEntryRow {
   dev: boolean;
   medias: Bot['medias'];
   max_execution_time: number | null;
+  always_alive: boolean;
   definition: BotDefinition;
   /** Encrypted. */
   signing_secret: string;
@@ -39,21 +26,10 @@ export interface BotRow extends BotEntryRow {
   created_by: string | null;
 }
 
-export function toDefinition(input: CreateBot): BotDefinition {
-  const recurring = Object.entries(input.recurringEvents ?? {});
-  return {
-    states: input.states ?? {},
-    events: input.events ?? {},
-    recurringEvents: Object.fromEntries(
-      recurring.map(([name, event]) => [name, { ...event, failedAttempts: 0, lastFailureReason: null }]),
-    ),
-    subscriptions: { events: input.subscriptions?.events ?? null },
-    actions: input.actions ?? {},
-    configuration: { data: input.configuration?.data ?? {}, schema: input.configuration?.schema ?? {} },
-    user: withTags(input.user),
-    conversation: withTags(input.conversation),
-    message: withTags(input.message),
-  };
+/** A bot whose row is locked, with what is never shown of it. */
+export interface LockedBotRow extends BotRow {
+  /** Encrypted values by name. */
+  secrets: Record<string, string>;
 }
 
 export function toBot(row: BotRow, signingSecret: string): Bot {
@@ -68,7 +44,7 @@ export function toBot(row: BotRow, signingSecret: string): Bot {
     dev: row.dev,
     secrets: row.secret_names,
     createdBy: row.created_by ?? undefined,
-    alwaysAlive: false,
+    alwaysAlive: row.always_alive,
     status: 'active',
     medias: row.medias,
   };
@@ -84,8 +60,4 @@ export function toBotEntry(row: BotEntryRow): BotEntry {
     tags: row.tags,
     type: row.type,
   };
-}
-
-function withTags(definitions: TagDefinitions | undefined) {
-  return { tags: definitions?.tags ?? {} };
 }

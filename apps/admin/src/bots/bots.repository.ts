@@ -1,14 +1,23 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import type { CreateBot, ListBots } from '@parley/contracts/admin/bots';
+import type { CreateBot, ListBots, UpdateBot } from '@parley/contracts/admin/bots';
 import { Database, type Sql } from '@parley/database/database';
 import { Keyset, pageSize } from '@parley/database/keyset';
 import { tagConditions } from '@parley/database/tags';
-import { type BotEntryRow, type BotRow, toDefinition } from './bot.entity';
+import type { BotDefinition } from './bot-definition';
+import type { BotEntryRow, BotRow, LockedBotRow } from './bot.entity';
+import type { Viewer } from './viewer';
 
 const entryColumns = 'id, name, type, tags, created_at, updated_at, deployed_at';
-const columns = `${entryColumns}, workspace_id, description, dev, medias, max_execution_time, definition, signing_secret,
+const columns = `${entryColumns}, workspace_id, description, dev, medias, max_execution_time, always_alive,
+  definition, signing_secret,
   ARRAY(SELECT jsonb_object_keys(secrets)) AS secret_names, created_by`;
+
+/** Holds for the bots that the viewer may see: `$1` is their workspace and `$2` the viewer's account, as `Viewer` has them. */
+export const visible = `bot.workspace_id = $1 AND ($2::text IS NULL OR bot.allowlist = 'ALL_WORKSPACE_USERS'
+  OR EXISTS (SELECT 1 FROM bot_allowed_member WHERE bot_id = bot.id AND account_id = $2))`;
+/** Grows with each change, also when the clock does not. */
+export const touched = "updated_at = greatest(now(), bot.updated_at + interval '1 millisecond')";
 
 interface NewBot {
   workspaceId: string;
@@ -17,18 +26,27 @@ interface NewBot {
   /** Encrypted, as are the values of `secrets`. */
   signingSecret: string;
   secrets: Record<string, string>;
+  definition: BotDefinition;
+}
+
+/** What an update works out from what there was: whole maps, ready to be stored. */
+interface ChangedBot {
+  tags: Record<string, string>;
+  definition: BotDefinition;
+  /** Encrypted values by name. */
+  secrets: Record<string, string>;
 }
 
 @Injectable()
 export class BotsRepository {
   constructor(private readonly database: Database) {}
 
-  async create(input: CreateBot, bot: NewBot): Promise<BotRow> {
-    const [row] = await this.database.query<BotRow>(
+  async create(tx: Sql, input: CreateBot, bot: NewBot): Promise<BotRow> {
+    const [row] = await tx.query<BotRow>(
       `INSERT INTO bot (id, workspace_id, name, description, dev, type, url, tags, medias, max_execution_time, definition,
-         code, signing_secret, secrets, created_by, deployed_at)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
-         CASE WHEN $12::text IS NOT NULL OR $7::text IS NOT NULL THEN now() END)
+         signing_secret, secrets, created_by, deployed_at)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
+         CASE WHEN $15 OR $7::text IS NOT NULL THEN now() END)
        RETURNING ${columns}`,
       [
         randomUUID(),
@@ -41,26 +59,94 @@ export class BotsRepository {
         JSON.stringify(input.tags ?? {}),
         JSON.stringify(input.medias ?? []),
         input.maxExecutionTime ?? null,
-        JSON.stringify(toDefinition(input)),
-        input.code ?? null,
+        JSON.stringify(bot.definition),
         bot.signingSecret,
         JSON.stringify(bot.secrets),
         bot.createdBy,
+        input.code !== undefined,
       ],
     );
     return row!;
   }
 
-  async find(workspaceId: string, id: string): Promise<BotRow | undefined> {
-    const [row] = await this.database.query<BotRow>(`SELECT ${columns} FROM bot WHERE workspace_id = $1 AND id = $2`, [
+  /** Without its code. */
+  async find({ workspaceId, accountId }: Viewer, id: string): Promise<BotRow | undefined> {
+    const [row] = await this.database.query<BotRow>(`SELECT ${columns} FROM bot WHERE ${visible} AND id = $3`, [
       workspaceId,
+      accountId,
       id,
     ]);
     return row;
   }
 
+  async has({ workspaceId, accountId }: Viewer, id: string): Promise<boolean> {
+    const rows = await this.database.query(`SELECT 1 FROM bot WHERE ${visible} AND id = $3`, [
+      workspaceId,
+      accountId,
+      id,
+    ]);
+    return rows.length > 0;
+  }
+
+  /** For as long as the transaction lasts nobody else changes the bot. */
+  async lock(tx: Sql, { workspaceId, accountId }: Viewer, id: string): Promise<LockedBotRow | undefined> {
+    const [row] = await tx.query<LockedBotRow>(
+      `SELECT ${columns}, secrets FROM bot WHERE ${visible} AND id = $3 FOR NO KEY UPDATE`,
+      [workspaceId, accountId, id],
+    );
+    return row;
+  }
+
+  /** Of a locked bot. */
+  async update(tx: Sql, input: UpdateBot, changed: ChangedBot): Promise<BotRow> {
+    const [row] = await tx.query<BotRow>(
+      `UPDATE bot SET name = coalesce($2, name), description = coalesce($3, description), type = coalesce($4, type),
+         url = CASE WHEN $5 THEN $6 ELSE url END, medias = coalesce($7, medias), layers = coalesce($8, layers),
+         max_execution_time = coalesce($9, max_execution_time), authentication = coalesce($10, authentication),
+         blocked = coalesce($11, blocked), always_alive = coalesce($12, always_alive), tags = $13,
+         definition = $14, secrets = $15,
+         deployed_at = CASE WHEN $16 OR $6::text IS NOT NULL THEN now() ELSE deployed_at END, ${touched}
+       WHERE id = $1 RETURNING ${columns}`,
+      [
+        input.id,
+        input.name ?? null,
+        input.description ?? null,
+        input.type ?? null,
+        input.url !== undefined,
+        input.url ?? null,
+        input.medias ? JSON.stringify(input.medias) : null,
+        input.layers ? JSON.stringify(input.layers) : null,
+        input.maxExecutionTime ?? null,
+        input.authentication ?? null,
+        input.blocked ?? null,
+        input.alwaysAlive ?? null,
+        JSON.stringify(changed.tags),
+        JSON.stringify(changed.definition),
+        JSON.stringify(changed.secrets),
+        input.code !== undefined,
+      ],
+    );
+    return row!;
+  }
+
+  /** To another workspace, where its keys go on to work. */
+  async transfer(tx: Sql, id: string, workspaceId: string): Promise<void> {
+    await tx.query(`UPDATE bot SET workspace_id = $2, ${touched} WHERE id = $1`, [id, workspaceId]);
+  }
+
+  /** The secret before it is kept until then. */
+  async rotateSigningSecret(tx: Sql, id: string, sealed: string, formerValidUntil: Date): Promise<void> {
+    await tx.query('DELETE FROM bot_former_signing_secret WHERE bot_id = $1 AND valid_until <= now()', [id]);
+    await tx.query(
+      `INSERT INTO bot_former_signing_secret (bot_id, secret, valid_until)
+       SELECT id, signing_secret, $2 FROM bot WHERE id = $1`,
+      [id, formerValidUntil],
+    );
+    await tx.query(`UPDATE bot SET signing_secret = $2, ${touched} WHERE id = $1`, [id, sealed]);
+  }
+
   /** Without definitions, which may be large. Index bot_created or bot_updated. */
-  async list(workspaceId: string, query: ListBots) {
+  async list({ workspaceId, accountId }: Viewer, query: ListBots) {
     const { dev, tags, integrationNames, pluginNames, sortField = 'createdAt', sortDirection = 'desc' } = query;
     // No integration and no plugin can be installed yet: a bot that has one of them does not exist.
     if (integrationNames || pluginNames) return { rows: [] };
@@ -75,10 +161,10 @@ export class BotsRepository {
     );
     const limit = pageSize(query);
     const boundTo = [workspaceId, dev, tags];
-    const values: unknown[] = [workspaceId, dev ?? null];
+    const values: unknown[] = [workspaceId, accountId, dev ?? null];
     const rows = await this.database.query<BotEntryRow>(
       `SELECT ${entryColumns} FROM bot
-       WHERE workspace_id = $1 AND ($2::boolean IS NULL OR dev = $2)
+       WHERE ${visible} AND ($3::boolean IS NULL OR dev = $3)
          AND ${tagConditions('tags', tags, values)} AND ${keyset.after(query.nextToken, boundTo, values)}
        ORDER BY ${keyset.orderBy} LIMIT ${limit + 1}`,
       values,
@@ -87,8 +173,11 @@ export class BotsRepository {
   }
 
   /** Takes the bot's API keys along. */
-  async delete(tx: Sql, workspaceId: string, id: string): Promise<boolean> {
-    const rows = await tx.query('DELETE FROM bot WHERE workspace_id = $1 AND id = $2 RETURNING 1', [workspaceId, id]);
-    return rows.length > 0;
+  async delete(tx: Sql, workspaceId: string, id: string): Promise<{ name: string } | undefined> {
+    const [row] = await tx.query<{ name: string }>(
+      'DELETE FROM bot WHERE workspace_id = $1 AND id = $2 RETURNING name',
+      [workspaceId, id],
+    );
+    return row;
   }
 }

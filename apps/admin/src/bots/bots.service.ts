@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { Bus } from '@parley/bus/bus';
-import { hasPermission, type WorkspaceCaller } from '@parley/contracts/access';
+import { hasPermission, requirePermission, type WorkspaceCaller } from '@parley/contracts/access';
+import { admin } from '@parley/contracts/admin/admin';
 import {
   type BotId,
   type BotReply,
@@ -9,60 +10,193 @@ import {
   botDeleted,
   type CreateBot,
   type ListBots,
+  maxSecrets,
+  type NewSigningSecret,
+  type TransferBot,
+  type UpdateBot,
 } from '@parley/contracts/admin/bots';
 import { credentialsChanged } from '@parley/contracts/admin/identity';
-import { notFound } from '@parley/contracts/errors';
+import { ApiError, notFound } from '@parley/contracts/errors';
 import { Database } from '@parley/database/database';
 import { Outbox } from '@parley/outbox/outbox';
 import { SecretBox } from '@parley/secrets/secret-box';
+import { AuditRepository } from '../audit/audit.repository';
+import { MembersRepository } from '../workspaces/members.repository';
+import { BotAllowlistRepository } from './bot-allowlist.repository';
+import { changeDefinition, checkDefinition, emptyDefinition, mergeEntries, requireAtMost } from './bot-definition';
 import { type BotRow, toBot, toBotEntry } from './bot.entity';
+import { BotVersionsRepository } from './bot-versions.repository';
 import { BotsRepository } from './bots.repository';
+import { viewerOf } from './viewer';
+
+const maxTags = 1000;
+const formerSecretLifetimeMs = 24 * 60 * 60_000;
 
 @Injectable()
 export class BotsService {
   constructor(
     private readonly database: Database,
     private readonly bots: BotsRepository,
+    private readonly versions: BotVersionsRepository,
+    private readonly allowlists: BotAllowlistRepository,
+    private readonly members: MembersRepository,
+    private readonly audit: AuditRepository,
     private readonly outbox: Outbox,
     private readonly box: SecretBox,
     private readonly bus: Bus,
   ) {}
 
   async create(caller: WorkspaceCaller, input: CreateBot): Promise<BotReply> {
-    const secrets = Object.entries(input.secrets ?? {}).map(([name, value]) => [name, this.box.seal(value)]);
-    const row = await this.bots.create(input, {
-      workspaceId: caller.workspace.id,
-      createdBy: caller.account?.id ?? null,
-      name: input.name ?? `bot-${randomBytes(4).toString('hex')}`,
-      signingSecret: this.box.seal(randomBytes(32).toString('hex')),
-      secrets: Object.fromEntries(secrets) as Record<string, string>,
+    checkDefinition(input);
+    const workspaceId = caller.workspace.id;
+    const row = await this.database.transaction(async (tx) => {
+      const created = await this.bots.create(tx, input, {
+        workspaceId,
+        createdBy: caller.account?.id ?? null,
+        name: input.name ?? `bot-${randomBytes(4).toString('hex')}`,
+        signingSecret: this.box.seal(newSigningSecret()),
+        secrets: mergeEntries({}, this.sealed(input.secrets)),
+        definition: changeDefinition(emptyDefinition, input),
+      });
+      if (input.code !== undefined) await this.versions.deployCode(tx, created.id, input.code);
+      await this.audit.add(tx, caller, {
+        workspaceId,
+        action: 'CREATE_BOT',
+        operation: admin.bots.create,
+        resourceId: created.id,
+        resourceName: created.name,
+      });
+      return created;
     });
     return this.reply(caller, row);
   }
 
   async get(caller: WorkspaceCaller, { id }: BotId): Promise<BotReply> {
-    const row = await this.bots.find(caller.workspace.id, id);
+    const row = await this.bots.find(viewerOf(caller), id);
     // A bot key reads its own bot and no other one of the workspace.
     if (!row || (caller.bot && caller.bot.id !== id)) throw notFound('bot', id);
     return this.reply(caller, row);
   }
 
-  async list({ workspace }: WorkspaceCaller, query: ListBots): Promise<Bots> {
-    const { rows, nextToken } = await this.bots.list(workspace.id, query);
+  /** Works on a locked row: of two updates at once the later one builds on the earlier. */
+  async update(caller: WorkspaceCaller, input: UpdateBot): Promise<BotReply> {
+    checkDefinition(input);
+    const secrets = this.sealed(input.secrets);
+    const row = await this.database.transaction(async (tx) => {
+      const current = await this.bots.lock(tx, viewerOf(caller), input.id);
+      if (!current) throw notFound('bot', input.id);
+      const changed = {
+        tags: mergeEntries(current.tags, input.tags),
+        secrets: mergeEntries(current.secrets, secrets),
+        definition: changeDefinition(current.definition, input),
+      };
+      requireAtMost(maxTags, 'tags', changed.tags);
+      requireAtMost(maxSecrets, 'secrets', changed.secrets);
+      if (input.code !== undefined) await this.versions.deployCode(tx, input.id, input.code);
+      const updated = await this.bots.update(tx, input, changed);
+      await this.audit.add(tx, caller, {
+        workspaceId: caller.workspace.id,
+        action: 'UPDATE_BOT',
+        operation: admin.bots.update,
+        resourceId: input.id,
+        resourceName: updated.name,
+        value: changedFields(input),
+      });
+      return updated;
+    });
+    if (input.blocked !== undefined) this.bus.broadcast(credentialsChanged, { reason: `bot ${input.id} was updated` });
+    return this.reply(caller, row);
+  }
+
+  async list(caller: WorkspaceCaller, query: ListBots): Promise<Bots> {
+    const { rows, nextToken } = await this.bots.list(viewerOf(caller), query);
     return { bots: rows.map(toBotEntry), meta: { nextToken } };
   }
 
-  async delete({ workspace }: WorkspaceCaller, { id }: BotId) {
+  async delete(caller: WorkspaceCaller, { id }: BotId) {
+    const { workspace } = caller;
     await this.database.transaction(async (tx) => {
-      if (!(await this.bots.delete(tx, workspace.id, id))) throw notFound('bot', id);
+      const deleted = await this.bots.delete(tx, workspace.id, id);
+      if (!deleted) throw notFound('bot', id);
+      await this.audit.add(tx, caller, {
+        workspaceId: workspace.id,
+        action: 'DELETE_BOT',
+        operation: admin.bots.delete,
+        resourceId: id,
+        resourceName: deleted.name,
+      });
       await this.outbox.add(tx, botDeleted, { botId: id, workspaceId: workspace.id });
     });
     this.bus.broadcast(credentialsChanged, { reason: `bot ${id} was deleted` });
     return {};
   }
 
+  /** Who may use it is decided anew where it goes, and everybody who may ask is asked again who they are. */
+  async transfer(caller: WorkspaceCaller, { id, targetWorkspaceId }: TransferBot) {
+    const sourceId = caller.workspace.id;
+    if (targetWorkspaceId === sourceId) {
+      throw new ApiError('InvalidPayload', 'targetWorkspaceId must be another workspace than that of the bot.');
+    }
+    await this.database.transaction(async (tx) => {
+      const bot = await this.bots.lock(tx, viewerOf(caller), id);
+      if (!bot) throw notFound('bot', id);
+      const role = await this.members.findRole(tx, caller.account?.id, targetWorkspaceId);
+      if (!role) {
+        throw new ApiError('ReferenceNotFound', `targetWorkspaceId "${targetWorkspaceId}" is no workspace of yours.`);
+      }
+      requirePermission(role, 'write');
+      await this.allowlists.clear(tx, id);
+      await this.bots.transfer(tx, id, targetWorkspaceId);
+      for (const workspaceId of [sourceId, targetWorkspaceId]) {
+        await this.audit.add(tx, caller, {
+          workspaceId,
+          action: 'TRANSFER_BOT',
+          operation: admin.bots.transfer,
+          resourceId: id,
+          resourceName: bot.name,
+          value: `from ${sourceId} to ${targetWorkspaceId}`,
+        });
+      }
+    });
+    this.bus.broadcast(credentialsChanged, { reason: `bot ${id} was transferred` });
+    return {};
+  }
+
+  async rotateSigningSecret(caller: WorkspaceCaller, { id }: BotId): Promise<NewSigningSecret> {
+    const secret = newSigningSecret();
+    await this.database.transaction(async (tx) => {
+      const bot = await this.bots.lock(tx, viewerOf(caller), id);
+      if (!bot) throw notFound('bot', id);
+      const formerValidUntil = new Date(Date.now() + formerSecretLifetimeMs);
+      await this.bots.rotateSigningSecret(tx, id, this.box.seal(secret), formerValidUntil);
+      await this.audit.add(tx, caller, {
+        workspaceId: caller.workspace.id,
+        action: 'UNKNOWN',
+        operation: admin.bots.rotateSigningSecret,
+        resourceId: id,
+        resourceName: bot.name,
+      });
+    });
+    return { newSigningSecret: secret };
+  }
+
+  private sealed(secrets: Record<string, string | null> = {}): Record<string, string | null> {
+    return Object.fromEntries(
+      Object.entries(secrets).map(([name, value]) => [name, value === null ? null : this.box.seal(value)]),
+    );
+  }
+
   private reply({ role }: WorkspaceCaller, row: BotRow): BotReply {
     const maySeeSecret = role !== undefined && hasPermission(role, 'write');
     return { bot: toBot(row, maySeeSecret ? this.box.open(row.signing_secret) : '') };
   }
+}
+
+/** Names only: contents may be secret, and large. */
+function changedFields({ id: _id, ...changes }: UpdateBot): string {
+  return Object.keys(changes).sort().join(', ');
+}
+
+function newSigningSecret(): string {
+  return randomBytes(32).toString('hex');
 }

@@ -11,6 +11,9 @@ export interface TokenHolder {
   /** The named bot, or the bot of the key. */
   botId: string | null;
   botWorkspaceId: string | null;
+  isBotBlocked: boolean | null;
+  /** The account may see the named bot, whatever its role. */
+  isBotOpen: boolean | null;
   /** Of the named bot's workspace. */
   botRole: Role | null;
 }
@@ -27,7 +30,11 @@ export class IdentityRepository {
   ): Promise<TokenHolder | undefined> {
     const [row] = await this.database.query<TokenHolder>(
       `SELECT token.kind, account.id AS "accountId", account.email, member.role,
-              bot.id AS "botId", bot.workspace_id AS "botWorkspaceId", bot_member.role AS "botRole"
+              bot.id AS "botId", bot.workspace_id AS "botWorkspaceId", bot.blocked AS "isBotBlocked",
+              bot.allowlist = 'ALL_WORKSPACE_USERS' OR EXISTS (
+                SELECT 1 FROM bot_allowed_member allowed WHERE allowed.bot_id = bot.id AND allowed.account_id = account.id
+              ) AS "isBotOpen",
+              bot_member.role AS "botRole"
        FROM token
        LEFT JOIN account ON account.id = token.account_id
        LEFT JOIN workspace_member member ON member.account_id = account.id AND member.workspace_id = $2

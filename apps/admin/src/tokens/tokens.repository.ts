@@ -19,8 +19,14 @@ export class TokensRepository {
   }
 
   /** The same for a bot of the workspace. None when there is no such bot, or when it is just being deleted. */
-  async createOfBot(workspaceId: string, botId: string, note: string, token: string): Promise<TokenRow | undefined> {
-    const [row] = await this.database.query<TokenRow>(
+  async createOfBot(
+    tx: Sql,
+    workspaceId: string,
+    botId: string,
+    note: string,
+    token: string,
+  ): Promise<TokenRow | undefined> {
+    const [row] = await tx.query<TokenRow>(
       `INSERT INTO token (id, kind, hash, preview, note, bot_id)
        SELECT $1, 'bak', $2, $3, $4, bot.id FROM bot WHERE bot.workspace_id = $5 AND bot.id = $6 FOR KEY SHARE
        RETURNING id, note, created_at`,
@@ -47,12 +53,13 @@ export class TokensRepository {
     return rows.length > 0;
   }
 
-  async deleteOfWorkspaceBots(workspaceId: string, id: string): Promise<boolean> {
-    const rows = await this.database.query(
+  /** Whose it was. None when the workspace has no such key. */
+  async deleteOfWorkspaceBots(tx: Sql, workspaceId: string, id: string): Promise<{ bot_id: string } | undefined> {
+    const [row] = await tx.query<{ bot_id: string }>(
       `DELETE FROM token USING bot
-       WHERE token.id = $2 AND token.bot_id = bot.id AND bot.workspace_id = $1 RETURNING 1`,
+       WHERE token.id = $2 AND token.bot_id = bot.id AND bot.workspace_id = $1 RETURNING token.bot_id`,
       [workspaceId, id],
     );
-    return rows.length > 0;
+    return row;
   }
 }

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Bus } from '@parley/bus/bus';
+import { admin } from '@parley/contracts/admin/admin';
 import { credentialsChanged } from '@parley/contracts/admin/identity';
 import type {
   CreateBotApiKey,
@@ -10,9 +11,12 @@ import type {
 } from '@parley/contracts/admin/tokens';
 import type { AccountCaller, WorkspaceCaller } from '@parley/contracts/access';
 import { ApiError, notFound } from '@parley/contracts/errors';
-import { Database } from '@parley/database/database';
+import type { Operation } from '@parley/contracts/operation';
+import { Database, type Transaction } from '@parley/database/database';
 import { newToken } from '@parley/secrets/token';
+import { AuditRepository } from '../audit/audit.repository';
 import { BotsRepository } from '../bots/bots.repository';
+import { viewerOf } from '../bots/viewer';
 import { toTokenEntry } from './token.entity';
 import { TokensRepository } from './tokens.repository';
 
@@ -22,6 +26,7 @@ export class TokensService {
     private readonly database: Database,
     private readonly tokens: TokensRepository,
     private readonly bots: BotsRepository,
+    private readonly audit: AuditRepository,
     private readonly bus: Bus,
   ) {}
 
@@ -44,21 +49,40 @@ export class TokensService {
     return this.revoked(id);
   }
 
-  async createBotKey({ workspace }: WorkspaceCaller, { botId, note }: CreateBotApiKey): Promise<NewToken> {
+  async createBotKey(caller: WorkspaceCaller, { botId, note = '' }: CreateBotApiKey): Promise<NewToken> {
     const value = newToken('bak');
-    const row = await this.tokens.createOfBot(workspace.id, botId, note ?? '', value);
-    if (!row) throw noSuchBot(botId);
+    const row = await this.database.transaction(async (tx) => {
+      const created = await this.tokens.createOfBot(tx, caller.workspace.id, botId, note, value);
+      if (!created) throw noSuchBot(botId);
+      await this.auditBotKey(tx, caller, admin.botApiKeys.create, created.id, botId);
+      return created;
+    });
     return { ...toTokenEntry(row), value };
   }
 
-  async listBotKeys({ workspace }: WorkspaceCaller, { botId }: ListBotApiKeys) {
-    if (!(await this.bots.find(workspace.id, botId))) throw noSuchBot(botId);
+  async listBotKeys(caller: WorkspaceCaller, { botId }: ListBotApiKeys) {
+    if (!(await this.bots.has(viewerOf(caller), botId))) throw noSuchBot(botId);
     return { baks: (await this.tokens.listOfBot(botId)).map(toTokenEntry) };
   }
 
-  async deleteBotKey({ workspace }: WorkspaceCaller, { id }: TokenId) {
-    if (!(await this.tokens.deleteOfWorkspaceBots(workspace.id, id))) throw notFound('bot API key', id);
+  async deleteBotKey(caller: WorkspaceCaller, { id }: TokenId) {
+    await this.database.transaction(async (tx) => {
+      const deleted = await this.tokens.deleteOfWorkspaceBots(tx, caller.workspace.id, id);
+      if (!deleted) throw notFound('bot API key', id);
+      await this.auditBotKey(tx, caller, admin.botApiKeys.delete, id, deleted.bot_id);
+    });
     return this.revoked(id);
+  }
+
+  private auditBotKey(tx: Transaction, caller: WorkspaceCaller, operation: Operation, id: string, botId: string) {
+    const { id: workspaceId } = caller.workspace;
+    return this.audit.add(tx, caller, {
+      workspaceId,
+      action: 'UNKNOWN',
+      operation,
+      resourceId: id,
+      value: `bot ${botId}`,
+    });
   }
 
   private revoked(id: string) {

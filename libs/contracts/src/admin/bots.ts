@@ -1,23 +1,49 @@
-import { IsArray, IsBoolean, IsIn, IsInt, IsString, IsUrl, Length, Max, MaxLength, Min } from 'class-validator';
+import {
+  ArrayMaxSize,
+  IsArray,
+  IsBoolean,
+  IsIn,
+  IsInt,
+  IsString,
+  IsUrl,
+  Length,
+  Max,
+  MaxLength,
+  Min,
+} from 'class-validator';
 import { workspace } from '../access';
 import { JsonObject, ListOf, MapOf, Nested, Nullable, Optional } from '../fields';
 import { event, operation } from '../operation';
 import { Empty, PageMeta, PageQuery } from '../paging';
 import { PathParam, QueryBoolean, QueryChoice, QueryList, QueryTags, type TagQuery } from '../query-fields';
 import {
-  TagDefinition,
-  TagDefinitions,
-  StateDefinition,
-  EventDefinition,
+  ActionChange,
   ActionDefinition,
-  RecurringEventDefinition,
-  Subscriptions,
   BotConfiguration,
+  definitionLimits,
+  definitionName,
+  EventChange,
+  EventDefinition,
   Media,
+  RecurringEventDefinition,
+  StateDefinition,
+  SubscriptionChanges,
+  Subscriptions,
+  type TagDefinition,
+  TagDefinitionChanges,
+  TagDefinitions,
 } from '../definition';
 
-export class CreateBot {
-  /** Invented when absent. */
+const botTypes = ['studio', 'adk', 'desk'] as const;
+type BotType = (typeof botTypes)[number];
+const botUrl = { require_tld: false, protocols: ['http', 'https'] };
+export const maxSecrets = 25;
+/** Names are in SCREAMING_SNAKE. */
+const secretEntries = { maxLength: 20_000, key: /^[A-Z][A-Z0-9_]{0,199}$/ };
+
+/** What a bot is created with and can be given later in the same form. */
+class BotSettings {
+  /** Invented when a bot is created without one. */
   @Optional()
   @IsString()
   @Length(1, 200)
@@ -29,25 +55,12 @@ export class CreateBot {
   description?: string;
 
   @Optional()
-  @MapOf(String, { maxLength: 500 })
-  tags?: Record<string, string>;
-
-  @Optional()
   @ListOf(Media, { maxItems: 50 })
   medias?: Media[];
 
   @Optional()
-  @IsUrl({ require_tld: false, protocols: ['http', 'https'] })
-  @MaxLength(2000)
-  url?: string;
-
-  @Optional()
-  @IsBoolean()
-  dev?: boolean;
-
-  @Optional()
-  @IsIn(['studio', 'adk', 'desk'])
-  type?: 'studio' | 'adk' | 'desk';
+  @IsIn(botTypes)
+  type?: BotType;
 
   /** Seconds. */
   @Optional()
@@ -61,14 +74,29 @@ export class CreateBot {
   @MaxLength(50_000_000)
   code?: string;
 
-  /** Kept encrypted; only their names are ever shown. */
-  @Optional()
-  @MapOf(String, { maxEntries: 25, maxLength: 20_000, key: /^[A-Z][A-Z0-9_]*$/ })
-  secrets?: Record<string, string>;
-
   @Optional()
   @Nested(BotConfiguration)
   configuration?: BotConfiguration;
+}
+
+export class CreateBot extends BotSettings {
+  @Optional()
+  @MapOf(String, { maxLength: 500, key: definitionName })
+  tags?: Record<string, string>;
+
+  @Optional()
+  @IsUrl(botUrl)
+  @MaxLength(2000)
+  url?: string;
+
+  @Optional()
+  @IsBoolean()
+  dev?: boolean;
+
+  /** Kept encrypted; only their names are ever shown. */
+  @Optional()
+  @MapOf(String, { ...secretEntries, maxEntries: maxSecrets })
+  secrets?: Record<string, string>;
 
   @Optional()
   @Nested(TagDefinitions)
@@ -83,15 +111,15 @@ export class CreateBot {
   message?: TagDefinitions;
 
   @Optional()
-  @MapOf(StateDefinition, { maxEntries: 20 })
+  @MapOf(StateDefinition, { maxEntries: definitionLimits.states, key: definitionName })
   states?: Record<string, StateDefinition>;
 
   @Optional()
-  @MapOf(EventDefinition, { maxEntries: 20 })
+  @MapOf(EventDefinition, { maxEntries: definitionLimits.events, key: definitionName })
   events?: Record<string, EventDefinition>;
 
   @Optional()
-  @MapOf(RecurringEventDefinition, { maxEntries: 50 })
+  @MapOf(RecurringEventDefinition, { maxEntries: definitionLimits.recurringEvents, key: definitionName })
   recurringEvents?: Record<string, RecurringEventDefinition>;
 
   @Optional()
@@ -99,8 +127,84 @@ export class CreateBot {
   subscriptions?: Subscriptions;
 
   @Optional()
-  @MapOf(ActionDefinition)
+  @MapOf(ActionDefinition, { maxEntries: definitionLimits.actions, key: definitionName })
   actions?: Record<string, ActionDefinition>;
+}
+
+/**
+ * What is absent stays as it is. An entry of a map replaces the one of its name as a whole, or removes it by `null`;
+ * `medias`, `layers` and both parts of `configuration` are replaced. The limits of a bot hold for what comes out of it.
+ */
+export class UpdateBot extends BotSettings {
+  @PathParam()
+  id!: string;
+
+  /** `null` removes it. */
+  @Nullable()
+  @IsUrl(botUrl)
+  @MaxLength(2000)
+  url?: string | null;
+
+  /** How calls to the bot's url are authenticated. */
+  @Optional()
+  @IsIn(['iam', 'hmac-sha256'])
+  authentication?: 'iam' | 'hmac-sha256';
+
+  /** The keys of a blocked bot are refused. */
+  @Optional()
+  @IsBoolean()
+  blocked?: boolean;
+
+  @Optional()
+  @IsBoolean()
+  alwaysAlive?: boolean;
+
+  @Optional()
+  @IsArray()
+  @ArrayMaxSize(50)
+  @IsString({ each: true })
+  @MaxLength(2000, { each: true })
+  layers?: string[];
+
+  @Optional()
+  @MapOf(String, { maxLength: 500, nullable: true, key: definitionName })
+  tags?: Record<string, string | null>;
+
+  @Optional()
+  @MapOf(String, { ...secretEntries, nullable: true })
+  secrets?: Record<string, string | null>;
+
+  @Optional()
+  @Nested(TagDefinitionChanges)
+  user?: TagDefinitionChanges;
+
+  @Optional()
+  @Nested(TagDefinitionChanges)
+  conversation?: TagDefinitionChanges;
+
+  @Optional()
+  @Nested(TagDefinitionChanges)
+  message?: TagDefinitionChanges;
+
+  @Optional()
+  @MapOf(StateDefinition, { nullable: true, key: definitionName })
+  states?: Record<string, StateDefinition | null>;
+
+  @Optional()
+  @MapOf(EventChange, { nullable: true, key: definitionName })
+  events?: Record<string, EventChange | null>;
+
+  @Optional()
+  @MapOf(RecurringEventDefinition, { nullable: true, key: definitionName })
+  recurringEvents?: Record<string, RecurringEventDefinition | null>;
+
+  @Optional()
+  @Nested(SubscriptionChanges)
+  subscriptions?: SubscriptionChanges;
+
+  @Optional()
+  @MapOf(ActionChange, { nullable: true, key: definitionName })
+  actions?: Record<string, ActionChange | null>;
 }
 
 export class RecurringEvent extends RecurringEventDefinition {
@@ -133,8 +237,8 @@ export class BotEntry {
   @MapOf(String)
   tags!: Record<string, string>;
 
-  @IsIn(['studio', 'adk', 'desk'])
-  type!: 'studio' | 'adk' | 'desk';
+  @IsIn(botTypes)
+  type!: BotType;
 }
 
 /** A bot with all that it declares. */
@@ -246,6 +350,17 @@ export class Bots {
   meta!: PageMeta;
 }
 
+export class TransferBot extends BotId {
+  @IsString()
+  targetWorkspaceId!: string;
+}
+
+export class NewSigningSecret {
+  /** Those before it stay valid for 24 hours. */
+  @IsString()
+  newSigningSecret!: string;
+}
+
 /** The bot and its credentials are gone; every service erases what it holds of it. */
 export class BotDeleted {
   @IsString()
@@ -276,6 +391,16 @@ export const bots = {
     input: BotId,
     output: BotReply,
   }),
+  update: operation({
+    subject: 'admin.bots.update',
+    route: 'PUT /v1/admin/bots/{id}',
+    summary: 'Updates a bot. What is left out stays as it is; an entry of a map that is null is removed.',
+    access: workspace.write,
+    input: UpdateBot,
+    output: BotReply,
+    bodyLimitBytes: 64_000_000,
+    timeoutMs: 30_000,
+  }),
   list: operation({
     subject: 'admin.bots.list',
     route: 'GET /v1/admin/bots',
@@ -291,5 +416,21 @@ export const bots = {
     access: workspace.manage,
     input: BotId,
     output: Empty,
+  }),
+  transfer: operation({
+    subject: 'admin.bots.transfer',
+    route: 'POST /v1/admin/bots/{id}/transfer',
+    summary: 'Moves a bot with its keys and data to another workspace in which the caller may write.',
+    access: workspace.manage,
+    input: TransferBot,
+    output: Empty,
+  }),
+  rotateSigningSecret: operation({
+    subject: 'admin.bots.rotateSigningSecret',
+    route: 'POST /v1/admin/bots/{id}/signing-secrets/rotate',
+    summary: 'Gives a bot a new signing secret. The one before stays valid for 24 hours.',
+    access: workspace.manage,
+    input: BotId,
+    output: NewSigningSecret,
   }),
 };

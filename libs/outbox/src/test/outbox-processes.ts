@@ -51,6 +51,7 @@ export class OutboxProcesses {
       DATABASE_POOL_SIZE: '3',
       PARLEY_SECRET_KEY: randomBytes(32).toString('hex'),
       PARLEY_BOOTSTRAP_TOKEN: newToken('pat'),
+      PUBLIC_URL: 'http://127.0.0.1:1',
       CONTENT_URL: 'http://127.0.0.1:1',
       BLOBS_DIR: join(folder, 'blobs'),
       SHUTDOWN_GRACE_MS: '0',
