@@ -9,7 +9,16 @@ import { AccountsController } from './accounts/accounts.controller';
 import { AccountsRepository } from './accounts/accounts.repository';
 import { AccountsService } from './accounts/accounts.service';
 import { BootstrapService } from './accounts/bootstrap.service';
+import { AuditController } from './audit/audit.controller';
 import { AuditRepository } from './audit/audit.repository';
+import { AuditService } from './audit/audit.service';
+import { RecordChangeHandler } from './audit/record-change.handler';
+import { BotAllowlistController } from './bots/bot-allowlist.controller';
+import { BotAllowlistRepository } from './bots/bot-allowlist.repository';
+import { BotAllowlistService } from './bots/bot-allowlist.service';
+import { BotVersionsController } from './bots/bot-versions.controller';
+import { BotVersionsRepository } from './bots/bot-versions.repository';
+import { BotVersionsService } from './bots/bot-versions.service';
 import { BotsController } from './bots/bots.controller';
 import { BotsRepository } from './bots/bots.repository';
 import { BotsService } from './bots/bots.service';
@@ -21,10 +30,21 @@ import { RefreshInstallationsHandler } from './installations/refresh-installatio
 import { IdentityController } from './identity/identity.controller';
 import { IdentityRepository } from './identity/identity.repository';
 import { IdentityService } from './identity/identity.service';
+import { IntrospectionController } from './introspection/introspection.controller';
+import { IntrospectionRepository } from './introspection/introspection.repository';
+import { IntrospectionService } from './introspection/introspection.service';
+import { MembersController } from './members/members.controller';
+import { MembersService } from './members/members.service';
 import { Admin1700000001000 } from './migrations/1700000001000-admin';
 import { Audit1700000001010 } from './migrations/1700000001010-audit';
+import { People1700000001020 } from './migrations/1700000001020-people';
 import { BotSettings1700000001040 } from './migrations/1700000001040-bot-settings';
 import { Installations1700000001060 } from './migrations/1700000001060-installations';
+import { BotVersions1700000001041 } from './migrations/1700000001041-bot-versions';
+import { BotAccess1700000001042 } from './migrations/1700000001042-bot-access';
+import { PreferencesController } from './preferences/preferences.controller';
+import { PreferencesRepository } from './preferences/preferences.repository';
+import { PreferencesService } from './preferences/preferences.service';
 import { TokensController } from './tokens/tokens.controller';
 import { TokensRepository } from './tokens/tokens.repository';
 import { TokensService } from './tokens/tokens.service';
@@ -35,7 +55,15 @@ import { WorkspacesService } from './workspaces/workspaces.service';
 
 export const adminDatabase = {
   schema: 'admin',
-  migrations: [Admin1700000001000, Audit1700000001010, BotSettings1700000001040, Installations1700000001060],
+  migrations: [
+    Admin1700000001000,
+    Audit1700000001010,
+    People1700000001020,
+    BotSettings1700000001040,
+    BotVersions1700000001041,
+    BotAccess1700000001042,
+    Installations1700000001060,
+  ],
 };
 
 /** Accounts, workspaces, members, tokens and bots; and who is calling, for the whole platform. */
@@ -49,9 +77,15 @@ export class AdminModule {
       ],
       controllers: [
         AccountsController,
+        AuditController,
+        BotAllowlistController,
+        BotVersionsController,
         BotsController,
         IdentityController,
         InstallationsController,
+        IntrospectionController,
+        MembersController,
+        PreferencesController,
         TokensController,
         WorkspacesController,
         deadLettersController(admin.deadLetters),
@@ -62,14 +96,25 @@ export class AdminModule {
         AccountsRepository,
         AccountsService,
         AuditRepository,
+        AuditService,
         BootstrapService,
+        BotAllowlistRepository,
+        BotAllowlistService,
+        BotVersionsRepository,
+        BotVersionsService,
         BotsRepository,
         BotsService,
         IdentityRepository,
         IdentityService,
         InstallationsRepository,
         InstallationsService,
+        IntrospectionRepository,
+        IntrospectionService,
         MembersRepository,
+        MembersService,
+        PreferencesRepository,
+        PreferencesService,
+        RecordChangeHandler,
         RefreshInstallationsHandler,
         TokensRepository,
         TokensService,

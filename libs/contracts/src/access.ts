@@ -5,7 +5,7 @@ import type { Caller, CredentialKind, Role } from './caller';
 export type Permission = 'belong' | 'read' | 'write' | 'manage' | 'administer' | 'own';
 
 /** On whose behalf an operation runs. `service` operations have no route: only other services ask them. */
-export type Actor = 'anyone' | 'account' | 'workspace' | 'bot' | 'operator' | 'service';
+export type Actor = 'anyone' | 'token' | 'account' | 'workspace' | 'bot' | 'operator' | 'service';
 
 /** Who may call an operation. An account operation asks nothing of a workspace role; the service decides. */
 export interface Access<A extends Actor = Actor> {
@@ -37,6 +37,8 @@ const ranks: Record<Permission, readonly Role[]> = {
 export const anyone = access('anyone', 'read', []);
 export const operator = access('operator', 'own', ['operator']);
 export const service = access('service', 'read', []);
+/** Whoever shows a token of an account or a bot, without naming a workspace or a bot; the service decides. */
+export const token = access('token', 'belong', ['pat', 'bak']);
 export const account = access('account', 'read', ['pat']);
 /** Needs `x-workspace-id`, except from a bot or integration key, which brings its own workspace where it is allowed at all. */
 export const workspace = {

@@ -1,13 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { ApiError } from '@parley/contracts/errors';
-import { Database, type Sql } from '@parley/database/database';
+import { Database, type Sql, type Transaction } from '@parley/database/database';
 import { isUniqueViolation } from '@parley/database/errors';
+import type { UpdateAccount } from '@parley/contracts/admin/accounts';
+import type { ProfileRow } from './account.entity';
 
 interface AccountRow {
   id: string;
   email: string;
 }
+
+const profileColumns = 'id, email, display_name, profile_picture, created_at';
 
 @Injectable()
 export class AccountsRepository {
@@ -33,6 +37,40 @@ export class AccountsRepository {
       [email],
     );
     return row;
+  }
+
+  /** The same, and keeps the account from being deleted until the transaction ends. */
+  async lockByEmail(tx: Transaction, email: string): Promise<AccountRow | undefined> {
+    const [row] = await tx.query<AccountRow>(
+      'SELECT id, email FROM account WHERE lower(email) = lower($1) FOR KEY SHARE',
+      [email],
+    );
+    return row;
+  }
+
+  async findProfile(id: string): Promise<ProfileRow | undefined> {
+    const [row] = await this.database.query<ProfileRow>(`SELECT ${profileColumns} FROM account WHERE id = $1`, [id]);
+    return row;
+  }
+
+  async updateProfile(id: string, change: UpdateAccount): Promise<ProfileRow | undefined> {
+    const [row] = await this.database.query<ProfileRow>(
+      `UPDATE account SET display_name = coalesce($2, display_name), profile_picture = coalesce($3, profile_picture)
+       WHERE id = $1 RETURNING ${profileColumns}`,
+      [id, change.displayName ?? null, change.profilePicture ?? null],
+    );
+    return row;
+  }
+
+  /** False when it is gone. Until the transaction ends, nobody else gives the account anything. */
+  async lock(tx: Transaction, id: string): Promise<boolean> {
+    const rows = await tx.query('SELECT 1 FROM account WHERE id = $1 FOR UPDATE', [id]);
+    return rows.length > 0;
+  }
+
+  /** Takes its tokens, memberships and preferences along. */
+  async delete(tx: Transaction, id: string): Promise<void> {
+    await tx.query('DELETE FROM account WHERE id = $1', [id]);
   }
 
   /** True when the platform has no account yet. Other starts that ask wait until this transaction ends. */

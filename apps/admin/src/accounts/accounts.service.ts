@@ -1,9 +1,23 @@
 import { Injectable } from '@nestjs/common';
-import type { AccountReply, AccountToken, CreateAccount, CreateAccountToken } from '@parley/contracts/admin/accounts';
-import { ApiError } from '@parley/contracts/errors';
+import { Bus } from '@parley/bus/bus';
+import type { AccountCaller } from '@parley/contracts/access';
+import type {
+  AccountProfileReply,
+  AccountReply,
+  AccountToken,
+  CreateAccount,
+  CreateAccountToken,
+  UpdateAccount,
+} from '@parley/contracts/admin/accounts';
+import { admin } from '@parley/contracts/admin/admin';
+import { credentialsChanged } from '@parley/contracts/admin/identity';
+import { ApiError, notFound, unavailable } from '@parley/contracts/errors';
 import { Database } from '@parley/database/database';
+import { AuditRepository } from '../audit/audit.repository';
 import { TokensService } from '../tokens/tokens.service';
 import { WorkspacesRepository } from '../workspaces/workspaces.repository';
+import { WorkspacesService } from '../workspaces/workspaces.service';
+import { type ProfileRow, toProfile } from './account.entity';
 import { AccountsRepository } from './accounts.repository';
 
 /** Of a workspace's name, as its contract has it. */
@@ -16,7 +30,49 @@ export class AccountsService {
     private readonly accounts: AccountsRepository,
     private readonly workspaces: WorkspacesRepository,
     private readonly tokens: TokensService,
+    private readonly workspacesService: WorkspacesService,
+    private readonly audit: AuditRepository,
+    private readonly bus: Bus,
   ) {}
+
+  async get({ account }: AccountCaller): Promise<AccountProfileReply> {
+    return reply(account.id, await this.accounts.findProfile(account.id));
+  }
+
+  async update({ account }: AccountCaller, change: UpdateAccount): Promise<AccountProfileReply> {
+    return reply(account.id, await this.accounts.updateProfile(account.id, change));
+  }
+
+  /** Workspaces first, then the account, as everybody locks them: nobody waits in a circle. */
+  async delete(caller: AccountCaller) {
+    const { id } = caller.account;
+    await this.database.transaction(async (tx) => {
+      const locked = await this.workspaces.lockOfMember(tx, id);
+      if (!(await this.accounts.lock(tx, id))) throw notFound('account', id);
+      const memberships = await this.workspaces.listForLeaving(tx, id);
+      if (memberships.some((workspace) => !locked.includes(workspace.id))) {
+        throw unavailable('The account has just joined a workspace. Try again.');
+      }
+      const needed = memberships.find(({ alone, only_owner, has_bots }) => only_owner && (!alone || has_bots));
+      if (needed) throw stillNeeded(needed.id);
+      for (const workspace of memberships) {
+        if (workspace.alone) await this.workspacesService.close(tx, caller, admin.accounts.delete, workspace);
+        else {
+          await this.audit.add(tx, caller, {
+            workspaceId: workspace.id,
+            action: 'REMOVE_WORKSPACE_MEMBER',
+            operation: admin.accounts.delete,
+            resourceId: workspace.member_id,
+            resourceName: caller.account.email,
+          });
+        }
+      }
+      await this.workspaces.passOn(tx, id);
+      await this.accounts.delete(tx, id);
+    });
+    this.bus.broadcast(credentialsChanged, { reason: `account ${id} was deleted` });
+    return {};
+  }
 
   create({ email }: CreateAccount): Promise<AccountReply> {
     return this.database.transaction(async (tx) => {
@@ -34,4 +90,17 @@ export class AccountsService {
     const { value } = await this.tokens.issue(account.id, note ?? 'made by command');
     return { value };
   }
+}
+
+function reply(id: string, row: ProfileRow | undefined): AccountProfileReply {
+  if (!row) throw notFound('account', id);
+  return { account: toProfile(row) };
+}
+
+function stillNeeded(workspaceId: string): ApiError {
+  return new ApiError(
+    'ReferenceConstraint',
+    `The account is the only owner of workspace "${workspaceId}", which has other members or bots: ` +
+      'make another member an owner or delete them first.',
+  );
 }

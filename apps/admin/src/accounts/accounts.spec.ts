@@ -122,3 +122,118 @@ describe('an operator', () => {
     });
   });
 });
+
+describe('an account', () => {
+  it('is shown to itself, and keeps what is not changed', async () => {
+    const { client, accountId } = await door.newAccount();
+
+    const before = await client.getAccount({});
+    await client.updateAccount({ displayName: 'Ann', profilePicture: 'https://example.com/a.png', refresh: true });
+    const changed = await client.updateAccount({ displayName: 'Anne' });
+
+    expect(before.account).toEqual({
+      id: accountId,
+      email: expect.stringMatching(/@example\.com$/),
+      emailVerified: true,
+      createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+    });
+    expect(changed.account).toEqual({
+      ...before.account,
+      displayName: 'Anne',
+      profilePicture: 'https://example.com/a.png',
+    });
+    expect(await client.getAccount({})).toEqual(changed);
+  });
+
+  it.each([
+    [{ displayName: 'x'.repeat(101) }, /^displayName must be shorter/],
+    [{ displayName: null }, /^displayName must be/],
+    [{ profilePicture: 5 }, /^profilePicture must be/],
+    [{ refresh: 'yes' }, /^refresh must be a boolean/],
+  ])('is not changed to %j', async (json, message) => {
+    const { token } = await door.newAccount();
+
+    expect(await ask('PUT /v1/admin/account/me', json, token)).toMatchObject({
+      status: 400,
+      json: { type: 'InvalidPayload', message: expect.stringMatching(message) },
+    });
+  });
+});
+
+describe('deleting an account', () => {
+  it('takes its tokens, memberships and empty workspaces along, at once', async () => {
+    const [alice, carol] = await Promise.all([door.newAccount(), door.newAccount()]);
+    const second = await carol.client.createWorkspace({ name: 'second' });
+    await door.addMember(alice.workspaceId, carol.accountId, 'developer');
+    await carol.client.setAccountPreference({ key: 'k', value: 1 });
+    await door.client(carol.token, alice.workspaceId).createBot({});
+
+    await carol.client.deleteAccount({});
+
+    await expect(carol.client.getAccount({})).rejects.toMatchObject({ type: 'Unauthorized' });
+    const [left] = await door.sql(
+      `SELECT (SELECT count(*)::int FROM admin.account WHERE id = $1) AS accounts,
+              (SELECT count(*)::int FROM admin.token WHERE account_id = $1) AS tokens,
+              (SELECT count(*)::int FROM admin.workspace_member WHERE account_id = $1) AS members,
+              (SELECT count(*)::int FROM admin.workspace WHERE id = ANY($2)) AS workspaces`,
+      [carol.accountId, [carol.workspaceId, second.id]],
+    );
+    expect(left).toEqual({ accounts: 0, tokens: 0, members: 0, workspaces: 0 });
+    const { records } = await alice.client.getAuditRecords({ id: alice.workspaceId });
+    expect(records).toContainEqual(
+      expect.objectContaining({ action: 'REMOVE_WORKSPACE_MEMBER', userId: carol.accountId }),
+    );
+    const told = await door.sql("SELECT data FROM admin.outbox WHERE subject = 'admin.workspaceDeleted'");
+    expect(told.map(({ data }) => data)).toEqual(
+      expect.arrayContaining([{ workspaceId: carol.workspaceId }, { workspaceId: second.id }]),
+    );
+  });
+
+  it.each([
+    ['members', 'developer'],
+    ['bots', undefined],
+  ] as const)('is refused while a workspace with %s has no other owner', async (_what, role) => {
+    const [alice, carol] = await Promise.all([door.newAccount(), door.newAccount()]);
+    if (role) await door.addMember(alice.workspaceId, carol.accountId, role);
+    else await alice.client.createBot({});
+
+    await expect(alice.client.deleteAccount({})).rejects.toMatchObject({
+      type: 'ReferenceConstraint',
+      message: expect.stringContaining(alice.workspaceId),
+    });
+
+    await expect(alice.client.getAccount({})).resolves.toBeDefined();
+  });
+
+  it('leaves its workspaces to another owner', async () => {
+    const [alice, carol] = await Promise.all([door.newAccount(), door.newAccount()]);
+    await door.addMember(alice.workspaceId, carol.accountId, 'owner');
+    await alice.client.createBot({});
+
+    await alice.client.deleteAccount({});
+
+    expect(await carol.client.getWorkspace({ id: alice.workspaceId })).toMatchObject({ ownerId: carol.accountId });
+  });
+
+  it('leaves a workspace an owner when both of its owners delete themselves at once', async () => {
+    const [alice, carol] = await Promise.all([door.newAccount(), door.newAccount()]);
+    await door.addMember(alice.workspaceId, carol.accountId, 'owner');
+    await alice.client.createBot({});
+
+    const results = await Promise.allSettled([alice.client.deleteAccount({}), carol.client.deleteAccount({})]);
+
+    expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+    expect(results.find(({ status }) => status === 'rejected')).toMatchObject({
+      reason: { type: 'ReferenceConstraint' },
+    });
+  });
+
+  it('frees its address', async () => {
+    const { client } = await door.newAccount();
+    const { email } = (await client.getAccount({})).account;
+
+    await client.deleteAccount({});
+
+    expect(await ask('POST /operator/accounts', { email })).toMatchObject({ status: 200 });
+  });
+});

@@ -1,9 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import type { AuditAction } from '@parley/contracts/admin/audit';
+import type { AuditAction, AuditEntry } from '@parley/contracts/admin/audit';
 import type { Caller } from '@parley/contracts/caller';
 import type { Operation } from '@parley/contracts/operation';
-import type { Transaction } from '@parley/database/database';
+import type { PageQuery } from '@parley/contracts/paging';
+import { Database, type Transaction } from '@parley/database/database';
 import { newId } from '@parley/database/ids';
+import { Keyset, pageSize } from '@parley/database/keyset';
+import type { AuditRecordRow } from './audit-record.entity';
 
 export interface AuditedChange {
   workspaceId: string;
@@ -15,27 +18,70 @@ export interface AuditedChange {
   value?: string;
 }
 
+const newestFirst = new Keyset<AuditRecordRow>([
+  { sql: 'recorded_at', type: 'timestamptz', of: (row) => row.recorded_at },
+  { sql: 'id', type: 'text', of: (row) => row.id },
+]);
+
 @Injectable()
 export class AuditRepository {
+  constructor(private readonly database: Database) {}
+
   /** Records who did it and from where, in the transaction of the change itself. */
   async add(tx: Transaction, caller: Caller, change: AuditedChange): Promise<void> {
+    const { operation, ...rest } = change;
+    await this.insert(tx, {
+      ...rest,
+      operation: operation.subject,
+      accountId: caller.account?.id,
+      email: caller.account?.email,
+      address: caller.address,
+      requestId: caller.requestId,
+    });
+  }
+
+  /** Records what another service told. */
+  async addEntry(tx: Transaction, entry: AuditEntry): Promise<void> {
+    await this.insert(tx, entry);
+  }
+
+  /** Index audit_record_recorded. */
+  async list(workspaceId: string, query: PageQuery) {
+    const limit = pageSize(query);
+    const boundTo = [workspaceId];
+    const values: unknown[] = [workspaceId];
+    const rows = await this.database.query<AuditRecordRow>(
+      `SELECT id, account_id, email, address, action, operation, resource_id, resource_name, value, recorded_at
+       FROM audit_record
+       WHERE workspace_id = $1 AND ${newestFirst.after(query.nextToken, boundTo, values)}
+       ORDER BY ${newestFirst.orderBy} LIMIT ${limit + 1}`,
+      values,
+    );
+    return newestFirst.page(rows, limit, boundTo);
+  }
+
+  private async insert(tx: Transaction, entry: NewRecord): Promise<void> {
     await tx.query(
       `INSERT INTO audit_record (id, workspace_id, account_id, email, address, action, operation, resource_id,
-         resource_name, value, request_id)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, left($10, 1000), $11)`,
+         resource_name, value, request_id, recorded_at)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, left($10, 1000), $11, coalesce($12, now()))`,
       [
         newId('audit'),
-        change.workspaceId,
-        caller.account?.id ?? null,
-        caller.account?.email ?? null,
-        caller.address ?? null,
-        change.action,
-        change.operation.subject,
-        change.resourceId ?? null,
-        change.resourceName ?? null,
-        change.value ?? null,
-        caller.requestId,
+        entry.workspaceId,
+        entry.accountId ?? null,
+        entry.email ?? null,
+        entry.address ?? null,
+        entry.action,
+        entry.operation,
+        entry.resourceId ?? null,
+        entry.resourceName ?? null,
+        entry.value ?? null,
+        entry.requestId,
+        entry.recordedAt ?? null,
       ],
     );
   }
 }
+
+/** What is not known of a change is absent or null; without a time it is of this moment. */
+type NewRecord = Pick<AuditEntry, 'requestId' | 'workspaceId' | 'action' | 'operation'> & Partial<AuditEntry>;

@@ -1,19 +1,112 @@
 import { Injectable } from '@nestjs/common';
-import { type AccountCaller, type Permission, requirePermission } from '@parley/contracts/access';
-import type { Role } from '@parley/contracts/caller';
-import { notFound } from '@parley/contracts/errors';
-import type { Sql } from '@parley/database/database';
+import { type Permission, requirePermission } from '@parley/contracts/access';
+import type { Caller, Role } from '@parley/contracts/caller';
+import { ApiError, notFound } from '@parley/contracts/errors';
+import type { PageQuery } from '@parley/contracts/paging';
+import { Database, type Sql, type Transaction } from '@parley/database/database';
+import { newId } from '@parley/database/ids';
+import { Keyset, pageSize } from '@parley/database/keyset';
+import type { MemberRow } from '../members/member.entity';
+
+const columns = `member.id, member.account_id, member.role, member.created_at, account.email, account.profile_picture,
+  account.display_name`;
+const members = 'workspace_member member JOIN account ON account.id = member.account_id';
+const newestFirst = new Keyset<MemberRow>([
+  { sql: 'member.created_at', type: 'timestamptz', of: (row) => row.created_at },
+  { sql: 'member.id', type: 'text', of: (row) => row.id },
+]);
 
 @Injectable()
 export class MembersRepository {
+  constructor(private readonly database: Database) {}
+
   /** The caller's role in the workspace of a path. Throws ResourceNotFound for who is no member, Forbidden for too low a role. */
-  async requireRole(sql: Sql, { account }: AccountCaller, workspaceId: string, permission: Permission): Promise<Role> {
+  async requireRole(sql: Sql, { account }: Caller, workspaceId: string, permission: Permission): Promise<Role> {
+    const role = await this.findRole(sql, account?.id, workspaceId);
+    if (!role) throw notFound('workspace', workspaceId);
+    requirePermission(role, permission);
+    return role;
+  }
+
+  async findRole(sql: Sql, accountId: string | undefined, workspaceId: string): Promise<Role | undefined> {
     const [member] = await sql.query<{ role: Role }>(
       'SELECT role FROM workspace_member WHERE workspace_id = $1 AND account_id = $2',
-      [workspaceId, account.id],
+      [workspaceId, accountId ?? null],
     );
-    if (!member) throw notFound('workspace', workspaceId);
-    requirePermission(member.role, permission);
-    return member.role;
+    return member?.role;
+  }
+
+  /** Index workspace_member_created. */
+  async list(workspaceId: string, query: PageQuery) {
+    const limit = pageSize(query);
+    const boundTo = [workspaceId];
+    const values: unknown[] = [workspaceId];
+    const rows = await this.database.query<MemberRow>(
+      `SELECT ${columns} FROM ${members}
+       WHERE member.workspace_id = $1 AND ${newestFirst.after(query.nextToken, boundTo, values)}
+       ORDER BY ${newestFirst.orderBy} LIMIT ${limit + 1}`,
+      values,
+    );
+    return newestFirst.page(rows, limit, boundTo);
+  }
+
+  async find(sql: Sql, workspaceId: string, id: string): Promise<MemberRow | undefined> {
+    const [row] = await sql.query<MemberRow>(
+      `SELECT ${columns} FROM ${members} WHERE member.workspace_id = $1 AND member.id = $2`,
+      [workspaceId, id],
+    );
+    return row;
+  }
+
+  async findOfAccount(workspaceId: string, accountId: string): Promise<MemberRow | undefined> {
+    const [row] = await this.database.query<MemberRow>(
+      `SELECT ${columns} FROM ${members} WHERE member.workspace_id = $1 AND member.account_id = $2`,
+      [workspaceId, accountId],
+    );
+    return row;
+  }
+
+  /** Throws AlreadyExists when the account is a member. The account must be there until the transaction ends. */
+  async create(tx: Transaction, workspaceId: string, accountId: string, email: string, role: Role): Promise<string> {
+    const id = newId('member');
+    const rows = await tx.query(
+      `INSERT INTO workspace_member (id, workspace_id, account_id, role) VALUES ($1, $2, $3, $4)
+       ON CONFLICT (workspace_id, account_id) DO NOTHING RETURNING 1`,
+      [id, workspaceId, accountId, role],
+    );
+    if (rows.length === 0)
+      throw new ApiError('AlreadyExists', `email "${email}" is a member of this workspace already.`);
+    return id;
+  }
+
+  async updateRole(tx: Transaction, workspaceId: string, id: string, role: Role): Promise<void> {
+    await tx.query('UPDATE workspace_member SET role = $3 WHERE workspace_id = $1 AND id = $2', [
+      workspaceId,
+      id,
+      role,
+    ]);
+  }
+
+  async delete(tx: Transaction, workspaceId: string, id: string): Promise<void> {
+    await tx.query('DELETE FROM workspace_member WHERE workspace_id = $1 AND id = $2', [workspaceId, id]);
+  }
+
+  /**
+   * Makes a workspace belong to the owner of longest standing if it belongs to nobody of its owners any more. Throws
+   * ReferenceConstraint when no owner is left. The workspace must be locked.
+   */
+  async settleOwner(tx: Transaction, workspaceId: string): Promise<void> {
+    const [owners] = await tx.query<{ count: number }>(
+      `WITH owner AS (
+         SELECT account_id, created_at FROM workspace_member WHERE workspace_id = $1 AND role = 'owner'
+       ), moved AS (
+         UPDATE workspace SET owner_id = (SELECT account_id FROM owner ORDER BY created_at, account_id LIMIT 1)
+         WHERE id = $1 AND EXISTS (SELECT 1 FROM owner) AND owner_id NOT IN (SELECT account_id FROM owner)
+       )
+       SELECT count(*)::int AS count FROM owner`,
+      [workspaceId],
+    );
+    if (owners!.count > 0) return;
+    throw new ApiError('ReferenceConstraint', 'A workspace has an owner always: make another member an owner first.');
   }
 }

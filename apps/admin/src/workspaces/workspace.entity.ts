@@ -1,4 +1,4 @@
-import type { Workspace, WorkspaceLabel } from '@parley/contracts/admin/workspaces';
+import type { PublicWorkspace, Workspace, WorkspaceLabel } from '@parley/contracts/admin/workspaces';
 
 export interface WorkspaceRow {
   id: string;
@@ -46,4 +46,21 @@ export type LabelRow = Pick<WorkspaceRow, 'id' | 'name' | 'handle' | 'updated_at
 
 export function toLabel({ id, name, handle, updated_at }: LabelRow): WorkspaceLabel {
   return { id, name, handle, updatedAt: updated_at.toISOString() };
+}
+
+export type PublicRow = Omit<WorkspaceRow, 'owner_id' | 'is_public' | 'blocked' | 'bot_count'>;
+
+export function toPublicWorkspace(row: PublicRow): PublicWorkspace {
+  return {
+    id: row.id,
+    name: row.name,
+    createdAt: row.created_at.toISOString(),
+    updatedAt: row.updated_at.toISOString(),
+    about: row.about,
+    profilePicture: row.profile_picture,
+    contactEmail: row.contact_email,
+    website: row.website,
+    socialAccounts: row.social_accounts,
+    handle: row.handle ?? '',
+  };
 }

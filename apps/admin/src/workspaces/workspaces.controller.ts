@@ -3,8 +3,10 @@ import { Handles } from '@parley/bus/handles';
 import type { AccountCaller } from '@parley/contracts/access';
 import { admin } from '@parley/contracts/admin/admin';
 import type {
+  CheckHandle,
   CreateWorkspace,
   LabelWorkspace,
+  ListPublicWorkspaces,
   ListWorkspaces,
   UpdateWorkspace,
   WorkspaceId,
@@ -34,6 +36,26 @@ export class WorkspacesController {
   @Handles(admin.workspaces.label)
   label(_caller: Caller, input: LabelWorkspace) {
     return this.service.label(input);
+  }
+
+  @Handles(admin.workspaces.getPublic)
+  getPublic(_caller: Caller, input: WorkspaceId) {
+    return this.service.getPublic(input);
+  }
+
+  @Handles(admin.workspaces.listPublic)
+  listPublic(_caller: Caller, input: ListPublicWorkspaces) {
+    return this.service.listPublic(input);
+  }
+
+  @Handles(admin.workspaces.checkHandle)
+  checkHandle(_caller: Caller, input: CheckHandle) {
+    return this.service.checkHandle(input);
+  }
+
+  @Handles(admin.workspaces.delete)
+  delete(caller: AccountCaller, input: WorkspaceId) {
+    return this.service.delete(caller, input);
   }
 
   @Handles(admin.workspaces.update)

@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import type { ListWorkspaces, UpdateWorkspace } from '@parley/contracts/admin/workspaces';
+import type { ListPublicWorkspaces, ListWorkspaces, UpdateWorkspace } from '@parley/contracts/admin/workspaces';
 import type { Role } from '@parley/contracts/caller';
-import { ApiError } from '@parley/contracts/errors';
-import { Database, type Sql } from '@parley/database/database';
+import { ApiError, notFound } from '@parley/contracts/errors';
+import { Database, type Sql, type Transaction } from '@parley/database/database';
 import { isUniqueViolation } from '@parley/database/errors';
 import { newId } from '@parley/database/ids';
 import { Keyset, pageSize } from '@parley/database/keyset';
-import type { LabelRow, WorkspaceRow } from './workspace.entity';
+import type { LabelRow, PublicRow, WorkspaceRow } from './workspace.entity';
 
 const columns = `workspace.*, (SELECT count(*) FROM bot WHERE bot.workspace_id = workspace.id) AS bot_count`;
 const newestFirst = new Keyset<WorkspaceRow>([
@@ -14,24 +14,49 @@ const newestFirst = new Keyset<WorkspaceRow>([
   { sql: 'workspace.id', type: 'text', of: (row) => row.id },
 ]);
 
+const publicColumns = `id, name, handle, about, profile_picture, contact_email, website, social_accounts, created_at,
+  updated_at`;
+const newestPublicFirst = new Keyset<PublicRow>([
+  { sql: 'created_at', type: 'timestamptz', of: (row) => row.created_at },
+  { sql: 'id', type: 'text', of: (row) => row.id },
+]);
+
+export interface LeavingRow {
+  id: string;
+  name: string;
+  member_id: string;
+  /** It has no other member. */
+  alone: boolean;
+  /** It has no other owner. */
+  only_owner: boolean;
+  has_bots: boolean;
+}
+
 @Injectable()
 export class WorkspacesRepository {
   constructor(private readonly database: Database) {}
 
-  /** A workspace with its owner as first member. */
+  /** A workspace with its owner as first member. Throws Unauthorized when the account is just being deleted. */
   async create(tx: Sql, ownerId: string, { name, handle }: { name: string; handle?: string }): Promise<string> {
     const id = newId('wkspace');
-    await tx.query('INSERT INTO workspace (id, name, owner_id, handle) VALUES ($1, $2, $3, $4)', [
-      id,
-      name,
-      ownerId,
-      handle ?? null,
-    ]);
-    await tx.query("INSERT INTO workspace_member (workspace_id, account_id, role) VALUES ($1, $2, 'owner')", [
+    const rows = await tx.query(
+      `INSERT INTO workspace (id, name, owner_id, handle)
+       SELECT $1, $2, account.id, $4 FROM account WHERE account.id = $3 FOR KEY SHARE RETURNING 1`,
+      [id, name, ownerId, handle ?? null],
+    );
+    if (rows.length === 0) throw new ApiError('Unauthorized', 'The account was deleted.');
+    await tx.query("INSERT INTO workspace_member (id, workspace_id, account_id, role) VALUES ($1, $2, $3, 'owner')", [
+      newId('member'),
       id,
       ownerId,
     ]);
     return id;
+  }
+
+  /** Until the transaction ends, nobody else changes the workspace's members, or what is counted of it. */
+  async lock(tx: Transaction, id: string): Promise<void> {
+    const rows = await tx.query('SELECT 1 FROM workspace WHERE id = $1 FOR NO KEY UPDATE', [id]);
+    if (rows.length === 0) throw notFound('workspace', id);
   }
 
   /** The workspace with the account's role in it, if it is a member. */
@@ -43,6 +68,83 @@ export class WorkspacesRepository {
       [accountId, id],
     );
     return row;
+  }
+
+  /** Ids of the account's workspaces. Until the transaction ends, nobody else changes them. */
+  async lockOfMember(tx: Transaction, accountId: string): Promise<string[]> {
+    const rows = await tx.query<{ id: string }>(
+      `SELECT workspace.id FROM workspace
+       JOIN workspace_member member ON member.workspace_id = workspace.id AND member.account_id = $1
+       ORDER BY workspace.id FOR UPDATE OF workspace`,
+      [accountId],
+    );
+    return rows.map(({ id }) => id);
+  }
+
+  /** What becomes of the account's workspaces without it. */
+  listForLeaving(tx: Transaction, accountId: string): Promise<LeavingRow[]> {
+    return tx.query(
+      `SELECT workspace.id, workspace.name, member.id AS member_id, others.count = 0 AS alone,
+              others.owners = 0 AS only_owner, EXISTS (SELECT 1 FROM bot WHERE workspace_id = workspace.id) AS has_bots
+       FROM workspace
+       JOIN workspace_member member ON member.workspace_id = workspace.id AND member.account_id = $1
+       CROSS JOIN LATERAL (
+         SELECT count(*) AS count, count(*) FILTER (WHERE role = 'owner') AS owners FROM workspace_member
+         WHERE workspace_id = workspace.id AND account_id <> $1
+       ) others`,
+      [accountId],
+    );
+  }
+
+  /** The account's workspaces belong to their owner of longest standing among the others. */
+  async passOn(tx: Transaction, accountId: string): Promise<void> {
+    await tx.query(
+      `UPDATE workspace SET owner_id = (
+         SELECT account_id FROM workspace_member
+         WHERE workspace_id = workspace.id AND role = 'owner' AND account_id <> $1
+         ORDER BY created_at, account_id LIMIT 1)
+       WHERE owner_id = $1`,
+      [accountId],
+    );
+  }
+
+  async hasBots(tx: Transaction, id: string): Promise<boolean> {
+    const rows = await tx.query('SELECT 1 FROM bot WHERE workspace_id = $1 LIMIT 1', [id]);
+    return rows.length > 0;
+  }
+
+  /** Takes its members and preferences along. */
+  async delete(tx: Transaction, id: string): Promise<void> {
+    await tx.query('DELETE FROM workspace WHERE id = $1', [id]);
+  }
+
+  async findPublic(id: string): Promise<PublicRow | undefined> {
+    const [row] = await this.database.query<PublicRow>(
+      `SELECT ${publicColumns} FROM workspace WHERE id = $1 AND is_public`,
+      [id],
+    );
+    return row;
+  }
+
+  /** Index workspace_public. */
+  async listPublic(query: ListPublicWorkspaces) {
+    const limit = pageSize(query);
+    const boundTo = [query.workspaceIds, query.search];
+    const values: unknown[] = [query.workspaceIds ?? null, query.search?.toLowerCase() ?? null];
+    const rows = await this.database.query<PublicRow>(
+      `SELECT ${publicColumns} FROM workspace
+       WHERE is_public AND ($1::text[] IS NULL OR id = ANY($1))
+         AND ($2::text IS NULL OR strpos(lower(name), $2) > 0 OR strpos(handle, $2) > 0 OR strpos(lower(about), $2) > 0)
+         AND ${newestPublicFirst.after(query.nextToken, boundTo, values)}
+       ORDER BY ${newestPublicFirst.orderBy} LIMIT ${limit + 1}`,
+      values,
+    );
+    return newestPublicFirst.page(rows, limit, boundTo);
+  }
+
+  /** Those of the handles that a workspace has. Index workspace_handle. */
+  listTakenHandles(handles: string[]): Promise<{ handle: string; name: string; is_public: boolean }[]> {
+    return this.database.query('SELECT handle, name, is_public FROM workspace WHERE handle = ANY($1)', [handles]);
   }
 
   async findLabel(id: string): Promise<LabelRow | undefined> {

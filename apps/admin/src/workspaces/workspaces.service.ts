@@ -1,23 +1,36 @@
 import { Injectable } from '@nestjs/common';
+import { Bus } from '@parley/bus/bus';
 import type { AccountCaller } from '@parley/contracts/access';
 import { admin } from '@parley/contracts/admin/admin';
+import { credentialsChanged } from '@parley/contracts/admin/identity';
 import {
+  type CheckHandle,
   type CreateWorkspace,
+  type HandleAvailability,
+  handleForm,
   type LabelWorkspace,
+  type ListPublicWorkspaces,
   type ListWorkspaces,
+  type PublicWorkspace,
+  type PublicWorkspaces,
   type UpdateWorkspace,
   workspaceChanged,
+  workspaceDeleted,
   type WorkspaceId,
   type WorkspaceLabel,
   type Workspaces,
 } from '@parley/contracts/admin/workspaces';
-import { notFound } from '@parley/contracts/errors';
+import { ApiError, notFound } from '@parley/contracts/errors';
+import type { Operation } from '@parley/contracts/operation';
 import { Database, type Sql, type Transaction } from '@parley/database/database';
 import { Outbox } from '@parley/outbox/outbox';
 import { AuditRepository } from '../audit/audit.repository';
+import { similarHandles } from './handles';
 import { MembersRepository } from './members.repository';
-import { toLabel, toWorkspace } from './workspace.entity';
+import { toLabel, toPublicWorkspace, toWorkspace } from './workspace.entity';
 import { WorkspacesRepository } from './workspaces.repository';
+
+const maxSuggestions = 5;
 
 @Injectable()
 export class WorkspacesService {
@@ -27,6 +40,7 @@ export class WorkspacesService {
     private readonly members: MembersRepository,
     private readonly audit: AuditRepository,
     private readonly outbox: Outbox,
+    private readonly bus: Bus,
   ) {}
 
   /** The answer is read before the commit, as that of `update` is: an error says that nothing was done. */
@@ -67,6 +81,61 @@ export class WorkspacesService {
       });
       return this.changed(tx, caller, id);
     });
+  }
+
+  async delete(caller: AccountCaller, { id }: WorkspaceId) {
+    await this.database.transaction(async (tx) => {
+      await this.workspaces.lock(tx, id);
+      await this.members.requireRole(tx, caller, id, 'own');
+      if (await this.workspaces.hasBots(tx, id)) {
+        throw new ApiError('ReferenceConstraint', `The workspace "${id}" has bots: delete or transfer them first.`);
+      }
+      const { name } = await this.getOfMember(tx, caller, id);
+      await this.close(tx, caller, admin.workspaces.delete, { id, name });
+    });
+    this.bus.broadcast(credentialsChanged, { reason: `workspace ${id} was deleted` });
+    return {};
+  }
+
+  /** Deletes a locked workspace without bots, in whatever operation it goes. Its audit records stay. */
+  async close(
+    tx: Transaction,
+    caller: AccountCaller,
+    operation: Operation,
+    { id, name }: { id: string; name: string },
+  ) {
+    await this.audit.add(tx, caller, {
+      workspaceId: id,
+      action: 'CLOSE_WORKSPACE',
+      operation,
+      resourceId: id,
+      resourceName: name,
+    });
+    await this.workspaces.delete(tx, id);
+    await this.outbox.add(tx, workspaceDeleted, { workspaceId: id });
+  }
+
+  async getPublic({ id }: WorkspaceId): Promise<PublicWorkspace> {
+    const row = await this.workspaces.findPublic(id);
+    if (!row) throw notFound('public workspace', id);
+    return toPublicWorkspace(row);
+  }
+
+  async listPublic(query: ListPublicWorkspaces): Promise<PublicWorkspaces> {
+    const { rows, nextToken } = await this.workspaces.listPublic(query);
+    return { workspaces: rows.map(toPublicWorkspace), meta: { nextToken } };
+  }
+
+  async checkHandle({ handle }: CheckHandle): Promise<HandleAvailability> {
+    const similar = similarHandles(handle);
+    const taken = await this.workspaces.listTakenHandles([handle, ...similar]);
+    const user = taken.find((workspace) => workspace.handle === handle);
+    if (!user && handleForm.test(handle)) return { available: true, suggestions: [] };
+    return {
+      available: false,
+      suggestions: similar.filter((free) => !taken.some((one) => one.handle === free)).slice(0, maxSuggestions),
+      usedBy: user?.is_public ? user.name : undefined,
+    };
   }
 
   async label({ id }: LabelWorkspace): Promise<WorkspaceLabel> {

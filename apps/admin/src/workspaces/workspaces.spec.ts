@@ -194,3 +194,163 @@ describe('updating a workspace', () => {
     else await expect(update).rejects.toMatchObject({ type: 'Forbidden', message: expect.stringContaining(role) });
   });
 });
+
+describe('a public workspace', () => {
+  it('shows to everybody with an account what it says of itself', async () => {
+    const { id } = await alice.client.createWorkspace({ name: 'Open', billingVersion: 'v4' });
+    const about = {
+      about: 'Doors',
+      profilePicture: 'https://example.com/o.png',
+      contactEmail: 'o@example.com',
+      website: 'https://example.com',
+      socialAccounts: ['@open'],
+    };
+    const { createdAt, updatedAt } = await alice.client.updateWorkspace({ id, ...about, isPublic: true });
+
+    const open = await bob.client.getPublicWorkspace({ id });
+
+    expect(open).toEqual({ id, name: 'Open', createdAt, updatedAt, ...about, handle: '' });
+  });
+
+  it('that is private is not there, like one that never was, also for its members', async () => {
+    for (const id of [alice.workspaceId, 'wkspace_none']) {
+      await expect(alice.client.getPublicWorkspace({ id })).rejects.toMatchObject({
+        type: 'ResourceNotFound',
+        message: `There is no public workspace "${id}" here.`,
+      });
+    }
+  });
+
+  it('is listed by id and by words, newest first, each once', async () => {
+    const names = ['Alpha', 'Beta', 'Gamma_', 'Delta'];
+    const ids: string[] = [];
+    for (const name of names) {
+      const { id } = await alice.client.createWorkspace({ name: `${name} of the list` });
+      await alice.client.updateWorkspace({ id, isPublic: name !== 'Delta', about: `About ${name}` });
+      ids.push(id);
+    }
+    await alice.client.updateWorkspace({ id: ids[1]!, handle: 'beta-handle' });
+    const found = async (query: Parameters<typeof bob.client.listPublicWorkspaces>[0]) =>
+      (await bob.client.listPublicWorkspaces(query)).workspaces.map(({ id }) => ids.indexOf(id));
+
+    expect(await found({ workspaceIds: ids })).toEqual([2, 1, 0]);
+    expect(await found({ search: 'OF THE LIST' })).toEqual([2, 1, 0]);
+    expect(await found({ search: 'about alpha' })).toEqual([0]);
+    expect(await found({ search: 'eta-hand' })).toEqual([1]);
+    expect(await found({ search: 'a_' })).toEqual([2]);
+    expect(await found({ search: 'Delta' })).toEqual([]);
+    expect(await found({ search: '%' })).toEqual([]);
+
+    const first = await bob.client.listPublicWorkspaces({ workspaceIds: ids, pageSize: 2 });
+    const second = await bob.client.listPublicWorkspaces({
+      workspaceIds: ids,
+      pageSize: 2,
+      nextToken: first.meta.nextToken,
+    });
+    expect([...first.workspaces, ...second.workspaces].map(({ id }) => ids.indexOf(id))).toEqual([2, 1, 0]);
+    expect(second.meta).toEqual({});
+    await expect(bob.client.listPublicWorkspaces({ nextToken: first.meta.nextToken })).rejects.toMatchObject({
+      type: 'InvalidQuery',
+    });
+  });
+});
+
+describe('the availability of a handle', () => {
+  it('is given when nobody has it', async () => {
+    expect(await alice.client.checkHandleAvailability({ handle: 'not-taken' })).toEqual({
+      available: true,
+      suggestions: [],
+    });
+  });
+
+  it('names a public workspace that has it, and five free ones', async () => {
+    const { id } = await alice.client.createWorkspace({ name: 'Taken' });
+    await alice.client.updateWorkspace({ id, handle: 'taken' });
+    const second = await alice.client.createWorkspace({ name: 'Second' });
+    await alice.client.updateWorkspace({ id: second.id, handle: 'taken-2' });
+
+    const hidden = await bob.client.checkHandleAvailability({ handle: 'taken' });
+    await alice.client.updateWorkspace({ id, isPublic: true });
+    const open = await bob.client.checkHandleAvailability({ handle: 'taken' });
+
+    const suggestions = ['taken-3', 'taken-4', 'taken-5', 'taken-6', 'taken-7'];
+    expect(hidden).toEqual({ available: false, suggestions });
+    expect(open).toEqual({ available: false, suggestions, usedBy: 'Taken' });
+    for (const handle of suggestions) await alice.client.updateWorkspace({ id, handle });
+  });
+
+  it.each([['-edge-'], ['_'], ['-'.repeat(64)], ['x'.repeat(64)]])(
+    'of %s suggests only what a workspace can take',
+    async (handle) => {
+      const { id } = await alice.client.createWorkspace({ name: 'x' });
+      if (handle.startsWith('x')) await alice.client.updateWorkspace({ id, handle });
+
+      const { available, suggestions } = await alice.client.checkHandleAvailability({ handle });
+
+      expect([available, suggestions.length]).toEqual([false, 5]);
+      for (const one of suggestions)
+        await expect(alice.client.updateWorkspace({ id, handle: one })).resolves.toBeDefined();
+    },
+  );
+
+  it.each([[{}], [{ handle: '' }], [{ handle: 'Upper' }], [{ handle: 'a b' }], [{ handle: 'x'.repeat(65) }]])(
+    'is not asked with %j',
+    async (json) => {
+      const headers = { authorization: `Bearer ${alice.token}` };
+
+      expect(await door.send('PUT /v1/admin/workspaces/handle-availability', { headers, json })).toMatchObject({
+        status: 400,
+        json: { type: 'InvalidPayload', message: expect.stringMatching(/^handle must/) },
+      });
+    },
+  );
+});
+
+describe('deleting a workspace', () => {
+  it('takes its members along at once, tells it, and keeps its records', async () => {
+    const [{ client, workspaceId: id }, carol] = await Promise.all([door.newAccount(), door.newAccount()]);
+    await door.addMember(id, carol.accountId, 'developer');
+    const hers = door.client(carol.token, id);
+    await hers.listBots({});
+
+    await client.deleteWorkspace({ id });
+
+    await expect(hers.listBots({})).rejects.toMatchObject({ type: 'Forbidden' });
+    await expect(client.getWorkspace({ id })).rejects.toMatchObject({ type: 'ResourceNotFound' });
+    expect(await door.sql("SELECT subject FROM admin.outbox WHERE data ->> 'workspaceId' = $1", [id])).toEqual([
+      { subject: 'admin.workspaceDeleted' },
+    ]);
+    expect(await door.sql('SELECT action FROM admin.audit_record WHERE workspace_id = $1', [id])).toContainEqual({
+      action: 'CLOSE_WORKSPACE',
+    });
+  });
+
+  it('is refused while it has bots', async () => {
+    const { client, workspaceId: id } = await door.newAccount();
+    const { bot } = await client.createBot({});
+
+    await expect(client.deleteWorkspace({ id })).rejects.toMatchObject({
+      type: 'ReferenceConstraint',
+      message: expect.stringContaining('has bots'),
+    });
+    await client.deleteBot({ id: bot.id });
+
+    await expect(client.deleteWorkspace({ id })).resolves.toEqual({});
+  });
+
+  it.each(['administrator', 'manager', 'billing'] as const)('takes more than the role %s', async (role) => {
+    const carol = await door.newAccount();
+    await door.addMember(alice.workspaceId, carol.accountId, role);
+
+    await expect(carol.client.deleteWorkspace({ id: alice.workspaceId })).rejects.toMatchObject({ type: 'Forbidden' });
+  });
+
+  it('of which one is no member is like deleting none', async () => {
+    for (const id of [bob.workspaceId, 'wkspace_none']) {
+      await expect(alice.client.deleteWorkspace({ id })).rejects.toMatchObject({
+        type: 'ResourceNotFound',
+        message: `There is no workspace "${id}" here.`,
+      });
+    }
+  });
+});

@@ -1,7 +1,8 @@
-import { IsEmail, IsString, Length } from 'class-validator';
-import { operator } from '../access';
-import { Optional } from '../fields';
+import { IsBoolean, IsEmail, IsString, Length, MaxLength } from 'class-validator';
+import { account, operator } from '../access';
+import { Nested, Optional } from '../fields';
 import { operation } from '../operation';
+import { Empty } from '../paging';
 
 export class CreateAccount {
   @IsEmail()
@@ -35,8 +36,78 @@ export class AccountToken {
   value!: string;
 }
 
-/** For whoever runs the platform: called by the `parley` command with the operator key. */
+export class AccountProfile {
+  @IsString()
+  id!: string;
+
+  @IsString()
+  email!: string;
+
+  @Optional()
+  @IsString()
+  displayName?: string;
+
+  /** Always true: whoever runs the platform vouches for the address. */
+  @IsBoolean()
+  emailVerified!: boolean;
+
+  @Optional()
+  @IsString()
+  profilePicture?: string;
+
+  @IsString()
+  createdAt!: string;
+}
+
+export class AccountProfileReply {
+  @Nested(AccountProfile)
+  account!: AccountProfile;
+}
+
+/** What is absent stays as it is. */
+export class UpdateAccount {
+  @Optional()
+  @IsString()
+  @MaxLength(100)
+  displayName?: string;
+
+  @Optional()
+  @IsString()
+  @MaxLength(2000)
+  profilePicture?: string;
+
+  /** Accepted for clients that send it: there is no other source to take anything from. */
+  @Optional()
+  @IsBoolean()
+  refresh?: boolean;
+}
+
 export const accounts = {
+  get: operation({
+    subject: 'admin.accounts.get',
+    route: 'GET /v1/admin/account/me',
+    summary: 'Gets the calling account.',
+    access: account,
+    input: Empty,
+    output: AccountProfileReply,
+  }),
+  update: operation({
+    subject: 'admin.accounts.update',
+    route: 'PUT /v1/admin/account/me',
+    summary: 'Changes the name and picture of the calling account.',
+    access: account,
+    input: UpdateAccount,
+    output: AccountProfileReply,
+  }),
+  delete: operation({
+    subject: 'admin.accounts.delete',
+    route: 'POST /v1/admin/account/me',
+    summary: 'Deletes the calling account with its tokens, its memberships and the workspaces that become empty.',
+    access: account,
+    input: Empty,
+    output: Empty,
+  }),
+  // The others are for whoever runs the platform: called by the `parley` command with the operator key.
   create: operation({
     subject: 'admin.accounts.create',
     route: 'POST /operator/accounts',

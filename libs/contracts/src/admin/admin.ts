@@ -1,21 +1,34 @@
 import { deadLetterOperations } from '../dead-letters';
 import { accounts } from './accounts';
+import { auditRecords } from './audit';
+import { botAllowlist } from './bot-allowlist';
+import { botVersions } from './bot-versions';
 import { bots } from './bots';
 import { identity } from './identity';
 import { installations } from './installations';
 import { integrationApiKeys } from './integration-keys';
+import { introspection } from './introspection';
+import { members } from './members';
+import { accountPreferences, workspacePreferences } from './preferences';
 import { botApiKeys, personalAccessTokens } from './tokens';
 import { workspaces } from './workspaces';
 
 /** Everything that the admin service answers. */
 export const admin = {
+  accountPreferences,
   accounts,
+  auditRecords,
   bots,
+  botAllowlist,
   botApiKeys,
+  botVersions,
   deadLetters: deadLetterOperations('admin'),
   identity,
   installations,
   integrationApiKeys,
+  introspection,
+  members,
   personalAccessTokens,
+  workspacePreferences,
   workspaces,
 };

@@ -1,6 +1,9 @@
 import { IsIn, IsISO8601, IsString, MaxLength } from 'class-validator';
-import { Nullable, Optional } from '../fields';
-import { event } from '../operation';
+import { account } from '../access';
+import { ListOf, Nested, Nullable, Optional } from '../fields';
+import { event, operation } from '../operation';
+import { PageMeta, PageQuery } from '../paging';
+import { PathParam } from '../query-fields';
 
 /** What the public clients know an administrative change as; `UNKNOWN` where they have no name for it. */
 export const auditActions = [
@@ -72,3 +75,70 @@ export class AuditEntry {
 
 /** Told by every service but admin, which records its own changes in their transaction. */
 export const administrativeChange = event({ subject: 'hub.administrativeChange', data: AuditEntry });
+
+/** A change as administrators see it. */
+export class AuditRecord {
+  @IsString()
+  id!: string;
+
+  @IsString()
+  recordedAt!: string;
+
+  /** The account that asked; null for a key. */
+  @Nullable()
+  @IsString()
+  userId!: string | null;
+
+  @Nullable()
+  @IsString()
+  userEmail!: string | null;
+
+  @Nullable()
+  @IsString()
+  resourceId!: string | null;
+
+  @Nullable()
+  @IsString()
+  resourceName!: string | null;
+
+  @Nullable()
+  @IsString()
+  value!: string | null;
+
+  @IsIn(auditActions)
+  action!: AuditAction;
+
+  /** Subject of the operation: what was done where the public clients have no name for it. */
+  @IsString()
+  operation!: string;
+
+  /** Network address that the request came from. */
+  @Nullable()
+  @IsString()
+  address!: string | null;
+}
+
+export class AuditRecords {
+  @ListOf(AuditRecord)
+  records!: AuditRecord[];
+
+  @Nested(PageMeta)
+  meta!: PageMeta;
+}
+
+export class ListAuditRecords extends PageQuery {
+  /** Of the workspace. */
+  @PathParam()
+  id!: string;
+}
+
+export const auditRecords = {
+  list: operation({
+    subject: 'admin.auditRecords.list',
+    route: 'GET /v1/admin/workspaces/{id}/audit-records',
+    summary: 'Lists the administrative changes of a workspace, newest first.',
+    access: account,
+    input: ListAuditRecords,
+    output: AuditRecords,
+  }),
+};

@@ -14,9 +14,12 @@ import {
 } from 'class-validator';
 import { account, service } from '../access';
 import { ListOf, Nested, Nullable, Optional } from '../fields';
-import { PathParam, QueryString } from '../query-fields';
+import { PathParam, QueryList, QueryString } from '../query-fields';
 import { event, operation } from '../operation';
-import { PageMeta, PageQuery } from '../paging';
+import { Empty, PageMeta, PageQuery } from '../paging';
+
+/** What a handle looks like. */
+export const handleForm = /^[0-9a-z]([a-z0-9-_]*[0-9a-z])?$/;
 
 export class Workspace {
   @IsString()
@@ -81,6 +84,11 @@ export class CreateWorkspace {
   @IsString()
   @Length(1, 64)
   name!: string;
+
+  /** Accepted for clients that send it: nothing is sold here. */
+  @Optional()
+  @IsString()
+  billingVersion?: string;
 }
 
 export class WorkspaceId {
@@ -99,6 +107,80 @@ export class Workspaces {
 
   @Nested(PageMeta)
   meta!: PageMeta;
+}
+
+/** A workspace as everybody with an account sees it, once it is public. */
+export class PublicWorkspace {
+  @IsString()
+  id!: string;
+
+  @IsString()
+  name!: string;
+
+  @IsString()
+  createdAt!: string;
+
+  @IsString()
+  updatedAt!: string;
+
+  @IsString()
+  about!: string;
+
+  @IsString()
+  profilePicture!: string;
+
+  @IsString()
+  contactEmail!: string;
+
+  @IsString()
+  website!: string;
+
+  @IsArray()
+  @IsString({ each: true })
+  socialAccounts!: string[];
+
+  /** Empty when it has none. */
+  @IsString()
+  handle!: string;
+}
+
+export class ListPublicWorkspaces extends PageQuery {
+  @QueryList()
+  workspaceIds?: string[];
+
+  /** Part of a name, a handle or what a workspace says about itself, in capitals or not. */
+  @QueryString({ maxLength: 200 })
+  search?: string;
+}
+
+export class PublicWorkspaces {
+  @ListOf(PublicWorkspace)
+  workspaces!: PublicWorkspace[];
+
+  @Nested(PageMeta)
+  meta!: PageMeta;
+}
+
+export class CheckHandle {
+  @IsString()
+  @Length(1, 64)
+  @Matches(/^[0-9a-z-_]+$/, { message: 'handle must be lower-case letters, digits, hyphens and underscores' })
+  handle!: string;
+}
+
+export class HandleAvailability {
+  @IsBoolean()
+  available!: boolean;
+
+  /** Free handles that are like it; none when it is free itself. */
+  @IsArray()
+  @IsString({ each: true })
+  suggestions!: string[];
+
+  /** Name of the workspace that has it, if that is public. */
+  @Optional()
+  @IsString()
+  usedBy?: string;
 }
 
 /** What is absent stays as it is. */
@@ -150,7 +232,7 @@ export class UpdateWorkspace extends WorkspaceId {
   @Optional()
   @IsString()
   @Length(1, 64)
-  @Matches(/^[0-9a-z]([a-z0-9-_]*[0-9a-z])?$/, {
+  @Matches(handleForm, {
     message:
       'handle must be lower-case letters, digits, hyphens and underscores, and begin and end with a letter or digit',
   })
@@ -175,6 +257,14 @@ export class WorkspaceLabel {
 }
 
 export const workspaceChanged = event({ subject: 'admin.workspaceChanged', data: WorkspaceLabel });
+
+/** A workspace is gone, with its members, and whoever keeps something of it drops that. */
+export class WorkspaceDeleted {
+  @IsString()
+  workspaceId!: string;
+}
+
+export const workspaceDeleted = event({ subject: 'admin.workspaceDeleted', data: WorkspaceDeleted });
 
 export class LabelWorkspace {
   @IsString()
@@ -220,5 +310,37 @@ export const workspaces = {
     access: account,
     input: UpdateWorkspace,
     output: Workspace,
+  }),
+  delete: operation({
+    subject: 'admin.workspaces.delete',
+    route: 'DELETE /v1/admin/workspaces/{id}',
+    summary: 'Deletes a workspace that has no bots.',
+    access: account,
+    input: WorkspaceId,
+    output: Empty,
+  }),
+  getPublic: operation({
+    subject: 'admin.workspaces.getPublic',
+    route: 'GET /v1/admin/workspaces/{id}/public',
+    summary: 'Gets what a public workspace shows of itself.',
+    access: account,
+    input: WorkspaceId,
+    output: PublicWorkspace,
+  }),
+  listPublic: operation({
+    subject: 'admin.workspaces.listPublic',
+    route: 'GET /v1/admin/workspaces/public',
+    summary: 'Lists public workspaces, newest first.',
+    access: account,
+    input: ListPublicWorkspaces,
+    output: PublicWorkspaces,
+  }),
+  checkHandle: operation({
+    subject: 'admin.workspaces.checkHandle',
+    route: 'PUT /v1/admin/workspaces/handle-availability',
+    summary: 'Says whether a workspace can take a handle, and which ones are free otherwise.',
+    access: account,
+    input: CheckHandle,
+    output: HandleAvailability,
   }),
 };

@@ -1,0 +1,123 @@
+import { Injectable } from '@nestjs/common';
+import { Bus } from '@parley/bus/bus';
+import { requirePermission, type WorkspaceCaller } from '@parley/contracts/access';
+import { admin } from '@parley/contracts/admin/admin';
+import { credentialsChanged } from '@parley/contracts/admin/identity';
+import type {
+  CreateWorkspaceMember,
+  UpdateWorkspaceMember,
+  WorkspaceMember,
+  WorkspaceMemberId,
+  WorkspaceMembers,
+} from '@parley/contracts/admin/members';
+import type { Role } from '@parley/contracts/caller';
+import { ApiError, notFound } from '@parley/contracts/errors';
+import type { PageQuery } from '@parley/contracts/paging';
+import { Database, type Transaction } from '@parley/database/database';
+import { AccountsRepository } from '../accounts/accounts.repository';
+import { AuditRepository } from '../audit/audit.repository';
+import { MembersRepository } from '../workspaces/members.repository';
+import { WorkspacesRepository } from '../workspaces/workspaces.repository';
+import { toMember } from './member.entity';
+
+/** Who belongs to a workspace. Changes hold its lock and ask for the caller's role anew, so that one owner always stays. */
+@Injectable()
+export class MembersService {
+  constructor(
+    private readonly database: Database,
+    private readonly members: MembersRepository,
+    private readonly workspaces: WorkspacesRepository,
+    private readonly accounts: AccountsRepository,
+    private readonly audit: AuditRepository,
+    private readonly bus: Bus,
+  ) {}
+
+  async list({ workspace }: WorkspaceCaller, query: PageQuery): Promise<WorkspaceMembers> {
+    const { rows, nextToken } = await this.members.list(workspace.id, query);
+    return { members: rows.map(toMember), meta: { nextToken } };
+  }
+
+  async getOwn({ workspace, account }: WorkspaceCaller): Promise<WorkspaceMember> {
+    const row = account && (await this.members.findOfAccount(workspace.id, account.id));
+    if (!row) throw notFound('member', 'me');
+    return toMember(row);
+  }
+
+  create(caller: WorkspaceCaller, { email, role }: CreateWorkspaceMember): Promise<WorkspaceMember> {
+    const { workspace } = caller;
+    return this.database.transaction(async (tx) => {
+      const callerRole = await this.lockAndGetRole(tx, caller);
+      requirePermission(callerRole, 'administer');
+      if (role === 'owner') requireOwner(callerRole);
+      const account = await this.accounts.lockByEmail(tx, email);
+      if (!account) throw new ApiError('ReferenceNotFound', `email "${email}" has no account.`);
+      const id = await this.members.create(tx, workspace.id, account.id, email, role);
+      await this.audit.add(tx, caller, {
+        workspaceId: workspace.id,
+        action: 'ADD_WORKSPACE_MEMBER',
+        operation: admin.members.create,
+        resourceId: id,
+        resourceName: account.email,
+        value: role,
+      });
+      return toMember((await this.members.find(tx, workspace.id, id))!);
+    });
+  }
+
+  async update(caller: WorkspaceCaller, { id, role }: UpdateWorkspaceMember): Promise<WorkspaceMember> {
+    const { workspace } = caller;
+    const member = await this.database.transaction(async (tx) => {
+      const callerRole = await this.lockAndGetRole(tx, caller);
+      requirePermission(callerRole, 'administer');
+      const before = await this.members.find(tx, workspace.id, id);
+      if (!before) throw notFound('member', id);
+      if (role === undefined || role === before.role) return before;
+      if (role === 'owner' || before.role === 'owner') requireOwner(callerRole);
+      await this.members.updateRole(tx, workspace.id, id, role);
+      await this.members.settleOwner(tx, workspace.id);
+      await this.audit.add(tx, caller, {
+        workspaceId: workspace.id,
+        action: 'UPDATE_WORKSPACE_MEMBER',
+        operation: admin.members.update,
+        resourceId: id,
+        resourceName: before.email,
+        value: role,
+      });
+      return { ...before, role };
+    });
+    this.bus.broadcast(credentialsChanged, { reason: `the role of ${id} was changed` });
+    return toMember(member);
+  }
+
+  async delete(caller: WorkspaceCaller, { id }: WorkspaceMemberId) {
+    const { workspace, account } = caller;
+    await this.database.transaction(async (tx) => {
+      const callerRole = await this.lockAndGetRole(tx, caller);
+      const member = await this.members.find(tx, workspace.id, id);
+      if (member?.account_id !== account?.id) requirePermission(callerRole, 'administer');
+      if (!member) throw notFound('member', id);
+      if (member.role === 'owner') requireOwner(callerRole);
+      await this.members.delete(tx, workspace.id, id);
+      await this.members.settleOwner(tx, workspace.id);
+      await this.audit.add(tx, caller, {
+        workspaceId: workspace.id,
+        action: 'REMOVE_WORKSPACE_MEMBER',
+        operation: admin.members.delete,
+        resourceId: id,
+        resourceName: member.email,
+      });
+    });
+    this.bus.broadcast(credentialsChanged, { reason: `${id} was removed` });
+    return {};
+  }
+
+  /** The caller's role as it is once nobody else can change it. */
+  private async lockAndGetRole(tx: Transaction, caller: WorkspaceCaller): Promise<Role> {
+    await this.workspaces.lock(tx, caller.workspace.id);
+    return this.members.requireRole(tx, caller, caller.workspace.id, 'belong');
+  }
+}
+
+function requireOwner(role: Role): void {
+  if (role !== 'owner') throw new ApiError('Forbidden', 'Only an owner of the workspace makes or unmakes owners.');
+}

@@ -1,0 +1,111 @@
+import { type Account, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
+import { GatewayModule } from '../../../gateway/src/gateway.module';
+import { AdminModule } from '../admin.module';
+
+let door: FrontDoor;
+let alice: Account;
+let bob: Account;
+
+beforeAll(async () => {
+  door = await startFrontDoor(GatewayModule, AdminModule);
+  [alice, bob] = await Promise.all([door.newAccount(), door.newAccount()]);
+});
+
+afterAll(() => door?.stop());
+
+const values = [0, false, '', null, 'text', [1, [null]], { z: 1, a: { __proto__x: true } }, 1e300];
+
+describe.each(['account', 'workspace'] as const)('a preference of the %s', (kind) => {
+  /** The client's two operations on this kind of preference. */
+  const of = ({ client }: Pick<Account, 'client'>) =>
+    kind === 'account'
+      ? { get: (key: string) => client.getAccountPreference({ key }), set: client.setAccountPreference }
+      : { get: (key: string) => client.getWorkspacePreference({ key }), set: client.setWorkspacePreference };
+  const path = kind === 'account' ? '/v1/admin/account/preferences' : '/v1/admin/workspaces/preferences';
+
+  it.each(values)('keeps %j as it came', async (value) => {
+    await of(alice).set({ key: 'value', value });
+
+    const answer = await of(alice).get('value');
+    expect(JSON.stringify(answer)).toBe(JSON.stringify({ value }));
+  });
+
+  it('is nothing until it is set, and again once it is set without a value', async () => {
+    const { get, set } = of(alice);
+
+    const before = await get('theme');
+    await set({ key: 'theme', value: 'dark' });
+    await set({ key: 'theme', value: 'light' });
+    const after = await get('theme');
+    await set({ key: 'theme' });
+
+    expect([before, after, await get('theme')]).toEqual([{}, { value: 'light' }, {}]);
+  });
+
+  it('belongs to its owner alone', async () => {
+    await of(alice).set({ key: 'mine', value: 1 });
+    await of(bob).set({ key: 'mine', value: 2 });
+
+    expect(await of(alice).get('mine')).toEqual({ value: 1 });
+    expect(await of(bob).get('other')).toEqual({});
+  });
+
+  it('has a key of any characters, up to 200', async () => {
+    const key = `a/b %?#ü ${'x'.repeat(191)}`;
+    const { get, set } = of(alice);
+
+    await set({ key, value: 1 });
+
+    expect(await get(key)).toEqual({ value: 1 });
+    await expect(get(`${key}x`)).rejects.toMatchObject({
+      type: 'ResourceNotFound',
+      message: expect.stringMatching(/^key must be at most 200/),
+    });
+  });
+
+  it('takes up to 100 KB', async () => {
+    const headers = { authorization: `Bearer ${alice.token}`, 'x-workspace-id': alice.workspaceId };
+    const send = (length: number) =>
+      door.send(`POST ${path}/large`, { headers, json: { value: 'x'.repeat(length - 2) } });
+
+    expect(await send(100 * 1024)).toMatchObject({ status: 200, json: {} });
+    expect(await send(100 * 1024 + 1)).toMatchObject({
+      status: 400,
+      json: { type: 'InvalidPayload', message: 'value must be at most 102400 bytes of JSON.' },
+    });
+  });
+});
+
+describe('a preference of a workspace', () => {
+  it.each([
+    ['developer', true, true],
+    ['viewer', true, false],
+    ['billing', false, false],
+  ] as const)('is read and set by a %s: %s, %s', async (role, mayRead, maySet) => {
+    const carol = await door.newAccount();
+    await door.addMember(alice.workspaceId, carol.accountId, role);
+    const client = door.client(carol.token, alice.workspaceId);
+
+    for (const [call, allowed] of [
+      [() => client.getWorkspacePreference({ key: 'k' }), mayRead],
+      [() => client.setWorkspacePreference({ key: 'k', value: role }), maySet],
+    ] as const) {
+      if (allowed) await expect(call()).resolves.toBeDefined();
+      else await expect(call()).rejects.toMatchObject({ type: 'Forbidden' });
+    }
+  });
+
+  it('is recorded when it changes', async () => {
+    await alice.client.setWorkspacePreference({ key: 'audited', value: 'hush' });
+
+    const { records } = await alice.client.getAuditRecords({ id: alice.workspaceId, pageSize: 1 });
+    expect(records).toEqual([
+      expect.objectContaining({
+        action: 'UNKNOWN',
+        operation: 'admin.workspacePreferences.set',
+        resourceName: 'audited',
+        value: null,
+      }),
+    ]);
+  });
+});
