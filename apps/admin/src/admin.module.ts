@@ -27,6 +27,9 @@ import { InstallationsController } from './installations/installations.controlle
 import { InstallationsRepository } from './installations/installations.repository';
 import { InstallationsService } from './installations/installations.service';
 import { RefreshInstallationsHandler } from './installations/refresh-installations.handler';
+import { ShareableIdsController } from './installations/shareable-ids.controller';
+import { ShareableIdsRepository } from './installations/shareable-ids.repository';
+import { ShareableIdsService } from './installations/shareable-ids.service';
 import { IdentityController } from './identity/identity.controller';
 import { IdentityRepository } from './identity/identity.repository';
 import { IdentityService } from './identity/identity.service';
@@ -37,6 +40,7 @@ import { MembersController } from './members/members.controller';
 import { MembersService } from './members/members.service';
 import { Admin1700000001000 } from './migrations/1700000001000-admin';
 import { Audit1700000001010 } from './migrations/1700000001010-audit';
+import { ShareableIds1700000001061 } from './migrations/1700000001061-shareable-ids';
 import { People1700000001020 } from './migrations/1700000001020-people';
 import { BotSettings1700000001040 } from './migrations/1700000001040-bot-settings';
 import { Installations1700000001060 } from './migrations/1700000001060-installations';
@@ -63,6 +67,7 @@ export const adminDatabase = {
     BotVersions1700000001041,
     BotAccess1700000001042,
     Installations1700000001060,
+    ShareableIds1700000001061,
   ],
 };
 
@@ -83,6 +88,7 @@ export class AdminModule {
         BotsController,
         IdentityController,
         InstallationsController,
+        ShareableIdsController,
         IntrospectionController,
         MembersController,
         PreferencesController,
@@ -108,6 +114,8 @@ export class AdminModule {
         IdentityService,
         InstallationsRepository,
         InstallationsService,
+        ShareableIdsRepository,
+        ShareableIdsService,
         IntrospectionRepository,
         IntrospectionService,
         MembersRepository,

@@ -42,6 +42,11 @@ const clientNames = {
       delete: 'deleteIntegrationApiKey',
     },
     botApiKeys: { create: 'createBotApiKey', list: 'listBotApiKeys', delete: 'deleteBotApiKey' },
+    shareableIds: {
+      create: 'createIntegrationShareableId',
+      get: 'getIntegrationShareableId',
+      delete: 'deleteIntegrationShareableId',
+    },
     introspection: { introspect: 'introspect' },
     members: {
       list: 'listWorkspaceMembers',
@@ -84,12 +89,45 @@ const clientNames = {
       delete: 'deleteInterface',
       list: 'listInterfaces',
     },
+    plugins: {
+      create: 'createPlugin',
+      get: 'getPlugin',
+      getByName: 'getPluginByName',
+      getDereferenced: 'getDereferencedPlugin',
+      getCode: 'getPluginCode',
+      update: 'updatePlugin',
+      delete: 'deletePlugin',
+      list: 'listPlugins',
+    },
+    publicPlugins: {
+      list: 'listPublicPlugins',
+      get: 'getPublicPluginById',
+      getByName: 'getPublicPlugin',
+      getDereferenced: 'getDereferencedPublicPluginById',
+      getCode: 'getPublicPluginCode',
+    },
     publicInterfaces: {
       list: 'listPublicInterfaces',
       get: 'getPublicInterfaceById',
       getByName: 'getPublicInterface',
     },
-    integrations: { create: 'createIntegration', get: 'getIntegration', getByName: 'getIntegrationByName' },
+    integrations: {
+      create: 'createIntegration',
+      validateCreation: 'validateIntegrationCreation',
+      update: 'updateIntegration',
+      validateUpdate: 'validateIntegrationUpdate',
+      delete: 'deleteIntegration',
+      list: 'listIntegrations',
+      requestVerification: 'requestIntegrationVerification',
+      rotateSigningSecrets: 'rotateIntegrationSigningSecrets',
+      get: 'getIntegration',
+      getByName: 'getIntegrationByName',
+    },
+    publicIntegrations: {
+      list: 'listPublicIntegrations',
+      getById: 'getPublicIntegrationById',
+      get: 'getPublicIntegration',
+    },
   },
 } as const satisfies ClientNames<Contracts>;
 

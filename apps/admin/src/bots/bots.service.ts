@@ -104,7 +104,7 @@ export class BotsService {
         requireAtMost(maxTags, 'tags', changed.tags);
         requireAtMost(maxSecrets, 'secrets', changed.secrets);
         if (input.code !== undefined) await this.versions.deployCode(tx, input.id, input.code);
-        if (prepared) await this.installations.apply(tx, input.id, prepared);
+        if (prepared) await this.installations.apply(tx, caller, input.id, prepared);
         const updated = await this.bots.update(tx, input, changed);
         await this.audit.add(tx, caller, {
           workspaceId: caller.workspace.id,

@@ -31,11 +31,12 @@ export function describeFuzz(name: string, start: () => Promise<Home & { stop():
         ].join('\n'),
       );
       platform = await start();
+      tenant = await Tenant.create(platform);
     }, 90_000);
 
-    // A new one for each operation, which shows too that the platform still answers.
+    // Some operations take the account that calls them away.
     beforeEach(async () => {
-      tenant = await Tenant.create(platform);
+      if (!(await tenant.isWhole())) tenant = await Tenant.create(platform);
     });
 
     afterAll(() => platform?.stop(), 60_000);
@@ -64,7 +65,7 @@ export function describeFuzz(name: string, start: () => Promise<Home & { stop():
     );
 
     it('still serves a newcomer at the end', async () => {
-      await expect(tenant.client.listBots({})).resolves.toHaveProperty('bots');
+      await expect(Tenant.create(platform)).resolves.toHaveProperty('tag');
     });
   });
 }

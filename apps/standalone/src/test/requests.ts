@@ -1,8 +1,7 @@
-import { randomBytes } from 'node:crypto';
 import { allOperations } from '@parley/contracts/contracts';
 import type { Operation } from '@parley/contracts/operation';
-import { type Account, type Answer, sendTo } from '@parley/testing/front-door';
-import type { Tenant } from './tenant';
+import { type Account, type Answer, newAccount, sendTo } from '@parley/testing/front-door';
+import { newName, type Tenant } from './tenant';
 
 /** What a request has besides its route and its credential. */
 export interface Request {
@@ -17,47 +16,115 @@ export interface Request {
   as?: Account;
 }
 
-const fresh = () => randomBytes(6).toString('hex');
+const schema = { type: 'object', properties: { text: { type: 'string' } } };
+const action = { input: { schema }, output: { schema } };
 
 /**
  * For each operation a request that succeeds for the tenant, with ids of what is the tenant's and new names for the rest.
  * What it uses up is made for it. An operation that has none here is named by the tests that try every operation.
  */
 const requests: Record<string, (tenant: Tenant) => Request | Promise<Request>> = {
-  'admin.accounts.create': () => ({ body: { email: `${fresh()}@example.com` } }),
+  'admin.accountPreferences.get': () => ({ path: { key: 'theme' } }),
+  'admin.accountPreferences.set': () => ({ path: { key: newName() }, body: { value: { dark: true } } }),
+  'admin.accounts.create': () => ({ body: { email: `${newName()}@example.com` } }),
   'admin.accounts.createToken': ({ account: { email } }) => ({ body: { email } }),
-  'admin.botApiKeys.create': ({ botId }) => ({ body: { botId } }),
-  'admin.botApiKeys.delete': async ({ client, botId }) => ({
-    path: { id: (await client.createBotApiKey({ botId })).id },
+  // The workspace goes first: an account that owns one with something in it stays.
+  'admin.accounts.delete': async ({ home }) => ({ as: await newAccount(home.url, home.operatorToken), body: {} }),
+  'admin.accounts.get': () => ({}),
+  'admin.accounts.update': () => ({ body: { profilePicture: 'https://example.com/me.png' } }),
+  'admin.auditRecords.list': ({ account }) => ({ path: { id: account.workspaceId } }),
+  'admin.botApiKeys.create': ({ has }) => ({ body: { botId: has.botId } }),
+  'admin.botApiKeys.delete': async ({ client, has }) => ({
+    path: { id: (await client.createBotApiKey({ botId: has.botId })).id },
   }),
-  'admin.botApiKeys.list': ({ botId }) => ({ query: { botId } }),
-  'admin.bots.create': () => ({ body: { name: fresh() } }),
+  'admin.botApiKeys.list': ({ has }) => ({ query: { botId: has.botId } }),
+  'admin.bots.create': () => ({ body: { name: newName() } }),
   'admin.bots.delete': async (tenant) => ({ path: { id: await tenant.newBot() } }),
-  'admin.bots.get': ({ botId }) => ({ path: { id: botId } }),
+  'admin.bots.get': ({ has }) => ({ path: { id: has.botId } }),
   'admin.bots.list': () => ({}),
+  'admin.bots.update': ({ has }) => ({
+    path: { id: has.botId },
+    headers: { 'x-multiple-integrations': 'true' },
+    body: { integrations: { mine: { integrationId: has.integrationId, enabled: true } } },
+  }),
   'admin.deadLetters.list': () => ({}),
   'admin.deadLetters.replay': () => ({}),
-  'admin.personalAccessTokens.create': () => ({ body: { note: fresh() } }),
+  'admin.integrationApiKeys.create': ({ has }) => ({ body: { integrationId: has.integrationId } }),
+  'admin.integrationApiKeys.delete': async ({ client, has }) => ({
+    path: { id: (await client.createIntegrationApiKey({ integrationId: has.integrationId })).id },
+  }),
+  'admin.integrationApiKeys.list': ({ has }) => ({ query: { integrationId: has.integrationId } }),
+  'admin.introspection.introspect': ({ has }) => ({ body: { botId: has.botId } }),
+  'admin.members.create': async ({ home }) => {
+    const { email } = await newAccount(home.url, home.operatorToken);
+    return { body: { email, role: 'viewer' } };
+  },
+  'admin.members.delete': async (tenant) => ({ path: { id: await tenant.newMember() } }),
+  'admin.members.getOwn': () => ({}),
+  'admin.members.list': () => ({}),
+  'admin.members.update': ({ has }) => ({ path: { id: has.memberId }, body: { role: 'developer' } }),
+  'admin.personalAccessTokens.create': () => ({ body: { note: newName() } }),
   'admin.personalAccessTokens.delete': async ({ client, tag }) => ({
     path: { id: (await client.createPersonalAccessToken({ note: tag })).pat.id },
   }),
   'admin.personalAccessTokens.list': () => ({}),
-  'admin.workspaces.create': () => ({ body: { name: fresh() } }),
+  'admin.workspacePreferences.get': () => ({ path: { key: 'theme' } }),
+  'admin.workspacePreferences.set': () => ({ path: { key: newName() }, body: { value: [1] } }),
+  'admin.workspaces.checkHandle': () => ({ body: { handle: newName() } }),
+  'admin.workspaces.create': () => ({ body: { name: newName() } }),
+  'admin.workspaces.delete': async ({ client, tag }) => ({
+    path: { id: (await client.createWorkspace({ name: tag })).id },
+  }),
   'admin.workspaces.get': ({ account }) => ({ path: { id: account.workspaceId } }),
+  'admin.workspaces.getPublic': async (tenant) => ({ path: { id: await publicWorkspace(tenant) } }),
   'admin.workspaces.list': () => ({}),
-  'admin.workspaces.update': ({ account }) => ({ path: { id: account.workspaceId }, body: { about: fresh() } }),
-  'files.countLeftovers': ({ botId }) => ({ path: { botId } }),
+  'admin.workspaces.listPublic': () => ({}),
+  'admin.workspaces.update': ({ account }) => ({ path: { id: account.workspaceId }, body: { about: newName() } }),
+  'files.countLeftovers': ({ has }) => ({ path: { botId: has.botId } }),
   'files.deadLetters.list': () => ({}),
   'files.deadLetters.replay': () => ({}),
   'files.delete': async (tenant) => ({ path: { id: await tenant.newFile() } }),
-  'files.get': ({ fileId }) => ({ path: { id: fileId } }),
+  'files.get': ({ has }) => ({ path: { id: has.fileId } }),
   'files.list': () => ({}),
-  'files.listPassages': ({ fileId }) => ({ path: { id: fileId } }),
-  'files.update': ({ fileId }) => ({ path: { id: fileId }, body: { tags: { changed: fresh() } } }),
-  'files.upsert': () => ({ body: { key: fresh(), size: 1 } }),
+  'files.listPassages': ({ has }) => ({ path: { id: has.fileId } }),
+  'files.update': ({ has }) => ({ path: { id: has.fileId }, body: { tags: { changed: newName() } } }),
+  'files.upsert': () => ({ body: { key: newName(), size: 1 } }),
   'hub.deadLetters.list': () => ({}),
   'hub.deadLetters.replay': () => ({}),
+  'hub.integrations.create': ({ has }) => ({
+    body: {
+      name: newName(),
+      version: '1.0.0',
+      actions: { open: action },
+      interfaces: { drawer: { id: has.interfaceId, actions: { open: { name: 'open' } } } },
+    },
+  }),
+  'hub.integrations.get': ({ has }) => ({ path: { id: has.integrationId } }),
+  'hub.integrations.getByName': ({ tag }) => ({ path: { name: `${tag}-kettle`, version: 'latest' } }),
+  'hub.interfaces.create': () => ({ body: { name: newName(), version: '1.0.0' } }),
+  'hub.interfaces.delete': async (tenant) => ({ path: { id: await tenant.newInterface() } }),
+  'hub.interfaces.get': ({ has }) => ({ path: { id: has.interfaceId } }),
+  'hub.interfaces.getByName': ({ tag }) => ({ path: { name: `${tag}-drawer`, version: 'latest' } }),
+  'hub.interfaces.list': () => ({}),
+  'hub.interfaces.update': ({ has }) => ({ path: { id: has.interfaceId }, body: { description: newName() } }),
+  'hub.publicInterfaces.get': async (tenant) => ({ path: { id: (await publicInterface(tenant)).id } }),
+  'hub.publicInterfaces.getByName': async (tenant) => ({
+    path: { name: (await publicInterface(tenant)).name, version: '1.0.0' },
+  }),
+  'hub.publicInterfaces.list': () => ({}),
 };
+
+/** Something that everybody may see, of somebody who is neither of two tenants. */
+async function publicWorkspace({ home }: Tenant): Promise<string> {
+  const { client, workspaceId } = await newAccount(home.url, home.operatorToken);
+  await client.updateWorkspace({ id: workspaceId, isPublic: true });
+  return workspaceId;
+}
+
+async function publicInterface({ home }: Tenant): Promise<{ id: string; name: string }> {
+  const { client } = await newAccount(home.url, home.operatorToken);
+  return (await client.createInterface({ name: newName(), version: '1.0.0', public: true })).interface;
+}
 
 /** What can be asked from outside. */
 export const routedOperations = allOperations.filter(({ route }) => route);
@@ -88,10 +155,10 @@ export interface Sender {
 }
 
 /** The tenant, with the credential that the operation takes. */
-export function senderOf({ access }: Operation, { account, botId, home }: Tenant): Sender {
+export function senderOf({ access }: Operation, { account, has, home }: Tenant): Sender {
   return {
     token: access.actor === 'operator' ? home.operatorToken : account.token,
-    botId,
+    botId: has.botId,
     workspaceId: account.workspaceId,
   };
 }

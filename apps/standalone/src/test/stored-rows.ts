@@ -1,8 +1,8 @@
 import type { FrontDoor } from '@parley/testing/front-door';
 import { until } from '@parley/testing/until';
 
-/** What is on its way, rather than what somebody has. */
-const underWay = ['migrations', 'outbox', 'outbox_place', 'inbox', 'dead_letter', 'delivery'];
+/** What is on its way or still to be done, rather than what somebody has. */
+const underWay = ['migrations', 'outbox', 'outbox_place', 'inbox', 'dead_letter', 'delivery', 'untidy_file'];
 
 type Sql = FrontDoor['sql'];
 
