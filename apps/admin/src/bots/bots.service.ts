@@ -21,6 +21,7 @@ import { Database } from '@parley/database/database';
 import { Outbox } from '@parley/outbox/outbox';
 import { SecretBox } from '@parley/secrets/secret-box';
 import { AuditRepository } from '../audit/audit.repository';
+import { QuotasService } from '../usage/quotas.service';
 import { MembersRepository } from '../workspaces/members.repository';
 import { BotAllowlistRepository } from './bot-allowlist.repository';
 import { changeDefinition, checkDefinition, emptyDefinition, mergeEntries, requireAtMost } from './bot-definition';
@@ -40,6 +41,7 @@ export class BotsService {
     private readonly versions: BotVersionsRepository,
     private readonly allowlists: BotAllowlistRepository,
     private readonly members: MembersRepository,
+    private readonly quotas: QuotasService,
     private readonly audit: AuditRepository,
     private readonly outbox: Outbox,
     private readonly box: SecretBox,
@@ -50,6 +52,7 @@ export class BotsService {
     checkDefinition(input);
     const workspaceId = caller.workspace.id;
     const row = await this.database.transaction(async (tx) => {
+      await this.quotas.admit(tx, workspaceId, 'bot_count');
       const created = await this.bots.create(tx, input, {
         workspaceId,
         createdBy: caller.account?.id ?? null,
@@ -125,6 +128,7 @@ export class BotsService {
         resourceId: id,
         resourceName: deleted.name,
       });
+      await this.quotas.recount(tx, workspace.id, 'bot_count');
       await this.outbox.add(tx, botDeleted, { botId: id, workspaceId: workspace.id });
     });
     this.bus.broadcast(credentialsChanged, { reason: `bot ${id} was deleted` });
@@ -146,6 +150,7 @@ export class BotsService {
       }
       requirePermission(role, 'write');
       await this.allowlists.clear(tx, id);
+      await this.quotas.transferBot(tx, id, sourceId, targetWorkspaceId);
       await this.bots.transfer(tx, id, targetWorkspaceId);
       for (const workspaceId of [sourceId, targetWorkspaceId]) {
         await this.audit.add(tx, caller, {

@@ -9,6 +9,7 @@ import { introspection } from './introspection';
 import { members } from './members';
 import { accountPreferences, workspacePreferences } from './preferences';
 import { botApiKeys, personalAccessTokens } from './tokens';
+import { quotas, usage } from './usage';
 import { workspaces } from './workspaces';
 
 /** Everything that the admin service answers. */
@@ -25,6 +26,8 @@ export const admin = {
   introspection,
   members,
   personalAccessTokens,
+  quotas,
+  usage,
   workspacePreferences,
   workspaces,
 };
