@@ -42,6 +42,7 @@ import { Admin1700000001000 } from './migrations/1700000001000-admin';
 import { Audit1700000001010 } from './migrations/1700000001010-audit';
 import { ShareableIds1700000001061 } from './migrations/1700000001061-shareable-ids';
 import { People1700000001020 } from './migrations/1700000001020-people';
+import { Usage1700000001030 } from './migrations/1700000001030-usage';
 import { BotSettings1700000001040 } from './migrations/1700000001040-bot-settings';
 import { Installations1700000001060 } from './migrations/1700000001060-installations';
 import { BotVersions1700000001041 } from './migrations/1700000001041-bot-versions';
@@ -52,6 +53,11 @@ import { PreferencesService } from './preferences/preferences.service';
 import { TokensController } from './tokens/tokens.controller';
 import { TokensRepository } from './tokens/tokens.repository';
 import { TokensService } from './tokens/tokens.service';
+import { QuotasService } from './usage/quotas.service';
+import { RecordUsageHandler } from './usage/record-usage.handler';
+import { UsageController } from './usage/usage.controller';
+import { UsageRepository } from './usage/usage.repository';
+import { UsageService } from './usage/usage.service';
 import { MembersRepository } from './workspaces/members.repository';
 import { WorkspacesController } from './workspaces/workspaces.controller';
 import { WorkspacesRepository } from './workspaces/workspaces.repository';
@@ -63,6 +69,7 @@ export const adminDatabase = {
     Admin1700000001000,
     Audit1700000001010,
     People1700000001020,
+    Usage1700000001030,
     BotSettings1700000001040,
     BotVersions1700000001041,
     BotAccess1700000001042,
@@ -93,6 +100,7 @@ export class AdminModule {
         MembersController,
         PreferencesController,
         TokensController,
+        UsageController,
         WorkspacesController,
         deadLettersController(admin.deadLetters),
       ],
@@ -122,6 +130,10 @@ export class AdminModule {
         MembersService,
         PreferencesRepository,
         PreferencesService,
+        QuotasService,
+        RecordUsageHandler,
+        UsageRepository,
+        UsageService,
         RecordChangeHandler,
         RefreshInstallationsHandler,
         TokensRepository,

@@ -60,6 +60,20 @@ const clientNames = {
       list: 'listPersonalAccessTokens',
       delete: 'deletePersonalAccessToken',
     },
+    quotas: {
+      get: 'getWorkspaceQuota',
+      list: 'listWorkspaceQuotas',
+      listCompletion: 'getAllWorkspaceQuotaCompletion',
+    },
+    usage: {
+      get: 'getUsage',
+      getMultiple: 'getMultipleUsages',
+      listOfWorkspace: 'listWorkspaceUsages',
+      breakDownByBot: 'breakDownWorkspaceUsageByBot',
+      listHistory: 'listUsageHistory',
+      listActivity: 'listUsageActivity',
+      listDailyActivity: 'listUsageActivityDaily',
+    },
     workspacePreferences: { get: 'getWorkspacePreference', set: 'setWorkspacePreference' },
     workspaces: {
       create: 'createWorkspace',
