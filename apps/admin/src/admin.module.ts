@@ -21,6 +21,9 @@ import { InstallationsController } from './installations/installations.controlle
 import { InstallationsRepository } from './installations/installations.repository';
 import { InstallationsService } from './installations/installations.service';
 import { RefreshInstallationsHandler } from './installations/refresh-installations.handler';
+import { ShareableIdsController } from './installations/shareable-ids.controller';
+import { ShareableIdsRepository } from './installations/shareable-ids.repository';
+import { ShareableIdsService } from './installations/shareable-ids.service';
 import { IdentityController } from './identity/identity.controller';
 import { IdentityRepository } from './identity/identity.repository';
 import { IdentityService } from './identity/identity.service';
@@ -33,6 +36,7 @@ import { Admin1700000001000 } from './migrations/1700000001000-admin';
 import { Audit1700000001010 } from './migrations/1700000001010-audit';
 import { BotSettings1700000001040 } from './migrations/1700000001040-bot-settings';
 import { Installations1700000001060 } from './migrations/1700000001060-installations';
+import { ShareableIds1700000001061 } from './migrations/1700000001061-shareable-ids';
 import { People1700000001020 } from './migrations/1700000001020-people';
 import { PreferencesController } from './preferences/preferences.controller';
 import { PreferencesRepository } from './preferences/preferences.repository';
@@ -53,6 +57,7 @@ export const adminDatabase = {
     People1700000001020,
     BotSettings1700000001040,
     Installations1700000001060,
+    ShareableIds1700000001061,
   ],
 };
 
@@ -71,6 +76,7 @@ export class AdminModule {
         BotsController,
         IdentityController,
         InstallationsController,
+        ShareableIdsController,
         IntrospectionController,
         MembersController,
         PreferencesController,
@@ -93,6 +99,8 @@ export class AdminModule {
         InstallationsRepository,
         InstallationsService,
         RefreshInstallationsHandler,
+        ShareableIdsRepository,
+        ShareableIdsService,
         IntrospectionRepository,
         IntrospectionService,
         MembersRepository,

@@ -70,7 +70,7 @@ export function authorize(access: Access, caller: Caller): void {
     );
   }
   if (!access.credentials.includes(caller.credential)) {
-    throw new ApiError('Forbidden', `A ${credentialNames[caller.credential]} may not call this operation.`);
+    throw new ApiError('Forbidden', `${credentialNames[caller.credential]} may not call this operation.`);
   }
   if (caller.role) requirePermission(caller.role, access.permission);
 }
@@ -83,11 +83,11 @@ export function requirePermission(role: Role, permission: Permission): void {
 }
 
 const credentialNames: Record<CredentialKind, string> = {
-  none: 'request without a token',
-  pat: 'personal access token',
-  bak: 'bot API key',
-  iak: 'integration API key',
-  operator: 'operator key',
+  none: 'A request without a token',
+  pat: 'A personal access token',
+  bak: 'A bot API key',
+  iak: 'An integration API key',
+  operator: 'An operator key',
 };
 
 function access<A extends Actor>(actor: A, permission: Permission, credentials: readonly CredentialKind[]): Access<A> {

@@ -26,6 +26,11 @@ const clientNames = {
     accounts: { get: 'getAccount', update: 'updateAccount', delete: 'deleteAccount' },
     auditRecords: { list: 'getAuditRecords' },
     botApiKeys: { create: 'createBotApiKey', list: 'listBotApiKeys', delete: 'deleteBotApiKey' },
+    shareableIds: {
+      create: 'createIntegrationShareableId',
+      get: 'getIntegrationShareableId',
+      delete: 'deleteIntegrationShareableId',
+    },
     introspection: { introspect: 'introspect' },
     members: {
       list: 'listWorkspaceMembers',
@@ -68,12 +73,45 @@ const clientNames = {
       delete: 'deleteInterface',
       list: 'listInterfaces',
     },
+    plugins: {
+      create: 'createPlugin',
+      get: 'getPlugin',
+      getByName: 'getPluginByName',
+      getDereferenced: 'getDereferencedPlugin',
+      getCode: 'getPluginCode',
+      update: 'updatePlugin',
+      delete: 'deletePlugin',
+      list: 'listPlugins',
+    },
+    publicPlugins: {
+      list: 'listPublicPlugins',
+      get: 'getPublicPluginById',
+      getByName: 'getPublicPlugin',
+      getDereferenced: 'getDereferencedPublicPluginById',
+      getCode: 'getPublicPluginCode',
+    },
     publicInterfaces: {
       list: 'listPublicInterfaces',
       get: 'getPublicInterfaceById',
       getByName: 'getPublicInterface',
     },
-    integrations: { create: 'createIntegration', get: 'getIntegration', getByName: 'getIntegrationByName' },
+    integrations: {
+      create: 'createIntegration',
+      validateCreation: 'validateIntegrationCreation',
+      update: 'updateIntegration',
+      validateUpdate: 'validateIntegrationUpdate',
+      delete: 'deleteIntegration',
+      list: 'listIntegrations',
+      requestVerification: 'requestIntegrationVerification',
+      rotateSigningSecrets: 'rotateIntegrationSigningSecrets',
+      get: 'getIntegration',
+      getByName: 'getIntegrationByName',
+    },
+    publicIntegrations: {
+      list: 'listPublicIntegrations',
+      getById: 'getPublicIntegrationById',
+      get: 'getPublicIntegration',
+    },
   },
 } as const satisfies ClientNames<Contracts>;
 
@@ -146,7 +184,9 @@ describe('the contracts', () => {
       const client = new Client({ apiUrl: asked.url, token: 'x', botId: 'b', workspaceId: 'w' });
       const call = client[name] as (input: object) => Promise<unknown>;
 
-      await call.call(client, { id: 'a/b', key: 'a/b', name: 'a/b', version: 'a/b', platform: 'a/b' });
+      const parameters = [...route!.matchAll(/\{(\w+)\}/g)].map(([, parameter]) => [parameter, 'a/b']);
+
+      await call.call(client, Object.fromEntries(parameters) as object);
 
       expect(await asked.request).toBe(route!.replaceAll(/\{\w+\}/g, 'a%2Fb'));
     },

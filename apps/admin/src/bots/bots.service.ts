@@ -92,7 +92,7 @@ export class BotsService {
         };
         requireAtMost(maxTags, 'tags', changed.tags);
         requireAtMost(maxSecrets, 'secrets', changed.secrets);
-        if (prepared) await this.installations.apply(tx, input.id, prepared);
+        if (prepared) await this.installations.apply(tx, caller, input.id, prepared);
         const updated = await this.bots.update(tx, input, changed);
         await this.audit.add(tx, caller, {
           workspaceId: caller.workspace.id,

@@ -55,4 +55,13 @@ export class IdentityRepository {
     );
     return row;
   }
+
+  async findRoleInBot(accountId: string, botId: string): Promise<Role | undefined> {
+    const [row] = await this.database.query<{ role: Role }>(
+      `SELECT member.role FROM bot JOIN workspace_member member ON member.workspace_id = bot.workspace_id
+       WHERE member.account_id = $1 AND bot.id = $2`,
+      [accountId, botId],
+    );
+    return row?.role;
+  }
 }

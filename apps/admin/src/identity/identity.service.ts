@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import type { Identify, Identity } from '@parley/contracts/admin/identity';
+import type { AccountAndBot, Identify, Identity, RoleInBot } from '@parley/contracts/admin/identity';
 import { ApiError } from '@parley/contracts/errors';
 import { hashToken, operatorToken } from '@parley/secrets/token';
 import { AdminConfig } from '../config';
@@ -30,6 +30,10 @@ export class IdentityService {
     if (input.userId !== undefined)
       throw new ApiError('Forbidden', `x-user-id "${input.userId}" is not a user of this bot.`);
     return identity;
+  }
+
+  async roleInBot({ accountId, botId }: AccountAndBot): Promise<RoleInBot> {
+    return { role: (await this.identities.findRoleInBot(accountId, botId)) ?? null };
   }
 
   private identifyOperator({ tokenHash }: Identify): Identity {

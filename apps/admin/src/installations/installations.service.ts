@@ -1,12 +1,13 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Bus } from '@parley/bus/bus';
 import { hasPermission, type WorkspaceCaller } from '@parley/contracts/access';
+import { admin } from '@parley/contracts/admin/admin';
 import {
   type BotIntegration,
   type ChangeInstallation,
   maxInstalledIntegrations,
 } from '@parley/contracts/admin/bot-integrations';
-import { type BotPlugin, type ChangePlugin, maxInstalledPlugins } from '@parley/contracts/admin/bot-plugins';
+import { type ChangePlugin, maxInstalledPlugins } from '@parley/contracts/admin/bot-plugins';
 import { credentialsChanged } from '@parley/contracts/admin/identity';
 import { type HubEntryId, installationsChanged } from '@parley/contracts/admin/installations';
 import { ApiError, notFound } from '@parley/contracts/errors';
@@ -15,6 +16,7 @@ import type { Transaction } from '@parley/database/database';
 import { SchemaChecker } from '@parley/json-schema/schema-checker';
 import { Outbox } from '@parley/outbox/outbox';
 import { SecretBox } from '@parley/secrets/secret-box';
+import { AuditRepository } from '../audit/audit.repository';
 import { AdminConfig } from '../config';
 import { requireAtMost } from '../bots/bot-definition';
 import { builtInChat } from './built-in-chat';
@@ -42,9 +44,9 @@ export interface PreparedChanges extends InstallationWrites {
   revision: number;
 }
 
-/** Tries of a change that somebody else's overtakes. */
-const maxAttempts = 5;
-/** Below the deadline of an update. */
+/** Tries of a change that others overtake. */
+const maxAttempts = 10;
+
 type Check = Parameters<SchemaChecker['firstProblem']>[0][number];
 
 /** The integrations and plugins of bots. */
@@ -54,6 +56,7 @@ export class InstallationsService implements OnApplicationShutdown {
 
   constructor(
     private readonly installations: InstallationsRepository,
+    private readonly audit: AuditRepository,
     private readonly outbox: Outbox,
     private readonly box: SecretBox,
     private readonly bus: Bus,
@@ -86,11 +89,18 @@ export class InstallationsService implements OnApplicationShutdown {
   }
 
   /** Writes what was prepared and announces it. Throws for `change` to try again when it is out of date. */
-  async apply(tx: Transaction, botId: string, prepared: PreparedChanges): Promise<void> {
+  async apply(tx: Transaction, caller: WorkspaceCaller, botId: string, prepared: PreparedChanges): Promise<void> {
     const revision = await this.installations.nextRevision(tx, botId);
     if (revision !== prepared.revision + 1) throw new Overtaken();
     await this.installations.write(tx, botId, prepared);
     await this.announce(tx, botId);
+    await this.audit.add(tx, caller, {
+      workspaceId: caller.workspace.id,
+      action: 'UPDATE_BOT_CHANNEL',
+      operation: admin.bots.update,
+      resourceId: botId,
+      value: describe(prepared),
+    });
     tx.afterCommit(() => this.bus.broadcast(credentialsChanged, { reason: `bot ${botId} has other integrations` }));
   }
 
@@ -111,17 +121,14 @@ export class InstallationsService implements OnApplicationShutdown {
     });
   }
 
+  /** Of two installations of one integration, by id the one with the smallest alias is shown: rows come by alias. */
   show(caller: WorkspaceCaller, { integrations, plugins }: InstalledRows, byAlias = false) {
-    const shown: Record<string, BotIntegration> = {};
-    for (const row of integrations) {
-      const key = byAlias ? row.alias : row.integration_id;
-      // Rows come by alias: of two installations of one integration, the one with the smallest alias is shown.
-      if (!Object.hasOwn(shown, key)) shown[key] = this.showIntegration(caller, row);
-    }
-    const shownPlugins: Record<string, BotPlugin> = Object.fromEntries(
-      plugins.map((row) => [row.alias, toBotPlugin(row)]),
-    );
-    return { integrations: shown, plugins: shownPlugins };
+    const keyOf = (row: InstallationRow) => (byAlias ? row.alias : row.integration_id);
+    const shown = integrations.filter((row) => row === integrations.find((other) => keyOf(other) === keyOf(row)));
+    return {
+      integrations: Object.fromEntries(shown.map((row) => [keyOf(row), this.showIntegration(caller, row)])),
+      plugins: Object.fromEntries(plugins.map((row) => [row.alias, toBotPlugin(row)])),
+    };
   }
 
   async count({ id }: HubEntryId) {
@@ -238,6 +245,22 @@ class Overtaken extends ApiError {
   constructor() {
     super('ResourceLockedConflict', 'The installations of this bot are just being changed by others: try again.');
   }
+}
+
+/** Without configurations, which may be secret. */
+function describe({ integrations, removedIntegrations, plugins, removedPlugins }: PreparedChanges): string {
+  const removed = (alias: string) => `${alias} removed`;
+  const parts = {
+    integrations: [
+      ...integrations.map((row) => `${row.alias} ${row.integration_id}`),
+      ...removedIntegrations.map(removed),
+    ],
+    plugins: [...plugins.map((row) => `${row.alias} ${row.plugin_id}`), ...removedPlugins.map(removed)],
+  };
+  return Object.entries(parts)
+    .filter(([, changes]) => changes.length > 0)
+    .map(([kind, changes]) => `${kind}: ${changes.join(', ')}`)
+    .join('; ');
 }
 
 /** The same words for what does not exist and for what belongs to somebody else. */

@@ -1,4 +1,14 @@
-import type { Implementation, Integration, VerificationStatus, Visibility } from '@parley/contracts/hub/integrations';
+import type {
+  Implementation,
+  Integration,
+  IntegrationEntry,
+  MatchedOn,
+  OwnerWorkspace,
+  VerificationStatus,
+  Visibility,
+} from '@parley/contracts/hub/integrations';
+import type { HubCounters, PublicIntegration, PublicIntegrationEntry } from '@parley/contracts/hub/public-integrations';
+import { hasWord } from '../publishing/search-words';
 import type { IntegrationDefinition } from '@parley/contracts/hub/integration-definition';
 import type { InstallableIntegration } from '@parley/contracts/hub/resolution';
 
@@ -32,6 +42,69 @@ export interface IntegrationRow extends IntegrationEntryRow {
   secrets: Record<string, string>;
   /** By alias. */
   interfaces: Record<string, Implementation>;
+}
+
+interface OwnerColumns {
+  owner_name: string;
+  owner_handle: string | null;
+}
+
+interface CounterColumns {
+  installs: number;
+  /** A `bigint`, which arrives as text. */
+  views: string;
+}
+
+export type PublishedRow = IntegrationRow & OwnerColumns & CounterColumns;
+
+/** A row of a list; its counters are those of the moment that the list is paged at. */
+export type ListedRow = IntegrationEntryRow &
+  OwnerColumns &
+  CounterColumns & { action_names: string[]; interface_names: string[] };
+
+/** An integration as everybody sees it: where it runs and what secrets it has concerns its workspace alone. */
+export function toPublicIntegration(row: PublishedRow): PublicIntegration {
+  return {
+    ...toIntegration(row),
+    url: '',
+    secrets: [],
+    ownerWorkspace: toOwner(row),
+    meta: toCounters(row),
+  };
+}
+
+/** @param words those of a search, whose places are shown. */
+export function toEntry(row: ListedRow, words?: string[]): IntegrationEntry {
+  const { readmeUrl: _notListed, ...summary } = toSummary(row);
+  return {
+    ...summary,
+    public: row.visibility === 'public',
+    ownerWorkspace: toOwner(row),
+    attributes: row.attributes ?? undefined,
+    ...(words ? { matchedOn: toMatches(row, words) } : {}),
+  };
+}
+
+export function toPublicEntry(row: ListedRow, words?: string[]): PublicIntegrationEntry {
+  return { ...toEntry(row, words), meta: toCounters(row) };
+}
+
+function toOwner(row: IntegrationEntryRow & OwnerColumns): OwnerWorkspace {
+  return { id: row.workspace_id, handle: row.owner_handle, name: row.owner_name };
+}
+
+function toCounters({ installs, views }: CounterColumns): HubCounters {
+  return { installs, views: Number(views) };
+}
+
+function toMatches(row: ListedRow, words: string[]): MatchedOn {
+  return {
+    name: hasWord(row.name, words),
+    title: hasWord(row.title, words),
+    description: hasWord(row.description, words),
+    actions: row.action_names.filter((name) => hasWord(name, words)),
+    interfaces: row.interface_names.filter((name) => hasWord(name, words)),
+  };
 }
 
 /** An integration as its own workspace sees it. */

@@ -1,23 +1,27 @@
 import { Injectable } from '@nestjs/common';
 import { ApiError } from '@parley/contracts/errors';
 import type { IntegrationDefinition } from '@parley/contracts/hub/integration-definition';
-import type { Implementation, Visibility } from '@parley/contracts/hub/integrations';
+import type { Implementation, VerificationStatus, Visibility } from '@parley/contracts/hub/integrations';
 import { Database, type Sql, type Transaction } from '@parley/database/database';
 import { isUniqueViolation } from '@parley/database/errors';
 import { newId } from '@parley/database/ids';
 import { searchVector } from '../publishing/search-words';
 import { isPrerelease, versionKey } from '../publishing/version-key';
 import { isExact, pickVersion } from '../publishing/versions';
-import type { IntegrationRow } from './integration.entity';
+import { joinCurrentCounter } from '../counters/counters.repository';
+import type { IntegrationRow, PublishedRow } from './integration.entity';
 
-const entryColumns = `integration.id, integration.workspace_id, integration.name, integration.version, integration.title,
+export const entryColumns = `integration.id, integration.workspace_id, integration.name, integration.version, integration.title,
   integration.description, integration.has_icon, integration.has_readme, integration.attributes, integration.visibility,
   integration.verification_status, integration.lifecycle_status, integration.created_at, integration.updated_at`;
+export const ownerColumns = 'workspace.name AS owner_name, workspace.handle AS owner_handle';
 const columns = `${entryColumns}, dev, url, definition, sdk_version, layers, max_execution_time, has_code, secrets,
   (SELECT coalesce(json_object_agg(alias, json_build_object('id', interface_id, 'name', implemented.name,
      'version', implemented.version, 'entities', names -> 'entities', 'actions', names -> 'actions',
      'events', names -> 'events', 'channels', names -> 'channels') ORDER BY alias), '{}')
    FROM integration_interface implemented WHERE integration_id = integration.id) AS interfaces`;
+
+const isPublished = "(NOT dev AND visibility <> 'private')";
 
 /** Everything of an integration that may change. */
 export interface IntegrationValues {
@@ -61,7 +65,7 @@ export class IntegrationsRepository {
   async describeName(sql: Sql, workspaceId: string, name: string): Promise<{ versions: number; isTaken: boolean }> {
     const [row] = await sql.query<{ versions: number; is_taken: boolean }>(
       `SELECT (SELECT count(*)::int FROM integration WHERE workspace_id = $1 AND name = $2) AS versions,
-         EXISTS (SELECT FROM integration WHERE name = $2 AND NOT dev AND visibility <> 'private' AND workspace_id <> $1)
+         EXISTS (SELECT FROM integration WHERE name = $2 AND ${isPublished} AND workspace_id <> $1)
            AS is_taken`,
       [workspaceId, name],
     );
@@ -122,7 +126,8 @@ export class IntegrationsRepository {
     await tx.query(
       `UPDATE integration SET title = $2, description = $3, url = $4, definition = $5, attributes = $6, sdk_version = $7,
          layers = $8, max_execution_time = $9, secrets = $10, visibility = $11, search = $12::tsvector,
-         has_code = has_code OR $13, has_icon = has_icon OR $14, has_readme = has_readme OR $15, updated_at = now()
+         has_code = has_code OR $13, has_icon = has_icon OR $14, has_readme = has_readme OR $15, action_names = $16,
+         updated_at = now()
        WHERE id = $1`,
       [
         id,
@@ -140,6 +145,7 @@ export class IntegrationsRepository {
         code !== undefined,
         icon !== undefined,
         readme !== undefined,
+        text.actions,
       ],
     );
     await this.saveInterfaces(tx, id, interfaces);
@@ -147,6 +153,36 @@ export class IntegrationsRepository {
     if (icon) await this.saveAsset(tx, id, 'icon', icon);
     if (readme) await this.saveAsset(tx, id, 'readme', readme);
     await this.list(tx, name);
+  }
+
+  async setVerificationStatus(tx: Transaction, id: string, status: VerificationStatus): Promise<void> {
+    await tx.query('UPDATE integration SET verification_status = $2, updated_at = now() WHERE id = $1', [id, status]);
+  }
+
+  /** Both encrypted. The one before stays good for a day. */
+  async rotateSigningSecret(tx: Transaction, id: string, signingSecret: string): Promise<void> {
+    await tx.query(
+      `UPDATE integration SET signing_secret = $2, previous_signing_secret = signing_secret,
+         previous_signing_secret_until = now() + interval '24 hours', updated_at = now()
+       WHERE id = $1`,
+      [id, signingSecret],
+    );
+  }
+
+  async delete(tx: Transaction, { id, name }: { id: string; name: string }): Promise<void> {
+    await tx.query('DELETE FROM integration WHERE id = $1', [id]);
+    await this.list(tx, name);
+  }
+
+  /** With the lock on its name, so that nobody else changes it until the end of the transaction. */
+  async findToChange(tx: Transaction, workspaceId: string, id: string): Promise<IntegrationRow | undefined> {
+    const [named] = await tx.query<{ name: string }>(
+      'SELECT name FROM integration WHERE workspace_id = $1 AND id = $2',
+      [workspaceId, id],
+    );
+    if (!named) return undefined;
+    await this.lockName(tx, named.name);
+    return this.find(tx, workspaceId, id);
   }
 
   async find(sql: Sql, workspaceId: string, id: string): Promise<IntegrationRow | undefined> {
@@ -162,13 +198,17 @@ export class IntegrationsRepository {
     return this.findVersion('workspace_id = $1 AND name = $2 AND NOT dev', [workspaceId, name], wanted);
   }
 
-  /** Those of the ids that the workspace owns or that are published. */
-  async findInstallable(workspaceId: string, ids: string[]): Promise<IntegrationRow[]> {
-    return this.database.query<IntegrationRow>(
-      `SELECT ${columns} FROM integration
-       WHERE id = ANY($2::text[]) AND (workspace_id = $1 OR (NOT dev AND visibility <> 'private'))`,
-      [workspaceId, ids],
-    );
+  /** Public or unlisted. */
+  async findPublished(id: string): Promise<PublishedRow | undefined> {
+    return this.findShown(`integration.id = $1 AND ${isPublished}`, [id]);
+  }
+
+  /** Public or unlisted. Index integration_published. */
+  async findPublishedByName(name: string, wanted: string): Promise<PublishedRow | undefined> {
+    const condition = `integration.name = $1 AND ${isPublished}`;
+    const version = isExact(wanted) ? wanted : await this.pick(condition, [name], wanted);
+    if (version === undefined) return undefined;
+    return this.findShown(`${condition} AND version = $2`, [name, version]);
   }
 
   async findOwner(id: string): Promise<string | undefined> {
@@ -177,6 +217,25 @@ export class IntegrationsRepository {
       [id],
     );
     return row?.workspace_id;
+  }
+
+  /** Those of the ids that the workspace owns or that are published. */
+  async findInstallable(workspaceId: string, ids: string[]): Promise<IntegrationRow[]> {
+    return this.database.query<IntegrationRow>(
+      `SELECT ${columns} FROM integration
+       WHERE id = ANY($2::text[]) AND (workspace_id = $1 OR ${isPublished})`,
+      [workspaceId, ids],
+    );
+  }
+
+  private async findShown(condition: string, values: unknown[]): Promise<PublishedRow | undefined> {
+    const [row] = await this.database.query<PublishedRow>(
+      `SELECT ${columns}, ${ownerColumns}, coalesce(installs, 0) AS installs, coalesce(views, 0)::text AS views
+       FROM integration JOIN workspace ON workspace.id = integration.workspace_id ${joinCurrentCounter}
+       WHERE ${condition}`,
+      values,
+    );
+    return row;
   }
 
   /** An exact version at once; for `latest` and ranges the versions are looked at first. */

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { requirePermission, type WorkspaceCaller } from '@parley/contracts/access';
+import type { WorkspaceCaller } from '@parley/contracts/access';
 import { ApiError, notFound } from '@parley/contracts/errors';
 import { hub } from '@parley/contracts/hub/hub';
-import type { ImplementationDraft } from '@parley/contracts/hub/integration-definition';
+import type { ImplementationDraft, IntegrationDefinition } from '@parley/contracts/hub/integration-definition';
 import type {
   CreateIntegration,
   Implementation,
@@ -11,23 +11,37 @@ import type {
   IntegrationId,
   IntegrationNameAndVersion,
   IntegrationReply,
+  Integrations,
+  IntegrationToVerify,
+  ListOwnIntegrations,
+  SigningSecretReply,
+  UpdateIntegration,
   Visibility,
 } from '@parley/contracts/hub/integrations';
-import { Database, type Sql } from '@parley/database/database';
+import { hubEntryChanged } from '@parley/contracts/hub/resolution';
+import type { Operation } from '@parley/contracts/operation';
+import { Database, type Sql, type Transaction } from '@parley/database/database';
 import { Outbox } from '@parley/outbox/outbox';
 import { SecretBox } from '@parley/secrets/secret-box';
+import { InstallationsService } from '../installations/installations.service';
 import { audit } from '../publishing/audit';
 import { mergeEntries } from '../publishing/merge-entries';
 import { checkName } from '../publishing/names';
+import { requirePublisher } from '../publishing/publisher';
+import { searchedWords } from '../publishing/search-words';
 import { checkVersion } from '../publishing/versions';
 import { visibilityAfter } from '../publishing/visibility';
 import { WorkspacesService } from '../workspaces/workspaces.service';
+import { breakingChanges } from './breaking-changes';
 import { emptyDefinition, mergeDefinition } from './definition';
 import { checkDefinition, checkInterfaces, checkSecrets } from './definition-problems';
-import { toIntegration } from './integration.entity';
+import { type IntegrationRow, toEntry, toIntegration } from './integration.entity';
+import { IntegrationListRepository } from './integration-list.repository';
 import { alreadyExists, type IntegrationValues, IntegrationsRepository } from './integrations.repository';
 
 const maxVersions = 200;
+/** Breaking changes that an error names. */
+const maxShownProblems = 10;
 
 /** What an integration is before anything is said of it. */
 const nothing: IntegrationValues = {
@@ -50,7 +64,9 @@ export class IntegrationsService {
   constructor(
     private readonly database: Database,
     private readonly integrations: IntegrationsRepository,
+    private readonly lists: IntegrationListRepository,
     private readonly workspaces: WorkspacesService,
+    private readonly installations: InstallationsService,
     private readonly outbox: Outbox,
     private readonly box: SecretBox,
   ) {}
@@ -58,7 +74,7 @@ export class IntegrationsService {
   async create(caller: WorkspaceCaller, input: CreateIntegration): Promise<IntegrationReply> {
     const { name, version, dev = false } = input;
     await this.checkName(caller, input);
-    const signingSecret = randomBytes(32).toString('hex');
+    const signingSecret = newSecret();
     const row = await this.database.transaction(async (tx) => {
       await this.integrations.lockName(tx, name);
       const values = await this.valuesOf(tx, caller, input);
@@ -80,6 +96,79 @@ export class IntegrationsService {
       return created;
     });
     return { integration: toIntegration(row, signingSecret) };
+  }
+
+  async validateCreation(caller: WorkspaceCaller, input: CreateIntegration) {
+    await this.checkName(caller, input);
+    await this.valuesOf(this.database, caller, input);
+    return {};
+  }
+
+  async update(caller: WorkspaceCaller, input: UpdateIntegration): Promise<IntegrationReply> {
+    const row = await this.database.transaction(async (tx) => {
+      const current = await this.integrations.findToChange(tx, caller.workspace.id, input.id);
+      if (!current) throw notFound('integration', input.id);
+      const values = await this.valuesAfter(tx, caller, current, input);
+      await this.integrations.save(tx, current, values);
+      await this.announce(tx, caller, current, hub.integrations.update, values.visibility);
+      return (await this.integrations.find(tx, caller.workspace.id, input.id))!;
+    });
+    return { integration: toIntegration(row) };
+  }
+
+  async validateUpdate(caller: WorkspaceCaller, input: UpdateIntegration) {
+    const current = await this.integrations.find(this.database, caller.workspace.id, input.id);
+    if (!current) throw notFound('integration', input.id);
+    await this.valuesAfter(this.database, caller, current, input);
+    return {};
+  }
+
+  async delete(caller: WorkspaceCaller, { id }: IntegrationId) {
+    const found = await this.integrations.find(this.database, caller.workspace.id, id);
+    if (!found) throw notFound('integration', id);
+    if (isPublished(found)) requirePublisher(caller);
+    await this.installations.requireUnused(caller, 'integration', id);
+    await this.database.transaction(async (tx) => {
+      const current = await this.integrations.findToChange(tx, caller.workspace.id, id);
+      if (!current) throw notFound('integration', id);
+      if (isPublished(current)) requirePublisher(caller);
+      await this.integrations.delete(tx, current);
+      await this.announce(tx, caller, current, hub.integrations.delete);
+    });
+    return {};
+  }
+
+  async requestVerification(caller: WorkspaceCaller, { integrationId: id }: IntegrationToVerify) {
+    await this.database.transaction(async (tx) => {
+      const current = await this.integrations.findToChange(tx, caller.workspace.id, id);
+      if (!current) throw notFound('integration', id);
+      const { verification_status: status } = current;
+      if (status === 'pending' || status === 'approved') {
+        throw new ApiError('RelationConflict', `The verification of integration "${id}" is ${status} already.`);
+      }
+      await this.integrations.setVerificationStatus(tx, id, 'pending');
+      await this.announce(tx, caller, current, hub.integrations.requestVerification, 'pending');
+    });
+    return {};
+  }
+
+  async rotateSigningSecrets(caller: WorkspaceCaller, { id }: IntegrationId): Promise<SigningSecretReply> {
+    const newSigningSecret = newSecret();
+    await this.database.transaction(async (tx) => {
+      const current = await this.integrations.findToChange(tx, caller.workspace.id, id);
+      if (!current) throw notFound('integration', id);
+      await this.integrations.rotateSigningSecret(tx, id, this.box.seal(newSigningSecret));
+      await this.announce(tx, caller, current, hub.integrations.rotateSigningSecrets);
+    });
+    return { newSigningSecret };
+  }
+
+  async list(caller: WorkspaceCaller, query: ListOwnIntegrations): Promise<Integrations> {
+    const { installedByBotId, search } = query;
+    if (installedByBotId !== undefined) await this.installations.requireBotReader(caller, installedByBotId);
+    const { rows, nextToken } = await this.lists.listOwn(caller.workspace.id, query);
+    const words = search === undefined ? undefined : searchedWords(search);
+    return { integrations: rows.map((row) => toEntry(row, words)), meta: { nextToken } };
   }
 
   async get({ workspace, integration }: WorkspaceCaller, { id }: IntegrationId): Promise<IntegrationReply> {
@@ -116,22 +205,43 @@ export class IntegrationsService {
     if (versions >= maxVersions) {
       throw new ApiError('LimitExceeded', `${name} has ${maxVersions} versions already: delete one that nobody uses.`);
     }
-    if (!dev) this.checkPublishing(caller, { name, isTaken, visibility: values.visibility });
+    if (isPublished({ ...values, dev })) {
+      requirePublisher(caller);
+      if (isTaken) throw nameTaken(name);
+    }
     return values;
   }
 
-  private checkPublishing(
-    { role }: WorkspaceCaller,
-    { name, isTaken, visibility }: { name: string; isTaken: boolean; visibility: Visibility },
-  ): void {
-    if (visibility === 'private') return;
-    if (role) requirePermission(role, 'manage');
-    if (isTaken) {
-      throw new ApiError(
-        'AlreadyExists',
-        `Another workspace has published an integration "${name}": use another name.`,
-      );
+  /** What an integration will be after a change. Throws for what keeps it from being changed. */
+  private async valuesAfter(
+    sql: Sql,
+    caller: WorkspaceCaller,
+    row: IntegrationRow,
+    input: UpdateIntegration,
+  ): Promise<IntegrationValues> {
+    const current = toValues(row);
+    const values = await this.merge(sql, caller, current, input);
+    const wasPublished = isPublished(row);
+    const willBePublished = isPublished({ ...values, dev: row.dev });
+    if (wasPublished || willBePublished) requirePublisher(caller);
+    if (willBePublished && !wasPublished) {
+      const { isTaken } = await this.integrations.describeName(sql, caller.workspace.id, row.name);
+      if (isTaken) throw nameTaken(row.name);
     }
+    if (wasPublished && !input.allowBreakingChanges) requireNoBreak(current.definition, values.definition);
+    return values;
+  }
+
+  private async announce(
+    tx: Transaction,
+    caller: WorkspaceCaller,
+    { id, name, version, workspace_id: workspaceId }: IntegrationRow,
+    operation: Operation,
+    change?: string,
+  ): Promise<void> {
+    const isDeleted = operation === hub.integrations.delete;
+    await this.outbox.add(tx, hubEntryChanged, { kind: 'integration', id, isDeleted, workspaceId });
+    await audit(this.outbox, tx, caller, { operation, id, name, value: change ? `${version}, ${change}` : version });
   }
 
   /** The values after a change. Throws for a change that makes no integration. */
@@ -192,6 +302,40 @@ export class IntegrationsService {
     });
     return Object.fromEntries(resolved);
   }
+}
+
+function toValues(row: IntegrationRow): IntegrationValues {
+  const { title, description, url, definition, interfaces, attributes, layers, secrets, visibility } = row;
+  const { sdk_version: sdkVersion, max_execution_time: maxExecutionTime } = row;
+  return {
+    ...{ title, description, url, definition, interfaces, attributes, layers, secrets, visibility },
+    sdkVersion,
+    maxExecutionTime,
+  };
+}
+
+/** Others may see it. */
+function isPublished({ dev, visibility }: { dev: boolean; visibility: Visibility }): boolean {
+  return !dev && visibility !== 'private';
+}
+
+function requireNoBreak(before: IntegrationDefinition, after: IntegrationDefinition): void {
+  const problems = breakingChanges(before, after);
+  if (problems.length === 0) return;
+  const shown = problems.slice(0, maxShownProblems);
+  const more = problems.length > shown.length ? ` and ${problems.length - shown.length} more` : '';
+  throw new ApiError(
+    'BreakingChanges',
+    `Bots that use this version would break: ${shown.join('; ')}${more}. Publish another version instead.`,
+  );
+}
+
+function nameTaken(name: string): ApiError {
+  return new ApiError('AlreadyExists', `Another workspace has published an integration "${name}": use another name.`);
+}
+
+function newSecret(): string {
+  return randomBytes(32).toString('hex');
 }
 
 function decode(field: string, base64: string): Buffer {

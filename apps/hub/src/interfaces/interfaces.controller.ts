@@ -21,13 +21,13 @@ export class InterfacesController {
   }
 
   @Handles(hub.interfaces.get)
-  get(caller: WorkspaceCaller, input: InterfaceId) {
-    return this.service.get(caller, input);
+  get({ workspace }: WorkspaceCaller, input: InterfaceId) {
+    return this.service.get({ of: workspace.id }, input);
   }
 
   @Handles(hub.interfaces.getByName)
-  getByName(caller: WorkspaceCaller, input: InterfaceName) {
-    return this.service.getByName(caller, input);
+  getByName({ workspace }: WorkspaceCaller, input: InterfaceName) {
+    return this.service.getByName({ of: workspace.id }, input);
   }
 
   @Handles(hub.interfaces.update)
@@ -41,22 +41,22 @@ export class InterfacesController {
   }
 
   @Handles(hub.interfaces.list)
-  list(caller: WorkspaceCaller, input: ListInterfaces) {
-    return this.service.list(caller, input);
+  list({ workspace }: WorkspaceCaller, input: ListInterfaces) {
+    return this.service.list({ of: workspace.id }, input);
   }
 
   @Handles(hub.publicInterfaces.get)
   getPublic(_caller: AccountCaller, input: InterfaceId) {
-    return this.service.getPublic(input);
+    return this.service.get('everybody', input);
   }
 
   @Handles(hub.publicInterfaces.getByName)
   getPublicByName(_caller: AccountCaller, input: InterfaceName) {
-    return this.service.getPublicByName(input);
+    return this.service.getByName('everybody', input);
   }
 
   @Handles(hub.publicInterfaces.list)
   listPublic(_caller: AccountCaller, input: ListInterfaces) {
-    return this.service.listPublic(input);
+    return this.service.list('everybody', input);
   }
 }

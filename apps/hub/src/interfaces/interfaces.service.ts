@@ -66,28 +66,21 @@ export class InterfacesService {
     });
   }
 
-  get({ workspace }: WorkspaceCaller, { id }: InterfaceId) {
-    return this.getIn({ of: workspace.id }, id);
+  async get(scope: Scope, { id }: InterfaceId): Promise<InterfaceReply> {
+    const row = await this.interfaces.find(this.database, scope, id);
+    if (!row) throw notFound('interface', id);
+    return { interface: toInterface(row) };
   }
 
-  getByName({ workspace }: WorkspaceCaller, wanted: InterfaceName) {
-    return this.getByNameIn({ of: workspace.id }, wanted);
+  async getByName(scope: Scope, wanted: InterfaceName): Promise<InterfaceReply> {
+    const found = await this.publications.find(this.database, 'interface', scope, wanted);
+    if (!found) throw notFound('interface', `${wanted.name} ${wanted.version}`);
+    return this.get(scope, found);
   }
 
-  list({ workspace }: WorkspaceCaller, query: ListInterfaces) {
-    return this.listIn({ of: workspace.id }, query);
-  }
-
-  getPublic({ id }: InterfaceId) {
-    return this.getIn('everybody', id);
-  }
-
-  getPublicByName(wanted: InterfaceName) {
-    return this.getByNameIn('everybody', wanted);
-  }
-
-  listPublic(query: ListInterfaces) {
-    return this.listIn('everybody', query);
+  async list(scope: Scope, query: ListInterfaces): Promise<Interfaces> {
+    const { rows, nextToken } = await this.publications.list('interface', scope, query);
+    return { interfaces: rows.map(toInterfaceEntry), meta: { nextToken } };
   }
 
   update(caller: WorkspaceCaller, input: UpdateInterface): Promise<InterfaceReply> {
@@ -126,23 +119,6 @@ export class InterfacesService {
       await audit(this.outbox, tx, caller, { operation: hub.interfaces.delete, id, name: row.name });
     });
     return {};
-  }
-
-  private async getIn(scope: Scope, id: string): Promise<InterfaceReply> {
-    const row = await this.interfaces.find(this.database, scope, id);
-    if (!row) throw notFound('interface', id);
-    return { interface: toInterface(row) };
-  }
-
-  private async getByNameIn(scope: Scope, wanted: InterfaceName): Promise<InterfaceReply> {
-    const found = await this.publications.find(this.database, 'interface', scope, wanted);
-    if (!found) throw notFound('interface', `${wanted.name}@${wanted.version}`);
-    return this.getIn(scope, found.id);
-  }
-
-  private async listIn(scope: Scope, query: ListInterfaces): Promise<Interfaces> {
-    const { rows, nextToken } = await this.publications.list('interface', scope, query);
-    return { interfaces: rows.map(toInterfaceEntry), meta: { nextToken } };
   }
 }
 

@@ -26,6 +26,19 @@ export interface PublicationRow {
   updated_at: Date;
 }
 
+/** How a version is referred to. */
+export interface Wanted {
+  id?: string;
+  name?: string;
+  version?: string;
+}
+
+export interface Found {
+  id: string;
+  name: string;
+  version: string;
+}
+
 export interface PublicationQuery extends PageQuery {
   name?: string;
   version?: string;
@@ -53,17 +66,40 @@ export class PublicationsRepository {
     kind: Kind,
     scope: Scope,
     wanted: { name: string; version: string },
-  ): Promise<{ id: string; version: string } | undefined> {
+  ): Promise<Found | undefined> {
     const values: unknown[] = [wanted.name];
-    const rows = await sql.query<{ id: string; version: string }>(
-      `SELECT id, version FROM ${kind} WHERE name = $1 AND ${inScope(scope, values)}`,
+    const rows = await sql.query<Found>(
+      `SELECT id, name, version FROM ${kind} WHERE name = $1 AND ${inScope(scope, values)}`,
       values,
     );
-    const picked = pickVersion(
-      rows.map(({ version }) => version),
-      wanted.version,
+    return pick(rows, wanted.version);
+  }
+
+  /**
+   * For each alias, the version that is wanted of those which the workspace may refer to: by its id, or else by its name,
+   * where its own come first. Undefined for what is not there.
+   */
+  async findWanted(
+    sql: Sql,
+    kind: Kind | 'integration',
+    workspaceId: string,
+    wanted: Record<string, Wanted>,
+  ): Promise<Record<string, Found | undefined>> {
+    const all = Object.values(wanted);
+    const rows = await sql.query<Found & { is_own: boolean }>(
+      `SELECT id, name, version, workspace_id = $1 AS is_own FROM ${kind}
+       WHERE (id = ANY($2::text[]) OR name = ANY($3::text[])) AND (workspace_id = $1 OR visibility <> 'private')
+       ${kind === 'integration' ? 'AND NOT dev' : ''}`,
+      [workspaceId, all.flatMap(({ id }) => id ?? []), all.flatMap(({ id, name }) => (id ? [] : (name ?? [])))],
     );
-    return rows.find(({ version }) => version === picked);
+    return Object.fromEntries(
+      Object.entries(wanted).map(([alias, entry]) => {
+        if (entry.id) return [alias, rows.find(({ id }) => id === entry.id)];
+        const named = rows.filter(({ name }) => name === entry.name);
+        const own = named.filter(({ is_own }) => is_own);
+        return [alias, pick(own, entry.version) ?? pick(named, entry.version)];
+      }),
+    );
   }
 
   /**
@@ -132,6 +168,14 @@ export class PublicationsRepository {
     const versions = known.map(({ version }) => version);
     return `version = ANY($${values.push(satisfyingVersions(versions, wanted))})`;
   }
+}
+
+function pick(rows: Found[], wanted = 'latest'): Found | undefined {
+  const picked = pickVersion(
+    rows.map(({ version }) => version),
+    wanted,
+  );
+  return rows.find(({ version }) => version === picked);
 }
 
 /** SQL that holds for what is in the scope; its values are appended. */

@@ -5,6 +5,7 @@ import { bots } from './bots';
 import { identity } from './identity';
 import { installations } from './installations';
 import { integrationApiKeys } from './integration-keys';
+import { shareableIds } from './shareable-ids';
 import { introspection } from './introspection';
 import { members } from './members';
 import { accountPreferences, workspacePreferences } from './preferences';
@@ -25,6 +26,7 @@ export const admin = {
   introspection,
   members,
   personalAccessTokens,
+  shareableIds,
   workspacePreferences,
   workspaces,
 };

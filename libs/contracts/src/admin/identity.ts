@@ -1,7 +1,7 @@
 import { IsIn, IsString } from 'class-validator';
 import { service } from '../access';
-import type { Caller } from '../caller';
-import { JsonObject, Optional } from '../fields';
+import type { Caller, Role } from '../caller';
+import { JsonObject, Nullable, Optional } from '../fields';
 import { broadcast, operation } from '../operation';
 
 /** What a request shows of who it comes from. The token itself never travels: only its SHA-256 does. */
@@ -42,6 +42,21 @@ export class Identity {
   caller!: Omit<Caller, 'requestId' | 'traceparent'>;
 }
 
+export class AccountAndBot {
+  @IsString()
+  accountId!: string;
+
+  @IsString()
+  botId!: string;
+}
+
+export class RoleInBot {
+  /** Of the account in the workspace of the bot; `null` when it has none or there is no such bot. */
+  @Nullable()
+  @IsString()
+  role!: Role | null;
+}
+
 /** Some credential, role or bot is no longer what it was: whoever keeps answers of `identify` drops them all. */
 export class CredentialsChanged {
   @IsString()
@@ -58,5 +73,12 @@ export const identity = {
     input: Identify,
     output: Identity,
     timeoutMs: 5_000,
+  }),
+  roleInBot: operation({
+    subject: 'admin.identity.roleInBot',
+    summary: 'Says what an account may do with a bot that a query names.',
+    access: service,
+    input: AccountAndBot,
+    output: RoleInBot,
   }),
 };

@@ -1,6 +1,8 @@
 import { deadLetterOperations } from '../dead-letters';
 import { interfaces, publicInterfaces } from './interfaces';
 import { integrations } from './integrations';
+import { plugins, publicPlugins } from './plugins';
+import { publicIntegrations } from './public-integrations';
 import { resolution } from './resolution';
 
 /** Everything that the hub service answers. */
@@ -9,5 +11,8 @@ export const hub = {
   interfaces,
   publicInterfaces,
   integrations,
-  resolution: { integrations: resolution.integrations, owner: resolution.owner },
+  plugins,
+  publicPlugins,
+  publicIntegrations,
+  resolution,
 };

@@ -1,9 +1,10 @@
 import { IsArray, IsBoolean, IsIn, IsInt, IsString, IsUrl, Length, Max, MaxLength, Min } from 'class-validator';
 import { workspace } from '../access';
 import { ActionDefinition, EntityDefinition, EventDefinition } from '../definition';
-import { JsonObject, MapOf, Nested, Nullable, Optional } from '../fields';
+import { JsonObject, ListOf, MapOf, Nested, Nullable, Optional } from '../fields';
 import { operation } from '../operation';
-import { HeaderFlag, PathParam } from '../query-fields';
+import { Empty, PageMeta, PageQuery } from '../paging';
+import { HeaderFlag, PathParam, QueryBoolean, QueryChoice, QueryString } from '../query-fields';
 import {
   type ChannelDefinition,
   type ConfigurationDefinition,
@@ -110,7 +111,7 @@ export class UpdateIntegration extends IntegrationDraft {
   id!: string;
 
   @HeaderFlag('x-bypass-breaking-changes-detection')
-  allowBreakingChanges!: boolean;
+  allowBreakingChanges?: boolean;
 }
 
 export class IntegrationId {
@@ -332,6 +333,56 @@ export class IntegrationEntry {
   attributes?: Record<string, string>;
 }
 
+export class ListIntegrations extends PageQuery {
+  /** The list is one page then: all versions of this name. */
+  @QueryString({ maxLength: 200 })
+  name?: string;
+
+  /** A semver version, a range, or `latest`: the highest of each name that is no pre-release. */
+  @QueryString({ maxLength: 200 })
+  version?: string;
+
+  @QueryString({ maxLength: 36 })
+  interfaceId?: string;
+
+  @QueryString({ maxLength: 200 })
+  interfaceName?: string;
+
+  @QueryString({ maxLength: 36 })
+  installedByBotId?: string;
+
+  @QueryChoice(verificationStatuses)
+  verificationStatus?: VerificationStatus;
+
+  /** Words of the name, title, description, actions and interfaces; the best matches come first unless sorted. */
+  @QueryString({ maxLength: 200 })
+  search?: string;
+
+  @QueryChoice(['createdAt', 'updatedAt', 'popularity', 'name', 'installCount'])
+  sortBy?: 'createdAt' | 'updatedAt' | 'popularity' | 'name' | 'installCount';
+
+  /** Descending unless it says otherwise; names ascend. */
+  @QueryChoice(['asc', 'desc'])
+  direction?: 'asc' | 'desc';
+}
+
+export class ListOwnIntegrations extends ListIntegrations {
+  @QueryChoice(['public', 'private'])
+  visibility?: 'public' | 'private';
+
+  /** Only what is under development, or only what is not, which is the default. */
+  @QueryBoolean()
+  dev?: boolean;
+}
+
+export class Integrations {
+  @ListOf(IntegrationEntry)
+  integrations!: IntegrationEntry[];
+
+  @Nested(PageMeta)
+  meta!: PageMeta;
+}
+
 export class SigningSecretReply {
   @IsString()
   newSigningSecret!: string;
@@ -354,6 +405,66 @@ export const integrations = {
     input: CreateIntegration,
     output: IntegrationReply,
     ...withCode,
+  }),
+  validateCreation: operation({
+    subject: 'hub.integrations.validateCreation',
+    route: 'POST /v1/admin/integrations/validate',
+    summary: 'Says what would keep an integration from being created, and creates nothing.',
+    access: workspace.write,
+    input: CreateIntegration,
+    output: Empty,
+    ...withCode,
+  }),
+  update: operation({
+    subject: 'hub.integrations.update',
+    route: 'PUT /v1/admin/integrations/{id}',
+    summary:
+      'Changes a version of an integration: what is absent stays, `null` removes. A published one takes the role manager.',
+    access: workspace.write,
+    input: UpdateIntegration,
+    output: IntegrationReply,
+    ...withCode,
+  }),
+  validateUpdate: operation({
+    subject: 'hub.integrations.validateUpdate',
+    route: 'PUT /v1/admin/integrations/{id}/validate',
+    summary: 'Says what would keep an integration from being changed, and changes nothing.',
+    access: workspace.write,
+    input: UpdateIntegration,
+    output: Empty,
+    ...withCode,
+  }),
+  delete: operation({
+    subject: 'hub.integrations.delete',
+    route: 'DELETE /v1/admin/integrations/{id}',
+    summary: 'Deletes a version of an integration that no bot has installed. A published one takes the role manager.',
+    access: workspace.write,
+    input: IntegrationId,
+    output: Empty,
+  }),
+  list: operation({
+    subject: 'hub.integrations.list',
+    route: 'GET /v1/admin/integrations',
+    summary: 'Lists the integrations of the workspace with all their versions, newest first unless sorted otherwise.',
+    access: workspace.read,
+    input: ListOwnIntegrations,
+    output: Integrations,
+  }),
+  requestVerification: operation({
+    subject: 'hub.integrations.requestVerification',
+    route: 'POST /v1/admin/integrations/request-verification',
+    summary: 'Asks for an integration to be verified.',
+    access: workspace.manage,
+    input: IntegrationToVerify,
+    output: Empty,
+  }),
+  rotateSigningSecrets: operation({
+    subject: 'hub.integrations.rotateSigningSecrets',
+    route: 'POST /v1/admin/integrations/{id}/signing-secrets/rotate',
+    summary: 'Makes a new signing secret and shows it once. The one before it stays good for a day.',
+    access: workspace.manage,
+    input: IntegrationId,
+    output: SigningSecretReply,
   }),
   get: operation({
     subject: 'hub.integrations.get',
