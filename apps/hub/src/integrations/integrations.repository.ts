@@ -3,7 +3,7 @@ import { ApiError } from '@parley/contracts/errors';
 import type { IntegrationDefinition } from '@parley/contracts/hub/integration-definition';
 import type { Implementation, VerificationStatus, Visibility } from '@parley/contracts/hub/integrations';
 import { Database, type Sql, type Transaction } from '@parley/database/database';
-import { isUniqueViolation } from '@parley/database/errors';
+import { isForeignKeyViolation, isUniqueViolation } from '@parley/database/errors';
 import { newId } from '@parley/database/ids';
 import { searchVector } from '../publishing/search-words';
 import { isPrerelease, versionKey } from '../publishing/version-key';
@@ -169,8 +169,15 @@ export class IntegrationsRepository {
     );
   }
 
+  /** Throws ReferenceConstraint for one that a plugin depends on. */
   async delete(tx: Transaction, { id, name }: { id: string; name: string }): Promise<void> {
-    await tx.query('DELETE FROM integration WHERE id = $1', [id]);
+    await tx.query('DELETE FROM integration WHERE id = $1', [id]).catch((error: unknown) => {
+      if (!isForeignKeyViolation(error)) throw error;
+      throw new ApiError(
+        'ReferenceConstraint',
+        `Plugins depend on integration "${id}": it cannot be deleted before they do not.`,
+      );
+    });
     await this.list(tx, name);
   }
 

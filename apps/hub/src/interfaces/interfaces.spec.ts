@@ -186,8 +186,8 @@ describe('creating an interface', () => {
     const name = newName();
     await alice.client.createInterface({ name, version: '1.0.0' });
     await door.sql(
-      `INSERT INTO hub.interface (id, workspace_id, name, version, visibility, title, description, icon_url, readme_url, definition)
-       SELECT gen_random_uuid()::text, workspace_id, name, '1.0.' || n, visibility, title, description, '', '', definition
+      `INSERT INTO hub.interface (id, workspace_id, name, version, version_key, is_prerelease, visibility, title, description, icon_url, readme_url, definition)
+       SELECT gen_random_uuid()::text, workspace_id, name, '1.0.' || n, version_key, false, visibility, title, description, '', '', definition
        FROM hub.interface, generate_series(1, 198) n WHERE name = $1`,
       [name],
     );
