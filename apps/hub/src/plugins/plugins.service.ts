@@ -179,14 +179,10 @@ export class PluginsService {
     );
     const resolved: InstallablePlugins = { plugins: [], problems: [] };
     for (const wanted of plugins) {
+      const row = rows.find(({ id }) => id === wanted.id);
+      if (!row) continue;
       try {
-        resolved.plugins.push(
-          install(
-            wanted,
-            rows.find(({ id }) => id === wanted.id),
-            implementers,
-          ),
-        );
+        resolved.plugins.push(install(wanted, row, implementers));
       } catch (error) {
         if (!(error instanceof ApiError)) throw error;
         resolved.problems.push({ alias: wanted.alias, problem: error.message });
@@ -280,12 +276,7 @@ function summaryOf({ id, name, visibility, version }: PluginRow) {
 }
 
 /** Throws for a plugin that is not there or whose interfaces are not all implemented. */
-function install(
-  { alias, id, interfaces }: PluginToResolve,
-  row: PluginRow | undefined,
-  implementers: Map<string, Implementer>,
-) {
-  if (!row) throw notFound('plugin', id);
+function install({ alias, interfaces }: PluginToResolve, row: PluginRow, implementers: Map<string, Implementer>) {
   const definition = dereference(row.definition, row.dependencies.interfaces, interfaces, implementers);
   return toInstallable(alias, { ...row, definition });
 }

@@ -597,7 +597,6 @@ describe('a plugin that depends on an interface', () => {
       { alias: 'foreign', problem: `interfaces.llm: there is no integration "${bobs}" here.` },
       { alias: 'unbound', problem: 'interfaces.llm must name an integration that implements it.' },
       { alias: 'wrong', problem: expect.stringMatching(/does not implement .* as "x"\.$/) },
-      { alias: 'hidden', problem: `There is no plugin "${hidden.id}" here.` },
     ]);
     expect(await resolve(alice.workspaceId, [])).toEqual({ plugins: [], problems: [] });
   });

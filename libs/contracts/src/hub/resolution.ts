@@ -160,6 +160,7 @@ export class PluginProblem {
   problem!: string;
 }
 
+/** One that is in neither list does not exist for the workspace. */
 export class InstallablePlugins {
   @ListOf(InstallablePlugin)
   plugins!: InstallablePlugin[];
