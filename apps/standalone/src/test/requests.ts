@@ -7,13 +7,19 @@ import { newName, type Tenant } from './tenant';
 export interface Request {
   path?: Record<string, string>;
   query?: Record<string, string | string[]>;
+  headers?: Record<string, string>;
+  body?: object;
+  /** Who asks, where it is not the tenant. */
+  as?: Account;
+}
+
+/** A request that may be anything. */
+export interface WildRequest extends Omit<Request, 'headers' | 'body'> {
   /** `null` leaves out a header that it would have otherwise. */
   headers?: Record<string, string | null>;
   body?: unknown;
   /** In place of the body: sent as JSON whether it is some or not. */
   text?: string;
-  /** Who asks, where it is not the tenant. */
-  as?: Account;
 }
 
 const schema = { type: 'object', properties: { text: { type: 'string' } } };
@@ -164,7 +170,7 @@ export function senderOf({ access }: Operation, { account, has, home }: Tenant):
 }
 
 /** Asks as the sender, with the context headers that the operation reads. */
-export function ask(url: string, operation: Operation, sender: Sender, request: Request): Promise<Answer> {
+export function ask(url: string, operation: Operation, sender: Sender, request: WildRequest): Promise<Answer> {
   const { token, workspaceId, botId } = sender;
   const { actor } = operation.access;
   const headers = {
@@ -184,7 +190,7 @@ export function ask(url: string, operation: Operation, sender: Sender, request: 
 }
 
 /** Method and path with its query. */
-function lineOf({ route }: Operation, { path = {}, query = {} }: Request): string {
+function lineOf({ route }: Operation, { path = {}, query = {} }: WildRequest): string {
   const line = route!.replaceAll(/\{(\w+)\}/g, (_match, name: string) => encodeSegment(path[name]!));
   const pairs = Object.entries(query).flatMap(([name, values]) => [values].flat().map((value) => [name, value]));
   return pairs.length > 0 ? `${line}?${new URLSearchParams(pairs as [string, string][]).toString()}` : line;
