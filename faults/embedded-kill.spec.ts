@@ -1,12 +1,12 @@
 import { clientOf } from '@parley/testing/api';
 import { put } from '@parley/testing/bot-files';
 import { EmbeddingServer } from '@parley/testing/embedding-server';
+import { NpmStart } from '@parley/testing/npm-start';
 import { until } from '@parley/testing/until';
 import { Client as Postgres } from 'pg';
 import { Checker } from './checker/checker';
 import { document, Ledger } from './checker/ledger';
 import { Load, type LoadTarget } from './load';
-import { NpmStart } from './npm-start';
 import { RawClient, rawRequest } from './raw-client';
 
 jest.setTimeout(120_000);

@@ -23,6 +23,13 @@ import { BotsController } from './bots/bots.controller';
 import { BotsRepository } from './bots/bots.repository';
 import { BotsService } from './bots/bots.service';
 import { AdminConfig } from './config';
+import { InstallationsController } from './installations/installations.controller';
+import { InstallationsRepository } from './installations/installations.repository';
+import { InstallationsService } from './installations/installations.service';
+import { RefreshInstallationsHandler } from './installations/refresh-installations.handler';
+import { ShareableIdsController } from './installations/shareable-ids.controller';
+import { ShareableIdsRepository } from './installations/shareable-ids.repository';
+import { ShareableIdsService } from './installations/shareable-ids.service';
 import { IdentityController } from './identity/identity.controller';
 import { IdentityRepository } from './identity/identity.repository';
 import { IdentityService } from './identity/identity.service';
@@ -33,9 +40,11 @@ import { MembersController } from './members/members.controller';
 import { MembersService } from './members/members.service';
 import { Admin1700000001000 } from './migrations/1700000001000-admin';
 import { Audit1700000001010 } from './migrations/1700000001010-audit';
+import { ShareableIds1700000001061 } from './migrations/1700000001061-shareable-ids';
 import { People1700000001020 } from './migrations/1700000001020-people';
 import { Usage1700000001030 } from './migrations/1700000001030-usage';
 import { BotSettings1700000001040 } from './migrations/1700000001040-bot-settings';
+import { Installations1700000001060 } from './migrations/1700000001060-installations';
 import { BotVersions1700000001041 } from './migrations/1700000001041-bot-versions';
 import { BotAccess1700000001042 } from './migrations/1700000001042-bot-access';
 import { PreferencesController } from './preferences/preferences.controller';
@@ -64,6 +73,8 @@ export const adminDatabase = {
     BotSettings1700000001040,
     BotVersions1700000001041,
     BotAccess1700000001042,
+    Installations1700000001060,
+    ShareableIds1700000001061,
   ],
 };
 
@@ -83,6 +94,8 @@ export class AdminModule {
         BotVersionsController,
         BotsController,
         IdentityController,
+        InstallationsController,
+        ShareableIdsController,
         IntrospectionController,
         MembersController,
         PreferencesController,
@@ -107,6 +120,10 @@ export class AdminModule {
         BotsService,
         IdentityRepository,
         IdentityService,
+        InstallationsRepository,
+        InstallationsService,
+        ShareableIdsRepository,
+        ShareableIdsService,
         IntrospectionRepository,
         IntrospectionService,
         MembersRepository,
@@ -118,6 +135,7 @@ export class AdminModule {
         UsageRepository,
         UsageService,
         RecordChangeHandler,
+        RefreshInstallationsHandler,
         TokensRepository,
         TokensService,
         WorkspacesRepository,

@@ -25,6 +25,7 @@ import { PassagesRepository } from '@parley/file-store/passages.repository';
 import { blobStore, passageIndex } from '@parley/file-store/tokens';
 import { UntidyFilesRepository } from '@parley/file-store/untidy-files.repository';
 import type { PassageIndex } from '@parley/passages/passage-index';
+import { isUUID } from 'class-validator';
 import { lookup } from 'mime-types';
 import { FilesConfig } from './config';
 import { ContentUrls } from './content-urls';
@@ -113,6 +114,7 @@ export class FilesService {
   }
 
   async countLeftovers({ botId }: CountLeftovers): Promise<Leftovers> {
+    if (!isUUID(botId)) throw notFound('bot', botId);
     const [rows, blobs, points] = await Promise.all([
       this.deletedBots.countRows(botId),
       this.blobs.count(botId),

@@ -459,6 +459,12 @@ describe('the sweeper', () => {
 });
 
 describe('the deletion of a bot', () => {
+  it('leaves nothing to count of what cannot be a bot', async () => {
+    await expect(newBot().ask(operations.countLeftovers, { botId: '../etc' })).rejects.toMatchObject({
+      type: 'ResourceNotFound',
+    });
+  });
+
   it('erases its rows, blobs and points, and nothing of another bot', async () => {
     const [bot, other] = [newBot(), newBot()];
     for (const owner of [bot, other]) {

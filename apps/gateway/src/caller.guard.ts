@@ -64,14 +64,12 @@ function readCredential(request: FastifyRequest, { actor }: Access): Identify {
   if (actor === 'workspace' || actor === 'bot') question.workspaceId = header(request, 'x-workspace-id');
   if (actor === 'bot') {
     question.botId = header(request, 'x-bot-id');
-    question.integration =
-      header(request, 'x-integration-alias') ??
-      header(request, 'x-integration-name') ??
-      header(request, 'x-integration-id');
+    question.integrationAlias = header(request, 'x-integration-alias') ?? header(request, 'x-integration-name');
+    question.integrationId = header(request, 'x-integration-id');
     question.userId = header(request, 'x-user-id');
   }
-  // A bot key brings its workspace along.
-  if (actor === 'workspace' && kind !== 'bak' && !question.workspaceId)
+  // The keys of bots and integrations bring their workspace along.
+  if (actor === 'workspace' && kind !== 'bak' && kind !== 'iak' && !question.workspaceId)
     throw missing('x-workspace-id', 'the id of a workspace');
   if (actor === 'bot' && !question.botId) throw missing('x-bot-id', 'the id of a bot');
   return question;

@@ -1,3 +1,7 @@
-import { ServiceConfig } from '@parley/service/config';
+import { Env } from '@parley/config/config';
+import { secretKeyVariable, ServiceConfig } from '@parley/service/config';
 
-export class HubConfig extends ServiceConfig {}
+export class HubConfig extends ServiceConfig {
+  @Env(secretKeyVariable)
+  secretKey!: string;
+}

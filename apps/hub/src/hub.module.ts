@@ -3,12 +3,48 @@ import { hub } from '@parley/contracts/hub/hub';
 import { deadLettersController } from '@parley/outbox/dead-letters';
 import type { Platform } from '@parley/service/platform';
 import { ServiceModule } from '@parley/service/service.module';
+import { deriveKey } from '@parley/secrets/derived-key';
+import { SecretBox } from '@parley/secrets/secret-box';
 import { HubConfig } from './config';
+import { CountersRepository } from './counters/counters.repository';
+import { ViewsService } from './counters/views.service';
+import { InstallationsRepository } from './installations/installations.repository';
+import { InstallationsService } from './installations/installations.service';
+import { IntegrationListRepository } from './integrations/integration-list.repository';
+import { IntegrationsController } from './integrations/integrations.controller';
+import { IntegrationsRepository } from './integrations/integrations.repository';
+import { IntegrationsService } from './integrations/integrations.service';
+import { PublicIntegrationsController } from './integrations/public-integrations.controller';
+import { PublicIntegrationsService } from './integrations/public-integrations.service';
+import { ResolutionController } from './integrations/resolution.controller';
+import { ResolutionService } from './integrations/resolution.service';
+import { InterfacesController } from './interfaces/interfaces.controller';
+import { InterfacesRepository } from './interfaces/interfaces.repository';
+import { InterfacesService } from './interfaces/interfaces.service';
 import { Workspaces1700000003000 } from './migrations/1700000003000-workspaces';
+import { Integrations1700000003010 } from './migrations/1700000003010-integrations';
+import { Counters1700000003011 } from './migrations/1700000003011-counters';
+import { Interfaces1700000003020 } from './migrations/1700000003020-interfaces';
+import { ImplementedInterfaces1700000003021 } from './migrations/1700000003021-implemented-interfaces';
+import { Plugins1700000003022 } from './migrations/1700000003022-plugins';
+import { PluginsController } from './plugins/plugins.controller';
+import { PluginsRepository } from './plugins/plugins.repository';
+import { PluginsService } from './plugins/plugins.service';
+import { PublicationsRepository } from './publishing/publications.repository';
 import { WorkspacesRepository } from './workspaces/workspaces.repository';
 import { WorkspacesService } from './workspaces/workspaces.service';
 
-export const hubDatabase = { schema: 'hub', migrations: [Workspaces1700000003000] };
+export const hubDatabase = {
+  schema: 'hub',
+  migrations: [
+    Workspaces1700000003000,
+    Integrations1700000003010,
+    Counters1700000003011,
+    Interfaces1700000003020,
+    ImplementedInterfaces1700000003021,
+    Plugins1700000003022,
+  ],
+};
 
 /** Integrations, interfaces and plugins with their versions. */
 @Module({})
@@ -17,8 +53,34 @@ export class HubModule {
     return {
       module: HubModule,
       imports: [ServiceModule.register({ name: 'hub', contract: hub, database: { ...hubDatabase, config } }, platform)],
-      controllers: [deadLettersController(hub.deadLetters)],
-      providers: [{ provide: HubConfig, useValue: config }, WorkspacesRepository, WorkspacesService],
+      controllers: [
+        IntegrationsController,
+        InterfacesController,
+        PluginsController,
+        PublicIntegrationsController,
+        ResolutionController,
+        deadLettersController(hub.deadLetters),
+      ],
+      providers: [
+        { provide: HubConfig, useValue: config },
+        { provide: SecretBox, useFactory: () => new SecretBox(deriveKey(config.secretKey, 'secrets')) },
+        CountersRepository,
+        InstallationsRepository,
+        InstallationsService,
+        IntegrationListRepository,
+        IntegrationsRepository,
+        IntegrationsService,
+        InterfacesRepository,
+        InterfacesService,
+        PluginsRepository,
+        PluginsService,
+        PublicIntegrationsService,
+        PublicationsRepository,
+        ResolutionService,
+        ViewsService,
+        WorkspacesRepository,
+        WorkspacesService,
+      ],
     };
   }
 }

@@ -40,7 +40,7 @@ export const service = access('service', 'read', []);
 /** Whoever shows a token of an account or a bot, without naming a workspace or a bot; the service decides. */
 export const token = access('token', 'belong', ['pat', 'bak']);
 export const account = access('account', 'read', ['pat']);
-/** Needs `x-workspace-id`, except from a bot key, which brings its own workspace where it is allowed at all. */
+/** Needs `x-workspace-id`, except from a bot or integration key, which brings its own workspace where it is allowed at all. */
 export const workspace = {
   belong: access('workspace', 'belong', ['pat']),
   read: access('workspace', 'read', ['pat']),
@@ -48,6 +48,7 @@ export const workspace = {
   manage: access('workspace', 'manage', ['pat']),
   administer: access('workspace', 'administer', ['pat']),
   readAlsoByBot: access('workspace', 'read', ['pat', 'bak']),
+  readAlsoByIntegration: access('workspace', 'read', ['pat', 'iak']),
 };
 /** Needs `x-bot-id`. A bot key may do what its bot may; a personal token needs the role. */
 export const bot = {
@@ -59,11 +60,21 @@ export function hasPermission(role: Role, permission: Permission): boolean {
   return ranks[permission].includes(role);
 }
 
+export function rolesWith(permission: Permission): readonly Role[] {
+  return ranks[permission];
+}
+
 /** Throws Forbidden unless the caller may call an operation with this access. */
 export function authorize(access: Access, caller: Caller): void {
   if (access.actor === 'anyone') return;
+  if (caller.integration?.alias !== undefined) {
+    throw new ApiError(
+      'Forbidden',
+      'Acting as an integration of a bot comes with a later version: leave out the headers x-integration-id, x-integration-alias and x-integration-name.',
+    );
+  }
   if (!access.credentials.includes(caller.credential)) {
-    throw new ApiError('Forbidden', `A ${credentialNames[caller.credential]} may not call this operation.`);
+    throw new ApiError('Forbidden', `${credentialNames[caller.credential]} may not call this operation.`);
   }
   if (caller.role) requirePermission(caller.role, access.permission);
 }
@@ -76,11 +87,11 @@ export function requirePermission(role: Role, permission: Permission): void {
 }
 
 const credentialNames: Record<CredentialKind, string> = {
-  none: 'request without a token',
-  pat: 'personal access token',
-  bak: 'bot API key',
-  iak: 'integration API key',
-  operator: 'operator key',
+  none: 'A request without a token',
+  pat: 'A personal access token',
+  bak: 'A bot API key',
+  iak: 'An integration API key',
+  operator: 'An operator key',
 };
 
 function access<A extends Actor>(actor: A, permission: Permission, credentials: readonly CredentialKind[]): Access<A> {

@@ -16,6 +16,8 @@ export interface Caller {
   /** Role of the account in the workspace; absent when no account or no workspace is involved. */
   role?: Role;
   bot?: { id: string; workspaceId: string };
+  /** The integration that it acts as, with the alias of its installation when that is in a bot. */
+  integration?: { id: string; alias?: string };
 }
 
 /** Who asks on behalf of nobody: the gateway before it knows its caller, and the start of the platform. */

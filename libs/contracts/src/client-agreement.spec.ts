@@ -7,10 +7,11 @@ import { allOperations } from './contracts';
 import type { ErrorType } from './errors';
 import type { TagQuery } from './query-fields';
 import { files } from './files';
+import { hub } from './hub/hub';
 import type { Text } from './paging';
 import type { Contract, InputOf, Operation, OutputOf } from './operation';
 
-const contracts = { admin, files };
+const contracts = { admin, files, hub };
 type Contracts = typeof contracts;
 
 /** The operation of the public client that asks for each of ours. One that is missing here does not compile. */
@@ -35,7 +36,17 @@ const clientNames = {
       get: 'getBotVersion',
       list: 'listBotVersions',
     },
+    integrationApiKeys: {
+      create: 'createIntegrationApiKey',
+      list: 'listIntegrationApiKeys',
+      delete: 'deleteIntegrationApiKey',
+    },
     botApiKeys: { create: 'createBotApiKey', list: 'listBotApiKeys', delete: 'deleteBotApiKey' },
+    shareableIds: {
+      create: 'createIntegrationShareableId',
+      get: 'getIntegrationShareableId',
+      delete: 'deleteIntegrationShareableId',
+    },
     introspection: { introspect: 'introspect' },
     members: {
       list: 'listWorkspaceMembers',
@@ -82,6 +93,55 @@ const clientNames = {
     update: 'updateFileMetadata',
     delete: 'deleteFile',
     listPassages: 'listFilePassages',
+  },
+  hub: {
+    interfaces: {
+      create: 'createInterface',
+      get: 'getInterface',
+      getByName: 'getInterfaceByName',
+      update: 'updateInterface',
+      delete: 'deleteInterface',
+      list: 'listInterfaces',
+    },
+    plugins: {
+      create: 'createPlugin',
+      get: 'getPlugin',
+      getByName: 'getPluginByName',
+      getDereferenced: 'getDereferencedPlugin',
+      getCode: 'getPluginCode',
+      update: 'updatePlugin',
+      delete: 'deletePlugin',
+      list: 'listPlugins',
+    },
+    publicPlugins: {
+      list: 'listPublicPlugins',
+      get: 'getPublicPluginById',
+      getByName: 'getPublicPlugin',
+      getDereferenced: 'getDereferencedPublicPluginById',
+      getCode: 'getPublicPluginCode',
+    },
+    publicInterfaces: {
+      list: 'listPublicInterfaces',
+      get: 'getPublicInterfaceById',
+      getByName: 'getPublicInterface',
+    },
+    integrations: {
+      create: 'createIntegration',
+      validateCreation: 'validateIntegrationCreation',
+      update: 'updateIntegration',
+      validateUpdate: 'validateIntegrationUpdate',
+      delete: 'deleteIntegration',
+      list: 'listIntegrations',
+      requestVerification: 'requestIntegrationVerification',
+      rotateSigningSecrets: 'rotateIntegrationSigningSecrets',
+      get: 'getIntegration',
+      getByName: 'getIntegrationByName',
+    },
+    publicIntegrations: {
+      list: 'listPublicIntegrations',
+      getById: 'getPublicIntegrationById',
+      get: 'getPublicIntegration',
+    },
   },
 } as const satisfies ClientNames<Contracts>;
 

@@ -9,6 +9,7 @@ import {
   QueryChoice,
   QueryInteger,
   QueryList,
+  QueryMap,
   QueryString,
   QueryTags,
   type RawQuery,
@@ -42,6 +43,10 @@ class Tree {
   @Optional()
   @MapOf(Leaf, { nullable: true })
   leaves?: Record<string, Leaf | null>;
+
+  @Optional()
+  @MapOf(Boolean, { maxEntries: 2 })
+  flags?: Record<string, boolean>;
 
   @Optional()
   @MapOf(Branch)
@@ -90,6 +95,13 @@ describe('a map', () => {
     expect(value.leaves!['b']).toBeNull();
   });
 
+  it('of booleans keeps them as they are', () => {
+    const { value, problems } = read(Tree, { flags: { a: true, b: false } });
+
+    expect(problems).toEqual([]);
+    expect({ ...value.flags }).toEqual({ a: true, b: false });
+  });
+
   it('takes __proto__ and its like for names', () => {
     const body: unknown = JSON.parse(
       '{"leaves":{"__proto__":{"type":"red"},"constructor":{"type":"blue"},"toString":{"type":"red"}}}',
@@ -128,6 +140,7 @@ describe('a map', () => {
     ['a number', { names: { a: 1 } }, 'names has an entry "a" that must be a string'],
     ['null where none may be', { names: { a: null } }, 'names has an entry "a" that must be a string'],
     ['a long entry', { names: { a: 'abcd' } }, 'names has an entry "a" that must be at most 3 characters'],
+    ['a text for a boolean', { flags: { a: true, b: 'true' } }, 'flags has an entry "b" that must be a boolean'],
     ['a string for an object', { leaves: { a: 'x' } }, 'leaves has an entry "a" that must be an object'],
     ['an array for an object', { leaves: { a: [] } }, 'leaves has an entry "a" that must be an object'],
     ['null for an object', { branches: { a: null } }, 'branches has an entry "a" that must be an object'],
@@ -243,6 +256,9 @@ class Query extends Parent {
   @QueryTags({ maxBytes: 50 })
   tags?: unknown;
 
+  @QueryMap({ maxEntries: 2, maxLength: 10 })
+  names?: Record<string, string>;
+
   @HeaderFlag('x-by-alias')
   byAlias?: boolean;
 
@@ -263,7 +279,7 @@ describe('a parameter', () => {
 
     expect(places).toEqual([
       ['id', 'path'],
-      ...['limit', 'flag', 'ids', 'sort', 'text', 'tags'].map((name) => [name, 'query']),
+      ...['limit', 'flag', 'ids', 'sort', 'text', 'tags', 'names'].map((name) => [name, 'query']),
       ['byAlias', 'header'],
     ]);
     expect(fieldSources(Parent)).toHaveLength(1);
@@ -292,7 +308,7 @@ describe('a parameter', () => {
     expect(parameter(name, { [name]: text })).toEqual(value);
   });
 
-  it.each(['limit', 'flag', 'ids', 'sort', 'tags'])('%s may be absent', (name) => {
+  it.each(['limit', 'flag', 'ids', 'sort', 'tags', 'names'])('%s may be absent', (name) => {
     expect(parameter(name, {})).toBeUndefined();
   });
 
@@ -388,5 +404,52 @@ describe('a filter on tags', () => {
     ['U+0000 in a value', { tags: '{"a":"\\u0000"}' }, 'tags must not contain the character U+0000'],
   ])('is refused when it has %s', (_name, raw, problem) => {
     expect(() => tags(raw)).toThrow(new FieldProblem(problem));
+  });
+});
+
+describe('a map of text in the query', () => {
+  const names = (raw: RawQuery) => parameter('names', raw) as Record<string, string> | undefined;
+
+  it.each<[string, RawQuery]>([
+    ['parameters', { 'names.a': 'x', 'names.b.c': 'y', limit: '1' }],
+    ['JSON', { names: '{"a":"x","b.c":"y"}' }],
+    ['both', { 'names.a': 'x', names: '{"b.c":"y"}' }],
+  ])('is read from %s', (_form, raw) => {
+    expect({ ...names(raw) }).toEqual({ a: 'x', 'b.c': 'y' });
+  });
+
+  it('takes __proto__ and its like for names', () => {
+    const map = names({ 'names.__proto__': 'x', names: '{"toString":"y"}' });
+
+    expect(Object.entries(map!)).toEqual([
+      ['toString', 'y'],
+      ['__proto__', 'x'],
+    ]);
+    expect(Object.getPrototypeOf(map)).toBeNull();
+  });
+
+  it.each<[string, RawQuery]>([
+    ['an empty object', { names: '{}' }],
+    ['other parameters only', { namesx: '1', 'xnames.a': '1' }],
+  ])('is absent with %s', (_name, raw) => {
+    expect(names(raw)).toBeUndefined();
+  });
+
+  const shape = 'names must give each name one string';
+  it.each<[string, RawQuery, string]>([
+    ['a number', { names: '{"a":1}' }, shape],
+    ['an object', { names: '{"a":{}}' }, shape],
+    ['a name given twice', { 'names.a': ['x', 'y'] }, shape],
+    ['a name given in both forms', { 'names.a': 'x', names: '{"a":"x"}' }, shape],
+    ['no name', { 'names.': 'x' }, shape],
+    ['an array', { names: '[]' }, 'names must be a JSON object'],
+    ['no JSON', { names: 'a' }, 'names must be a JSON object, or be given as names.<name>=<value>'],
+    ['two objects', { names: ['{}', '{}'] }, 'names must be given once'],
+    ['too many', { 'names.a': '1', 'names.b': '2', 'names.c': '3' }, 'names must have at most 2 entries'],
+    ['a long value', { 'names.a': 'x'.repeat(11) }, 'names must have names and values of at most 10 characters'],
+    ['a long name', { ['names.' + 'x'.repeat(11)]: '' }, 'names must have names and values of at most 10 characters'],
+    ['U+0000', { names: '{"a":"\\u0000"}' }, 'names must not contain the character U+0000'],
+  ])('refuses %s', (_name, raw, problem) => {
+    expect(() => names(raw)).toThrow(new FieldProblem(problem));
   });
 });

@@ -26,9 +26,10 @@ export function Nullable(): PropertyDecorator {
   );
 }
 
-/** One object of this class. */
-export function Nested(type: Class<object>): PropertyDecorator {
+/** One object of this class; `null` where it is nullable. */
+export function Nested(type: Class<object>, { nullable = false } = {}): PropertyDecorator {
   return all(
+    ...(nullable ? [Nullable(), jsonSchema({ ...nullableReference(type), $ref: undefined })] : []),
     Type(() => type),
     converted((value) => toInstance(type, value)),
     ValidateNested({ message: '$property must be an object' }),
@@ -223,9 +224,16 @@ function mapEntrySchema(type: EntryType, { nullable, maxLength }: MapOptions): J
   if (type === String)
     return { type: 'string', ...(maxLength ? { maxLength } : {}), ...(nullable ? { nullable } : {}) };
   if (type === Boolean) return { type: 'boolean', ...(nullable ? { nullable } : {}) };
-  const reference = { $ref: `#/components/schemas/${type.name}` };
-  // OpenAPI 3.0 reads nothing that stands beside a reference.
-  return nullable ? { type: 'object', nullable, allOf: [reference] } : reference;
+  return nullable ? nullableReference(type) : referenceTo(type);
+}
+
+function referenceTo(type: { name: string }): JsonSchema {
+  return { $ref: `#/components/schemas/${type.name}` };
+}
+
+/** OpenAPI 3.0 reads nothing that stands beside a reference. */
+function nullableReference(type: { name: string }): JsonSchema {
+  return { type: 'object', nullable: true, allOf: [referenceTo(type)] };
 }
 
 const isObject = check('isObject', (value) => (isRecord(value) ? undefined : 'must be an object'));

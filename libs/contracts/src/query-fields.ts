@@ -151,6 +151,42 @@ export function QueryTags({ maxBytes = 2048 } = {}): PropertyDecorator {
   };
 }
 
+/**
+ * Text by name, in both forms that clients send: `interfaces.a=x&interfaces.b=y`, or one JSON object
+ * `interfaces={"a":"x","b":"y"}`. What it is read into has no prototype, so that any name is just a name.
+ */
+export function QueryMap({ maxEntries = 100, maxLength = 1000 } = {}): PropertyDecorator {
+  const schema = { type: 'object', additionalProperties: { type: 'string', maxLength } };
+  return (target, property) => {
+    const name = String(property);
+    const read = (query: RawQuery) => readMap(query, name, { maxEntries, maxLength });
+    register(target, { in: 'query', name, parameter: name, schema, required: false, read });
+  };
+}
+
+function readMap(query: RawQuery, name: string, { maxEntries, maxLength }: { maxEntries: number; maxLength: number }) {
+  const map = Object.create(null) as Record<string, string>;
+  const add = (key: string, value: unknown) => {
+    if (key === '' || typeof value !== 'string' || key in map)
+      throw new FieldProblem(`${name} must give each name one string`);
+    refuseNul([key, value], name);
+    if (Math.max(key.length, value.length) > maxLength)
+      throw new FieldProblem(`${name} must have names and values of at most ${maxLength} characters`);
+    map[key] = value;
+  };
+
+  const json = query[name];
+  if (json !== undefined) {
+    for (const [key, value] of Object.entries(parseObject(single(json, name), name, 'name'))) add(key, value);
+  }
+  for (const [parameter, value] of Object.entries(query)) {
+    if (parameter.startsWith(`${name}.`)) add(parameter.slice(name.length + 1), value);
+  }
+  const { length } = Object.keys(map);
+  if (length > maxEntries) throw new FieldProblem(`${name} must have at most ${maxEntries} entries`);
+  return length > 0 ? map : undefined;
+}
+
 function readTags(query: RawQuery, name: string, maxBytes: number): TagQuery | undefined {
   const filter: TagQuery = Object.create(null) as TagQuery;
   let bytes = 0;
@@ -167,7 +203,7 @@ function readTags(query: RawQuery, name: string, maxBytes: number): TagQuery | u
 
   const json = query[name];
   if (json !== undefined) {
-    for (const [tag, value] of Object.entries(parseObject(single(json, name), name))) {
+    for (const [tag, value] of Object.entries(parseObject(single(json, name), name, 'tag'))) {
       if (isRecord(value)) add(tag, 'notIn', value['not']);
       else add(tag, 'in', value);
     }
@@ -181,12 +217,12 @@ function readTags(query: RawQuery, name: string, maxBytes: number): TagQuery | u
   return Object.keys(filter).length > 0 ? filter : undefined;
 }
 
-function parseObject(text: string, name: string): Record<string, unknown> {
+function parseObject(text: string, name: string, part: string): Record<string, unknown> {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    throw new FieldProblem(`${name} must be a JSON object, or be given as ${name}.<tag>=<value>`);
+    throw new FieldProblem(`${name} must be a JSON object, or be given as ${name}.<${part}>=<value>`);
   }
   if (!isRecord(value)) throw new FieldProblem(`${name} must be a JSON object`);
   return value;

@@ -46,6 +46,10 @@ export function isUniqueViolation(error: unknown, constraint?: string): boolean 
   return error instanceof DatabaseError && error.code === '23505' && (!constraint || error.constraint === constraint);
 }
 
+export function isForeignKeyViolation(error: unknown): boolean {
+  return error instanceof DatabaseError && error.code === '23503';
+}
+
 function isUnavailable(error: unknown): boolean {
   if (typeof error !== 'object' || error === null) return false;
   const { code = '', message = '' } = error as { code?: string; message?: string };

@@ -26,12 +26,13 @@ interface AppModule<Config> {
 /** An account with a workspace of its own. */
 export interface Account {
   accountId: string;
+  email: string;
   token: string;
   workspaceId: string;
   client: Client;
 }
 
-/** Gateway and admin in this process, as the world sees them, with an operator who makes accounts. */
+/** Gateway, admin and what else is asked for in this process, as the world sees them, with an operator who makes accounts. */
 export interface FrontDoor extends RunningService {
   settings: AdminSettings;
   operatorToken: string;
@@ -43,9 +44,11 @@ export interface FrontDoor extends RunningService {
   sql<T = Record<string, unknown>>(text: string, values?: unknown[]): Promise<T[]>;
 }
 
+/** @param others apps that the operations under test need beside admin; they have its settings. */
 export async function startFrontDoor(
   gateway: AppModule<ProcessConfig>,
   admin: AppModule<AdminSettings>,
+  ...others: AppModule<AdminSettings>[]
 ): Promise<FrontDoor> {
   const settings: AdminSettings = Object.assign(new ServiceConfig(), {
     databasePoolSize: 3,
@@ -56,7 +59,10 @@ export async function startFrontDoor(
   });
   const service = await startService(
     (_databaseUrl, platform) => gateway.register(new ProcessConfig(), platform),
-    (databaseUrl, platform) => admin.register(Object.assign(settings, { databaseUrl }), platform),
+    ...[admin, ...others].map(
+      (app) => (databaseUrl: string, platform: Platform) =>
+        app.register(Object.assign(settings, { databaseUrl }), platform),
+    ),
   );
   const postgres = new Postgres({ connectionString: service.databaseUrl });
   await postgres.connect();
@@ -73,18 +79,7 @@ export async function startFrontDoor(
     client,
     send,
     sql,
-    newAccount: async () => {
-      const email = `${randomBytes(6).toString('hex')}@example.com`;
-      const headers = { authorization: `Bearer ${operator}` };
-      const account = (await send('POST /operator/accounts', { headers, json: { email } })).json;
-      const { value } = (await send('POST /operator/tokens', { headers, json: { email } })).json;
-      return {
-        accountId: account.id,
-        workspaceId: account.workspaceId,
-        token: value,
-        client: client(value, account.workspaceId),
-      };
-    },
+    newAccount: () => newAccount(service.url, operator),
     addMember: async (workspaceId, accountId, role) => {
       await sql('INSERT INTO admin.workspace_member (workspace_id, account_id, role) VALUES ($1, $2, $3)', [
         workspaceId,
@@ -97,6 +92,15 @@ export async function startFrontDoor(
       await service.stop();
     },
   };
+}
+
+/** As the operator of a running platform makes one, by the operator's key. */
+export async function newAccount(url: string, operator: string): Promise<Account> {
+  const email = `${randomBytes(6).toString('hex')}@example.com`;
+  const headers = { authorization: `Bearer ${operator}` };
+  const { id, workspaceId } = (await sendTo(url, 'POST /operator/accounts', { headers, json: { email } })).json;
+  const { value: token } = (await sendTo(url, 'POST /operator/tokens', { headers, json: { email } })).json;
+  return { accountId: id, email, workspaceId, token, client: clientOf({ url, token, workspaceId }) };
 }
 
 export interface SendOptions {

@@ -1,4 +1,5 @@
 import type { Bot, BotEntry } from '@parley/contracts/admin/bots';
+import type { InstalledRows } from '../installations/installation.entity';
 import type { BotDefinition } from './bot-definition';
 
 /** What a list shows of a bot. */
@@ -12,7 +13,7 @@ export interface BotEntryRow {
   deployed_at: Date | null;
 }
 
-export interface BotRow extends BotEntryRow {
+export interface BotRow extends BotEntryRow, InstalledRows {
   workspace_id: string;
   description: string | null;
   dev: boolean;
@@ -32,13 +33,17 @@ export interface LockedBotRow extends BotRow {
   secrets: Record<string, string>;
 }
 
-export function toBot(row: BotRow, signingSecret: string): Bot {
+export function toBot(
+  row: BotRow,
+  signingSecret: string,
+  definition: BotDefinition,
+  installed: Pick<Bot, 'integrations' | 'plugins'>,
+): Bot {
   return {
     ...toBotEntry(row),
-    ...row.definition,
+    ...definition,
+    ...installed,
     signingSecret,
-    integrations: {},
-    plugins: {},
     description: row.description ?? undefined,
     maxExecutionTime: row.max_execution_time ?? undefined,
     dev: row.dev,

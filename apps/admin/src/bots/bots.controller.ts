@@ -2,7 +2,7 @@ import { Controller } from '@nestjs/common';
 import { Handles } from '@parley/bus/handles';
 import type { WorkspaceCaller } from '@parley/contracts/access';
 import { admin } from '@parley/contracts/admin/admin';
-import type { BotId, CreateBot, ListBots, TransferBot, UpdateBot } from '@parley/contracts/admin/bots';
+import type { BotId, CreateBot, GetBot, ListBots, TransferBot, UpdateBot } from '@parley/contracts/admin/bots';
 import { BotsService } from './bots.service';
 
 @Controller()
@@ -15,7 +15,7 @@ export class BotsController {
   }
 
   @Handles(admin.bots.get)
-  get(caller: WorkspaceCaller, input: BotId) {
+  get(caller: WorkspaceCaller, input: GetBot) {
     return this.service.get(caller, input);
   }
 

@@ -4,6 +4,7 @@ import type { CreateBot, ListBots, UpdateBot } from '@parley/contracts/admin/bot
 import { Database, type Sql } from '@parley/database/database';
 import { Keyset, pageSize } from '@parley/database/keyset';
 import { tagConditions } from '@parley/database/tags';
+import { installedColumns } from '../installations/installations.repository';
 import type { BotDefinition } from './bot-definition';
 import type { BotEntryRow, BotRow, LockedBotRow } from './bot.entity';
 import type { Viewer } from './viewer';
@@ -11,7 +12,7 @@ import type { Viewer } from './viewer';
 const entryColumns = 'id, name, type, tags, created_at, updated_at, deployed_at';
 const columns = `${entryColumns}, workspace_id, description, dev, medias, max_execution_time, always_alive,
   definition, signing_secret,
-  ARRAY(SELECT jsonb_object_keys(secrets)) AS secret_names, created_by`;
+  ARRAY(SELECT jsonb_object_keys(secrets)) AS secret_names, created_by, ${installedColumns}`;
 
 /** Holds for the bots that the viewer may see: `$1` is their workspace and `$2` the viewer's account, as `Viewer` has them. */
 export const visible = `bot.workspace_id = $1 AND ($2::text IS NULL OR bot.allowlist = 'ALL_WORKSPACE_USERS'
@@ -148,8 +149,6 @@ export class BotsRepository {
   /** Without definitions, which may be large. Index bot_created or bot_updated. */
   async list({ workspaceId, accountId }: Viewer, query: ListBots) {
     const { dev, tags, integrationNames, pluginNames, sortField = 'createdAt', sortDirection = 'desc' } = query;
-    // No integration and no plugin can be installed yet: a bot that has one of them does not exist.
-    if (integrationNames || pluginNames) return { rows: [] };
     const keyset = new Keyset<BotEntryRow>(
       [
         sortField === 'createdAt'
@@ -160,11 +159,15 @@ export class BotsRepository {
       sortDirection,
     );
     const limit = pageSize(query);
-    const boundTo = [workspaceId, dev, tags];
-    const values: unknown[] = [workspaceId, accountId, dev ?? null];
+    const boundTo = [workspaceId, dev, tags, integrationNames, pluginNames];
+    const values: unknown[] = [workspaceId, accountId, dev ?? null, integrationNames ?? null, pluginNames ?? null];
     const rows = await this.database.query<BotEntryRow>(
       `SELECT ${entryColumns} FROM bot
        WHERE ${visible} AND ($3::boolean IS NULL OR dev = $3)
+         AND ($4::text[] IS NULL OR EXISTS (
+           SELECT 1 FROM installation WHERE bot_id = bot.id AND summary ->> 'name' = ANY($4)))
+         AND ($5::text[] IS NULL OR EXISTS (
+           SELECT 1 FROM bot_plugin WHERE bot_id = bot.id AND summary ->> 'name' = ANY($5)))
          AND ${tagConditions('tags', tags, values)} AND ${keyset.after(query.nextToken, boundTo, values)}
        ORDER BY ${keyset.orderBy} LIMIT ${limit + 1}`,
       values,
@@ -172,10 +175,11 @@ export class BotsRepository {
     return keyset.page(rows, limit, boundTo);
   }
 
-  /** Takes the bot's API keys along. */
-  async delete(tx: Sql, workspaceId: string, id: string): Promise<{ name: string } | undefined> {
-    const [row] = await tx.query<{ name: string }>(
-      'DELETE FROM bot WHERE workspace_id = $1 AND id = $2 RETURNING name',
+  /** Takes the bot's API keys and installations along. */
+  async delete(tx: Sql, workspaceId: string, id: string): Promise<{ name: string; revision: number } | undefined> {
+    const [row] = await tx.query<{ name: string; revision: number }>(
+      `DELETE FROM bot WHERE workspace_id = $1 AND id = $2
+       RETURNING name, installation_revision AS revision`,
       [workspaceId, id],
     );
     return row;

@@ -9,6 +9,7 @@ import {
   type Bots,
   botDeleted,
   type CreateBot,
+  type GetBot,
   type ListBots,
   maxSecrets,
   type NewSigningSecret,
@@ -21,6 +22,8 @@ import { Database } from '@parley/database/database';
 import { Outbox } from '@parley/outbox/outbox';
 import { SecretBox } from '@parley/secrets/secret-box';
 import { AuditRepository } from '../audit/audit.repository';
+import { InstallationsService } from '../installations/installations.service';
+import { withoutPlugins, withPlugins } from '../installations/merged-definition';
 import { QuotasService } from '../usage/quotas.service';
 import { MembersRepository } from '../workspaces/members.repository';
 import { BotAllowlistRepository } from './bot-allowlist.repository';
@@ -38,6 +41,7 @@ export class BotsService {
   constructor(
     private readonly database: Database,
     private readonly bots: BotsRepository,
+    private readonly installations: InstallationsService,
     private readonly versions: BotVersionsRepository,
     private readonly allowlists: BotAllowlistRepository,
     private readonly members: MembersRepository,
@@ -69,46 +73,55 @@ export class BotsService {
         resourceId: created.id,
         resourceName: created.name,
       });
-      return created;
+      return { ...created, ...(await this.installations.addChat(tx, created.id)) };
     });
-    return this.reply(caller, row);
+    return this.reply(caller, row, input.byAlias);
   }
 
-  async get(caller: WorkspaceCaller, { id }: BotId): Promise<BotReply> {
+  async get(caller: WorkspaceCaller, { id, byAlias }: GetBot): Promise<BotReply> {
     const row = await this.bots.find(viewerOf(caller), id);
     // A bot key reads its own bot and no other one of the workspace.
     if (!row || (caller.bot && caller.bot.id !== id)) throw notFound('bot', id);
-    return this.reply(caller, row);
+    return this.reply(caller, row, byAlias);
   }
 
   /** Works on a locked row: of two updates at once the later one builds on the earlier. */
   async update(caller: WorkspaceCaller, input: UpdateBot): Promise<BotReply> {
     checkDefinition(input);
     const secrets = this.sealed(input.secrets);
-    const row = await this.database.transaction(async (tx) => {
-      const current = await this.bots.lock(tx, viewerOf(caller), input.id);
-      if (!current) throw notFound('bot', input.id);
-      const changed = {
-        tags: mergeEntries(current.tags, input.tags),
-        secrets: mergeEntries(current.secrets, secrets),
-        definition: changeDefinition(current.definition, input),
-      };
-      requireAtMost(maxTags, 'tags', changed.tags);
-      requireAtMost(maxSecrets, 'secrets', changed.secrets);
-      if (input.code !== undefined) await this.versions.deployCode(tx, input.id, input.code);
-      const updated = await this.bots.update(tx, input, changed);
-      await this.audit.add(tx, caller, {
-        workspaceId: caller.workspace.id,
-        action: 'UPDATE_BOT',
-        operation: admin.bots.update,
-        resourceId: input.id,
-        resourceName: updated.name,
-        value: changedFields(input),
-      });
-      return updated;
-    });
+    const row = await this.installations.change(caller, input.id, input, (prepared) =>
+      this.database.transaction(async (tx) => {
+        const current = await this.bots.lock(tx, viewerOf(caller), input.id);
+        if (!current) throw notFound('bot', input.id);
+        const changed = {
+          tags: mergeEntries(current.tags, input.tags),
+          secrets: mergeEntries(current.secrets, secrets),
+          definition: changeDefinition(
+            current.definition,
+            withoutPlugins(
+              input,
+              [...current.plugins, ...(prepared?.plugins ?? [])].map(({ alias }) => alias),
+            ),
+          ),
+        };
+        requireAtMost(maxTags, 'tags', changed.tags);
+        requireAtMost(maxSecrets, 'secrets', changed.secrets);
+        if (input.code !== undefined) await this.versions.deployCode(tx, input.id, input.code);
+        if (prepared) await this.installations.apply(tx, caller, input.id, prepared);
+        const updated = await this.bots.update(tx, input, changed);
+        await this.audit.add(tx, caller, {
+          workspaceId: caller.workspace.id,
+          action: 'UPDATE_BOT',
+          operation: admin.bots.update,
+          resourceId: input.id,
+          resourceName: updated.name,
+          value: changedFields(input),
+        });
+        return updated;
+      }),
+    );
     if (input.blocked !== undefined) this.bus.broadcast(credentialsChanged, { reason: `bot ${input.id} was updated` });
-    return this.reply(caller, row);
+    return this.reply(caller, row, input.byAlias);
   }
 
   async list(caller: WorkspaceCaller, query: ListBots): Promise<Bots> {
@@ -130,6 +143,7 @@ export class BotsService {
       });
       await this.quotas.recount(tx, workspace.id, 'bot_count');
       await this.outbox.add(tx, botDeleted, { botId: id, workspaceId: workspace.id });
+      await this.installations.announceNone(tx, { id, workspaceId: workspace.id, revision: deleted.revision });
     });
     this.bus.broadcast(credentialsChanged, { reason: `bot ${id} was deleted` });
     return {};
@@ -191,14 +205,17 @@ export class BotsService {
     );
   }
 
-  private reply({ role }: WorkspaceCaller, row: BotRow): BotReply {
+  private reply(caller: WorkspaceCaller, row: BotRow, byAlias?: boolean): BotReply {
+    const { role } = caller;
     const maySeeSecret = role !== undefined && hasPermission(role, 'write');
-    return { bot: toBot(row, maySeeSecret ? this.box.open(row.signing_secret) : '') };
+    const definition = withPlugins(row.definition, row.plugins);
+    const installed = this.installations.show(caller, row, byAlias);
+    return { bot: toBot(row, maySeeSecret ? this.box.open(row.signing_secret) : '', definition, installed) };
   }
 }
 
 /** Names only: contents may be secret, and large. */
-function changedFields({ id: _id, ...changes }: UpdateBot): string {
+function changedFields({ id: _id, byAlias: _byAlias, ...changes }: UpdateBot): string {
   return Object.keys(changes).sort().join(', ');
 }
 

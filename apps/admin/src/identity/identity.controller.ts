@@ -1,7 +1,7 @@
 import { Controller } from '@nestjs/common';
 import { Handles } from '@parley/bus/handles';
 import { admin } from '@parley/contracts/admin/admin';
-import type { Identify } from '@parley/contracts/admin/identity';
+import type { AccountAndBot, Identify } from '@parley/contracts/admin/identity';
 import type { Caller } from '@parley/contracts/caller';
 import { IdentityService } from './identity.service';
 
@@ -12,5 +12,10 @@ export class IdentityController {
   @Handles(admin.identity.identify)
   identify(_caller: Caller, input: Identify) {
     return this.service.identify(input);
+  }
+
+  @Handles(admin.identity.roleInBot)
+  roleInBot(_caller: Caller, input: AccountAndBot) {
+    return this.service.roleInBot(input);
   }
 }

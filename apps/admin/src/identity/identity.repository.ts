@@ -1,9 +1,11 @@
 import { Injectable } from '@nestjs/common';
+import type { Identify } from '@parley/contracts/admin/identity';
+import { rolesWith } from '@parley/contracts/access';
 import type { Role } from '@parley/contracts/caller';
 import { Database } from '@parley/database/database';
 
 export interface TokenHolder {
-  kind: 'pat' | 'bak';
+  kind: 'pat' | 'bak' | 'iak';
   accountId: string | null;
   email: string | null;
   /** Of the named workspace, when the account is a member. */
@@ -16,6 +18,11 @@ export interface TokenHolder {
   isBotOpen: boolean | null;
   /** Of the named bot's workspace. */
   botRole: Role | null;
+  /** The integration of the key, and its workspace. */
+  integrationId: string | null;
+  integrationWorkspaceId: string | null;
+  /** Those of the bot that the named alias or integration, or else the key's integration, may mean. */
+  installations: { alias: string; id: string }[];
 }
 
 @Injectable()
@@ -23,18 +30,26 @@ export class IdentityRepository {
   constructor(private readonly database: Database) {}
 
   /** Everything that a request's credential and context headers lead to, in one round trip. Index token_hash_key. */
-  async find(
-    hash: string,
-    workspaceId: string | undefined,
-    botId: string | undefined,
-  ): Promise<TokenHolder | undefined> {
+  async find({
+    tokenHash,
+    workspaceId,
+    botId,
+    integrationAlias,
+    integrationId,
+  }: Identify): Promise<TokenHolder | undefined> {
     const [row] = await this.database.query<TokenHolder>(
       `SELECT token.kind, account.id AS "accountId", account.email, member.role,
               bot.id AS "botId", bot.workspace_id AS "botWorkspaceId", bot.blocked AS "isBotBlocked",
               bot.allowlist = 'ALL_WORKSPACE_USERS' OR EXISTS (
                 SELECT 1 FROM bot_allowed_member allowed WHERE allowed.bot_id = bot.id AND allowed.account_id = account.id
               ) AS "isBotOpen",
-              bot_member.role AS "botRole"
+              bot_member.role AS "botRole",
+              token.integration_id AS "integrationId", token.workspace_id AS "integrationWorkspaceId",
+              (SELECT coalesce(json_agg(json_build_object('alias', alias, 'id', installation.integration_id)), '[]')
+               FROM installation
+               WHERE bot_id = bot.id AND enabled
+                 AND (alias = $4 OR installation.integration_id = coalesce($5, token.integration_id))
+              ) AS installations
        FROM token
        LEFT JOIN account ON account.id = token.account_id
        LEFT JOIN workspace_member member ON member.account_id = account.id AND member.workspace_id = $2
@@ -42,8 +57,19 @@ export class IdentityRepository {
        LEFT JOIN workspace_member bot_member
          ON bot_member.account_id = account.id AND bot_member.workspace_id = bot.workspace_id
        WHERE token.hash = $1`,
-      [hash, workspaceId ?? null, botId ?? null],
+      [tokenHash, workspaceId ?? null, botId ?? null, integrationAlias ?? null, integrationId ?? null],
     );
     return row;
+  }
+
+  async findRoleInBot(accountId: string, botId: string): Promise<Role | undefined> {
+    const [row] = await this.database.query<{ role: Role }>(
+      `SELECT member.role FROM bot JOIN workspace_member member ON member.workspace_id = bot.workspace_id
+       WHERE member.account_id = $1 AND bot.id = $2 AND (bot.allowlist = 'ALL_WORKSPACE_USERS'
+         OR member.role = ANY($3)
+         OR EXISTS (SELECT 1 FROM bot_allowed_member allowed WHERE allowed.bot_id = bot.id AND allowed.account_id = $1))`,
+      [accountId, botId, rolesWith('manage')],
+    );
+    return row?.role;
   }
 }

@@ -1,10 +1,11 @@
 import { timingSafeEqual } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { hasPermission } from '@parley/contracts/access';
-import type { Identify, Identity } from '@parley/contracts/admin/identity';
+import type { AccountAndBot, Identify, Identity, RoleInBot } from '@parley/contracts/admin/identity';
 import { ApiError } from '@parley/contracts/errors';
 import { hashToken, operatorToken } from '@parley/secrets/token';
 import { AdminConfig } from '../config';
+import { namedInstallation } from './named-installation';
 import { IdentityRepository, type TokenHolder } from './identity.repository';
 
 /** Turns a credential and the context headers into a caller, or says why not. */
@@ -21,16 +22,19 @@ export class IdentityService {
 
   async identify(input: Identify): Promise<Identity> {
     if (input.kind === 'operator') return this.identifyOperator(input);
-    const holder = await this.identities.find(input.tokenHash, input.workspaceId, input.botId);
+    const holder = await this.identities.find(input);
     if (!holder || holder.kind !== input.kind) throw unauthorized();
-    const identity = holder.kind === 'pat' ? identifyAccount(holder, input) : identifyBot(holder, input);
-    // Installations and users are owned by services that this version does not have yet: none can be named.
-    if (input.integration !== undefined) {
-      throw new ApiError('Forbidden', `The integration "${input.integration}" is not installed in this bot.`);
-    }
+    const identity = identifiers[holder.kind](holder, input);
+    const { caller } = identity;
+    if (caller.bot) caller.integration = namedInstallation(holder, input, caller.role);
+    // Users are owned by a service that this version does not have yet: none can be named.
     if (input.userId !== undefined)
       throw new ApiError('Forbidden', `x-user-id "${input.userId}" is not a user of this bot.`);
     return identity;
+  }
+
+  async roleInBot({ accountId, botId }: AccountAndBot): Promise<RoleInBot> {
+    return { role: (await this.identities.findRoleInBot(accountId, botId)) ?? null };
   }
 
   private identifyOperator({ tokenHash }: Identify): Identity {
@@ -38,6 +42,8 @@ export class IdentityService {
     return { caller: { credential: 'operator' } };
   }
 }
+
+const identifiers = { pat: identifyAccount, bak: identifyBot, iak: identifyIntegration };
 
 function identifyAccount(holder: TokenHolder, { workspaceId, botId }: Identify): Identity {
   const account = { id: holder.accountId ?? '', email: holder.email ?? '' };
@@ -75,6 +81,23 @@ function identifyBot(holder: TokenHolder, { workspaceId, botId }: Identify): Ide
     throw forbiddenHeader('x-workspace-id', workspaceId);
   const workspace = { id: holder.botWorkspaceId };
   return { caller: { credential: 'bak', workspace, bot: { id: holder.botId, workspaceId: workspace.id } } };
+}
+
+function identifyIntegration(holder: TokenHolder, { workspaceId, botId }: Identify): Identity {
+  const integration = { id: holder.integrationId ?? '' };
+  if (botId === undefined) {
+    const workspace = { id: holder.integrationWorkspaceId ?? '' };
+    if (workspaceId !== undefined && workspaceId !== workspace.id) throw forbiddenHeader('x-workspace-id', workspaceId);
+    return { caller: { credential: 'iak', workspace, integration } };
+  }
+  // A bot that has not installed it is to this key as none.
+  const isInstalled = holder.installations.some(({ id }) => id === integration.id);
+  if (!holder.botId || !holder.botWorkspaceId || !isInstalled) throw forbiddenHeader('x-bot-id', botId);
+  const workspace = { id: holder.botWorkspaceId };
+  if (workspaceId !== undefined && workspaceId !== workspace.id) throw forbiddenHeader('x-workspace-id', workspaceId);
+  return {
+    caller: { credential: 'iak', workspace, bot: { id: holder.botId, workspaceId: workspace.id }, integration },
+  };
 }
 
 function unauthorized(): ApiError {

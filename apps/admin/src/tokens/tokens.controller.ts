@@ -2,6 +2,7 @@ import { Controller } from '@nestjs/common';
 import { Handles } from '@parley/bus/handles';
 import type { AccountCaller, WorkspaceCaller } from '@parley/contracts/access';
 import { admin } from '@parley/contracts/admin/admin';
+import type { CreateIntegrationApiKey, ListIntegrationApiKeys } from '@parley/contracts/admin/integration-keys';
 import type {
   CreateBotApiKey,
   CreatePersonalAccessToken,
@@ -42,5 +43,20 @@ export class TokensController {
   @Handles(admin.botApiKeys.delete)
   deleteBotKey(caller: WorkspaceCaller, input: TokenId) {
     return this.service.deleteBotKey(caller, input);
+  }
+
+  @Handles(admin.integrationApiKeys.create)
+  createIntegrationKey(caller: WorkspaceCaller, input: CreateIntegrationApiKey) {
+    return this.service.createIntegrationKey(caller, input);
+  }
+
+  @Handles(admin.integrationApiKeys.list)
+  listIntegrationKeys(caller: WorkspaceCaller, input: ListIntegrationApiKeys) {
+    return this.service.listIntegrationKeys(caller, input);
+  }
+
+  @Handles(admin.integrationApiKeys.delete)
+  deleteIntegrationKey(caller: WorkspaceCaller, input: TokenId) {
+    return this.service.deleteIntegrationKey(caller, input);
   }
 }

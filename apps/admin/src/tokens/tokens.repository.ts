@@ -23,19 +23,32 @@ export class TokensRepository {
 
   /** The same for a bot of the workspace. None when there is no such bot, or when it is just being deleted. */
   async createOfBot(
-    tx: Sql,
-    workspaceId: string,
-    botId: string,
+    sql: Sql,
+    { workspaceId, botId }: { workspaceId: string; botId: string },
     note: string,
     token: string,
   ): Promise<TokenRow | undefined> {
-    const [row] = await tx.query<TokenRow>(
+    const [row] = await sql.query<TokenRow>(
       `INSERT INTO token (id, kind, hash, preview, note, bot_id)
        SELECT $1, 'bak', $2, $3, $4, bot.id FROM bot WHERE bot.workspace_id = $5 AND bot.id = $6 FOR KEY SHARE
        RETURNING id, note, created_at`,
       [newId('bak'), hashToken(token), tokenPreview(token), note, workspaceId, botId],
     );
     return row;
+  }
+
+  async createOfIntegration(
+    sql: Sql,
+    { workspaceId, integrationId }: { workspaceId: string; integrationId: string },
+    note: string,
+    token: string,
+  ): Promise<TokenRow> {
+    const [row] = await sql.query<TokenRow>(
+      `INSERT INTO token (id, kind, hash, preview, note, integration_id, workspace_id)
+       VALUES ($1, 'iak', $2, $3, $4, $5, $6) RETURNING id, note, created_at`,
+      [newId('iak'), hashToken(token), tokenPreview(token), note, integrationId, workspaceId],
+    );
+    return row!;
   }
 
   async listOfAccount(accountId: string): Promise<TokenRow[]> {
@@ -56,13 +69,34 @@ export class TokensRepository {
     return rows.length > 0;
   }
 
-  /** Whose it was. None when the workspace has no such key. */
-  async deleteOfWorkspaceBots(tx: Sql, workspaceId: string, id: string): Promise<{ bot_id: string } | undefined> {
-    const [row] = await tx.query<{ bot_id: string }>(
+  /** Which bot's key it was, if it was one of the workspace's. */
+  async deleteOfWorkspaceBots(sql: Sql, workspaceId: string, id: string): Promise<string | undefined> {
+    const [row] = await sql.query<{ bot_id: string }>(
       `DELETE FROM token USING bot
        WHERE token.id = $2 AND token.bot_id = bot.id AND bot.workspace_id = $1 RETURNING token.bot_id`,
       [workspaceId, id],
     );
-    return row;
+    return row?.bot_id;
+  }
+
+  /** Index token_integration. */
+  async listOfIntegration(workspaceId: string, integrationId: string): Promise<TokenRow[]> {
+    return this.database.query(
+      `SELECT id, note, created_at FROM token WHERE integration_id = $1 AND workspace_id = $2 ORDER BY id DESC`,
+      [integrationId, workspaceId],
+    );
+  }
+
+  /** Which integration's key it was, if it was one of the workspace's. */
+  async deleteOfWorkspaceIntegrations(sql: Sql, workspaceId: string, id: string): Promise<string | undefined> {
+    const [row] = await sql.query<{ integration_id: string }>(
+      'DELETE FROM token WHERE id = $2 AND workspace_id = $1 RETURNING integration_id',
+      [workspaceId, id],
+    );
+    return row?.integration_id;
+  }
+
+  async deleteOfIntegration(integrationId: string): Promise<void> {
+    await this.database.query('DELETE FROM token WHERE integration_id = $1', [integrationId]);
   }
 }

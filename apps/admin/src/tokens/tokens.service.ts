@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Bus } from '@parley/bus/bus';
 import { admin } from '@parley/contracts/admin/admin';
 import { credentialsChanged } from '@parley/contracts/admin/identity';
+import type { CreateIntegrationApiKey, ListIntegrationApiKeys } from '@parley/contracts/admin/integration-keys';
 import type {
   CreateBotApiKey,
   CreatePersonalAccessToken,
@@ -11,6 +12,7 @@ import type {
 } from '@parley/contracts/admin/tokens';
 import type { AccountCaller, WorkspaceCaller } from '@parley/contracts/access';
 import { ApiError, notFound } from '@parley/contracts/errors';
+import { resolution } from '@parley/contracts/hub/resolution';
 import type { Operation } from '@parley/contracts/operation';
 import { Database, type Transaction } from '@parley/database/database';
 import { newToken } from '@parley/secrets/token';
@@ -49,15 +51,15 @@ export class TokensService {
     return this.revoked(id);
   }
 
-  async createBotKey(caller: WorkspaceCaller, { botId, note = '' }: CreateBotApiKey): Promise<NewToken> {
+  async createBotKey(caller: WorkspaceCaller, { botId, note }: CreateBotApiKey): Promise<NewToken> {
     const value = newToken('bak');
-    const row = await this.database.transaction(async (tx) => {
-      const created = await this.tokens.createOfBot(tx, caller.workspace.id, botId, note, value);
-      if (!created) throw noSuchBot(botId);
-      await this.auditBotKey(tx, caller, admin.botApiKeys.create, created.id, botId);
-      return created;
+    const workspaceId = caller.workspace.id;
+    return this.database.transaction(async (tx) => {
+      const row = await this.tokens.createOfBot(tx, { workspaceId, botId }, note ?? '', value);
+      if (!row) throw noSuchBot(botId);
+      await this.record(tx, caller, admin.botApiKeys.create, row.id, botId);
+      return { ...toTokenEntry(row), value };
     });
-    return { ...toTokenEntry(row), value };
   }
 
   async listBotKeys(caller: WorkspaceCaller, { botId }: ListBotApiKeys) {
@@ -67,22 +69,52 @@ export class TokensService {
 
   async deleteBotKey(caller: WorkspaceCaller, { id }: TokenId) {
     await this.database.transaction(async (tx) => {
-      const deleted = await this.tokens.deleteOfWorkspaceBots(tx, caller.workspace.id, id);
-      if (!deleted) throw notFound('bot API key', id);
-      await this.auditBotKey(tx, caller, admin.botApiKeys.delete, id, deleted.bot_id);
+      const botId = await this.tokens.deleteOfWorkspaceBots(tx, caller.workspace.id, id);
+      if (botId === undefined) throw notFound('bot API key', id);
+      await this.record(tx, caller, admin.botApiKeys.delete, id, botId);
     });
     return this.revoked(id);
   }
 
-  private auditBotKey(tx: Transaction, caller: WorkspaceCaller, operation: Operation, id: string, botId: string) {
-    const { id: workspaceId } = caller.workspace;
-    return this.audit.add(tx, caller, {
-      workspaceId,
-      action: 'UNKNOWN',
-      operation,
-      resourceId: id,
-      value: `bot ${botId}`,
+  async createIntegrationKey(
+    caller: WorkspaceCaller,
+    { integrationId, note }: CreateIntegrationApiKey,
+  ): Promise<NewToken> {
+    await this.requireOwnIntegration(caller, integrationId);
+    const value = newToken('iak');
+    const workspaceId = caller.workspace.id;
+    return this.database.transaction(async (tx) => {
+      const row = await this.tokens.createOfIntegration(tx, { workspaceId, integrationId }, note ?? '', value);
+      await this.record(tx, caller, admin.integrationApiKeys.create, row.id, integrationId);
+      return { ...toTokenEntry(row), value };
     });
+  }
+
+  async listIntegrationKeys(caller: WorkspaceCaller, { integrationId }: ListIntegrationApiKeys) {
+    await this.requireOwnIntegration(caller, integrationId);
+    const rows = await this.tokens.listOfIntegration(caller.workspace.id, integrationId);
+    return { iaks: rows.map(toTokenEntry) };
+  }
+
+  async deleteIntegrationKey(caller: WorkspaceCaller, { id }: TokenId) {
+    await this.database.transaction(async (tx) => {
+      const integrationId = await this.tokens.deleteOfWorkspaceIntegrations(tx, caller.workspace.id, id);
+      if (integrationId === undefined) throw notFound('integration API key', id);
+      await this.record(tx, caller, admin.integrationApiKeys.delete, id, integrationId);
+    });
+    return this.revoked(id);
+  }
+
+  /** Throws ReferenceNotFound, in the same words for an integration of others and for none. */
+  private async requireOwnIntegration(caller: WorkspaceCaller, id: string): Promise<void> {
+    const { workspaceId } = await this.bus.call(resolution.owner, caller, { id });
+    if (workspaceId === caller.workspace.id) return;
+    throw new ApiError('ReferenceNotFound', `integrationId "${id}" is no integration of this workspace.`);
+  }
+
+  private async record(tx: Transaction, caller: WorkspaceCaller, operation: Operation, keyId: string, holder: string) {
+    const workspaceId = caller.workspace.id;
+    await this.audit.add(tx, caller, { workspaceId, action: 'UNKNOWN', operation, resourceId: keyId, value: holder });
   }
 
   private revoked(id: string) {

@@ -5,6 +5,9 @@ import { botAllowlist } from './bot-allowlist';
 import { botVersions } from './bot-versions';
 import { bots } from './bots';
 import { identity } from './identity';
+import { installations } from './installations';
+import { integrationApiKeys } from './integration-keys';
+import { shareableIds } from './shareable-ids';
 import { introspection } from './introspection';
 import { members } from './members';
 import { accountPreferences, workspacePreferences } from './preferences';
@@ -23,9 +26,12 @@ export const admin = {
   botVersions,
   deadLetters: deadLetterOperations('admin'),
   identity,
+  installations,
+  integrationApiKeys,
   introspection,
   members,
   personalAccessTokens,
+  shareableIds,
   quotas,
   usage,
   workspacePreferences,

@@ -15,7 +15,7 @@ import { workspace } from '../access';
 import { JsonObject, ListOf, MapOf, Nested, Nullable, Optional } from '../fields';
 import { event, operation } from '../operation';
 import { Empty, PageMeta, PageQuery } from '../paging';
-import { PathParam, QueryBoolean, QueryChoice, QueryList, QueryTags, type TagQuery } from '../query-fields';
+import { HeaderFlag, PathParam, QueryBoolean, QueryChoice, QueryList, QueryTags, type TagQuery } from '../query-fields';
 import {
   ActionChange,
   ActionDefinition,
@@ -33,6 +33,8 @@ import {
   TagDefinitionChanges,
   TagDefinitions,
 } from '../definition';
+import { aliasPattern, BotIntegration, ChangeInstallation } from './bot-integrations';
+import { BotPlugin, ChangePlugin } from './bot-plugins';
 
 const botTypes = ['studio', 'adk', 'desk'] as const;
 type BotType = (typeof botTypes)[number];
@@ -80,6 +82,10 @@ class BotSettings {
 }
 
 export class CreateBot extends BotSettings {
+  /** Whether `integrations` of the answer is keyed by alias, else by the id of the integration. */
+  @HeaderFlag('x-multiple-integrations')
+  byAlias?: boolean;
+
   @Optional()
   @MapOf(String, { maxLength: 500, key: definitionName })
   tags?: Record<string, string>;
@@ -138,6 +144,23 @@ export class CreateBot extends BotSettings {
 export class UpdateBot extends BotSettings {
   @PathParam()
   id!: string;
+
+  /**
+   * Whether `integrations`, in the answer too, is keyed by alias, else by the id of the integration: of those that are
+   * installed more than once, the one with the smallest alias is then meant.
+   */
+  @HeaderFlag('x-multiple-integrations')
+  byAlias?: boolean;
+
+  /** `null` uninstalls. */
+  @Optional()
+  @MapOf(ChangeInstallation, { nullable: true, maxEntries: 100, key: aliasPattern })
+  integrations?: Record<string, ChangeInstallation | null>;
+
+  /** By alias; `null` uninstalls. */
+  @Optional()
+  @MapOf(ChangePlugin, { nullable: true, maxEntries: 100, key: aliasPattern })
+  plugins?: Record<string, ChangePlugin | null>;
 
   /** `null` removes it. */
   @Nullable()
@@ -247,11 +270,13 @@ export class Bot extends BotEntry {
   @IsString()
   signingSecret!: string;
 
-  @JsonObject()
-  integrations!: Record<string, never>;
+  /** By alias or by the id of the integration, as the header x-multiple-integrations says. */
+  @MapOf(BotIntegration)
+  integrations!: Record<string, BotIntegration>;
 
-  @JsonObject()
-  plugins!: Record<string, never>;
+  /** By alias. What they add to the bot is shown as `alias#name` among what the bot itself declares. */
+  @MapOf(BotPlugin)
+  plugins!: Record<string, BotPlugin>;
 
   @Optional()
   @IsInt()
@@ -318,6 +343,12 @@ export class BotReply {
 export class BotId {
   @PathParam()
   id!: string;
+}
+
+export class GetBot extends BotId {
+  /** Whether `integrations` of the answer is keyed by alias, else by the id of the integration. */
+  @HeaderFlag('x-multiple-integrations')
+  byAlias?: boolean;
 }
 
 export class ListBots extends PageQuery {
@@ -388,7 +419,7 @@ export const bots = {
     route: 'GET /v1/admin/bots/{id}',
     summary: 'Gets a bot with its definition.',
     access: workspace.readAlsoByBot,
-    input: BotId,
+    input: GetBot,
     output: BotReply,
   }),
   update: operation({

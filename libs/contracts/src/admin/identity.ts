@@ -1,7 +1,7 @@
 import { IsIn, IsString } from 'class-validator';
 import { service } from '../access';
-import type { Caller } from '../caller';
-import { JsonObject, Optional } from '../fields';
+import type { Caller, Role } from '../caller';
+import { JsonObject, Nullable, Optional } from '../fields';
 import { broadcast, operation } from '../operation';
 
 /** What a request shows of who it comes from. The token itself never travels: only its SHA-256 does. */
@@ -21,10 +21,15 @@ export class Identify {
   @IsString()
   botId?: string;
 
-  /** Named by `x-integration-id`, `x-integration-alias` or `x-integration-name`. */
+  /** Alias of an installation, named by `x-integration-alias` or `x-integration-name`. */
   @Optional()
   @IsString()
-  integration?: string;
+  integrationAlias?: string;
+
+  /** Named by `x-integration-id`. */
+  @Optional()
+  @IsString()
+  integrationId?: string;
 
   /** Named by `x-user-id`. */
   @Optional()
@@ -35,6 +40,21 @@ export class Identify {
 export class Identity {
   @JsonObject()
   caller!: Omit<Caller, 'requestId' | 'traceparent'>;
+}
+
+export class AccountAndBot {
+  @IsString()
+  accountId!: string;
+
+  @IsString()
+  botId!: string;
+}
+
+export class RoleInBot {
+  /** Of the account in the workspace of the bot; `null` when it has none or there is no such bot. */
+  @Nullable()
+  @IsString()
+  role!: Role | null;
 }
 
 /** Some credential, role or bot is no longer what it was: whoever keeps answers of `identify` drops them all. */
@@ -53,5 +73,12 @@ export const identity = {
     input: Identify,
     output: Identity,
     timeoutMs: 5_000,
+  }),
+  roleInBot: operation({
+    subject: 'admin.identity.roleInBot',
+    summary: 'Says what an account may do with a bot that a query names.',
+    access: service,
+    input: AccountAndBot,
+    output: RoleInBot,
   }),
 };

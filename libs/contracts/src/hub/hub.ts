@@ -1,6 +1,18 @@
 import { deadLetterOperations } from '../dead-letters';
+import { interfaces, publicInterfaces } from './interfaces';
+import { integrations } from './integrations';
+import { plugins, publicPlugins } from './plugins';
+import { publicIntegrations } from './public-integrations';
+import { resolution } from './resolution';
 
 /** Everything that the hub service answers. */
 export const hub = {
   deadLetters: deadLetterOperations('hub'),
+  interfaces,
+  publicInterfaces,
+  integrations,
+  plugins,
+  publicPlugins,
+  publicIntegrations,
+  resolution,
 };

@@ -1,5 +1,6 @@
 import { IsArray, IsBoolean, IsIn, IsString } from 'class-validator';
 import { service } from '../access';
+import type { ActionDefinition, EventDefinition, StateDefinition, TagDefinition } from '../definition';
 import { JsonObject, ListOf, MapOf, Nullable, Optional } from '../fields';
 import { event, operation } from '../operation';
 
@@ -124,22 +125,22 @@ export class InstallablePlugin extends HubSummary {
 
   /** By name, as the plugin declares them: the bot prefixes them with the alias. */
   @JsonObject()
-  states!: Record<string, never>;
+  states!: Record<string, StateDefinition>;
 
   @JsonObject()
-  events!: Record<string, never>;
+  events!: Record<string, EventDefinition>;
 
   @JsonObject()
-  actions!: Record<string, never>;
+  actions!: Record<string, ActionDefinition>;
 
   @JsonObject()
-  userTags!: Record<string, never>;
+  userTags!: Record<string, TagDefinition>;
 
   @JsonObject()
-  conversationTags!: Record<string, never>;
+  conversationTags!: Record<string, TagDefinition>;
 
   @JsonObject()
-  messageTags!: Record<string, never>;
+  messageTags!: Record<string, TagDefinition>;
 
   /** Version ids of the interfaces that it depends on, by alias. */
   @JsonObject()
@@ -159,6 +160,7 @@ export class PluginProblem {
   problem!: string;
 }
 
+/** One that is in neither list does not exist for the workspace. */
 export class InstallablePlugins {
   @ListOf(InstallablePlugin)
   plugins!: InstallablePlugin[];
@@ -167,7 +169,26 @@ export class InstallablePlugins {
   problems!: PluginProblem[];
 }
 
+export class FindIntegrationOwner {
+  @IsString()
+  id!: string;
+}
+
+export class IntegrationOwner {
+  /** `null` when there is no such version. */
+  @Nullable()
+  @IsString()
+  workspaceId!: string | null;
+}
+
 export const resolution = {
+  owner: operation({
+    subject: 'hub.resolution.owner',
+    summary: 'Says which workspace this version of an integration belongs to.',
+    access: service,
+    input: FindIntegrationOwner,
+    output: IntegrationOwner,
+  }),
   integrations: operation({
     subject: 'hub.resolution.integrations',
     summary: 'Gives what installing these versions of integrations needs to know.',

@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { chmod, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from '@parley/testing/nats-server';
-import { until } from '@parley/testing/until';
-import type { LoadTarget } from './load';
+import { freePort } from './nats-server';
+import type { RunningPlatform } from './running-platform';
+import { until } from './until';
 
 const startTimeoutMs = 60_000;
 
@@ -46,8 +46,8 @@ export class NpmStart {
     if (this.hasEnded) throw new Error(`npm start ended:\n${this.said}`);
   }
 
-  async credentials(): Promise<LoadTarget> {
-    return JSON.parse(await readFile(join(this.dataDir, 'credentials.json'), 'utf8')) as LoadTarget;
+  async credentials(): Promise<Pick<RunningPlatform, 'url' | 'token' | 'workspaceId'>> {
+    return JSON.parse(await readFile(join(this.dataDir, 'credentials.json'), 'utf8')) as RunningPlatform;
   }
 
   async databaseUrl(): Promise<string> {

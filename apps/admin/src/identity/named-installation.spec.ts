@@ -1,0 +1,170 @@
+import { admin } from '@parley/contracts/admin/admin';
+import { systemCaller } from '@parley/contracts/caller';
+import { hashToken } from '@parley/secrets/token';
+import { type Account, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
+import { GatewayModule } from '../../../gateway/src/gateway.module';
+import { AdminModule } from '../admin.module';
+import { HubShelf, HubStandIn } from '../installations/test/hub-stand-in';
+
+const shelf = new HubShelf();
+const slack = shelf.addIntegration('intver_slack', { name: 'slack' });
+const twice = shelf.addIntegration('intver_twice', { name: 'twice' });
+
+let door: FrontDoor;
+let alice: Account;
+let botId: string;
+/** Of slack, whose owner is Alice's workspace. */
+let integrationKey: string;
+
+beforeAll(async () => {
+  door = await startFrontDoor(GatewayModule, AdminModule, HubStandIn.of(shelf));
+  alice = await door.newAccount();
+  shelf.owners.set(slack, alice.workspaceId);
+  botId = (await alice.client.createBot({})).bot.id;
+  const answer = await door.send(`PUT /v1/admin/bots/${botId}`, {
+    headers: {
+      authorization: `Bearer ${alice.token}`,
+      'x-workspace-id': alice.workspaceId,
+      'x-multiple-integrations': 'true',
+    },
+    json: {
+      integrations: {
+        team: { integrationId: slack },
+        off: { integrationId: slack, enabled: false },
+        a: { integrationId: twice },
+        b: { integrationId: twice },
+      },
+    },
+  });
+  expect(answer.status).toBe(200);
+  integrationKey = (await alice.client.createIntegrationApiKey({ integrationId: slack })).value;
+});
+
+afterAll(() => door?.stop());
+
+/** Whom admin takes the sender of these headers for. */
+async function identify(token: string, named: { integrationAlias?: string; integrationId?: string }, bot = botId) {
+  const kind = token.startsWith('bp_iak_') ? 'iak' : token.startsWith('bp_bak_') ? 'bak' : 'pat';
+  const question = { tokenHash: hashToken(token), kind, botId: bot, ...named } as const;
+  return (await door.call(admin.identity.identify, systemCaller('test'), question)).caller;
+}
+
+describe('an installation that a caller acts as', () => {
+  it.each([
+    ['its alias', { integrationAlias: 'team' }],
+    ['the integration, which is installed and enabled once', { integrationId: slack }],
+    ['both', { integrationAlias: 'team', integrationId: slack }],
+  ])('is named by %s', async (_how, named) => {
+    const caller = await identify(alice.token, named);
+
+    expect(caller).toMatchObject({
+      credential: 'pat',
+      bot: { id: botId },
+      integration: { id: slack, alias: 'team' },
+    });
+  });
+
+  it('is named by a bot API key too', async () => {
+    const { value } = await alice.client.createBotApiKey({ botId });
+
+    expect(await identify(value, { integrationAlias: 'b' })).toMatchObject({ integration: { id: twice, alias: 'b' } });
+  });
+
+  it('is that of its own integration for an integration API key, in the workspace of the bot', async () => {
+    const caller = await identify(integrationKey, {});
+
+    expect(caller).toEqual({
+      credential: 'iak',
+      workspace: { id: alice.workspaceId },
+      bot: { id: botId, workspaceId: alice.workspaceId },
+      integration: { id: slack, alias: 'team' },
+    });
+  });
+
+  it('is nobody when none is named', async () => {
+    expect((await identify(alice.token, {})).integration).toBeUndefined();
+  });
+
+  it('has to be told by its alias when the integration is installed more than once', async () => {
+    await expect(identify(alice.token, { integrationId: twice })).rejects.toMatchObject({
+      type: 'InvalidPayload',
+      message: expect.stringMatching(/installed 2 times: .* x-integration-alias, which must be one of: a, b/),
+    });
+  });
+
+  it.each([
+    ['an alias that is not installed', { integrationAlias: 'none' }, /^x-integration-alias "none" names no/],
+    [
+      'an integration that is not installed',
+      { integrationId: 'intver_none' },
+      /^x-integration-id "intver_none" names no/,
+    ],
+    ['one that is disabled', { integrationAlias: 'off' }, /^x-integration-alias "off" names no/],
+    [
+      'an alias of another integration',
+      { integrationAlias: 'a', integrationId: slack },
+      /^x-integration-alias "a" names/,
+    ],
+  ])('is Forbidden when the headers name %s', async (_case, named, message) => {
+    await expect(identify(alice.token, named)).rejects.toMatchObject({
+      type: 'Forbidden',
+      message: expect.stringMatching(message),
+    });
+  });
+
+  it('is Forbidden to an integration API key when it is of another integration', async () => {
+    for (const named of [{ integrationId: twice }, { integrationAlias: 'a' }]) {
+      await expect(identify(integrationKey, named)).rejects.toMatchObject({ type: 'Forbidden' });
+    }
+  });
+
+  it('is Forbidden to an integration API key in a bot that has not installed it, as in none', async () => {
+    const other = (await alice.client.createBot({})).bot.id;
+
+    for (const bot of [other, 'none']) {
+      await expect(identify(integrationKey, {}, bot)).rejects.toMatchObject({
+        type: 'Forbidden',
+        message: `x-bot-id "${bot}" names nothing that this token may use.`,
+      });
+    }
+  });
+
+  it('takes the role of a developer', async () => {
+    const carol = await door.newAccount();
+    await door.addMember(alice.workspaceId, carol.accountId, 'viewer');
+
+    await expect(identify(carol.token, { integrationAlias: 'team' })).rejects.toMatchObject({ type: 'Forbidden' });
+  });
+
+  it('may do nothing in this version, whoever names it, and all that it may not be named for', async () => {
+    const list = (token: string, headers: Record<string, string> = {}) =>
+      door.send('GET /v1/files', { headers: { authorization: `Bearer ${token}`, 'x-bot-id': botId, ...headers } });
+
+    const answers = await Promise.all([
+      list(alice.token, { 'x-integration-alias': 'team' }),
+      list(alice.token, { 'x-integration-name': 'team' }),
+      list(alice.token, { 'x-integration-id': slack }),
+      list(integrationKey),
+    ]);
+
+    for (const { status, json } of answers) {
+      expect({ status, ...json }).toMatchObject({
+        status: 403,
+        type: 'Forbidden',
+        message: expect.stringMatching(/^Acting as an integration of a bot comes with a later version/),
+      });
+    }
+    // Nobody answers for files here: it was let through.
+    expect((await list(alice.token)).status).toBe(503);
+  });
+
+  it('ends when it is uninstalled', async () => {
+    const gone = shelf.addIntegration('intver_gone', { name: 'gone' });
+    await alice.client.updateBot({ id: botId, integrations: { [gone]: {} } });
+    await identify(alice.token, { integrationAlias: 'gone' });
+
+    await alice.client.updateBot({ id: botId, integrations: { [gone]: null } });
+
+    await expect(identify(alice.token, { integrationAlias: 'gone' })).rejects.toMatchObject({ type: 'Forbidden' });
+  });
+});

@@ -1,0 +1,168 @@
+import { Injectable } from '@nestjs/common';
+import { Database, type Transaction } from '@parley/database/database';
+import { newId } from '@parley/database/ids';
+import { builtInChat, chatAlias } from './built-in-chat';
+import type { InstallationRow, InstalledRows, PluginRow } from './installation.entity';
+
+/** Columns of a statement on `bot` that fill InstalledRows. Index installation_pkey, bot_plugin_pkey. */
+export const installedColumns = `
+  (SELECT coalesce(json_agg(installation ORDER BY alias), '[]') FROM installation WHERE bot_id = bot.id) AS integrations,
+  (SELECT coalesce(json_agg(bot_plugin ORDER BY alias), '[]') FROM bot_plugin WHERE bot_id = bot.id) AS plugins`;
+
+/** What to write, and the aliases of what to remove. */
+export interface InstallationWrites {
+  integrations: InstallationRow[];
+  removedIntegrations: string[];
+  plugins: PluginRow[];
+  removedPlugins: string[];
+}
+
+export interface InstalledOfBot extends InstalledRows {
+  workspace_id: string;
+  revision: number;
+}
+
+export interface PluginOfBot extends Pick<PluginRow, 'alias' | 'plugin_id' | 'interfaces'> {
+  bot_id: string;
+  workspace_id: string;
+}
+
+@Injectable()
+export class InstallationsRepository {
+  constructor(private readonly database: Database) {}
+
+  async find(workspaceId: string, botId: string): Promise<InstalledOfBot | undefined> {
+    const [row] = await this.database.query<InstalledOfBot>(
+      `SELECT workspace_id, installation_revision AS revision, ${installedColumns} FROM bot
+       WHERE workspace_id = $1 AND id = $2`,
+      [workspaceId, botId],
+    );
+    return row;
+  }
+
+  /** Takes the bot's row lock and counts the change. None when the bot is gone. */
+  async nextRevision(tx: Transaction, botId: string): Promise<number | undefined> {
+    const [row] = await tx.query<{ revision: number }>(
+      `UPDATE bot SET installation_revision = installation_revision + 1 WHERE id = $1
+       RETURNING installation_revision AS revision`,
+      [botId],
+    );
+    return row?.revision;
+  }
+
+  /** What the bot has installed, as this transaction sees it. */
+  async get(tx: Transaction, botId: string): Promise<InstalledOfBot> {
+    const [row] = await tx.query<InstalledOfBot>(
+      `SELECT workspace_id, installation_revision AS revision, ${installedColumns} FROM bot WHERE id = $1`,
+      [botId],
+    );
+    return row!;
+  }
+
+  async addChat(tx: Transaction, botId: string): Promise<void> {
+    await tx.query(
+      `INSERT INTO installation (bot_id, alias, integration_id, webhook_id, enabled, status, summary)
+       VALUES ($1, $2, $3, $4, true, 'registered', $5)`,
+      [botId, chatAlias, builtInChat.id, newId('webhook'), JSON.stringify(builtInChat)],
+    );
+  }
+
+  /** The webhook of an installation that is there already stays. */
+  async write(tx: Transaction, botId: string, writes: InstallationWrites): Promise<void> {
+    await tx.query(
+      `WITH removed AS (DELETE FROM installation WHERE bot_id = $1 AND alias = ANY($2))
+       DELETE FROM bot_plugin WHERE bot_id = $1 AND alias = ANY($3)`,
+      [botId, writes.removedIntegrations, writes.removedPlugins],
+    );
+    await tx.query(
+      `INSERT INTO installation (bot_id, alias, integration_id, webhook_id, enabled, configuration_type, configuration,
+         disabled_channels, status, status_reason, summary)
+       SELECT $1, alias, integration_id, webhook_id, enabled, configuration_type, configuration, disabled_channels,
+         status, status_reason, summary
+       FROM jsonb_populate_recordset(NULL::installation, $2)
+       ON CONFLICT (bot_id, alias) DO UPDATE SET
+         integration_id = excluded.integration_id, enabled = excluded.enabled,
+         configuration_type = excluded.configuration_type, configuration = excluded.configuration,
+         disabled_channels = excluded.disabled_channels, status = excluded.status,
+         status_reason = excluded.status_reason, summary = excluded.summary, updated_at = now()`,
+      [botId, JSON.stringify(writes.integrations)],
+    );
+    await tx.query(
+      `INSERT INTO bot_plugin (bot_id, alias, plugin_id, enabled, configuration, interfaces, integrations, summary,
+         definition)
+       SELECT $1, alias, plugin_id, enabled, configuration, interfaces, integrations, summary, definition
+       FROM jsonb_populate_recordset(NULL::bot_plugin, $2)
+       ON CONFLICT (bot_id, alias) DO UPDATE SET
+         plugin_id = excluded.plugin_id, enabled = excluded.enabled, configuration = excluded.configuration,
+         interfaces = excluded.interfaces, integrations = excluded.integrations, summary = excluded.summary,
+         definition = excluded.definition, updated_at = now()`,
+      [botId, JSON.stringify(writes.plugins)],
+    );
+  }
+
+  /** What some of the installations show that show something older; how many. Index installation_integration. */
+  async refreshIntegrations(
+    { summary, status, status_reason }: Pick<InstallationRow, 'summary' | 'status' | 'status_reason'>,
+    limit: number,
+  ): Promise<number> {
+    const rows = await this.database.query(
+      `UPDATE installation SET summary = $2, updated_at = now(),
+         status = CASE WHEN enabled THEN $3 ELSE status END,
+         status_reason = CASE WHEN enabled THEN $4 ELSE status_reason END
+       WHERE (bot_id, alias) IN (
+         SELECT bot_id, alias FROM installation
+         WHERE integration_id = $1 AND summary ->> 'updatedAt' <= $2::jsonb ->> 'updatedAt'
+           AND (summary <> $2 OR (enabled AND status <> $3))
+         ORDER BY bot_id, alias LIMIT $5)
+       RETURNING 1`,
+      [summary.id, JSON.stringify(summary), status, status_reason, limit],
+    );
+    return rows.length;
+  }
+
+  /**
+   * Those after `last` that show something of this plugin, or of this integration by an interface that they are bound to.
+   * Index bot_plugin_plugin, or installation_integration and bot_plugin_pkey.
+   */
+  async listPluginsShowing(
+    kind: 'integration' | 'plugin',
+    id: string,
+    last: { bot_id: string; alias: string },
+    limit: number,
+  ): Promise<PluginOfBot[]> {
+    const shows = {
+      plugin: 'bot_plugin.plugin_id = $1',
+      integration: `EXISTS (SELECT 1 FROM installation WHERE bot_id = bot_plugin.bot_id AND integration_id = $1)
+         AND jsonb_path_exists(interfaces, '$.*.integrationId ? (@ == $id)', jsonb_build_object('id', $1::text))`,
+    };
+    return this.database.query<PluginOfBot>(
+      `SELECT bot_id, workspace_id, alias, plugin_id, interfaces FROM bot_plugin JOIN bot ON bot.id = bot_id
+       WHERE ${shows[kind]} AND (bot_id, alias) > ($2, $3) ORDER BY bot_id, alias LIMIT $4`,
+      [id, last.bot_id, last.alias, limit],
+    );
+  }
+
+  /** Unless the plugin was changed meanwhile, or already shows something newer. */
+  async refreshPlugins(rows: (PluginOfBot & Pick<PluginRow, 'summary' | 'definition'>)[]): Promise<void> {
+    await this.database.query(
+      `UPDATE bot_plugin SET summary = fresh.summary, definition = fresh.definition, updated_at = now()
+       FROM jsonb_populate_recordset(NULL::bot_plugin, $1) AS fresh
+       WHERE bot_plugin.bot_id = fresh.bot_id AND bot_plugin.alias = fresh.alias
+         AND bot_plugin.plugin_id = fresh.plugin_id AND bot_plugin.interfaces = fresh.interfaces
+         AND bot_plugin.summary ->> 'updatedAt' <= fresh.summary ->> 'updatedAt'`,
+      [JSON.stringify(rows)],
+    );
+  }
+
+  /** Bots that have this version of an integration or plugin. Index installation_integration, bot_plugin_plugin. */
+  async count(id: string): Promise<number> {
+    const [row] = await this.database.query<{ count: string }>(
+      `SELECT count(*) FROM (
+         SELECT bot_id FROM installation WHERE integration_id = $1
+         UNION SELECT bot_id FROM bot_plugin WHERE plugin_id = $1
+       ) AS installed`,
+      [id],
+    );
+    return Number(row?.count);
+  }
+}

@@ -1,0 +1,269 @@
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { Bus } from '@parley/bus/bus';
+import { hasPermission, type WorkspaceCaller } from '@parley/contracts/access';
+import { admin } from '@parley/contracts/admin/admin';
+import {
+  type BotIntegration,
+  type ChangeInstallation,
+  maxInstalledIntegrations,
+} from '@parley/contracts/admin/bot-integrations';
+import { type ChangePlugin, maxInstalledPlugins } from '@parley/contracts/admin/bot-plugins';
+import { credentialsChanged } from '@parley/contracts/admin/identity';
+import { type HubEntryId, installationsChanged } from '@parley/contracts/admin/installations';
+import { ApiError, notFound } from '@parley/contracts/errors';
+import { type InstallableIntegration, type InstallablePlugins, resolution } from '@parley/contracts/hub/resolution';
+import type { Transaction } from '@parley/database/database';
+import { SchemaChecker } from '@parley/json-schema/schema-checker';
+import { Outbox } from '@parley/outbox/outbox';
+import { SecretBox } from '@parley/secrets/secret-box';
+import { AuditRepository } from '../audit/audit.repository';
+import { AdminConfig } from '../config';
+import { requireAtMost } from '../bots/bot-definition';
+import { builtInChat } from './built-in-chat';
+import {
+  type InstallationRow,
+  type InstalledRows,
+  type PluginRow,
+  toBotIntegration,
+  toBotPlugin,
+} from './installation.entity';
+import { InstallationsRepository, type InstallationWrites } from './installations.repository';
+import { applyChange, chooseAlias, type IntegrationPlan, planIntegrations } from './integration-plan';
+import { type PluginPlan, planPlugins, toPluginRow, toResolve } from './plugin-plan';
+
+/** What an update says of the installations of a bot. */
+export interface InstallationChanges {
+  integrations?: Record<string, ChangeInstallation | null>;
+  plugins?: Record<string, ChangePlugin | null>;
+  /** Whether `integrations` is keyed by alias, else by the id of the integration. */
+  byAlias?: boolean;
+}
+
+/** What the changes come to for the installations at this revision. */
+export interface PreparedChanges extends InstallationWrites {
+  revision: number;
+}
+
+/** Tries of a change that others overtake. */
+const maxAttempts = 10;
+
+type Check = Parameters<SchemaChecker['firstProblem']>[0][number];
+
+/** The integrations and plugins of bots. */
+@Injectable()
+export class InstallationsService implements OnApplicationShutdown {
+  private readonly checker = new SchemaChecker();
+
+  constructor(
+    private readonly installations: InstallationsRepository,
+    private readonly audit: AuditRepository,
+    private readonly outbox: Outbox,
+    private readonly box: SecretBox,
+    private readonly bus: Bus,
+    private readonly config: AdminConfig,
+  ) {}
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.checker.close();
+  }
+
+  /**
+   * Prepares the changes, since that asks the hub and takes time, and commits them by `commit`, which calls `apply` in its
+   * transaction. When another change of the same bot's installations came between, all of it is done again.
+   */
+  async change<T>(
+    caller: WorkspaceCaller,
+    botId: string,
+    changes: InstallationChanges,
+    commit: (prepared: PreparedChanges | undefined) => Promise<T>,
+  ): Promise<T> {
+    if (!changes.integrations && !changes.plugins) return commit(undefined);
+    for (let attempt = 1; ; attempt += 1) {
+      const prepared = await this.prepare(caller, botId, changes);
+      try {
+        return await commit(prepared);
+      } catch (error) {
+        if (!(error instanceof Overtaken) || attempt === maxAttempts) throw error;
+      }
+    }
+  }
+
+  /** Writes what was prepared and announces it. Throws for `change` to try again when it is out of date. */
+  async apply(tx: Transaction, caller: WorkspaceCaller, botId: string, prepared: PreparedChanges): Promise<void> {
+    const revision = await this.installations.nextRevision(tx, botId);
+    if (revision !== prepared.revision + 1) throw new Overtaken();
+    await this.installations.write(tx, botId, prepared);
+    await this.announce(tx, botId);
+    await this.audit.add(tx, caller, {
+      workspaceId: caller.workspace.id,
+      action: 'UPDATE_BOT_CHANNEL',
+      operation: admin.bots.update,
+      resourceId: botId,
+      value: describe(prepared),
+    });
+    tx.afterCommit(() => this.bus.broadcast(credentialsChanged, { reason: `bot ${botId} has other integrations` }));
+  }
+
+  /** What every new bot has. */
+  async addChat(tx: Transaction, botId: string): Promise<InstalledRows> {
+    await this.installations.nextRevision(tx, botId);
+    await this.installations.addChat(tx, botId);
+    return this.announce(tx, botId);
+  }
+
+  /** Tells that the bot, which is just being deleted, has nothing installed. */
+  async announceNone(tx: Transaction, bot: { id: string; workspaceId: string; revision: number }): Promise<void> {
+    const { id: botId, workspaceId, revision } = bot;
+    await this.outbox.add(tx, installationsChanged, {
+      ...{ botId, workspaceId, revision: revision + 1 },
+      integrations: [],
+      plugins: [],
+    });
+  }
+
+  /** Of two installations of one integration, by id the one with the smallest alias is shown: rows come by alias. */
+  show(caller: WorkspaceCaller, { integrations, plugins }: InstalledRows, byAlias = false) {
+    const keyOf = (row: InstallationRow) => (byAlias ? row.alias : row.integration_id);
+    const shown = integrations.filter((row) => row === integrations.find((other) => keyOf(other) === keyOf(row)));
+    return {
+      integrations: Object.fromEntries(shown.map((row) => [keyOf(row), this.showIntegration(caller, row)])),
+      plugins: Object.fromEntries(plugins.map((row) => [row.alias, toBotPlugin(row)])),
+    };
+  }
+
+  async count({ id }: HubEntryId) {
+    return { count: await this.installations.count(id) };
+  }
+
+  private async prepare(
+    caller: WorkspaceCaller,
+    botId: string,
+    changes: InstallationChanges,
+  ): Promise<PreparedChanges> {
+    const current = await this.installations.find(caller.workspace.id, botId);
+    if (!current) throw notFound('bot', botId);
+    const byAlias = changes.byAlias ?? false;
+    const checks: Check[] = [];
+
+    const plan = planIntegrations(current.integrations, changes.integrations ?? {}, byAlias);
+    const integrations = await this.changedIntegrations(caller, current.integrations, plan, byAlias, checks);
+    const touched = new Set([...plan.removed, ...integrations.map(({ alias }) => alias)]);
+    const kept = current.integrations.filter(({ alias }) => !touched.has(alias));
+    const after = [...kept, ...integrations].sort((a, b) => (a.alias < b.alias ? -1 : 1));
+    requireAtMost(maxInstalledIntegrations, 'integrations', Object.fromEntries(after.map((row) => [row.alias, row])));
+
+    const pluginPlan = planPlugins(current.plugins, changes.plugins ?? {}, after, touched);
+    const plugins = await this.changedPlugins(caller, pluginPlan, checks);
+    const pluginAliases = [...current.plugins, ...plugins]
+      .map(({ alias }) => alias)
+      .filter((alias) => !pluginPlan.removed.includes(alias));
+    requireAtMost(maxInstalledPlugins, 'plugins', Object.fromEntries(pluginAliases.map((alias) => [alias, true])));
+
+    const problem = await this.checker.firstProblem(checks);
+    if (problem) throw new ApiError('InvalidPayload', `${problem}.`);
+    return {
+      revision: current.revision,
+      integrations,
+      removedIntegrations: plan.removed,
+      plugins,
+      removedPlugins: pluginPlan.removed,
+    };
+  }
+
+  /** Adds the configuration of each enabled one to the checks. Throws ReferenceNotFound for what may not be installed. */
+  private async changedIntegrations(
+    caller: WorkspaceCaller,
+    installed: InstallationRow[],
+    { wanted, removed }: IntegrationPlan,
+    byAlias: boolean,
+    checks: Check[],
+  ): Promise<InstallationRow[]> {
+    if (wanted.length === 0) return [];
+    const found = await this.findIntegrations(caller, [...new Set(wanted.map(({ id }) => id))]);
+    const taken = new Set(installed.map(({ alias }) => alias).filter((alias) => !removed.includes(alias)));
+    return wanted.map((entry) => {
+      const integration = found.get(entry.id);
+      if (!integration) throw noSuchEntry(`integrations.${entry.key}`, 'integration', entry.id);
+      const alias = chooseAlias(entry, integration.name, byAlias, taken);
+      taken.add(alias);
+      const { row, schema } = applyChange(entry, integration, alias);
+      const configuration = entry.change.configuration ?? this.configurationOf(row);
+      if (row.enabled) checks.push({ schema, value: configuration, path: `integrations.${entry.key}.configuration` });
+      return { ...row, configuration: this.box.seal(JSON.stringify(configuration)) };
+    });
+  }
+
+  private async findIntegrations(caller: WorkspaceCaller, ids: string[]): Promise<Map<string, InstallableIntegration>> {
+    const input = { workspaceId: caller.workspace.id, ids };
+    const { integrations } = await this.bus.call(resolution.integrations, caller, input);
+    return new Map(integrations.map((integration) => [integration.id, integration]));
+  }
+
+  /** The same for plugins. */
+  private async changedPlugins(caller: WorkspaceCaller, { wanted }: PluginPlan, checks: Check[]): Promise<PluginRow[]> {
+    if (wanted.length === 0) return [];
+    const input = { workspaceId: caller.workspace.id, plugins: wanted.map(toResolve) };
+    const found: InstallablePlugins = await this.bus.call(resolution.plugins, caller, input);
+    const [problem] = found.problems;
+    if (problem) throw new ApiError('InvalidPayload', `plugins.${problem.alias}: ${problem.problem}`);
+    return wanted.map((entry) => {
+      const plugin = found.plugins.find(({ alias }) => alias === entry.alias);
+      if (!plugin) throw noSuchEntry(`plugins.${entry.alias}`, 'plugin', entry.id);
+      const row = toPluginRow(entry, plugin);
+      const path = `plugins.${entry.alias}.configuration`;
+      if (row.enabled) checks.push({ schema: plugin.configurationSchema, value: row.configuration, path });
+      return row;
+    });
+  }
+
+  private async announce(tx: Transaction, botId: string): Promise<InstalledRows> {
+    const bot = await this.installations.get(tx, botId);
+    await this.outbox.add(tx, installationsChanged, {
+      botId,
+      workspaceId: bot.workspace_id,
+      revision: bot.revision,
+      integrations: bot.integrations.map(({ alias, integration_id: id }) => ({ alias, id })),
+      plugins: bot.plugins.map(({ alias, plugin_id: id }) => ({ alias, id })),
+    });
+    return bot;
+  }
+
+  private showIntegration({ role }: WorkspaceCaller, row: InstallationRow): BotIntegration {
+    const maySeeConfiguration = role !== undefined && hasPermission(role, 'write');
+    const { publicUrl, chatUrl } = this.config;
+    const base = row.integration_id === builtInChat.id ? (chatUrl ?? `${publicUrl}/chat`) : `${publicUrl}/webhooks`;
+    return toBotIntegration(row, maySeeConfiguration ? this.configurationOf(row) : {}, `${base}/${row.webhook_id}`);
+  }
+
+  private configurationOf({ configuration }: InstallationRow): Record<string, unknown> {
+    return configuration === null ? {} : (JSON.parse(this.box.open(configuration)) as Record<string, unknown>);
+  }
+}
+
+/** What was prepared is out of date. */
+class Overtaken extends ApiError {
+  constructor() {
+    super('ResourceLockedConflict', 'The installations of this bot are just being changed by others: try again.');
+  }
+}
+
+/** Without configurations, which may be secret. */
+function describe({ integrations, removedIntegrations, plugins, removedPlugins }: PreparedChanges): string {
+  const removed = (alias: string) => `${alias} removed`;
+  const parts = {
+    integrations: [
+      ...integrations.map((row) => `${row.alias} ${row.integration_id}`),
+      ...removedIntegrations.map(removed),
+    ],
+    plugins: [...plugins.map((row) => `${row.alias} ${row.plugin_id}`), ...removedPlugins.map(removed)],
+  };
+  return Object.entries(parts)
+    .filter(([, changes]) => changes.length > 0)
+    .map(([kind, changes]) => `${kind}: ${changes.join(', ')}`)
+    .join('; ');
+}
+
+/** The same words for what does not exist and for what belongs to somebody else. */
+function noSuchEntry(path: string, kind: 'integration' | 'plugin', id: string): ApiError {
+  return new ApiError('ReferenceNotFound', `${path}: there is no ${kind} "${id}" that this workspace may install.`);
+}

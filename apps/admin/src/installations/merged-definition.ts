@@ -1,0 +1,51 @@
+import type { UpdateBot } from '@parley/contracts/admin/bots';
+import type { BotDefinition } from '../bots/bot-definition';
+import type { PluginRow } from './installation.entity';
+
+type Entries<T> = Record<string, T>;
+type Shown = Pick<UpdateBot, 'states' | 'events' | 'actions' | 'user' | 'conversation' | 'message'>;
+
+/** The definition of a bot with what its enabled plugins add to it, as `alias#name`. */
+export function withPlugins(own: BotDefinition, plugins: PluginRow[]): BotDefinition {
+  return plugins
+    .filter(({ enabled }) => enabled)
+    .reduce<BotDefinition>(
+      (merged, { alias, definition }) => ({
+        ...merged,
+        states: { ...merged.states, ...prefixed(alias, definition.states) },
+        events: { ...merged.events, ...prefixed(alias, definition.events) },
+        actions: { ...merged.actions, ...prefixed(alias, definition.actions) },
+        user: { tags: { ...merged.user.tags, ...prefixed(alias, definition.userTags) } },
+        conversation: { tags: { ...merged.conversation.tags, ...prefixed(alias, definition.conversationTags) } },
+        message: { tags: { ...merged.message.tags, ...prefixed(alias, definition.messageTags) } },
+      }),
+      own,
+    );
+}
+
+/**
+ * An update without what these plugins add: a client that sends back what it was shown must not make it the bot's own.
+ */
+export function withoutPlugins<T extends Shown>(update: T, aliases: string[]): T {
+  const own = <E>(entries: Entries<E> | undefined) => entries && withoutPrefixes(entries, aliases);
+  const ownTags = <D extends { tags?: Entries<unknown> }>(definitions: D | undefined) =>
+    definitions && { ...definitions, tags: own(definitions.tags) };
+  return {
+    ...update,
+    states: own(update.states),
+    events: own(update.events),
+    actions: own(update.actions),
+    user: ownTags(update.user),
+    conversation: ownTags(update.conversation),
+    message: ownTags(update.message),
+  };
+}
+
+function prefixed<T>(alias: string, entries: Entries<T>): Entries<T> {
+  return Object.fromEntries(Object.entries(entries).map(([name, entry]) => [`${alias}#${name}`, entry]));
+}
+
+function withoutPrefixes<T>(entries: Entries<T>, aliases: string[]): Entries<T> {
+  const isAdded = (name: string) => aliases.some((alias) => name.startsWith(`${alias}#`));
+  return Object.fromEntries(Object.entries(entries).filter(([name]) => !isAdded(name)));
+}

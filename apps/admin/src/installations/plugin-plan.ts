@@ -1,0 +1,146 @@
+import type { BindIntegration, BindInterface, ChangePlugin } from '@parley/contracts/admin/bot-plugins';
+import { ApiError } from '@parley/contracts/errors';
+import type { InstallablePlugin, PluginToResolve } from '@parley/contracts/hub/resolution';
+import { type InstallationRow, type PluginRow, toPluginDefinition, toSummary } from './installation.entity';
+
+/** A plugin that is new or changes, or that depends on an installation which changes. */
+export interface WantedPlugin {
+  alias: string;
+  /** Version id. */
+  id: string;
+  enabled: boolean;
+  configuration: Record<string, unknown>;
+  interfaces: Record<string, BindInterface & BindIntegration>;
+  integrations: Record<string, BindIntegration>;
+}
+
+export interface PluginPlan {
+  wanted: WantedPlugin[];
+  /** Aliases. */
+  removed: string[];
+}
+
+/**
+ * Which plugins have to be looked at again, with each binding led to an installation. `touched` are the aliases of
+ * integrations that change or go. Throws InvalidPayload for a binding to what will not be installed.
+ */
+export function planPlugins(
+  installed: PluginRow[],
+  changes: Record<string, ChangePlugin | null>,
+  integrations: InstallationRow[],
+  touched: Set<string>,
+): PluginPlan {
+  const removed = installed.map(({ alias }) => alias).filter((alias) => changes[alias] === null);
+  const changed = Object.entries(changes).flatMap(([alias, change]) =>
+    change ? [wantedPlugin(alias, change, find(installed, alias), integrations)] : [],
+  );
+  const affected = installed
+    .filter((row) => !Object.hasOwn(changes, row.alias) && bindingsOf(row).some((alias) => touched.has(alias)))
+    .map((row) => wantedPlugin(row.alias, { id: row.plugin_id }, row, integrations));
+  return { wanted: [...changed, ...affected], removed };
+}
+
+export function toResolve({ alias, id, interfaces }: WantedPlugin): PluginToResolve {
+  const bindings = Object.entries(interfaces).map(([name, { integrationId, integrationInterfaceAlias }]) => [
+    name,
+    { integrationId, ...(integrationInterfaceAlias === undefined ? {} : { integrationInterfaceAlias }) },
+  ]);
+  return { alias, id, interfaces: Object.fromEntries(bindings) as PluginToResolve['interfaces'] };
+}
+
+/** Throws InvalidPayload when the plugin depends on something that it is not bound to. What it does not know is dropped. */
+export function toPluginRow(wanted: WantedPlugin, plugin: InstallablePlugin): PluginRow {
+  const { alias } = wanted;
+  return {
+    alias,
+    plugin_id: plugin.id,
+    enabled: wanted.enabled,
+    configuration: wanted.configuration,
+    interfaces: bound(`plugins.${alias}.interfaces`, plugin.interfaces, wanted.interfaces, (binding, interfaceId) => ({
+      ...binding,
+      interfaceId,
+    })),
+    integrations: bound(
+      `plugins.${alias}.integrations`,
+      plugin.integrations,
+      wanted.integrations,
+      (binding) => binding,
+    ),
+    summary: toSummary(plugin),
+    definition: toPluginDefinition(plugin),
+  };
+}
+
+function bound<B, R>(
+  path: string,
+  dependencies: Record<string, string>,
+  bindings: Record<string, B>,
+  toBound: (binding: B, id: string) => R,
+): Record<string, R> {
+  const entries = Object.entries(dependencies).map(([name, id]) => {
+    const binding = Object.hasOwn(bindings, name) ? bindings[name] : undefined;
+    if (!binding)
+      throw new ApiError(
+        'InvalidPayload',
+        `${path}.${name} is missing: the plugin needs an installed integration for it.`,
+      );
+    return [name, toBound(binding, id)] as const;
+  });
+  return Object.fromEntries(entries);
+}
+
+/** What the change does not say stays, led to the version that is installed under the alias by then. */
+function wantedPlugin(
+  alias: string,
+  change: ChangePlugin,
+  current: PluginRow | undefined,
+  installed: InstallationRow[],
+): WantedPlugin {
+  const path = `plugins.${alias}`;
+  const interfaces: Record<string, BindInterface> = change.interfaces ?? byAliasAlone(current?.interfaces);
+  const integrations: Record<string, Partial<BindIntegration>> = change.integrations ??
+  byAliasAlone(current?.integrations);
+  return {
+    alias,
+    id: change.id,
+    enabled: change.enabled ?? current?.enabled ?? true,
+    configuration: change.configuration ?? current?.configuration ?? {},
+    interfaces: mapEntries(interfaces, ({ integrationInterfaceAlias, ...binding }, name) => ({
+      ...lead(`${path}.interfaces.${name}`, binding, installed),
+      ...(integrationInterfaceAlias === undefined ? {} : { integrationInterfaceAlias }),
+    })),
+    integrations: mapEntries(integrations, (binding, name) => lead(`${path}.integrations.${name}`, binding, installed)),
+  };
+}
+
+function byAliasAlone<T extends BindIntegration>(bindings: Record<string, T> = {}) {
+  return mapEntries(bindings, ({ integrationId: _id, ...rest }) => rest as Omit<T, 'integrationId'> & BindInterface);
+}
+
+/** The installation that a binding means: by alias, else the first of the integration. */
+function lead(path: string, binding: Partial<BindIntegration>, installed: InstallationRow[]): BindIntegration {
+  const { integrationId, integrationAlias } = binding;
+  const found = installed.find(
+    (row) =>
+      (integrationAlias === undefined || row.alias === integrationAlias) &&
+      (integrationId === undefined || row.integration_id === integrationId),
+  );
+  if (found) return { integrationId: found.integration_id, integrationAlias: found.alias };
+  const named = [integrationId, integrationAlias].filter((name) => name !== undefined).join('" as "');
+  throw new ApiError(
+    'InvalidPayload',
+    `${path} is bound to the integration "${named}", which the bot does not have: install it, or bind another one.`,
+  );
+}
+
+function bindingsOf({ interfaces, integrations }: PluginRow): string[] {
+  return [...Object.values(interfaces), ...Object.values(integrations)].map(({ integrationAlias }) => integrationAlias);
+}
+
+function find(rows: PluginRow[], alias: string): PluginRow | undefined {
+  return rows.find((row) => row.alias === alias);
+}
+
+function mapEntries<T, R>(entries: Record<string, T>, change: (entry: T, name: string) => R): Record<string, R> {
+  return Object.fromEntries(Object.entries(entries).map(([name, entry]) => [name, change(entry, name)]));
+}

@@ -1,0 +1,336 @@
+import type { Client } from '@botpress/client';
+import { newId } from '@parley/database/ids';
+import { type Account, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
+import { until } from '@parley/testing/until';
+import { GatewayModule } from '../../../gateway/src/gateway.module';
+import { AdminModule } from '../admin.module';
+import { HubShelf, HubStandIn } from './test/hub-stand-in';
+
+type Update = Omit<Parameters<Client['updateBot']>[0], 'id'>;
+
+const shelf = new HubShelf();
+const hitl = 'ifver_hitl';
+const desk = shelf.addIntegration('intver_desk', { name: 'desk', interfaces: { hitl } });
+const deskNext = shelf.addIntegration('intver_desk_next', { name: 'desk', interfaces: { hitl } });
+const schema = { type: 'object', properties: { a: { type: 'string' } } };
+const added = {
+  states: { queue: { type: 'bot', schema } },
+  events: { started: { schema } },
+  actions: { start: { input: { schema }, output: { schema } } },
+  userTags: { agent: { title: 'Agent' } },
+  conversationTags: { ticket: {} },
+  messageTags: { origin: {} },
+};
+const handoff = shelf.addPlugin('plugver_handoff', {
+  name: 'handoff',
+  ...(added as object),
+  interfaces: { helpdesk: hitl },
+  configurationSchema: { type: 'object', properties: { greeting: { type: 'string' } } },
+});
+const plain = shelf.addPlugin('plugver_plain', { name: 'plain', ...(added as object) });
+const backed = shelf.addPlugin('plugver_backed', { name: 'backed', integrations: { store: desk } });
+
+let door: FrontDoor;
+let alice: Account;
+
+beforeAll(async () => {
+  door = await startFrontDoor(GatewayModule, AdminModule, HubStandIn.of(shelf));
+  alice = await door.newAccount();
+});
+
+afterAll(() => door?.stop());
+
+beforeEach(() => {
+  shelf.asked = [];
+  shelf.problems.length = 0;
+});
+
+/** A new bot of Alice's, asked with integrations by alias, with the desk installed under the alias `desk`. */
+async function newBot() {
+  const { id } = (await alice.client.createBot({})).bot;
+  const headers = {
+    authorization: `Bearer ${alice.token}`,
+    'x-workspace-id': alice.workspaceId,
+    'x-multiple-integrations': 'true',
+  };
+  const send = async (method: string, json?: unknown) => {
+    const answer = await door.send(`${method} /v1/admin/bots/${id}`, { headers, json });
+    if (answer.status !== 200) throw answer.json;
+    return answer.json.bot as Awaited<ReturnType<Client['getBot']>>['bot'];
+  };
+  const update = (changes: Update) => send('PUT', changes);
+  await update({ integrations: { desk: { integrationId: desk } } });
+  shelf.asked = [];
+  return { id, update, get: () => send('GET') };
+}
+
+const bound = { helpdesk: { integrationId: desk, integrationAlias: 'desk' } };
+
+describe('installing a plugin', () => {
+  it('shows it, and what it adds to the bot under its alias', async () => {
+    const { id, update, get } = await newBot();
+
+    await update({
+      plugins: { help: { id: handoff, configuration: { greeting: 'hi' }, interfaces: bound } },
+    });
+
+    const bot = await get();
+    expect(bot.plugins).toEqual({
+      help: {
+        id: handoff,
+        name: 'handoff',
+        version: '1.0.0',
+        title: `Title of ${handoff}`,
+        description: 'Says what it does',
+        iconUrl: 'https://example.com/icon.svg',
+        readmeUrl: 'https://example.com/readme.md',
+        createdAt: '2026-01-01T00:00:00.000Z',
+        updatedAt: '2026-01-02T00:00:00.000Z',
+        public: true,
+        visibility: 'public',
+        lifecycleStatus: 'published',
+        enabled: true,
+        configuration: { greeting: 'hi' },
+        interfaces: { helpdesk: { integrationId: desk, integrationAlias: 'desk', interfaceId: hitl } },
+        integrations: {},
+      },
+    });
+    expect(bot).toMatchObject({
+      states: { 'help#queue': added.states.queue },
+      events: { 'help#started': added.events.started },
+      actions: { 'help#start': added.actions.start },
+      user: { tags: { 'help#agent': { title: 'Agent' } } },
+      conversation: { tags: { 'help#ticket': {} } },
+      message: { tags: { 'help#origin': {} } },
+    });
+    expect(shelf.asked).toEqual([`plugins ${handoff}`]);
+    expect(await lastAnnounced(id)).toMatchObject({ revision: 3, plugins: [{ alias: 'help', id: handoff }] });
+  });
+
+  it('with what it needs asks the hub once for each kind', async () => {
+    const { update } = await newBot();
+
+    const { plugins } = await update({
+      integrations: { other: { integrationId: deskNext } },
+      plugins: {
+        a: { id: plain },
+        b: { id: handoff, interfaces: { helpdesk: { integrationId: deskNext, integrationInterfaceAlias: 'hitl' } } },
+      },
+    });
+
+    expect(shelf.asked).toEqual([`integrations ${deskNext}`, `plugins ${plain} ${handoff}`]);
+    expect(plugins['b']!.interfaces).toEqual({
+      helpdesk: {
+        integrationId: deskNext,
+        integrationAlias: 'other',
+        integrationInterfaceAlias: 'hitl',
+        interfaceId: hitl,
+      },
+    });
+  });
+
+  it('by one update with what getBot shows of it does not make that the own of the bot', async () => {
+    const { id, update, get } = await newBot();
+    const own = { states: { mine: { type: 'bot' as const, schema } } };
+    await update({ plugins: { help: { id: plain } }, ...own });
+    const shown = await get();
+
+    const { states, events, actions, user, conversation, message } = shown;
+    await update({ states, events, actions, user, conversation, message } as Update);
+
+    const [row] = await door.sql<{ definition: object }>('SELECT definition FROM admin.bot WHERE id = $1', [id]);
+    expect(row!.definition).toMatchObject({
+      ...own,
+      events: {},
+      actions: {},
+      user: { tags: {} },
+      message: { tags: {} },
+    });
+    expect(Object.keys((row!.definition as { states: object }).states)).toEqual(['mine']);
+    expect({ ...(await get()), updatedAt: '' }).toEqual({ ...shown, updatedAt: '' });
+  });
+
+  it('together with what it adds, as a deployment sends both, stores that once', async () => {
+    const { id, update } = await newBot();
+
+    const bot = await update({
+      plugins: { help: { id: plain } },
+      actions: { 'help#start': { input: { schema: {} }, output: { schema: {} } }, own: added.actions.start },
+    });
+
+    const [row] = await door.sql<{ definition: { actions: object } }>(
+      'SELECT definition FROM admin.bot WHERE id = $1',
+      [id],
+    );
+    expect(Object.keys(row!.definition.actions)).toEqual(['own']);
+    expect(bot.actions['help#start']).toEqual(added.actions.start);
+  });
+
+  it('that is disabled adds nothing to the bot', async () => {
+    const { update } = await newBot();
+
+    const bot = await update({ plugins: { help: { id: plain, enabled: false } } });
+
+    expect(bot.plugins['help']).toMatchObject({ enabled: false });
+    expect(bot.actions).toEqual({});
+  });
+
+  it.each([
+    [
+      'that nobody published',
+      { x: { id: 'plugver_none' } },
+      'ReferenceNotFound',
+      /^plugins\.x: there is no plugin "plugver_none" that this workspace may install/,
+    ],
+    ['without an id', { x: {} }, 'InvalidPayload', /^plugins has an entry "x" whose id must be/],
+    [
+      'that needs an interface',
+      { x: { id: handoff } },
+      'InvalidPayload',
+      /^plugins\.x\.interfaces\.helpdesk is missing: the plugin needs an installed integration/,
+    ],
+    [
+      'bound to an integration that is not installed',
+      { x: { id: handoff, interfaces: { helpdesk: { integrationId: deskNext } } } },
+      'InvalidPayload',
+      /^plugins\.x\.interfaces\.helpdesk is bound to the integration "intver_desk_next", which the bot does not have/,
+    ],
+    [
+      'bound to another alias',
+      { x: { id: handoff, interfaces: { helpdesk: { integrationId: desk, integrationAlias: 'chat' } } } },
+      'InvalidPayload',
+      /^plugins\.x\.interfaces\.helpdesk is bound to the integration "intver_desk" as "chat"/,
+    ],
+    [
+      'that needs an integration',
+      { x: { id: backed } },
+      'InvalidPayload',
+      /^plugins\.x\.integrations\.store is missing: the plugin needs an installed integration/,
+    ],
+    [
+      'with a wrong configuration',
+      { x: { id: handoff, interfaces: bound, configuration: { greeting: 1 } } },
+      'InvalidPayload',
+      /^plugins\.x\.configuration\.greeting must be string/,
+    ],
+    ['under an alias that is none', { 'a#b': { id: plain } }, 'InvalidPayload', /^plugins has a name "a#b"/],
+  ])('%s is refused, and nothing of the update is done', async (_case, plugins, type, message) => {
+    const { update, get } = await newBot();
+    const before = await get();
+
+    await expect(update({ name: 'renamed', plugins: plugins as Update['plugins'] })).rejects.toMatchObject({
+      type,
+      message: expect.stringMatching(message),
+    });
+
+    expect(await get()).toEqual(before);
+  });
+
+  it('that the hub cannot resolve says why', async () => {
+    const { update } = await newBot();
+    shelf.problems.push({ alias: 'x', problem: 'it does not implement hitl.' });
+
+    await expect(update({ plugins: { x: { id: plain } } })).rejects.toMatchObject({
+      type: 'InvalidPayload',
+      message: 'plugins.x: it does not implement hitl.',
+    });
+  });
+});
+
+describe('changing plugins and what they depend on', () => {
+  it('keeps what is not said', async () => {
+    const { update } = await newBot();
+    const before = await update({
+      plugins: { help: { id: handoff, enabled: false, configuration: { greeting: 'hi' }, interfaces: bound } },
+    });
+
+    const after = await update({ plugins: { help: { id: handoff } } });
+
+    expect(after.plugins).toEqual(before.plugins);
+  });
+
+  it('leads a binding to the new version of an integration', async () => {
+    const { update } = await newBot();
+    await update({
+      plugins: {
+        help: { id: handoff, interfaces: bound },
+        other: { id: backed, integrations: { store: { integrationId: desk, integrationAlias: 'desk' } } },
+      },
+    });
+    shelf.asked = [];
+
+    const { plugins } = await update({ integrations: { desk: { integrationId: deskNext } } });
+
+    expect(plugins['help']!.interfaces!['helpdesk']).toMatchObject({
+      integrationId: deskNext,
+      integrationAlias: 'desk',
+    });
+    expect(plugins['other']!.integrations).toEqual({ store: { integrationId: deskNext, integrationAlias: 'desk' } });
+    expect(shelf.asked).toEqual([`integrations ${deskNext}`, `plugins ${handoff} ${backed}`]);
+  });
+
+  it('does not uninstall what a plugin needs, unless the plugin goes too', async () => {
+    const { update } = await newBot();
+    await update({ plugins: { help: { id: handoff, interfaces: bound } } });
+
+    await expect(update({ integrations: { desk: null } })).rejects.toMatchObject({
+      type: 'InvalidPayload',
+      message: expect.stringMatching(/^plugins\.help\.interfaces\.helpdesk is bound to the integration "desk"/),
+    });
+    const bot = await update({ integrations: { desk: null }, plugins: { help: null } });
+
+    expect(bot.plugins).toEqual({});
+    expect(Object.keys(bot.integrations)).toEqual(['chat']);
+    expect(bot.actions).toEqual({});
+  });
+
+  it('shows what a plugin adds by now when the hub tells of a change, of an integration that it is bound to as well', async () => {
+    const { update, get } = await newBot();
+    await update({ plugins: { help: { id: handoff, interfaces: bound } } });
+    const actionsOf = async () => Object.keys((await get()).actions);
+    const change = (name: string) =>
+      shelf.addPlugin(handoff, {
+        name: 'handoff',
+        interfaces: { helpdesk: hitl },
+        actions: { [name]: added.actions.start } as never,
+      });
+
+    change('second');
+    await announce({ kind: 'plugin', id: handoff });
+    await until(actionsOf, ([name]) => name === 'help#second');
+    change('third');
+    await announce({ kind: 'integration', id: desk });
+
+    await until(actionsOf, ([name]) => name === 'help#third');
+  });
+});
+
+describe('listing bots', () => {
+  it('finds those that have one of the plugins', async () => {
+    const { id, update } = await newBot();
+    await update({ plugins: { any: { id: plain } } });
+
+    const found = await alice.client.listBots({ pluginNames: ['plain', 'none'], integrationNames: ['desk'] });
+    const none = await alice.client.listBots({ pluginNames: ['plain'], integrationNames: ['none'] });
+
+    expect(found.bots.map((bot) => bot.id)).toContain(id);
+    expect(none.bots).toEqual([]);
+  });
+});
+
+async function lastAnnounced(botId: string) {
+  const [row] = await door.sql<{ data: object }>(
+    `SELECT data FROM admin.outbox WHERE subject = 'admin.installationsChanged' AND data ->> 'botId' = $1
+     ORDER BY id DESC LIMIT 1`,
+    [botId],
+  );
+  return row!.data;
+}
+
+/** As the hub tells it. */
+async function announce(change: { kind: 'integration' | 'plugin'; id: string }) {
+  await door.sql("INSERT INTO hub.outbox (id, subject, data) VALUES ($1, 'hub.entryChanged', $2)", [
+    newId('outbox'),
+    { ...change, isDeleted: false, workspaceId: null },
+  ]);
+}

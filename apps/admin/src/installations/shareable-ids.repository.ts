@@ -1,0 +1,52 @@
+import { Injectable } from '@nestjs/common';
+import { Database, type Sql, type Transaction } from '@parley/database/database';
+import { newId } from '@parley/database/ids';
+
+@Injectable()
+export class ShareableIdsRepository {
+  constructor(private readonly database: Database) {}
+
+  /** Aliases under which a bot of the workspace has the integration. Undefined when there is no such bot. */
+  async findAliases(
+    sql: Sql,
+    workspaceId: string,
+    botId: string,
+    integrationId: string,
+  ): Promise<string[] | undefined> {
+    const [row] = await sql.query<{ aliases: string[] }>(
+      `SELECT ARRAY(SELECT alias FROM installation WHERE bot_id = bot.id AND integration_id = $3 ORDER BY alias) AS aliases
+       FROM bot WHERE workspace_id = $1 AND id = $2`,
+      [workspaceId, botId, integrationId],
+    );
+    return row?.aliases;
+  }
+
+  /** Replaces the one that there was. None when the installation is just going. */
+  async replace(tx: Transaction, botId: string, alias: string, hours: number): Promise<string | undefined> {
+    const [row] = await tx.query<{ id: string }>(
+      `INSERT INTO shareable_id (id, bot_id, alias, expires_at)
+       SELECT $1, bot_id, alias, now() + make_interval(hours => $4) FROM installation
+       WHERE bot_id = $2 AND alias = $3 FOR KEY SHARE
+       ON CONFLICT (bot_id, alias) DO UPDATE SET id = excluded.id, expires_at = excluded.expires_at
+       RETURNING id`,
+      [newId('shareable'), botId, alias, hours],
+    );
+    return row?.id;
+  }
+
+  async find(botId: string, alias: string): Promise<{ id: string; isExpired: boolean } | undefined> {
+    const [row] = await this.database.query<{ id: string; isExpired: boolean }>(
+      'SELECT id, expires_at <= now() AS "isExpired" FROM shareable_id WHERE bot_id = $1 AND alias = $2',
+      [botId, alias],
+    );
+    return row;
+  }
+
+  async delete(tx: Transaction, botId: string, alias: string): Promise<boolean> {
+    const rows = await tx.query('DELETE FROM shareable_id WHERE bot_id = $1 AND alias = $2 RETURNING 1', [
+      botId,
+      alias,
+    ]);
+    return rows.length > 0;
+  }
+}

@@ -1,0 +1,74 @@
+import { Injectable } from '@nestjs/common';
+import type { WorkspaceCaller } from '@parley/contracts/access';
+import { admin } from '@parley/contracts/admin/admin';
+import type { InstallationPath, NewShareableId, ShareableId } from '@parley/contracts/admin/shareable-ids';
+import { ApiError, notFound } from '@parley/contracts/errors';
+import type { Operation } from '@parley/contracts/operation';
+import { Database, type Sql, type Transaction } from '@parley/database/database';
+import { AuditRepository } from '../audit/audit.repository';
+import { ShareableIdsRepository } from './shareable-ids.repository';
+
+const lifetimeHours = 24;
+
+/** Ids by which an installation may be shown to others for a while. */
+@Injectable()
+export class ShareableIdsService {
+  constructor(
+    private readonly database: Database,
+    private readonly shareableIds: ShareableIdsRepository,
+    private readonly audit: AuditRepository,
+  ) {}
+
+  create(caller: WorkspaceCaller, input: InstallationPath): Promise<NewShareableId> {
+    return this.database.transaction(async (tx) => {
+      const alias = await this.aliasOf(tx, caller, input);
+      const shareableId = await this.shareableIds.replace(tx, input.botId, alias, lifetimeHours);
+      if (!shareableId) throw notInstalled(input);
+      await this.record(tx, caller, admin.shareableIds.create, input.botId, alias);
+      return { shareableId };
+    });
+  }
+
+  async get(caller: WorkspaceCaller, input: InstallationPath): Promise<ShareableId> {
+    const alias = await this.aliasOf(this.database, caller, input);
+    const found = await this.shareableIds.find(input.botId, alias);
+    if (!found) throw noSuchId(alias);
+    return { shareableId: found.id, isExpired: found.isExpired };
+  }
+
+  delete(caller: WorkspaceCaller, input: InstallationPath) {
+    return this.database.transaction(async (tx) => {
+      const alias = await this.aliasOf(tx, caller, input);
+      if (!(await this.shareableIds.delete(tx, input.botId, alias))) throw noSuchId(alias);
+      await this.record(tx, caller, admin.shareableIds.delete, input.botId, alias);
+      return {};
+    });
+  }
+
+  /** Throws ResourceNotFound for what is not installed, InvalidQuery for what may be several. */
+  private async aliasOf(sql: Sql, { workspace }: WorkspaceCaller, input: InstallationPath): Promise<string> {
+    const { botId, integrationId, integrationInstanceAlias: named } = input;
+    const aliases = await this.shareableIds.findAliases(sql, workspace.id, botId, integrationId);
+    if (!aliases) throw notFound('bot', botId);
+    const [alias, ...others] = aliases.filter((entry) => named === undefined || entry === named);
+    if (alias === undefined) throw notInstalled(input);
+    if (others.length === 0) return alias;
+    throw new ApiError(
+      'InvalidQuery',
+      `integrationInstanceAlias is missing: the bot has "${integrationId}" installed as ${aliases.join(', ')}.`,
+    );
+  }
+
+  private async record(tx: Transaction, caller: WorkspaceCaller, operation: Operation, botId: string, alias: string) {
+    const workspaceId = caller.workspace.id;
+    await this.audit.add(tx, caller, { workspaceId, action: 'UNKNOWN', operation, resourceId: botId, value: alias });
+  }
+}
+
+function notInstalled({ integrationId, integrationInstanceAlias }: InstallationPath): ApiError {
+  return notFound('installed integration', integrationInstanceAlias ?? integrationId);
+}
+
+function noSuchId(alias: string): ApiError {
+  return new ApiError('ResourceNotFound', `The installation "${alias}" has no shareable id: create one.`);
+}

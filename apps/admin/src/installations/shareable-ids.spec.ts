@@ -1,0 +1,132 @@
+import { type Account, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
+import { GatewayModule } from '../../../gateway/src/gateway.module';
+import { AdminModule } from '../admin.module';
+import { builtInChat } from './built-in-chat';
+import { HubShelf, HubStandIn } from './test/hub-stand-in';
+
+const shelf = new HubShelf();
+const slack = shelf.addIntegration('intver_slack', { name: 'slack' });
+const integrationId = builtInChat.id;
+
+let door: FrontDoor;
+let alice: Account;
+let bob: Account;
+
+beforeAll(async () => {
+  door = await startFrontDoor(GatewayModule, AdminModule, HubStandIn.of(shelf));
+  [alice, bob] = await Promise.all([door.newAccount(), door.newAccount()]);
+});
+
+afterAll(() => door?.stop());
+
+async function newBot(): Promise<string> {
+  return (await alice.client.createBot({})).bot.id;
+}
+
+describe('a shareable id of an installation', () => {
+  it('is made, shown and replaced by a new one', async () => {
+    const botId = await newBot();
+
+    const { shareableId } = await alice.client.createIntegrationShareableId({ botId, integrationId });
+    const shown = await alice.client.getIntegrationShareableId({ botId, integrationId });
+    const next = await alice.client.createIntegrationShareableId({ botId, integrationId });
+
+    expect(shareableId).toMatch(/^shareable_[0-9A-Z]{26}$/);
+    expect(shown).toEqual({ shareableId, isExpired: false });
+    expect(next.shareableId).not.toBe(shareableId);
+    expect(await alice.client.getIntegrationShareableId({ botId, integrationId })).toMatchObject(next);
+  });
+
+  it('is good for 24 hours', async () => {
+    const botId = await newBot();
+    await alice.client.createIntegrationShareableId({ botId, integrationId });
+    const pass = (time: string) =>
+      door.sql('UPDATE admin.shareable_id SET expires_at = expires_at - $2::interval WHERE bot_id = $1', [botId, time]);
+    const isExpired = async () => (await alice.client.getIntegrationShareableId({ botId, integrationId })).isExpired;
+
+    await pass('23 hours 59 minutes');
+    expect(await isExpired()).toBe(false);
+    await pass('1 minute');
+    expect(await isExpired()).toBe(true);
+  });
+
+  it('is gone when it is deleted, once, and when the integration is uninstalled', async () => {
+    const botId = await newBot();
+    await alice.client.createIntegrationShareableId({ botId, integrationId });
+
+    await alice.client.deleteIntegrationShareableId({ botId, integrationId });
+
+    const missing = { type: 'ResourceNotFound', message: 'The installation "chat" has no shareable id: create one.' };
+    await expect(alice.client.getIntegrationShareableId({ botId, integrationId })).rejects.toMatchObject(missing);
+    await expect(alice.client.deleteIntegrationShareableId({ botId, integrationId })).rejects.toMatchObject(missing);
+    await alice.client.createIntegrationShareableId({ botId, integrationId });
+    await alice.client.updateBot({ id: botId, integrations: { [integrationId]: null } });
+    expect(await door.sql('SELECT 1 FROM admin.shareable_id WHERE bot_id = $1', [botId])).toEqual([]);
+  });
+
+  it('is of an alias, which has to be told when there are several', async () => {
+    const botId = await newBot();
+    const answer = await door.send(`PUT /v1/admin/bots/${botId}`, {
+      headers: {
+        authorization: `Bearer ${alice.token}`,
+        'x-workspace-id': alice.workspaceId,
+        'x-multiple-integrations': 'true',
+      },
+      json: { integrations: { a: { integrationId: slack }, b: { integrationId: slack } } },
+    });
+    expect(answer.status).toBe(200);
+    const create = (integrationInstanceAlias?: string) =>
+      alice.client.createIntegrationShareableId({ botId, integrationId: slack, integrationInstanceAlias });
+
+    await expect(create()).rejects.toMatchObject({
+      type: 'InvalidQuery',
+      message: 'integrationInstanceAlias is missing: the bot has "intver_slack" installed as a, b.',
+    });
+    await expect(create('chat')).rejects.toMatchObject({ type: 'ResourceNotFound' });
+    const { shareableId } = await create('b');
+
+    expect(
+      await alice.client.getIntegrationShareableId({ botId, integrationId: slack, integrationInstanceAlias: 'b' }),
+    ).toMatchObject({ shareableId });
+  });
+
+  it('of a foreign bot is like one of none, and of what is not installed is not there', async () => {
+    const botId = await newBot();
+
+    for (const call of [
+      bob.client.createIntegrationShareableId({ botId, integrationId }),
+      bob.client.getIntegrationShareableId({ botId, integrationId }),
+      bob.client.deleteIntegrationShareableId({ botId, integrationId }),
+    ]) {
+      await expect(call).rejects.toMatchObject({
+        type: 'ResourceNotFound',
+        message: `There is no bot "${botId}" here.`,
+      });
+    }
+    await expect(alice.client.createIntegrationShareableId({ botId: 'none', integrationId })).rejects.toMatchObject({
+      type: 'ResourceNotFound',
+      message: 'There is no bot "none" here.',
+    });
+    await expect(alice.client.createIntegrationShareableId({ botId, integrationId: slack })).rejects.toMatchObject({
+      type: 'ResourceNotFound',
+    });
+  });
+
+  it('is made and deleted by developers, and shown to viewers', async () => {
+    const botId = await newBot();
+    const [developer, viewer] = await Promise.all([door.newAccount(), door.newAccount()]);
+    await door.addMember(alice.workspaceId, developer.accountId, 'developer');
+    await door.addMember(alice.workspaceId, viewer.accountId, 'viewer');
+    const asDeveloper = door.client(developer.token, alice.workspaceId);
+    const asViewer = door.client(viewer.token, alice.workspaceId);
+
+    await expect(asViewer.createIntegrationShareableId({ botId, integrationId })).rejects.toMatchObject({
+      type: 'Forbidden',
+    });
+    await asDeveloper.createIntegrationShareableId({ botId, integrationId });
+    await expect(asViewer.getIntegrationShareableId({ botId, integrationId })).resolves.toBeDefined();
+    await expect(asViewer.deleteIntegrationShareableId({ botId, integrationId })).rejects.toMatchObject({
+      type: 'Forbidden',
+    });
+  });
+});

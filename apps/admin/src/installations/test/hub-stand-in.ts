@@ -1,0 +1,129 @@
+import { Controller, type DynamicModule, Inject, Module } from '@nestjs/common';
+import { Handles } from '@parley/bus/handles';
+import type { Caller } from '@parley/contracts/caller';
+import {
+  type FindIntegrationOwner,
+  type InstallableIntegration,
+  type InstallablePlugin,
+  type PluginProblem,
+  resolution,
+  type ResolveIntegrations,
+  type ResolvePlugins,
+} from '@parley/contracts/hub/resolution';
+import type { Platform } from '@parley/service/platform';
+import type { ServiceConfig } from '@parley/service/config';
+import { ServiceModule } from '@parley/service/service.module';
+import { builtInChat } from '../built-in-chat';
+
+/** What the stand-in knows, and what it was asked. */
+export class HubShelf {
+  readonly integrations = new Map<string, InstallableIntegration>();
+  readonly plugins = new Map<string, Omit<InstallablePlugin, 'alias'>>();
+  readonly owners = new Map<string, string>();
+  readonly problems: PluginProblem[] = [];
+  asked: string[] = [];
+  /** Before an answer leaves. */
+  beforeAnswer: () => Promise<void> = () => Promise.resolve();
+
+  constructor() {
+    this.addIntegration(builtInChat.id, {
+      ...builtInChat,
+      configurationSchema: { type: 'object', properties: { encryptionKey: { type: 'string' } } },
+      channels: ['channel'],
+      isCallable: false,
+    });
+  }
+
+  addIntegration(id: string, given: Partial<InstallableIntegration> = {}): string {
+    this.integrations.set(id, {
+      ...summary(id),
+      configurationSchema: {},
+      configurationSchemas: {},
+      channels: [],
+      isCallable: true,
+      interfaces: {},
+      ...given,
+    });
+    return id;
+  }
+
+  addPlugin(id: string, given: Partial<InstallablePlugin> = {}): string {
+    this.plugins.set(id, {
+      ...summary(id),
+      configurationSchema: {},
+      ...{ states: {}, events: {}, actions: {}, userTags: {}, conversationTags: {}, messageTags: {} },
+      ...{ interfaces: {}, integrations: {} },
+      ...given,
+    });
+    return id;
+  }
+}
+
+function summary(id: string) {
+  return {
+    id,
+    name: id,
+    version: '1.0.0',
+    createdAt: '2026-01-01T00:00:00.000Z',
+    updatedAt: '2026-01-02T00:00:00.000Z',
+    title: `Title of ${id}`,
+    description: 'Says what it does',
+    iconUrl: 'https://example.com/icon.svg',
+    readmeUrl: 'https://example.com/readme.md',
+    visibility: 'public' as const,
+    verificationStatus: 'unapproved' as const,
+    lifecycleStatus: 'published' as const,
+  };
+}
+
+const shelfToken = Symbol('shelf');
+
+@Controller()
+class ResolutionController {
+  constructor(@Inject(shelfToken) private readonly shelf: HubShelf) {}
+
+  @Handles(resolution.integrations)
+  async integrations(_caller: Caller, { ids }: ResolveIntegrations) {
+    this.shelf.asked.push(`integrations ${ids.join(' ')}`);
+    await this.shelf.beforeAnswer();
+    return { integrations: ids.flatMap((id) => this.shelf.integrations.get(id) ?? []) };
+  }
+
+  @Handles(resolution.plugins)
+  async plugins(_caller: Caller, { plugins }: ResolvePlugins) {
+    this.shelf.asked.push(`plugins ${plugins.map(({ id }) => id).join(' ')}`);
+    await this.shelf.beforeAnswer();
+    return {
+      plugins: plugins.flatMap(({ alias, id }) => {
+        const plugin = this.shelf.plugins.get(id);
+        return plugin ? { ...plugin, alias } : [];
+      }),
+      problems: this.shelf.problems,
+    };
+  }
+
+  @Handles(resolution.owner)
+  async owner(_caller: Caller, { id }: FindIntegrationOwner) {
+    return { workspaceId: this.shelf.owners.get(id) ?? null };
+  }
+}
+
+/** The resolution operations of the hub, over what a test puts on the shelf. */
+@Module({})
+export class HubStandIn {
+  static of(shelf: HubShelf) {
+    return {
+      register: (config: ServiceConfig, platform: Platform): DynamicModule => ({
+        module: HubStandIn,
+        imports: [
+          ServiceModule.register(
+            { name: 'hub', contract: { resolution }, database: { schema: 'hub', migrations: [], config } },
+            platform,
+          ),
+        ],
+        controllers: [ResolutionController],
+        providers: [{ provide: shelfToken, useValue: shelf }],
+      }),
+    };
+  }
+}

@@ -1,0 +1,65 @@
+import { Injectable } from '@nestjs/common';
+import { Database, type Transaction } from '@parley/database/database';
+
+/** The end of a row's time as long as it has none. */
+const open = '9223372036854775807';
+
+/** Gives `installs` and `views` of each row of `integration`, or NULL when it was neither installed nor seen. */
+export const joinCurrentCounter = `LEFT JOIN integration_counter counter
+  ON counter.integration_id = integration.id AND counter.valid_to = ${open}`;
+
+/** The same at a moment of the counters' clock: everything that was counted up to now is committed. */
+export function joinCounterAt(time: string): string {
+  return `LEFT JOIN integration_counter counter ON counter.integration_id = integration.id
+    AND counter.valid_from <= ${time} AND counter.valid_to > ${time}`;
+}
+
+/** What to add to the counters of a version. */
+export interface Counted {
+  integrationId: string;
+  installs?: number;
+  views?: number;
+}
+
+@Injectable()
+export class CountersRepository {
+  constructor(private readonly database: Database) {}
+
+  /** Adds, and keeps what was before for lists that are being paged. Versions that are gone count for nothing. */
+  async add(tx: Transaction, counted: Counted[]): Promise<void> {
+    if (counted.length === 0) return;
+    const [clock] = await tx.query<{ time: string }>('UPDATE counter_clock SET time = time + 1 RETURNING time');
+    await tx.query(
+      `WITH counted AS (
+         SELECT entry.* FROM unnest($2::text[], $3::int[], $4::int[]) AS entry (integration_id, installs, views)
+         JOIN integration ON integration.id = entry.integration_id FOR KEY SHARE OF integration
+       ), closed AS (
+         UPDATE integration_counter counter SET valid_to = $1, closed_at = now() FROM counted
+         WHERE counter.integration_id = counted.integration_id AND counter.valid_to = ${open}
+         RETURNING counter.*
+       )
+       INSERT INTO integration_counter (integration_id, installs, views, valid_from)
+       SELECT integration_id, coalesce(closed.installs, 0) + counted.installs,
+         coalesce(closed.views, 0) + counted.views, $1
+       FROM counted LEFT JOIN closed USING (integration_id)`,
+      [
+        clock!.time,
+        counted.map(({ integrationId }) => integrationId),
+        counted.map(({ installs = 0 }) => installs),
+        counted.map(({ views = 0 }) => views),
+      ],
+    );
+  }
+
+  async addViews(views: ReadonlyMap<string, number>): Promise<void> {
+    const counted = [...views].map(([integrationId, count]) => ({ integrationId, views: count }));
+    await this.database.transaction((tx) => this.add(tx, counted));
+  }
+
+  /** Forgets values that no list asks for any more. */
+  async forgetBefore(hours: number): Promise<void> {
+    await this.database.query("DELETE FROM integration_counter WHERE closed_at < now() - $1 * interval '1 hour'", [
+      hours,
+    ]);
+  }
+}

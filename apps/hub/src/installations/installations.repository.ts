@@ -1,0 +1,35 @@
+import { Injectable } from '@nestjs/common';
+import type { InstallationsChanged } from '@parley/contracts/admin/installations';
+import type { Transaction } from '@parley/database/database';
+
+@Injectable()
+export class InstallationsRepository {
+  /** False when a report of this revision or a later one was there. Locks the bot's reports. */
+  async isNews(tx: Transaction, { botId, revision }: InstallationsChanged): Promise<boolean> {
+    const rows = await tx.query(
+      `INSERT INTO installation_report (bot_id, revision) VALUES ($1, $2)
+       ON CONFLICT (bot_id) DO UPDATE SET revision = excluded.revision
+       WHERE installation_report.revision < excluded.revision RETURNING 1`,
+      [botId, revision],
+    );
+    return rows.length > 0;
+  }
+
+  /** Replaces what the bot has, and gives the integrations that it had before. */
+  async replace(tx: Transaction, { botId, integrations, plugins }: InstallationsChanged): Promise<string[]> {
+    const before = await tx.query<{ kind: string; entry_id: string }>(
+      'DELETE FROM installation WHERE bot_id = $1 RETURNING kind, entry_id',
+      [botId],
+    );
+    const now = [
+      ...integrations.map((entry) => ({ ...entry, kind: 'integration' })),
+      ...plugins.map((entry) => ({ ...entry, kind: 'plugin' })),
+    ];
+    await tx.query(
+      `INSERT INTO installation (bot_id, kind, alias, entry_id)
+       SELECT $1, entry.* FROM unnest($2::text[], $3::text[], $4::text[]) AS entry`,
+      [botId, now.map(({ kind }) => kind), now.map(({ alias }) => alias), now.map(({ id }) => id)],
+    );
+    return before.filter(({ kind }) => kind === 'integration').map(({ entry_id }) => entry_id);
+  }
+}

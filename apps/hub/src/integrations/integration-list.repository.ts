@@ -1,0 +1,148 @@
+import { Injectable } from '@nestjs/common';
+import type { ListIntegrations, ListOwnIntegrations } from '@parley/contracts/hub/integrations';
+import { Database } from '@parley/database/database';
+import { Keyset, type KeyColumn, pageSize } from '@parley/database/keyset';
+import { joinCounterAt } from '../counters/counters.repository';
+import { readSnapshot, type Snapshot, withSnapshot } from '../counters/snapshot';
+import { searchedWords, searchQuery } from '../publishing/search-words';
+import { versionCondition } from '../publishing/version-condition';
+import type { ListedRow } from './integration.entity';
+import { entryColumns, ownerColumns } from './integrations.repository';
+
+/** All versions of a name fit into a page: older command lines never ask for a second one. */
+const maxOfOneName = 1000;
+
+/** With the moment that its counters are of, and what it may be sorted by: `bigint`s, which arrive as text. */
+type Row = ListedRow & { time: string; score: string; popularity: string };
+interface Page {
+  rows: ListedRow[];
+  nextToken?: string;
+}
+
+/** Who has installed an integration thinks more of it than who has looked at it. */
+const popularity = '(coalesce(installs, 0)::bigint * 10 + coalesce(views, 0))';
+const id: KeyColumn<Row> = { sql: 'integration.id', type: 'text', of: (row) => row.id };
+/** Each with an id behind it, since none is unique. */
+const orders: Record<NonNullable<ListIntegrations['sortBy']> | 'relevance', KeyColumn<Row>[]> = {
+  createdAt: [{ sql: 'integration.created_at', type: 'timestamptz', of: (row) => row.created_at }, id],
+  updatedAt: [{ sql: 'integration.updated_at', type: 'timestamptz', of: (row) => row.updated_at }, id],
+  name: [{ sql: 'integration.name', type: 'text', of: (row) => row.name }, id],
+  installCount: [{ sql: 'coalesce(installs, 0)', type: 'int8', of: (row) => row.installs }, id],
+  popularity: [{ sql: popularity, type: 'int8', of: (row) => row.popularity }, id],
+  relevance: [{ sql: 'score', type: 'int8', of: (row) => row.score }, id],
+};
+
+/** The lists of integrations: each page is one statement. */
+@Injectable()
+export class IntegrationListRepository {
+  constructor(private readonly database: Database) {}
+
+  /** Unless something narrower is asked for, the listed version of each name. Index integration_listed. */
+  async listPublic(query: ListIntegrations): Promise<Page> {
+    const { name, version, installedByBotId } = query;
+    const isNarrow = name !== undefined || version !== undefined || installedByBotId !== undefined;
+    const shown =
+      isNarrow && version !== 'latest' ? "integration.visibility = 'public' AND NOT dev" : 'integration.is_listed';
+    return this.page(query, [], () => [shown]);
+  }
+
+  /** All versions, those under development only when they are asked for. Index integration_workspace. */
+  async listOwn(workspaceId: string, query: ListOwnIntegrations): Promise<Page> {
+    const { visibility, dev = false, version } = query;
+    return this.page(query, [workspaceId, visibility, dev], (values) => [
+      `integration.workspace_id = $${values.push(workspaceId)}`,
+      `dev = $${values.push(dev)}`,
+      ...(visibility ? [`integration.visibility = $${values.push(visibility)}`] : []),
+      ...(version === 'latest' ? [isHighestOfItsName] : []),
+    ]);
+  }
+
+  private async page(
+    query: ListIntegrations,
+    scope: unknown[],
+    scopeConditions: (values: unknown[]) => string[],
+  ): Promise<Page> {
+    const { nextToken, limit: _limit, pageSize: _pageSize, ...filters } = query;
+    const token = nextToken === undefined ? undefined : readSnapshot(nextToken);
+    const boundTo = (snapshot: Snapshot) => [scope, filters, snapshot];
+    const values: unknown[] = [token?.snapshot.time ?? null];
+    const keyset = orderOf(query);
+    const limit = query.name === undefined ? pageSize(query) : maxOfOneName;
+    const { score, matches } = searchConditions(query.search, values);
+    const conditions = [
+      ...scopeConditions(values),
+      ...matches,
+      ...filterConditions(query, values),
+      token ? keyset.after(token.rest, boundTo(token.snapshot), values) : 'true',
+    ];
+    // The long columns are read of the rows of the page alone.
+    const rows = await this.database.query<Row>(
+      `WITH page AS (
+         SELECT integration.id, moment.time, coalesce(installs, 0) AS installs, coalesce(views, 0) AS views,
+           ${popularity} AS popularity, score
+         FROM (SELECT coalesce($1::bigint, time) AS time FROM counter_clock) AS moment CROSS JOIN integration
+         ${joinCounterAt('moment.time')}
+         CROSS JOIN LATERAL (SELECT ${score} AS score) AS scored
+         WHERE ${conditions.join(' AND ')}
+         ORDER BY ${keyset.orderBy} LIMIT ${limit + 1}
+       )
+       SELECT ${entryColumns}, ${ownerColumns}, action_names, time, installs, views, popularity, score,
+         ARRAY(SELECT implemented.name FROM integration_interface implemented
+           WHERE integration_id = integration.id ORDER BY alias) AS interface_names
+       FROM page JOIN integration USING (id) JOIN workspace ON workspace.id = integration.workspace_id
+       ORDER BY ${keyset.orderBy}`,
+      values,
+    );
+    const snapshot = token?.snapshot ?? { time: rows[0]?.time ?? '0', takenAt: Date.now() };
+    const page = keyset.page(rows, limit, boundTo(snapshot));
+    return { rows: page.rows, nextToken: page.nextToken && withSnapshot(snapshot, page.nextToken) };
+  }
+}
+
+const isHighestOfItsName = `NOT is_prerelease AND NOT EXISTS (SELECT FROM integration higher
+  WHERE higher.workspace_id = integration.workspace_id AND higher.name = integration.name AND NOT higher.dev
+    AND NOT higher.is_prerelease AND higher.version_key > integration.version_key)`;
+
+function orderOf({ sortBy, direction, search }: ListIntegrations): Keyset<Row> {
+  const order = sortBy ?? (search === undefined ? 'createdAt' : 'relevance');
+  return new Keyset(orders[order], direction ?? (order === 'name' ? 'asc' : 'desc'));
+}
+
+function filterConditions(query: ListIntegrations, values: unknown[]): string[] {
+  const { name, version, interfaceId, interfaceName, installedByBotId, verificationStatus } = query;
+  const implementing = (column: string, value: string) =>
+    `EXISTS (SELECT FROM integration_interface implemented
+       WHERE integration_id = integration.id AND implemented.${column} = $${values.push(value)})`;
+  return [
+    ...(name === undefined ? [] : [`integration.name = $${values.push(name)}`]),
+    ...(version === undefined || version === 'latest' ? [] : [versionCondition(version, values)]),
+    ...(interfaceId === undefined ? [] : [implementing('interface_id', interfaceId)]),
+    ...(interfaceName === undefined ? [] : [implementing('name', interfaceName)]),
+    ...(installedByBotId === undefined
+      ? []
+      : [
+          `integration.id IN (SELECT entry_id FROM installation
+             WHERE bot_id = $${values.push(installedByBotId)} AND kind = 'integration')`,
+        ]),
+    ...(verificationStatus === undefined
+      ? []
+      : [`integration.verification_status = $${values.push(verificationStatus)}`]),
+  ];
+}
+
+/**
+ * What fits a search, and how well: the very name first, then names that begin with it, then by what the words weigh
+ * where they stand. A part of a name is enough, also one that no word begins with.
+ */
+function searchConditions(search: string | undefined, values: unknown[]): { score: string; matches: string[] } {
+  if (search === undefined) return { score: '0::bigint', matches: [] };
+  const text = search.trim();
+  const words = `$${values.push(searchQuery(searchedWords(text)))}::tsquery`;
+  const pattern = `$${values.push(`%${text.replaceAll(/[\\%_]/g, '\\$&')}%`)}`;
+  const exact = `$${values.push(text.toLowerCase())}`;
+  return {
+    score: `(CASE WHEN lower(integration.name) = ${exact} THEN 4000000 WHEN starts_with(lower(integration.name), ${exact})
+      THEN 2000000 ELSE 0 END + round(ts_rank(integration.search, ${words}) * 1000000))::bigint`,
+    matches: [`(integration.search @@ ${words} OR integration.name ILIKE ${pattern})`],
+  };
+}

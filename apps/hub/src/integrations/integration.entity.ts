@@ -1,0 +1,159 @@
+import type {
+  Implementation,
+  Integration,
+  IntegrationEntry,
+  MatchedOn,
+  OwnerWorkspace,
+  VerificationStatus,
+  Visibility,
+} from '@parley/contracts/hub/integrations';
+import type { HubCounters, PublicIntegration, PublicIntegrationEntry } from '@parley/contracts/hub/public-integrations';
+import { hasWord } from '../publishing/search-words';
+import type { IntegrationDefinition } from '@parley/contracts/hub/integration-definition';
+import type { InstallableIntegration } from '@parley/contracts/hub/resolution';
+
+/** What every look at an integration shows. */
+export interface IntegrationEntryRow {
+  id: string;
+  workspace_id: string;
+  name: string;
+  version: string;
+  title: string;
+  description: string;
+  icon_url: string;
+  readme_url: string;
+  attributes: Record<string, string> | null;
+  visibility: Visibility;
+  verification_status: VerificationStatus;
+  lifecycle_status: 'published' | 'deprecated';
+  created_at: Date;
+  updated_at: Date;
+}
+
+export interface IntegrationRow extends IntegrationEntryRow {
+  dev: boolean;
+  url: string | null;
+  definition: IntegrationDefinition;
+  sdk_version: string | null;
+  layers: string[];
+  max_execution_time: number | null;
+  has_code: boolean;
+  /** Encrypted, by name. */
+  secrets: Record<string, string>;
+  /** By alias. */
+  interfaces: Record<string, Implementation>;
+}
+
+interface OwnerColumns {
+  owner_name: string;
+  owner_handle: string | null;
+}
+
+interface CounterColumns {
+  installs: number;
+  /** A `bigint`, which arrives as text. */
+  views: string;
+}
+
+export type PublishedRow = IntegrationRow & OwnerColumns & CounterColumns;
+
+/** A row of a list; its counters are those of the moment that the list is paged at. */
+export type ListedRow = IntegrationEntryRow &
+  OwnerColumns &
+  CounterColumns & { action_names: string[]; interface_names: string[] };
+
+/** An integration as everybody sees it: where it runs and what secrets it has concerns its workspace alone. */
+export function toPublicIntegration(row: PublishedRow): PublicIntegration {
+  return {
+    ...toIntegration(row),
+    url: '',
+    secrets: [],
+    ownerWorkspace: toOwner(row),
+    meta: toCounters(row),
+  };
+}
+
+/** @param words those of a search, whose places are shown. */
+export function toEntry(row: ListedRow, words?: string[]): IntegrationEntry {
+  const { readmeUrl: _notListed, ...summary } = toSummary(row);
+  return {
+    ...summary,
+    public: row.visibility === 'public',
+    ownerWorkspace: toOwner(row),
+    attributes: row.attributes ?? undefined,
+    ...(words ? { matchedOn: toMatches(row, words) } : {}),
+  };
+}
+
+export function toPublicEntry(row: ListedRow, words?: string[]): PublicIntegrationEntry {
+  return { ...toEntry(row, words), meta: toCounters(row) };
+}
+
+function toOwner(row: IntegrationEntryRow & OwnerColumns): OwnerWorkspace {
+  return { id: row.workspace_id, handle: row.owner_handle, name: row.owner_name };
+}
+
+function toCounters({ installs, views }: CounterColumns): HubCounters {
+  return { installs, views: Number(views) };
+}
+
+function toMatches(row: ListedRow, words: string[]): MatchedOn {
+  return {
+    name: hasWord(row.name, words),
+    title: hasWord(row.title, words),
+    description: hasWord(row.description, words),
+    actions: row.action_names.filter((name) => hasWord(name, words)),
+    interfaces: row.interface_names.filter((name) => hasWord(name, words)),
+  };
+}
+
+/** An integration as its own workspace sees it. */
+export function toIntegration(row: IntegrationRow, signingSecret = ''): Integration {
+  const { sandbox, extraOperations: _internal, ...definition } = row.definition;
+  return {
+    ...definition,
+    ...(Object.keys(sandbox).length > 0 ? { sandbox } : {}),
+    ...toSummary(row),
+    maxExecutionTime: row.max_execution_time ?? undefined,
+    url: row.url ?? '',
+    signingSecret,
+    interfaces: row.interfaces,
+    dev: row.dev,
+    public: row.visibility === 'public',
+    secrets: Object.keys(row.secrets).sort(),
+    attributes: row.attributes ?? undefined,
+  };
+}
+
+export function toInstallable(row: IntegrationRow): InstallableIntegration {
+  const { configuration, configurations, channels } = row.definition;
+  return {
+    ...toSummary(row),
+    configurationSchema: configuration.schema,
+    configurationSchemas: mapValues(configurations, ({ schema }) => schema),
+    channels: Object.keys(channels),
+    isCallable: row.url !== null || row.has_code,
+    interfaces: mapValues(row.interfaces, ({ id }) => id),
+  };
+}
+
+function toSummary(row: IntegrationEntryRow) {
+  return {
+    id: row.id,
+    name: row.name,
+    version: row.version,
+    createdAt: row.created_at.toISOString(),
+    updatedAt: row.updated_at.toISOString(),
+    title: row.title,
+    description: row.description,
+    iconUrl: row.icon_url,
+    readmeUrl: row.readme_url,
+    visibility: row.visibility,
+    verificationStatus: row.verification_status,
+    lifecycleStatus: row.lifecycle_status,
+  };
+}
+
+function mapValues<T, R>(entries: Record<string, T>, map: (entry: T) => R): Record<string, R> {
+  return Object.fromEntries(Object.entries(entries).map(([name, entry]) => [name, map(entry)]));
+}

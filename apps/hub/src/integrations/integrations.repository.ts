@@ -1,0 +1,305 @@
+import { Injectable } from '@nestjs/common';
+import { ApiError } from '@parley/contracts/errors';
+import type { IntegrationDefinition } from '@parley/contracts/hub/integration-definition';
+import type { Implementation, VerificationStatus, Visibility } from '@parley/contracts/hub/integrations';
+import { Database, type Sql, type Transaction } from '@parley/database/database';
+import { isForeignKeyViolation, isUniqueViolation } from '@parley/database/errors';
+import { newId } from '@parley/database/ids';
+import { searchVector } from '../publishing/search-words';
+import { isPrerelease, versionKey } from '../publishing/version-key';
+import { isExact, pickVersion } from '../publishing/versions';
+import { joinCurrentCounter } from '../counters/counters.repository';
+import type { IntegrationRow, PublishedRow } from './integration.entity';
+
+export const entryColumns = `integration.id, integration.workspace_id, integration.name, integration.version, integration.title,
+  integration.description, integration.icon_url, integration.readme_url, integration.attributes, integration.visibility,
+  integration.verification_status, integration.lifecycle_status, integration.created_at, integration.updated_at`;
+export const ownerColumns = 'workspace.name AS owner_name, workspace.handle AS owner_handle';
+const columns = `${entryColumns}, dev, url, definition, sdk_version, layers, max_execution_time, has_code, secrets,
+  (SELECT coalesce(json_object_agg(alias, json_build_object('id', interface_id, 'name', implemented.name,
+     'version', implemented.version, 'entities', names -> 'entities', 'actions', names -> 'actions',
+     'events', names -> 'events', 'channels', names -> 'channels') ORDER BY alias), '{}')
+   FROM integration_interface implemented WHERE integration_id = integration.id) AS interfaces`;
+
+const isPublished = "(NOT dev AND visibility <> 'private')";
+
+/** Everything of an integration that may change. */
+export interface IntegrationValues {
+  title: string;
+  description: string;
+  url: string | null;
+  definition: IntegrationDefinition;
+  interfaces: Record<string, Implementation>;
+  attributes: Record<string, string> | null;
+  sdkVersion: string | null;
+  layers: string[];
+  maxExecutionTime: number | null;
+  /** Encrypted, by name. */
+  secrets: Record<string, string>;
+  visibility: Visibility;
+  iconUrl: string;
+  readmeUrl: string;
+  /** Absent when it stays. */
+  code?: string;
+}
+
+export interface NewIntegration extends IntegrationValues {
+  workspaceId: string;
+  name: string;
+  version: string;
+  dev: boolean;
+  /** Encrypted. */
+  signingSecret: string;
+}
+
+@Injectable()
+export class IntegrationsRepository {
+  constructor(private readonly database: Database) {}
+
+  /** Until the end of the transaction nobody else adds a version of this name or publishes one, in any workspace. */
+  async lockName(tx: Transaction, name: string): Promise<void> {
+    await tx.query("SELECT pg_advisory_xact_lock(hashtextextended('integration:' || $1, 0))", [name]);
+  }
+
+  /** How many versions the workspace has of a name, and whether another one has published it. Index integration_name. */
+  async describeName(sql: Sql, workspaceId: string, name: string): Promise<{ versions: number; isTaken: boolean }> {
+    const [row] = await sql.query<{ versions: number; is_taken: boolean }>(
+      `SELECT (SELECT count(*)::int FROM integration WHERE workspace_id = $1 AND name = $2) AS versions,
+         EXISTS (SELECT FROM integration WHERE name = $2 AND ${isPublished} AND workspace_id <> $1)
+           AS is_taken`,
+      [workspaceId, name],
+    );
+    return { versions: row!.versions, isTaken: row!.is_taken };
+  }
+
+  async hasVersion(sql: Sql, workspaceId: string, name: string, version: string): Promise<boolean> {
+    const rows = await sql.query(
+      'SELECT FROM integration WHERE workspace_id = $1 AND name = $2 AND version = $3 AND NOT dev',
+      [workspaceId, name, version],
+    );
+    return rows.length > 0;
+  }
+
+  /** The interfaces of these ids that the workspace may implement, by id. They stay as long as the transaction. */
+  async findInterfaces(
+    sql: Sql,
+    workspaceId: string,
+    ids: string[],
+  ): Promise<Map<string, { name: string; version: string }>> {
+    const rows = await sql.query<{ id: string; name: string; version: string }>(
+      `SELECT id, name, version FROM interface
+       WHERE id = ANY($2::text[]) AND (workspace_id = $1 OR visibility <> 'private') FOR KEY SHARE`,
+      [workspaceId, ids],
+    );
+    return new Map(rows.map(({ id, ...label }) => [id, label]));
+  }
+
+  /** Throws AlreadyExists. */
+  async create(tx: Transaction, integration: NewIntegration): Promise<IntegrationRow> {
+    const id = newId('intver');
+    const { workspaceId, name, version, dev } = integration;
+    await tx
+      .query(
+        `INSERT INTO integration (id, workspace_id, name, version, version_key, is_prerelease, dev, signing_secret, title,
+           description, definition, secrets, visibility, search)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, '', '', '{}', '{}', 'private', '')`,
+        [id, workspaceId, name, version, versionKey(version), isPrerelease(version), dev, integration.signingSecret],
+      )
+      .catch((error: unknown) => {
+        if (isUniqueViolation(error, 'integration_name')) throw alreadyExists(name, version);
+        throw error;
+      });
+    await this.save(tx, { id, name }, integration);
+    return (await this.find(tx, workspaceId, id))!;
+  }
+
+  /** Everything that may change, as it is from now on. */
+  async save(tx: Transaction, { id, name }: { id: string; name: string }, values: IntegrationValues): Promise<void> {
+    const { title, description, definition, interfaces, code } = values;
+    const text = {
+      name,
+      title,
+      description,
+      actions: Object.keys(definition.actions),
+      interfaces: Object.values(interfaces).map((implemented) => implemented.name),
+    };
+    await tx.query(
+      `UPDATE integration SET title = $2, description = $3, url = $4, definition = $5, attributes = $6, sdk_version = $7,
+         layers = $8, max_execution_time = $9, secrets = $10, visibility = $11, search = $12::tsvector,
+         has_code = has_code OR $13, icon_url = $14, readme_url = $15, action_names = $16, updated_at = now()
+       WHERE id = $1`,
+      [
+        id,
+        title,
+        description,
+        values.url,
+        JSON.stringify(definition),
+        values.attributes === null ? null : JSON.stringify(values.attributes),
+        values.sdkVersion,
+        values.layers,
+        values.maxExecutionTime,
+        JSON.stringify(values.secrets),
+        values.visibility,
+        searchVector(text),
+        code !== undefined,
+        values.iconUrl,
+        values.readmeUrl,
+        text.actions,
+      ],
+    );
+    await this.saveInterfaces(tx, id, interfaces);
+    if (code !== undefined) await this.saveCode(tx, id, code);
+    await this.list(tx, name);
+  }
+
+  async setVerificationStatus(tx: Transaction, id: string, status: VerificationStatus): Promise<void> {
+    await tx.query('UPDATE integration SET verification_status = $2, updated_at = now() WHERE id = $1', [id, status]);
+  }
+
+  /** Both encrypted. The one before stays good for a day. */
+  async rotateSigningSecret(tx: Transaction, id: string, signingSecret: string): Promise<void> {
+    await tx.query(
+      `UPDATE integration SET signing_secret = $2, previous_signing_secret = signing_secret,
+         previous_signing_secret_until = now() + interval '24 hours', updated_at = now()
+       WHERE id = $1`,
+      [id, signingSecret],
+    );
+  }
+
+  /** Throws ReferenceConstraint for one that a plugin depends on. */
+  async delete(tx: Transaction, { id, name }: { id: string; name: string }): Promise<void> {
+    await tx.query('DELETE FROM integration WHERE id = $1', [id]).catch((error: unknown) => {
+      if (!isForeignKeyViolation(error)) throw error;
+      throw new ApiError(
+        'ReferenceConstraint',
+        `Plugins depend on integration "${id}": it cannot be deleted before they do not.`,
+      );
+    });
+    await this.list(tx, name);
+  }
+
+  /** With the lock on its name, so that nobody else changes it until the end of the transaction. */
+  async findToChange(tx: Transaction, workspaceId: string, id: string): Promise<IntegrationRow | undefined> {
+    const [named] = await tx.query<{ name: string }>(
+      'SELECT name FROM integration WHERE workspace_id = $1 AND id = $2',
+      [workspaceId, id],
+    );
+    if (!named) return undefined;
+    await this.lockName(tx, named.name);
+    return this.find(tx, workspaceId, id);
+  }
+
+  async find(sql: Sql, workspaceId: string, id: string): Promise<IntegrationRow | undefined> {
+    const [row] = await sql.query<IntegrationRow>(
+      `SELECT ${columns} FROM integration WHERE workspace_id = $1 AND id = $2`,
+      [workspaceId, id],
+    );
+    return row;
+  }
+
+  /** Of the workspace's own, published or not. Index integration_name. */
+  async findByName(workspaceId: string, name: string, wanted: string): Promise<IntegrationRow | undefined> {
+    return this.findVersion('workspace_id = $1 AND name = $2 AND NOT dev', [workspaceId, name], wanted);
+  }
+
+  /** Public or unlisted. */
+  async findPublished(id: string): Promise<PublishedRow | undefined> {
+    return this.findShown(`integration.id = $1 AND ${isPublished}`, [id]);
+  }
+
+  /** Public or unlisted. Index integration_published. */
+  async findPublishedByName(name: string, wanted: string): Promise<PublishedRow | undefined> {
+    const condition = `integration.name = $1 AND ${isPublished}`;
+    const version = isExact(wanted) ? wanted : await this.pick(condition, [name], wanted);
+    if (version === undefined) return undefined;
+    return this.findShown(`${condition} AND version = $2`, [name, version]);
+  }
+
+  async findOwner(id: string): Promise<string | undefined> {
+    const [row] = await this.database.query<{ workspace_id: string }>(
+      'SELECT workspace_id FROM integration WHERE id = $1',
+      [id],
+    );
+    return row?.workspace_id;
+  }
+
+  /** Those of the ids that the workspace owns or that are published. */
+  async findInstallable(workspaceId: string, ids: string[]): Promise<IntegrationRow[]> {
+    return this.database.query<IntegrationRow>(
+      `SELECT ${columns} FROM integration
+       WHERE id = ANY($2::text[]) AND (workspace_id = $1 OR ${isPublished})`,
+      [workspaceId, ids],
+    );
+  }
+
+  private async findShown(condition: string, values: unknown[]): Promise<PublishedRow | undefined> {
+    const [row] = await this.database.query<PublishedRow>(
+      `SELECT ${columns}, ${ownerColumns}, coalesce(installs, 0) AS installs, coalesce(views, 0)::text AS views
+       FROM integration JOIN workspace ON workspace.id = integration.workspace_id ${joinCurrentCounter}
+       WHERE ${condition}`,
+      values,
+    );
+    return row;
+  }
+
+  /** An exact version at once; for `latest` and ranges the versions are looked at first. */
+  private async findVersion(condition: string, values: unknown[], wanted: string): Promise<IntegrationRow | undefined> {
+    const version = isExact(wanted) ? wanted : await this.pick(condition, values, wanted);
+    if (version === undefined) return undefined;
+    const [row] = await this.database.query<IntegrationRow>(
+      `SELECT ${columns} FROM integration WHERE ${condition} AND version = $${values.length + 1}`,
+      [...values, version],
+    );
+    return row;
+  }
+
+  private async pick(condition: string, values: unknown[], wanted: string): Promise<string | undefined> {
+    const rows = await this.database.query<{ version: string }>(
+      `SELECT version FROM integration WHERE ${condition}`,
+      values,
+    );
+    return pickVersion(
+      rows.map(({ version }) => version),
+      wanted,
+    );
+  }
+
+  private async saveInterfaces(tx: Transaction, id: string, interfaces: Record<string, Implementation>): Promise<void> {
+    await tx.query('DELETE FROM integration_interface WHERE integration_id = $1', [id]);
+    await tx.query(
+      `INSERT INTO integration_interface (integration_id, alias, interface_id, name, version, names)
+       SELECT $1, entry.* FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::json[]) AS entry`,
+      [
+        id,
+        Object.keys(interfaces),
+        ...(['id', 'name', 'version'] as const).map((field) => Object.values(interfaces).map((entry) => entry[field])),
+        Object.values(interfaces).map(({ entities, actions, events, channels }) =>
+          JSON.stringify({ entities, actions, events, channels }),
+        ),
+      ],
+    );
+  }
+
+  private async saveCode(tx: Transaction, id: string, code: string): Promise<void> {
+    await tx.query(
+      `INSERT INTO integration_code (integration_id, code) VALUES ($1, $2)
+       ON CONFLICT (integration_id) DO UPDATE SET code = excluded.code`,
+      [id, code],
+    );
+  }
+
+  /** Makes the highest public release of the name the one that the hub's list shows. Needs the lock on the name. */
+  private async list(tx: Transaction, name: string): Promise<void> {
+    await tx.query('UPDATE integration SET is_listed = false WHERE name = $1 AND is_listed', [name]);
+    await tx.query(
+      `UPDATE integration SET is_listed = true WHERE id = (
+         SELECT id FROM integration WHERE name = $1 AND NOT dev AND visibility = 'public' AND NOT is_prerelease
+         ORDER BY version_key DESC LIMIT 1)`,
+      [name],
+    );
+  }
+}
+
+export function alreadyExists(name: string, version: string): ApiError {
+  return new ApiError('AlreadyExists', `There is an integration ${name} ${version} in this workspace.`);
+}

@@ -1,0 +1,344 @@
+import { randomBytes } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import type { WorkspaceCaller } from '@parley/contracts/access';
+import { ApiError, notFound } from '@parley/contracts/errors';
+import { hub } from '@parley/contracts/hub/hub';
+import type { ImplementationDraft, IntegrationDefinition } from '@parley/contracts/hub/integration-definition';
+import type {
+  CreateIntegration,
+  Implementation,
+  IntegrationDraft,
+  IntegrationId,
+  IntegrationNameAndVersion,
+  IntegrationReply,
+  Integrations,
+  IntegrationToVerify,
+  ListOwnIntegrations,
+  SigningSecretReply,
+  UpdateIntegration,
+  Visibility,
+} from '@parley/contracts/hub/integrations';
+import { hubEntryChanged } from '@parley/contracts/hub/resolution';
+import type { Operation } from '@parley/contracts/operation';
+import { Database, type Sql, type Transaction } from '@parley/database/database';
+import { Outbox } from '@parley/outbox/outbox';
+import { SecretBox } from '@parley/secrets/secret-box';
+import { InstallationsService } from '../installations/installations.service';
+import { toIconUrl, toReadmeUrl } from '../publishing/attachments';
+import { audit } from '../publishing/audit';
+import { mergeEntries } from '../publishing/merge-entries';
+import { checkName } from '../publishing/names';
+import { requirePublisher } from '../publishing/publisher';
+import { searchedWords } from '../publishing/search-words';
+import { checkVersion } from '../publishing/versions';
+import { visibilityAfter } from '../publishing/visibility';
+import { WorkspacesService } from '../workspaces/workspaces.service';
+import { breakingChanges } from './breaking-changes';
+import { emptyDefinition, mergeDefinition } from './definition';
+import { checkDefinition, checkInterfaces, checkSecrets } from './definition-problems';
+import { type IntegrationRow, toEntry, toIntegration } from './integration.entity';
+import { IntegrationListRepository } from './integration-list.repository';
+import { alreadyExists, type IntegrationValues, IntegrationsRepository } from './integrations.repository';
+
+const maxVersions = 200;
+/** Breaking changes that an error names. */
+const maxShownProblems = 10;
+
+/** What an integration is before anything is said of it. */
+const nothing: IntegrationValues = {
+  title: '',
+  description: '',
+  url: null,
+  definition: emptyDefinition,
+  interfaces: {},
+  attributes: null,
+  sdkVersion: null,
+  layers: [],
+  maxExecutionTime: null,
+  secrets: {},
+  visibility: 'private',
+  iconUrl: '',
+  readmeUrl: '',
+};
+
+/** The integrations of a workspace: each of its members sees them, published or not. */
+@Injectable()
+export class IntegrationsService {
+  constructor(
+    private readonly database: Database,
+    private readonly integrations: IntegrationsRepository,
+    private readonly lists: IntegrationListRepository,
+    private readonly workspaces: WorkspacesService,
+    private readonly installations: InstallationsService,
+    private readonly outbox: Outbox,
+    private readonly box: SecretBox,
+  ) {}
+
+  async create(caller: WorkspaceCaller, input: CreateIntegration): Promise<IntegrationReply> {
+    const { name, version, dev = false } = input;
+    await this.checkName(caller, input);
+    const signingSecret = newSecret();
+    const row = await this.database.transaction(async (tx) => {
+      await this.integrations.lockName(tx, name);
+      const values = await this.valuesOf(tx, caller, input);
+      const { workspace } = caller;
+      const created = await this.integrations.create(tx, {
+        ...values,
+        workspaceId: workspace.id,
+        name,
+        version,
+        dev,
+        signingSecret: this.box.seal(signingSecret),
+      });
+      await audit(this.outbox, tx, caller, {
+        operation: hub.integrations.create,
+        id: created.id,
+        name,
+        value: `${version}, ${values.visibility}`,
+      });
+      return created;
+    });
+    return { integration: toIntegration(row, signingSecret) };
+  }
+
+  async validateCreation(caller: WorkspaceCaller, input: CreateIntegration) {
+    await this.checkName(caller, input);
+    await this.valuesOf(this.database, caller, input);
+    return {};
+  }
+
+  async update(caller: WorkspaceCaller, input: UpdateIntegration): Promise<IntegrationReply> {
+    const row = await this.database.transaction(async (tx) => {
+      const current = await this.integrations.findToChange(tx, caller.workspace.id, input.id);
+      if (!current) throw notFound('integration', input.id);
+      const values = await this.valuesAfter(tx, caller, current, input);
+      await this.integrations.save(tx, current, values);
+      await this.announce(tx, caller, current, hub.integrations.update, values.visibility);
+      return (await this.integrations.find(tx, caller.workspace.id, input.id))!;
+    });
+    return { integration: toIntegration(row) };
+  }
+
+  async validateUpdate(caller: WorkspaceCaller, input: UpdateIntegration) {
+    const current = await this.integrations.find(this.database, caller.workspace.id, input.id);
+    if (!current) throw notFound('integration', input.id);
+    await this.valuesAfter(this.database, caller, current, input);
+    return {};
+  }
+
+  async delete(caller: WorkspaceCaller, { id }: IntegrationId) {
+    const found = await this.integrations.find(this.database, caller.workspace.id, id);
+    if (!found) throw notFound('integration', id);
+    if (isPublished(found)) requirePublisher(caller);
+    await this.installations.requireUnused(caller, 'integration', id);
+    await this.database.transaction(async (tx) => {
+      const current = await this.integrations.findToChange(tx, caller.workspace.id, id);
+      if (!current) throw notFound('integration', id);
+      if (isPublished(current)) requirePublisher(caller);
+      await this.integrations.delete(tx, current);
+      await this.announce(tx, caller, current, hub.integrations.delete);
+    });
+    return {};
+  }
+
+  async requestVerification(caller: WorkspaceCaller, { integrationId: id }: IntegrationToVerify) {
+    await this.database.transaction(async (tx) => {
+      const current = await this.integrations.findToChange(tx, caller.workspace.id, id);
+      if (!current) throw notFound('integration', id);
+      const { verification_status: status } = current;
+      if (status === 'pending' || status === 'approved') {
+        throw new ApiError('RelationConflict', `The verification of integration "${id}" is ${status} already.`);
+      }
+      await this.integrations.setVerificationStatus(tx, id, 'pending');
+      await this.announce(tx, caller, current, hub.integrations.requestVerification, 'pending');
+    });
+    return {};
+  }
+
+  async rotateSigningSecrets(caller: WorkspaceCaller, { id }: IntegrationId): Promise<SigningSecretReply> {
+    const newSigningSecret = newSecret();
+    await this.database.transaction(async (tx) => {
+      const current = await this.integrations.findToChange(tx, caller.workspace.id, id);
+      if (!current) throw notFound('integration', id);
+      await this.integrations.rotateSigningSecret(tx, id, this.box.seal(newSigningSecret));
+      await this.announce(tx, caller, current, hub.integrations.rotateSigningSecrets);
+    });
+    return { newSigningSecret };
+  }
+
+  async list(caller: WorkspaceCaller, query: ListOwnIntegrations): Promise<Integrations> {
+    const { installedByBotId, search } = query;
+    if (installedByBotId !== undefined) await this.installations.requireBotReader(caller, installedByBotId);
+    const { rows, nextToken } = await this.lists.listOwn(caller.workspace.id, query);
+    const words = search === undefined ? undefined : searchedWords(search);
+    return { integrations: rows.map((row) => toEntry(row, words)), meta: { nextToken } };
+  }
+
+  async get({ workspace, integration }: WorkspaceCaller, { id }: IntegrationId): Promise<IntegrationReply> {
+    const row = await this.integrations.find(this.database, workspace.id, id);
+    // An integration key reads its own integration and no other one of the workspace.
+    if (!row || (integration && integration.id !== id)) throw notFound('integration', id);
+    return { integration: toIntegration(row) };
+  }
+
+  async getByName(
+    { workspace }: WorkspaceCaller,
+    { name, version }: IntegrationNameAndVersion,
+  ): Promise<IntegrationReply> {
+    const row = await this.integrations.findByName(workspace.id, name, version);
+    if (!row) throw notFound('integration', `${name} ${version}`);
+    return { integration: toIntegration(row) };
+  }
+
+  /** Asks admin, and so must not run inside of a transaction. */
+  private async checkName(caller: WorkspaceCaller, { name, version }: CreateIntegration): Promise<void> {
+    checkVersion(version);
+    const { handle } = await this.workspaces.labelOf(caller);
+    checkName(name, handle);
+  }
+
+  /** What a new integration will be. Throws for what keeps it from being made. Needs the lock on the name. */
+  private async valuesOf(tx: Sql, caller: WorkspaceCaller, input: CreateIntegration): Promise<IntegrationValues> {
+    const { name, version, dev = false } = input;
+    const { workspace } = caller;
+    const values = await this.merge(tx, caller, { ...nothing, title: name.slice(0, 64) }, input);
+    const { versions, isTaken } = await this.integrations.describeName(tx, workspace.id, name);
+    if (!dev && (await this.integrations.hasVersion(tx, workspace.id, name, version)))
+      throw alreadyExists(name, version);
+    if (versions >= maxVersions) {
+      throw new ApiError('LimitExceeded', `${name} has ${maxVersions} versions already: delete one that nobody uses.`);
+    }
+    if (isPublished({ ...values, dev })) {
+      requirePublisher(caller);
+      if (isTaken) throw nameTaken(name);
+    }
+    return values;
+  }
+
+  /** What an integration will be after a change. Throws for what keeps it from being changed. */
+  private async valuesAfter(
+    sql: Sql,
+    caller: WorkspaceCaller,
+    row: IntegrationRow,
+    input: UpdateIntegration,
+  ): Promise<IntegrationValues> {
+    const current = toValues(row);
+    const values = await this.merge(sql, caller, current, input);
+    const wasPublished = isPublished(row);
+    const willBePublished = isPublished({ ...values, dev: row.dev });
+    if (wasPublished || willBePublished) requirePublisher(caller);
+    if (willBePublished && !wasPublished) {
+      const { isTaken } = await this.integrations.describeName(sql, caller.workspace.id, row.name);
+      if (isTaken) throw nameTaken(row.name);
+    }
+    if (wasPublished && !input.allowBreakingChanges) requireNoBreak(current.definition, values.definition);
+    return values;
+  }
+
+  private async announce(
+    tx: Transaction,
+    caller: WorkspaceCaller,
+    { id, name, version, workspace_id: workspaceId }: IntegrationRow,
+    operation: Operation,
+    change?: string,
+  ): Promise<void> {
+    const isDeleted = operation === hub.integrations.delete;
+    await this.outbox.add(tx, hubEntryChanged, { kind: 'integration', id, isDeleted, workspaceId });
+    await audit(this.outbox, tx, caller, { operation, id, name, value: change ? `${version}, ${change}` : version });
+  }
+
+  /** The values after a change. Throws for a change that makes no integration. */
+  private async merge(
+    sql: Sql,
+    { workspace }: WorkspaceCaller,
+    current: IntegrationValues,
+    change: IntegrationDraft,
+  ): Promise<IntegrationValues> {
+    const definition = mergeDefinition(current.definition, change);
+    checkDefinition(definition);
+    const secrets = mergeEntries(current.secrets, this.seal(change.secrets ?? {}));
+    checkSecrets(secrets);
+    const interfaces = mergeEntries(
+      current.interfaces,
+      await this.resolveInterfaces(sql, workspace.id, change.interfaces ?? {}),
+    );
+    checkInterfaces(interfaces);
+    return {
+      title: change.title ?? current.title,
+      description: change.description ?? current.description,
+      url: change.url === undefined ? current.url : change.url,
+      definition,
+      interfaces,
+      attributes: change.attributes ? mergeEntries(current.attributes ?? {}, change.attributes) : current.attributes,
+      sdkVersion: change.sdkVersion ?? current.sdkVersion,
+      layers: change.layers ?? current.layers,
+      maxExecutionTime: change.maxExecutionTime ?? current.maxExecutionTime,
+      secrets,
+      visibility: visibilityAfter(current.visibility, change),
+      code: change.code,
+      iconUrl: change.icon === undefined ? current.iconUrl : toIconUrl(change.icon),
+      readmeUrl: change.readme === undefined ? current.readmeUrl : toReadmeUrl(change.readme),
+    };
+  }
+
+  private seal(secrets: Record<string, string | null>): Record<string, string | null> {
+    return Object.fromEntries(
+      Object.entries(secrets).map(([name, value]) => [name, value === null ? null : this.box.seal(value)]),
+    );
+  }
+
+  /** Throws ReferenceNotFound for an interface that is not there. */
+  private async resolveInterfaces(
+    sql: Sql,
+    workspaceId: string,
+    drafts: Record<string, ImplementationDraft | null>,
+  ): Promise<Record<string, Implementation | null>> {
+    const ids = Object.values(drafts).flatMap((draft) => (draft ? [draft.id] : []));
+    const found = await this.integrations.findInterfaces(sql, workspaceId, ids);
+    const resolved = Object.entries(drafts).map(([alias, draft]): [string, Implementation | null] => {
+      if (draft === null) return [alias, null];
+      const { id, entities = {}, actions = {}, events = {}, channels = {} } = draft;
+      const declared = found.get(id);
+      if (!declared)
+        throw new ApiError('ReferenceNotFound', `interfaces.${alias}.id: there is no interface "${id}" here.`);
+      return [alias, { id, ...declared, entities, actions, events, channels }];
+    });
+    return Object.fromEntries(resolved);
+  }
+}
+
+function toValues(row: IntegrationRow): IntegrationValues {
+  const { title, description, url, definition, interfaces, attributes, layers, secrets, visibility } = row;
+  const { sdk_version: sdkVersion, max_execution_time: maxExecutionTime } = row;
+  return {
+    ...{ title, description, url, definition, interfaces, attributes, layers, secrets, visibility },
+    sdkVersion,
+    maxExecutionTime,
+    iconUrl: row.icon_url,
+    readmeUrl: row.readme_url,
+  };
+}
+
+/** Others may see it. */
+function isPublished({ dev, visibility }: { dev: boolean; visibility: Visibility }): boolean {
+  return !dev && visibility !== 'private';
+}
+
+function requireNoBreak(before: IntegrationDefinition, after: IntegrationDefinition): void {
+  const problems = breakingChanges(before, after);
+  if (problems.length === 0) return;
+  const shown = problems.slice(0, maxShownProblems);
+  const more = problems.length > shown.length ? ` and ${problems.length - shown.length} more` : '';
+  throw new ApiError(
+    'BreakingChanges',
+    `Bots that use this version would break: ${shown.join('; ')}${more}. Publish another version instead.`,
+  );
+}
+
+function nameTaken(name: string): ApiError {
+  return new ApiError('AlreadyExists', `Another workspace has published an integration "${name}": use another name.`);
+}
+
+function newSecret(): string {
+  return randomBytes(32).toString('hex');
+}

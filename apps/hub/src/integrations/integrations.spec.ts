@@ -1,0 +1,358 @@
+import { type Account, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
+import { chatIntegration } from '@parley/contracts/hub/built-in';
+import { hub } from '@parley/contracts/hub/hub';
+import { systemCaller } from '@parley/contracts/caller';
+import { AdminModule } from '../../../admin/src/admin.module';
+import { GatewayModule } from '../../../gateway/src/gateway.module';
+import { HubModule } from '../hub.module';
+
+let door: FrontDoor;
+let alice: Account;
+let bob: Account;
+
+beforeAll(async () => {
+  door = await startFrontDoor(GatewayModule, AdminModule, HubModule);
+  [alice, bob] = await Promise.all([door.newAccount(), door.newAccount()]);
+});
+
+afterAll(() => door?.stop());
+
+let names = 0;
+/** A name that no other test uses. */
+function newName(): string {
+  names += 1;
+  return `integration-${names}`;
+}
+
+function send(line: string, json: unknown, { token, workspaceId }: Account = alice) {
+  return door.send(line, { headers: { authorization: `Bearer ${token}`, 'x-workspace-id': workspaceId }, json });
+}
+
+/** Alice's workspace, by somebody with this role in it. */
+async function memberWith(role: 'administrator' | 'manager' | 'developer' | 'billing' | 'viewer') {
+  const account = await door.newAccount();
+  await door.addMember(alice.workspaceId, account.accountId, role);
+  return door.client(account.token, alice.workspaceId);
+}
+
+const schema = { type: 'object', properties: { b: { type: 'string' }, a: { type: 'number', 'x-zui': { index: 1 } } } };
+
+/** Something in every part that may be said of an integration but interfaces. */
+const everything = {
+  title: 'Tea',
+  description: 'Makes tea',
+  configuration: { title: 'Kettle', schema, identifier: { required: true, linkTemplateScript: 'link' } },
+  configurations: { manual: { description: 'By hand', schema } },
+  identifier: { extractScript: 'extract', fallbackHandlerScript: 'fallback' },
+  channels: {
+    counter: {
+      title: 'Counter',
+      messages: { text: { schema } },
+      conversation: { tags: { table: { title: 'Table' } }, creation: { enabled: true, requiredTags: ['table'] } },
+      message: { tags: { spoon: {} } },
+    },
+  },
+  states: { stock: { type: 'integration' as const, schema } },
+  events: { boiled: { title: 'Boiled', schema, attributes: { loud: 'yes' } } },
+  actions: { brew: { title: 'Brew', billable: true, cacheable: false, input: { schema }, output: { schema } } },
+  entities: { cup: { title: 'Cup', schema } },
+  user: { tags: { guest: {} }, creation: { enabled: false, requiredTags: [] } },
+  attributes: { color: 'green' },
+};
+
+describe('creating an integration', () => {
+  it('with nothing but a name shows every part of it', async () => {
+    const name = newName();
+
+    const { integration } = await alice.client.createIntegration({ name, version: '1.0.0' });
+
+    expect(integration).toEqual({
+      id: expect.stringMatching(/^intver_[0-9A-HJKMNP-TV-Z]{26}$/),
+      createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      updatedAt: integration.createdAt,
+      name,
+      version: '1.0.0',
+      title: name,
+      description: '',
+      url: '',
+      iconUrl: '',
+      readmeUrl: '',
+      signingSecret: expect.stringMatching(/^[0-9a-f]{64}$/),
+      dev: false,
+      public: false,
+      visibility: 'private',
+      verificationStatus: 'unapproved',
+      lifecycleStatus: 'published',
+      secrets: [],
+      interfaces: {},
+      configuration: { identifier: { required: false }, schema: {} },
+      configurations: {},
+      identifier: {},
+      channels: {},
+      states: {},
+      events: {},
+      actions: {},
+      entities: {},
+      user: { tags: {}, creation: { enabled: false, requiredTags: [] } },
+    });
+  });
+
+  it('keeps all that was given, and schemas in their order', async () => {
+    const given = { ...everything, name: newName(), version: '1.2.3', url: 'http://localhost:8080/tea' };
+
+    const { id } = (await alice.client.createIntegration(given)).integration;
+
+    const { integration } = await alice.client.getIntegration({ id });
+    const { configurations, ...rest } = given;
+    expect(integration).toMatchObject(rest);
+    expect(integration.configurations).toEqual({
+      manual: { ...configurations.manual, identifier: { required: false } },
+    });
+    expect(JSON.stringify(integration.entities['cup']!.schema)).toBe(JSON.stringify(schema));
+  });
+
+  it('encrypts secrets at rest, shows their names, and shows the signing secret only once', async () => {
+    const secrets = { API_KEY: 'hush-1', OTHER_2: 'hush-2' };
+
+    const { integration } = await alice.client.createIntegration({ name: newName(), version: '1.0.0', secrets });
+
+    const [row] = await door.sql('SELECT * FROM hub.integration WHERE id = $1', [integration.id]);
+    const { integration: later } = await alice.client.getIntegration({ id: integration.id });
+    expect(integration.secrets).toEqual(['API_KEY', 'OTHER_2']);
+    expect(JSON.stringify([row, later])).not.toMatch(/hush/);
+    expect(JSON.stringify([row, later])).not.toContain(integration.signingSecret);
+    expect(later.signingSecret).toBe('');
+  });
+
+  it('shows icon and readme as URLs, wherever an integration is shown', async () => {
+    const [icon, readme] = [base64('<svg xmlns="http://www.w3.org/2000/svg"/>'), base64('# Tea')];
+    const given = { name: newName(), version: '1.0.0', visibility: 'public' as const, icon, readme };
+
+    const { integration } = await alice.client.createIntegration(given);
+
+    const iconUrl = `data:image/svg+xml;base64,${icon}`;
+    expect(integration).toMatchObject({ iconUrl, readmeUrl: `data:text/markdown;charset=utf-8;base64,${readme}` });
+    const { integrations } = await bob.client.listPublicIntegrations({ name: given.name });
+    expect(integrations).toMatchObject([{ iconUrl }]);
+    const changed = await alice.client.updateIntegration({ id: integration.id, icon: '' });
+    expect(changed.integration).toMatchObject({ iconUrl: '', readmeUrl: integration.readmeUrl });
+  });
+
+  it('keeps code away from what is read', async () => {
+    const { id } = (await alice.client.createIntegration({ name: newName(), version: '1.0.0', code: 'code of tea' }))
+      .integration;
+
+    const [kept] = await door.sql('SELECT code FROM hub.integration_code WHERE integration_id = $1', [id]);
+    expect(kept).toEqual({ code: 'code of tea' });
+    expect(JSON.stringify(await alice.client.getIntegration({ id }))).not.toContain('code of tea');
+  });
+
+  it.each([
+    [{ name: 'a b' }, 'InvalidPayload', /^name must be letters/],
+    [{ name: 'foreign/tea' }, 'Forbidden', /^name begins with "foreign\/"/],
+    [{ name: '' }, 'InvalidPayload', /^name must be longer/],
+    [{ name: 'x'.repeat(201) }, 'InvalidPayload', /^name must be shorter/],
+    [{ version: '1.0' }, 'InvalidPayload', /^version must be a semver/],
+    [{ version: 'latest' }, 'InvalidPayload', /^version must be a semver/],
+    [{ title: '' }, 'InvalidPayload', /^title must/],
+    [{ description: 'x'.repeat(257) }, 'InvalidPayload', /^description must/],
+    [{ url: 'ftp://x' }, 'InvalidPayload', /^url must be a URL/],
+    [{ icon: 'not base64!' }, 'InvalidPayload', /^icon must be base64/],
+    [{ icon: base64('<html></html>') }, 'InvalidPayload', /^icon must be base64 of a PNG/],
+    [{ readme: base64('x'.repeat(102_401)) }, 'InvalidPayload', /^readme must be at most 102400 bytes/],
+    [{ visibility: 'secret' }, 'InvalidPayload', /^visibility must be one of/],
+    [{ secrets: { lower: 'x' } }, 'InvalidPayload', /^secrets has a name "lower"/],
+    [{ secrets: { A: 'x'.repeat(20_001) } }, 'InvalidPayload', /^secrets has an entry "A"/],
+    [{ secrets: entries(26, 'x', 'S') }, 'InvalidPayload', /^secrets must have at most 25/],
+    [{ states: entries(21, { type: 'user', schema }) }, 'InvalidPayload', /^states must have at most 20/],
+    [{ states: { s: { type: 'bot', schema } } }, 'InvalidPayload', /^states has an entry "s" whose type/],
+    [{ events: entries(21, { schema }) }, 'InvalidPayload', /^events must have at most 20/],
+    [{ channels: entries(11, {}) }, 'InvalidPayload', /^channels must have at most 10/],
+    [{ channels: { c: { messages: entries(21, { schema }) } } }, 'InvalidPayload', /^channels.c.messages must have/],
+    [{ user: { tags: entries(51, {}) } }, 'InvalidPayload', /^user.tags must have at most 50/],
+    [{ actions: { a: { input: { schema } } } }, 'InvalidPayload', /^actions has an entry "a" whose output/],
+    [
+      { states: { s: { type: 'user', schema: { type: 7 } } } },
+      'InvalidJsonSchema',
+      /^states.s.schema is no JSON schema/,
+    ],
+    [{ configuration: { schema: { required: 1 } } }, 'InvalidJsonSchema', /^configuration.schema is no/],
+    [
+      { channels: { c: { messages: { m: { schema: { type: 'x' } } } } } },
+      'InvalidJsonSchema',
+      /^channels.c.messages.m.schema is no/,
+    ],
+    [
+      { actions: { a: { input: { schema }, output: { schema: { minimum: 'x' } } } } },
+      'InvalidJsonSchema',
+      /^actions.a.output.schema is no/,
+    ],
+    [
+      { interfaces: { i: { id: 'ifver_01ARZ3NDEKTSV4RRFFQ69G5FAV' } } },
+      'ReferenceNotFound',
+      /^interfaces.i.id: there is no interface/,
+    ],
+  ])('of %j is refused', async (json, type, message) => {
+    const answer = await send('POST /v1/admin/integrations', { name: newName(), version: '1.0.0', ...json });
+
+    expect(answer.json).toMatchObject({ type, message: expect.stringMatching(message) });
+  });
+
+  it('takes the handle of the workspace in its name, and no version twice', async () => {
+    await bob.client.updateWorkspace({ id: bob.workspaceId, handle: 'bobs' });
+    const given = { name: 'bobs/tea', version: '1.0.0' };
+
+    await bob.client.createIntegration(given);
+
+    await expect(bob.client.createIntegration(given)).rejects.toMatchObject({ type: 'AlreadyExists' });
+    await expect(alice.client.createIntegration(given)).rejects.toMatchObject({ type: 'Forbidden' });
+    await expect(bob.client.createIntegration({ ...given, dev: true })).resolves.toMatchObject({
+      integration: { dev: true },
+    });
+  });
+
+  it('publishes a name for one workspace alone', async () => {
+    const name = newName();
+    await alice.client.createIntegration({ name, version: '1.0.0', visibility: 'unlisted' });
+
+    await expect(bob.client.createIntegration({ name, version: '2.0.0', visibility: 'public' })).rejects.toMatchObject({
+      type: 'AlreadyExists',
+      message: expect.stringContaining('Another workspace'),
+    });
+    await expect(bob.client.createIntegration({ name, version: '2.0.0' })).resolves.toMatchObject({
+      integration: { visibility: 'private' },
+    });
+  });
+
+  it.each([
+    [{ visibility: 'public' as const }, { visibility: 'public', public: true }],
+    [{ public: true }, { visibility: 'public', public: true }],
+    [{ public: false }, { visibility: 'private', public: false }],
+    [
+      { public: true, visibility: 'unlisted' as const },
+      { visibility: 'unlisted', public: false },
+    ],
+  ])('with %j is %j', async (given, shown) => {
+    const { integration } = await alice.client.createIntegration({ name: newName(), version: '1.0.0', ...given });
+
+    expect(integration).toMatchObject(shown);
+  });
+
+  it.each([
+    ['administrator', 'created', 'created'],
+    ['manager', 'created', 'created'],
+    ['developer', 'created', 'Forbidden'],
+    ['viewer', 'Forbidden', 'Forbidden'],
+    ['billing', 'Forbidden', 'Forbidden'],
+  ] as const)('as %s: a draft %s, a public one %s', async (role, draft, published) => {
+    const member = await memberWith(role);
+    const outcome = (visibility: 'private' | 'public') =>
+      member.createIntegration({ name: newName(), version: '1.0.0', visibility }).then(
+        () => 'created',
+        (error: { type: string }) => error.type,
+      );
+
+    expect([await outcome('private'), await outcome('public')]).toEqual([draft, published]);
+  });
+
+  it('leaves an audit record', async () => {
+    const { integration } = await alice.client.createIntegration({ name: newName(), version: '1.0.0' });
+
+    const told = await door.sql<{ data: object }>(
+      "SELECT data FROM hub.outbox WHERE subject = 'hub.administrativeChange' AND data ->> 'resourceId' = $1",
+      [integration.id],
+    );
+    expect(told.map(({ data }) => data)).toEqual([
+      expect.objectContaining({
+        workspaceId: alice.workspaceId,
+        accountId: alice.accountId,
+        operation: 'hub.integrations.create',
+        resourceName: integration.name,
+        value: '1.0.0, private',
+      }),
+    ]);
+  });
+});
+
+describe('getting an integration', () => {
+  it('hides it from another workspace, by id and by name, published or not', async () => {
+    const given = { name: newName(), version: '1.0.0', visibility: 'public' as const };
+    const { id } = (await alice.client.createIntegration(given)).integration;
+
+    await expect(bob.client.getIntegration({ id })).rejects.toMatchObject({ type: 'ResourceNotFound' });
+    await expect(bob.client.getIntegrationByName(given)).rejects.toMatchObject({ type: 'ResourceNotFound' });
+  });
+
+  it('by name finds exact versions, ranges and latest, and never what is under development', async () => {
+    const name = newName();
+    for (const version of ['0.2.0', '1.0.0', '1.10.0', '1.9.0', '2.0.0-beta.1'])
+      await alice.client.createIntegration({ name, version });
+    await alice.client.createIntegration({ name, version: '1.11.0', dev: true });
+    const find = async (version: string) =>
+      (
+        await alice.client.getIntegrationByName({ name, version }).catch(({ type }: { type: string }) => ({
+          integration: { version: type },
+        }))
+      ).integration.version;
+
+    expect(await find('1.0.0')).toBe('1.0.0');
+    expect(await find('latest')).toBe('1.10.0');
+    expect(await find('<1.10.0')).toBe('1.9.0');
+    expect(await find('>=1.0.0 <2.0.0')).toBe('1.10.0');
+    expect(await find('2.0.0-beta.1')).toBe('2.0.0-beta.1');
+    expect(await find('1.11.0')).toBe('ResourceNotFound');
+    expect(await find('nonsense')).toBe('ResourceNotFound');
+  });
+});
+
+describe('resolving integrations for an installation', () => {
+  const resolve = (ids: string[], workspaceId = alice.workspaceId) =>
+    door.call(hub.resolution.integrations, systemCaller('test'), { workspaceId, ids });
+
+  it('gives chat to everybody, which nobody has to be told of', async () => {
+    const { integrations } = await resolve([chatIntegration.id]);
+
+    expect(integrations).toEqual([
+      expect.objectContaining({
+        id: chatIntegration.id,
+        name: 'chat',
+        version: '1.0.0',
+        visibility: 'public',
+        verificationStatus: 'approved',
+        channels: ['channel'],
+        isCallable: false,
+        interfaces: {},
+        configurationSchemas: {},
+        configurationSchema: chatIntegration.definition.configuration.schema,
+      }),
+    ]);
+  });
+
+  it('leaves out what is not there and what is private to others', async () => {
+    const given = { ...everything, version: '1.0.0', code: 'x' };
+    const own = (await alice.client.createIntegration({ ...given, name: newName() })).integration;
+    const unlisted = (await bob.client.createIntegration({ ...given, name: newName(), visibility: 'unlisted' }))
+      .integration;
+    const foreign = (await bob.client.createIntegration({ ...given, name: newName() })).integration;
+    const foreignDev = (
+      await bob.client.createIntegration({ ...given, name: newName(), visibility: 'public', dev: true })
+    ).integration;
+
+    const { integrations } = await resolve([own.id, unlisted.id, foreign.id, foreignDev.id, 'intver_none']);
+
+    expect(integrations.map(({ id }) => id).sort()).toEqual([own.id, unlisted.id].sort());
+    expect(integrations[0]).toMatchObject({
+      channels: ['counter'],
+      isCallable: true,
+      configurationSchemas: { manual: schema },
+    });
+  });
+});
+
+function entries(count: number, entry: unknown, prefix = 'e'): Record<string, unknown> {
+  return Object.fromEntries(Array.from({ length: count }, (_, index) => [`${prefix}${index}`, entry]));
+}
+
+function base64(text: string): string {
+  return Buffer.from(text).toString('base64');
+}

@@ -1,0 +1,482 @@
+import { chatIntegration } from '@parley/contracts/hub/built-in';
+import { installationsChanged } from '@parley/contracts/admin/installations';
+import { type Account, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
+import { until } from '@parley/testing/until';
+import { satisfies } from 'semver';
+import { AdminModule } from '../../../admin/src/admin.module';
+import { GatewayModule } from '../../../gateway/src/gateway.module';
+import { CountersRepository } from '../counters/counters.repository';
+import { HubModule } from '../hub.module';
+import { InstallationsService } from '../installations/installations.service';
+
+let door: FrontDoor;
+let alice: Account;
+let bob: Account;
+
+beforeAll(async () => {
+  door = await startFrontDoor(GatewayModule, AdminModule, HubModule);
+  [alice, bob] = await Promise.all([door.newAccount(), door.newAccount()]);
+  await alice.client.updateWorkspace({ id: alice.workspaceId, handle: 'alices', name: 'Alice and friends' });
+});
+
+afterAll(() => door?.stop());
+
+type Given = Omit<Parameters<Account['client']['createIntegration']>[0], 'name'>;
+type Query = Parameters<Account['client']['listPublicIntegrations']>[0];
+type OwnQuery = Parameters<Account['client']['listIntegrations']>[0];
+
+let names = 0;
+/** A word that no other test uses, so that a search for it finds what this test has published. */
+function newWord(): string {
+  names += 1;
+  return `q${String.fromCharCode(...[...String(names)].map((digit) => 97 + Number(digit)))}x`;
+}
+
+async function publish(name: string, given: Partial<Given> = {}) {
+  const all = { version: '1.0.0', visibility: 'public' as const, ...given };
+  return (await alice.client.createIntegration({ name, ...all })).integration;
+}
+
+/** What everybody finds. The list has its own client: no header names a workspace. */
+async function find(query: Query) {
+  return (await door.client(bob.token).listPublicIntegrations(query)).integrations;
+}
+
+/** All pages of a list, with what is done between each two. */
+async function pages(query: Query, between: () => Promise<void> = async () => {}) {
+  const found: Awaited<ReturnType<typeof find>> = [];
+  let nextToken: string | undefined;
+  do {
+    const page = await bob.client.listPublicIntegrations({ ...query, nextToken });
+    found.push(...page.integrations);
+    nextToken = page.meta.nextToken;
+    await between();
+  } while (nextToken);
+  return found;
+}
+
+function repository() {
+  return door.apps[2]!.get(CountersRepository, { strict: false });
+}
+
+const schema = { type: 'object', properties: {} };
+const action = { input: { schema }, output: { schema } };
+
+describe('getting a public integration', () => {
+  it('shows chat, which comes with the platform', async () => {
+    const { integration } = await bob.client.getPublicIntegration({ name: 'chat', version: '1.0.0' });
+
+    const channel = integration.channels['channel']!;
+    expect(integration).toMatchObject({
+      id: chatIntegration.id,
+      name: 'chat',
+      version: '1.0.0',
+      visibility: 'public',
+      verificationStatus: 'approved',
+      ownerWorkspace: { name: 'Parley', handle: null },
+      configuration: { identifier: { required: false } },
+    });
+    expect(Object.keys(channel.messages).sort()).toEqual([
+      ...['audio', 'bloc', 'card', 'carousel', 'choice', 'dropdown'],
+      ...['file', 'image', 'location', 'markdown', 'text', 'video'],
+    ]);
+    expect(Object.keys(channel.conversation.tags)).toEqual(['owner', 'fid']);
+    expect(Object.keys(channel.message.tags)).toEqual(['fid']);
+    expect(Object.keys(integration.user.tags)).toEqual(['fid', 'profile']);
+    expect(Object.keys(integration.events)).toEqual(['custom']);
+    expect(Object.keys(integration.actions)).toEqual(['sendEvent', 'publishMessageStream']);
+    expect((await bob.client.getPublicIntegration({ name: 'chat', version: 'latest' })).integration.id).toBe(
+      integration.id,
+    );
+  });
+
+  it('shows who owns it and how much it is used, but neither address nor secrets', async () => {
+    const { id } = await publish(newWord(), { url: 'http://localhost/tea', secrets: { A: 'x' }, title: 'Tea' });
+
+    const { integration } = await door.client(bob.token).getPublicIntegrationById({ id });
+
+    expect(integration).toMatchObject({
+      id,
+      title: 'Tea',
+      url: '',
+      secrets: [],
+      signingSecret: '',
+      ownerWorkspace: { id: alice.workspaceId, handle: 'alices', name: 'Alice and friends' },
+      meta: { installs: 0, views: 0 },
+    });
+  });
+
+  it('finds unlisted ones by id and name, and neither private ones nor those under development', async () => {
+    const name = newWord();
+    const unlisted = await publish(name, { visibility: 'unlisted' });
+    const hidden = [
+      await publish(name, { visibility: 'private', version: '2.0.0' }),
+      await publish(name, { dev: true, version: '3.0.0' }),
+    ];
+
+    expect((await bob.client.getPublicIntegrationById({ id: unlisted.id })).integration.id).toBe(unlisted.id);
+    for (const version of ['1.0.0', 'latest', '<3.0.0'])
+      expect((await bob.client.getPublicIntegration({ name, version })).integration.version).toBe('1.0.0');
+    for (const { id, version } of hidden) {
+      await expect(bob.client.getPublicIntegrationById({ id })).rejects.toMatchObject({ type: 'ResourceNotFound' });
+      await expect(bob.client.getPublicIntegration({ name, version })).rejects.toMatchObject({
+        type: 'ResourceNotFound',
+      });
+    }
+  });
+
+  it('counts views in the background, each once', async () => {
+    const { id } = await publish(newWord());
+
+    await Promise.all(Array.from({ length: 5 }, () => bob.client.getPublicIntegrationById({ id })));
+
+    await until(async () => {
+      const [row] = await door.sql<{ views: string }>(
+        'SELECT sum(views) AS views FROM hub.integration_counter WHERE integration_id = $1 AND valid_to > 1e18',
+        [id],
+      );
+      return row!.views === '5';
+    });
+  });
+});
+
+describe('the list of public integrations', () => {
+  it('shows the highest release of each name, unless a version or a name is given', async () => {
+    const word = newWord();
+    for (const version of ['1.0.0', '1.9.0', '1.10.0', '2.0.0-beta.1']) await publish(word, { version });
+    await publish(word, { version: '3.0.0', visibility: 'private' });
+    await publish(word, { version: '4.0.0', visibility: 'unlisted' });
+    await publish(word, { version: '5.0.0', dev: true });
+    const versions = async (query: Query) => (await find(query)).map(({ version }) => version).sort();
+
+    expect(await versions({ search: word })).toEqual(['1.10.0']);
+    expect(await versions({ search: word, version: 'latest' })).toEqual(['1.10.0']);
+    expect(await versions({ search: word, version: '1.9.0' })).toEqual(['1.9.0']);
+    expect(await versions({ search: word, version: '>=1.0.0 <1.10.0' })).toEqual(['1.0.0', '1.9.0']);
+    expect(await versions({ name: word })).toEqual(['1.0.0', '1.10.0', '1.9.0', '2.0.0-beta.1']);
+    expect(await versions({ name: word, version: 'latest' })).toEqual(['1.10.0']);
+    expect(await versions({ name: word, version: '2.0.0-beta.1' })).toEqual(['2.0.0-beta.1']);
+    await expect(find({ version: 'nonsense' })).rejects.toMatchObject({ type: 'InvalidQuery' });
+  });
+
+  it('reads ranges as semver does', async () => {
+    const name = newWord();
+    const versions = [
+      '0.1.0',
+      '0.1.5',
+      '1.0.0-alpha',
+      '1.0.0-beta.2',
+      '1.0.0',
+      '1.2.3',
+      '1.10.0-rc.1',
+      '1.10.0',
+      '2.0.0',
+    ];
+    for (const version of versions) await publish(name, { version });
+    const ranges = [
+      '*',
+      '^1.0.0',
+      '~1.2.0',
+      '<1.10.0',
+      '>=1.0.0-alpha <1.0.0',
+      '^0.1.0 || >=2',
+      '1.x',
+      '=1.2.3',
+      '>9',
+      '',
+    ];
+
+    for (const version of ranges.filter(Boolean)) {
+      const found = (await find({ name, version })).map((entry) => entry.version);
+
+      expect([version, ...found.sort()]).toEqual([version, ...versions.filter((v) => satisfies(v, version)).sort()]);
+    }
+  });
+
+  it('shows all versions of a name on one page, whatever its size', async () => {
+    const name = newWord();
+    for (let patch = 0; patch < 25; patch += 1) await publish(name, { version: `1.0.${patch}` });
+
+    const { integrations, meta } = await bob.client.listPublicIntegrations({ name, limit: 2 });
+
+    expect(integrations).toHaveLength(25);
+    expect(meta.nextToken).toBeUndefined();
+  });
+
+  it('follows what is published, withdrawn and deleted', async () => {
+    const word = newWord();
+    const old = await publish(word, { version: '1.0.0' });
+    const young = await publish(word, { version: '2.0.0', visibility: 'private' });
+    const shown = async () => (await find({ search: word })).map(({ version }) => version);
+
+    expect(await shown()).toEqual(['1.0.0']);
+    await alice.client.updateIntegration({ id: young.id, visibility: 'public' });
+    expect(await shown()).toEqual(['2.0.0']);
+    await alice.client.updateIntegration({ id: young.id, visibility: 'unlisted' });
+    expect(await shown()).toEqual(['1.0.0']);
+    await alice.client.deleteIntegration({ id: old.id });
+    expect(await shown()).toEqual([]);
+  });
+
+  it('filters by verification and interface', async () => {
+    const word = newWord();
+    const { interface: spoken } = await alice.client.createInterface({
+      name: `speaking-${word}`,
+      version: '1.0.0',
+      public: true,
+      entities: {},
+      events: {},
+      actions: {},
+      channels: {},
+    });
+    const plain = await publish(`${word}-plain`);
+    const speaking = await publish(`${word}-speaking`, { interfaces: { s: { id: spoken.id } } });
+    await alice.client.requestIntegrationVerification({ integrationId: plain.id });
+    const ids = async (query: Query) => (await find({ search: word, ...query })).map(({ id }) => id);
+
+    expect(await ids({ verificationStatus: 'pending' })).toEqual([plain.id]);
+    expect(await ids({ verificationStatus: 'unapproved' })).toEqual([speaking.id]);
+    expect(await ids({ interfaceId: spoken.id })).toEqual([speaking.id]);
+    expect(await ids({ interfaceName: `speaking-${word}` })).toEqual([speaking.id]);
+    expect(await ids({ interfaceName: 'speaking' })).toEqual([]);
+  });
+
+  it.each([
+    [{ limit: 0 }, /^limit must/],
+    [{ sortBy: 'views' }, /^sortBy must be one of/],
+    [{ direction: 'up' }, /^direction must/],
+    [{ verificationStatus: 'no' }, /^verificationStatus must/],
+    [{ nextToken: 'x' }, /^nextToken is not one of this list/],
+    [{ nextToken: '1.99999999999999.x' }, /^nextToken is not one of this list/],
+    [{ nextToken: '1.1.x' }, /^nextToken is older than 24 hours/],
+    [{ search: 'x'.repeat(201) }, /^search must/],
+  ])('refuses %j', async (query, message) => {
+    await expect(find(query as Query)).rejects.toMatchObject({
+      type: 'InvalidQuery',
+      message: expect.stringMatching(message),
+    });
+  });
+});
+
+describe('a search', () => {
+  it('finds words where they stand, says where, and puts names first', async () => {
+    const word = newWord();
+    const capital = word[0]!.toUpperCase() + word.slice(1);
+    await publish(`${word}-b`, { description: `Of ${word} and others`, title: 'B' });
+    await publish(word, { title: 'C' });
+    await publish(`a-${newWord()}`, { title: `All ${capital}` });
+    await publish(`b-${newWord()}`, { title: 'D', actions: { [`send${capital}Now`]: action, other: action } });
+    await publish(`c-${newWord()}`, { title: 'E', description: `Of ${capital}.` });
+    await publish(`d-${newWord()}`, { title: 'F' });
+
+    const found = await find({ search: word.toUpperCase() });
+
+    expect(found.map(({ title }) => title)).toEqual(['C', 'B', `All ${capital}`, 'D', 'E']);
+    expect(found.map(({ matchedOn }) => matchedOn)).toEqual([
+      { name: true, title: false, description: false, actions: [], interfaces: [] },
+      { name: true, title: false, description: true, actions: [], interfaces: [] },
+      { name: false, title: true, description: false, actions: [], interfaces: [] },
+      { name: false, title: false, description: false, actions: [`send${capital}Now`], interfaces: [] },
+      { name: false, title: false, description: true, actions: [], interfaces: [] },
+    ]);
+  });
+
+  it('finds a part of a name, all words of several, and no sign as anything but itself', async () => {
+    const word = newWord();
+    const { id } = await publish(`the_${word}sheets`, { description: 'For spreadsheets' });
+    const ids = async (search: string) => (await find({ search })).map((entry) => entry.id);
+
+    expect(await ids(`${word}shee`)).toEqual([id]);
+    expect(await ids(`e_${word}`)).toEqual([id]);
+    expect(await ids(`e%${word}`)).toEqual([]);
+    expect(await ids(`${word} spread`)).toEqual([id]);
+    expect(await ids(`${word} nowhere`)).toEqual([]);
+    for (const search of ['%', "'", '\\', '&|!', '()', ':*', '…']) expect(await ids(search)).not.toContain(id);
+  });
+
+  it('says nothing of matches where nothing is searched', async () => {
+    const { name } = await publish(newWord());
+
+    expect((await find({ name }))[0]).not.toHaveProperty('matchedOn');
+  });
+});
+
+describe('an order', () => {
+  it.each([
+    ['name', 'asc', 'abc'],
+    ['name', 'desc', 'cba'],
+    ['name', undefined, 'abc'],
+    ['createdAt', 'asc', 'cab'],
+    ['createdAt', 'desc', 'bac'],
+    [undefined, 'desc', 'bac'],
+    ['updatedAt', 'asc', 'abc'],
+    ['updatedAt', undefined, 'cba'],
+    ['installCount', 'asc', 'abc'],
+    ['installCount', 'desc', 'cba'],
+    ['popularity', 'asc', 'bca'],
+    ['popularity', undefined, 'acb'],
+  ] as const)('by %s, %s, is %s', async (sortBy, direction, expected) => {
+    const word = newWord();
+    const ids: Record<string, string> = {};
+    for (const letter of 'cab') ids[letter] = (await publish(`${letter}-${word}`, { description: 'x' })).id;
+    for (const letter of 'abc') await alice.client.updateIntegration({ id: ids[letter]!, description: 'y' });
+    await door.sql(
+      `INSERT INTO hub.integration_counter (integration_id, installs, views, valid_from)
+       VALUES ($1, 1, 900, 0), ($2, 2, 0, 0), ($3, 3, 100, 0)`,
+      [ids['a'], ids['b'], ids['c']],
+    );
+
+    const all = await pages({ sortBy, direction, limit: 200 });
+
+    const letters = all.filter(({ name }) => name.endsWith(`-${word}`)).map(({ name }) => name[0]);
+    expect(letters.join('')).toBe(expected);
+  });
+});
+
+describe('paging', () => {
+  it.each(['createdAt', 'updatedAt', 'name', 'installCount', 'popularity', undefined] as const)(
+    'by %s meets every one once, while counters change in between',
+    async (sortBy) => {
+      const word = newWord();
+      const ids: string[] = [];
+      for (let index = 0; index < 12; index += 1) ids.push((await publish(`${word}${newWord()}`)).id);
+      await repository().addViews(new Map(ids.map((id, index) => [id, index])));
+      let round = 0;
+      const shuffle = async () => {
+        round += 1;
+        await repository().addViews(new Map(ids.map((id, index) => [id, ((index * 7 + round) % 12) * 100])));
+      };
+
+      const found = await pages({ search: word, sortBy, limit: 3 }, shuffle);
+
+      expect(found.map(({ id }) => id).sort()).toEqual([...ids].sort());
+      // All pages show the counters of the moment when the first one was read.
+      expect(found.map(({ meta }) => meta.views).sort((a, b) => a - b)).toEqual(ids.map((_, index) => index));
+    },
+  );
+
+  it('of one list does not continue another', async () => {
+    await publish(newWord());
+    const { meta } = await bob.client.listPublicIntegrations({ limit: 1 });
+
+    await expect(bob.client.listPublicIntegrations({ limit: 1, sortBy: 'name', ...meta })).rejects.toMatchObject({
+      type: 'InvalidQuery',
+    });
+  });
+});
+
+describe('installations', () => {
+  const report = (botId: string, revision: number, ids: string[]) =>
+    door.apps[2]!.get(InstallationsService, { strict: false }).report({
+      botId,
+      workspaceId: alice.workspaceId,
+      revision,
+      integrations: ids.map((id, index) => ({ alias: `a${index}`, id })),
+      plugins: [{ alias: 'p', id: 'plugver_x' }],
+    });
+  const installs = async (id: string) => (await bob.client.getPublicIntegrationById({ id })).integration.meta.installs;
+
+  it('are counted by bots, however often and in whatever order they are told', async () => {
+    const [tea, milk] = [(await publish(newWord())).id, (await publish(newWord())).id];
+
+    await report('bot-1', 1, [tea, tea]);
+    await report('bot-1', 1, [tea, tea]);
+    await report('bot-2', 5, [tea, milk]);
+    await report('bot-2', 4, []);
+    expect([await installs(tea), await installs(milk)]).toEqual([2, 1]);
+
+    await report('bot-1', 2, [milk]);
+    await report('bot-2', 6, []);
+    await report('bot-2', 5, [tea, milk]);
+    expect([await installs(tea), await installs(milk)]).toEqual([0, 1]);
+  });
+
+  it('of bots are told by admin, and are what a bot’s own list shows', async () => {
+    const name = newWord();
+    const { id } = await publish(name);
+    await publish(name, { version: '2.0.0' });
+    const { bot } = await alice.client.createBot({});
+    await alice.client.updateBot({ id: bot.id, integrations: { [id]: { enabled: true } } });
+    await until(async () => (await installs(id)) === 1);
+
+    const { integrations } = await alice.client.listPublicIntegrations({ installedByBotId: bot.id });
+    const own = await alice.client.listIntegrations({ installedByBotId: bot.id });
+
+    expect(integrations.map((entry) => entry.id).sort()).toEqual([chatIntegration.id, id].sort());
+    expect(own.integrations.map((entry) => entry.id)).toEqual([id]);
+    expect(installationsChanged.subject).toBe('admin.installationsChanged');
+    for (const client of [bob.client, door.client(bob.token)]) {
+      await expect(client.listPublicIntegrations({ installedByBotId: bot.id })).rejects.toMatchObject({
+        type: 'Forbidden',
+      });
+    }
+    await expect(bob.client.listIntegrations({ installedByBotId: bot.id })).rejects.toMatchObject({
+      type: 'Forbidden',
+    });
+    await expect(alice.client.listPublicIntegrations({ installedByBotId: 'none' })).rejects.toMatchObject({
+      type: 'Forbidden',
+    });
+  });
+});
+
+describe('the list of a workspace', () => {
+  it('shows all versions of its own, whatever their visibility, and no other’s', async () => {
+    const name = newWord();
+    await publish(name, { version: '1.0.0', attributes: { color: 'green' } });
+    await publish(name, { version: '1.1.0', visibility: 'private' });
+    await publish(name, { version: '2.0.0-beta.1', visibility: 'unlisted' });
+    await publish(name, { version: '3.0.0', dev: true });
+    const versions = async (query: OwnQuery, client = alice.client) =>
+      (await client.listIntegrations({ name, ...query })).integrations.map(({ version }) => version).sort();
+
+    expect(await versions({})).toEqual(['1.0.0', '1.1.0', '2.0.0-beta.1']);
+    expect(await versions({ visibility: 'public' })).toEqual(['1.0.0']);
+    expect(await versions({ visibility: 'private' })).toEqual(['1.1.0']);
+    expect(await versions({ version: 'latest' })).toEqual(['1.1.0']);
+    expect(await versions({ version: '^1.0.0' })).toEqual(['1.0.0', '1.1.0']);
+    expect(await versions({ dev: true })).toEqual(['3.0.0']);
+    expect(await versions({}, bob.client)).toEqual([]);
+    const { integrations } = await alice.client.listIntegrations({ name, version: '1.0.0' });
+    expect(integrations[0]).toEqual({
+      id: expect.stringMatching(/^intver_/),
+      name,
+      version: '1.0.0',
+      createdAt: expect.any(String),
+      updatedAt: expect.any(String),
+      title: name,
+      description: '',
+      iconUrl: '',
+      public: true,
+      visibility: 'public',
+      verificationStatus: 'unapproved',
+      lifecycleStatus: 'published',
+      ownerWorkspace: { id: alice.workspaceId, handle: 'alices', name: 'Alice and friends' },
+      attributes: { color: 'green' },
+    });
+  });
+
+  it('is paged and searched', async () => {
+    const word = newWord();
+    for (const letter of 'abcde') await publish(`${letter}-${word}`, { visibility: 'private' });
+
+    const first = await alice.client.listIntegrations({ search: word, sortBy: 'name', limit: 3 });
+    const second = await alice.client.listIntegrations({ search: word, sortBy: 'name', limit: 3, ...first.meta });
+
+    const all = [...first.integrations, ...second.integrations];
+    expect(all.map(({ name }) => name[0]).join('')).toBe('abcde');
+    expect(all[0]!.matchedOn).toMatchObject({ name: true });
+    expect(second.meta.nextToken).toBeUndefined();
+  });
+
+  it.each([
+    ['viewer', true],
+    ['billing', false],
+  ] as const)('as %s: %s', async (role, allowed) => {
+    const account = await door.newAccount();
+    await door.addMember(alice.workspaceId, account.accountId, role);
+    const list = door.client(account.token, alice.workspaceId).listIntegrations({});
+
+    if (allowed) await expect(list).resolves.toBeDefined();
+    else await expect(list).rejects.toMatchObject({ type: 'Forbidden' });
+  });
+});

@@ -1,0 +1,51 @@
+import type { InterfaceChannel, InterfaceDefinition, InterfaceDraft } from '@parley/contracts/hub/interface-definition';
+import type { Interface, InterfaceEntry } from '@parley/contracts/hub/interfaces';
+import { mergeEntries, withoutNullAttributes } from '../publishing/merge-entries';
+import type { PublicationRow } from '../publishing/publications.repository';
+
+export interface InterfaceRow extends PublicationRow {
+  definition: InterfaceDefinition;
+}
+
+const empty: InterfaceDefinition = { entities: {}, events: {}, actions: {}, channels: {}, attributes: {} };
+
+/** What a definition becomes by a draft: each named entry replaced, those that are `null` gone. */
+export function changeDefinition(draft: InterfaceDraft, old = empty): InterfaceDefinition {
+  const { nameTemplate = old.nameTemplate } = draft;
+  const channels = Object.entries(draft.channels ?? {}).map(([name, channel]): [string, InterfaceChannel | null] => [
+    name,
+    channel && { ...channel, messages: mergeEntries(old.channels[name]?.messages ?? {}, channel.messages) },
+  ]);
+  return {
+    entities: mergeEntries(old.entities, draft.entities),
+    events: mergeEntries(old.events, withoutNullAttributes(draft.events)),
+    actions: mergeEntries(old.actions, withoutNullAttributes(draft.actions)),
+    channels: mergeEntries(old.channels, Object.fromEntries(channels)),
+    ...(nameTemplate ? { nameTemplate } : {}),
+    attributes: mergeEntries(old.attributes, draft.attributes),
+  };
+}
+
+export function toInterface({ definition, ...row }: InterfaceRow): Interface {
+  const { attributes, ...parts } = definition;
+  return {
+    ...toInterfaceEntry(row),
+    ...parts,
+    ...(Object.keys(attributes).length > 0 ? { attributes } : {}),
+  };
+}
+
+export function toInterfaceEntry(row: PublicationRow): InterfaceEntry {
+  return {
+    id: row.id,
+    createdAt: row.created_at.toISOString(),
+    updatedAt: row.updated_at.toISOString(),
+    name: row.name,
+    version: row.version,
+    title: row.title,
+    description: row.description,
+    iconUrl: row.icon_url,
+    readmeUrl: row.readme_url,
+    public: row.visibility === 'public',
+  };
+}

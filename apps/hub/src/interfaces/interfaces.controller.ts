@@ -1,0 +1,62 @@
+import { Controller } from '@nestjs/common';
+import { Handles } from '@parley/bus/handles';
+import type { AccountCaller, WorkspaceCaller } from '@parley/contracts/access';
+import { hub } from '@parley/contracts/hub/hub';
+import type {
+  CreateInterface,
+  InterfaceId,
+  InterfaceName,
+  ListInterfaces,
+  UpdateInterface,
+} from '@parley/contracts/hub/interfaces';
+import { InterfacesService } from './interfaces.service';
+
+@Controller()
+export class InterfacesController {
+  constructor(private readonly service: InterfacesService) {}
+
+  @Handles(hub.interfaces.create)
+  create(caller: WorkspaceCaller, input: CreateInterface) {
+    return this.service.create(caller, input);
+  }
+
+  @Handles(hub.interfaces.get)
+  get({ workspace }: WorkspaceCaller, input: InterfaceId) {
+    return this.service.get({ of: workspace.id }, input);
+  }
+
+  @Handles(hub.interfaces.getByName)
+  getByName({ workspace }: WorkspaceCaller, input: InterfaceName) {
+    return this.service.getByName({ of: workspace.id }, input);
+  }
+
+  @Handles(hub.interfaces.update)
+  update(caller: WorkspaceCaller, input: UpdateInterface) {
+    return this.service.update(caller, input);
+  }
+
+  @Handles(hub.interfaces.delete)
+  delete(caller: WorkspaceCaller, input: InterfaceId) {
+    return this.service.delete(caller, input);
+  }
+
+  @Handles(hub.interfaces.list)
+  list({ workspace }: WorkspaceCaller, input: ListInterfaces) {
+    return this.service.list({ of: workspace.id }, input);
+  }
+
+  @Handles(hub.publicInterfaces.get)
+  getPublic(_caller: AccountCaller, input: InterfaceId) {
+    return this.service.get('everybody', input);
+  }
+
+  @Handles(hub.publicInterfaces.getByName)
+  getPublicByName(_caller: AccountCaller, input: InterfaceName) {
+    return this.service.getByName('everybody', input);
+  }
+
+  @Handles(hub.publicInterfaces.list)
+  listPublic(_caller: AccountCaller, input: ListInterfaces) {
+    return this.service.list('everybody', input);
+  }
+}

@@ -1,0 +1,127 @@
+import { Injectable } from '@nestjs/common';
+import type { WorkspaceCaller } from '@parley/contracts/access';
+import { notFound } from '@parley/contracts/errors';
+import { hub } from '@parley/contracts/hub/hub';
+import { InterfaceDefinition } from '@parley/contracts/hub/interface-definition';
+import type {
+  CreateInterface,
+  InterfaceId,
+  InterfaceName,
+  InterfaceReply,
+  Interfaces,
+  ListInterfaces,
+  UpdateInterface,
+} from '@parley/contracts/hub/interfaces';
+import { Database } from '@parley/database/database';
+import { Outbox } from '@parley/outbox/outbox';
+import { toIconUrl, toReadmeUrl } from '../publishing/attachments';
+import { audit } from '../publishing/audit';
+import { checkDefinition } from '../publishing/definitions';
+import { checkName } from '../publishing/names';
+import { PublicationsRepository, type Scope } from '../publishing/publications.repository';
+import { requirePublisher } from '../publishing/publisher';
+import { checkVersion } from '../publishing/versions';
+import { WorkspacesService } from '../workspaces/workspaces.service';
+import { changeDefinition, type InterfaceRow, toInterface, toInterfaceEntry } from './interface.entity';
+import { InterfacesRepository } from './interfaces.repository';
+
+@Injectable()
+export class InterfacesService {
+  constructor(
+    private readonly database: Database,
+    private readonly interfaces: InterfacesRepository,
+    private readonly publications: PublicationsRepository,
+    private readonly workspaces: WorkspacesService,
+    private readonly outbox: Outbox,
+  ) {}
+
+  async create(caller: WorkspaceCaller, input: CreateInterface): Promise<InterfaceReply> {
+    if (input.public) requirePublisher(caller);
+    const { handle } = await this.workspaces.labelOf(caller);
+    checkName(input.name, handle);
+    checkVersion(input.version);
+    const row = {
+      workspace_id: caller.workspace.id,
+      name: input.name,
+      version: input.version,
+      visibility: visibilityOf(input.public ?? false),
+      title: input.title ?? input.name.slice(0, 64),
+      description: input.description ?? '',
+      icon_url: toIconUrl(input.icon ?? ''),
+      readme_url: toReadmeUrl(input.readme ?? ''),
+      definition: changeDefinition(input),
+    };
+    checkDefinition(InterfaceDefinition, row.definition);
+    return this.database.transaction(async (tx) => {
+      await this.publications.claim(tx, 'interface', row);
+      await this.publications.checkRoom(tx, 'interface', row);
+      const created = await this.interfaces.create(tx, row, input.sdkVersion);
+      await audit(this.outbox, tx, caller, {
+        operation: hub.interfaces.create,
+        id: created.id,
+        name: created.name,
+        value: `${created.visibility} ${created.version}`,
+      });
+      return { interface: toInterface(created) };
+    });
+  }
+
+  async get(scope: Scope, { id }: InterfaceId): Promise<InterfaceReply> {
+    const row = await this.interfaces.find(this.database, scope, id);
+    if (!row) throw notFound('interface', id);
+    return { interface: toInterface(row) };
+  }
+
+  async getByName(scope: Scope, wanted: InterfaceName): Promise<InterfaceReply> {
+    const found = await this.publications.find(this.database, 'interface', scope, wanted);
+    if (!found) throw notFound('interface', `${wanted.name} ${wanted.version}`);
+    return this.get(scope, found);
+  }
+
+  async list(scope: Scope, query: ListInterfaces): Promise<Interfaces> {
+    const { rows, nextToken } = await this.publications.list('interface', scope, query);
+    return { interfaces: rows.map(toInterfaceEntry), meta: { nextToken } };
+  }
+
+  update(caller: WorkspaceCaller, input: UpdateInterface): Promise<InterfaceReply> {
+    return this.database.transaction(async (tx) => {
+      const old = await this.interfaces.findToChange(tx, caller.workspace.id, input.id);
+      if (!old) throw notFound('interface', input.id);
+      const row: InterfaceRow = {
+        ...old,
+        visibility: input.public === undefined ? old.visibility : visibilityOf(input.public),
+        title: input.title ?? old.title,
+        description: input.description ?? old.description,
+        icon_url: input.icon === undefined ? old.icon_url : toIconUrl(input.icon),
+        readme_url: input.readme === undefined ? old.readme_url : toReadmeUrl(input.readme),
+        definition: changeDefinition(input, old.definition),
+      };
+      if (old.visibility !== 'private' || row.visibility !== 'private') requirePublisher(caller);
+      checkDefinition(InterfaceDefinition, row.definition);
+      if (old.visibility === 'private') await this.publications.claim(tx, 'interface', row);
+      const updated = await this.interfaces.update(tx, row, input.sdkVersion);
+      await audit(this.outbox, tx, caller, {
+        operation: hub.interfaces.update,
+        id: updated.id,
+        name: updated.name,
+        value: `${updated.visibility} ${updated.version}`,
+      });
+      return { interface: toInterface(updated) };
+    });
+  }
+
+  async delete(caller: WorkspaceCaller, { id }: InterfaceId) {
+    await this.database.transaction(async (tx) => {
+      const row = await this.interfaces.findToChange(tx, caller.workspace.id, id);
+      if (!row) throw notFound('interface', id);
+      if (row.visibility !== 'private') requirePublisher(caller);
+      await this.interfaces.delete(tx, row);
+      await audit(this.outbox, tx, caller, { operation: hub.interfaces.delete, id, name: row.name });
+    });
+    return {};
+  }
+}
+
+function visibilityOf(isPublic: boolean): 'public' | 'private' {
+  return isPublic ? 'public' : 'private';
+}

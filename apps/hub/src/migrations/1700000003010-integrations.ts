@@ -1,0 +1,107 @@
+import { builtInWorkspace, chatIntegration } from '@parley/contracts/hub/built-in';
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { searchVector } from '../publishing/search-words';
+import { versionKey } from '../publishing/version-key';
+
+export class Integrations1700000003010 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query(`
+      -- One row for each version.
+      CREATE TABLE integration (
+        id text COLLATE "C" PRIMARY KEY,
+        workspace_id text COLLATE "C" NOT NULL,
+        name text COLLATE "C" NOT NULL,
+        version text COLLATE "C" NOT NULL,
+        -- Orders versions as semver does.
+        version_key text COLLATE "C" NOT NULL,
+        is_prerelease boolean NOT NULL,
+        dev boolean NOT NULL,
+        title text NOT NULL,
+        description text NOT NULL,
+        url text,
+        -- As text, which keeps the order of what schemas declare.
+        definition json NOT NULL,
+        attributes jsonb,
+        sdk_version text,
+        layers text[] NOT NULL DEFAULT '{}',
+        max_execution_time integer,
+        has_code boolean NOT NULL DEFAULT false,
+        icon_url text NOT NULL DEFAULT '',
+        readme_url text NOT NULL DEFAULT '',
+        -- Encrypted, as are the values of secrets.
+        signing_secret text NOT NULL,
+        -- Good until then, so that what was signed before a rotation is still believed.
+        previous_signing_secret text,
+        previous_signing_secret_until timestamptz(3),
+        secrets jsonb NOT NULL,
+        visibility text NOT NULL CHECK (visibility IN ('public', 'private', 'unlisted')),
+        verification_status text NOT NULL DEFAULT 'unapproved'
+          CHECK (verification_status IN ('unapproved', 'pending', 'approved', 'rejected')),
+        lifecycle_status text NOT NULL DEFAULT 'published' CHECK (lifecycle_status IN ('published', 'deprecated')),
+        -- The highest public version of its name that is no pre-release: the one that the hub's list shows.
+        is_listed boolean NOT NULL DEFAULT false,
+        -- Of name, title, description, actions and interfaces.
+        search tsvector NOT NULL,
+        created_at timestamptz(3) NOT NULL DEFAULT now(),
+        updated_at timestamptz(3) NOT NULL DEFAULT now()
+      );
+      CREATE UNIQUE INDEX integration_name ON integration (workspace_id, name, version) WHERE NOT dev;
+      CREATE INDEX integration_workspace ON integration (workspace_id, created_at, id);
+      CREATE INDEX integration_published ON integration (name) WHERE NOT dev AND visibility <> 'private';
+      CREATE UNIQUE INDEX integration_listed ON integration (name) WHERE is_listed;
+      CREATE INDEX integration_search ON integration USING gin (search);
+
+      -- Apart, so that no read touches what may be 50 MB.
+      CREATE TABLE integration_code (
+        integration_id text COLLATE "C" PRIMARY KEY REFERENCES integration ON DELETE CASCADE,
+        code text NOT NULL
+      );
+
+      -- What an integration implements; name and version as they were when it was said.
+      CREATE TABLE integration_interface (
+        integration_id text COLLATE "C" NOT NULL REFERENCES integration ON DELETE CASCADE,
+        alias text COLLATE "C" NOT NULL,
+        interface_id text COLLATE "C" NOT NULL,
+        name text COLLATE "C" NOT NULL,
+        version text COLLATE "C" NOT NULL,
+        -- What it calls the entities, actions, events and channels of the interface.
+        names json NOT NULL,
+        PRIMARY KEY (integration_id, alias)
+      );
+      CREATE INDEX integration_interface_id ON integration_interface (interface_id);
+    `);
+    await this.seedChat(runner);
+  }
+
+  /** As chat is defined when a database is made; a change of it comes by a migration of its own. */
+  private async seedChat(runner: QueryRunner): Promise<void> {
+    const { id, name, version, publishedAt, title, description, definition } = chatIntegration;
+    await runner.query('INSERT INTO workspace (id, name, handle, updated_at) VALUES ($1, $2, $3, now())', [
+      builtInWorkspace.id,
+      builtInWorkspace.name,
+      builtInWorkspace.handle,
+    ]);
+    await runner.query(
+      `INSERT INTO integration (id, workspace_id, name, version, version_key, is_prerelease, dev, title, description,
+         definition, signing_secret, secrets, visibility, verification_status, is_listed, search, created_at, updated_at)
+       VALUES ($1, $2, $3, $4, $5, false, false, $6, $7, $8, '', '{}', 'public', 'approved', true, $9::tsvector, $10, $10)`,
+      [
+        id,
+        builtInWorkspace.id,
+        name,
+        version,
+        versionKey(version),
+        title,
+        description,
+        JSON.stringify(definition),
+        searchVector({ name, title, description, actions: Object.keys(definition.actions), interfaces: [] }),
+        publishedAt,
+      ],
+    );
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.query('DROP TABLE integration_interface, integration_code, integration');
+    await runner.query('DELETE FROM workspace WHERE id = $1', [builtInWorkspace.id]);
+  }
+}

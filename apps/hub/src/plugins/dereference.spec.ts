@@ -1,0 +1,165 @@
+import { dereference, type Implementer } from './dereference';
+
+const modelSchema = { type: 'object', properties: { id: { type: 'string' }, onlyHere: { type: 'boolean' } } };
+const llm = { id: 'llm-1', name: 'llm', version: '1.0.0' };
+
+const openai: Implementer = {
+  id: 'openai',
+  name: 'openai',
+  version: '2.0.0',
+  entities: { model: { schema: modelSchema }, unused: { schema: {} } },
+  interfaces: {
+    llm: { id: 'llm-1', name: 'llm', entities: { modelRef: { name: 'model' }, gone: { name: 'nothing' } } },
+  },
+};
+/** Implements another version of the interface. */
+const older: Implementer = {
+  ...openai,
+  id: 'older',
+  interfaces: { llm: { id: 'llm-0', name: 'llm', entities: { modelRef: { name: 'model' } } } },
+};
+const twice: Implementer = {
+  ...openai,
+  id: 'twice',
+  interfaces: {
+    fast: { id: 'llm-1', name: 'llm', entities: { modelRef: { name: 'unused' } } },
+    good: { id: 'llm-1', name: 'llm', entities: { modelRef: { name: 'model' } } },
+  },
+};
+const other: Implementer = { ...openai, id: 'other', interfaces: {} };
+const implementers = new Map([openai, older, twice, other].map((each) => [each.id, each]));
+
+const model = { $ref: 'interface:llm/entities/modelRef' };
+
+/** A plugin with one action that takes this. */
+function taking(schema: Record<string, unknown>) {
+  return { states: {}, events: {}, actions: { a: { input: { schema }, output: { schema: {} } } } };
+}
+
+function inputOf(schema: Record<string, unknown>, bindings: Parameters<typeof dereference>[2]) {
+  return dereference(taking(schema), { llm }, bindings, implementers).actions['a'].input.schema;
+}
+
+describe('a reference to an entity', () => {
+  it('is replaced in states, events and actions by what the bound integration has for it, and nothing else is', () => {
+    const rest = { attributes: { a: 'b' } };
+    const plugin = {
+      ...rest,
+      states: { s: { type: 'user' as const, schema: { properties: { m: model } }, expiry: 5 } },
+      events: { e: { title: 'E', schema: model } },
+      actions: { a: { title: 'A', input: { schema: { items: [model, { $ref: '#/x' }] } }, output: { schema: model } } },
+    };
+    const copy = structuredClone(plugin);
+
+    const replaced = dereference(plugin, { llm }, { llm: { integrationId: 'openai' } }, implementers);
+
+    expect(replaced).toEqual({
+      ...rest,
+      states: { s: { type: 'user', schema: { properties: { m: modelSchema } }, expiry: 5 } },
+      events: { e: { title: 'E', schema: modelSchema } },
+      actions: {
+        a: {
+          title: 'A',
+          input: { schema: { items: [modelSchema, { $ref: '#/x' }] } },
+          output: { schema: modelSchema },
+        },
+      },
+    });
+    expect(plugin).toEqual(copy);
+  });
+
+  it.each([
+    ['an object', { properties: { m: model } }, { properties: { m: modelSchema } }],
+    ['a list of choices', { anyOf: [{ type: 'null' }, model] }, { anyOf: [{ type: 'null' }, modelSchema] }],
+    ['the depth', { items: { additionalProperties: model } }, { items: { additionalProperties: modelSchema } }],
+    ['company', { ...model, title: 'ignored as JSON schema does' }, modelSchema],
+    ['another kind', { $ref: 'modelRef' }, { $ref: 'modelRef' }],
+    [
+      'a property of that name',
+      { properties: { $ref: { type: 'string' } } },
+      { properties: { $ref: { type: 'string' } } },
+    ],
+    ['none at all', { const: null, default: [1, 'x'] }, { const: null, default: [1, 'x'] }],
+  ])('in %s', (_where, schema, replaced) => {
+    expect(inputOf(schema, { llm: { integrationId: 'openai' } })).toEqual(replaced);
+  });
+
+  it.each([
+    ['of the same interface in another version', { integrationId: 'older' }],
+    [
+      'that implements it twice, where the binding says as what',
+      { integrationId: 'twice', integrationInterfaceAlias: 'good' },
+    ],
+  ])('is replaced by an integration %s', (_which, binding) => {
+    expect(inputOf(model, { llm: binding })).toEqual(modelSchema);
+  });
+
+  it.each([
+    ['no binding', {}, model, 'InvalidPayload', 'interfaces.llm must name an integration that implements it.'],
+    [
+      'an integration that is not there',
+      { llm: { integrationId: 'x' } },
+      model,
+      'ReferenceNotFound',
+      'interfaces.llm: there is no integration "x" here.',
+    ],
+    [
+      'an integration that does not implement it',
+      { llm: { integrationId: 'other' } },
+      model,
+      'ReferenceNotFound',
+      'interfaces.llm: integration openai 2.0.0 does not implement llm.',
+    ],
+    [
+      'an alias that the integration does not have',
+      { llm: { integrationId: 'openai', integrationInterfaceAlias: 'x' } },
+      model,
+      'ReferenceNotFound',
+      'interfaces.llm: integration openai 2.0.0 does not implement llm as "x".',
+    ],
+    [
+      'an integration that implements it twice',
+      { llm: { integrationId: 'twice' } },
+      model,
+      'ReferenceNotFound',
+      'interfaces.llm: integration openai 2.0.0 implements llm more than once, as "fast" and "good".',
+    ],
+    [
+      'an entity that the integration does not name',
+      { llm: { integrationId: 'openai' } },
+      { $ref: 'interface:llm/entities/toString' },
+      'ReferenceNotFound',
+      'interfaces.llm: integration openai 2.0.0 has nothing for the entity "toString".',
+    ],
+    [
+      'an entity that the integration names and does not have',
+      { llm: { integrationId: 'openai' } },
+      { $ref: 'interface:llm/entities/gone' },
+      'ReferenceNotFound',
+      'interfaces.llm: integration openai 2.0.0 has nothing for the entity "gone".',
+    ],
+    [
+      'an interface that the plugin does not depend on',
+      { llm: { integrationId: 'openai' } },
+      { $ref: 'interface:constructor/entities/x' },
+      'ReferenceNotFound',
+      '"interface:constructor/entities/x": the plugin depends on no interface "constructor".',
+    ],
+  ])('cannot be replaced with %s', (_what, bindings, schema, type, message) => {
+    expect(() => inputOf(schema, bindings)).toThrow(expect.objectContaining({ type, message }));
+  });
+
+  it('is missed even where nothing refers to the interface', () => {
+    expect(() => inputOf({}, {})).toThrow(expect.objectContaining({ type: 'InvalidPayload' }));
+    expect(dereference(taking({}), {}, {}, new Map())).toEqual(taking({}));
+  });
+
+  it('repeated without end does not fill the memory', () => {
+    const large = { ...openai, entities: { model: { schema: { description: 'x'.repeat(100_000) } } } };
+    const schema = { anyOf: Array.from({ length: 50 }, () => model) };
+
+    expect(() =>
+      dereference(taking(schema), { llm }, { llm: { integrationId: 'openai' } }, new Map([['openai', large]])),
+    ).toThrow(expect.objectContaining({ type: 'InvalidPayload', message: expect.stringContaining('larger than') }));
+  });
+});

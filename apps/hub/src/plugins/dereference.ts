@@ -1,0 +1,140 @@
+import { ApiError } from '@parley/contracts/errors';
+import type { EntityDefinition } from '@parley/contracts/definition';
+import type { PluginDefinition } from '@parley/contracts/hub/plugin-definition';
+import type { Dependency } from '@parley/contracts/hub/plugins';
+import type { InterfaceBinding } from '@parley/contracts/hub/resolution';
+import { isRecord } from '@parley/contracts/is-record';
+
+/** An integration as far as it stands for interfaces. */
+export interface Implementer {
+  id: string;
+  name: string;
+  version: string;
+  entities: Record<string, EntityDefinition>;
+  /** By alias: which interface, and what the integration calls its entities. */
+  interfaces: Record<string, { id: string; name: string; entities: Record<string, { name: string }> }>;
+}
+
+type Parts = Pick<PluginDefinition, 'states' | 'events' | 'actions'>;
+type Bindings = Record<string, InterfaceBinding>;
+
+const reference = /^interface:(.+?)\/entities\/(.+)$/s;
+/** A small schema with many references to large ones could fill any memory. */
+const maxReplacedBytes = 4 * 1024 * 1024;
+
+/**
+ * The definition with each `$ref` to `interface:<alias>/entities/<entity>` replaced by the schema of that entity in the
+ * integration that is bound to the interface. Every interface that the plugin depends on has to be bound to an integration
+ * that implements it; throws InvalidPayload or ReferenceNotFound with what is missing.
+ */
+export function dereference<T extends Parts>(
+  definition: T,
+  interfaces: Record<string, Dependency>,
+  bindings: Bindings,
+  implementers: Map<string, Implementer>,
+): T {
+  const bound = new Map(
+    Object.entries(interfaces).map(([alias, wanted]) => {
+      const binding = Object.hasOwn(bindings, alias) ? bindings[alias] : undefined;
+      return [alias, bind(alias, wanted, binding, implementers)];
+    }),
+  );
+  const replace = replacer((alias, entity) => {
+    const schemaOf = bound.get(alias);
+    if (!schemaOf)
+      throw missing(`"interface:${alias}/entities/${entity}": the plugin depends on no interface "${alias}"`);
+    return schemaOf(entity);
+  });
+  const { states, events, actions } = definition;
+  return {
+    ...definition,
+    states: mapValues(states, (state) => ({ ...state, schema: replace(state.schema) })),
+    events: mapValues(events, (event) => ({ ...event, schema: replace(event.schema) })),
+    actions: mapValues(actions, (action) => ({
+      ...action,
+      input: { schema: replace(action.input.schema) },
+      output: { schema: replace(action.output.schema) },
+    })),
+  };
+}
+
+type Schema = Record<string, unknown>;
+
+/** Gives the schema of each entity of one interface. */
+function bind(
+  alias: string,
+  wanted: Dependency,
+  binding: InterfaceBinding | undefined,
+  implementers: Map<string, Implementer>,
+): (entity: string) => Schema {
+  if (!binding)
+    throw new ApiError('InvalidPayload', `interfaces.${alias} must name an integration that implements it.`);
+  const integration = implementers.get(binding.integrationId);
+  if (!integration) throw missing(`interfaces.${alias}: there is no integration "${binding.integrationId}" here`);
+  const label = `integration ${integration.name} ${integration.version}`;
+  const implementation = pick(alias, wanted, binding, integration);
+  return (entity) => {
+    const name = ownValue(implementation.entities, entity)?.name;
+    const schema = name === undefined ? undefined : ownValue(integration.entities, name)?.schema;
+    if (!schema) throw missing(`interfaces.${alias}: ${label} has nothing for the entity "${entity}"`);
+    return schema;
+  };
+}
+
+/** How the integration implements the interface: this version of it, or else another one of the same name. */
+function pick(
+  alias: string,
+  wanted: Dependency,
+  { integrationInterfaceAlias }: InterfaceBinding,
+  integration: Implementer,
+) {
+  const label = `integration ${integration.name} ${integration.version}`;
+  const all = Object.entries(integration.interfaces).filter(
+    ([own]) => integrationInterfaceAlias === undefined || own === integrationInterfaceAlias,
+  );
+  const same = all.filter(([, { id }]) => id === wanted.id);
+  const candidates = same.length > 0 ? same : all.filter(([, { name }]) => name === wanted.name);
+  const [first, second] = candidates;
+  if (!first) {
+    const where = integrationInterfaceAlias === undefined ? '' : ` as "${integrationInterfaceAlias}"`;
+    throw missing(`interfaces.${alias}: ${label} does not implement ${wanted.name}${where}`);
+  }
+  if (second) {
+    const aliases = candidates.map(([own]) => `"${own}"`).join(' and ');
+    throw missing(`interfaces.${alias}: ${label} implements ${wanted.name} more than once, as ${aliases}`);
+  }
+  return first[1];
+}
+
+/** Replaces references in one schema after another, as long as all of it stays within bounds. */
+function replacer(schemaOf: (alias: string, entity: string) => Schema): (schema: Schema) => Schema {
+  let bytes = 0;
+  const visit = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(visit);
+    if (!isRecord(value)) return value;
+    const [, alias, entity] = (typeof value['$ref'] === 'string' && reference.exec(value['$ref'])) || [];
+    if (alias === undefined || entity === undefined) return mapValues(value, visit);
+    const schema = schemaOf(alias, entity);
+    bytes += Buffer.byteLength(JSON.stringify(schema));
+    if (bytes > maxReplacedBytes) {
+      throw new ApiError(
+        'InvalidPayload',
+        `With all entities in place, the plugin is larger than ${maxReplacedBytes} bytes.`,
+      );
+    }
+    return schema;
+  };
+  return (schema) => visit(schema) as Schema;
+}
+
+function missing(what: string): ApiError {
+  return new ApiError('ReferenceNotFound', `${what}.`);
+}
+
+function ownValue<T>(entries: Record<string, T>, name: string): T | undefined {
+  return Object.hasOwn(entries, name) ? entries[name] : undefined;
+}
+
+function mapValues<T, R>(entries: Record<string, T>, map: (entry: T) => R): Record<string, R> {
+  return Object.fromEntries(Object.entries(entries).map(([name, entry]) => [name, map(entry)]));
+}

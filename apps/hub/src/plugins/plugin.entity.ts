@@ -1,0 +1,87 @@
+import type { PluginDefinition, PluginDefinitionDraft } from '@parley/contracts/hub/plugin-definition';
+import type { Dependencies, Dependency, Plugin, PluginEntry } from '@parley/contracts/hub/plugins';
+import type { InstallablePlugin } from '@parley/contracts/hub/resolution';
+import { mergeEntries, withoutNullAttributes } from '../publishing/merge-entries';
+import type { PublicationRow } from '../publishing/publications.repository';
+
+export interface PluginRow extends PublicationRow {
+  definition: PluginDefinition;
+  dependencies: Dependencies;
+}
+
+const empty: PluginDefinition = {
+  configuration: { schema: {} },
+  states: {},
+  events: {},
+  actions: {},
+  user: { tags: {} },
+  conversation: { tags: {} },
+  message: { tags: {} },
+  attributes: {},
+};
+
+/** What a definition becomes by a draft: each named entry replaced, those that are `null` gone. */
+export function changeDefinition(draft: PluginDefinitionDraft, old = empty): PluginDefinition {
+  const { configuration = old.configuration } = draft;
+  return {
+    configuration: configuration ?? empty.configuration,
+    states: mergeEntries(old.states, draft.states),
+    events: mergeEntries(old.events, withoutNullAttributes(draft.events)),
+    actions: mergeEntries(old.actions, withoutNullAttributes(draft.actions)),
+    user: { tags: mergeEntries(old.user.tags, draft.user?.tags) },
+    conversation: { tags: mergeEntries(old.conversation.tags, draft.conversation?.tags) },
+    message: { tags: mergeEntries(old.message.tags, draft.message?.tags) },
+    attributes: mergeEntries(old.attributes, draft.attributes),
+  };
+}
+
+export function toPlugin({ definition, dependencies, ...row }: PluginRow): Plugin {
+  const { attributes, ...parts } = definition;
+  return {
+    ...toPluginEntry(row),
+    ...parts,
+    dependencies,
+    ...(Object.keys(attributes).length > 0 ? { attributes } : {}),
+  };
+}
+
+export function toInstallable(alias: string, { definition, dependencies, ...row }: PluginRow): InstallablePlugin {
+  const { public: _public, ...entry } = toPluginEntry(row);
+  const { configuration, states, events, actions, user, conversation, message } = definition;
+  return {
+    ...entry,
+    alias,
+    verificationStatus: 'unapproved',
+    configurationSchema: configuration.schema,
+    states,
+    events,
+    actions,
+    userTags: user.tags,
+    conversationTags: conversation.tags,
+    messageTags: message.tags,
+    interfaces: idsOf(dependencies.interfaces),
+    integrations: idsOf(dependencies.integrations),
+  };
+}
+
+export function toPluginEntry(row: PublicationRow): PluginEntry {
+  return {
+    id: row.id,
+    createdAt: row.created_at.toISOString(),
+    updatedAt: row.updated_at.toISOString(),
+    name: row.name,
+    version: row.version,
+    title: row.title,
+    description: row.description,
+    iconUrl: row.icon_url,
+    readmeUrl: row.readme_url,
+    public: row.visibility === 'public',
+    visibility: row.visibility,
+    // Nothing deprecates a plugin yet.
+    lifecycleStatus: 'published',
+  };
+}
+
+function idsOf(dependencies: Record<string, Dependency>): Record<string, string> {
+  return Object.fromEntries(Object.entries(dependencies).map(([alias, { id }]) => [alias, id]));
+}

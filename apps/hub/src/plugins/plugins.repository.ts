@@ -1,0 +1,207 @@
+import { createHash } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { ApiError } from '@parley/contracts/errors';
+import type { Dependencies } from '@parley/contracts/hub/plugins';
+import type { Sql, Transaction } from '@parley/database/database';
+import { isForeignKeyViolation, isUniqueViolation } from '@parley/database/errors';
+import { newId } from '@parley/database/ids';
+import { isPrerelease, versionKey } from '../publishing/version-key';
+import { inScope, publicationColumns, type Scope } from '../publishing/publications.repository';
+import type { Implementer } from './dereference';
+import type { PluginRow } from './plugin.entity';
+
+const columns = `${publicationColumns}, definition, json_build_object(
+  'interfaces', ${dependenciesSql('interface')}, 'integrations', ${dependenciesSql('integration')}) AS dependencies`;
+
+export type PluginValues = Omit<PluginRow, 'id' | 'created_at' | 'updated_at'>;
+
+/** What is not part of a row as it is read; absent parts stay. */
+export interface PluginExtras {
+  sdkVersion?: string;
+  node?: string;
+  browser?: string;
+}
+
+@Injectable()
+export class PluginsRepository {
+  async create(
+    tx: Transaction,
+    plugin: PluginValues,
+    { sdkVersion, node, browser }: PluginExtras & { node: string; browser: string },
+  ): Promise<PluginRow> {
+    const id = newId('plugver');
+    const [nodeHash, browserHash] = await this.saveCode(tx, [node, browser]);
+    try {
+      await tx.query(
+        `INSERT INTO plugin (id, workspace_id, name, version, version_key, is_prerelease, visibility, title, description, icon_url, readme_url,
+           definition, sdk_version, node_code, browser_code)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
+        [
+          id,
+          plugin.workspace_id,
+          plugin.name,
+          plugin.version,
+          versionKey(plugin.version),
+          isPrerelease(plugin.version),
+          plugin.visibility,
+          plugin.title,
+          plugin.description,
+          plugin.icon_url,
+          plugin.readme_url,
+          JSON.stringify(plugin.definition),
+          sdkVersion ?? null,
+          nodeHash,
+          browserHash,
+        ],
+      );
+    } catch (error) {
+      if (!isUniqueViolation(error, 'plugin_version')) throw error;
+      throw new ApiError(
+        'AlreadyExists',
+        `There is a plugin "${plugin.name}" ${plugin.version} in this workspace already.`,
+      );
+    }
+    await this.saveDependencies(tx, id, plugin.dependencies);
+    return (await this.find(tx, { of: plugin.workspace_id }, id))!;
+  }
+
+  /** One that `findToChange` has given, as it is from now on. */
+  async update(tx: Transaction, plugin: PluginRow, { sdkVersion, node, browser }: PluginExtras): Promise<PluginRow> {
+    const old = await this.codeOf(tx, plugin.id);
+    const [nodeHash = old.node_code] = node === undefined ? [] : await this.saveCode(tx, [node]);
+    const [browserHash = old.browser_code] = browser === undefined ? [] : await this.saveCode(tx, [browser]);
+    await tx.query(
+      `UPDATE plugin SET visibility = $2, title = $3, description = $4, icon_url = $5, readme_url = $6,
+         definition = $7, sdk_version = coalesce($8, sdk_version), node_code = $9, browser_code = $10, updated_at = now()
+       WHERE id = $1`,
+      [
+        plugin.id,
+        plugin.visibility,
+        plugin.title,
+        plugin.description,
+        plugin.icon_url,
+        plugin.readme_url,
+        JSON.stringify(plugin.definition),
+        sdkVersion ?? null,
+        nodeHash,
+        browserHash,
+      ],
+    );
+    await this.dropUnusedCode(tx, [old.node_code, old.browser_code]);
+    await this.saveDependencies(tx, plugin.id, plugin.dependencies);
+    return (await this.find(tx, { of: plugin.workspace_id }, plugin.id))!;
+  }
+
+  async find(sql: Sql, scope: Scope, id: string): Promise<PluginRow | undefined> {
+    const [row] = await this.findAll(sql, scope, [id]);
+    return row;
+  }
+
+  async findAll(sql: Sql, scope: Scope, ids: string[]): Promise<PluginRow[]> {
+    const values: unknown[] = [ids];
+    return sql.query<PluginRow>(
+      `SELECT ${columns} FROM plugin WHERE id = ANY($1::text[]) AND ${inScope(scope, values)}`,
+      values,
+    );
+  }
+
+  /** Until the end of the transaction, nobody else changes it. */
+  async findToChange(tx: Transaction, workspaceId: string, id: string): Promise<PluginRow | undefined> {
+    await tx.query('SELECT FROM plugin WHERE id = $1 AND workspace_id = $2 FOR UPDATE', [id, workspaceId]);
+    return this.find(tx, { of: workspaceId }, id);
+  }
+
+  async findCode(sql: Sql, scope: Scope, id: string, platform: string): Promise<string | undefined> {
+    const values: unknown[] = [id, platform];
+    const [row] = await sql.query<{ content: string }>(
+      `SELECT content FROM plugin JOIN plugin_code
+         ON hash = CASE $2::text WHEN 'node' THEN node_code WHEN 'browser' THEN browser_code END
+       WHERE id = $1 AND ${inScope(scope, values)}`,
+      values,
+    );
+    return row?.content;
+  }
+
+  async delete(tx: Transaction, id: string): Promise<void> {
+    const { node_code, browser_code } = await this.codeOf(tx, id);
+    await tx.query('DELETE FROM plugin WHERE id = $1', [id]);
+    await this.dropUnusedCode(tx, [node_code, browser_code]);
+  }
+
+  /** These integrations as far as they stand for interfaces. */
+  async findImplementers(
+    sql: Sql,
+    scope: 'everybody' | { visibleTo: string },
+    ids: string[],
+  ): Promise<Map<string, Implementer>> {
+    const values: unknown[] = [ids];
+    const own = scope === 'everybody' ? 'false' : `workspace_id = $${values.push(scope.visibleTo)}`;
+    const rows = await sql.query<Implementer>(
+      `SELECT id, name, version, definition -> 'entities' AS entities,
+         (SELECT coalesce(json_object_agg(alias, json_build_object('id', interface_id, 'name', implemented.name,
+            'entities', names -> 'entities')), '{}')
+          FROM integration_interface implemented WHERE integration_id = integration.id) AS interfaces
+       FROM integration WHERE id = ANY($1::text[]) AND (${own} OR (NOT dev AND visibility <> 'private'))`,
+      values,
+    );
+    return new Map(rows.map((row) => [row.id, row]));
+  }
+
+  private async codeOf(tx: Transaction, id: string): Promise<{ node_code: Buffer; browser_code: Buffer }> {
+    const [row] = await tx.query<{ node_code: Buffer; browser_code: Buffer }>(
+      'SELECT node_code, browser_code FROM plugin WHERE id = $1',
+      [id],
+    );
+    return row!;
+  }
+
+  /** Hashes of the programs, in their order. Who saves one that is there keeps it from being dropped until the commit. */
+  private async saveCode(tx: Transaction, programs: string[]): Promise<Buffer[]> {
+    const hashes = programs.map((program) => createHash('sha256').update(program).digest());
+    // One order for all, so that no two wait for each other; and never the same row twice.
+    const byHash = new Map(programs.map((program, index) => [hashes[index]!.toString('hex'), program]));
+    for (const [hash, program] of [...byHash].sort()) {
+      await tx.query(
+        `INSERT INTO plugin_code (hash, content) VALUES (decode($1, 'hex'), $2)
+         ON CONFLICT (hash) DO UPDATE SET hash = excluded.hash`,
+        [hash, program],
+      );
+    }
+    return hashes;
+  }
+
+  /** Waits for those who are just saving the same, and looks for references only then. */
+  private async dropUnusedCode(tx: Transaction, hashes: Buffer[]): Promise<void> {
+    await tx.query('SELECT FROM plugin_code WHERE hash = ANY($1::bytea[]) ORDER BY hash FOR UPDATE', [hashes]);
+    await tx.query(
+      `DELETE FROM plugin_code WHERE hash = ANY($1::bytea[])
+         AND NOT EXISTS (SELECT FROM plugin WHERE node_code = hash)
+         AND NOT EXISTS (SELECT FROM plugin WHERE browser_code = hash)`,
+      [hashes],
+    );
+  }
+
+  private async saveDependencies(tx: Transaction, id: string, dependencies: Dependencies): Promise<void> {
+    for (const kind of ['interface', 'integration'] as const) {
+      const entries = Object.entries(dependencies[`${kind}s`]);
+      await tx.query(`DELETE FROM plugin_${kind} WHERE plugin_id = $1`, [id]);
+      try {
+        await tx.query(
+          `INSERT INTO plugin_${kind} (plugin_id, alias, ${kind}_id)
+           SELECT $1, entry.* FROM unnest($2::text[], $3::text[]) AS entry`,
+          [id, entries.map(([alias]) => alias), entries.map(([, dependency]) => dependency.id)],
+        );
+      } catch (error) {
+        if (!isForeignKeyViolation(error)) throw error;
+        throw new ApiError('ReferenceNotFound', `dependencies.${kind}s: one of them was deleted just now.`);
+      }
+    }
+  }
+}
+
+/** What a plugin depends on, by alias. */
+function dependenciesSql(kind: 'interface' | 'integration'): string {
+  return `(SELECT coalesce(json_object_agg(alias, json_build_object('id', dependency.id, 'name', dependency.name,
+      'version', dependency.version) ORDER BY alias), '{}')
+    FROM plugin_${kind} JOIN ${kind} dependency ON dependency.id = ${kind}_id WHERE plugin_id = plugin.id)`;
+}

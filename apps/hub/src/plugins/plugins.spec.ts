@@ -1,0 +1,655 @@
+import { Client } from '@botpress/client';
+import { systemCaller } from '@parley/contracts/caller';
+import { problemsOf } from '@parley/contracts/fields';
+import { PluginCode } from '@parley/contracts/hub/plugins';
+import { resolution, type ResolvePlugins } from '@parley/contracts/hub/resolution';
+import { type Account, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
+import { until } from '@parley/testing/until';
+import { AdminModule } from '../../../admin/src/admin.module';
+import { GatewayModule } from '../../../gateway/src/gateway.module';
+import { HubModule } from '../hub.module';
+
+let door: FrontDoor;
+let alice: Account;
+let bob: Account;
+let names = 0;
+
+beforeAll(async () => {
+  door = await startFrontDoor(GatewayModule, AdminModule, HubModule);
+  [alice, bob] = await Promise.all([door.newAccount(), door.newAccount()]);
+});
+
+afterAll(() => door?.stop());
+
+/** A name that no other test uses, since public ones belong to one workspace. */
+function newName() {
+  return `part-${(names += 1)}`;
+}
+
+/** Alice's workspace, by somebody with this role in it. */
+async function memberWith(role: 'manager' | 'developer' | 'billing' | 'viewer') {
+  const account = await door.newAccount();
+  await door.addMember(alice.workspaceId, account.accountId, role);
+  return door.client(account.token, alice.workspaceId);
+}
+
+function send(line: string, json?: unknown) {
+  return door.send(line, {
+    headers: { authorization: `Bearer ${alice.token}`, 'x-workspace-id': alice.workspaceId },
+    json,
+  });
+}
+
+const code = { node: 'module.exports = 1', browser: 'export default 1' };
+const plain = () => ({ name: newName(), version: '1.0.0', code });
+
+async function create(client: Client, change: Partial<Parameters<Client['createPlugin']>[0]> = {}) {
+  return (await client.createPlugin({ ...plain(), ...change })).plugin;
+}
+
+const schema = { type: 'object', properties: { a: { type: 'string', 'x-zui': { index: 1 } } }, required: ['a'] };
+const action = { title: 'Go', cacheable: true, input: { schema }, output: { schema }, attributes: { a: 'b' } };
+const definition = {
+  configuration: { title: 'Settings', description: 'Of it', schema },
+  states: { s: { type: 'user' as const, schema, expiry: 1000 }, b: { type: 'bot' as const, schema } },
+  events: { e: { title: 'E', schema, attributes: { a: 'b' } } },
+  actions: { go: action },
+  user: { tags: { u: { title: 'U' } } },
+  conversation: { tags: { c: { description: 'C' } } },
+  message: { tags: { m: {} } },
+  attributes: { category: 'data' },
+};
+
+describe('creating a plugin', () => {
+  it('without anything but a name, version and code shows every map of it', async () => {
+    const given = plain();
+
+    const { plugin } = await alice.client.createPlugin(given);
+
+    expect(plugin).toEqual({
+      id: expect.stringMatching(/^plugver_[0-9A-Z]{26}$/),
+      createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      updatedAt: plugin.createdAt,
+      name: given.name,
+      version: '1.0.0',
+      title: given.name,
+      description: '',
+      iconUrl: '',
+      readmeUrl: '',
+      public: false,
+      visibility: 'private',
+      lifecycleStatus: 'published',
+      configuration: { schema: {} },
+      states: {},
+      events: {},
+      actions: {},
+      user: { tags: {} },
+      conversation: { tags: {} },
+      message: { tags: {} },
+      dependencies: { interfaces: {}, integrations: {} },
+    });
+  });
+
+  it('keeps all that was given, and its code apart', async () => {
+    const given = { ...definition, title: 'Tea', description: 'Of tea', visibility: 'unlisted' as const };
+
+    const created = await create(alice.client, { ...given, readme: Buffer.from('# Tea').toString('base64') });
+
+    const { plugin } = await alice.client.getPlugin({ id: created.id });
+    expect(plugin).toEqual(created);
+    expect(plugin).toMatchObject({ ...given, public: false });
+    expect(plugin.readmeUrl).toMatch(/^data:text\/markdown/);
+    expect(JSON.stringify(plugin)).not.toContain(code.node);
+    expect(await alice.client.getPluginCode({ id: plugin.id, platform: 'node' })).toEqual({ code: code.node });
+    expect(await alice.client.getPluginCode({ id: plugin.id, platform: 'browser' })).toEqual({ code: code.browser });
+    expect(await send(`GET /v1/admin/plugins/${plugin.id}/code/other`)).toMatchObject({ status: 404 });
+  });
+
+  it('drops what newer clients send beside a dependency, however large', async () => {
+    const { integration } = await alice.client.createIntegration({ name: newName(), version: '1.0.0' });
+    const implementation = { type: 'Buffer', data: Array.from({ length: 800_000 }, (_, index) => index % 256) };
+    const dependency = { id: integration.id, type: 'integration', uri: 'x', definition: { deep: {} }, implementation };
+
+    const { status, json } = await send('POST /v1/admin/plugins', {
+      ...plain(),
+      dependencies: { integrations: { slack: dependency } },
+    });
+
+    const { id, name, version } = integration;
+    expect(status).toBe(200);
+    expect(json.plugin.dependencies).toEqual({ interfaces: {}, integrations: { slack: { id, name, version } } });
+  });
+
+  it.each([
+    [{ name: 'a b' }, 'InvalidPayload', /^name must be letters/],
+    [{ name: 'foreign/tea' }, 'Forbidden', /^name begins with "foreign\/"/],
+    [{ version: 'v1' }, 'InvalidPayload', /^version must be a semver/],
+    [{ code: undefined }, 'InvalidPayload', /^code must be an object/],
+    [{ code: { node: 'x' } }, 'InvalidPayload', /^code\.browser must be/],
+    [{ visibility: 'hidden' }, 'InvalidPayload', /^visibility must be one of/],
+    [{ icon: 'bm8gaW1hZ2U=' }, 'InvalidPayload', /^icon must be base64 of a PNG/],
+    [{ states: { s: { type: 'integration', schema } } }, 'InvalidPayload', /^states has an entry "s" whose type must/],
+    [{ states: entries(21, { type: 'user', schema }) }, 'InvalidPayload', /^states must have at most 20/],
+    [{ user: { tags: entries(51, {}) } }, 'InvalidPayload', /^user\.tags must have at most 50/],
+    [{ configuration: {} }, 'InvalidPayload', /^configuration\.schema must be an object/],
+    [{ configuration: { schema: { type: 'no' } } }, 'InvalidJsonSchema', /^configuration\.schema is no JSON schema/],
+    [{ states: { s: { type: 'user', schema: { type: 1 } } } }, 'InvalidJsonSchema', /^states\.s\.schema is no/],
+    [{ dependencies: { interfaces: { a: {} } } }, 'InvalidPayload', /^dependencies\.interfaces\.a must have an id or/],
+    [
+      { dependencies: { interfaces: { a: { id: 1 } } } },
+      'InvalidPayload',
+      /^dependencies\.interfaces has an entry "a"/,
+    ],
+    [
+      { dependencies: { interfaces: { a: { name: 'none', version: '^1.0.0' } } } },
+      'ReferenceNotFound',
+      /^dependencies\.interfaces\.a: there is no none \^1\.0\.0 here\.$/,
+    ],
+    [
+      { dependencies: { integrations: { a: { id: 'intver_none' } } } },
+      'ReferenceNotFound',
+      /^dependencies\.integrations\.a: there is no intver_none here\.$/,
+    ],
+  ])('with %j is refused', async (json, type, message) => {
+    const answer = await send('POST /v1/admin/plugins', { ...plain(), ...json });
+
+    expect(answer.json).toMatchObject({ type, message: expect.stringMatching(message) });
+  });
+
+  it('finds what it depends on by id or by name and version, among its own first and then what is public', async () => {
+    const [own, shared, hidden] = [newName(), newName(), newName()];
+    const ids: Record<string, string> = {};
+    for (const [account, name, version, isPublic] of [
+      [alice, own, '1.0.0', false],
+      [alice, own, '1.1.0', false],
+      [bob, own, '1.2.0', true],
+      [bob, shared, '1.0.0', true],
+      [bob, shared, '2.0.0', false],
+      [bob, hidden, '1.0.0', false],
+    ] as const) {
+      const made = await account.client.createInterface({ name, version, public: isPublic });
+      ids[`${name} ${version}`] = made.interface.id;
+    }
+
+    const { dependencies } = await create(alice.client, {
+      dependencies: {
+        interfaces: {
+          latest: { name: own },
+          exact: { name: own, version: '1.0.0' },
+          range: { name: own, version: '>=1.2.0' },
+          shared: { name: shared, version: 'latest' },
+          id: { id: ids[`${own} 1.0.0`], name: 'whatever', version: '9.9.9' },
+        },
+      },
+    });
+
+    const found = Object.entries(dependencies.interfaces).map(([alias, { id }]) => [alias, id]);
+    expect(Object.fromEntries(found)).toEqual({
+      latest: ids[`${own} 1.1.0`],
+      exact: ids[`${own} 1.0.0`],
+      range: ids[`${own} 1.2.0`],
+      shared: ids[`${shared} 1.0.0`],
+      id: ids[`${own} 1.0.0`],
+    });
+    for (const dependency of [{ name: hidden }, { id: ids[`${hidden} 1.0.0`] }, { name: shared, version: '2.0.0' }]) {
+      await expect(create(alice.client, { dependencies: { interfaces: { x: dependency } } })).rejects.toMatchObject({
+        type: 'ReferenceNotFound',
+        message: expect.stringMatching(/^dependencies\.interfaces\.x/),
+      });
+    }
+  });
+
+  it('of a name and version that are there is AlreadyExists, and leaves no code behind', async () => {
+    const { name } = await create(alice.client);
+    const other = { node: `node of ${name}`, browser: `browser of ${name}` };
+
+    await expect(alice.client.createPlugin({ name, version: '1.0.0', code: other })).rejects.toMatchObject({
+      type: 'AlreadyExists',
+      message: `There is a plugin "${name}" 1.0.0 in this workspace already.`,
+    });
+
+    expect(await codeRows(other.node)).toBe(0);
+  });
+
+  it('of a name that another workspace has published works in private only', async () => {
+    const { name } = await create(bob.client, { visibility: 'unlisted' });
+
+    await expect(create(alice.client, { name, visibility: 'public' })).rejects.toMatchObject({ type: 'AlreadyExists' });
+    const { id } = await create(alice.client, { name });
+    await expect(alice.client.updatePlugin({ id, public: true })).rejects.toMatchObject({ type: 'AlreadyExists' });
+  });
+
+  it('takes the role of a developer, and of a manager where others see it', async () => {
+    const [manager, developer, viewer] = await Promise.all([
+      memberWith('manager'),
+      memberWith('developer'),
+      memberWith('viewer'),
+    ]);
+
+    const { id } = await create(developer);
+    await expect(create(viewer)).rejects.toMatchObject({ type: 'Forbidden' });
+    await expect(create(developer, { visibility: 'unlisted' })).rejects.toMatchObject({ type: 'Forbidden' });
+    await expect(create(developer, { public: true })).rejects.toMatchObject({ type: 'Forbidden' });
+    await expect(developer.updatePlugin({ id, visibility: 'public' })).rejects.toMatchObject({ type: 'Forbidden' });
+    await expect(viewer.getPluginCode({ id, platform: 'node' })).resolves.toEqual({ code: code.node });
+    await expect((await memberWith('billing')).getPlugin({ id })).rejects.toMatchObject({ type: 'Forbidden' });
+
+    await expect(create(manager, { public: true })).resolves.toMatchObject({ visibility: 'public' });
+    await manager.updatePlugin({ id, visibility: 'public' });
+    await expect(developer.updatePlugin({ id, title: 'mine' })).rejects.toMatchObject({ type: 'Forbidden' });
+    await expect(developer.deletePlugin({ id })).rejects.toMatchObject({ type: 'Forbidden' });
+    await expect(manager.deletePlugin({ id })).resolves.toBeDefined();
+  });
+});
+
+describe('the code of plugins', () => {
+  it('is kept once for all that share it, and until none does', async () => {
+    const shared = { node: `shared ${newName()}`, browser: `shared ${newName()}` };
+    const same = `both ${newName()}`;
+    const [first, second, third] = [
+      await create(alice.client, { code: shared }),
+      await create(bob.client, { code: shared }),
+      await create(alice.client, { code: { node: same, browser: same } }),
+    ];
+    expect([await codeRows(shared.node), await codeRows(same)]).toEqual([1, 1]);
+
+    await alice.client.updatePlugin({ id: first.id, code: { node: 'changed' } });
+    await bob.client.deletePlugin({ id: second.id });
+    await alice.client.updatePlugin({ id: third.id, code: { browser: 'changed' } });
+
+    expect([await codeRows(shared.node), await codeRows(shared.browser), await codeRows(same)]).toEqual([0, 1, 1]);
+    expect(await alice.client.getPluginCode({ id: first.id, platform: 'node' })).toEqual({ code: 'changed' });
+    expect(await alice.client.getPluginCode({ id: first.id, platform: 'browser' })).toEqual({ code: shared.browser });
+    expect(await alice.client.getPluginCode({ id: third.id, platform: 'node' })).toEqual({ code: same });
+  });
+
+  it('is there for whoever saved it while another one dropped it', async () => {
+    const node = `contended ${newName()}`;
+    const { id } = await create(alice.client, { code: { node, browser: '' } });
+
+    const results = await Promise.allSettled([
+      ...Array.from({ length: 4 }, () => create(bob.client, { code: { node, browser: node } })),
+      alice.client.deletePlugin({ id }),
+      ...Array.from({ length: 4 }, () => create(bob.client, { code: { node: '', browser: node } })),
+    ]);
+
+    expect(results.map(({ status }) => status)).toEqual(results.map(() => 'fulfilled'));
+    expect(await codeRows(node)).toBe(1);
+  });
+
+  it('may be large, but not without end', async () => {
+    const node = 'x'.repeat(10_000_000);
+
+    const { id } = await create(alice.client, { code: { node, browser: `${node}y` } });
+
+    expect((await alice.client.getPluginCode({ id, platform: 'node' })).code.length).toBe(node.length);
+    expect(problemsOf(Object.assign(new PluginCode(), { node: 'x'.repeat(50_000_001), browser: '' }))).toEqual([
+      'node must be shorter than or equal to 50000000 characters',
+    ]);
+  });
+});
+
+async function codeRows(content: string): Promise<number> {
+  return (await door.sql('SELECT 1 FROM hub.plugin_code WHERE content = $1', [content])).length;
+}
+
+describe('reading a plugin', () => {
+  it('of another workspace is like reading none, unless it is published and read from the hub', async () => {
+    const [hidden, unlisted, shown] = await Promise.all([
+      create(bob.client),
+      create(bob.client, { visibility: 'unlisted' }),
+      create(bob.client, { visibility: 'public' }),
+    ]);
+
+    for (const { id, name } of [hidden, unlisted, shown, { id: 'none', name: 'none' }]) {
+      const missing = { type: 'ResourceNotFound', message: `There is no plugin "${id}" here.` };
+      await expect(alice.client.getPlugin({ id })).rejects.toMatchObject(missing);
+      await expect(alice.client.updatePlugin({ id, title: 'x' })).rejects.toMatchObject(missing);
+      await expect(alice.client.deletePlugin({ id })).rejects.toMatchObject(missing);
+      await expect(alice.client.getDereferencedPlugin({ id, interfaces: {} })).rejects.toMatchObject(missing);
+      const absent = { type: 'ResourceNotFound' };
+      await expect(alice.client.getPluginCode({ id, platform: 'node' })).rejects.toMatchObject(absent);
+      await expect(alice.client.getPluginByName({ name, version: 'latest' })).rejects.toMatchObject(absent);
+    }
+    const { id, name } = hidden;
+    for (const read of [
+      alice.client.getPublicPluginById({ id }),
+      alice.client.getPublicPlugin({ name, version: '1.0.0' }),
+      alice.client.getDereferencedPublicPluginById({ id, interfaces: {} }),
+      alice.client.getPublicPluginCode({ id, platform: 'node' }),
+    ]) {
+      await expect(read).rejects.toMatchObject({ type: 'ResourceNotFound' });
+    }
+    for (const plugin of [unlisted, shown]) {
+      expect(await alice.client.getPublicPluginById({ id: plugin.id })).toEqual({ plugin });
+      expect(await alice.client.getPublicPlugin({ name: plugin.name, version: '^1.0.0' })).toEqual({ plugin });
+      expect(await alice.client.getPublicPluginCode({ id: plugin.id, platform: 'browser' })).toEqual({
+        code: code.browser,
+      });
+      expect(await bob.client.getPlugin({ id: plugin.id })).toEqual({ plugin });
+      expect(await bob.client.getPluginByName({ name: plugin.name, version: 'latest' })).toEqual({ plugin });
+    }
+  });
+
+  it('in a list shows no definition, newest first and page by page, and unlisted ones to their workspace only', async () => {
+    const { client } = await door.newAccount();
+    const made: string[] = [];
+    for (const visibility of ['private', 'unlisted', 'public', 'public'] as const) {
+      made.unshift((await create(client, { ...definition, visibility })).id);
+    }
+
+    const first = await client.listPlugins({ pageSize: 3 });
+    const second = await client.listPlugins({ pageSize: 3, nextToken: first.meta.nextToken });
+    const inHub = (await alice.client.listPublicPlugins({ pageSize: 200 })).plugins.map(({ id }) => id);
+
+    expect([...first.plugins, ...second.plugins].map(({ id }) => id)).toEqual(made);
+    expect(second.meta).toEqual({});
+    expect(Object.keys(first.plugins[0]!).sort()).toEqual(
+      [
+        ...['id', 'createdAt', 'updatedAt', 'name', 'version', 'title', 'description', 'iconUrl', 'readmeUrl'],
+        ...['public', 'visibility', 'lifecycleStatus'],
+      ].sort(),
+    );
+    expect(inHub.filter((id) => made.includes(id))).toEqual(made.slice(0, 2));
+    expect((await client.listPlugins({ name: first.plugins[0]!.name, version: '1.0.0' })).plugins).toEqual([
+      first.plugins[0],
+    ]);
+  });
+});
+
+describe('updating a plugin', () => {
+  it('replaces named entries, removes those that are null and keeps the rest', async () => {
+    const { interface: llm } = await alice.client.createInterface({ name: newName(), version: '1.0.0' });
+    const { interface: hitl } = await alice.client.createInterface({ name: newName(), version: '1.0.0' });
+    const { id } = await create(alice.client, { ...definition, dependencies: { interfaces: { llm: { id: llm.id } } } });
+
+    const { plugin } = await alice.client.updatePlugin({
+      id,
+      title: 'New',
+      configuration: null,
+      states: { s: null, n: { type: 'conversation', schema } },
+      events: { e: { schema, attributes: { a: null, c: 'd' } } },
+      actions: { go: null },
+      user: { tags: { u: null, v: {} } },
+      attributes: { category: null },
+      dependencies: { interfaces: { llm: null, hitl: { name: hitl.name } } },
+    });
+
+    const { attributes: _gone, ...rest } = definition;
+    expect(plugin).toEqual({
+      ...plugin,
+      ...rest,
+      title: 'New',
+      configuration: { schema: {} },
+      states: { b: definition.states.b, n: { type: 'conversation', schema } },
+      events: { e: { schema, attributes: { c: 'd' } } },
+      actions: {},
+      user: { tags: { v: {} } },
+      dependencies: { interfaces: { hitl: { id: hitl.id, name: hitl.name, version: '1.0.0' } }, integrations: {} },
+    });
+    expect(plugin).not.toHaveProperty('attributes');
+    expect(await alice.client.getPlugin({ id })).toEqual({ plugin });
+    await expect(alice.client.deleteInterface({ id: llm.id })).resolves.toBeDefined();
+    await expect(alice.client.deleteInterface({ id: hitl.id })).rejects.toMatchObject({ type: 'ReferenceConstraint' });
+  });
+
+  it('loses none of two changes that come at once', async () => {
+    const { id } = await create(alice.client);
+    const keys = Array.from({ length: 8 }, (_, index) => `s${index}`);
+
+    await Promise.all(
+      keys.map((name) => alice.client.updatePlugin({ id, states: { [name]: { type: 'bot', schema } } })),
+    );
+
+    expect(Object.keys((await alice.client.getPlugin({ id })).plugin.states).sort()).toEqual(keys);
+  });
+
+  it('changes nothing when it is refused', async () => {
+    const { interface: llm } = await alice.client.createInterface({ name: newName(), version: '1.0.0' });
+    const made = await create(alice.client, { states: entries(20, { type: 'bot' as const, schema }) });
+    const { id } = made;
+
+    for (const [change, type] of [
+      [{ states: { more: { type: 'bot', schema } } }, 'InvalidPayload'],
+      [{ events: { e: { schema: { type: 'no' } } } }, 'InvalidJsonSchema'],
+      [{ dependencies: { interfaces: { a: { id: 'none' } } } }, 'ReferenceNotFound'],
+      [{ dependencies: { interfaces: entries(51, { id: llm.id }) } }, 'InvalidPayload'],
+      [{ readme: '?' }, 'InvalidPayload'],
+    ] as const) {
+      await expect(
+        alice.client.updatePlugin({ id, title: 'x', code: { node: 'lost' }, ...change }),
+      ).rejects.toMatchObject({ type });
+    }
+
+    expect(await alice.client.getPlugin({ id })).toEqual({ plugin: made });
+    expect(await codeRows('lost')).toBe(0);
+  });
+
+  it('and deleting it is announced to whoever has it installed, and audited', async () => {
+    const { id } = await create(alice.client);
+
+    await alice.client.updatePlugin({ id, title: 'New' });
+    await alice.client.deletePlugin({ id });
+
+    const rows = await door.sql<{ subject: string; data: object }>(
+      "SELECT subject, data FROM hub.outbox WHERE data ->> 'id' = $1 OR data ->> 'resourceId' = $1 ORDER BY id",
+      [id],
+    );
+    const of = (subject: string) => rows.filter((row) => row.subject === subject).map(({ data }) => data);
+    const changed = { kind: 'plugin', id, workspaceId: alice.workspaceId };
+    expect(of('hub.entryChanged')).toEqual([
+      { ...changed, isDeleted: false },
+      { ...changed, isDeleted: true },
+    ]);
+    expect(of('hub.administrativeChange')).toMatchObject(
+      ['create', 'update', 'delete'].map((verb) => ({ operation: `hub.plugins.${verb}`, accountId: alice.accountId })),
+    );
+    await expect(alice.client.getPlugin({ id })).rejects.toMatchObject({ type: 'ResourceNotFound' });
+    await expect(alice.client.deletePlugin({ id })).rejects.toMatchObject({ type: 'ResourceNotFound' });
+  });
+});
+
+describe('a plugin that depends on an interface', () => {
+  const model = { type: 'object', properties: { id: { type: 'string' }, onlyHere: { type: 'boolean' } } };
+  const reference = { $ref: 'interface:llm/entities/modelRef' };
+  const used = {
+    states: { s: { type: 'bot' as const, schema: { properties: { model: reference } } } },
+    events: { e: { schema: reference } },
+    actions: { ask: { input: { schema: { properties: { model: reference } } }, output: { schema: reference } } },
+  };
+  const replaced = {
+    states: { s: { type: 'bot', schema: { properties: { model } } } },
+    events: { e: { schema: model } },
+    actions: { ask: { input: { schema: { properties: { model } } }, output: { schema: model } } },
+  };
+
+  /** A public plugin of Bob's, and integrations of both that implement its interface, public and not. */
+  async function publish() {
+    const { interface: llm } = await bob.client.createInterface({
+      name: newName(),
+      version: '1.0.0',
+      public: true,
+      entities: { modelRef: { schema: { type: 'object' } } },
+    });
+    const plugin = await create(bob.client, {
+      ...used,
+      visibility: 'public',
+      dependencies: { interfaces: { llm: { id: llm.id } } },
+    });
+    const integrationOf = async ({ client }: Account, visibility: 'public' | 'private') =>
+      (
+        await client.createIntegration({
+          name: newName(),
+          version: '1.0.0',
+          visibility,
+          entities: { model: { schema: model } },
+          interfaces: {
+            [llm.name]: {
+              id: llm.id,
+              entities: { modelRef: { name: 'model' } },
+              actions: {},
+              events: {},
+              channels: {},
+            },
+          },
+        })
+      ).integration.id;
+    return {
+      llm,
+      plugin,
+      open: await integrationOf(bob, 'public'),
+      bobs: await integrationOf(bob, 'private'),
+      alices: await integrationOf(alice, 'private'),
+    };
+  }
+
+  it('is read with the entities of the integrations that implement it, of those that one may see', async () => {
+    const { plugin, open, bobs, alices } = await publish();
+    const { id } = plugin;
+
+    for (const integration of [open, bobs]) {
+      expect(await bob.client.getDereferencedPlugin({ id, interfaces: { llm: integration } })).toEqual({
+        plugin: { ...plugin, ...replaced },
+      });
+    }
+    expect(await alice.client.getDereferencedPublicPluginById({ id, interfaces: { llm: open } })).toEqual({
+      plugin: { ...plugin, ...replaced },
+    });
+    for (const [integration, read] of [
+      [bobs, alice.client.getDereferencedPublicPluginById({ id, interfaces: { llm: bobs } })],
+      [alices, alice.client.getDereferencedPublicPluginById({ id, interfaces: { llm: alices } })],
+      [alices, bob.client.getDereferencedPlugin({ id, interfaces: { llm: alices } })],
+      ['none', bob.client.getDereferencedPlugin({ id, interfaces: { llm: 'none' } })],
+    ] as const) {
+      await expect(read).rejects.toMatchObject({
+        type: 'ReferenceNotFound',
+        message: `interfaces.llm: there is no integration "${integration}" here.`,
+      });
+    }
+    expect((await bob.client.getPlugin({ id })).plugin).toEqual(plugin);
+  });
+
+  it('is read by one JSON object in the query too, and not without all of its interfaces', async () => {
+    const { plugin, open } = await publish();
+    const path = `GET /v1/admin/hub/plugins/${plugin.id}/dereferenced`;
+
+    const json = await send(`${path}?interfaces=${encodeURIComponent(JSON.stringify({ llm: open }))}`);
+    const none = await send(path);
+    const bad = await send(`${path}?interfaces=x`);
+
+    expect(json.json.plugin).toMatchObject(replaced);
+    expect(none.json).toMatchObject({
+      type: 'InvalidPayload',
+      message: expect.stringMatching(/^interfaces\.llm must/),
+    });
+    expect(bad.json).toMatchObject({ type: 'InvalidQuery', message: expect.stringMatching(/^interfaces must/) });
+  });
+
+  const resolve = (workspaceId: string, plugins: ResolvePlugins['plugins']) =>
+    door.call(resolution.plugins, systemCaller('test'), { workspaceId, plugins });
+
+  it('is resolved for an installation, with what the workspace may see, and with what keeps it from being one', async () => {
+    const { llm, plugin, open, bobs, alices } = await publish();
+    const own = await create(alice.client, { ...definition });
+    const hidden = await create(bob.client);
+
+    const { plugins, problems } = await resolve(alice.workspaceId, [
+      { alias: 'one', id: plugin.id, interfaces: { llm: { integrationId: alices } } },
+      {
+        alias: 'two',
+        id: plugin.id,
+        interfaces: { llm: { integrationId: open, integrationInterfaceAlias: llm.name } },
+      },
+      { alias: 'own', id: own.id, interfaces: {} },
+      { alias: 'foreign', id: plugin.id, interfaces: { llm: { integrationId: bobs } } },
+      { alias: 'unbound', id: plugin.id, interfaces: {} },
+      { alias: 'wrong', id: plugin.id, interfaces: { llm: { integrationId: open, integrationInterfaceAlias: 'x' } } },
+      { alias: 'hidden', id: hidden.id, interfaces: {} },
+    ]);
+
+    expect(plugins.map(({ alias }) => alias)).toEqual(['one', 'two', 'own']);
+    expect(plugins[0]).toEqual({
+      alias: 'one',
+      ...replaced,
+      ...Object.fromEntries(
+        (
+          ['id', 'name', 'version', 'createdAt', 'updatedAt', 'title', 'description', 'iconUrl', 'readmeUrl'] as const
+        ).map((field) => [field, plugin[field]]),
+      ),
+      visibility: 'public',
+      verificationStatus: 'unapproved',
+      lifecycleStatus: 'published',
+      configurationSchema: {},
+      userTags: {},
+      conversationTags: {},
+      messageTags: {},
+      interfaces: { llm: llm.id },
+      integrations: {},
+    });
+    expect(plugins[2]).toMatchObject({
+      configurationSchema: schema,
+      actions: definition.actions,
+      userTags: definition.user.tags,
+      conversationTags: definition.conversation.tags,
+      messageTags: definition.message.tags,
+    });
+    expect(problems).toEqual([
+      { alias: 'foreign', problem: `interfaces.llm: there is no integration "${bobs}" here.` },
+      { alias: 'unbound', problem: 'interfaces.llm must name an integration that implements it.' },
+      { alias: 'wrong', problem: expect.stringMatching(/does not implement .* as "x"\.$/) },
+    ]);
+    expect(await resolve(alice.workspaceId, [])).toEqual({ plugins: [], problems: [] });
+  });
+});
+
+describe('a plugin that a bot has installed', () => {
+  it('is merged into the bot, follows its changes, and cannot be deleted before the bot lets it go', async () => {
+    const { interface: llm } = await alice.client.createInterface({ name: newName(), version: '1.0.0' });
+    const { integration } = await alice.client.createIntegration({
+      name: newName(),
+      version: '1.0.0',
+      entities: { model: { schema } },
+      interfaces: {
+        own: { id: llm.id, entities: { modelRef: { name: 'model' } }, actions: {}, events: {}, channels: {} },
+      },
+    });
+    const reference = { $ref: 'interface:llm/entities/modelRef' };
+    const plugin = await create(alice.client, {
+      actions: { ask: { input: { schema: reference }, output: { schema: {} } } },
+      dependencies: { interfaces: { llm: { id: llm.id } }, integrations: { ai: { id: integration.id } } },
+    });
+    const bound = { integrationId: integration.id, integrationAlias: 'ai' };
+    const { token, workspaceId } = alice;
+    const headers = { 'x-multiple-integrations': 'true' };
+    const byAlias = new Client({ apiUrl: door.url, token, workspaceId, headers });
+    const { id } = (await alice.client.createBot({})).bot;
+    const actions = async () => (await alice.client.getBot({ id })).bot.actions;
+
+    await byAlias.updateBot({
+      id,
+      integrations: { ai: { integrationId: integration.id, enabled: true } },
+      plugins: { helper: { id: plugin.id, interfaces: { llm: bound }, integrations: { ai: bound } } },
+    });
+
+    expect(await actions()).toEqual({ 'helper#ask': { input: { schema }, output: { schema: {} } } });
+    const inUse = { type: 'ReferenceConstraint' };
+    await expect(alice.client.deletePlugin({ id: plugin.id })).rejects.toMatchObject(inUse);
+
+    await alice.client.updatePlugin({
+      id: plugin.id,
+      actions: { ask: null, tell: { input: { schema: {} }, output: { schema: reference } } },
+    });
+    await until(async () => 'helper#tell' in (await actions()));
+    expect(await actions()).toEqual({ 'helper#tell': { input: { schema: {} }, output: { schema } } });
+
+    await byAlias.updateBot({ id, plugins: { helper: null }, integrations: { ai: null } });
+    await expect(alice.client.deleteIntegration({ id: integration.id })).rejects.toMatchObject(inUse);
+    await alice.client.deletePlugin({ id: plugin.id });
+    await alice.client.deleteIntegration({ id: integration.id });
+    await expect(alice.client.deleteInterface({ id: llm.id })).resolves.toBeDefined();
+  });
+});
+
+function entries<T>(count: number, entry: T): Record<string, T> {
+  return Object.fromEntries(Array.from({ length: count }, (_, index) => [`n${index}`, entry]));
+}

@@ -1,0 +1,36 @@
+import { ApiError } from '@parley/contracts/errors';
+
+const maxBytes = 100 * 1024;
+const base64 = /^[A-Za-z0-9+/]*={0,2}$/;
+/** How the images begin that browsers show. */
+const imageTypes: [string, RegExp][] = [
+  ['image/png', /^\x89PNG\r\n/],
+  ['image/jpeg', /^\xff\xd8\xff/],
+  ['image/gif', /^GIF8/],
+  ['image/webp', /^RIFF[^]{4}WEBP/],
+  ['image/svg+xml', /^(\xef\xbb\xbf)?\s*<(\?xml|!--|!DOCTYPE svg|svg)/i],
+];
+
+/** A `data:` URL of an icon that came as base64, as the CLI sends it. Throws InvalidPayload unless it is a small image. */
+export function toIconUrl(icon: string): string {
+  const content = read(icon, 'icon');
+  if (content.length === 0) return '';
+  const start = content.subarray(0, 100).toString('latin1');
+  const [type] = imageTypes.find(([, beginning]) => beginning.test(start)) ?? [];
+  if (!type) throw new ApiError('InvalidPayload', 'icon must be base64 of a PNG, JPEG, GIF, WebP or SVG image.');
+  return `data:${type};base64,${content.toString('base64')}`;
+}
+
+/** A `data:` URL of a readme that came as base64. Throws InvalidPayload unless it is small. */
+export function toReadmeUrl(readme: string): string {
+  const content = read(readme, 'readme');
+  return content.length === 0 ? '' : `data:text/markdown;charset=utf-8;base64,${content.toString('base64')}`;
+}
+
+function read(text: string, field: string): Buffer {
+  const compact = text.replaceAll(/\s/g, '');
+  if (!base64.test(compact)) throw new ApiError('InvalidPayload', `${field} must be base64.`);
+  const content = Buffer.from(compact, 'base64');
+  if (content.length > maxBytes) throw new ApiError('InvalidPayload', `${field} must be at most ${maxBytes} bytes.`);
+  return content;
+}

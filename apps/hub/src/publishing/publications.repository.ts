@@ -1,0 +1,182 @@
+import { Injectable } from '@nestjs/common';
+import { ApiError } from '@parley/contracts/errors';
+import type { PageQuery } from '@parley/contracts/paging';
+import { Database, type Sql, type Transaction } from '@parley/database/database';
+import { Keyset, pageSize } from '@parley/database/keyset';
+import { versionCondition } from './version-condition';
+import { pickVersion } from './versions';
+
+/** The table of each kind; all have the columns of PublicationRow and a unique (name, workspace_id, version). */
+export type Kind = 'interface' | 'plugin';
+
+/** Which of them count: those of a workspace, those that everybody may see, or what a workspace may refer to. */
+export type Scope = { of: string } | 'everybody' | { visibleTo: string };
+
+export interface PublicationRow {
+  id: string;
+  workspace_id: string;
+  name: string;
+  version: string;
+  /** Unlisted ones are public but for lists. */
+  visibility: 'public' | 'private' | 'unlisted';
+  title: string;
+  description: string;
+  icon_url: string;
+  readme_url: string;
+  created_at: Date;
+  updated_at: Date;
+}
+
+/** How a version is referred to. */
+export interface Wanted {
+  id?: string;
+  name?: string;
+  version?: string;
+}
+
+export interface Found {
+  id: string;
+  name: string;
+  version: string;
+}
+
+export interface PublicationQuery extends PageQuery {
+  name?: string;
+  version?: string;
+}
+
+export const publicationColumns =
+  'id, workspace_id, name, version, visibility, title, description, icon_url, readme_url, created_at, updated_at';
+
+/** Versions that a name may have in a workspace; they fit into one page. */
+const maxVersions = 200;
+
+const newestFirst = new Keyset<PublicationRow>([
+  { sql: 'created_at', type: 'timestamptz', of: (row) => row.created_at },
+  { sql: 'id', type: 'text', of: (row) => row.id },
+]);
+
+/** What interfaces and plugins have in common: names with versions that a workspace publishes or keeps to itself. */
+@Injectable()
+export class PublicationsRepository {
+  constructor(private readonly database: Database) {}
+
+  /** The version of the name that is wanted: exact, a range or `latest`. */
+  async find(
+    sql: Sql,
+    kind: Kind,
+    scope: Scope,
+    wanted: { name: string; version: string },
+  ): Promise<Found | undefined> {
+    const values: unknown[] = [wanted.name];
+    const rows = await sql.query<Found>(
+      `SELECT id, name, version FROM ${kind} WHERE name = $1 AND ${inScope(scope, values)}`,
+      values,
+    );
+    return pick(rows, wanted.version);
+  }
+
+  /**
+   * For each alias, the version that is wanted of those which the workspace may refer to: by its id, or else by its name,
+   * where its own come first. Undefined for what is not there.
+   */
+  async findWanted(
+    sql: Sql,
+    kind: Kind | 'integration',
+    workspaceId: string,
+    wanted: Record<string, Wanted>,
+  ): Promise<Record<string, Found | undefined>> {
+    const all = Object.values(wanted);
+    const rows = await sql.query<Found & { is_own: boolean }>(
+      `SELECT id, name, version, workspace_id = $1 AS is_own FROM ${kind}
+       WHERE (id = ANY($2::text[]) OR name = ANY($3::text[])) AND (workspace_id = $1 OR visibility <> 'private')
+       ${kind === 'integration' ? 'AND NOT dev' : ''}`,
+      [workspaceId, all.flatMap(({ id }) => id ?? []), all.flatMap(({ id, name }) => (id ? [] : (name ?? [])))],
+    );
+    return Object.fromEntries(
+      Object.entries(wanted).map(([alias, entry]) => {
+        if (entry.id) return [alias, rows.find(({ id }) => id === entry.id)];
+        const named = rows.filter(({ name }) => name === entry.name);
+        const own = named.filter(({ is_own }) => is_own);
+        return [alias, pick(own, entry.version) ?? pick(named, entry.version)];
+      }),
+    );
+  }
+
+  /**
+   * Makes changes to a name wait for each other. Throws AlreadyExists when somebody else has published it and this
+   * version is to be public too.
+   */
+  async claim(
+    tx: Transaction,
+    kind: Kind,
+    { workspace_id, name, visibility }: Pick<PublicationRow, 'workspace_id' | 'name' | 'visibility'>,
+  ): Promise<void> {
+    await tx.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`hub:${kind}:${name}`]);
+    if (visibility === 'private') return;
+    const [taken] = await tx.query(
+      `SELECT 1 FROM ${kind} WHERE name = $1 AND workspace_id <> $2 AND visibility <> 'private' LIMIT 1`,
+      [name, workspace_id],
+    );
+    if (taken) {
+      throw new ApiError('AlreadyExists', `The name "${name}" is published by another workspace: choose another one.`);
+    }
+  }
+
+  /** Throws LimitExceeded when the name has as many versions as it may. Only after `claim`. */
+  async checkRoom(
+    tx: Transaction,
+    kind: Kind,
+    { workspace_id, name }: Pick<PublicationRow, 'workspace_id' | 'name'>,
+  ): Promise<void> {
+    const [row] = await tx.query<{ count: number }>(
+      `SELECT count(*)::int AS count FROM ${kind} WHERE name = $1 AND workspace_id = $2`,
+      [name, workspace_id],
+    );
+    if (row!.count < maxVersions) return;
+    throw new ApiError('LimitExceeded', `${kind} "${name}" has ${maxVersions} versions, the most it may: delete one.`);
+  }
+
+  /** Newest first; in one page when filtered by name. Index <kind>_of_workspace or <kind>_public. */
+  async list(kind: Kind, scope: Scope, query: PublicationQuery) {
+    const { name, version, nextToken } = query;
+    const limit = name === undefined ? pageSize(query) : maxVersions;
+    const boundTo = [kind, scope, name, version];
+    const values: unknown[] = [];
+    const listed = scope === 'everybody' ? "visibility = 'public'" : inScope(scope, values);
+    const conditions = [
+      listed,
+      ...(name === undefined ? [] : [`name = $${values.push(name)}`]),
+      ...(version === undefined ? [] : [wantedVersion(kind, listed, version, values)]),
+      newestFirst.after(nextToken, boundTo, values),
+    ];
+    const rows = await this.database.query<PublicationRow>(
+      `SELECT ${publicationColumns} FROM ${kind} WHERE ${conditions.join(' AND ')}
+       ORDER BY ${newestFirst.orderBy} LIMIT ${limit + 1}`,
+      values,
+    );
+    return newestFirst.page(rows, limit, boundTo);
+  }
+}
+
+/** SQL that holds for rows of the version, for those that fit a range, or for the highest of each name for `latest`. */
+function wantedVersion(kind: Kind, listed: string, wanted: string, values: unknown[]): string {
+  if (wanted !== 'latest') return versionCondition(wanted, values);
+  return `id IN (SELECT DISTINCT ON (name, workspace_id) id FROM ${kind} WHERE ${listed} AND NOT is_prerelease
+    ORDER BY name, workspace_id, version_key DESC)`;
+}
+
+function pick(rows: Found[], wanted = 'latest'): Found | undefined {
+  const picked = pickVersion(
+    rows.map(({ version }) => version),
+    wanted,
+  );
+  return rows.find(({ version }) => version === picked);
+}
+
+/** SQL that holds for what is in the scope; its values are appended. */
+export function inScope(scope: Scope, values: unknown[]): string {
+  if (scope === 'everybody') return "visibility <> 'private'";
+  if ('of' in scope) return `workspace_id = $${values.push(scope.of)}`;
+  return `(workspace_id = $${values.push(scope.visibleTo)} OR visibility <> 'private')`;
+}

@@ -1,0 +1,36 @@
+import { ApiError } from '@parley/contracts/errors';
+import { type Comparator, Range, SemVer, valid, validRange } from 'semver';
+import { versionKey } from './version-key';
+
+/**
+ * SQL that holds for rows whose `version_key` and `is_prerelease` fit a version or a range, as semver reads it; its
+ * values are appended. Throws InvalidQuery for what is neither.
+ */
+export function versionCondition(wanted: string, values: unknown[]): string {
+  if (valid(wanted) === wanted) return `version_key = $${values.push(versionKey(wanted))}`;
+  if (validRange(wanted) === null) {
+    throw new ApiError(
+      'InvalidQuery',
+      'version must be a semver version, a range such as ">=1.0.0 <2.0.0", or latest.',
+    );
+  }
+  const alternatives = new Range(wanted).set.map((comparators) => allOf(comparators, values));
+  return `(${alternatives.join(' OR ')})`;
+}
+
+function allOf(comparators: readonly Comparator[], values: unknown[]): string {
+  const bounds = comparators.filter(({ semver }) => semver instanceof SemVer);
+  const comparisons = bounds.map(
+    ({ operator, semver }) => `version_key ${operator || '='} $${values.push(versionKey(semver.version))}`,
+  );
+  // A pre-release fits only where a bound names one of the same release.
+  const releases = bounds
+    .filter(({ semver }) => semver.prerelease.length > 0)
+    .map(({ semver }) => `starts_with(version_key, $${values.push(releasePart(semver))})`);
+  return `(${[...comparisons, `(${['NOT is_prerelease', ...releases].join(' OR ')})`].join(' AND ')})`;
+}
+
+/** What the keys of all pre-releases of one release begin with. */
+function releasePart({ major, minor, patch }: SemVer): string {
+  return versionKey(`${major}.${minor}.${patch}-0`).split('-')[0]!;
+}

@@ -1,0 +1,12 @@
+import type { Visibility } from '@parley/contracts/hub/integrations';
+
+/** `visibility` wins over what older clients say: not public is private, unless it is unlisted. */
+export function visibilityAfter(
+  current: Visibility,
+  { visibility, public: isPublic }: { visibility?: Visibility; public?: boolean },
+): Visibility {
+  if (visibility) return visibility;
+  if (isPublic === undefined) return current;
+  if (isPublic) return 'public';
+  return current === 'public' ? 'private' : current;
+}

@@ -1,0 +1,144 @@
+import type { Operation } from '@parley/contracts/operation';
+import type { Answer, FrontDoor } from '@parley/testing/front-door';
+import { brokenPromises } from './test/answers';
+import { ask, disagreements, type Request, requestOf, routedOperations, type Sender, senderOf } from './test/requests';
+import { storedRows } from './test/stored-rows';
+import { Tenant } from './test/tenant';
+import { startWholeDoor } from './test/whole-door';
+
+jest.setTimeout(60_000);
+
+/** Operations that serve who names something of another tenant, with the reason. They may tell nothing of it. */
+const servesWhoeverNames: Record<string, string> = {};
+
+let door: FrontDoor;
+let alice: Tenant;
+let mallory: Tenant;
+
+beforeAll(async () => {
+  door = await startWholeDoor();
+  [alice, mallory] = await Promise.all([Tenant.create(door), Tenant.create(door)]);
+});
+
+// Some operations take the account that calls them away.
+beforeEach(async () => {
+  if (!(await mallory.isWhole())) mallory = await Tenant.create(door);
+});
+
+afterAll(() => door?.stop());
+
+interface Holdings {
+  rows: string[];
+  /** Names, ids and tokens that only alice could tell. */
+  marks: string[];
+}
+
+/** All that is stored of alice, in whichever service, and nothing that mallory has as well, such as a public integration. */
+async function holdings(): Promise<Holdings> {
+  const rows = await storedRows(door.sql);
+  const mentioning = (marks: string[]) => rows.filter((row) => marks.some((mark) => row.includes(mark)));
+  const shared = new Set(idsIn(mentioning(mallory.names)));
+  const idsOf = (marks: string[]) => idsIn(mentioning(marks)).filter((id) => !shared.has(id));
+  // Rows name their owner, or something that does.
+  const marks = [...new Set([...alice.names, ...idsOf([...alice.names, ...idsOf(alice.names)])])];
+  return { rows: mentioning(marks), marks };
+}
+
+function idsIn(rows: string[]): string[] {
+  return rows.flatMap(
+    (row) => row.match(/\b[a-z]+_[0-9A-HJKMNP-TV-Z]{26}\b|\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g) ?? [],
+  );
+}
+
+interface Intrusion {
+  name: string;
+  sender: Sender;
+  request: Request;
+}
+
+/** Every way in which mallory can reach for what is alice's. */
+async function intrusions(operation: Operation, request: Request): Promise<Intrusion[]> {
+  const { actor, credentials } = operation.access;
+  const takesContext = actor === 'workspace' || actor === 'bot';
+  const headersOf = ({ account: { workspaceId }, has: { botId } }: Tenant) => ({ workspaceId, botId });
+  const tokens = [
+    { kind: 'a personal token', token: mallory.account.token },
+    ...(credentials.includes('bak') ? [{ kind: 'a bot key', token: mallory.has.botKey }] : []),
+    ...(credentials.includes('iak') ? [{ kind: 'an integration key', token: mallory.has.integrationKey }] : []),
+  ];
+  return [
+    ...tokens.flatMap(({ kind, token }) => [
+      { name: `${kind}, own headers`, sender: { token, ...headersOf(mallory) }, request },
+      ...(takesContext ? [{ name: `${kind}, her headers`, sender: { token, ...headersOf(alice) }, request }] : []),
+    ]),
+    ...mixtures(await requestOf(operation, mallory), request).map((mixed) => ({
+      name: `own request with ${mixed.changed} of hers`,
+      sender: { token: mallory.account.token, ...headersOf(mallory) },
+      request: mixed.request,
+    })),
+  ];
+}
+
+/** Mallory's own request with one value of alice's each. */
+function mixtures(own: Request, hers: Request): { changed: string; request: Request }[] {
+  const values = textsIn(hers);
+  return textsIn(own).flatMap((text, index) => {
+    const value = values[index];
+    if (!value || value === text || !alice.names.some((name) => value.includes(name))) return [];
+    const request = JSON.parse(JSON.stringify(own).replaceAll(JSON.stringify(text), JSON.stringify(value))) as Request;
+    return [{ changed: value, request }];
+  });
+}
+
+/** Every text of a request, names of fields too, in an order that is the same for all requests of one shape. */
+function textsIn(value: unknown): string[] {
+  if (typeof value === 'string') return [value];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, entry]) => [name, ...textsIn(entry)]);
+}
+
+/** Whether an answer refuses, in the words that are the same for what is foreign and for what is absent. */
+function isRefusal({ status, json }: Answer): boolean {
+  return status === 403 || status === 404 || (status === 400 && json?.type === 'ReferenceNotFound');
+}
+
+/** Alice's marks in an answer that the request did not name itself. */
+function leaks({ text, headers }: Answer, sent: string, marks: string[]): string[] {
+  const answered = `${JSON.stringify(headers)}${text}`;
+  return marks.filter((mark) => answered.includes(mark) && !sent.includes(mark));
+}
+
+it('has a request for every operation, and exceptions only for what is there', () => {
+  const subjects = routedOperations.map(({ subject }) => subject);
+
+  expect(disagreements()).toEqual([]);
+  expect(Object.keys(servesWhoeverNames).filter((subject) => !subjects.includes(subject))).toEqual([]);
+});
+
+describe('another tenant', () => {
+  it.each(routedOperations.map((operation) => [operation.subject, operation] as const))(
+    'is refused by %s, or learns nothing of the first one, who is served as declared',
+    async (subject, operation) => {
+      const request = await requestOf(operation, alice);
+      const tried = await intrusions(operation, request);
+      const before = await holdings();
+
+      const wrong: unknown[] = [];
+      for (const { name, ...intrusion } of tried) {
+        const sent = JSON.stringify(intrusion);
+        const answer = await ask(door.url, operation, intrusion.sender, intrusion.request);
+        const mustRefuse = before.marks.some((mark) => sent.includes(mark)) && !(subject in servesWhoeverNames);
+        const leaked = leaks(answer, sent, before.marks);
+        if ((mustRefuse && !isRefusal(answer)) || leaked.length > 0)
+          wrong.push({ name, sent, leaked, answer: `${answer.status} ${answer.text}` });
+      }
+      const after = await holdings();
+      const served = await ask(door.url, operation, request.as ?? senderOf(operation, alice), request);
+
+      expect(wrong).toEqual([]);
+      expect(after.rows).toEqual(before.rows);
+      expect(`${served.status} ${served.text}`).toMatch(new RegExp(`^${operation.status} `));
+      expect(brokenPromises(operation, served)).toEqual([]);
+    },
+  );
+});

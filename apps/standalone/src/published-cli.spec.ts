@@ -1,0 +1,79 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { clientOf } from '@parley/testing/api';
+import { NpmStart } from '@parley/testing/npm-start';
+
+jest.setTimeout(90_000);
+
+const bin = join(dirname(createRequire(__filename).resolve('@botpress/cli/package.json')), 'bin.js');
+
+let platform: NpmStart;
+let home: string;
+let credentials: Awaited<ReturnType<NpmStart['credentials']>>;
+
+beforeAll(async () => {
+  platform = await NpmStart.create({});
+  await platform.start();
+  credentials = await platform.credentials();
+});
+
+afterAll(() => platform?.remove());
+
+beforeEach(async () => {
+  home = await mkdtemp(join(tmpdir(), 'parley-cli-home-'));
+});
+
+afterEach(() => rm(home, { recursive: true, force: true }));
+
+/** Runs one command in a home of its own, as a script would: with no terminal to ask. */
+async function bp(...args: string[]) {
+  const child = spawn(process.execPath, [bin, ...args, '--botpressHome', home, '--confirm'], {
+    env: {
+      PATH: process.env['PATH'],
+      HOME: home,
+      // Where it asks whether a newer version of itself is there: here, where nothing is.
+      npm_config_registry: credentials.url,
+    },
+    cwd: home,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let [output, errors] = ['', ''];
+  child.stdout.on('data', (data: Buffer) => (output += data.toString()));
+  child.stderr.on('data', (data: Buffer) => (errors += data.toString()));
+  const [status] = (await once(child, 'close')) as [number | null];
+  return { status, output, errors };
+}
+
+function login(token: string) {
+  const { url, workspaceId } = credentials;
+  return bp('login', '--token', token, '--workspaceId', workspaceId, '--apiUrl', url);
+}
+
+describe('the published command line client against npm start', () => {
+  it('logs in, makes a bot, lists it and deletes it', async () => {
+    const loggedIn = await login(credentials.token);
+    const created = await bp('bots', 'create', '--name', 'tea', '--json');
+    const listed = await bp('bots', 'list', '--json');
+    const { id } = JSON.parse(created.output) as { id: string };
+    const deleted = await bp('bots', 'delete', id);
+    const left = await bp('bots', 'list', '--json');
+
+    expect(loggedIn).toMatchObject({ status: 0, output: expect.stringContaining('Logged In') as string });
+    expect(created.status).toBe(0);
+    expect(JSON.parse(listed.output)).toEqual([expect.objectContaining({ id, name: 'tea' })]);
+    expect(deleted.status).toBe(0);
+    expect(JSON.parse(left.output)).toEqual([]);
+    await expect(clientOf(credentials).getBot({ id })).rejects.toMatchObject({ type: 'ResourceNotFound' });
+  });
+
+  it('is told why it cannot log in', async () => {
+    const refused = await login(`${credentials.token.slice(0, -1)}x`);
+
+    expect(refused.status).toBe(1);
+    expect(refused.output + refused.errors).toContain('malformed or was cut');
+  });
+});

@@ -1,0 +1,100 @@
+import * as fc from 'fast-check';
+import type { Operation } from '@parley/contracts/operation';
+import { brokenPromises } from './answers';
+import { type Damage, damagesOf, longestText } from './inputs';
+import { ask, disagreements, type Request, requestOf, routedOperations, senderOf, type WildRequest } from './requests';
+import { type Home, Tenant } from './tenant';
+
+/** What is never tried here, and why. */
+const exclusions = [
+  `texts of more than ${longestText} characters: most of the time of a run would go into sending them`,
+  'operations without a route: only services ask them, with input that the gateway has checked',
+  'the content of files: its bytes go to no operation',
+];
+
+const seed = Number(process.env['FUZZ_SEED'] ?? Date.now() % 1_000_000_007);
+const cases = Number(process.env['FUZZ_CASES'] ?? 25);
+const slowMs = 10_000;
+
+/** Whatever is sent, every operation answers in the words that clients know, and none of them fails. */
+export function describeFuzz(name: string, start: () => Promise<Home & { stop(): Promise<void> }>): void {
+  describe(name, () => {
+    let platform: Awaited<ReturnType<typeof start>>;
+    let tenant: Tenant;
+
+    beforeAll(async () => {
+      process.stderr.write(
+        [
+          `fuzz, ${name}: FUZZ_SEED=${seed} FUZZ_CASES=${cases} for each of ${routedOperations.length} operations, except`,
+          ...exclusions.map((exclusion) => `  ${exclusion}`),
+          '',
+        ].join('\n'),
+      );
+      platform = await start();
+      tenant = await Tenant.create(platform);
+    }, 90_000);
+
+    // Some operations take the account that calls them away.
+    beforeEach(async () => {
+      if (!(await tenant.isWhole())) tenant = await Tenant.create(platform);
+    });
+
+    afterAll(() => platform?.stop(), 60_000);
+
+    it('has a request for every operation', () => {
+      expect(disagreements()).toEqual([]);
+    });
+
+    it.each(routedOperations.map((operation) => [operation.subject, operation] as const))(
+      '%s never fails',
+      async (_subject, operation) => {
+        const property = fc.asyncProperty(damagesOf(operation), async (damage) => {
+          const request = spoil(await requestOf(operation, tenant), damage);
+          const started = performance.now();
+          const answer = await ask(platform.url, operation, request.as ?? senderOf(operation, tenant), request);
+          const problems = brokenPromises(operation, answer);
+          if (performance.now() - started > slowMs) problems.push(`it took more than ${slowMs} ms`);
+          if (problems.length > 0) throw new Error(`${problems.join('; ')}: ${answer.status} ${answer.text}`);
+        });
+
+        const found = await fc.check(property, { seed, numRuns: cases });
+
+        if (found.failed) throw new Error(report(operation, found));
+      },
+      30_000 + cases * 1_000,
+    );
+
+    it('still serves a newcomer at the end', async () => {
+      await expect(Tenant.create(platform)).resolves.toHaveProperty('tag');
+    });
+  });
+}
+
+function spoil(request: Request, damage: Damage): WildRequest {
+  const query = new Map<string, string[]>();
+  for (const [name, value] of damage.query) query.set(name, [...(query.get(name) ?? []), value]);
+  return {
+    ...request,
+    path: { ...request.path, ...damage.path },
+    query: { ...request.query, ...Object.fromEntries(query) },
+    headers: { ...request.headers, ...damage.headers },
+    ...spoiltBody(request.body, damage.body),
+  };
+}
+
+function spoiltBody(body: unknown, damage: Damage['body']): Pick<WildRequest, 'body' | 'text'> {
+  if (!damage) return { body };
+  if ('whole' in damage) return { body: damage.whole };
+  if ('text' in damage) return { text: damage.text, body: undefined };
+  return { body: { ...(body as object | undefined), ...damage.fields } };
+}
+
+/** The smallest case that fails, and how to have it again. */
+function report({ subject }: Operation, found: fc.RunDetails<[Damage]>): string {
+  const shorten = (text: string) => (text.length > 2_000 ? `${text.slice(0, 2_000)}…` : text);
+  return [
+    `${subject}: ${shorten((found.errorInstance as Error | null)?.message ?? '')}`,
+    `case: ${shorten(fc.stringify(found.counterexample))}`,
+    `again: FUZZ_SEED=${seed} FUZZ_CASES=${cases} npx jest fuzz -t ${subject}`,
+  ].join('\n');
+}

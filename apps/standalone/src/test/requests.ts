@@ -1,0 +1,205 @@
+import { allOperations } from '@parley/contracts/contracts';
+import type { Operation } from '@parley/contracts/operation';
+import { type Account, type Answer, newAccount, sendTo } from '@parley/testing/front-door';
+import { newName, type Tenant } from './tenant';
+
+/** What a request has besides its route and its credential. */
+export interface Request {
+  path?: Record<string, string>;
+  query?: Record<string, string | string[]>;
+  headers?: Record<string, string>;
+  body?: object;
+  /** Who asks, where it is not the tenant. */
+  as?: Account;
+}
+
+/** A request that may be anything. */
+export interface WildRequest extends Omit<Request, 'headers' | 'body'> {
+  /** `null` leaves out a header that it would have otherwise. */
+  headers?: Record<string, string | null>;
+  body?: unknown;
+  /** In place of the body: sent as JSON whether it is some or not. */
+  text?: string;
+}
+
+const schema = { type: 'object', properties: { text: { type: 'string' } } };
+const action = { input: { schema }, output: { schema } };
+
+/**
+ * For each operation a request that succeeds for the tenant, with ids of what is the tenant's and new names for the rest.
+ * What it uses up is made for it. An operation that has none here is named by the tests that try every operation.
+ */
+const requests: Record<string, (tenant: Tenant) => Request | Promise<Request>> = {
+  'admin.accountPreferences.get': () => ({ path: { key: 'theme' } }),
+  'admin.accountPreferences.set': () => ({ path: { key: newName() }, body: { value: { dark: true } } }),
+  'admin.accounts.create': () => ({ body: { email: `${newName()}@example.com` } }),
+  'admin.accounts.createToken': ({ account: { email } }) => ({ body: { email } }),
+  // The workspace goes first: an account that owns one with something in it stays.
+  'admin.accounts.delete': async ({ home }) => ({ as: await newAccount(home.url, home.operatorToken), body: {} }),
+  'admin.accounts.get': () => ({}),
+  'admin.accounts.update': () => ({ body: { profilePicture: 'https://example.com/me.png' } }),
+  'admin.auditRecords.list': ({ account }) => ({ path: { id: account.workspaceId } }),
+  'admin.botApiKeys.create': ({ has }) => ({ body: { botId: has.botId } }),
+  'admin.botApiKeys.delete': async ({ client, has }) => ({
+    path: { id: (await client.createBotApiKey({ botId: has.botId })).id },
+  }),
+  'admin.botApiKeys.list': ({ has }) => ({ query: { botId: has.botId } }),
+  'admin.bots.create': () => ({ body: { name: newName() } }),
+  'admin.bots.delete': async (tenant) => ({ path: { id: await tenant.newBot() } }),
+  'admin.bots.get': ({ has }) => ({ path: { id: has.botId } }),
+  'admin.bots.list': () => ({}),
+  'admin.bots.update': ({ has }) => ({
+    path: { id: has.botId },
+    headers: { 'x-multiple-integrations': 'true' },
+    body: { integrations: { mine: { integrationId: has.integrationId, enabled: true } } },
+  }),
+  'admin.deadLetters.list': () => ({}),
+  'admin.deadLetters.replay': () => ({}),
+  'admin.integrationApiKeys.create': ({ has }) => ({ body: { integrationId: has.integrationId } }),
+  'admin.integrationApiKeys.delete': async ({ client, has }) => ({
+    path: { id: (await client.createIntegrationApiKey({ integrationId: has.integrationId })).id },
+  }),
+  'admin.integrationApiKeys.list': ({ has }) => ({ query: { integrationId: has.integrationId } }),
+  'admin.introspection.introspect': ({ has }) => ({ body: { botId: has.botId } }),
+  'admin.members.create': async ({ home }) => {
+    const { email } = await newAccount(home.url, home.operatorToken);
+    return { body: { email, role: 'viewer' } };
+  },
+  'admin.members.delete': async (tenant) => ({ path: { id: await tenant.newMember() } }),
+  'admin.members.getOwn': () => ({}),
+  'admin.members.list': () => ({}),
+  'admin.members.update': ({ has }) => ({ path: { id: has.memberId }, body: { role: 'developer' } }),
+  'admin.personalAccessTokens.create': () => ({ body: { note: newName() } }),
+  'admin.personalAccessTokens.delete': async ({ client, tag }) => ({
+    path: { id: (await client.createPersonalAccessToken({ note: tag })).pat.id },
+  }),
+  'admin.personalAccessTokens.list': () => ({}),
+  'admin.workspacePreferences.get': () => ({ path: { key: 'theme' } }),
+  'admin.workspacePreferences.set': () => ({ path: { key: newName() }, body: { value: [1] } }),
+  'admin.workspaces.checkHandle': () => ({ body: { handle: newName() } }),
+  'admin.workspaces.create': () => ({ body: { name: newName() } }),
+  'admin.workspaces.delete': async ({ client, tag }) => ({
+    path: { id: (await client.createWorkspace({ name: tag })).id },
+  }),
+  'admin.workspaces.get': ({ account }) => ({ path: { id: account.workspaceId } }),
+  'admin.workspaces.getPublic': async (tenant) => ({ path: { id: await publicWorkspace(tenant) } }),
+  'admin.workspaces.list': () => ({}),
+  'admin.workspaces.listPublic': () => ({}),
+  'admin.workspaces.update': ({ account }) => ({ path: { id: account.workspaceId }, body: { about: newName() } }),
+  'files.countLeftovers': ({ has }) => ({ path: { botId: has.botId } }),
+  'files.deadLetters.list': () => ({}),
+  'files.deadLetters.replay': () => ({}),
+  'files.delete': async (tenant) => ({ path: { id: await tenant.newFile() } }),
+  'files.get': ({ has }) => ({ path: { id: has.fileId } }),
+  'files.list': () => ({}),
+  'files.listPassages': ({ has }) => ({ path: { id: has.fileId } }),
+  'files.update': ({ has }) => ({ path: { id: has.fileId }, body: { tags: { changed: newName() } } }),
+  'files.upsert': () => ({ body: { key: newName(), size: 1 } }),
+  'hub.deadLetters.list': () => ({}),
+  'hub.deadLetters.replay': () => ({}),
+  'hub.integrations.create': ({ has }) => ({
+    body: {
+      name: newName(),
+      version: '1.0.0',
+      actions: { open: action },
+      interfaces: { drawer: { id: has.interfaceId, actions: { open: { name: 'open' } } } },
+    },
+  }),
+  'hub.integrations.get': ({ has }) => ({ path: { id: has.integrationId } }),
+  'hub.integrations.getByName': ({ tag }) => ({ path: { name: `${tag}-kettle`, version: 'latest' } }),
+  'hub.interfaces.create': () => ({ body: { name: newName(), version: '1.0.0' } }),
+  'hub.interfaces.delete': async (tenant) => ({ path: { id: await tenant.newInterface() } }),
+  'hub.interfaces.get': ({ has }) => ({ path: { id: has.interfaceId } }),
+  'hub.interfaces.getByName': ({ tag }) => ({ path: { name: `${tag}-drawer`, version: 'latest' } }),
+  'hub.interfaces.list': () => ({}),
+  'hub.interfaces.update': ({ has }) => ({ path: { id: has.interfaceId }, body: { description: newName() } }),
+  'hub.publicInterfaces.get': async (tenant) => ({ path: { id: (await publicInterface(tenant)).id } }),
+  'hub.publicInterfaces.getByName': async (tenant) => ({
+    path: { name: (await publicInterface(tenant)).name, version: '1.0.0' },
+  }),
+  'hub.publicInterfaces.list': () => ({}),
+};
+
+/** Something that everybody may see, of somebody who is neither of two tenants. */
+async function publicWorkspace({ home }: Tenant): Promise<string> {
+  const { client, workspaceId } = await newAccount(home.url, home.operatorToken);
+  await client.updateWorkspace({ id: workspaceId, isPublic: true });
+  return workspaceId;
+}
+
+async function publicInterface({ home }: Tenant): Promise<{ id: string; name: string }> {
+  const { client } = await newAccount(home.url, home.operatorToken);
+  return (await client.createInterface({ name: newName(), version: '1.0.0', public: true })).interface;
+}
+
+/** What can be asked from outside. */
+export const routedOperations = allOperations.filter(({ route }) => route);
+
+/** What the table above and the contracts do not agree on. */
+export function disagreements(): string[] {
+  const subjects = routedOperations.map(({ subject }) => subject);
+  return [
+    ...subjects.filter((subject) => !(subject in requests)).map((subject) => `${subject} has no request`),
+    ...Object.keys(requests)
+      .filter((subject) => !subjects.includes(subject))
+      .map((subject) => `${subject} is no operation`),
+  ];
+}
+
+/** A request of this operation that succeeds for the tenant. */
+export async function requestOf({ subject }: Operation, tenant: Tenant): Promise<Request> {
+  const make = requests[subject];
+  if (!make) throw new Error(`${subject} has no request: add one to apps/standalone/src/test/requests.ts`);
+  return make(tenant);
+}
+
+/** Who asks, as the headers say it. */
+export interface Sender {
+  token: string;
+  workspaceId?: string;
+  botId?: string;
+}
+
+/** The tenant, with the credential that the operation takes. */
+export function senderOf({ access }: Operation, { account, has, home }: Tenant): Sender {
+  return {
+    token: access.actor === 'operator' ? home.operatorToken : account.token,
+    botId: has.botId,
+    workspaceId: account.workspaceId,
+  };
+}
+
+/** Asks as the sender, with the context headers that the operation reads. */
+export function ask(url: string, operation: Operation, sender: Sender, request: WildRequest): Promise<Answer> {
+  const { token, workspaceId, botId } = sender;
+  const { actor } = operation.access;
+  const headers = {
+    ...(actor === 'anyone' ? {} : { authorization: `Bearer ${token}` }),
+    ...(['workspace', 'bot'].includes(actor) && workspaceId ? { 'x-workspace-id': workspaceId } : {}),
+    ...(actor === 'bot' && botId ? { 'x-bot-id': botId } : {}),
+    ...(request.text === undefined ? {} : { 'content-type': 'application/json' }),
+    ...request.headers,
+  };
+  return sendTo(url, lineOf(operation, request), {
+    headers: Object.fromEntries(
+      Object.entries(headers).filter((header): header is [string, string] => header[1] !== null),
+    ),
+    json: request.body,
+    body: request.text,
+  });
+}
+
+/** Method and path with its query. */
+function lineOf({ route }: Operation, { path = {}, query = {} }: WildRequest): string {
+  const line = route!.replaceAll(/\{(\w+)\}/g, (_match, name: string) => encodeSegment(path[name]!));
+  const pairs = Object.entries(query).flatMap(([name, values]) => [values].flat().map((value) => [name, value]));
+  return pairs.length > 0 ? `${line}?${new URLSearchParams(pairs as [string, string][]).toString()}` : line;
+}
+
+/** Half a surrogate pair as the bytes that it would be, and a lone percent sign as it is. */
+function encodeSegment(text: string): string {
+  if (/^%(zz)?$/.test(text)) return text;
+  return text.replaceAll(/[^]/gu, (character) =>
+    /\p{Surrogate}/u.test(character) ? '%ED%A0%80' : encodeURIComponent(character),
+  );
+}

@@ -1,0 +1,36 @@
+import type { FrontDoor } from '@parley/testing/front-door';
+import { until } from '@parley/testing/until';
+
+/** What is on its way or still to be done, rather than what somebody has. */
+const underWay = ['migrations', 'outbox', 'outbox_place', 'inbox', 'dead_letter', 'delivery', 'untidy_file'];
+
+type Sql = FrontDoor['sql'];
+
+/** Every row of every service as text, with its table, once all events have been handled. */
+export async function storedRows(sql: Sql): Promise<string[]> {
+  await until(
+    () => eventsUnderWay(sql),
+    (count) => count === 0,
+  );
+  const tables = (await tablesOf(sql)).filter(({ name }) => !underWay.includes(name));
+  const selects = tables.map(
+    ({ schema, name }) => `SELECT '${schema}.${name} ' || t::text AS row FROM ${schema}.${name} t`,
+  );
+  return (await sql<{ row: string }>(selects.join(' UNION ALL '))).map(({ row }) => row).sort();
+}
+
+async function eventsUnderWay(sql: Sql): Promise<number> {
+  const outboxes = (await tablesOf(sql)).filter(({ name }) => name === 'outbox');
+  const selects = [
+    'SELECT count(*)::int AS count FROM events.delivery',
+    ...outboxes.map(({ schema }) => `SELECT count(*)::int FROM ${schema}.outbox WHERE published_at IS NULL`),
+  ];
+  const counts = await sql<{ count: number }>(selects.join(' UNION ALL '));
+  return counts.reduce((sum, { count }) => sum + count, 0);
+}
+
+function tablesOf(sql: Sql): Promise<{ schema: string; name: string }[]> {
+  return sql(`
+    SELECT table_schema AS schema, table_name AS name FROM information_schema.tables
+    WHERE table_schema NOT IN ('pg_catalog', 'information_schema') AND table_type = 'BASE TABLE'`);
+}

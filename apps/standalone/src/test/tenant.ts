@@ -1,0 +1,140 @@
+import { randomBytes } from 'node:crypto';
+import { Client } from '@botpress/client';
+import { clientOf } from '@parley/testing/api';
+import { type Account, newAccount } from '@parley/testing/front-door';
+
+/** Where a platform is, and the key of who runs it. */
+export interface Home {
+  url: string;
+  operatorToken: string;
+}
+
+/** One of everything that a workspace can own, by its id. */
+interface Possessions {
+  memberId: string;
+  botId: string;
+  fileId: string;
+  interfaceId: string;
+  /** Implements the interface and is installed in the bot as `mine`. */
+  integrationId: string;
+  /** Token that acts as the bot. */
+  botKey: string;
+  /** Token that acts as the integration. */
+  integrationKey: string;
+}
+
+const version = '1.0.0';
+const schema = { type: 'object', properties: { text: { type: 'string' } } };
+const action = { input: { schema }, output: { schema } };
+
+/** An account with a workspace and one of everything in it, each named with its `tag`. Nothing of it is public. */
+export class Tenant {
+  private constructor(
+    readonly home: Home,
+    readonly account: Account,
+    /** Part of every name and text of this tenant, and of nobody else's. */
+    readonly tag: string,
+    readonly has: Possessions,
+  ) {}
+
+  static async create(home: Home): Promise<Tenant> {
+    const account = await newAccount(home.url, home.operatorToken);
+    const tag = `tag-${randomBytes(6).toString('hex')}`;
+    const tenant = new Tenant(home, account, tag, {} as Possessions);
+    const { workspaceId, client } = account;
+    await client.updateAccount({ displayName: tag });
+    await client.updateWorkspace({ id: workspaceId, name: tag, handle: tag, about: tag });
+    await client.setAccountPreference({ key: 'theme', value: tag });
+    await client.setWorkspacePreference({ key: 'theme', value: tag });
+    await client.createPersonalAccessToken({ note: tag });
+    const memberId = await tenant.newMember();
+    const interfaceId = (
+      await client.createInterface({ name: `${tag}-drawer`, version, title: tag, actions: { open: action } })
+    ).interface.id;
+    const integrationId = (
+      await client.createIntegration({
+        name: `${tag}-kettle`,
+        version,
+        title: tag,
+        description: tag,
+        configuration: { schema },
+        actions: { open: action },
+        interfaces: { drawer: { id: interfaceId, actions: { open: { name: 'open' } } } },
+      })
+    ).integration.id;
+    const { bot } = await client.createBot({
+      name: tag,
+      description: tag,
+      code: tag,
+      tags: { kind: tag },
+      secrets: { KEY: tag },
+      configuration: { data: { text: tag }, schema },
+    });
+    await tenant.withAliases.updateBot({
+      id: bot.id,
+      integrations: { mine: { integrationId, enabled: true, configuration: { text: tag } } },
+    });
+    Object.assign(tenant.has, {
+      memberId,
+      interfaceId,
+      integrationId,
+      botId: bot.id,
+      botKey: (await client.createBotApiKey({ botId: bot.id, note: tag })).value,
+      integrationKey: (await client.createIntegrationApiKey({ integrationId, note: tag })).value,
+    });
+    tenant.has.fileId = await tenant.newFile(`${tag}.txt`);
+    return tenant;
+  }
+
+  get client(): Client {
+    return this.account.client;
+  }
+
+  /** Names the installations of a bot by their aliases. */
+  get withAliases(): Client {
+    const { token, workspaceId } = this.account;
+    const headers = { 'x-multiple-integrations': 'true' };
+    return new Client({ apiUrl: this.home.url, token, workspaceId, headers });
+  }
+
+  /** What somebody else may know of it only by being told. */
+  get names(): string[] {
+    const { email, accountId, workspaceId, token } = this.account;
+    return [this.tag, email, accountId, workspaceId, token, ...Object.values<string>({ ...this.has })];
+  }
+
+  /** Whether its account, workspace and bot are still there. */
+  isWhole(): Promise<boolean> {
+    return this.client.getBot({ id: this.has.botId }).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  async newMember(): Promise<string> {
+    const { email } = await newAccount(this.home.url, this.home.operatorToken);
+    return (await this.client.createWorkspaceMember({ email, role: 'viewer' })).id;
+  }
+
+  async newBot(): Promise<string> {
+    return (await this.client.createBot({ name: this.tag })).bot.id;
+  }
+
+  async newInterface(): Promise<string> {
+    return (await this.client.createInterface({ name: newName(), version })).interface.id;
+  }
+
+  async newIntegration(): Promise<string> {
+    return (await this.client.createIntegration({ name: newName(), version })).integration.id;
+  }
+
+  async newFile(key = newName()): Promise<string> {
+    const asBot = clientOf({ ...this.account, url: this.home.url }, this.has.botId);
+    return (await asBot.upsertFile({ key, size: 3, tags: { kind: this.tag } })).file.id;
+  }
+}
+
+/** A name that nothing has. */
+export function newName(): string {
+  return randomBytes(6).toString('hex');
+}

@@ -1,0 +1,58 @@
+import { IsBoolean, IsString } from 'class-validator';
+import { workspace } from '../access';
+import { operation } from '../operation';
+import { Empty } from '../paging';
+import { PathParam, QueryString } from '../query-fields';
+
+/** An integration that a bot has installed. */
+export class InstallationPath {
+  @PathParam()
+  botId!: string;
+
+  /** Version id. */
+  @PathParam()
+  integrationId!: string;
+
+  /** Alias of the installation; may be absent when the bot has one of this integration. */
+  @QueryString({ maxLength: 200 })
+  integrationInstanceAlias?: string;
+}
+
+export class NewShareableId {
+  @IsString()
+  shareableId!: string;
+}
+
+export class ShareableId extends NewShareableId {
+  @IsBoolean()
+  isExpired!: boolean;
+}
+
+const path = '/v1/admin/bots/{botId}/integrations/{integrationId}/shareable-id' as const;
+
+export const shareableIds = {
+  create: operation({
+    subject: 'admin.shareableIds.create',
+    route: `POST ${path}`,
+    summary: 'Gives an installation an id that may be shared for 24 hours, in place of the one that it had.',
+    access: workspace.write,
+    input: InstallationPath,
+    output: NewShareableId,
+  }),
+  get: operation({
+    subject: 'admin.shareableIds.get',
+    route: `GET ${path}`,
+    summary: 'Gets the shareable id of an installation, also when its time is over.',
+    access: workspace.read,
+    input: InstallationPath,
+    output: ShareableId,
+  }),
+  delete: operation({
+    subject: 'admin.shareableIds.delete',
+    route: `DELETE ${path}`,
+    summary: 'Deletes the shareable id of an installation.',
+    access: workspace.write,
+    input: InstallationPath,
+    output: Empty,
+  }),
+};

@@ -1,0 +1,181 @@
+import type { IntegrationDefinition } from './integration-definition';
+
+/** Owns what comes with the platform. No account is a member of it. */
+export const builtInWorkspace = { id: 'wkspace_00000000000000000000000001', name: 'Parley', handle: null };
+
+const text = { type: 'string', minLength: 1 };
+
+/** An object that needs all of these properties but the optional ones. */
+function object(properties: Record<string, object>, optional: string[] = []) {
+  return {
+    type: 'object',
+    properties,
+    required: Object.keys(properties).filter((name) => !optional.includes(name)),
+  };
+}
+
+function list(items: object) {
+  return { type: 'array', items };
+}
+
+const option = object({ label: text, value: text });
+const cardAction = object({ action: { type: 'string', enum: ['postback', 'url', 'say'] }, label: text, value: text });
+
+const location = object(
+  {
+    latitude: { type: 'number' },
+    longitude: { type: 'number' },
+    address: { type: 'string' },
+    title: { type: 'string' },
+  },
+  ['address', 'title'],
+);
+const card = object(
+  { title: text, subtitle: { type: 'string' }, imageUrl: { type: 'string' }, actions: list(cardAction) },
+  ['subtitle', 'imageUrl'],
+);
+const choice = object({ text, options: list(option) });
+const simplePayloads = {
+  text: object({ text }),
+  markdown: object({ markdown: text }),
+  image: object({ imageUrl: text }),
+  audio: object({ audioUrl: text }),
+  video: object({ videoUrl: text }),
+  file: object({ fileUrl: text, title: { type: 'string' } }, ['title']),
+  location,
+};
+const payloads = {
+  ...simplePayloads,
+  card,
+  choice,
+  dropdown: choice,
+  carousel: object({ items: list(card) }),
+  bloc: object({
+    items: list({
+      anyOf: Object.entries(simplePayloads).map(([type, payload]) =>
+        object({ type: { type: 'string', const: type }, payload }),
+      ),
+    }),
+  }),
+};
+
+/** Sender and application may note what they like beside the content. */
+function withMetadata(payload: ReturnType<typeof object>) {
+  const { properties, ...rest } = payload;
+  return { ...rest, properties: { ...properties, metadata: { type: 'object', additionalProperties: true } } };
+}
+
+const anything = { type: 'object', additionalProperties: true };
+const nothing = object({});
+
+/** Conversations with applications that speak the chat API, answered by the platform itself. Every bot has it installed. */
+export const chatIntegration: {
+  id: string;
+  name: string;
+  version: string;
+  /** Until it is changed by a migration. */
+  publishedAt: string;
+  title: string;
+  description: string;
+  definition: IntegrationDefinition;
+} = {
+  id: 'intver_00000000000000000000000001',
+  name: 'chat',
+  version: '1.0.0',
+  publishedAt: '2026-01-01T00:00:00.000Z',
+  title: 'Chat',
+  description: 'Lets websites and applications talk with the bot over HTTP, with live updates.',
+  definition: {
+    configuration: {
+      identifier: { required: false },
+      schema: object(
+        {
+          encryptionKey: {
+            type: 'string',
+            title: 'Encryption key',
+            description: 'Signs the keys of your users, so that only you decide who they are.',
+          },
+          webhookUrl: {
+            type: 'string',
+            title: 'Webhook URL',
+            description: 'Is told of every signal that listeners get.',
+          },
+          webhookSecret: {
+            type: 'string',
+            title: 'Webhook secret',
+            description: 'Sent to the webhook URL in the header x-secret-key.',
+          },
+        },
+        ['encryptionKey', 'webhookUrl', 'webhookSecret'],
+      ),
+    },
+    configurations: {},
+    identifier: {},
+    sandbox: {},
+    channels: {
+      channel: {
+        title: 'Conversation',
+        description: 'A conversation that is held in an application.',
+        messages: Object.fromEntries(
+          Object.entries(payloads).map(([name, payload]) => [name, { schema: withMetadata(payload) }]),
+        ),
+        conversation: {
+          tags: {
+            owner: { title: 'Owner', description: 'The user who began the conversation.' },
+            fid: { title: 'Foreign id', description: 'The id under which the application knows the conversation.' },
+          },
+          creation: { enabled: false, requiredTags: [] },
+        },
+        message: {
+          tags: { fid: { title: 'Foreign id', description: 'The id under which the application knows the message.' } },
+        },
+      },
+    },
+    states: {},
+    events: {
+      custom: {
+        title: 'Custom event',
+        description: 'An application tells the bot of something.',
+        schema: object({ userId: text, conversationId: text, payload: anything }),
+      },
+    },
+    actions: {
+      sendEvent: {
+        title: 'Send an event',
+        description: 'Tells the applications that listen to a conversation of something.',
+        input: { schema: object({ conversationId: text, payload: anything }) },
+        output: { schema: nothing },
+      },
+      publishMessageStream: {
+        title: 'Publish a part of a message',
+        description: 'Shows a message to the listeners of a conversation while it is still being written.',
+        input: {
+          schema: object({
+            conversationId: text,
+            signal: {
+              anyOf: [
+                object({
+                  type: { type: 'string', const: 'delta' },
+                  streamId: text,
+                  sequence: { type: 'number' },
+                  delta: { type: 'string' },
+                }),
+                object({ type: { type: 'string', const: 'abort' }, streamId: text }),
+              ],
+            },
+          }),
+        },
+        output: { schema: nothing },
+      },
+    },
+    entities: {},
+    user: {
+      tags: {
+        fid: { title: 'Foreign id', description: 'The id under which the application knows the user.' },
+        profile: { title: 'Profile', description: 'What the application tells of the user.' },
+      },
+      creation: { enabled: false, requiredTags: [] },
+    },
+    extraOperations: {},
+  },
+};

@@ -1,0 +1,109 @@
+import { IsString } from 'class-validator';
+import {
+  ActionDefinition,
+  ActionDraft,
+  EventDefinition,
+  EventDraft,
+  StateDefinition,
+  TagDefinition,
+  TagDefinitions,
+  TagsDraft,
+} from '../definition';
+import { JsonObject, MapOf, Nested, Optional } from '../fields';
+
+/** Names of actions, events and the like. */
+const key = /^.{1,200}$/s;
+/** In each of these maps `null` removes what has the name. */
+const entries = { nullable: true, key };
+
+export class PluginConfiguration extends TagDefinition {
+  @JsonObject({ maxBytes: 100 * 1024 })
+  schema!: Record<string, unknown>;
+}
+
+/** What a plugin adds to the bots that have it. A `$ref` to an entity is `interface:<alias>/entities/<entity>`. */
+export class PluginDefinition {
+  @Nested(PluginConfiguration)
+  configuration!: PluginConfiguration;
+
+  @MapOf(StateDefinition, { maxEntries: 20 })
+  states!: Record<string, StateDefinition>;
+
+  @MapOf(EventDefinition, { maxEntries: 20 })
+  events!: Record<string, EventDefinition>;
+
+  @MapOf(ActionDefinition)
+  actions!: Record<string, ActionDefinition>;
+
+  @Nested(TagDefinitions)
+  user!: { tags: Record<string, TagDefinition> };
+
+  @Nested(TagDefinitions)
+  conversation!: { tags: Record<string, TagDefinition> };
+
+  @Nested(TagDefinitions)
+  message!: { tags: Record<string, TagDefinition> };
+
+  @MapOf(String)
+  attributes!: Record<string, string>;
+}
+
+/** A version by its id, or else by its name and `version`, which is the latest when absent. */
+export class DependencyDraft {
+  @Optional()
+  @IsString()
+  id?: string;
+
+  @Optional()
+  @IsString()
+  name?: string;
+
+  /** Exact, a semver range, or `latest`. */
+  @Optional()
+  @IsString()
+  version?: string;
+}
+
+export class DependenciesDraft {
+  @Optional()
+  @MapOf(DependencyDraft, entries)
+  interfaces?: Record<string, DependencyDraft | null>;
+
+  @Optional()
+  @MapOf(DependencyDraft, entries)
+  integrations?: Record<string, DependencyDraft | null>;
+}
+
+/** What may be said of what a plugin adds: what is absent stays, or is empty in a new one. */
+export class PluginDefinitionDraft {
+  @Nested(PluginConfiguration, { nullable: true })
+  configuration?: PluginConfiguration | null;
+
+  @Optional()
+  @MapOf(StateDefinition, entries)
+  states?: Record<string, StateDefinition | null>;
+
+  @Optional()
+  @MapOf(EventDraft, entries)
+  events?: Record<string, EventDraft | null>;
+
+  @Optional()
+  @MapOf(ActionDraft, entries)
+  actions?: Record<string, ActionDraft | null>;
+
+  @Optional()
+  @Nested(TagsDraft)
+  user?: TagsDraft;
+
+  @Optional()
+  @Nested(TagsDraft)
+  conversation?: TagsDraft;
+
+  @Optional()
+  @Nested(TagsDraft)
+  message?: TagsDraft;
+
+  @Optional()
+  @MapOf(String, { ...entries, maxLength: 200 })
+  attributes?: Record<string, string | null>;
+}

@@ -1,0 +1,363 @@
+import { IsBoolean, IsIn, IsString, Length, MaxLength } from 'class-validator';
+import { account, workspace } from '../access';
+import { ActionDefinition, EventDefinition, StateDefinition, TagDefinitions, type TagDefinition } from '../definition';
+import { ListOf, MapOf, Nested, Optional } from '../fields';
+import { operation } from '../operation';
+import { Empty, PageMeta, PageQuery } from '../paging';
+import { PathParam, QueryMap, QueryString } from '../query-fields';
+import { visibilities, type Visibility } from './integrations';
+import { DependenciesDraft, PluginConfiguration, PluginDefinitionDraft } from './plugin-definition';
+
+/** Characters of one of the two programs of a plugin. */
+const maxCodeLength = 50_000_000;
+
+/** What may be said of a plugin but its code: what is absent stays, or is empty in a new one. */
+export class PluginDraft extends PluginDefinitionDraft {
+  @Optional()
+  @Nested(DependenciesDraft)
+  dependencies?: DependenciesDraft;
+
+  @Optional()
+  @IsString()
+  @MaxLength(200)
+  sdkVersion?: string;
+
+  /** Base64 of an image of at most 100 KB; empty for none. */
+  @Optional()
+  @IsString()
+  icon?: string;
+
+  /** Base64 of at most 100 KB of Markdown; empty for none. */
+  @Optional()
+  @IsString()
+  readme?: string;
+
+  /** The name unless it is said. */
+  @Optional()
+  @IsString()
+  @Length(1, 64)
+  title?: string;
+
+  @Optional()
+  @IsString()
+  @MaxLength(256)
+  description?: string;
+
+  /** What older clients say in place of `visibility`, which wins. */
+  @Optional()
+  @IsBoolean()
+  public?: boolean;
+
+  /** Anything but private takes the role of a manager. */
+  @Optional()
+  @IsIn(visibilities)
+  visibility?: Visibility;
+}
+
+export class PluginCode {
+  @IsString()
+  @MaxLength(maxCodeLength)
+  node!: string;
+
+  @IsString()
+  @MaxLength(maxCodeLength)
+  browser!: string;
+}
+
+export class PluginCodeDraft {
+  @Optional()
+  @IsString()
+  @MaxLength(maxCodeLength)
+  node?: string;
+
+  @Optional()
+  @IsString()
+  @MaxLength(maxCodeLength)
+  browser?: string;
+}
+
+export class CreatePlugin extends PluginDraft {
+  /** With the handle of the workspace and a slash before it, or without. */
+  @IsString()
+  @Length(1, 200)
+  name!: string;
+
+  /** Semver. */
+  @IsString()
+  @MaxLength(200)
+  version!: string;
+
+  @Nested(PluginCode)
+  code!: PluginCode;
+}
+
+export class PluginId {
+  @PathParam()
+  id!: string;
+}
+
+export class UpdatePlugin extends PluginDraft {
+  @PathParam()
+  id!: string;
+
+  @Optional()
+  @Nested(PluginCodeDraft)
+  code?: PluginCodeDraft;
+}
+
+export class PluginName {
+  @PathParam()
+  name!: string;
+
+  /** Exact, a semver range, or `latest`: the highest that is no pre-release. */
+  @PathParam()
+  version!: string;
+}
+
+export class DereferencePlugin extends PluginId {
+  /** By alias of each interface that the plugin depends on, the version id of the integration that implements it. */
+  @QueryMap()
+  interfaces?: Record<string, string>;
+}
+
+export class PluginPlatform extends PluginId {
+  @PathParam()
+  platform!: string;
+}
+
+/** With a name, all of its versions come in one page. */
+export class ListPlugins extends PageQuery {
+  @QueryString({ maxLength: 200 })
+  name?: string;
+
+  /** Exact, a semver range, or `latest`. */
+  @QueryString({ maxLength: 200 })
+  version?: string;
+}
+
+/** A plugin as lists show it. */
+export class PluginEntry {
+  @IsString()
+  id!: string;
+
+  @IsString()
+  createdAt!: string;
+
+  @IsString()
+  updatedAt!: string;
+
+  @IsString()
+  name!: string;
+
+  @IsString()
+  version!: string;
+
+  @IsString()
+  title!: string;
+
+  @IsString()
+  description!: string;
+
+  /** Empty, or a `data:` URL. */
+  @IsString()
+  iconUrl!: string;
+
+  /** Empty, or a `data:` URL. */
+  @IsString()
+  readmeUrl!: string;
+
+  @IsBoolean()
+  public!: boolean;
+
+  @IsIn(visibilities)
+  visibility!: Visibility;
+
+  @IsIn(['published', 'deprecated'])
+  lifecycleStatus!: 'published' | 'deprecated';
+}
+
+export class Dependency {
+  /** Version id. */
+  @IsString()
+  id!: string;
+
+  @IsString()
+  name!: string;
+
+  @IsString()
+  version!: string;
+}
+
+export class Dependencies {
+  @MapOf(Dependency)
+  interfaces!: Record<string, Dependency>;
+
+  @MapOf(Dependency)
+  integrations!: Record<string, Dependency>;
+}
+
+export class Plugin extends PluginEntry {
+  @Nested(PluginConfiguration)
+  configuration!: PluginConfiguration;
+
+  @MapOf(StateDefinition)
+  states!: Record<string, StateDefinition>;
+
+  @MapOf(EventDefinition)
+  events!: Record<string, EventDefinition>;
+
+  @MapOf(ActionDefinition)
+  actions!: Record<string, ActionDefinition>;
+
+  @Nested(Dependencies)
+  dependencies!: Dependencies;
+
+  @Nested(TagDefinitions)
+  user!: { tags: Record<string, TagDefinition> };
+
+  @Nested(TagDefinitions)
+  conversation!: { tags: Record<string, TagDefinition> };
+
+  @Nested(TagDefinitions)
+  message!: { tags: Record<string, TagDefinition> };
+
+  @Optional()
+  @MapOf(String)
+  attributes?: Record<string, string>;
+}
+
+export class PluginReply {
+  @Nested(Plugin)
+  plugin!: Plugin;
+}
+
+export class Plugins {
+  @ListOf(PluginEntry)
+  plugins!: PluginEntry[];
+
+  @Nested(PageMeta)
+  meta!: PageMeta;
+}
+
+export class PluginCodeReply {
+  @IsString()
+  code!: string;
+}
+
+/** Two programs, and what clients send beside them without need. */
+const withCode = { bodyLimitBytes: 64_000_000, timeoutMs: 30_000 };
+
+export const plugins = {
+  create: operation({
+    subject: 'hub.plugins.create',
+    route: 'POST /v1/admin/plugins',
+    summary: 'Creates a version of a plugin in the workspace.',
+    access: workspace.write,
+    input: CreatePlugin,
+    output: PluginReply,
+    ...withCode,
+  }),
+  get: operation({
+    subject: 'hub.plugins.get',
+    route: 'GET /v1/admin/plugins/{id}',
+    summary: 'Gets a plugin of the workspace.',
+    access: workspace.read,
+    input: PluginId,
+    output: PluginReply,
+  }),
+  getByName: operation({
+    subject: 'hub.plugins.getByName',
+    route: 'GET /v1/admin/plugins/{name}/{version}',
+    summary: 'Gets a plugin of the workspace by its name and version.',
+    access: workspace.read,
+    input: PluginName,
+    output: PluginReply,
+  }),
+  getDereferenced: operation({
+    subject: 'hub.plugins.getDereferenced',
+    route: 'GET /v1/admin/plugins/{id}/dereferenced',
+    summary: 'Gets a plugin of the workspace with the entities of its interfaces replaced by those of integrations.',
+    access: workspace.read,
+    input: DereferencePlugin,
+    output: PluginReply,
+  }),
+  getCode: operation({
+    subject: 'hub.plugins.getCode',
+    route: 'GET /v1/admin/plugins/{id}/code/{platform}',
+    summary: 'Gets the code of a plugin of the workspace for `node` or `browser`.',
+    access: workspace.read,
+    input: PluginPlatform,
+    output: PluginCodeReply,
+    timeoutMs: withCode.timeoutMs,
+  }),
+  update: operation({
+    subject: 'hub.plugins.update',
+    route: 'PUT /v1/admin/plugins/{id}',
+    summary: 'Changes a plugin of the workspace, entry by entry.',
+    access: workspace.write,
+    input: UpdatePlugin,
+    output: PluginReply,
+    ...withCode,
+  }),
+  delete: operation({
+    subject: 'hub.plugins.delete',
+    route: 'DELETE /v1/admin/plugins/{id}',
+    summary: 'Deletes a plugin that no bot has installed.',
+    access: workspace.write,
+    input: PluginId,
+    output: Empty,
+  }),
+  list: operation({
+    subject: 'hub.plugins.list',
+    route: 'GET /v1/admin/plugins',
+    summary: 'Lists the plugins of the workspace, newest first.',
+    access: workspace.read,
+    input: ListPlugins,
+    output: Plugins,
+  }),
+};
+
+/** Of every workspace. Unlisted ones are found by their id or name, but not listed. */
+export const publicPlugins = {
+  list: operation({
+    subject: 'hub.publicPlugins.list',
+    route: 'GET /v1/admin/hub/plugins',
+    summary: 'Lists the public plugins, newest first.',
+    access: account,
+    input: ListPlugins,
+    output: Plugins,
+  }),
+  get: operation({
+    subject: 'hub.publicPlugins.get',
+    route: 'GET /v1/admin/hub/plugins/{id}',
+    summary: 'Gets a public plugin.',
+    access: account,
+    input: PluginId,
+    output: PluginReply,
+  }),
+  getByName: operation({
+    subject: 'hub.publicPlugins.getByName',
+    route: 'GET /v1/admin/hub/plugins/{name}/{version}',
+    summary: 'Gets a public plugin by its name and version.',
+    access: account,
+    input: PluginName,
+    output: PluginReply,
+  }),
+  getDereferenced: operation({
+    subject: 'hub.publicPlugins.getDereferenced',
+    route: 'GET /v1/admin/hub/plugins/{id}/dereferenced',
+    summary: 'Gets a public plugin with the entities of its interfaces replaced by those of public integrations.',
+    access: account,
+    input: DereferencePlugin,
+    output: PluginReply,
+  }),
+  getCode: operation({
+    subject: 'hub.publicPlugins.getCode',
+    route: 'GET /v1/admin/hub/plugins/{id}/code/{platform}',
+    summary: 'Gets the code of a public plugin for `node` or `browser`.',
+    access: account,
+    input: PluginPlatform,
+    output: PluginCodeReply,
+    timeoutMs: withCode.timeoutMs,
+  }),
+};

@@ -1,0 +1,80 @@
+import { SchemaChecker } from './schema-checker';
+
+describe('checking a value against a schema', () => {
+  const checker = new SchemaChecker();
+  afterAll(() => checker.close());
+  const problemOf = (schema: Record<string, unknown>, value: unknown) =>
+    checker.firstProblem([{ schema, value, path: 'configuration' }]);
+
+  it.each([
+    [{}, { anything: [1] }],
+    [
+      { type: 'object', properties: { a: { type: 'string', 'x-zui': {} } } },
+      { a: 'x', b: 1 },
+    ],
+    [{ $schema: 'https://json-schema.org/draft/2020-12/schema', type: 'object' }, {}],
+    [{ $id: 'x', $ref: '#/definitions/a', definitions: { a: { required: ['b'] } } }, { b: 1 }],
+  ])('by %j takes %j', async (schema, value) => {
+    expect(await problemOf(schema, value)).toBeUndefined();
+  });
+
+  it.each([
+    [{ required: ['a'] }, {}, "configuration must have required property 'a'"],
+    [
+      { properties: { a: { properties: { 'b/c': { type: 'string' } } } } },
+      { a: { 'b/c': 1 } },
+      'configuration.a.b/c must be string',
+    ],
+    [
+      { properties: { a: { enum: ['x', 'y'] } } },
+      { a: 'z' },
+      'configuration.a must be equal to one of the allowed values: ["x","y"]',
+    ],
+    [{ additionalProperties: false }, { a: 1 }, 'configuration must NOT have additional properties: "a"'],
+    [{ properties: { a: { format: 'email' } } }, { a: 'x' }, 'configuration.a must match format "email"'],
+    [{ $ref: 'https://example.com/other.json' }, {}, /^configuration cannot be checked, .* can't resolve reference/],
+  ])('by %j refuses %j', async (schema, value, problem) => {
+    expect(await problemOf(schema, value)).toMatch(problem);
+  });
+
+  it('tells the first problem of several values', async () => {
+    const problem = await checker.firstProblem([
+      { schema: {}, value: {}, path: 'one' },
+      { schema: { required: ['a'] }, value: {}, path: 'two' },
+      { schema: { required: ['a'] }, value: {}, path: 'three' },
+    ]);
+
+    expect(problem).toMatch(/^two /);
+  });
+
+  it('ends what takes too long, without holding up the event loop', async () => {
+    const impatient = new SchemaChecker(500);
+    const ticks: number[] = [];
+    const clock = setInterval(() => ticks.push(Date.now()), 20);
+
+    const problem = await impatient.firstProblem([
+      { schema: { properties: { a: { pattern: '^(a+)+$' } } }, value: { a: `${'a'.repeat(40)}!` }, path: 'slow' },
+    ]);
+
+    clearInterval(clock);
+    await impatient.close();
+    expect(problem).toBe('slow takes too long to check against its schema');
+    expect(ticks.length).toBeGreaterThan(5);
+  });
+
+  it('goes on after one that took too long', async () => {
+    const impatient = new SchemaChecker(1500);
+    const slow = {
+      schema: { properties: { a: { pattern: '^(a+)+$' } } },
+      value: { a: `${'a'.repeat(40)}!` },
+      path: 'slow',
+    };
+    await impatient.firstProblem([slow]);
+
+    expect(await impatient.firstProblem([{ schema: { required: ['a'] }, value: {}, path: 'next' }])).toMatch(
+      /^next must/,
+    );
+
+    await impatient.close();
+  });
+});
