@@ -94,15 +94,17 @@ export function QueryForm(form: RegExp, right: string): PropertyDecorator {
   });
 }
 
+const isoTime = /^[1-9]\d{3}-\d\d-\d\d(T\S+)?$/;
+
 /** A time in ISO 8601, read into UTC with milliseconds. */
 export function QueryTime(): PropertyDecorator {
   return source('query', { type: 'string', format: 'date-time' }, false, (text, name) => {
     const value = single(text, name);
-    const time = /^[1-9]\d{3}-\d\d-\d\d(T|$)/.test(value) ? new Date(value) : new Date(NaN);
-    if (!/^\d{4}-/.test(Number.isNaN(time.getTime()) ? '' : time.toISOString())) {
-      throw new FieldProblem(`${name} must be a time such as 2026-01-31T12:00:00Z`);
-    }
-    return time.toISOString();
+    const time = new Date(isoTime.test(value) ? value : NaN);
+    const utc = Number.isNaN(time.getTime()) ? '' : time.toISOString();
+    // The zone may carry a time into a year that takes more than four digits.
+    if (!/^\d{4}-/.test(utc)) throw new FieldProblem(`${name} must be a time such as 2026-01-31T12:00:00Z`);
+    return utc;
   });
 }
 

@@ -185,7 +185,7 @@ describe('what other services count', () => {
 
   it('is the newest that was told, however often and in whatever order', async () => {
     const alice = await door.newAccount();
-    const at = (hour: number) => `2026-03-05T0${hour}:00:00.000Z`;
+    const at = (hour: number) => `2024-03-05T0${hour}:00:00.000Z`;
 
     for (const [hour, value] of [
       [2, 20],
@@ -196,7 +196,7 @@ describe('what other services count', () => {
       await tell(alice, 'storage_count', value, { at: at(hour) });
     }
 
-    expect(await valueOf(alice, alice.workspaceId, 'storage_count', '2026-03')).toBe(30);
+    expect(await valueOf(alice, alice.workspaceId, 'storage_count', '2024-03')).toBe(30);
   });
 
   it('of a workspace is the sum of its bots and of what belongs to none', async () => {
@@ -252,35 +252,35 @@ describe('the history of usage', () => {
     const alice = await door.newAccount();
     const [one, two] = [await newBot(alice), await newBot(alice)];
     for (const type of ['storage_count', 'invocation_calls'] as const) {
-      await tell(alice, type, 10, { botId: one, at: '2026-01-10T12:00:00Z' });
-      await tell(alice, type, 15, { botId: one, at: '2026-01-31T23:59:59Z' });
-      await tell(alice, type, 100, { botId: two, at: '2026-03-01T00:00:00Z' });
+      await tell(alice, type, 10, { botId: one, at: '2024-01-10T12:00:00Z' });
+      await tell(alice, type, 15, { botId: one, at: '2024-01-31T23:59:59Z' });
+      await tell(alice, type, 100, { botId: two, at: '2024-03-01T00:00:00Z' });
     }
     const history = async (id: string, type: UsageType) =>
       (await alice.client.listUsageHistory({ id, type })).usages.map(({ period, value }) => [period, value]);
 
     expect(await history(alice.workspaceId, 'storage_count')).toEqual([
       [thisMonth, 115],
-      ['2026-03', 115],
-      ['2026-01', 15],
+      ['2024-03', 115],
+      ['2024-01', 15],
     ]);
     expect(await history(alice.workspaceId, 'invocation_calls')).toEqual([
       [thisMonth, 0],
-      ['2026-03', 100],
-      ['2026-01', 15],
+      ['2024-03', 100],
+      ['2024-01', 15],
     ]);
     expect(await history(two, 'storage_count')).toEqual([
       [thisMonth, 100],
-      ['2026-03', 100],
+      ['2024-03', 100],
     ]);
-    expect(await valueOf(alice, alice.workspaceId, 'storage_count', '2026-02')).toBe(15);
-    expect(await valueOf(alice, alice.workspaceId, 'storage_count', '2025-12')).toBe(0);
+    expect(await valueOf(alice, alice.workspaceId, 'storage_count', '2024-02')).toBe(15);
+    expect(await valueOf(alice, alice.workspaceId, 'storage_count', '2023-12')).toBe(0);
   });
 
   it('shows each day once, page by page, within the asked times', async () => {
     const alice = await door.newAccount();
     const botId = await newBot(alice);
-    const days = ['2026-01-29', '2026-01-30', '2026-01-31', '2026-02-01'];
+    const days = ['2024-01-29', '2024-01-30', '2024-01-31', '2024-02-01'];
     for (const [index, day] of days.entries()) {
       await tell(alice, 'storage_count', index, { at: `${day}T10:00:00Z` });
       await tell(alice, 'storage_count', 10 + index, { botId, at: `${day}T10:00:00Z` });
@@ -297,30 +297,30 @@ describe('the history of usage', () => {
     expect(all).toHaveLength(8);
     expect(second.meta).toEqual({});
     expect(all[0]).toEqual({
-      timestamp: '2026-02-01T10:00:00.000Z',
+      timestamp: '2024-02-01T10:00:00.000Z',
       value: 13,
-      period: '2026-02',
+      period: '2024-02',
       metadata: { botId },
     });
-    expect(all[1]).toEqual({ timestamp: '2026-02-01T10:00:00.000Z', value: 3, period: '2026-02', metadata: {} });
+    expect(all[1]).toEqual({ timestamp: '2024-02-01T10:00:00.000Z', value: 3, period: '2024-02', metadata: {} });
     expect([...daily.data, ...lastDaily.data].map(({ key }) => key)).toEqual(
       days.toReversed().flatMap((day) => [`${botId}:${day}`, `${id}:${day}`]),
     );
     const between = await client.listUsageActivity({
       ...query,
-      timestampFrom: '2026-01-30T11:00:00+01:00',
-      timestampUntil: '2026-01-31',
+      timestampFrom: '2024-01-30T11:00:00+01:00',
+      timestampUntil: '2024-01-31',
     });
     expect(between.data.map(({ value }) => value)).toEqual([11, 1]);
     const ofBot = await client.listUsageActivityDaily({
       id: botId,
       type: 'storage_count',
-      dateFrom: '2026-01-30',
-      dateUntil: '2026-01-31',
+      dateFrom: '2024-01-30',
+      dateUntil: '2024-01-31',
     });
     expect(ofBot.data.map(({ date, value }) => [date, value])).toEqual([
-      ['2026-01-31', 12],
-      ['2026-01-30', 11],
+      ['2024-01-31', 12],
+      ['2024-01-30', 11],
     ]);
     await expect(
       client.listUsageActivity({ id, type: 'bot_count', nextToken: first.meta.nextToken }),
