@@ -136,7 +136,7 @@ describe('installing a plugin', () => {
     const shown = await get();
 
     const { states, events, actions, user, conversation, message } = shown;
-    await update({ states, events, actions, user, conversation, message } as Update);
+    await update({ states, events, actions, user, conversation, message });
 
     const [row] = await door.sql<{ definition: object }>('SELECT definition FROM admin.bot WHERE id = $1', [id]);
     expect(row!.definition).toMatchObject({
@@ -292,7 +292,7 @@ describe('changing plugins and what they depend on', () => {
       shelf.addPlugin(handoff, {
         name: 'handoff',
         interfaces: { helpdesk: hitl },
-        actions: { [name]: added.actions.start } as never,
+        actions: { [name]: added.actions.start },
       });
 
     change('second');
