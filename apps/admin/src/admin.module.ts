@@ -13,6 +13,12 @@ import { AuditController } from './audit/audit.controller';
 import { AuditRepository } from './audit/audit.repository';
 import { AuditService } from './audit/audit.service';
 import { RecordChangeHandler } from './audit/record-change.handler';
+import { BotAllowlistController } from './bots/bot-allowlist.controller';
+import { BotAllowlistRepository } from './bots/bot-allowlist.repository';
+import { BotAllowlistService } from './bots/bot-allowlist.service';
+import { BotVersionsController } from './bots/bot-versions.controller';
+import { BotVersionsRepository } from './bots/bot-versions.repository';
+import { BotVersionsService } from './bots/bot-versions.service';
 import { BotsController } from './bots/bots.controller';
 import { BotsRepository } from './bots/bots.repository';
 import { BotsService } from './bots/bots.service';
@@ -41,6 +47,8 @@ import { People1700000001020 } from './migrations/1700000001020-people';
 import { PreferencesController } from './preferences/preferences.controller';
 import { PreferencesRepository } from './preferences/preferences.repository';
 import { PreferencesService } from './preferences/preferences.service';
+import { BotVersions1700000001041 } from './migrations/1700000001041-bot-versions';
+import { BotAccess1700000001042 } from './migrations/1700000001042-bot-access';
 import { TokensController } from './tokens/tokens.controller';
 import { TokensRepository } from './tokens/tokens.repository';
 import { TokensService } from './tokens/tokens.service';
@@ -56,6 +64,8 @@ export const adminDatabase = {
     Audit1700000001010,
     People1700000001020,
     BotSettings1700000001040,
+    BotVersions1700000001041,
+    BotAccess1700000001042,
     Installations1700000001060,
     ShareableIds1700000001061,
   ],
@@ -73,6 +83,8 @@ export class AdminModule {
       controllers: [
         AccountsController,
         AuditController,
+        BotAllowlistController,
+        BotVersionsController,
         BotsController,
         IdentityController,
         InstallationsController,
@@ -92,6 +104,10 @@ export class AdminModule {
         AuditRepository,
         AuditService,
         BootstrapService,
+        BotAllowlistRepository,
+        BotAllowlistService,
+        BotVersionsRepository,
+        BotVersionsService,
         BotsRepository,
         BotsService,
         IdentityRepository,

@@ -86,6 +86,11 @@ export function describePlatform(name: string, start: () => Promise<RunningPlatf
       const { bot } = await admin.createBot({ name: 'large', code });
 
       expect((await admin.getBot({ id: bot.id })).bot.name).toBe('large');
+      const [version] = (await admin.listBotVersions({ id: bot.id })).versions;
+      const { url } = await admin.getBotVersion({ id: bot.id, versionId: version!.id });
+      const answer = await fetch(url);
+      expect(answer.headers.get('content-type')).toMatch(/^text\/javascript/);
+      expect((await answer.text()) === code).toBe(true);
     });
 
     it('refuses a body over the limit with its size, and goes on', async () => {

@@ -59,11 +59,11 @@ describe('integration API keys', () => {
       message: expect.stringMatching(/^x-workspace-id/),
     });
     for (const call of [
-      door.client(value, alice.workspaceId).listBots({}),
-      door.client(value, alice.workspaceId).createIntegrationApiKey({ integrationId: own }),
-      client.listWorkspaces({}),
+      () => door.client(value, alice.workspaceId).listBots({}),
+      () => door.client(value, alice.workspaceId).createIntegrationApiKey({ integrationId: own }),
+      () => client.listWorkspaces({}),
     ]) {
-      await expect(call).rejects.toMatchObject({
+      await expect(call()).rejects.toMatchObject({
         type: 'Forbidden',
         message: 'An integration API key may not call this operation.',
       });
@@ -144,10 +144,10 @@ describe('integration API keys', () => {
     );
 
     expect(records).toEqual([
-      { operation: 'admin.integrationApiKeys.create', value: integrationId },
-      { operation: 'admin.botApiKeys.create', value: bot.id },
-      { operation: 'admin.integrationApiKeys.delete', value: integrationId },
-      { operation: 'admin.botApiKeys.delete', value: bot.id },
+      { operation: 'admin.integrationApiKeys.create', value: `integration ${integrationId}` },
+      { operation: 'admin.botApiKeys.create', value: `bot ${bot.id}` },
+      { operation: 'admin.integrationApiKeys.delete', value: `integration ${integrationId}` },
+      { operation: 'admin.botApiKeys.delete', value: `bot ${bot.id}` },
     ]);
   });
 });

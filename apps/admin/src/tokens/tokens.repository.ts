@@ -20,12 +20,13 @@ export class TokensRepository {
 
   /** The same for a bot of the workspace. None when there is no such bot, or when it is just being deleted. */
   async createOfBot(
-    sql: Sql,
-    { workspaceId, botId }: { workspaceId: string; botId: string },
+    tx: Sql,
+    workspaceId: string,
+    botId: string,
     note: string,
     token: string,
   ): Promise<TokenRow | undefined> {
-    const [row] = await sql.query<TokenRow>(
+    const [row] = await tx.query<TokenRow>(
       `INSERT INTO token (id, kind, hash, preview, note, bot_id)
        SELECT $1, 'bak', $2, $3, $4, bot.id FROM bot WHERE bot.workspace_id = $5 AND bot.id = $6 FOR KEY SHARE
        RETURNING id, note, created_at`,
@@ -66,14 +67,14 @@ export class TokensRepository {
     return rows.length > 0;
   }
 
-  /** Which bot's key it was, if it was one of the workspace's. */
-  async deleteOfWorkspaceBots(sql: Sql, workspaceId: string, id: string): Promise<string | undefined> {
-    const [row] = await sql.query<{ bot_id: string }>(
+  /** Whose it was. None when the workspace has no such key. */
+  async deleteOfWorkspaceBots(tx: Sql, workspaceId: string, id: string): Promise<{ bot_id: string } | undefined> {
+    const [row] = await tx.query<{ bot_id: string }>(
       `DELETE FROM token USING bot
        WHERE token.id = $2 AND token.bot_id = bot.id AND bot.workspace_id = $1 RETURNING token.bot_id`,
       [workspaceId, id],
     );
-    return row?.bot_id;
+    return row;
   }
 
   /** Index token_integration. */
@@ -85,12 +86,16 @@ export class TokensRepository {
   }
 
   /** Which integration's key it was, if it was one of the workspace's. */
-  async deleteOfWorkspaceIntegrations(sql: Sql, workspaceId: string, id: string): Promise<string | undefined> {
+  async deleteOfWorkspaceIntegrations(
+    sql: Sql,
+    workspaceId: string,
+    id: string,
+  ): Promise<{ integration_id: string } | undefined> {
     const [row] = await sql.query<{ integration_id: string }>(
       'DELETE FROM token WHERE id = $2 AND workspace_id = $1 RETURNING integration_id',
       [workspaceId, id],
     );
-    return row?.integration_id;
+    return row;
   }
 
   async deleteOfIntegration(integrationId: string): Promise<void> {

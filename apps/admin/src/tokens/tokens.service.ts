@@ -18,6 +18,7 @@ import { Database, type Transaction } from '@parley/database/database';
 import { newToken } from '@parley/secrets/token';
 import { AuditRepository } from '../audit/audit.repository';
 import { BotsRepository } from '../bots/bots.repository';
+import { viewerOf } from '../bots/viewer';
 import { toTokenEntry } from './token.entity';
 import { TokensRepository } from './tokens.repository';
 
@@ -50,27 +51,27 @@ export class TokensService {
     return this.revoked(id);
   }
 
-  async createBotKey(caller: WorkspaceCaller, { botId, note }: CreateBotApiKey): Promise<NewToken> {
+  async createBotKey(caller: WorkspaceCaller, { botId, note = '' }: CreateBotApiKey): Promise<NewToken> {
     const value = newToken('bak');
-    const workspaceId = caller.workspace.id;
-    return this.database.transaction(async (tx) => {
-      const row = await this.tokens.createOfBot(tx, { workspaceId, botId }, note ?? '', value);
-      if (!row) throw noSuchBot(botId);
-      await this.record(tx, caller, admin.botApiKeys.create, row.id, botId);
-      return { ...toTokenEntry(row), value };
+    const row = await this.database.transaction(async (tx) => {
+      const created = await this.tokens.createOfBot(tx, caller.workspace.id, botId, note, value);
+      if (!created) throw noSuchBot(botId);
+      await this.record(tx, caller, admin.botApiKeys.create, created.id, `bot ${botId}`);
+      return created;
     });
+    return { ...toTokenEntry(row), value };
   }
 
-  async listBotKeys({ workspace }: WorkspaceCaller, { botId }: ListBotApiKeys) {
-    if (!(await this.bots.find(workspace.id, botId))) throw noSuchBot(botId);
+  async listBotKeys(caller: WorkspaceCaller, { botId }: ListBotApiKeys) {
+    if (!(await this.bots.has(viewerOf(caller), botId))) throw noSuchBot(botId);
     return { baks: (await this.tokens.listOfBot(botId)).map(toTokenEntry) };
   }
 
   async deleteBotKey(caller: WorkspaceCaller, { id }: TokenId) {
     await this.database.transaction(async (tx) => {
-      const botId = await this.tokens.deleteOfWorkspaceBots(tx, caller.workspace.id, id);
-      if (botId === undefined) throw notFound('bot API key', id);
-      await this.record(tx, caller, admin.botApiKeys.delete, id, botId);
+      const deleted = await this.tokens.deleteOfWorkspaceBots(tx, caller.workspace.id, id);
+      if (!deleted) throw notFound('bot API key', id);
+      await this.record(tx, caller, admin.botApiKeys.delete, id, `bot ${deleted.bot_id}`);
     });
     return this.revoked(id);
   }
@@ -84,7 +85,7 @@ export class TokensService {
     const workspaceId = caller.workspace.id;
     return this.database.transaction(async (tx) => {
       const row = await this.tokens.createOfIntegration(tx, { workspaceId, integrationId }, note ?? '', value);
-      await this.record(tx, caller, admin.integrationApiKeys.create, row.id, integrationId);
+      await this.record(tx, caller, admin.integrationApiKeys.create, row.id, `integration ${integrationId}`);
       return { ...toTokenEntry(row), value };
     });
   }
@@ -97,9 +98,9 @@ export class TokensService {
 
   async deleteIntegrationKey(caller: WorkspaceCaller, { id }: TokenId) {
     await this.database.transaction(async (tx) => {
-      const integrationId = await this.tokens.deleteOfWorkspaceIntegrations(tx, caller.workspace.id, id);
-      if (integrationId === undefined) throw notFound('integration API key', id);
-      await this.record(tx, caller, admin.integrationApiKeys.delete, id, integrationId);
+      const deleted = await this.tokens.deleteOfWorkspaceIntegrations(tx, caller.workspace.id, id);
+      if (!deleted) throw notFound('integration API key', id);
+      await this.record(tx, caller, admin.integrationApiKeys.delete, id, `integration ${deleted.integration_id}`);
     });
     return this.revoked(id);
   }

@@ -173,6 +173,22 @@ describe('bot API keys', () => {
     await expect(client.listBotApiKeys({ botId })).rejects.toMatchObject({ type: 'Forbidden' });
   });
 
+  it('leave a record when they are made and when they are deleted, without the key', async () => {
+    const botId = await newBot(alice);
+    const { id, value } = await alice.client.createBotApiKey({ botId, note: 'back end' });
+    await alice.client.deleteBotApiKey({ id });
+
+    const records = await door.sql('SELECT * FROM admin.audit_record WHERE resource_id = $1 ORDER BY recorded_at, id', [
+      id,
+    ]);
+    const common = { workspace_id: alice.workspaceId, account_id: alice.accountId, value: `bot ${botId}` };
+    expect(records).toMatchObject([
+      { ...common, operation: 'admin.botApiKeys.create' },
+      { ...common, operation: 'admin.botApiKeys.delete' },
+    ]);
+    expect(JSON.stringify(records)).not.toContain(value);
+  });
+
   it('are refused while their bot is being deleted', async () => {
     const botId = await newBot(alice);
     await door.sql('BEGIN');

@@ -1,6 +1,8 @@
 import { deadLetterOperations } from '../dead-letters';
 import { accounts } from './accounts';
 import { auditRecords } from './audit';
+import { botAllowlist } from './bot-allowlist';
+import { botVersions } from './bot-versions';
 import { bots } from './bots';
 import { identity } from './identity';
 import { installations } from './installations';
@@ -18,7 +20,9 @@ export const admin = {
   accounts,
   auditRecords,
   bots,
+  botAllowlist,
   botApiKeys,
+  botVersions,
   deadLetters: deadLetterOperations('admin'),
   identity,
   installations,
