@@ -40,18 +40,24 @@ import { MembersController } from './members/members.controller';
 import { MembersService } from './members/members.service';
 import { Admin1700000001000 } from './migrations/1700000001000-admin';
 import { Audit1700000001010 } from './migrations/1700000001010-audit';
-import { BotSettings1700000001040 } from './migrations/1700000001040-bot-settings';
-import { Installations1700000001060 } from './migrations/1700000001060-installations';
 import { ShareableIds1700000001061 } from './migrations/1700000001061-shareable-ids';
 import { People1700000001020 } from './migrations/1700000001020-people';
+import { Usage1700000001030 } from './migrations/1700000001030-usage';
+import { BotSettings1700000001040 } from './migrations/1700000001040-bot-settings';
+import { Installations1700000001060 } from './migrations/1700000001060-installations';
+import { BotVersions1700000001041 } from './migrations/1700000001041-bot-versions';
+import { BotAccess1700000001042 } from './migrations/1700000001042-bot-access';
 import { PreferencesController } from './preferences/preferences.controller';
 import { PreferencesRepository } from './preferences/preferences.repository';
 import { PreferencesService } from './preferences/preferences.service';
-import { BotVersions1700000001041 } from './migrations/1700000001041-bot-versions';
-import { BotAccess1700000001042 } from './migrations/1700000001042-bot-access';
 import { TokensController } from './tokens/tokens.controller';
 import { TokensRepository } from './tokens/tokens.repository';
 import { TokensService } from './tokens/tokens.service';
+import { QuotasService } from './usage/quotas.service';
+import { RecordUsageHandler } from './usage/record-usage.handler';
+import { UsageController } from './usage/usage.controller';
+import { UsageRepository } from './usage/usage.repository';
+import { UsageService } from './usage/usage.service';
 import { MembersRepository } from './workspaces/members.repository';
 import { WorkspacesController } from './workspaces/workspaces.controller';
 import { WorkspacesRepository } from './workspaces/workspaces.repository';
@@ -63,6 +69,7 @@ export const adminDatabase = {
     Admin1700000001000,
     Audit1700000001010,
     People1700000001020,
+    Usage1700000001030,
     BotSettings1700000001040,
     BotVersions1700000001041,
     BotAccess1700000001042,
@@ -93,6 +100,7 @@ export class AdminModule {
         MembersController,
         PreferencesController,
         TokensController,
+        UsageController,
         WorkspacesController,
         deadLettersController(admin.deadLetters),
       ],
@@ -114,7 +122,6 @@ export class AdminModule {
         IdentityService,
         InstallationsRepository,
         InstallationsService,
-        RefreshInstallationsHandler,
         ShareableIdsRepository,
         ShareableIdsService,
         IntrospectionRepository,
@@ -123,7 +130,12 @@ export class AdminModule {
         MembersService,
         PreferencesRepository,
         PreferencesService,
+        QuotasService,
+        RecordUsageHandler,
+        UsageRepository,
+        UsageService,
         RecordChangeHandler,
+        RefreshInstallationsHandler,
         TokensRepository,
         TokensService,
         WorkspacesRepository,

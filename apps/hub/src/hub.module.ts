@@ -27,6 +27,7 @@ import { Counters1700000003011 } from './migrations/1700000003011-counters';
 import { Interfaces1700000003020 } from './migrations/1700000003020-interfaces';
 import { ImplementedInterfaces1700000003021 } from './migrations/1700000003021-implemented-interfaces';
 import { Plugins1700000003022 } from './migrations/1700000003022-plugins';
+import { BuiltInInterfaces1700000003023 } from './migrations/1700000003023-built-in-interfaces';
 import { PluginsController } from './plugins/plugins.controller';
 import { PluginsRepository } from './plugins/plugins.repository';
 import { PluginsService } from './plugins/plugins.service';
@@ -43,6 +44,7 @@ export const hubDatabase = {
     Interfaces1700000003020,
     ImplementedInterfaces1700000003021,
     Plugins1700000003022,
+    BuiltInInterfaces1700000003023,
   ],
 };
 

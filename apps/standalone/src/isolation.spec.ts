@@ -1,6 +1,7 @@
 import type { Operation } from '@parley/contracts/operation';
 import type { Answer, FrontDoor } from '@parley/testing/front-door';
 import { brokenPromises } from './test/answers';
+import { publicThings } from './test/public-things';
 import { ask, disagreements, type Request, requestOf, routedOperations, type Sender, senderOf } from './test/requests';
 import { storedRows } from './test/stored-rows';
 import { Tenant } from './test/tenant';
@@ -71,23 +72,50 @@ async function intrusions(operation: Operation, request: Request): Promise<Intru
       { name: `${kind}, own headers`, sender: { token, ...headersOf(mallory) }, request },
       ...(takesContext ? [{ name: `${kind}, her headers`, sender: { token, ...headersOf(alice) }, request }] : []),
     ]),
-    ...mixtures(await requestOf(operation, mallory), request).map((mixed) => ({
-      name: `own request with ${mixed.changed} of hers`,
-      sender: { token: mallory.account.token, ...headersOf(mallory) },
-      request: mixed.request,
-    })),
+    ...[...mixtures(await requestOf(operation, mallory), request), ...(await throughPublicDoors(request))].map(
+      (mixed) => ({
+        name: `own request with ${mixed.changed} of hers`,
+        sender: { token: mallory.account.token, ...headersOf(mallory) },
+        request: mixed.request,
+      }),
+    ),
   ];
 }
 
+/** The request for something public, with what alice has of the kind instead. */
+async function throughPublicDoors(request: Request): Promise<Mixture[]> {
+  const things = await publicThings(door);
+  const hers: [string, string][] = [
+    [things.workspaceId, alice.account.workspaceId],
+    [things.interface.id, alice.has.interfaceId],
+    [things.interface.name, `${alice.tag}-drawer`],
+    [things.integration.id, alice.has.integrationId],
+    [things.integration.name, `${alice.tag}-kettle`],
+    [things.plugin.id, alice.has.pluginId],
+    [things.plugin.name, `${alice.tag}-helper`],
+  ];
+  return hers.flatMap(([open, hidden]) => replaced(request, open, hidden));
+}
+
+interface Mixture {
+  changed: string;
+  request: Request;
+}
+
 /** Mallory's own request with one value of alice's each. */
-function mixtures(own: Request, hers: Request): { changed: string; request: Request }[] {
+function mixtures(own: Request, hers: Request): Mixture[] {
   const values = textsIn(hers);
   return textsIn(own).flatMap((text, index) => {
     const value = values[index];
-    if (!value || value === text || !alice.names.some((name) => value.includes(name))) return [];
-    const request = JSON.parse(JSON.stringify(own).replaceAll(JSON.stringify(text), JSON.stringify(value))) as Request;
-    return [{ changed: value, request }];
+    return value && alice.names.some((name) => value.includes(name)) ? replaced(own, text, value) : [];
   });
+}
+
+/** The request with another text in place of this one, if it has it. */
+function replaced(request: Request, text: string, other: string): Mixture[] {
+  const before = JSON.stringify(request);
+  const after = before.replaceAll(JSON.stringify(text), JSON.stringify(other));
+  return after === before ? [] : [{ changed: other, request: JSON.parse(after) as Request }];
 }
 
 /** Every text of a request, names of fields too, in an order that is the same for all requests of one shape. */

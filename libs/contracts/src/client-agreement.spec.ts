@@ -17,6 +17,9 @@ type Contracts = typeof contracts;
 /** The operation of the public client that asks for each of ours. One that is missing here does not compile. */
 const clientNames = {
   admin: {
+    accountPreferences: { get: 'getAccountPreference', set: 'setAccountPreference' },
+    accounts: { get: 'getAccount', update: 'updateAccount', delete: 'deleteAccount' },
+    auditRecords: { list: 'getAuditRecords' },
     bots: {
       create: 'createBot',
       get: 'getBot',
@@ -38,9 +41,6 @@ const clientNames = {
       list: 'listIntegrationApiKeys',
       delete: 'deleteIntegrationApiKey',
     },
-    accountPreferences: { get: 'getAccountPreference', set: 'setAccountPreference' },
-    accounts: { get: 'getAccount', update: 'updateAccount', delete: 'deleteAccount' },
-    auditRecords: { list: 'getAuditRecords' },
     botApiKeys: { create: 'createBotApiKey', list: 'listBotApiKeys', delete: 'deleteBotApiKey' },
     shareableIds: {
       create: 'createIntegrationShareableId',
@@ -59,6 +59,20 @@ const clientNames = {
       create: 'createPersonalAccessToken',
       list: 'listPersonalAccessTokens',
       delete: 'deletePersonalAccessToken',
+    },
+    quotas: {
+      get: 'getWorkspaceQuota',
+      list: 'listWorkspaceQuotas',
+      listCompletion: 'getAllWorkspaceQuotaCompletion',
+    },
+    usage: {
+      get: 'getUsage',
+      getMultiple: 'getMultipleUsages',
+      listOfWorkspace: 'listWorkspaceUsages',
+      breakDownByBot: 'breakDownWorkspaceUsageByBot',
+      listHistory: 'listUsageHistory',
+      listActivity: 'listUsageActivity',
+      listDailyActivity: 'listUsageActivityDaily',
     },
     workspacePreferences: { get: 'getWorkspacePreference', set: 'setWorkspacePreference' },
     workspaces: {
@@ -205,7 +219,6 @@ describe('the contracts', () => {
       const call = client[name] as (input: object) => Promise<unknown>;
 
       const parameters = [...route!.matchAll(/\{(\w+)\}/g)].map(([, parameter]) => [parameter, 'a/b']);
-
       await call.call(client, Object.fromEntries(parameters) as object);
 
       expect(await asked.request).toBe(route!.replaceAll(/\{\w+\}/g, 'a%2Fb'));

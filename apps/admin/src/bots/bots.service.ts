@@ -24,6 +24,7 @@ import { SecretBox } from '@parley/secrets/secret-box';
 import { AuditRepository } from '../audit/audit.repository';
 import { InstallationsService } from '../installations/installations.service';
 import { withoutPlugins, withPlugins } from '../installations/merged-definition';
+import { QuotasService } from '../usage/quotas.service';
 import { MembersRepository } from '../workspaces/members.repository';
 import { BotAllowlistRepository } from './bot-allowlist.repository';
 import { changeDefinition, checkDefinition, emptyDefinition, mergeEntries, requireAtMost } from './bot-definition';
@@ -44,6 +45,7 @@ export class BotsService {
     private readonly versions: BotVersionsRepository,
     private readonly allowlists: BotAllowlistRepository,
     private readonly members: MembersRepository,
+    private readonly quotas: QuotasService,
     private readonly audit: AuditRepository,
     private readonly outbox: Outbox,
     private readonly box: SecretBox,
@@ -54,6 +56,7 @@ export class BotsService {
     checkDefinition(input);
     const workspaceId = caller.workspace.id;
     const row = await this.database.transaction(async (tx) => {
+      await this.quotas.admit(tx, workspaceId, 'bot_count');
       const created = await this.bots.create(tx, input, {
         workspaceId,
         createdBy: caller.account?.id ?? null,
@@ -103,8 +106,8 @@ export class BotsService {
         };
         requireAtMost(maxTags, 'tags', changed.tags);
         requireAtMost(maxSecrets, 'secrets', changed.secrets);
-        if (prepared) await this.installations.apply(tx, caller, input.id, prepared);
         if (input.code !== undefined) await this.versions.deployCode(tx, input.id, input.code);
+        if (prepared) await this.installations.apply(tx, caller, input.id, prepared);
         const updated = await this.bots.update(tx, input, changed);
         await this.audit.add(tx, caller, {
           workspaceId: caller.workspace.id,
@@ -138,6 +141,7 @@ export class BotsService {
         resourceId: id,
         resourceName: deleted.name,
       });
+      await this.quotas.recount(tx, workspace.id, 'bot_count');
       await this.outbox.add(tx, botDeleted, { botId: id, workspaceId: workspace.id });
       await this.installations.announceNone(tx, { id, workspaceId: workspace.id, revision: deleted.revision });
     });
@@ -160,6 +164,7 @@ export class BotsService {
       }
       requirePermission(role, 'write');
       await this.allowlists.clear(tx, id);
+      await this.quotas.transferBot(tx, id, sourceId, targetWorkspaceId);
       await this.bots.transfer(tx, id, targetWorkspaceId);
       for (const workspaceId of [sourceId, targetWorkspaceId]) {
         await this.audit.add(tx, caller, {

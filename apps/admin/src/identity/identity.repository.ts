@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Identify } from '@parley/contracts/admin/identity';
+import { rolesWith } from '@parley/contracts/access';
 import type { Role } from '@parley/contracts/caller';
 import { Database } from '@parley/database/database';
 
@@ -64,8 +65,10 @@ export class IdentityRepository {
   async findRoleInBot(accountId: string, botId: string): Promise<Role | undefined> {
     const [row] = await this.database.query<{ role: Role }>(
       `SELECT member.role FROM bot JOIN workspace_member member ON member.workspace_id = bot.workspace_id
-       WHERE member.account_id = $1 AND bot.id = $2`,
-      [accountId, botId],
+       WHERE member.account_id = $1 AND bot.id = $2 AND (bot.allowlist = 'ALL_WORKSPACE_USERS'
+         OR member.role = ANY($3)
+         OR EXISTS (SELECT 1 FROM bot_allowed_member allowed WHERE allowed.bot_id = bot.id AND allowed.account_id = $1))`,
+      [accountId, botId, rolesWith('manage')],
     );
     return row?.role;
   }

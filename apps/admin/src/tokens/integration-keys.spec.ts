@@ -144,10 +144,10 @@ describe('integration API keys', () => {
     );
 
     expect(records).toEqual([
-      { operation: 'admin.integrationApiKeys.create', value: `integration ${integrationId}` },
-      { operation: 'admin.botApiKeys.create', value: `bot ${bot.id}` },
-      { operation: 'admin.integrationApiKeys.delete', value: `integration ${integrationId}` },
-      { operation: 'admin.botApiKeys.delete', value: `bot ${bot.id}` },
+      { operation: 'admin.integrationApiKeys.create', value: integrationId },
+      { operation: 'admin.botApiKeys.create', value: bot.id },
+      { operation: 'admin.integrationApiKeys.delete', value: integrationId },
+      { operation: 'admin.botApiKeys.delete', value: bot.id },
     ]);
   });
 });

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { ApiError } from '@parley/contracts/errors';
 import { Database, type Sql } from '@parley/database/database';
 import { newId } from '@parley/database/ids';
 import { hashToken, tokenPreview } from '@parley/secrets/token';
@@ -8,25 +9,26 @@ import type { TokenRow } from './token.entity';
 export class TokensRepository {
   constructor(private readonly database: Database) {}
 
-  /** Stores a token by its hash. The token itself is not kept. */
+  /** Stores a token by its hash. The token itself is not kept. Throws Unauthorized when the account is just being deleted. */
   async createOfAccount(sql: Sql, accountId: string, note: string, token: string): Promise<TokenRow> {
     const [row] = await sql.query<TokenRow>(
-      `INSERT INTO token (id, kind, hash, preview, note, account_id) VALUES ($1, 'pat', $2, $3, $4, $5)
+      `INSERT INTO token (id, kind, hash, preview, note, account_id)
+       SELECT $1, 'pat', $2, $3, $4, account.id FROM account WHERE account.id = $5 FOR KEY SHARE
        RETURNING id, note, created_at`,
       [newId('pat'), hashToken(token), tokenPreview(token), note, accountId],
     );
-    return row!;
+    if (!row) throw new ApiError('Unauthorized', 'The account was deleted.');
+    return row;
   }
 
   /** The same for a bot of the workspace. None when there is no such bot, or when it is just being deleted. */
   async createOfBot(
-    tx: Sql,
-    workspaceId: string,
-    botId: string,
+    sql: Sql,
+    { workspaceId, botId }: { workspaceId: string; botId: string },
     note: string,
     token: string,
   ): Promise<TokenRow | undefined> {
-    const [row] = await tx.query<TokenRow>(
+    const [row] = await sql.query<TokenRow>(
       `INSERT INTO token (id, kind, hash, preview, note, bot_id)
        SELECT $1, 'bak', $2, $3, $4, bot.id FROM bot WHERE bot.workspace_id = $5 AND bot.id = $6 FOR KEY SHARE
        RETURNING id, note, created_at`,
@@ -67,14 +69,14 @@ export class TokensRepository {
     return rows.length > 0;
   }
 
-  /** Whose it was. None when the workspace has no such key. */
-  async deleteOfWorkspaceBots(tx: Sql, workspaceId: string, id: string): Promise<{ bot_id: string } | undefined> {
-    const [row] = await tx.query<{ bot_id: string }>(
+  /** Which bot's key it was, if it was one of the workspace's. */
+  async deleteOfWorkspaceBots(sql: Sql, workspaceId: string, id: string): Promise<string | undefined> {
+    const [row] = await sql.query<{ bot_id: string }>(
       `DELETE FROM token USING bot
        WHERE token.id = $2 AND token.bot_id = bot.id AND bot.workspace_id = $1 RETURNING token.bot_id`,
       [workspaceId, id],
     );
-    return row;
+    return row?.bot_id;
   }
 
   /** Index token_integration. */
@@ -86,16 +88,12 @@ export class TokensRepository {
   }
 
   /** Which integration's key it was, if it was one of the workspace's. */
-  async deleteOfWorkspaceIntegrations(
-    sql: Sql,
-    workspaceId: string,
-    id: string,
-  ): Promise<{ integration_id: string } | undefined> {
+  async deleteOfWorkspaceIntegrations(sql: Sql, workspaceId: string, id: string): Promise<string | undefined> {
     const [row] = await sql.query<{ integration_id: string }>(
       'DELETE FROM token WHERE id = $2 AND workspace_id = $1 RETURNING integration_id',
       [workspaceId, id],
     );
-    return row;
+    return row?.integration_id;
   }
 
   async deleteOfIntegration(integrationId: string): Promise<void> {

@@ -51,15 +51,15 @@ export class TokensService {
     return this.revoked(id);
   }
 
-  async createBotKey(caller: WorkspaceCaller, { botId, note = '' }: CreateBotApiKey): Promise<NewToken> {
+  async createBotKey(caller: WorkspaceCaller, { botId, note }: CreateBotApiKey): Promise<NewToken> {
     const value = newToken('bak');
-    const row = await this.database.transaction(async (tx) => {
-      const created = await this.tokens.createOfBot(tx, caller.workspace.id, botId, note, value);
-      if (!created) throw noSuchBot(botId);
-      await this.record(tx, caller, admin.botApiKeys.create, created.id, `bot ${botId}`);
-      return created;
+    const workspaceId = caller.workspace.id;
+    return this.database.transaction(async (tx) => {
+      const row = await this.tokens.createOfBot(tx, { workspaceId, botId }, note ?? '', value);
+      if (!row) throw noSuchBot(botId);
+      await this.record(tx, caller, admin.botApiKeys.create, row.id, botId);
+      return { ...toTokenEntry(row), value };
     });
-    return { ...toTokenEntry(row), value };
   }
 
   async listBotKeys(caller: WorkspaceCaller, { botId }: ListBotApiKeys) {
@@ -69,9 +69,9 @@ export class TokensService {
 
   async deleteBotKey(caller: WorkspaceCaller, { id }: TokenId) {
     await this.database.transaction(async (tx) => {
-      const deleted = await this.tokens.deleteOfWorkspaceBots(tx, caller.workspace.id, id);
-      if (!deleted) throw notFound('bot API key', id);
-      await this.record(tx, caller, admin.botApiKeys.delete, id, `bot ${deleted.bot_id}`);
+      const botId = await this.tokens.deleteOfWorkspaceBots(tx, caller.workspace.id, id);
+      if (botId === undefined) throw notFound('bot API key', id);
+      await this.record(tx, caller, admin.botApiKeys.delete, id, botId);
     });
     return this.revoked(id);
   }
@@ -85,7 +85,7 @@ export class TokensService {
     const workspaceId = caller.workspace.id;
     return this.database.transaction(async (tx) => {
       const row = await this.tokens.createOfIntegration(tx, { workspaceId, integrationId }, note ?? '', value);
-      await this.record(tx, caller, admin.integrationApiKeys.create, row.id, `integration ${integrationId}`);
+      await this.record(tx, caller, admin.integrationApiKeys.create, row.id, integrationId);
       return { ...toTokenEntry(row), value };
     });
   }
@@ -98,9 +98,9 @@ export class TokensService {
 
   async deleteIntegrationKey(caller: WorkspaceCaller, { id }: TokenId) {
     await this.database.transaction(async (tx) => {
-      const deleted = await this.tokens.deleteOfWorkspaceIntegrations(tx, caller.workspace.id, id);
-      if (!deleted) throw notFound('integration API key', id);
-      await this.record(tx, caller, admin.integrationApiKeys.delete, id, `integration ${deleted.integration_id}`);
+      const integrationId = await this.tokens.deleteOfWorkspaceIntegrations(tx, caller.workspace.id, id);
+      if (integrationId === undefined) throw notFound('integration API key', id);
+      await this.record(tx, caller, admin.integrationApiKeys.delete, id, integrationId);
     });
     return this.revoked(id);
   }

@@ -181,7 +181,7 @@ describe('bot API keys', () => {
     const records = await door.sql('SELECT * FROM admin.audit_record WHERE resource_id = $1 ORDER BY recorded_at, id', [
       id,
     ]);
-    const common = { workspace_id: alice.workspaceId, account_id: alice.accountId, value: `bot ${botId}` };
+    const common = { workspace_id: alice.workspaceId, account_id: alice.accountId, value: botId };
     expect(records).toMatchObject([
       { ...common, operation: 'admin.botApiKeys.create' },
       { ...common, operation: 'admin.botApiKeys.delete' },

@@ -20,8 +20,8 @@ export interface IntegrationEntryRow {
   version: string;
   title: string;
   description: string;
-  has_icon: boolean;
-  has_readme: boolean;
+  icon_url: string;
+  readme_url: string;
   attributes: Record<string, string> | null;
   visibility: Visibility;
   verification_status: VerificationStatus;
@@ -146,8 +146,8 @@ function toSummary(row: IntegrationEntryRow) {
     updatedAt: row.updated_at.toISOString(),
     title: row.title,
     description: row.description,
-    iconUrl: '',
-    readmeUrl: '',
+    iconUrl: row.icon_url,
+    readmeUrl: row.readme_url,
     visibility: row.visibility,
     verificationStatus: row.verification_status,
     lifecycleStatus: row.lifecycle_status,

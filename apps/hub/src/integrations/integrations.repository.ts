@@ -3,7 +3,7 @@ import { ApiError } from '@parley/contracts/errors';
 import type { IntegrationDefinition } from '@parley/contracts/hub/integration-definition';
 import type { Implementation, VerificationStatus, Visibility } from '@parley/contracts/hub/integrations';
 import { Database, type Sql, type Transaction } from '@parley/database/database';
-import { isUniqueViolation } from '@parley/database/errors';
+import { isForeignKeyViolation, isUniqueViolation } from '@parley/database/errors';
 import { newId } from '@parley/database/ids';
 import { searchVector } from '../publishing/search-words';
 import { isPrerelease, versionKey } from '../publishing/version-key';
@@ -12,7 +12,7 @@ import { joinCurrentCounter } from '../counters/counters.repository';
 import type { IntegrationRow, PublishedRow } from './integration.entity';
 
 export const entryColumns = `integration.id, integration.workspace_id, integration.name, integration.version, integration.title,
-  integration.description, integration.has_icon, integration.has_readme, integration.attributes, integration.visibility,
+  integration.description, integration.icon_url, integration.readme_url, integration.attributes, integration.visibility,
   integration.verification_status, integration.lifecycle_status, integration.created_at, integration.updated_at`;
 export const ownerColumns = 'workspace.name AS owner_name, workspace.handle AS owner_handle';
 const columns = `${entryColumns}, dev, url, definition, sdk_version, layers, max_execution_time, has_code, secrets,
@@ -37,10 +37,10 @@ export interface IntegrationValues {
   /** Encrypted, by name. */
   secrets: Record<string, string>;
   visibility: Visibility;
-  /** Absent when they stay. */
+  iconUrl: string;
+  readmeUrl: string;
+  /** Absent when it stays. */
   code?: string;
-  icon?: Buffer;
-  readme?: Buffer;
 }
 
 export interface NewIntegration extends IntegrationValues {
@@ -115,7 +115,7 @@ export class IntegrationsRepository {
 
   /** Everything that may change, as it is from now on. */
   async save(tx: Transaction, { id, name }: { id: string; name: string }, values: IntegrationValues): Promise<void> {
-    const { title, description, definition, interfaces, code, icon, readme } = values;
+    const { title, description, definition, interfaces, code } = values;
     const text = {
       name,
       title,
@@ -126,8 +126,7 @@ export class IntegrationsRepository {
     await tx.query(
       `UPDATE integration SET title = $2, description = $3, url = $4, definition = $5, attributes = $6, sdk_version = $7,
          layers = $8, max_execution_time = $9, secrets = $10, visibility = $11, search = $12::tsvector,
-         has_code = has_code OR $13, has_icon = has_icon OR $14, has_readme = has_readme OR $15, action_names = $16,
-         updated_at = now()
+         has_code = has_code OR $13, icon_url = $14, readme_url = $15, action_names = $16, updated_at = now()
        WHERE id = $1`,
       [
         id,
@@ -143,15 +142,13 @@ export class IntegrationsRepository {
         values.visibility,
         searchVector(text),
         code !== undefined,
-        icon !== undefined,
-        readme !== undefined,
+        values.iconUrl,
+        values.readmeUrl,
         text.actions,
       ],
     );
     await this.saveInterfaces(tx, id, interfaces);
     if (code !== undefined) await this.saveCode(tx, id, code);
-    if (icon) await this.saveAsset(tx, id, 'icon', icon);
-    if (readme) await this.saveAsset(tx, id, 'readme', readme);
     await this.list(tx, name);
   }
 
@@ -169,8 +166,15 @@ export class IntegrationsRepository {
     );
   }
 
+  /** Throws ReferenceConstraint for one that a plugin depends on. */
   async delete(tx: Transaction, { id, name }: { id: string; name: string }): Promise<void> {
-    await tx.query('DELETE FROM integration WHERE id = $1', [id]);
+    await tx.query('DELETE FROM integration WHERE id = $1', [id]).catch((error: unknown) => {
+      if (!isForeignKeyViolation(error)) throw error;
+      throw new ApiError(
+        'ReferenceConstraint',
+        `Plugins depend on integration "${id}": it cannot be deleted before they do not.`,
+      );
+    });
     await this.list(tx, name);
   }
 
@@ -281,14 +285,6 @@ export class IntegrationsRepository {
       `INSERT INTO integration_code (integration_id, code) VALUES ($1, $2)
        ON CONFLICT (integration_id) DO UPDATE SET code = excluded.code`,
       [id, code],
-    );
-  }
-
-  private async saveAsset(tx: Transaction, id: string, kind: 'icon' | 'readme', content: Buffer): Promise<void> {
-    await tx.query(
-      `INSERT INTO integration_asset (integration_id, kind, content) VALUES ($1, $2, $3)
-       ON CONFLICT (integration_id, kind) DO UPDATE SET content = excluded.content`,
-      [id, kind, content],
     );
   }
 

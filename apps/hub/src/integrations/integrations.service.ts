@@ -24,6 +24,7 @@ import { Database, type Sql, type Transaction } from '@parley/database/database'
 import { Outbox } from '@parley/outbox/outbox';
 import { SecretBox } from '@parley/secrets/secret-box';
 import { InstallationsService } from '../installations/installations.service';
+import { toIconUrl, toReadmeUrl } from '../publishing/attachments';
 import { audit } from '../publishing/audit';
 import { mergeEntries } from '../publishing/merge-entries';
 import { checkName } from '../publishing/names';
@@ -56,6 +57,8 @@ const nothing: IntegrationValues = {
   maxExecutionTime: null,
   secrets: {},
   visibility: 'private',
+  iconUrl: '',
+  readmeUrl: '',
 };
 
 /** The integrations of a workspace: each of its members sees them, published or not. */
@@ -273,8 +276,8 @@ export class IntegrationsService {
       secrets,
       visibility: visibilityAfter(current.visibility, change),
       code: change.code,
-      icon: change.icon === undefined ? undefined : decode('icon', change.icon),
-      readme: change.readme === undefined ? undefined : decode('readme', change.readme),
+      iconUrl: change.icon === undefined ? current.iconUrl : toIconUrl(change.icon),
+      readmeUrl: change.readme === undefined ? current.readmeUrl : toReadmeUrl(change.readme),
     };
   }
 
@@ -311,6 +314,8 @@ function toValues(row: IntegrationRow): IntegrationValues {
     ...{ title, description, url, definition, interfaces, attributes, layers, secrets, visibility },
     sdkVersion,
     maxExecutionTime,
+    iconUrl: row.icon_url,
+    readmeUrl: row.readme_url,
   };
 }
 
@@ -336,9 +341,4 @@ function nameTaken(name: string): ApiError {
 
 function newSecret(): string {
   return randomBytes(32).toString('hex');
-}
-
-function decode(field: string, base64: string): Buffer {
-  if (/^[A-Za-z0-9+/\s]*={0,2}\s*$/.test(base64)) return Buffer.from(base64, 'base64');
-  throw new ApiError('InvalidPayload', `${field} must be in base64.`);
 }

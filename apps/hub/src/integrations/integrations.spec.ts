@@ -124,6 +124,20 @@ describe('creating an integration', () => {
     expect(later.signingSecret).toBe('');
   });
 
+  it('shows icon and readme as URLs, wherever an integration is shown', async () => {
+    const [icon, readme] = [base64('<svg xmlns="http://www.w3.org/2000/svg"/>'), base64('# Tea')];
+    const given = { name: newName(), version: '1.0.0', visibility: 'public' as const, icon, readme };
+
+    const { integration } = await alice.client.createIntegration(given);
+
+    const iconUrl = `data:image/svg+xml;base64,${icon}`;
+    expect(integration).toMatchObject({ iconUrl, readmeUrl: `data:text/markdown;charset=utf-8;base64,${readme}` });
+    const { integrations } = await bob.client.listPublicIntegrations({ name: given.name });
+    expect(integrations).toMatchObject([{ iconUrl }]);
+    const changed = await alice.client.updateIntegration({ id: integration.id, icon: '' });
+    expect(changed.integration).toMatchObject({ iconUrl: '', readmeUrl: integration.readmeUrl });
+  });
+
   it('keeps code away from what is read', async () => {
     const { id } = (await alice.client.createIntegration({ name: newName(), version: '1.0.0', code: 'code of tea' }))
       .integration;
@@ -143,7 +157,9 @@ describe('creating an integration', () => {
     [{ title: '' }, 'InvalidPayload', /^title must/],
     [{ description: 'x'.repeat(257) }, 'InvalidPayload', /^description must/],
     [{ url: 'ftp://x' }, 'InvalidPayload', /^url must be a URL/],
-    [{ icon: 'not base64!' }, 'InvalidPayload', /^icon must be in base64/],
+    [{ icon: 'not base64!' }, 'InvalidPayload', /^icon must be base64/],
+    [{ icon: base64('<html></html>') }, 'InvalidPayload', /^icon must be base64 of a PNG/],
+    [{ readme: base64('x'.repeat(102_401)) }, 'InvalidPayload', /^readme must be at most 102400 bytes/],
     [{ visibility: 'secret' }, 'InvalidPayload', /^visibility must be one of/],
     [{ secrets: { lower: 'x' } }, 'InvalidPayload', /^secrets has a name "lower"/],
     [{ secrets: { A: 'x'.repeat(20_001) } }, 'InvalidPayload', /^secrets has an entry "A"/],
@@ -335,4 +351,8 @@ describe('resolving integrations for an installation', () => {
 
 function entries(count: number, entry: unknown, prefix = 'e'): Record<string, unknown> {
   return Object.fromEntries(Array.from({ length: count }, (_, index) => [`${prefix}${index}`, entry]));
+}
+
+function base64(text: string): string {
+  return Buffer.from(text).toString('base64');
 }

@@ -3,6 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { ApiError } from '@parley/contracts/errors';
 import type { Sql, Transaction } from '@parley/database/database';
 import { isForeignKeyViolation, isUniqueViolation } from '@parley/database/errors';
+import { isPrerelease, versionKey } from '../publishing/version-key';
 import { inScope, publicationColumns, type Scope } from '../publishing/publications.repository';
 import type { InterfaceRow } from './interface.entity';
 
@@ -16,14 +17,16 @@ export class InterfacesRepository {
   async create(tx: Transaction, row: InterfaceValues, sdkVersion: string | undefined): Promise<InterfaceRow> {
     try {
       const [created] = await tx.query<InterfaceRow>(
-        `INSERT INTO interface (id, workspace_id, name, version, visibility, title, description, icon_url, readme_url,
+        `INSERT INTO interface (id, workspace_id, name, version, version_key, is_prerelease, visibility, title, description, icon_url, readme_url,
            definition, sdk_version)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING ${columns}`,
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) RETURNING ${columns}`,
         [
           randomUUID(),
           row.workspace_id,
           row.name,
           row.version,
+          versionKey(row.version),
+          isPrerelease(row.version),
           row.visibility,
           row.title,
           row.description,

@@ -1,7 +1,10 @@
+import { InterfaceDefinition } from '@parley/contracts/hub/interface-definition';
 import { type Account, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
 import { AdminModule } from '../../../admin/src/admin.module';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { HubModule } from '../hub.module';
+import { checkDefinition } from '../publishing/definitions';
+import { builtInInterfaces } from './built-in-interfaces';
 
 let door: FrontDoor;
 let alice: Account;
@@ -186,8 +189,8 @@ describe('creating an interface', () => {
     const name = newName();
     await alice.client.createInterface({ name, version: '1.0.0' });
     await door.sql(
-      `INSERT INTO hub.interface (id, workspace_id, name, version, visibility, title, description, icon_url, readme_url, definition)
-       SELECT gen_random_uuid()::text, workspace_id, name, '1.0.' || n, visibility, title, description, '', '', definition
+      `INSERT INTO hub.interface (id, workspace_id, name, version, version_key, is_prerelease, visibility, title, description, icon_url, readme_url, definition)
+       SELECT gen_random_uuid()::text, workspace_id, name, '1.0.' || n, version_key, false, visibility, title, description, '', '', definition
        FROM hub.interface, generate_series(1, 198) n WHERE name = $1`,
       [name],
     );
@@ -432,6 +435,56 @@ describe('an interface that an integration implements', () => {
         interfaces: { tea: { id, entities: {}, actions: {}, events: {}, channels: {} } },
       }),
     ).rejects.toMatchObject({ type: 'ReferenceNotFound', message: expect.stringMatching(/^interfaces\.tea\.id/) });
+  });
+});
+
+describe('the interfaces that come with the platform', () => {
+  it('are public, found by name, and cannot be taken by anybody else', async () => {
+    const expected = [
+      ...['creatable', 'deletable', 'hitl', 'listable', 'llm', 'readable', 'speech-to-text', 'text-to-image'],
+      ...['typing-indicator', 'updatable'],
+    ];
+    const ids = new Set(builtInInterfaces.map(({ id }) => id));
+
+    const { interfaces: shown } = await alice.client.listPublicInterfaces({ pageSize: 200 });
+
+    const own = shown.filter(({ id }) => ids.has(id));
+    expect(own.map(({ name }) => name).sort()).toEqual(expected);
+    for (const name of expected) {
+      const { interface: found } = await alice.client.getPublicInterface({ name, version: 'latest' });
+      expect(ids.has(found.id)).toBe(true);
+      await expect(alice.client.getInterface({ id: found.id })).rejects.toMatchObject({ type: 'ResourceNotFound' });
+      await expect(alice.client.createInterface({ name, version: '9.0.0', public: true })).rejects.toMatchObject({
+        type: 'AlreadyExists',
+      });
+    }
+  });
+
+  it.each(builtInInterfaces)('are such as could be published: $name', ({ version, title, description, definition }) => {
+    const references = [...JSON.stringify(definition).matchAll(/"\$ref":"([^"]+)"/g)].map(([, name]) => name!);
+
+    expect(() => checkDefinition(InterfaceDefinition, definition)).not.toThrow();
+    expect(Object.keys(definition.entities)).toEqual(expect.arrayContaining(references));
+    expect([version, title.length <= 64, description.length <= 256]).toEqual(['1.0.0', true, true]);
+  });
+
+  it('are implemented by integrations of any workspace', async () => {
+    const { interface: llm } = await alice.client.getPublicInterface({ name: 'llm', version: '^1.0.0' });
+    const implemented = {
+      id: llm.id,
+      entities: { modelRef: { name: 'model' } },
+      actions: {},
+      events: {},
+      channels: {},
+    };
+
+    const { integration } = await alice.client.createIntegration({
+      name: newName(),
+      version: '1.0.0',
+      interfaces: { llm: implemented },
+    });
+
+    expect(integration.interfaces['llm']).toEqual({ ...implemented, name: 'llm', version: '1.0.0' });
   });
 });
 

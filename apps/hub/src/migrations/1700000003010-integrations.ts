@@ -26,8 +26,8 @@ export class Integrations1700000003010 implements MigrationInterface {
         layers text[] NOT NULL DEFAULT '{}',
         max_execution_time integer,
         has_code boolean NOT NULL DEFAULT false,
-        has_icon boolean NOT NULL DEFAULT false,
-        has_readme boolean NOT NULL DEFAULT false,
+        icon_url text NOT NULL DEFAULT '',
+        readme_url text NOT NULL DEFAULT '',
         -- Encrypted, as are the values of secrets.
         signing_secret text NOT NULL,
         -- Good until then, so that what was signed before a rotation is still believed.
@@ -55,12 +55,6 @@ export class Integrations1700000003010 implements MigrationInterface {
       CREATE TABLE integration_code (
         integration_id text COLLATE "C" PRIMARY KEY REFERENCES integration ON DELETE CASCADE,
         code text NOT NULL
-      );
-      CREATE TABLE integration_asset (
-        integration_id text COLLATE "C" NOT NULL REFERENCES integration ON DELETE CASCADE,
-        kind text NOT NULL CHECK (kind IN ('icon', 'readme')),
-        content bytea NOT NULL,
-        PRIMARY KEY (integration_id, kind)
       );
 
       -- What an integration implements; name and version as they were when it was said.
@@ -107,7 +101,7 @@ export class Integrations1700000003010 implements MigrationInterface {
   }
 
   async down(runner: QueryRunner): Promise<void> {
-    await runner.query('DROP TABLE integration_interface, integration_asset, integration_code, integration');
+    await runner.query('DROP TABLE integration_interface, integration_code, integration');
     await runner.query('DELETE FROM workspace WHERE id = $1', [builtInWorkspace.id]);
   }
 }

@@ -8,6 +8,9 @@ export class Interfaces1700000003020 implements MigrationInterface {
         workspace_id text COLLATE "C" NOT NULL,
         name text COLLATE "C" NOT NULL,
         version text COLLATE "C" NOT NULL,
+        -- Orders versions as semver does.
+        version_key text COLLATE "C" NOT NULL,
+        is_prerelease boolean NOT NULL,
         visibility text NOT NULL CHECK (visibility IN ('public', 'private')),
         title text NOT NULL,
         description text NOT NULL,

@@ -16,6 +16,9 @@ export class Plugins1700000003022 implements MigrationInterface {
         workspace_id text COLLATE "C" NOT NULL,
         name text COLLATE "C" NOT NULL,
         version text COLLATE "C" NOT NULL,
+        -- Orders versions as semver does.
+        version_key text COLLATE "C" NOT NULL,
+        is_prerelease boolean NOT NULL,
         visibility text NOT NULL CHECK (visibility IN ('public', 'private', 'unlisted')),
         title text NOT NULL,
         description text NOT NULL,

@@ -95,7 +95,7 @@ describe('a reference to an entity', () => {
   });
 
   it.each([
-    ['no binding', {}, model, 'InvalidPayload', 'interfaces.llm must be the id of an integration that implements it.'],
+    ['no binding', {}, model, 'InvalidPayload', 'interfaces.llm must name an integration that implements it.'],
     [
       'an integration that is not there',
       { llm: { integrationId: 'x' } },

@@ -68,7 +68,7 @@ function bind(
   implementers: Map<string, Implementer>,
 ): (entity: string) => Schema {
   if (!binding)
-    throw new ApiError('InvalidPayload', `interfaces.${alias} must be the id of an integration that implements it.`);
+    throw new ApiError('InvalidPayload', `interfaces.${alias} must name an integration that implements it.`);
   const integration = implementers.get(binding.integrationId);
   if (!integration) throw missing(`interfaces.${alias}: there is no integration "${binding.integrationId}" here`);
   const label = `integration ${integration.name} ${integration.version}`;

@@ -5,6 +5,7 @@ import type { Dependencies } from '@parley/contracts/hub/plugins';
 import type { Sql, Transaction } from '@parley/database/database';
 import { isForeignKeyViolation, isUniqueViolation } from '@parley/database/errors';
 import { newId } from '@parley/database/ids';
+import { isPrerelease, versionKey } from '../publishing/version-key';
 import { inScope, publicationColumns, type Scope } from '../publishing/publications.repository';
 import type { Implementer } from './dereference';
 import type { PluginRow } from './plugin.entity';
@@ -32,14 +33,16 @@ export class PluginsRepository {
     const [nodeHash, browserHash] = await this.saveCode(tx, [node, browser]);
     try {
       await tx.query(
-        `INSERT INTO plugin (id, workspace_id, name, version, visibility, title, description, icon_url, readme_url,
+        `INSERT INTO plugin (id, workspace_id, name, version, version_key, is_prerelease, visibility, title, description, icon_url, readme_url,
            definition, sdk_version, node_code, browser_code)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
         [
           id,
           plugin.workspace_id,
           plugin.name,
           plugin.version,
+          versionKey(plugin.version),
+          isPrerelease(plugin.version),
           plugin.visibility,
           plugin.title,
           plugin.description,

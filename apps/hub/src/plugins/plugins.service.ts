@@ -30,6 +30,7 @@ import {
 } from '@parley/contracts/hub/resolution';
 import { Database, type Sql, type Transaction } from '@parley/database/database';
 import { Outbox } from '@parley/outbox/outbox';
+import { InstallationsService } from '../installations/installations.service';
 import { toIconUrl, toReadmeUrl } from '../publishing/attachments';
 import { audit } from '../publishing/audit';
 import { checkDefinition } from '../publishing/definitions';
@@ -57,6 +58,7 @@ export class PluginsService {
     private readonly plugins: PluginsRepository,
     private readonly publications: PublicationsRepository,
     private readonly workspaces: WorkspacesService,
+    private readonly installations: InstallationsService,
     private readonly outbox: Outbox,
   ) {}
 
@@ -113,6 +115,9 @@ export class PluginsService {
   }
 
   async delete(caller: WorkspaceCaller, { id }: PluginId) {
+    requireChanger(caller, await this.getRow({ of: caller.workspace.id }, id));
+    // Asks admin, and so must not run inside of the transaction.
+    await this.installations.requireUnused(caller, 'plugin', id);
     await this.database.transaction(async (tx) => {
       const row = await this.getToChange(tx, caller, { id });
       await this.plugins.delete(tx, id);
@@ -195,7 +200,7 @@ export class PluginsService {
   private async getToChange(tx: Transaction, caller: WorkspaceCaller, { id }: PluginId): Promise<PluginRow> {
     const row = await this.plugins.findToChange(tx, caller.workspace.id, id);
     if (!row) throw notFound('plugin', id);
-    if (row.visibility !== 'private') requirePublisher(caller);
+    requireChanger(caller, row);
     return row;
   }
 
@@ -239,6 +244,10 @@ export class PluginsService {
   private announce(tx: Transaction, { workspace }: WorkspaceCaller, change: { id: string; isDeleted: boolean }) {
     return this.outbox.add(tx, hubEntryChanged, { kind: 'plugin', workspaceId: workspace.id, ...change });
   }
+}
+
+function requireChanger(caller: WorkspaceCaller, { visibility }: PluginRow): void {
+  if (visibility !== 'private') requirePublisher(caller);
 }
 
 function getDependency(

@@ -1,9 +1,10 @@
-import type { Client } from '@botpress/client';
+import { Client } from '@botpress/client';
 import { systemCaller } from '@parley/contracts/caller';
 import { problemsOf } from '@parley/contracts/fields';
 import { PluginCode } from '@parley/contracts/hub/plugins';
 import { resolution, type ResolvePlugins } from '@parley/contracts/hub/resolution';
 import { type Account, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
+import { until } from '@parley/testing/until';
 import { AdminModule } from '../../../admin/src/admin.module';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { HubModule } from '../hub.module';
@@ -594,10 +595,58 @@ describe('a plugin that depends on an interface', () => {
     });
     expect(problems).toEqual([
       { alias: 'foreign', problem: `interfaces.llm: there is no integration "${bobs}" here.` },
-      { alias: 'unbound', problem: 'interfaces.llm must be the id of an integration that implements it.' },
+      { alias: 'unbound', problem: 'interfaces.llm must name an integration that implements it.' },
       { alias: 'wrong', problem: expect.stringMatching(/does not implement .* as "x"\.$/) },
     ]);
     expect(await resolve(alice.workspaceId, [])).toEqual({ plugins: [], problems: [] });
+  });
+});
+
+describe('a plugin that a bot has installed', () => {
+  it('is merged into the bot, follows its changes, and cannot be deleted before the bot lets it go', async () => {
+    const { interface: llm } = await alice.client.createInterface({ name: newName(), version: '1.0.0' });
+    const { integration } = await alice.client.createIntegration({
+      name: newName(),
+      version: '1.0.0',
+      entities: { model: { schema } },
+      interfaces: {
+        own: { id: llm.id, entities: { modelRef: { name: 'model' } }, actions: {}, events: {}, channels: {} },
+      },
+    });
+    const reference = { $ref: 'interface:llm/entities/modelRef' };
+    const plugin = await create(alice.client, {
+      actions: { ask: { input: { schema: reference }, output: { schema: {} } } },
+      dependencies: { interfaces: { llm: { id: llm.id } }, integrations: { ai: { id: integration.id } } },
+    });
+    const bound = { integrationId: integration.id, integrationAlias: 'ai' };
+    const { token, workspaceId } = alice;
+    const headers = { 'x-multiple-integrations': 'true' };
+    const byAlias = new Client({ apiUrl: door.url, token, workspaceId, headers });
+    const { id } = (await alice.client.createBot({})).bot;
+    const actions = async () => (await alice.client.getBot({ id })).bot.actions;
+
+    await byAlias.updateBot({
+      id,
+      integrations: { ai: { integrationId: integration.id, enabled: true } },
+      plugins: { helper: { id: plugin.id, interfaces: { llm: bound }, integrations: { ai: bound } } },
+    });
+
+    expect(await actions()).toEqual({ 'helper#ask': { input: { schema }, output: { schema: {} } } });
+    const inUse = { type: 'ReferenceConstraint' };
+    await expect(alice.client.deletePlugin({ id: plugin.id })).rejects.toMatchObject(inUse);
+
+    await alice.client.updatePlugin({
+      id: plugin.id,
+      actions: { ask: null, tell: { input: { schema: {} }, output: { schema: reference } } },
+    });
+    await until(async () => 'helper#tell' in (await actions()));
+    expect(await actions()).toEqual({ 'helper#tell': { input: { schema: {} }, output: { schema } } });
+
+    await byAlias.updateBot({ id, plugins: { helper: null }, integrations: { ai: null } });
+    await expect(alice.client.deleteIntegration({ id: integration.id })).rejects.toMatchObject(inUse);
+    await alice.client.deletePlugin({ id: plugin.id });
+    await alice.client.deleteIntegration({ id: integration.id });
+    await expect(alice.client.deleteInterface({ id: llm.id })).resolves.toBeDefined();
   });
 });
 

@@ -3,7 +3,8 @@ import { ApiError } from '@parley/contracts/errors';
 import type { PageQuery } from '@parley/contracts/paging';
 import { Database, type Sql, type Transaction } from '@parley/database/database';
 import { Keyset, pageSize } from '@parley/database/keyset';
-import { isExact, pickVersion, satisfyingVersions } from './versions';
+import { versionCondition } from './version-condition';
+import { pickVersion } from './versions';
 
 /** The table of each kind; all have the columns of PublicationRow and a unique (name, workspace_id, version). */
 export type Kind = 'interface' | 'plugin';
@@ -146,7 +147,7 @@ export class PublicationsRepository {
     const conditions = [
       listed,
       ...(name === undefined ? [] : [`name = $${values.push(name)}`]),
-      ...(version === undefined ? [] : [await this.versionCondition(kind, listed, version, values)]),
+      ...(version === undefined ? [] : [wantedVersion(kind, listed, version, values)]),
       newestFirst.after(nextToken, boundTo, values),
     ];
     const rows = await this.database.query<PublicationRow>(
@@ -156,18 +157,13 @@ export class PublicationsRepository {
     );
     return newestFirst.page(rows, limit, boundTo);
   }
+}
 
-  /** Holds for rows of the version; for the highest of each name for `latest`, for all that satisfy a range. */
-  private async versionCondition(kind: Kind, listed: string, wanted: string, values: unknown[]): Promise<string> {
-    if (isExact(wanted)) return `version = $${values.push(wanted)}`;
-    if (wanted === 'latest') {
-      return `id IN (SELECT DISTINCT ON (name, workspace_id) id FROM ${kind} WHERE ${listed} AND version !~ '-'
-        ORDER BY name, workspace_id, string_to_array(version, '.')::numeric[] DESC)`;
-    }
-    const known = await this.database.query<{ version: string }>(`SELECT DISTINCT version FROM ${kind}`);
-    const versions = known.map(({ version }) => version);
-    return `version = ANY($${values.push(satisfyingVersions(versions, wanted))})`;
-  }
+/** SQL that holds for rows of the version, for those that fit a range, or for the highest of each name for `latest`. */
+function wantedVersion(kind: Kind, listed: string, wanted: string, values: unknown[]): string {
+  if (wanted !== 'latest') return versionCondition(wanted, values);
+  return `id IN (SELECT DISTINCT ON (name, workspace_id) id FROM ${kind} WHERE ${listed} AND NOT is_prerelease
+    ORDER BY name, workspace_id, version_key DESC)`;
 }
 
 function pick(rows: Found[], wanted = 'latest'): Found | undefined {

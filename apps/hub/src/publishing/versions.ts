@@ -1,5 +1,5 @@
 import { ApiError } from '@parley/contracts/errors';
-import { maxSatisfying, rcompare, satisfies, valid, validRange } from 'semver';
+import { maxSatisfying, rcompare, valid, validRange } from 'semver';
 
 /** Throws InvalidPayload unless the version is a full semver one, such as `1.0.2` or `2.0.0-beta.1`. */
 export function checkVersion(version: string): void {
@@ -21,14 +21,6 @@ export function pickVersion(versions: string[], wanted: string): string | undefi
   if (wanted !== 'latest' && versions.includes(wanted)) return wanted;
   if (wanted === 'latest') return maxSatisfying(versions, '*') ?? undefined;
   return validRange(wanted) === null ? undefined : (maxSatisfying(versions, wanted) ?? undefined);
-}
-
-/** Those that a range takes. Throws InvalidQuery for what is no range. */
-export function satisfyingVersions(versions: string[], range: string): string[] {
-  if (validRange(range) === null) {
-    throw new ApiError('InvalidQuery', 'version must be "latest", a version such as 1.0.2, or a range such as ^1.0.0.');
-  }
-  return versions.filter((version) => satisfies(version, range));
 }
 
 /** Highest first. */

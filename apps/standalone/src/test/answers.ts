@@ -20,7 +20,7 @@ export function brokenPromises(operation: Operation, { status, json, text }: Ans
 }
 
 /** What an answer of success has or lacks, otherwise than the contract declares. */
-function undeclared({ output }: Operation, json: unknown): string[] {
+export function undeclared({ output }: Operation, json: unknown): string[] {
   const declared = toInstance(output as Class<object>, json) as object;
   const problems = problemsOf(declared);
   if (isDeepStrictEqual(JSON.parse(JSON.stringify(declared)), json)) return problems;

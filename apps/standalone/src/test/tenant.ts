@@ -17,6 +17,8 @@ interface Possessions {
   interfaceId: string;
   /** Implements the interface and is installed in the bot as `mine`. */
   integrationId: string;
+  /** Needs the interface and is installed in the bot as `helper`. */
+  pluginId: string;
   /** Token that acts as the bot. */
   botKey: string;
   /** Token that acts as the integration. */
@@ -62,6 +64,15 @@ export class Tenant {
         interfaces: { drawer: { id: interfaceId, actions: { open: { name: 'open' } } } },
       })
     ).integration.id;
+    const pluginId = (
+      await client.createPlugin({
+        name: `${tag}-helper`,
+        version,
+        title: tag,
+        code: { node: tag, browser: tag },
+        dependencies: { interfaces: { drawer: { id: interfaceId } } },
+      })
+    ).plugin.id;
     const { bot } = await client.createBot({
       name: tag,
       description: tag,
@@ -73,11 +84,14 @@ export class Tenant {
     await tenant.withAliases.updateBot({
       id: bot.id,
       integrations: { mine: { integrationId, enabled: true, configuration: { text: tag } } },
+      plugins: { helper: { id: pluginId, interfaces: { drawer: { integrationId, integrationAlias: 'mine' } } } },
     });
+    await client.createIntegrationShareableId({ botId: bot.id, integrationId });
     Object.assign(tenant.has, {
       memberId,
       interfaceId,
       integrationId,
+      pluginId,
       botId: bot.id,
       botKey: (await client.createBotApiKey({ botId: bot.id, note: tag })).value,
       integrationKey: (await client.createIntegrationApiKey({ integrationId, note: tag })).value,
@@ -126,6 +140,10 @@ export class Tenant {
 
   async newIntegration(): Promise<string> {
     return (await this.client.createIntegration({ name: newName(), version })).integration.id;
+  }
+
+  async newPlugin(): Promise<string> {
+    return (await this.client.createPlugin({ name: newName(), version, code: { node: 'x', browser: 'x' } })).plugin.id;
   }
 
   async newFile(key = newName()): Promise<string> {

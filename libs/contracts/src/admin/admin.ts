@@ -12,6 +12,7 @@ import { introspection } from './introspection';
 import { members } from './members';
 import { accountPreferences, workspacePreferences } from './preferences';
 import { botApiKeys, personalAccessTokens } from './tokens';
+import { quotas, usage } from './usage';
 import { workspaces } from './workspaces';
 
 /** Everything that the admin service answers. */
@@ -31,6 +32,8 @@ export const admin = {
   members,
   personalAccessTokens,
   shareableIds,
+  quotas,
+  usage,
   workspacePreferences,
   workspaces,
 };

@@ -6,7 +6,7 @@ export const builtInWorkspace = { id: 'wkspace_00000000000000000000000001', name
 const text = { type: 'string', minLength: 1 };
 
 /** An object that needs all of these properties but the optional ones. */
-function object(properties: Record<string, object>, optional: string[] = []) {
+export function object(properties: Record<string, object>, optional: string[] = []) {
   return {
     type: 'object',
     properties,
@@ -14,7 +14,7 @@ function object(properties: Record<string, object>, optional: string[] = []) {
   };
 }
 
-function list(items: object) {
+export function list(items: object) {
   return { type: 'array', items };
 }
 

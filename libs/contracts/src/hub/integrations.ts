@@ -41,16 +41,16 @@ export class IntegrationDraft extends IntegrationDefinitionDraft {
   @MaxLength(2000)
   url?: string | null;
 
-  /** An image, in base64. */
+  /** An image of 100 KB at most, in base64; empty for none. */
   @Optional()
   @IsString()
-  @MaxLength(2_000_000)
+  @MaxLength(200_000)
   icon?: string;
 
-  /** Markdown, in base64. */
+  /** Markdown of 100 KB at most, in base64; empty for none. */
   @Optional()
   @IsString()
-  @MaxLength(2_000_000)
+  @MaxLength(200_000)
   readme?: string;
 
   @Optional()
