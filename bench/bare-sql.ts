@@ -71,8 +71,12 @@ export class BareSql {
   }
 }
 
-export function openPool({ databaseUrl, poolSize }: Pick<BareOptions, 'databaseUrl' | 'poolSize'>): Pool {
-  return new Pool({ connectionString: databaseUrl, max: poolSize, options: '-c search_path=files,public' });
+/** @param schema of the service whose statements are run */
+export function openPool(
+  { databaseUrl, poolSize }: Pick<BareOptions, 'databaseUrl' | 'poolSize'>,
+  schema = 'files',
+): Pool {
+  return new Pool({ connectionString: databaseUrl, max: poolSize, options: `-c search_path=${schema},public` });
 }
 
 function toStep({ name, text, values }: Statement, ids: string[]): Step {

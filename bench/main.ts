@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { availableParallelism, cpus } from 'node:os';
 import { dirname } from 'node:path';
+import { benchBotDistributed, benchBotEmbedded, benchHub } from './administration';
 import { benchIndexing, watchLoop } from './indexing';
 import { type Options, readOptions, usage } from './options';
 import { benchDistributed, benchEmbedded } from './requests';
@@ -31,10 +32,13 @@ function plan({ only }: Options): { embedded: Work[]; distributed: Work[] } {
         : []),
       ...(has('loop') ? [watchLoop] : []),
       ...(has('start') ? [benchStart, (bench: Workbench) => benchMemory(bench, 'embedded')] : []),
+      ...(has('bot') ? [benchBotEmbedded] : []),
+      ...(has('hub') ? [benchHub] : []),
     ],
     distributed: [
       ...(has('read', 'write') ? [benchDistributed] : []),
       ...(has('start') ? [(bench: Workbench) => benchMemory(bench, 'distributed')] : []),
+      ...(has('bot') ? [benchBotDistributed] : []),
     ],
   };
 }

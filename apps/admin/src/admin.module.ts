@@ -13,6 +13,12 @@ import { AuditController } from './audit/audit.controller';
 import { AuditRepository } from './audit/audit.repository';
 import { AuditService } from './audit/audit.service';
 import { RecordChangeHandler } from './audit/record-change.handler';
+import { BotAllowlistController } from './bots/bot-allowlist.controller';
+import { BotAllowlistRepository } from './bots/bot-allowlist.repository';
+import { BotAllowlistService } from './bots/bot-allowlist.service';
+import { BotVersionsController } from './bots/bot-versions.controller';
+import { BotVersionsRepository } from './bots/bot-versions.repository';
+import { BotVersionsService } from './bots/bot-versions.service';
 import { BotsController } from './bots/bots.controller';
 import { BotsRepository } from './bots/bots.repository';
 import { BotsService } from './bots/bots.service';
@@ -34,16 +40,24 @@ import { MembersController } from './members/members.controller';
 import { MembersService } from './members/members.service';
 import { Admin1700000001000 } from './migrations/1700000001000-admin';
 import { Audit1700000001010 } from './migrations/1700000001010-audit';
-import { BotSettings1700000001040 } from './migrations/1700000001040-bot-settings';
-import { Installations1700000001060 } from './migrations/1700000001060-installations';
 import { ShareableIds1700000001061 } from './migrations/1700000001061-shareable-ids';
 import { People1700000001020 } from './migrations/1700000001020-people';
+import { Usage1700000001030 } from './migrations/1700000001030-usage';
+import { BotSettings1700000001040 } from './migrations/1700000001040-bot-settings';
+import { Installations1700000001060 } from './migrations/1700000001060-installations';
+import { BotVersions1700000001041 } from './migrations/1700000001041-bot-versions';
+import { BotAccess1700000001042 } from './migrations/1700000001042-bot-access';
 import { PreferencesController } from './preferences/preferences.controller';
 import { PreferencesRepository } from './preferences/preferences.repository';
 import { PreferencesService } from './preferences/preferences.service';
 import { TokensController } from './tokens/tokens.controller';
 import { TokensRepository } from './tokens/tokens.repository';
 import { TokensService } from './tokens/tokens.service';
+import { QuotasService } from './usage/quotas.service';
+import { RecordUsageHandler } from './usage/record-usage.handler';
+import { UsageController } from './usage/usage.controller';
+import { UsageRepository } from './usage/usage.repository';
+import { UsageService } from './usage/usage.service';
 import { MembersRepository } from './workspaces/members.repository';
 import { WorkspacesController } from './workspaces/workspaces.controller';
 import { WorkspacesRepository } from './workspaces/workspaces.repository';
@@ -55,7 +69,10 @@ export const adminDatabase = {
     Admin1700000001000,
     Audit1700000001010,
     People1700000001020,
+    Usage1700000001030,
     BotSettings1700000001040,
+    BotVersions1700000001041,
+    BotAccess1700000001042,
     Installations1700000001060,
     ShareableIds1700000001061,
   ],
@@ -73,6 +90,8 @@ export class AdminModule {
       controllers: [
         AccountsController,
         AuditController,
+        BotAllowlistController,
+        BotVersionsController,
         BotsController,
         IdentityController,
         InstallationsController,
@@ -81,6 +100,7 @@ export class AdminModule {
         MembersController,
         PreferencesController,
         TokensController,
+        UsageController,
         WorkspacesController,
         deadLettersController(admin.deadLetters),
       ],
@@ -92,13 +112,16 @@ export class AdminModule {
         AuditRepository,
         AuditService,
         BootstrapService,
+        BotAllowlistRepository,
+        BotAllowlistService,
+        BotVersionsRepository,
+        BotVersionsService,
         BotsRepository,
         BotsService,
         IdentityRepository,
         IdentityService,
         InstallationsRepository,
         InstallationsService,
-        RefreshInstallationsHandler,
         ShareableIdsRepository,
         ShareableIdsService,
         IntrospectionRepository,
@@ -107,7 +130,12 @@ export class AdminModule {
         MembersService,
         PreferencesRepository,
         PreferencesService,
+        QuotasService,
+        RecordUsageHandler,
+        UsageRepository,
+        UsageService,
         RecordChangeHandler,
+        RefreshInstallationsHandler,
         TokensRepository,
         TokensService,
         WorkspacesRepository,

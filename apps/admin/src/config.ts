@@ -1,4 +1,4 @@
-import { Env, Rejected, text, url } from '@parley/config/config';
+import { Env, integer, Rejected, text, url, type VariableOptions } from '@parley/config/config';
 import { tokenKind } from '@parley/secrets/token';
 import { secretKeyVariable, ServiceConfig } from '@parley/service/config';
 
@@ -39,4 +39,58 @@ export class AdminConfig extends ServiceConfig {
     defaultText: '`PUBLIC_URL/chat`',
   })
   chatUrl?: string;
+
+  @Env(quota('INVOCATION_TIMEOUT', 'Milliseconds that one call of a bot or an integration may take.'))
+  quotaInvocationTimeoutMs = 60_000;
+
+  @Env(quota('INVOCATION_CALLS', 'Calls of bots and integrations that a workspace may have in a month.'))
+  quotaInvocationCalls = 100_000_000;
+
+  @Env(quota('STORAGE_COUNT', 'Bytes of files that a workspace may have.'))
+  quotaStorageBytes = 1_000_000_000_000;
+
+  @Env(quota('BOT_COUNT', 'Bots that a workspace may have.'))
+  quotaBotCount = 10_000;
+
+  @Env(quota('KNOWLEDGEBASE_VECTOR_STORAGE', 'Bytes of indexed files that a workspace may have.'))
+  quotaVectorStorageBytes = 100_000_000_000;
+
+  @Env(quota('WORKSPACE_RATELIMIT', 'Calls in a second that a workspace may make.'))
+  quotaWorkspaceRateLimit = 100;
+
+  @Env(quota('TABLE_ROW_COUNT', 'Table rows that a workspace may have.'))
+  quotaTableRowCount = 10_000_000;
+
+  @Env(quota('WORKSPACE_MEMBER_COUNT', 'Members that a workspace may have.'))
+  quotaWorkspaceMemberCount = 1_000;
+
+  @Env(quota('INTEGRATIONS_OWNED_COUNT', 'Integrations that a workspace may publish.'))
+  quotaIntegrationsOwnedCount = 1_000;
+
+  @Env(quota('AI_SPEND', 'What a workspace may spend on models in a month, in billionths of a US dollar.'))
+  quotaAiSpend = 1_000_000_000_000;
+
+  @Env(quota('OPENAI_SPEND', 'What a workspace may spend on OpenAI in a month, in billionths of a US dollar.'))
+  quotaOpenaiSpend = 1_000_000_000_000;
+
+  @Env(quota('BING_SEARCH_SPEND', 'What a workspace may spend on Bing in a month, in billionths of a US dollar.'))
+  quotaBingSearchSpend = 1_000_000_000_000;
+
+  @Env(quota('ALWAYS_ALIVE', 'Bots that a workspace may keep alive between calls.'))
+  quotaAlwaysAlive = 1_000;
+
+  @Env(quota('INDEXED_FILE_COUNT', 'Indexed files that a workspace may have.'))
+  quotaIndexedFileCount = 1_000_000;
+
+  /** Enforced by the files service, which reads it too. */
+  @Env({
+    env: 'MAX_UPLOAD_BYTES',
+    type: integer(1, Number.MAX_SAFE_INTEGER),
+    about: 'Largest file that may be declared.',
+  })
+  maxUploadBytes = 5_000_000_000;
+}
+
+function quota(name: string, about: string): VariableOptions<number> {
+  return { env: `QUOTA_${name}`, type: integer(0, Number.MAX_SAFE_INTEGER), about };
 }

@@ -7,10 +7,11 @@ import { allOperations } from '@parley/contracts/contracts';
 import { ApiError } from '@parley/contracts/errors';
 import type { RawQuery } from '@parley/contracts/query-fields';
 import type { Operation } from '@parley/contracts/operation';
+import type { Text } from '@parley/contracts/paging';
 import type { Platform } from '@parley/service/platform';
 import { logRequests } from '@parley/service/request-log';
 import { platformToken } from '@parley/service/tokens';
-import type { FastifyInstance, FastifyRequest, HTTPMethods } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
 import { BodiesUnderWay, limitBodyTime, useJsonBodies, useNoBodies } from './body-parser';
 import { CallerGuard } from './caller.guard';
 import { ErrorFilter } from '@parley/service/error.filter';
@@ -79,10 +80,20 @@ export class ForwardController implements OnModuleInit {
         const { body, query, params, headers } = request;
         const value = input.read({ body, query: query as RawQuery, path: params as RawQuery, headers });
         const answer = await this.bus.ask(operation, request.caller!, value);
-        return reply.code(operation.status).type('application/json; charset=utf-8').send(answer);
+        reply.code(operation.status);
+        if (operation.contentType) return sendText(reply, operation.contentType, JSON.parse(answer) as Text);
+        return reply.type('application/json; charset=utf-8').send(answer);
       },
     });
   }
+}
+
+/** The text may come from anybody: a browser must neither guess its type nor run it. */
+function sendText(reply: FastifyReply, contentType: string, { text }: Text): FastifyReply {
+  return reply
+    .headers({ 'content-security-policy': "sandbox; default-src 'none'", 'x-content-type-options': 'nosniff' })
+    .type(contentType)
+    .send(text);
 }
 
 /** Fastify does not say what the limit was. */

@@ -14,6 +14,7 @@ interface Described {
   parameters: { name: string; in: string; required: boolean; schema: AnySchema }[];
   requestBody?: { content: { 'application/json': { schema: { $ref: string } } } };
   responses: Record<string, unknown>;
+  security?: unknown[];
 }
 
 const document = openApiDocument(allOperations) as unknown as Document;
@@ -51,6 +52,16 @@ describe('the OpenAPI document', () => {
     expect(Object.keys(document.components.schemas)).not.toEqual(
       expect.arrayContaining([expect.stringMatching(/Identif|Identity|DeadLetter|CreateAccount|Leftovers/)]),
     );
+  });
+
+  it('shows what is answered as text, and what takes no token', () => {
+    const { responses, security } = document.paths['/v1/admin/bots/{id}/versions/{versionId}/code']!['get']!;
+
+    expect(responses['200']).toMatchObject({
+      content: { 'text/javascript; charset=utf-8': { schema: { type: 'string' } } },
+    });
+    expect(security).toEqual([]);
+    expect(document.paths['/v1/admin/bots']!['get']!.security).toBeUndefined();
   });
 
   it('has a schema for every reference', () => {

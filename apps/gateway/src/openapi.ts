@@ -42,7 +42,7 @@ function reachable(root: unknown, schemas: Record<string, JsonSchema>): Record<s
 }
 
 function describe(operation: Operation, method: string, schemas: Record<string, JsonSchema>): JsonSchema {
-  const { subject, summary, input, output, status, access } = operation;
+  const { subject, summary, input, output, status, access, contentType } = operation;
   const parameters = [
     ...fieldSources(input).map(({ parameter, in: place, schema, required }) => ({
       name: parameter,
@@ -58,16 +58,18 @@ function describe(operation: Operation, method: string, schemas: Record<string, 
     })),
   ];
   const hasBody = method !== 'GET' && method !== 'DELETE' && input.name in schemas;
+  const answer = json(output.name in schemas ? { $ref: reference(output.name) } : { type: 'object' });
   return {
     operationId: subject,
     tags: [subject.split('.').slice(0, -1).join('.')],
     summary,
+    ...(access.actor === 'anyone' ? { security: [] } : {}),
     parameters,
     ...(hasBody ? { requestBody: { required: true, content: json({ $ref: reference(input.name) }) } } : {}),
     responses: {
       [status]: {
         description: 'Success',
-        content: json(output.name in schemas ? { $ref: reference(output.name) } : { type: 'object' }),
+        content: contentType ? { [contentType]: { schema: { type: 'string' } } } : answer,
       },
       default: { description: 'Any failure', content: json({ $ref: reference('Error') }) },
     },

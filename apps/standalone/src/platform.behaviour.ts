@@ -1,8 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import type { Client } from '@botpress/client';
+import { operatorToken } from '@parley/secrets/token';
 import { clientOf, parley } from '@parley/testing/api';
 import { until } from '@parley/testing/until';
 import type { RunningPlatform } from '@parley/testing/running-platform';
+import { undeclared } from './test/answers';
+import { anonymous, call, clientMethods } from './test/client-methods';
+import { disagreements, requestOf, routedOperations, senderOf } from './test/requests';
+import { Tenant } from './test/tenant';
+
+/** Those that the public client knows; URLs that are credentials are for anyone. */
+const publicOperations = routedOperations.filter(({ access }) => !['operator', 'anyone'].includes(access.actor));
 
 const page = `<html><head><title>Tea</title><script>alert('no')</script></head><body>
 <h1>How to make tea</h1><p>Boil the water. Pour it over the leaves.</p>
@@ -86,6 +94,11 @@ export function describePlatform(name: string, start: () => Promise<RunningPlatf
       const { bot } = await admin.createBot({ name: 'large', code });
 
       expect((await admin.getBot({ id: bot.id })).bot.name).toBe('large');
+      const [version] = (await admin.listBotVersions({ id: bot.id })).versions;
+      const { url } = await admin.getBotVersion({ id: bot.id, versionId: version!.id });
+      const answer = await fetch(url);
+      expect(answer.headers.get('content-type')).toMatch(/^text\/javascript/);
+      expect((await answer.text()) === code).toBe(true);
     });
 
     it('refuses a body over the limit with its size, and goes on', async () => {
@@ -153,7 +166,36 @@ export function describePlatform(name: string, start: () => Promise<RunningPlatf
     });
 
     it('answers what it does not have yet with ResourceNotFound', async () => {
-      await expect(admin.listIntegrations({})).rejects.toMatchObject({ type: 'ResourceNotFound' });
+      await expect(admin.listBotIssues({ id: 'x' })).rejects.toMatchObject({ type: 'ResourceNotFound' });
+    });
+
+    describe('every operation', () => {
+      let methods: Map<string, string>;
+      let tenant: Tenant;
+
+      beforeAll(async () => {
+        methods = await clientMethods();
+        tenant = await Tenant.create({ url: platform.url, operatorToken: operatorToken(platform.secretKey) });
+      }, 60_000);
+
+      it('is one of the public client, and has a request', () => {
+        const strange = publicOperations.filter(({ route }) => !methods.has(anonymous(route!)));
+
+        expect(strange.map(({ subject }) => subject)).toEqual([]);
+        expect(disagreements()).toEqual([]);
+      });
+
+      it.each(publicOperations.map((operation) => [operation.subject, operation] as const))(
+        '%s answers the public client as declared',
+        async (_subject, operation) => {
+          const { path, query, body, headers, as } = await requestOf(operation, tenant);
+          const props = { apiUrl: platform.url, ...(as ?? senderOf(operation, tenant)), headers };
+
+          const answer = await call(props, methods.get(anonymous(operation.route!))!, { ...path, ...query, ...body });
+
+          expect(undeclared(operation, answer)).toEqual([]);
+        },
+      );
     });
   });
 }

@@ -1,15 +1,7 @@
 import { unavailable } from '@parley/contracts/errors';
 import type { Logger } from '@parley/logging/logger';
-import { errorMessage } from './envelope';
-import {
-  type Answer,
-  drainTimeoutMs,
-  InFlight,
-  type Message,
-  tooLarge,
-  type Transport,
-  withDeadline,
-} from './transport';
+import type { Message } from './message';
+import { type Answer, drainTimeoutMs, InFlight, tooLarge, type Transport, withDeadline } from './transport';
 
 /** What the containers of one process share in place of a broker. */
 export class InProcessHub {
@@ -71,8 +63,7 @@ export class InProcessTransport implements Transport {
   }
 
   serve(subject: string, _queue: string, answer: Answer): void {
-    const tracked: Answer = (message) =>
-      this.inFlight.track((isCut) => Promise.race([answer(message), isCut])).catch(errorMessage);
+    const tracked: Answer = (message) => new Promise((resolve) => void this.inFlight.answer(answer(message), resolve));
     this.hub.add(subject, tracked);
     this.undo.push(() => this.hub.remove(subject, tracked));
   }

@@ -6,12 +6,13 @@ import type { NatsLink } from './nats-connection';
 import { NatsOutgoing } from './nats-outgoing';
 import { encode, NatsPayloads, type Payload } from './nats-payloads';
 import { NatsRequests } from './nats-requests';
-import { type Answer, drainTimeoutMs, InFlight, type Message, type Transport } from './transport';
+import type { Message } from './message';
+import { type Answer, drainTimeoutMs, InFlight, type Transport } from './transport';
 
 /** Requests and broadcasts over NATS. */
 export class NatsTransport implements Transport {
   private readonly inFlight = new InFlight();
-  private readonly outgoing = new NatsOutgoing();
+  private readonly outgoing: NatsOutgoing;
   private readonly payloads: NatsPayloads;
   private readonly requests: NatsRequests;
   private subscriptions: Subscription[] = [];
@@ -21,6 +22,7 @@ export class NatsTransport implements Transport {
     maxBodyBytes: number,
     private readonly logger: Logger,
   ) {
+    this.outgoing = new NatsOutgoing(logger);
     this.payloads = new NatsPayloads(link, maxBodyBytes, logger);
     this.requests = new NatsRequests(link, this.outgoing, logger);
   }
@@ -31,7 +33,9 @@ export class NatsTransport implements Transport {
   }
 
   serve(subject: string, queue: string, answer: Answer): void {
-    this.subscribe(subject, queue, (message) => this.inFlight.track((isCut) => this.answerOne(message, answer, isCut)));
+    this.subscribe(subject, queue, (message) =>
+      this.inFlight.answer(this.answerTo(message, answer), (reply) => this.reply(message, reply)),
+    );
   }
 
   broadcast(subject: string, message: Message): void {
@@ -84,13 +88,6 @@ export class NatsTransport implements Transport {
     }
   }
 
-  private async answerOne(message: Msg, answer: Answer, isCut: Promise<never>): Promise<void> {
-    const reply = await Promise.race([this.answerTo(message, answer), isCut]).catch(errorMessage);
-    if (!message.reply) return;
-    const payload = await this.packAnswer(reply);
-    this.outgoing.add(() => this.respond(message, payload));
-  }
-
   /** Whatever arrives has an answer, so that nobody waits for their deadline. */
   private async answerTo(message: Msg, answer: Answer): Promise<Message> {
     try {
@@ -101,20 +98,22 @@ export class NatsTransport implements Transport {
     }
   }
 
+  private async reply(message: Msg, reply: Message): Promise<void> {
+    if (!message.reply) return;
+    try {
+      const { data, headers } = await this.packAnswer(reply);
+      this.outgoing.add(() => message.respond(data, { headers }));
+    } catch (error) {
+      this.logger.error({ err: error, subject: message.subject }, 'an answer was not sent');
+    }
+  }
+
   /** An answer that cannot be sent is replaced by the error that says so. */
   private async packAnswer(reply: Message): Promise<Payload> {
     try {
       return await this.payloads.pack('answer', reply);
     } catch (error) {
       return this.payloads.pack('answer', errorMessage(error));
-    }
-  }
-
-  private respond(message: Msg, { data, headers }: Payload): void {
-    try {
-      message.respond(data, { headers });
-    } catch (error) {
-      this.logger.error({ err: error, subject: message.subject }, 'an answer was not sent');
     }
   }
 

@@ -1,13 +1,7 @@
 import { within } from '@parley/background/within';
 import { ApiError } from '@parley/contracts/errors';
-
-/** What travels over the bus. */
-export interface Message {
-  /** One line: of a request the caller as JSON, of an answer how it went. */
-  head: string;
-  /** JSON text. */
-  body: string;
-}
+import { errorMessage } from './envelope';
+import type { Message } from './message';
 
 /** Answers a request. A failure is an answer too; what it throws all the same becomes one. */
 export type Answer = (message: Message) => Promise<Message>;
@@ -40,24 +34,27 @@ export const drainTimeoutMs = 30_000;
 /** For the answers that a drain gives in place of those that have not come to leave. */
 const lastAnswersMs = 100;
 
-/** Knows what is under way, so that a drain can wait for it, and end what takes too long. */
+/** Knows what is under way, so that a drain can wait for it, and answers for what takes too long. */
 export class InFlight {
   private readonly underWay = new Set<() => void>();
   private onIdle: () => void = () => undefined;
 
-  /** @param work must end soon after the promise that it is given has rejected. */
-  async track<T>(work: (isCut: Promise<never>) => Promise<T>): Promise<T> {
-    let cut = () => {};
-    const isCut = new Promise<never>((_, reject) => {
-      cut = () => reject(new ApiError('OperationTimeout', 'The process that works on it stops. It may still be done.'));
-    });
-    this.underWay.add(cut);
-    try {
-      return await work(isCut);
-    } finally {
+  /**
+   * Sends what `work` gives, be it an error, or an error of ours when a stop cannot wait for it.
+   * @param send deals with its own failures.
+   */
+  async answer(work: Promise<Message>, send: (reply: Message) => Promise<void> | void): Promise<void> {
+    let isAnswered = false;
+    const finish = async (reply: Message) => {
+      if (isAnswered) return;
+      isAnswered = true;
+      await send(reply);
       this.underWay.delete(cut);
       if (this.underWay.size === 0) this.onIdle();
-    }
+    };
+    const cut = () => void finish(errorMessage(stopped()));
+    this.underWay.add(cut);
+    await finish(await work.catch(errorMessage));
   }
 
   /** Resolves when nothing is under way; what still is after `timeoutMs` is cut. */
@@ -70,17 +67,16 @@ export class InFlight {
   }
 }
 
+function stopped(): ApiError {
+  return new ApiError('OperationTimeout', 'The process that works on it stops. It may still be done.');
+}
+
 /** What `work` gives, or OperationTimeout after `timeoutMs`. The work itself goes on. */
-export async function withDeadline<T>(subject: string, work: Promise<T>, timeoutMs: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const deadline = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(timedOut(subject, timeoutMs)), timeoutMs);
+export function withDeadline<T>(subject: string, work: Promise<T>, timeoutMs: number): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(timedOut(subject, timeoutMs)), timeoutMs);
+    work.then(resolve, reject).finally(() => clearTimeout(timer));
   });
-  try {
-    return await Promise.race([work, deadline]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 export function timedOut(subject: string, timeoutMs: number): ApiError {

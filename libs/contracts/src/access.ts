@@ -60,6 +60,10 @@ export function hasPermission(role: Role, permission: Permission): boolean {
   return ranks[permission].includes(role);
 }
 
+export function rolesWith(permission: Permission): readonly Role[] {
+  return ranks[permission];
+}
+
 /** Throws Forbidden unless the caller may call an operation with this access. */
 export function authorize(access: Access, caller: Caller): void {
   if (access.actor === 'anyone') return;

@@ -45,6 +45,10 @@ class Tree {
   leaves?: Record<string, Leaf | null>;
 
   @Optional()
+  @MapOf(Boolean, { maxEntries: 2 })
+  flags?: Record<string, boolean>;
+
+  @Optional()
   @MapOf(Branch)
   branches?: Record<string, Branch>;
 
@@ -91,6 +95,13 @@ describe('a map', () => {
     expect(value.leaves!['b']).toBeNull();
   });
 
+  it('of booleans keeps them as they are', () => {
+    const { value, problems } = read(Tree, { flags: { a: true, b: false } });
+
+    expect(problems).toEqual([]);
+    expect({ ...value.flags }).toEqual({ a: true, b: false });
+  });
+
   it('takes __proto__ and its like for names', () => {
     const body: unknown = JSON.parse(
       '{"leaves":{"__proto__":{"type":"red"},"constructor":{"type":"blue"},"toString":{"type":"red"}}}',
@@ -129,6 +140,7 @@ describe('a map', () => {
     ['a number', { names: { a: 1 } }, 'names has an entry "a" that must be a string'],
     ['null where none may be', { names: { a: null } }, 'names has an entry "a" that must be a string'],
     ['a long entry', { names: { a: 'abcd' } }, 'names has an entry "a" that must be at most 3 characters'],
+    ['a text for a boolean', { flags: { a: true, b: 'true' } }, 'flags has an entry "b" that must be a boolean'],
     ['a string for an object', { leaves: { a: 'x' } }, 'leaves has an entry "a" that must be an object'],
     ['an array for an object', { leaves: { a: [] } }, 'leaves has an entry "a" that must be an object'],
     ['null for an object', { branches: { a: null } }, 'branches has an entry "a" that must be an object'],

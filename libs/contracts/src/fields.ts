@@ -68,11 +68,13 @@ export interface MapOptions {
 
 const defaultMaxEntries = 1000;
 
+type EntryType = StringConstructor | BooleanConstructor | Class<object>;
+
 /**
- * A record of strings or of objects of one class. Every entry is checked by itself; the result has no prototype,
+ * A record of strings, of booleans or of objects of one class. Every entry is checked by itself; the result has no prototype,
  * so that an entry called `__proto__` is just a name.
  */
-export function MapOf(type: StringConstructor | Class<object>, options: MapOptions = {}): PropertyDecorator {
+export function MapOf(type: EntryType, options: MapOptions = {}): PropertyDecorator {
   return all(
     converted((value) => toMap(value, type, options)),
     check('mapOf', (value) => mapProblem(value, type, options)),
@@ -169,22 +171,18 @@ function withPath(text: string, field: string, path: string): string {
   return index < 0 ? `${path}: ${text}` : words.with(index, path).join(' ');
 }
 
-function toMap(
-  value: unknown,
-  type: StringConstructor | Class<object>,
-  { maxEntries = defaultMaxEntries }: MapOptions,
-): unknown {
+function toMap(value: unknown, type: EntryType, { maxEntries = defaultMaxEntries }: MapOptions): unknown {
   if (!isRecord(value) || Object.keys(value).length > maxEntries) return value;
   const map = Object.create(null) as Record<string, unknown>;
   for (const [name, entry] of Object.entries(value)) {
-    map[name] = type === String ? entry : toInstance(type as Class<object>, entry);
+    map[name] = type === String || type === Boolean ? entry : toInstance(type as Class<object>, entry);
   }
   return map;
 }
 
 function mapProblem(
   value: unknown,
-  type: StringConstructor | Class<object>,
+  type: EntryType,
   { nullable, maxEntries = defaultMaxEntries, key, maxLength }: MapOptions,
 ): string | undefined {
   if (!isRecord(value)) return 'must be an object';
@@ -193,10 +191,16 @@ function mapProblem(
   for (const [name, entry] of entries) {
     if (key && !key.test(name)) return `has a name "${shorten(name)}" that does not match ${key.source}`;
     if (entry === null && nullable) continue;
-    const problem = type === String ? textProblem(entry, maxLength) : objectProblem(entry);
+    const problem = entryProblem(entry, type, maxLength);
     if (problem) return `has an entry "${shorten(name)}" ${problem}`;
   }
   return undefined;
+}
+
+function entryProblem(entry: unknown, type: EntryType, maxLength: number | undefined): string | undefined {
+  if (type === String) return textProblem(entry, maxLength);
+  if (type === Boolean) return typeof entry === 'boolean' ? undefined : 'that must be a boolean';
+  return objectProblem(entry);
 }
 
 function textProblem(entry: unknown, maxLength: number | undefined): string | undefined {
@@ -216,9 +220,10 @@ function shorten(name: string): string {
   return name.length > 100 ? `${name.slice(0, 100)}…` : name;
 }
 
-function mapEntrySchema(type: StringConstructor | Class<object>, { nullable, maxLength }: MapOptions): JsonSchema {
+function mapEntrySchema(type: EntryType, { nullable, maxLength }: MapOptions): JsonSchema {
   if (type === String)
     return { type: 'string', ...(maxLength ? { maxLength } : {}), ...(nullable ? { nullable } : {}) };
+  if (type === Boolean) return { type: 'boolean', ...(nullable ? { nullable } : {}) };
   return nullable ? nullableReference(type) : referenceTo(type);
 }
 

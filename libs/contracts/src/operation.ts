@@ -22,6 +22,8 @@ export interface Operation<I = unknown, O = unknown, A extends Access = Access> 
   /** How long the caller waits for the answer. */
   timeoutMs: number;
   bodyLimitBytes: number;
+  /** Of an answer whose body is the text of `Text`; absent for JSON. */
+  contentType?: string;
 }
 
 type Defaults = 'kind' | 'status' | 'timeoutMs' | 'bodyLimitBytes';

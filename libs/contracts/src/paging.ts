@@ -27,3 +27,9 @@ export class PageMeta {
 
 /** Answer of an operation that has nothing to say. */
 export class Empty {}
+
+/** Answer of an operation with a `contentType`: its body is this text and nothing else. */
+export class Text {
+  @IsString()
+  text!: string;
+}

@@ -45,8 +45,8 @@ export function QueryString({ maxLength = 1000, required = false } = {}): Proper
   });
 }
 
-export function QueryChoice(choices: readonly string[]): PropertyDecorator {
-  return source('query', { type: 'string', enum: choices }, false, (text, name) => {
+export function QueryChoice(choices: readonly string[], { required = false } = {}): PropertyDecorator {
+  return source('query', { type: 'string', enum: choices }, required, (text, name) => {
     const value = single(text, name);
     if (!choices.includes(value)) throw new FieldProblem(`${name} must be one of: ${choices.join(', ')}`);
     return value;
@@ -85,11 +85,46 @@ export function HeaderFlag(header: string): PropertyDecorator {
   };
 }
 
+/** Text of a form that `right` describes: "a month such as 2026-01". */
+export function QueryForm(form: RegExp, right: string): PropertyDecorator {
+  return source('query', { type: 'string', pattern: form.source }, false, (text, name) => {
+    const value = single(text, name);
+    if (!form.test(value)) throw new FieldProblem(`${name} must be ${right}`);
+    return value;
+  });
+}
+
+const isoTime = /^[1-9]\d{3}-\d\d-\d\d(T\S+)?$/;
+
+/** A time in ISO 8601, read into UTC with milliseconds. */
+export function QueryTime(): PropertyDecorator {
+  return source('query', { type: 'string', format: 'date-time' }, false, (text, name) => {
+    const value = single(text, name);
+    const time = new Date(isoTime.test(value) ? value : NaN);
+    const utc = Number.isNaN(time.getTime()) ? '' : time.toISOString();
+    // The zone may carry a time into a year that takes more than four digits.
+    if (!/^\d{4}-/.test(utc)) throw new FieldProblem(`${name} must be a time such as 2026-01-31T12:00:00Z`);
+    return utc;
+  });
+}
+
+interface ListOptions {
+  maxItems?: number;
+  maxLength?: number;
+  required?: boolean;
+  /** What each entry may be; anything when absent. */
+  choices?: readonly string[];
+}
+
 /** A parameter that may be repeated. */
-export function QueryList({ maxItems = 100, maxLength = 1000 } = {}): PropertyDecorator {
-  return source('query', { type: 'array', items: { type: 'string', maxLength }, maxItems }, false, (text, name) => {
+export function QueryList({ maxItems = 100, maxLength = 1000, required = false, choices }: ListOptions = {}) {
+  const items = { type: 'string', maxLength, ...(choices ? { enum: choices } : {}) };
+  return source('query', { type: 'array', items, maxItems }, required, (text, name) => {
     const values = typeof text === 'string' ? [text] : text;
     if (values.length > maxItems) throw new FieldProblem(`${name} must have at most ${maxItems} entries`);
+    if (choices && !values.every((value) => choices.includes(value))) {
+      throw new FieldProblem(`each ${name} must be one of: ${choices.join(', ')}`);
+    }
     if (values.some((value) => value.length > maxLength)) {
       throw new FieldProblem(`each ${name} must be at most ${maxLength} characters`);
     }

@@ -5,8 +5,11 @@ export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'silent';
 export type Logger = pino.Logger;
 
 const flushMs = 100;
-/** Under load a write for each line, or for a few, costs as much as a tenth of all work. */
-const bufferedCharacters = 65_536;
+/**
+ * Under load a write for each line, or for a few, costs as much as a tenth of all work. So does a large buffer: the
+ * destination measures it again at each line.
+ */
+const bufferedCharacters = 8_192;
 /** Characters that wait for a reader who has stopped reading; lines beyond are dropped. */
 const maxUnwritten = 16_000_000;
 

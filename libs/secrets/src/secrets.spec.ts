@@ -68,12 +68,12 @@ describe('the secret box', () => {
 
 describe('a derived key', () => {
   it('has 32 bytes, the same for the same purpose and others for others', () => {
-    const purposes = ['secrets', 'content-urls', 'operator'] as const;
+    const purposes = ['secrets', 'content-urls', 'bot-code-urls', 'operator'] as const;
 
     const keys = purposes.map((purpose) => deriveKey(secretKey, purpose).toString('hex'));
 
-    expect(keys.map((key) => key.length)).toEqual([64, 64, 64]);
-    expect(new Set(keys).size).toBe(3);
+    expect(keys.map((key) => key.length)).toEqual([64, 64, 64, 64]);
+    expect(new Set(keys).size).toBe(4);
     expect(keys).toEqual(purposes.map((purpose) => deriveKey(secretKey, purpose).toString('hex')));
     expect(keys).not.toContain(deriveKey(`${secretKey}.`, 'secrets').toString('hex'));
   });

@@ -15,6 +15,7 @@ import { ApiError, notFound, unavailable } from '@parley/contracts/errors';
 import { Database } from '@parley/database/database';
 import { AuditRepository } from '../audit/audit.repository';
 import { TokensService } from '../tokens/tokens.service';
+import { QuotasService } from '../usage/quotas.service';
 import { WorkspacesRepository } from '../workspaces/workspaces.repository';
 import { WorkspacesService } from '../workspaces/workspaces.service';
 import { type ProfileRow, toProfile } from './account.entity';
@@ -31,6 +32,7 @@ export class AccountsService {
     private readonly workspaces: WorkspacesRepository,
     private readonly tokens: TokensService,
     private readonly workspacesService: WorkspacesService,
+    private readonly quotas: QuotasService,
     private readonly audit: AuditRepository,
     private readonly bus: Bus,
   ) {}
@@ -69,6 +71,9 @@ export class AccountsService {
       }
       await this.workspaces.passOn(tx, id);
       await this.accounts.delete(tx, id);
+      for (const workspace of memberships.filter(({ alone }) => !alone)) {
+        await this.quotas.recount(tx, workspace.id, 'workspace_member_count');
+      }
     });
     this.bus.broadcast(credentialsChanged, { reason: `account ${id} was deleted` });
     return {};

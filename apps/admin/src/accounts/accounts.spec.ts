@@ -1,4 +1,5 @@
 import { type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
+import { until } from '@parley/testing/until';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { AdminModule } from '../admin.module';
 
@@ -226,6 +227,26 @@ describe('deleting an account', () => {
     expect(results.find(({ status }) => status === 'rejected')).toMatchObject({
       reason: { type: 'ReferenceConstraint' },
     });
+  });
+
+  it('refuses at once what the account is just asking for', async () => {
+    const { client, accountId } = await door.newAccount();
+    await client.getAccount({});
+    await door.sql('BEGIN');
+    await door.sql('SELECT 1 FROM admin.account WHERE id = $1 FOR UPDATE', [accountId]);
+
+    const calls = [client.createWorkspace({ name: 'late' }), client.createPersonalAccessToken({ note: 'late' })].map(
+      (call) => call.catch((error: unknown) => error),
+    );
+    await until(
+      () => door.sql("SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"),
+      (waiting) => waiting.length === 2,
+    );
+    await door.sql('DELETE FROM admin.workspace WHERE owner_id = $1', [accountId]);
+    await door.sql('DELETE FROM admin.account WHERE id = $1', [accountId]);
+    await door.sql('COMMIT');
+
+    for (const error of await Promise.all(calls)) expect(error).toMatchObject({ type: 'Unauthorized' });
   });
 
   it('frees its address', async () => {

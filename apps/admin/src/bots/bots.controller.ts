@@ -2,7 +2,7 @@ import { Controller } from '@nestjs/common';
 import { Handles } from '@parley/bus/handles';
 import type { WorkspaceCaller } from '@parley/contracts/access';
 import { admin } from '@parley/contracts/admin/admin';
-import type { BotId, CreateBot, GetBot, ListBots, UpdateBot } from '@parley/contracts/admin/bots';
+import type { BotId, CreateBot, GetBot, ListBots, TransferBot, UpdateBot } from '@parley/contracts/admin/bots';
 import { BotsService } from './bots.service';
 
 @Controller()
@@ -32,5 +32,15 @@ export class BotsController {
   @Handles(admin.bots.delete)
   delete(caller: WorkspaceCaller, input: BotId) {
     return this.service.delete(caller, input);
+  }
+
+  @Handles(admin.bots.transfer)
+  transfer(caller: WorkspaceCaller, input: TransferBot) {
+    return this.service.transfer(caller, input);
+  }
+
+  @Handles(admin.bots.rotateSigningSecret)
+  rotateSigningSecret(caller: WorkspaceCaller, input: BotId) {
+    return this.service.rotateSigningSecret(caller, input);
   }
 }

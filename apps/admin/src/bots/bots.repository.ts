@@ -7,11 +7,18 @@ import { tagConditions } from '@parley/database/tags';
 import { installedColumns } from '../installations/installations.repository';
 import type { BotDefinition } from './bot-definition';
 import type { BotEntryRow, BotRow, LockedBotRow } from './bot.entity';
+import type { Viewer } from './viewer';
 
 const entryColumns = 'id, name, type, tags, created_at, updated_at, deployed_at';
 const columns = `${entryColumns}, workspace_id, description, dev, medias, max_execution_time, always_alive,
   definition, signing_secret,
   ARRAY(SELECT jsonb_object_keys(secrets)) AS secret_names, created_by, ${installedColumns}`;
+
+/** Holds for the bots that the viewer may see: `$1` is their workspace and `$2` the viewer's account, as `Viewer` has them. */
+export const visible = `bot.workspace_id = $1 AND ($2::text IS NULL OR bot.allowlist = 'ALL_WORKSPACE_USERS'
+  OR EXISTS (SELECT 1 FROM bot_allowed_member WHERE bot_id = bot.id AND account_id = $2))`;
+/** Grows with each change, also when the clock does not. */
+export const touched = "updated_at = greatest(now(), bot.updated_at + interval '1 millisecond')";
 
 interface NewBot {
   workspaceId: string;
@@ -38,9 +45,9 @@ export class BotsRepository {
   async create(tx: Sql, input: CreateBot, bot: NewBot): Promise<BotRow> {
     const [row] = await tx.query<BotRow>(
       `INSERT INTO bot (id, workspace_id, name, description, dev, type, url, tags, medias, max_execution_time, definition,
-         code, signing_secret, secrets, created_by, deployed_at)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
-         CASE WHEN $12::text IS NOT NULL OR $7::text IS NOT NULL THEN now() END)
+         signing_secret, secrets, created_by, deployed_at)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
+         CASE WHEN $15 OR $7::text IS NOT NULL THEN now() END)
        RETURNING ${columns}`,
       [
         randomUUID(),
@@ -54,28 +61,39 @@ export class BotsRepository {
         JSON.stringify(input.medias ?? []),
         input.maxExecutionTime ?? null,
         JSON.stringify(bot.definition),
-        input.code ?? null,
         bot.signingSecret,
         JSON.stringify(bot.secrets),
         bot.createdBy,
+        input.code !== undefined,
       ],
     );
     return row!;
   }
 
-  async find(workspaceId: string, id: string): Promise<BotRow | undefined> {
-    const [row] = await this.database.query<BotRow>(`SELECT ${columns} FROM bot WHERE workspace_id = $1 AND id = $2`, [
+  /** Without its code. */
+  async find({ workspaceId, accountId }: Viewer, id: string): Promise<BotRow | undefined> {
+    const [row] = await this.database.query<BotRow>(`SELECT ${columns} FROM bot WHERE ${visible} AND id = $3`, [
       workspaceId,
+      accountId,
       id,
     ]);
     return row;
   }
 
+  async has({ workspaceId, accountId }: Viewer, id: string): Promise<boolean> {
+    const rows = await this.database.query(`SELECT 1 FROM bot WHERE ${visible} AND id = $3`, [
+      workspaceId,
+      accountId,
+      id,
+    ]);
+    return rows.length > 0;
+  }
+
   /** For as long as the transaction lasts nobody else changes the bot. */
-  async lock(tx: Sql, workspaceId: string, id: string): Promise<LockedBotRow | undefined> {
+  async lock(tx: Sql, { workspaceId, accountId }: Viewer, id: string): Promise<LockedBotRow | undefined> {
     const [row] = await tx.query<LockedBotRow>(
-      `SELECT ${columns}, secrets FROM bot WHERE workspace_id = $1 AND id = $2 FOR NO KEY UPDATE`,
-      [workspaceId, id],
+      `SELECT ${columns}, secrets FROM bot WHERE ${visible} AND id = $3 FOR NO KEY UPDATE`,
+      [workspaceId, accountId, id],
     );
     return row;
   }
@@ -86,10 +104,9 @@ export class BotsRepository {
       `UPDATE bot SET name = coalesce($2, name), description = coalesce($3, description), type = coalesce($4, type),
          url = CASE WHEN $5 THEN $6 ELSE url END, medias = coalesce($7, medias), layers = coalesce($8, layers),
          max_execution_time = coalesce($9, max_execution_time), authentication = coalesce($10, authentication),
-         blocked = coalesce($11, blocked), always_alive = coalesce($12, always_alive), code = coalesce($13, code),
-         tags = $14, definition = $15, secrets = $16,
-         deployed_at = CASE WHEN $6::text IS NOT NULL OR $13::text IS NOT NULL THEN now() ELSE deployed_at END,
-         updated_at = greatest(now(), updated_at + interval '1 millisecond')
+         blocked = coalesce($11, blocked), always_alive = coalesce($12, always_alive), tags = $13,
+         definition = $14, secrets = $15,
+         deployed_at = CASE WHEN $16 OR $6::text IS NOT NULL THEN now() ELSE deployed_at END, ${touched}
        WHERE id = $1 RETURNING ${columns}`,
       [
         input.id,
@@ -104,17 +121,33 @@ export class BotsRepository {
         input.authentication ?? null,
         input.blocked ?? null,
         input.alwaysAlive ?? null,
-        input.code ?? null,
         JSON.stringify(changed.tags),
         JSON.stringify(changed.definition),
         JSON.stringify(changed.secrets),
+        input.code !== undefined,
       ],
     );
     return row!;
   }
 
+  /** To another workspace, where its keys go on to work. */
+  async transfer(tx: Sql, id: string, workspaceId: string): Promise<void> {
+    await tx.query(`UPDATE bot SET workspace_id = $2, ${touched} WHERE id = $1`, [id, workspaceId]);
+  }
+
+  /** The secret before it is kept until then. */
+  async rotateSigningSecret(tx: Sql, id: string, sealed: string, formerValidUntil: Date): Promise<void> {
+    await tx.query('DELETE FROM bot_former_signing_secret WHERE bot_id = $1 AND valid_until <= now()', [id]);
+    await tx.query(
+      `INSERT INTO bot_former_signing_secret (bot_id, secret, valid_until)
+       SELECT id, signing_secret, $2 FROM bot WHERE id = $1`,
+      [id, formerValidUntil],
+    );
+    await tx.query(`UPDATE bot SET signing_secret = $2, ${touched} WHERE id = $1`, [id, sealed]);
+  }
+
   /** Without definitions, which may be large. Index bot_created or bot_updated. */
-  async list(workspaceId: string, query: ListBots) {
+  async list({ workspaceId, accountId }: Viewer, query: ListBots) {
     const { dev, tags, integrationNames, pluginNames, sortField = 'createdAt', sortDirection = 'desc' } = query;
     const keyset = new Keyset<BotEntryRow>(
       [
@@ -127,14 +160,14 @@ export class BotsRepository {
     );
     const limit = pageSize(query);
     const boundTo = [workspaceId, dev, tags, integrationNames, pluginNames];
-    const values: unknown[] = [workspaceId, dev ?? null, integrationNames ?? null, pluginNames ?? null];
+    const values: unknown[] = [workspaceId, accountId, dev ?? null, integrationNames ?? null, pluginNames ?? null];
     const rows = await this.database.query<BotEntryRow>(
       `SELECT ${entryColumns} FROM bot
-       WHERE workspace_id = $1 AND ($2::boolean IS NULL OR dev = $2)
-         AND ($3::text[] IS NULL OR EXISTS (
-           SELECT 1 FROM installation WHERE bot_id = bot.id AND summary ->> 'name' = ANY($3)))
+       WHERE ${visible} AND ($3::boolean IS NULL OR dev = $3)
          AND ($4::text[] IS NULL OR EXISTS (
-           SELECT 1 FROM bot_plugin WHERE bot_id = bot.id AND summary ->> 'name' = ANY($4)))
+           SELECT 1 FROM installation WHERE bot_id = bot.id AND summary ->> 'name' = ANY($4)))
+         AND ($5::text[] IS NULL OR EXISTS (
+           SELECT 1 FROM bot_plugin WHERE bot_id = bot.id AND summary ->> 'name' = ANY($5)))
          AND ${tagConditions('tags', tags, values)} AND ${keyset.after(query.nextToken, boundTo, values)}
        ORDER BY ${keyset.orderBy} LIMIT ${limit + 1}`,
       values,

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { Bus } from '@parley/bus/bus';
-import { hasPermission, type WorkspaceCaller } from '@parley/contracts/access';
+import { hasPermission, requirePermission, type WorkspaceCaller } from '@parley/contracts/access';
 import { admin } from '@parley/contracts/admin/admin';
 import {
   type BotId,
@@ -12,21 +12,29 @@ import {
   type GetBot,
   type ListBots,
   maxSecrets,
+  type NewSigningSecret,
+  type TransferBot,
   type UpdateBot,
 } from '@parley/contracts/admin/bots';
 import { credentialsChanged } from '@parley/contracts/admin/identity';
-import { notFound } from '@parley/contracts/errors';
+import { ApiError, notFound } from '@parley/contracts/errors';
 import { Database } from '@parley/database/database';
 import { Outbox } from '@parley/outbox/outbox';
 import { SecretBox } from '@parley/secrets/secret-box';
 import { AuditRepository } from '../audit/audit.repository';
 import { InstallationsService } from '../installations/installations.service';
 import { withoutPlugins, withPlugins } from '../installations/merged-definition';
+import { QuotasService } from '../usage/quotas.service';
+import { MembersRepository } from '../workspaces/members.repository';
+import { BotAllowlistRepository } from './bot-allowlist.repository';
 import { changeDefinition, checkDefinition, emptyDefinition, mergeEntries, requireAtMost } from './bot-definition';
 import { type BotRow, toBot, toBotEntry } from './bot.entity';
+import { BotVersionsRepository } from './bot-versions.repository';
 import { BotsRepository } from './bots.repository';
+import { viewerOf } from './viewer';
 
 const maxTags = 1000;
+const formerSecretLifetimeMs = 24 * 60 * 60_000;
 
 @Injectable()
 export class BotsService {
@@ -34,6 +42,10 @@ export class BotsService {
     private readonly database: Database,
     private readonly bots: BotsRepository,
     private readonly installations: InstallationsService,
+    private readonly versions: BotVersionsRepository,
+    private readonly allowlists: BotAllowlistRepository,
+    private readonly members: MembersRepository,
+    private readonly quotas: QuotasService,
     private readonly audit: AuditRepository,
     private readonly outbox: Outbox,
     private readonly box: SecretBox,
@@ -44,14 +56,16 @@ export class BotsService {
     checkDefinition(input);
     const workspaceId = caller.workspace.id;
     const row = await this.database.transaction(async (tx) => {
+      await this.quotas.admit(tx, workspaceId, 'bot_count');
       const created = await this.bots.create(tx, input, {
         workspaceId,
         createdBy: caller.account?.id ?? null,
         name: input.name ?? `bot-${randomBytes(4).toString('hex')}`,
-        signingSecret: this.box.seal(randomBytes(32).toString('hex')),
+        signingSecret: this.box.seal(newSigningSecret()),
         secrets: mergeEntries({}, this.sealed(input.secrets)),
         definition: changeDefinition(emptyDefinition, input),
       });
+      if (input.code !== undefined) await this.versions.deployCode(tx, created.id, input.code);
       await this.audit.add(tx, caller, {
         workspaceId,
         action: 'CREATE_BOT',
@@ -65,7 +79,7 @@ export class BotsService {
   }
 
   async get(caller: WorkspaceCaller, { id, byAlias }: GetBot): Promise<BotReply> {
-    const row = await this.bots.find(caller.workspace.id, id);
+    const row = await this.bots.find(viewerOf(caller), id);
     // A bot key reads its own bot and no other one of the workspace.
     if (!row || (caller.bot && caller.bot.id !== id)) throw notFound('bot', id);
     return this.reply(caller, row, byAlias);
@@ -77,7 +91,7 @@ export class BotsService {
     const secrets = this.sealed(input.secrets);
     const row = await this.installations.change(caller, input.id, input, (prepared) =>
       this.database.transaction(async (tx) => {
-        const current = await this.bots.lock(tx, caller.workspace.id, input.id);
+        const current = await this.bots.lock(tx, viewerOf(caller), input.id);
         if (!current) throw notFound('bot', input.id);
         const changed = {
           tags: mergeEntries(current.tags, input.tags),
@@ -92,6 +106,7 @@ export class BotsService {
         };
         requireAtMost(maxTags, 'tags', changed.tags);
         requireAtMost(maxSecrets, 'secrets', changed.secrets);
+        if (input.code !== undefined) await this.versions.deployCode(tx, input.id, input.code);
         if (prepared) await this.installations.apply(tx, caller, input.id, prepared);
         const updated = await this.bots.update(tx, input, changed);
         await this.audit.add(tx, caller, {
@@ -109,8 +124,8 @@ export class BotsService {
     return this.reply(caller, row, input.byAlias);
   }
 
-  async list({ workspace }: WorkspaceCaller, query: ListBots): Promise<Bots> {
-    const { rows, nextToken } = await this.bots.list(workspace.id, query);
+  async list(caller: WorkspaceCaller, query: ListBots): Promise<Bots> {
+    const { rows, nextToken } = await this.bots.list(viewerOf(caller), query);
     return { bots: rows.map(toBotEntry), meta: { nextToken } };
   }
 
@@ -126,11 +141,62 @@ export class BotsService {
         resourceId: id,
         resourceName: deleted.name,
       });
+      await this.quotas.recount(tx, workspace.id, 'bot_count');
       await this.outbox.add(tx, botDeleted, { botId: id, workspaceId: workspace.id });
       await this.installations.announceNone(tx, { id, workspaceId: workspace.id, revision: deleted.revision });
     });
     this.bus.broadcast(credentialsChanged, { reason: `bot ${id} was deleted` });
     return {};
+  }
+
+  /** Who may use it is decided anew where it goes, and everybody who may ask is asked again who they are. */
+  async transfer(caller: WorkspaceCaller, { id, targetWorkspaceId }: TransferBot) {
+    const sourceId = caller.workspace.id;
+    if (targetWorkspaceId === sourceId) {
+      throw new ApiError('InvalidPayload', 'targetWorkspaceId must be another workspace than that of the bot.');
+    }
+    await this.database.transaction(async (tx) => {
+      const bot = await this.bots.lock(tx, viewerOf(caller), id);
+      if (!bot) throw notFound('bot', id);
+      const role = await this.members.findRole(tx, caller.account?.id, targetWorkspaceId);
+      if (!role) {
+        throw new ApiError('ReferenceNotFound', `targetWorkspaceId "${targetWorkspaceId}" is no workspace of yours.`);
+      }
+      requirePermission(role, 'write');
+      await this.allowlists.clear(tx, id);
+      await this.quotas.transferBot(tx, id, sourceId, targetWorkspaceId);
+      await this.bots.transfer(tx, id, targetWorkspaceId);
+      for (const workspaceId of [sourceId, targetWorkspaceId]) {
+        await this.audit.add(tx, caller, {
+          workspaceId,
+          action: 'TRANSFER_BOT',
+          operation: admin.bots.transfer,
+          resourceId: id,
+          resourceName: bot.name,
+          value: `from ${sourceId} to ${targetWorkspaceId}`,
+        });
+      }
+    });
+    this.bus.broadcast(credentialsChanged, { reason: `bot ${id} was transferred` });
+    return {};
+  }
+
+  async rotateSigningSecret(caller: WorkspaceCaller, { id }: BotId): Promise<NewSigningSecret> {
+    const secret = newSigningSecret();
+    await this.database.transaction(async (tx) => {
+      const bot = await this.bots.lock(tx, viewerOf(caller), id);
+      if (!bot) throw notFound('bot', id);
+      const formerValidUntil = new Date(Date.now() + formerSecretLifetimeMs);
+      await this.bots.rotateSigningSecret(tx, id, this.box.seal(secret), formerValidUntil);
+      await this.audit.add(tx, caller, {
+        workspaceId: caller.workspace.id,
+        action: 'UNKNOWN',
+        operation: admin.bots.rotateSigningSecret,
+        resourceId: id,
+        resourceName: bot.name,
+      });
+    });
+    return { newSigningSecret: secret };
   }
 
   private sealed(secrets: Record<string, string | null> = {}): Record<string, string | null> {
@@ -151,4 +217,8 @@ export class BotsService {
 /** Names only: contents may be secret, and large. */
 function changedFields({ id: _id, byAlias: _byAlias, ...changes }: UpdateBot): string {
   return Object.keys(changes).sort().join(', ');
+}
+
+function newSigningSecret(): string {
+  return randomBytes(32).toString('hex');
 }

@@ -1,4 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { deriveKey } from '@parley/secrets/derived-key';
+import { SecretBox } from '@parley/secrets/secret-box';
 import { type Account, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { AdminModule } from '../admin.module';
@@ -357,5 +359,153 @@ describe('deleting a bot', () => {
       type: 'Forbidden',
     });
     await expect((await memberWith('manager')).deleteBot({ id: bot.id })).resolves.toBeDefined();
+  });
+});
+
+describe('transferring a bot', () => {
+  /** Somebody who is a manager where the bot is and has this role, if any, where it goes. */
+  async function newTransfer(role?: 'viewer' | 'developer' | 'billing') {
+    const { bot } = await alice.client.createBot({ name: 'moving', code: '1' });
+    const mover = await door.newAccount();
+    await door.addMember(alice.workspaceId, mover.accountId, 'manager');
+    const target = await door.newAccount();
+    if (role) await door.addMember(target.workspaceId, mover.accountId, role);
+    const client = door.client(mover.token, alice.workspaceId);
+    return {
+      id: bot.id,
+      mover,
+      target,
+      transfer: () => client.transferBot({ id: bot.id, targetWorkspaceId: target.workspaceId }),
+    };
+  }
+
+  it('moves it with its keys and versions, and leaves a record in both workspaces', async () => {
+    const { id, mover, target, transfer } = await newTransfer('developer');
+    const { value } = await alice.client.createBotApiKey({ botId: id });
+    await door.client(value).getBot({ id });
+
+    await transfer();
+
+    expect((await target.client.getBot({ id })).bot).toMatchObject({ id, name: 'moving' });
+    expect((await target.client.listBotVersions({ id })).versions).toHaveLength(1);
+    expect((await door.client(value).getBot({ id })).bot.id).toBe(id);
+    await expect(door.client(value, alice.workspaceId).getBot({ id })).rejects.toMatchObject({ type: 'Forbidden' });
+    await expect(alice.client.getBot({ id })).rejects.toMatchObject({ type: 'ResourceNotFound' });
+    await expect(door.client(alice.token, undefined, id).listFiles({})).rejects.toMatchObject({ type: 'Forbidden' });
+    const records = await door.sql(
+      `SELECT workspace_id, account_id, resource_name, value FROM admin.audit_record
+       WHERE resource_id = $1 AND action = 'TRANSFER_BOT' ORDER BY workspace_id = $2 DESC`,
+      [id, alice.workspaceId],
+    );
+    const common = {
+      account_id: mover.accountId,
+      resource_name: 'moving',
+      value: `from ${alice.workspaceId} to ${target.workspaceId}`,
+    };
+    expect(records).toEqual([
+      { workspace_id: alice.workspaceId, ...common },
+      { workspace_id: target.workspaceId, ...common },
+    ]);
+  });
+
+  it('opens it to all users of its new workspace', async () => {
+    const { id, mover, target, transfer } = await newTransfer('developer');
+    await alice.client.updateBotAllowlist({ botId: id, setting: 'SELECTED_USERS', users: { [mover.accountId]: true } });
+
+    await transfer();
+
+    expect(await target.client.getBotAllowlist({ botId: id })).toEqual({ setting: 'ALL_WORKSPACE_USERS', users: [] });
+  });
+
+  it('takes membership and the role of a developer where it goes', async () => {
+    const [none, viewer] = await Promise.all([newTransfer(), newTransfer('viewer')]);
+
+    await expect(none.transfer()).rejects.toMatchObject({
+      type: 'ReferenceNotFound',
+      message: `targetWorkspaceId "${none.target.workspaceId}" is no workspace of yours.`,
+    });
+    await expect(viewer.transfer()).rejects.toMatchObject({ type: 'Forbidden' });
+    for (const { id } of [none, viewer]) await expect(alice.client.getBot({ id })).resolves.toBeDefined();
+  });
+
+  it('takes the role of a manager where it is', async () => {
+    const { id } = (await alice.client.createBot({})).bot;
+
+    const attempt = (await memberWith('developer')).transferBot({ id, targetWorkspaceId: bob.workspaceId });
+
+    await expect(attempt).rejects.toMatchObject({ type: 'Forbidden' });
+  });
+
+  it('goes to another workspace, and neither to its own nor to none', async () => {
+    const { id } = (await alice.client.createBot({})).bot;
+    const to = (targetWorkspaceId: string) => alice.client.transferBot({ id, targetWorkspaceId });
+
+    await expect(to(alice.workspaceId)).rejects.toMatchObject({ type: 'InvalidPayload' });
+    await expect(to('wkspace_none')).rejects.toMatchObject({ type: 'ReferenceNotFound' });
+  });
+
+  it('of another workspace is like transferring none', async () => {
+    const { id } = (await bob.client.createBot({})).bot;
+    await door.addMember(bob.workspaceId, alice.accountId, 'viewer');
+
+    const attempt = alice.client.transferBot({ id, targetWorkspaceId: (await newTransfer()).target.workspaceId });
+
+    await expect(attempt).rejects.toMatchObject({ type: 'ResourceNotFound', message: `There is no bot "${id}" here.` });
+  });
+});
+
+describe('rotating the signing secret of a bot', () => {
+  const formerSecrets = (id: string) =>
+    door.sql<{ secret: string; hours: string }>(
+      `SELECT secret, extract(epoch FROM valid_until - now()) / 3600 AS hours
+       FROM admin.bot_former_signing_secret WHERE bot_id = $1 ORDER BY valid_until`,
+      [id],
+    );
+
+  it('shows the new one and keeps those before it for a day, encrypted', async () => {
+    const { id, signingSecret } = (await alice.client.createBot({})).bot;
+    const box = new SecretBox(deriveKey(door.settings.secretKey, 'secrets'));
+
+    const first = (await alice.client.rotateBotSigningSecrets({ id })).newSigningSecret;
+    const second = (await alice.client.rotateBotSigningSecrets({ id })).newSigningSecret;
+
+    expect((await alice.client.getBot({ id })).bot.signingSecret).toBe(second);
+    expect(new Set([signingSecret, first, second]).size).toBe(3);
+    expect(second).toMatch(/^[0-9a-f]{64}$/);
+    const former = await formerSecrets(id);
+    expect(former.map(({ secret }) => box.open(secret))).toEqual([signingSecret, first]);
+    for (const { hours } of former) expect(Math.abs(Number(hours) - 24)).toBeLessThan(0.1);
+  });
+
+  it('forgets those whose day is over', async () => {
+    const { id } = (await alice.client.createBot({})).bot;
+    await alice.client.rotateBotSigningSecrets({ id });
+    await door.sql('UPDATE admin.bot_former_signing_secret SET valid_until = now() WHERE bot_id = $1', [id]);
+
+    await alice.client.rotateBotSigningSecrets({ id });
+
+    expect(await formerSecrets(id)).toHaveLength(1);
+  });
+
+  it('takes the role of a manager, and leaves a record', async () => {
+    const { id } = (await alice.client.createBot({ name: 'turning' })).bot;
+
+    await expect((await memberWith('developer')).rotateBotSigningSecrets({ id })).rejects.toMatchObject({
+      type: 'Forbidden',
+    });
+    await (await memberWith('manager')).rotateBotSigningSecrets({ id });
+
+    expect(
+      await door.sql(
+        "SELECT action, resource_name, value FROM admin.audit_record WHERE resource_id = $1 AND operation = 'admin.bots.rotateSigningSecret'",
+        [id],
+      ),
+    ).toEqual([{ action: 'UNKNOWN', resource_name: 'turning', value: null }]);
+  });
+
+  it('of another workspace is like rotating none', async () => {
+    const { id } = (await bob.client.createBot({})).bot;
+
+    await expect(alice.client.rotateBotSigningSecrets({ id })).rejects.toMatchObject({ type: 'ResourceNotFound' });
   });
 });

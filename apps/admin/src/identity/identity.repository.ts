@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Identify } from '@parley/contracts/admin/identity';
+import { rolesWith } from '@parley/contracts/access';
 import type { Role } from '@parley/contracts/caller';
 import { Database } from '@parley/database/database';
 
@@ -13,6 +14,8 @@ export interface TokenHolder {
   botId: string | null;
   botWorkspaceId: string | null;
   isBotBlocked: boolean | null;
+  /** The account may see the named bot, whatever its role. */
+  isBotOpen: boolean | null;
   /** Of the named bot's workspace. */
   botRole: Role | null;
   /** The integration of the key, and its workspace. */
@@ -37,6 +40,9 @@ export class IdentityRepository {
     const [row] = await this.database.query<TokenHolder>(
       `SELECT token.kind, account.id AS "accountId", account.email, member.role,
               bot.id AS "botId", bot.workspace_id AS "botWorkspaceId", bot.blocked AS "isBotBlocked",
+              bot.allowlist = 'ALL_WORKSPACE_USERS' OR EXISTS (
+                SELECT 1 FROM bot_allowed_member allowed WHERE allowed.bot_id = bot.id AND allowed.account_id = account.id
+              ) AS "isBotOpen",
               bot_member.role AS "botRole",
               token.integration_id AS "integrationId", token.workspace_id AS "integrationWorkspaceId",
               (SELECT coalesce(json_agg(json_build_object('alias', alias, 'id', installation.integration_id)), '[]')
@@ -59,8 +65,10 @@ export class IdentityRepository {
   async findRoleInBot(accountId: string, botId: string): Promise<Role | undefined> {
     const [row] = await this.database.query<{ role: Role }>(
       `SELECT member.role FROM bot JOIN workspace_member member ON member.workspace_id = bot.workspace_id
-       WHERE member.account_id = $1 AND bot.id = $2`,
-      [accountId, botId],
+       WHERE member.account_id = $1 AND bot.id = $2 AND (bot.allowlist = 'ALL_WORKSPACE_USERS'
+         OR member.role = ANY($3)
+         OR EXISTS (SELECT 1 FROM bot_allowed_member allowed WHERE allowed.bot_id = bot.id AND allowed.account_id = $1))`,
+      [accountId, botId, rolesWith('manage')],
     );
     return row?.role;
   }

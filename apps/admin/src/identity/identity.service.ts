@@ -1,5 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
+import { hasPermission } from '@parley/contracts/access';
 import type { AccountAndBot, Identify, Identity, RoleInBot } from '@parley/contracts/admin/identity';
 import { ApiError } from '@parley/contracts/errors';
 import { hashToken, operatorToken } from '@parley/secrets/token';
@@ -58,6 +59,7 @@ function identifyAccount(holder: TokenHolder, { workspaceId, botId }: Identify):
     };
   }
   if (!holder.botId || !holder.botWorkspaceId || !holder.botRole) throw forbiddenHeader('x-bot-id', botId);
+  if (!holder.isBotOpen && !hasPermission(holder.botRole, 'manage')) throw forbiddenHeader('x-bot-id', botId);
   if (workspaceId !== undefined && workspaceId !== holder.botWorkspaceId) throw forbiddenHeader('x-bot-id', botId);
   const workspace = { id: holder.botWorkspaceId };
   return {

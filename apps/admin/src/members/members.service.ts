@@ -16,6 +16,7 @@ import type { PageQuery } from '@parley/contracts/paging';
 import { Database, type Transaction } from '@parley/database/database';
 import { AccountsRepository } from '../accounts/accounts.repository';
 import { AuditRepository } from '../audit/audit.repository';
+import { QuotasService } from '../usage/quotas.service';
 import { MembersRepository } from '../workspaces/members.repository';
 import { WorkspacesRepository } from '../workspaces/workspaces.repository';
 import { toMember } from './member.entity';
@@ -28,6 +29,7 @@ export class MembersService {
     private readonly members: MembersRepository,
     private readonly workspaces: WorkspacesRepository,
     private readonly accounts: AccountsRepository,
+    private readonly quotas: QuotasService,
     private readonly audit: AuditRepository,
     private readonly bus: Bus,
   ) {}
@@ -51,6 +53,7 @@ export class MembersService {
       if (role === 'owner') requireOwner(callerRole);
       const account = await this.accounts.lockByEmail(tx, email);
       if (!account) throw new ApiError('ReferenceNotFound', `email "${email}" has no account.`);
+      await this.quotas.admit(tx, workspace.id, 'workspace_member_count');
       const id = await this.members.create(tx, workspace.id, account.id, email, role);
       await this.audit.add(tx, caller, {
         workspaceId: workspace.id,
@@ -98,6 +101,7 @@ export class MembersService {
       if (!member) throw notFound('member', id);
       if (member.role === 'owner') requireOwner(callerRole);
       await this.members.delete(tx, workspace.id, id);
+      await this.quotas.recount(tx, workspace.id, 'workspace_member_count');
       await this.members.settleOwner(tx, workspace.id);
       await this.audit.add(tx, caller, {
         workspaceId: workspace.id,

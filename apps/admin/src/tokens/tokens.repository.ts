@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { ApiError } from '@parley/contracts/errors';
 import { Database, type Sql } from '@parley/database/database';
 import { newId } from '@parley/database/ids';
 import { hashToken, tokenPreview } from '@parley/secrets/token';
@@ -8,14 +9,16 @@ import type { TokenRow } from './token.entity';
 export class TokensRepository {
   constructor(private readonly database: Database) {}
 
-  /** Stores a token by its hash. The token itself is not kept. */
+  /** Stores a token by its hash. The token itself is not kept. Throws Unauthorized when the account is just being deleted. */
   async createOfAccount(sql: Sql, accountId: string, note: string, token: string): Promise<TokenRow> {
     const [row] = await sql.query<TokenRow>(
-      `INSERT INTO token (id, kind, hash, preview, note, account_id) VALUES ($1, 'pat', $2, $3, $4, $5)
+      `INSERT INTO token (id, kind, hash, preview, note, account_id)
+       SELECT $1, 'pat', $2, $3, $4, account.id FROM account WHERE account.id = $5 FOR KEY SHARE
        RETURNING id, note, created_at`,
       [newId('pat'), hashToken(token), tokenPreview(token), note, accountId],
     );
-    return row!;
+    if (!row) throw new ApiError('Unauthorized', 'The account was deleted.');
+    return row;
   }
 
   /** The same for a bot of the workspace. None when there is no such bot, or when it is just being deleted. */

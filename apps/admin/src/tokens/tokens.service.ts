@@ -18,6 +18,7 @@ import { Database, type Transaction } from '@parley/database/database';
 import { newToken } from '@parley/secrets/token';
 import { AuditRepository } from '../audit/audit.repository';
 import { BotsRepository } from '../bots/bots.repository';
+import { viewerOf } from '../bots/viewer';
 import { toTokenEntry } from './token.entity';
 import { TokensRepository } from './tokens.repository';
 
@@ -61,8 +62,8 @@ export class TokensService {
     });
   }
 
-  async listBotKeys({ workspace }: WorkspaceCaller, { botId }: ListBotApiKeys) {
-    if (!(await this.bots.find(workspace.id, botId))) throw noSuchBot(botId);
+  async listBotKeys(caller: WorkspaceCaller, { botId }: ListBotApiKeys) {
+    if (!(await this.bots.has(viewerOf(caller), botId))) throw noSuchBot(botId);
     return { baks: (await this.tokens.listOfBot(botId)).map(toTokenEntry) };
   }
 

@@ -101,17 +101,17 @@ describe('bot API keys', () => {
     const client = door.client(value, alice.workspaceId, botId);
 
     for (const call of [
-      client.listBots({}),
-      client.createBot({}),
-      client.deleteBot({ id: botId }),
-      client.createBotApiKey({ botId }),
-      client.listBotApiKeys({ botId }),
-      client.deleteBotApiKey({ id }),
-      client.listWorkspaces({}),
-      client.listPersonalAccessTokens({}),
-      client.createPersonalAccessToken({ note: 'x' }),
+      () => client.listBots({}),
+      () => client.createBot({}),
+      () => client.deleteBot({ id: botId }),
+      () => client.createBotApiKey({ botId }),
+      () => client.listBotApiKeys({ botId }),
+      () => client.deleteBotApiKey({ id }),
+      () => client.listWorkspaces({}),
+      () => client.listPersonalAccessTokens({}),
+      () => client.createPersonalAccessToken({ note: 'x' }),
     ]) {
-      await expect(call).rejects.toMatchObject({
+      await expect(call()).rejects.toMatchObject({
         type: 'Forbidden',
         message: 'A bot API key may not call this operation.',
       });
@@ -171,6 +171,22 @@ describe('bot API keys', () => {
       message: expect.stringContaining(role),
     });
     await expect(client.listBotApiKeys({ botId })).rejects.toMatchObject({ type: 'Forbidden' });
+  });
+
+  it('leave a record when they are made and when they are deleted, without the key', async () => {
+    const botId = await newBot(alice);
+    const { id, value } = await alice.client.createBotApiKey({ botId, note: 'back end' });
+    await alice.client.deleteBotApiKey({ id });
+
+    const records = await door.sql('SELECT * FROM admin.audit_record WHERE resource_id = $1 ORDER BY recorded_at, id', [
+      id,
+    ]);
+    const common = { workspace_id: alice.workspaceId, account_id: alice.accountId, value: botId };
+    expect(records).toMatchObject([
+      { ...common, operation: 'admin.botApiKeys.create' },
+      { ...common, operation: 'admin.botApiKeys.delete' },
+    ]);
+    expect(JSON.stringify(records)).not.toContain(value);
   });
 
   it('are refused while their bot is being deleted', async () => {

@@ -21,6 +21,8 @@ interface Page {
 
 /** Who has installed an integration thinks more of it than who has looked at it. */
 const popularity = '(coalesce(installs, 0)::bigint * 10 + coalesce(views, 0))';
+/** That of the first page, which the parameter gives on the others. */
+const moment = 'coalesce($1::bigint, (SELECT time FROM counter_clock))';
 const id: KeyColumn<Row> = { sql: 'integration.id', type: 'text', of: (row) => row.id };
 /** Each with an id behind it, since none is unique. */
 const orders: Record<NonNullable<ListIntegrations['sortBy']> | 'relevance', KeyColumn<Row>[]> = {
@@ -78,11 +80,9 @@ export class IntegrationListRepository {
     // The long columns are read of the rows of the page alone.
     const rows = await this.database.query<Row>(
       `WITH page AS (
-         SELECT integration.id, moment.time, coalesce(installs, 0) AS installs, coalesce(views, 0) AS views,
+         SELECT integration.id, ${moment} AS time, coalesce(installs, 0) AS installs, coalesce(views, 0) AS views,
            ${popularity} AS popularity, score
-         FROM (SELECT coalesce($1::bigint, time) AS time FROM counter_clock) AS moment CROSS JOIN integration
-         ${joinCounterAt('moment.time')}
-         CROSS JOIN LATERAL (SELECT ${score} AS score) AS scored
+         FROM integration ${joinCounterAt(moment)} CROSS JOIN LATERAL (SELECT ${score} AS score) AS scored
          WHERE ${conditions.join(' AND ')}
          ORDER BY ${keyset.orderBy} LIMIT ${limit + 1}
        )

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import type { Operation } from '@parley/contracts/operation';
 import { brokenPromises } from './answers';
 import { type Damage, damagesOf, longestText } from './inputs';
-import { ask, disagreements, type Request, requestOf, routedOperations, senderOf } from './requests';
+import { ask, disagreements, type Request, requestOf, routedOperations, senderOf, type WildRequest } from './requests';
 import { type Home, Tenant } from './tenant';
 
 /** What is never tried here, and why. */
@@ -70,7 +70,7 @@ export function describeFuzz(name: string, start: () => Promise<Home & { stop():
   });
 }
 
-function spoil(request: Request, damage: Damage): Request {
+function spoil(request: Request, damage: Damage): WildRequest {
   const query = new Map<string, string[]>();
   for (const [name, value] of damage.query) query.set(name, [...(query.get(name) ?? []), value]);
   return {
@@ -82,7 +82,7 @@ function spoil(request: Request, damage: Damage): Request {
   };
 }
 
-function spoiltBody(body: unknown, damage: Damage['body']): Pick<Request, 'body' | 'text'> {
+function spoiltBody(body: unknown, damage: Damage['body']): Pick<WildRequest, 'body' | 'text'> {
   if (!damage) return { body };
   if ('whole' in damage) return { body: damage.whole };
   if ('text' in damage) return { text: damage.text, body: undefined };

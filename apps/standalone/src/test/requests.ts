@@ -1,19 +1,27 @@
 import { allOperations } from '@parley/contracts/contracts';
 import type { Operation } from '@parley/contracts/operation';
 import { type Account, type Answer, newAccount, sendTo } from '@parley/testing/front-door';
+import { publicThings } from './public-things';
 import { newName, type Tenant } from './tenant';
 
 /** What a request has besides its route and its credential. */
 export interface Request {
   path?: Record<string, string>;
-  query?: Record<string, string | string[]>;
+  /** A value that is a record is sent as the public client does: `name.key=value`. */
+  query?: Record<string, string | string[] | Record<string, string>>;
+  headers?: Record<string, string>;
+  body?: object;
+  /** Who asks, where it is not the tenant. */
+  as?: Account;
+}
+
+/** A request that may be anything. */
+export interface WildRequest extends Omit<Request, 'headers' | 'body'> {
   /** `null` leaves out a header that it would have otherwise. */
   headers?: Record<string, string | null>;
   body?: unknown;
   /** In place of the body: sent as JSON whether it is some or not. */
   text?: string;
-  /** Who asks, where it is not the tenant. */
-  as?: Account;
 }
 
 const schema = { type: 'object', properties: { text: { type: 'string' } } };
@@ -38,14 +46,43 @@ const requests: Record<string, (tenant: Tenant) => Request | Promise<Request>> =
     path: { id: (await client.createBotApiKey({ botId: has.botId })).id },
   }),
   'admin.botApiKeys.list': ({ has }) => ({ query: { botId: has.botId } }),
+  'admin.botAllowlist.get': ({ has }) => ({ path: { botId: has.botId } }),
+  'admin.botAllowlist.update': ({ has }) => ({
+    path: { botId: has.botId },
+    body: { users: { [has.memberAccountId]: true } },
+  }),
+  'admin.botVersions.create': ({ has }) => ({ path: { id: has.botId }, body: { name: newName() } }),
+  'admin.botVersions.deploy': ({ has }) => ({ path: { id: has.botId }, body: { versionId: has.versionId } }),
+  'admin.botVersions.download': async ({ client, has }) => {
+    const { url } = await client.getBotVersion({ id: has.botId, versionId: has.versionId });
+    return {
+      path: { id: has.botId, versionId: has.versionId },
+      query: Object.fromEntries(new URL(url).searchParams),
+    };
+  },
+  'admin.botVersions.get': ({ has }) => ({ path: { id: has.botId, versionId: has.versionId } }),
+  'admin.botVersions.list': ({ has }) => ({ path: { id: has.botId } }),
   'admin.bots.create': () => ({ body: { name: newName() } }),
   'admin.bots.delete': async (tenant) => ({ path: { id: await tenant.newBot() } }),
   'admin.bots.get': ({ has }) => ({ path: { id: has.botId } }),
   'admin.bots.list': () => ({}),
+  'admin.bots.rotateSigningSecret': ({ has }) => ({ path: { id: has.botId }, body: {} }),
+  'admin.bots.transfer': async (tenant) => ({
+    path: { id: await tenant.newBot() },
+    body: { targetWorkspaceId: (await tenant.client.createWorkspace({ name: tenant.tag })).id },
+  }),
   'admin.bots.update': ({ has }) => ({
     path: { id: has.botId },
     headers: { 'x-multiple-integrations': 'true' },
-    body: { integrations: { mine: { integrationId: has.integrationId, enabled: true } } },
+    body: {
+      integrations: { mine: { integrationId: has.integrationId, enabled: true } },
+      plugins: {
+        helper: {
+          id: has.pluginId,
+          interfaces: { drawer: { integrationId: has.integrationId, integrationAlias: 'mine' } },
+        },
+      },
+    },
   }),
   'admin.deadLetters.list': () => ({}),
   'admin.deadLetters.replay': () => ({}),
@@ -59,7 +96,7 @@ const requests: Record<string, (tenant: Tenant) => Request | Promise<Request>> =
     const { email } = await newAccount(home.url, home.operatorToken);
     return { body: { email, role: 'viewer' } };
   },
-  'admin.members.delete': async (tenant) => ({ path: { id: await tenant.newMember() } }),
+  'admin.members.delete': async (tenant) => ({ path: { id: (await tenant.newMember()).id } }),
   'admin.members.getOwn': () => ({}),
   'admin.members.list': () => ({}),
   'admin.members.update': ({ has }) => ({ path: { id: has.memberId }, body: { role: 'developer' } }),
@@ -68,6 +105,30 @@ const requests: Record<string, (tenant: Tenant) => Request | Promise<Request>> =
     path: { id: (await client.createPersonalAccessToken({ note: tag })).pat.id },
   }),
   'admin.personalAccessTokens.list': () => ({}),
+  'admin.quotas.get': ({ account }) => ({ path: { id: account.workspaceId }, query: { type: 'bot_count' } }),
+  'admin.quotas.list': ({ account }) => ({ path: { id: account.workspaceId } }),
+  'admin.quotas.listCompletion': () => ({}),
+  'admin.shareableIds.create': ({ has }) => ({ path: { botId: has.botId, integrationId: has.integrationId } }),
+  'admin.shareableIds.delete': async ({ client, has: { botId, integrationId } }) => {
+    await client.createIntegrationShareableId({ botId, integrationId });
+    return { path: { botId, integrationId } };
+  },
+  'admin.shareableIds.get': ({ has }) => ({ path: { botId: has.botId, integrationId: has.integrationId } }),
+  'admin.usage.breakDownByBot': ({ account }) => ({
+    path: { id: account.workspaceId },
+    query: { type: 'storage_count' },
+  }),
+  'admin.usage.get': ({ has }) => ({ path: { id: has.botId }, query: { type: 'storage_count' } }),
+  'admin.usage.getMultiple': ({ account, has }) => ({
+    query: { types: ['storage_count'], ids: [account.workspaceId, has.botId] },
+  }),
+  'admin.usage.listActivity': ({ has }) => ({ path: { id: has.botId }, query: { type: 'storage_count' } }),
+  'admin.usage.listDailyActivity': ({ has }) => ({ path: { id: has.botId }, query: { type: 'storage_count' } }),
+  'admin.usage.listHistory': ({ has }) => ({ path: { id: has.botId }, query: { type: 'storage_count' } }),
+  'admin.usage.listOfWorkspace': ({ account }) => ({
+    path: { id: account.workspaceId },
+    query: { type: 'bot_count' },
+  }),
   'admin.workspacePreferences.get': () => ({ path: { key: 'theme' } }),
   'admin.workspacePreferences.set': () => ({ path: { key: newName() }, body: { value: [1] } }),
   'admin.workspaces.checkHandle': () => ({ body: { handle: newName() } }),
@@ -76,7 +137,7 @@ const requests: Record<string, (tenant: Tenant) => Request | Promise<Request>> =
     path: { id: (await client.createWorkspace({ name: tag })).id },
   }),
   'admin.workspaces.get': ({ account }) => ({ path: { id: account.workspaceId } }),
-  'admin.workspaces.getPublic': async (tenant) => ({ path: { id: await publicWorkspace(tenant) } }),
+  'admin.workspaces.getPublic': async ({ home }) => ({ path: { id: (await publicThings(home)).workspaceId } }),
   'admin.workspaces.list': () => ({}),
   'admin.workspaces.listPublic': () => ({}),
   'admin.workspaces.update': ({ account }) => ({ path: { id: account.workspaceId }, body: { about: newName() } }),
@@ -99,32 +160,75 @@ const requests: Record<string, (tenant: Tenant) => Request | Promise<Request>> =
       interfaces: { drawer: { id: has.interfaceId, actions: { open: { name: 'open' } } } },
     },
   }),
+  'hub.integrations.delete': async (tenant) => ({ path: { id: await tenant.newIntegration() } }),
   'hub.integrations.get': ({ has }) => ({ path: { id: has.integrationId } }),
   'hub.integrations.getByName': ({ tag }) => ({ path: { name: `${tag}-kettle`, version: 'latest' } }),
+  'hub.integrations.list': ({ has }) => ({ query: { installedByBotId: has.botId } }),
+  'hub.integrations.requestVerification': async (tenant) => ({
+    body: { integrationId: await tenant.newIntegration() },
+  }),
+  'hub.integrations.rotateSigningSecrets': ({ has }) => ({ path: { id: has.integrationId }, body: {} }),
+  'hub.integrations.update': ({ has }) => ({
+    path: { id: has.integrationId },
+    body: { interfaces: { drawer: { id: has.interfaceId, actions: { open: { name: 'open' } } } } },
+  }),
+  'hub.integrations.validateCreation': ({ has }) => ({
+    body: { name: newName(), version: '1.0.0', interfaces: { drawer: { id: has.interfaceId } } },
+  }),
+  'hub.integrations.validateUpdate': ({ has }) => ({
+    path: { id: has.integrationId },
+    body: { description: newName() },
+  }),
   'hub.interfaces.create': () => ({ body: { name: newName(), version: '1.0.0' } }),
   'hub.interfaces.delete': async (tenant) => ({ path: { id: await tenant.newInterface() } }),
   'hub.interfaces.get': ({ has }) => ({ path: { id: has.interfaceId } }),
   'hub.interfaces.getByName': ({ tag }) => ({ path: { name: `${tag}-drawer`, version: 'latest' } }),
   'hub.interfaces.list': () => ({}),
   'hub.interfaces.update': ({ has }) => ({ path: { id: has.interfaceId }, body: { description: newName() } }),
-  'hub.publicInterfaces.get': async (tenant) => ({ path: { id: (await publicInterface(tenant)).id } }),
-  'hub.publicInterfaces.getByName': async (tenant) => ({
-    path: { name: (await publicInterface(tenant)).name, version: '1.0.0' },
+  'hub.plugins.create': ({ has }) => ({
+    body: {
+      name: newName(),
+      version: '1.0.0',
+      code: { node: 'node', browser: 'browser' },
+      dependencies: {
+        interfaces: { drawer: { id: has.interfaceId } },
+        integrations: { kettle: { id: has.integrationId } },
+      },
+    },
+  }),
+  'hub.plugins.delete': async (tenant) => ({ path: { id: await tenant.newPlugin() } }),
+  'hub.plugins.get': ({ has }) => ({ path: { id: has.pluginId } }),
+  'hub.plugins.getByName': ({ tag }) => ({ path: { name: `${tag}-helper`, version: 'latest' } }),
+  'hub.plugins.getCode': ({ has }) => ({ path: { id: has.pluginId, platform: 'node' } }),
+  'hub.plugins.getDereferenced': ({ has }) => ({
+    path: { id: has.pluginId },
+    query: { interfaces: { drawer: has.integrationId } },
+  }),
+  'hub.plugins.list': () => ({}),
+  'hub.plugins.update': ({ has }) => ({ path: { id: has.pluginId }, body: { description: newName() } }),
+  'hub.publicIntegrations.get': async ({ home }) => ({
+    path: { name: (await publicThings(home)).integration.name, version: 'latest' },
+  }),
+  'hub.publicIntegrations.getById': async ({ home }) => ({ path: { id: (await publicThings(home)).integration.id } }),
+  'hub.publicIntegrations.list': ({ has }) => ({ query: { installedByBotId: has.botId } }),
+  'hub.publicInterfaces.get': async ({ home }) => ({ path: { id: (await publicThings(home)).interface.id } }),
+  'hub.publicInterfaces.getByName': async ({ home }) => ({
+    path: { name: (await publicThings(home)).interface.name, version: 'latest' },
   }),
   'hub.publicInterfaces.list': () => ({}),
+  'hub.publicPlugins.get': async ({ home }) => ({ path: { id: (await publicThings(home)).plugin.id } }),
+  'hub.publicPlugins.getByName': async ({ home }) => ({
+    path: { name: (await publicThings(home)).plugin.name, version: 'latest' },
+  }),
+  'hub.publicPlugins.getCode': async ({ home }) => ({
+    path: { id: (await publicThings(home)).plugin.id, platform: 'browser' },
+  }),
+  'hub.publicPlugins.getDereferenced': async ({ home }) => {
+    const { plugin, integration } = await publicThings(home);
+    return { path: { id: plugin.id }, query: { interfaces: { drawer: integration.id } } };
+  },
+  'hub.publicPlugins.list': () => ({}),
 };
-
-/** Something that everybody may see, of somebody who is neither of two tenants. */
-async function publicWorkspace({ home }: Tenant): Promise<string> {
-  const { client, workspaceId } = await newAccount(home.url, home.operatorToken);
-  await client.updateWorkspace({ id: workspaceId, isPublic: true });
-  return workspaceId;
-}
-
-async function publicInterface({ home }: Tenant): Promise<{ id: string; name: string }> {
-  const { client } = await newAccount(home.url, home.operatorToken);
-  return (await client.createInterface({ name: newName(), version: '1.0.0', public: true })).interface;
-}
 
 /** What can be asked from outside. */
 export const routedOperations = allOperations.filter(({ route }) => route);
@@ -164,7 +268,7 @@ export function senderOf({ access }: Operation, { account, has, home }: Tenant):
 }
 
 /** Asks as the sender, with the context headers that the operation reads. */
-export function ask(url: string, operation: Operation, sender: Sender, request: Request): Promise<Answer> {
+export function ask(url: string, operation: Operation, sender: Sender, request: WildRequest): Promise<Answer> {
   const { token, workspaceId, botId } = sender;
   const { actor } = operation.access;
   const headers = {
@@ -184,9 +288,13 @@ export function ask(url: string, operation: Operation, sender: Sender, request: 
 }
 
 /** Method and path with its query. */
-function lineOf({ route }: Operation, { path = {}, query = {} }: Request): string {
+function lineOf({ route }: Operation, { path = {}, query = {} }: WildRequest): string {
   const line = route!.replaceAll(/\{(\w+)\}/g, (_match, name: string) => encodeSegment(path[name]!));
-  const pairs = Object.entries(query).flatMap(([name, values]) => [values].flat().map((value) => [name, value]));
+  const pairs = Object.entries(query).flatMap(([name, value]) =>
+    typeof value === 'string' || Array.isArray(value)
+      ? [value].flat().map((text) => [name, text])
+      : Object.entries(value).map(([key, text]) => [`${name}.${key}`, text]),
+  );
   return pairs.length > 0 ? `${line}?${new URLSearchParams(pairs as [string, string][]).toString()}` : line;
 }
 

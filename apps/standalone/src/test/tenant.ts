@@ -12,11 +12,17 @@ export interface Home {
 /** One of everything that a workspace can own, by its id. */
 interface Possessions {
   memberId: string;
+  /** Account of the member. */
+  memberAccountId: string;
   botId: string;
+  /** Of the bot's code. */
+  versionId: string;
   fileId: string;
   interfaceId: string;
   /** Implements the interface and is installed in the bot as `mine`. */
   integrationId: string;
+  /** Needs the interface and is installed in the bot as `helper`. */
+  pluginId: string;
   /** Token that acts as the bot. */
   botKey: string;
   /** Token that acts as the integration. */
@@ -47,7 +53,7 @@ export class Tenant {
     await client.setAccountPreference({ key: 'theme', value: tag });
     await client.setWorkspacePreference({ key: 'theme', value: tag });
     await client.createPersonalAccessToken({ note: tag });
-    const memberId = await tenant.newMember();
+    const member = await tenant.newMember();
     const interfaceId = (
       await client.createInterface({ name: `${tag}-drawer`, version, title: tag, actions: { open: action } })
     ).interface.id;
@@ -62,6 +68,15 @@ export class Tenant {
         interfaces: { drawer: { id: interfaceId, actions: { open: { name: 'open' } } } },
       })
     ).integration.id;
+    const pluginId = (
+      await client.createPlugin({
+        name: `${tag}-helper`,
+        version,
+        title: tag,
+        code: { node: tag, browser: tag },
+        dependencies: { interfaces: { drawer: { id: interfaceId } } },
+      })
+    ).plugin.id;
     const { bot } = await client.createBot({
       name: tag,
       description: tag,
@@ -73,11 +88,16 @@ export class Tenant {
     await tenant.withAliases.updateBot({
       id: bot.id,
       integrations: { mine: { integrationId, enabled: true, configuration: { text: tag } } },
+      plugins: { helper: { id: pluginId, interfaces: { drawer: { integrationId, integrationAlias: 'mine' } } } },
     });
+    await client.createIntegrationShareableId({ botId: bot.id, integrationId });
     Object.assign(tenant.has, {
-      memberId,
+      memberId: member.id,
+      memberAccountId: member.userId!,
+      versionId: (await client.listBotVersions({ id: bot.id })).versions[0]!.id,
       interfaceId,
       integrationId,
+      pluginId,
       botId: bot.id,
       botKey: (await client.createBotApiKey({ botId: bot.id, note: tag })).value,
       integrationKey: (await client.createIntegrationApiKey({ integrationId, note: tag })).value,
@@ -111,9 +131,9 @@ export class Tenant {
     );
   }
 
-  async newMember(): Promise<string> {
+  async newMember() {
     const { email } = await newAccount(this.home.url, this.home.operatorToken);
-    return (await this.client.createWorkspaceMember({ email, role: 'viewer' })).id;
+    return this.client.createWorkspaceMember({ email, role: 'viewer' });
   }
 
   async newBot(): Promise<string> {
@@ -126,6 +146,10 @@ export class Tenant {
 
   async newIntegration(): Promise<string> {
     return (await this.client.createIntegration({ name: newName(), version })).integration.id;
+  }
+
+  async newPlugin(): Promise<string> {
+    return (await this.client.createPlugin({ name: newName(), version, code: { node: 'x', browser: 'x' } })).plugin.id;
   }
 
   async newFile(key = newName()): Promise<string> {

@@ -1,6 +1,8 @@
 import { deadLetterOperations } from '../dead-letters';
 import { accounts } from './accounts';
 import { auditRecords } from './audit';
+import { botAllowlist } from './bot-allowlist';
+import { botVersions } from './bot-versions';
 import { bots } from './bots';
 import { identity } from './identity';
 import { installations } from './installations';
@@ -10,6 +12,7 @@ import { introspection } from './introspection';
 import { members } from './members';
 import { accountPreferences, workspacePreferences } from './preferences';
 import { botApiKeys, personalAccessTokens } from './tokens';
+import { quotas, usage } from './usage';
 import { workspaces } from './workspaces';
 
 /** Everything that the admin service answers. */
@@ -18,7 +21,9 @@ export const admin = {
   accounts,
   auditRecords,
   bots,
+  botAllowlist,
   botApiKeys,
+  botVersions,
   deadLetters: deadLetterOperations('admin'),
   identity,
   installations,
@@ -27,6 +32,8 @@ export const admin = {
   members,
   personalAccessTokens,
   shareableIds,
+  quotas,
+  usage,
   workspacePreferences,
   workspaces,
 };

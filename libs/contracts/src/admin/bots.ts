@@ -381,6 +381,17 @@ export class Bots {
   meta!: PageMeta;
 }
 
+export class TransferBot extends BotId {
+  @IsString()
+  targetWorkspaceId!: string;
+}
+
+export class NewSigningSecret {
+  /** Those before it stay valid for 24 hours. */
+  @IsString()
+  newSigningSecret!: string;
+}
+
 /** The bot and its credentials are gone; every service erases what it holds of it. */
 export class BotDeleted {
   @IsString()
@@ -436,5 +447,21 @@ export const bots = {
     access: workspace.manage,
     input: BotId,
     output: Empty,
+  }),
+  transfer: operation({
+    subject: 'admin.bots.transfer',
+    route: 'POST /v1/admin/bots/{id}/transfer',
+    summary: 'Moves a bot with its keys and data to another workspace in which the caller may write.',
+    access: workspace.manage,
+    input: TransferBot,
+    output: Empty,
+  }),
+  rotateSigningSecret: operation({
+    subject: 'admin.bots.rotateSigningSecret',
+    route: 'POST /v1/admin/bots/{id}/signing-secrets/rotate',
+    summary: 'Gives a bot a new signing secret. The one before stays valid for 24 hours.',
+    access: workspace.manage,
+    input: BotId,
+    output: NewSigningSecret,
   }),
 };

@@ -1,0 +1,57 @@
+import { Injectable } from '@nestjs/common';
+import type { AllowlistSetting } from '@parley/contracts/admin/bot-allowlist';
+import { Database, type Sql } from '@parley/database/database';
+import { visible } from './bots.repository';
+import type { Viewer } from './viewer';
+
+interface AllowlistRow {
+  setting: AllowlistSetting;
+  account_ids: string[];
+}
+
+@Injectable()
+export class BotAllowlistRepository {
+  constructor(private readonly database: Database) {}
+
+  async find({ workspaceId, accountId }: Viewer, botId: string): Promise<AllowlistRow | undefined> {
+    const [row] = await this.database.query<AllowlistRow>(
+      `SELECT allowlist AS setting,
+         ARRAY(SELECT account_id FROM bot_allowed_member WHERE bot_id = bot.id ORDER BY account_id) AS account_ids
+       FROM bot WHERE ${visible} AND id = $3`,
+      [workspaceId, accountId, botId],
+    );
+    return row;
+  }
+
+  async set(tx: Sql, botId: string, setting: AllowlistSetting): Promise<void> {
+    await tx.query('UPDATE bot SET allowlist = $2 WHERE id = $1', [botId, setting]);
+  }
+
+  /** Those of the accounts that are members of the workspace, who are all on the list now. */
+  async add(tx: Sql, botId: string, workspaceId: string, accountIds: string[]): Promise<string[]> {
+    const rows = await tx.query<{ account_id: string }>(
+      `WITH member AS (
+         SELECT account_id FROM workspace_member WHERE workspace_id = $2 AND account_id = ANY($3::text[]) FOR KEY SHARE
+       ), added AS (
+         INSERT INTO bot_allowed_member (bot_id, workspace_id, account_id) SELECT $1, $2, account_id FROM member
+         ON CONFLICT DO NOTHING
+       )
+       SELECT account_id FROM member`,
+      [botId, workspaceId, accountIds],
+    );
+    return rows.map(({ account_id }) => account_id);
+  }
+
+  async remove(tx: Sql, botId: string, accountIds: string[]): Promise<void> {
+    await tx.query('DELETE FROM bot_allowed_member WHERE bot_id = $1 AND account_id = ANY($2::text[])', [
+      botId,
+      accountIds,
+    ]);
+  }
+
+  /** As it is for a bot that is new in its workspace. */
+  async clear(tx: Sql, botId: string): Promise<void> {
+    await tx.query('DELETE FROM bot_allowed_member WHERE bot_id = $1', [botId]);
+    await this.set(tx, botId, 'ALL_WORKSPACE_USERS');
+  }
+}

@@ -1,0 +1,104 @@
+import { createHash } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { Database, type Sql } from '@parley/database/database';
+import { newId } from '@parley/database/ids';
+import type { BotVersionRow } from './bot-version.entity';
+import { touched } from './bots.repository';
+
+const maxVersions = 200;
+const columns = 'bot_version.id, bot_version.name, bot_version.description';
+
+/** Versions of the code of bots. What changes them works on a locked bot. */
+@Injectable()
+export class BotVersionsRepository {
+  constructor(private readonly database: Database) {}
+
+  /** Gives the bot this code, and makes a version of it unless the bot has this code already. */
+  async deployCode(tx: Sql, botId: string, code: string): Promise<void> {
+    const hash = createHash('sha256').update(code).digest('hex');
+    const deployed = await tx.query(
+      `SELECT 1 FROM bot JOIN bot_version ON bot_version.id = bot.version_id
+       WHERE bot.id = $1 AND bot_version.code_hash = $2`,
+      [botId, hash],
+    );
+    if (deployed.length > 0) return;
+    await tx.query('INSERT INTO bot_code (bot_id, hash, code) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING', [
+      botId,
+      hash,
+      code,
+    ]);
+    const id = newId('botver');
+    await tx.query('INSERT INTO bot_version (id, bot_id, code_hash, name) VALUES ($1, $2, $3, $4)', [
+      id,
+      botId,
+      hash,
+      new Date().toISOString(),
+    ]);
+    await tx.query('UPDATE bot SET version_id = $2 WHERE id = $1', [botId, id]);
+    await this.removeOldest(tx, botId);
+  }
+
+  /** A version of the code that the bot has. None when it has no code. */
+  async create(
+    tx: Sql,
+    botId: string,
+    { name, description }: { name: string; description?: string },
+  ): Promise<BotVersionRow | undefined> {
+    const [row] = await tx.query<BotVersionRow>(
+      `INSERT INTO bot_version (id, bot_id, code_hash, name, description)
+       SELECT $2, bot.id, deployed.code_hash, $3, $4
+       FROM bot JOIN bot_version deployed ON deployed.id = bot.version_id WHERE bot.id = $1
+       RETURNING ${columns}`,
+      [botId, newId('botver'), name, description ?? null],
+    );
+    await this.removeOldest(tx, botId);
+    return row;
+  }
+
+  /** Makes the version that of the bot. The name of the version, or undefined when the bot has no such version. */
+  async deploy(tx: Sql, botId: string, versionId: string): Promise<{ name: string } | undefined> {
+    const [row] = await tx.query<{ name: string }>(
+      `UPDATE bot SET version_id = bot_version.id, deployed_at = now(), ${touched} FROM bot_version
+       WHERE bot.id = $1 AND bot_version.bot_id = bot.id AND bot_version.id = $2 RETURNING bot_version.name`,
+      [botId, versionId],
+    );
+    return row;
+  }
+
+  /** Newest first. Index bot_version_position. */
+  async list(botId: string): Promise<BotVersionRow[]> {
+    return this.database.query(`SELECT ${columns} FROM bot_version WHERE bot_id = $1 ORDER BY position DESC`, [botId]);
+  }
+
+  async has(botId: string, id: string): Promise<boolean> {
+    const rows = await this.database.query('SELECT 1 FROM bot_version WHERE bot_id = $1 AND id = $2', [botId, id]);
+    return rows.length > 0;
+  }
+
+  async findCode(botId: string, id: string): Promise<string | undefined> {
+    const [row] = await this.database.query<{ code: string }>(
+      `SELECT code FROM bot_version JOIN bot_code USING (bot_id)
+       WHERE bot_version.bot_id = $1 AND bot_version.id = $2 AND bot_code.hash = bot_version.code_hash`,
+      [botId, id],
+    );
+    return row?.code;
+  }
+
+  /** Keeps as many as a bot may have, the deployed one among them, and no code without a version. */
+  private async removeOldest(tx: Sql, botId: string): Promise<void> {
+    const removed = await tx.query(
+      `DELETE FROM bot_version WHERE id IN (
+         SELECT bot_version.id FROM bot_version JOIN bot ON bot.id = bot_version.bot_id
+         WHERE bot.id = $1 AND bot_version.id IS DISTINCT FROM bot.version_id ORDER BY position
+         LIMIT (SELECT greatest(count(*) - ${maxVersions}, 0) FROM bot_version WHERE bot_id = $1)
+       ) RETURNING 1`,
+      [botId],
+    );
+    if (removed.length === 0) return;
+    await tx.query(
+      `DELETE FROM bot_code WHERE bot_id = $1 AND NOT EXISTS (
+         SELECT 1 FROM bot_version WHERE bot_version.bot_id = $1 AND bot_version.code_hash = bot_code.hash)`,
+      [botId],
+    );
+  }
+}

@@ -1,0 +1,111 @@
+import { Injectable } from '@nestjs/common';
+import type { WorkspaceCaller } from '@parley/contracts/access';
+import { admin } from '@parley/contracts/admin/admin';
+import type {
+  BotVersionId,
+  BotVersionReply,
+  BotVersions,
+  BotVersionUrl,
+  CreateBotVersion,
+  DeployBotVersion,
+  DownloadBotVersion,
+} from '@parley/contracts/admin/bot-versions';
+import type { BotId } from '@parley/contracts/admin/bots';
+import { ApiError, notFound } from '@parley/contracts/errors';
+import { Database } from '@parley/database/database';
+import { deriveKey } from '@parley/secrets/derived-key';
+import { UrlSignature } from '@parley/secrets/url-signature';
+import { AuditRepository } from '../audit/audit.repository';
+import { AdminConfig } from '../config';
+import { toBotVersion } from './bot-version.entity';
+import { BotVersionsRepository } from './bot-versions.repository';
+import { BotsRepository } from './bots.repository';
+import { viewerOf } from './viewer';
+
+const urlLifetimeMs = 15 * 60_000;
+
+@Injectable()
+export class BotVersionsService {
+  private readonly publicUrl: string;
+  private readonly signature: UrlSignature;
+
+  constructor(
+    private readonly database: Database,
+    private readonly bots: BotsRepository,
+    private readonly versions: BotVersionsRepository,
+    private readonly audit: AuditRepository,
+    config: AdminConfig,
+  ) {
+    this.publicUrl = config.publicUrl;
+    this.signature = new UrlSignature(deriveKey(config.secretKey, 'bot-code-urls'));
+  }
+
+  async list(caller: WorkspaceCaller, { id }: BotId): Promise<BotVersions> {
+    await this.requireBot(caller, id);
+    return { versions: (await this.versions.list(id)).map(toBotVersion) };
+  }
+
+  async get(caller: WorkspaceCaller, { id, versionId }: BotVersionId): Promise<BotVersionUrl> {
+    await this.requireBot(caller, id);
+    if (!(await this.versions.has(id, versionId))) throw notFound('bot version', versionId);
+    const query = this.signature.sign(scopeOf(id, versionId), {}, new Date(Date.now() + urlLifetimeMs));
+    return { url: `${this.publicUrl}/v1/admin/bots/${id}/versions/${versionId}/code?${query}` };
+  }
+
+  /** For whoever has the URL: nothing else is asked. */
+  async download({ id, versionId, expires, signature }: DownloadBotVersion): Promise<{ text: string }> {
+    this.signature.verify(scopeOf(id, versionId), { expires, signature });
+    const code = await this.versions.findCode(id, versionId);
+    if (code === undefined) throw notFound('bot version', versionId);
+    return { text: code };
+  }
+
+  async create(caller: WorkspaceCaller, { id, ...input }: CreateBotVersion): Promise<BotVersionReply> {
+    return this.database.transaction(async (tx) => {
+      const bot = await this.bots.lock(tx, viewerOf(caller), id);
+      if (!bot) throw notFound('bot', id);
+      const version = await this.versions.create(tx, id, input);
+      if (!version) {
+        throw new ApiError(
+          'InvalidPayload',
+          `The bot "${id}" has no code to make a version of: update it with code first.`,
+        );
+      }
+      await this.audit.add(tx, caller, {
+        workspaceId: caller.workspace.id,
+        action: 'UNKNOWN',
+        operation: admin.botVersions.create,
+        resourceId: id,
+        resourceName: bot.name,
+        value: input.name,
+      });
+      return { version: toBotVersion(version) };
+    });
+  }
+
+  async deploy(caller: WorkspaceCaller, { id, versionId }: DeployBotVersion) {
+    await this.database.transaction(async (tx) => {
+      const bot = await this.bots.lock(tx, viewerOf(caller), id);
+      if (!bot) throw notFound('bot', id);
+      const version = await this.versions.deploy(tx, id, versionId);
+      if (!version) throw new ApiError('ReferenceNotFound', `versionId "${versionId}" is no version of this bot.`);
+      await this.audit.add(tx, caller, {
+        workspaceId: caller.workspace.id,
+        action: 'DEPLOY_BOT',
+        operation: admin.botVersions.deploy,
+        resourceId: id,
+        resourceName: bot.name,
+        value: version.name,
+      });
+    });
+    return {};
+  }
+
+  private async requireBot(caller: WorkspaceCaller, id: string): Promise<void> {
+    if (!(await this.bots.has(viewerOf(caller), id))) throw notFound('bot', id);
+  }
+}
+
+function scopeOf(botId: string, versionId: string): string[] {
+  return ['GET', botId, versionId];
+}

@@ -1,0 +1,367 @@
+import { Database } from '@parley/database/database';
+import { deriveKey } from '@parley/secrets/derived-key';
+import { UrlSignature } from '@parley/secrets/url-signature';
+import { type Account, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
+import { createEmptyDatabase } from '@parley/testing/test-database';
+import { GatewayModule } from '../../../gateway/src/gateway.module';
+import { adminDatabase, AdminModule } from '../admin.module';
+
+let door: FrontDoor;
+let alice: Account;
+let bob: Account;
+
+beforeAll(async () => {
+  door = await startFrontDoor(GatewayModule, AdminModule);
+  [alice, bob] = await Promise.all([door.newAccount(), door.newAccount()]);
+});
+
+afterAll(() => door?.stop());
+
+async function newBot(code?: string) {
+  const { id } = (await alice.client.createBot({ code })).bot;
+  const versions = async () => (await alice.client.listBotVersions({ id })).versions;
+  return {
+    id,
+    versions,
+    update: async (next: string) => (await alice.client.updateBot({ id, code: next })).bot,
+    urlOf: async (versionId: string) => (await alice.client.getBotVersion({ id, versionId })).url,
+    /** Codes of the versions, newest first. */
+    codes: async () =>
+      Promise.all(
+        (await versions()).map(async (version) =>
+          download((await alice.client.getBotVersion({ id, versionId: version.id })).url),
+        ),
+      ),
+    /** The code that the bot has. */
+    code: async () => {
+      const rows = await door.sql<{ code: string }>(
+        `SELECT code FROM admin.bot JOIN admin.bot_version version ON version.id = version_id
+         JOIN admin.bot_code ON bot_code.bot_id = bot.id AND hash = code_hash WHERE bot.id = $1`,
+        [id],
+      );
+      return rows[0]?.code;
+    },
+    storedCodes: async () => (await door.sql('SELECT 1 FROM admin.bot_code WHERE bot_id = $1', [id])).length,
+  };
+}
+
+/** The address of the test in place of the public one. */
+function reachable(url: string): string {
+  expect(url.startsWith(`${door.settings.publicUrl}/v1/`)).toBe(true);
+  return url.replace(door.settings.publicUrl, door.url);
+}
+
+async function download(url: string): Promise<string> {
+  const response = await fetch(reachable(url));
+  expect(response.status).toBe(200);
+  return response.text();
+}
+
+async function refused(url: string) {
+  const response = await fetch(url);
+  return { status: response.status, ...((await response.json()) as { type: string; message: string }) };
+}
+
+async function memberWith(role: 'developer' | 'billing' | 'viewer') {
+  const account = await door.newAccount();
+  await door.addMember(alice.workspaceId, account.accountId, role);
+  return door.client(account.token, alice.workspaceId);
+}
+
+describe('versions of a bot', () => {
+  it('are made by each change of its code, and listed newest first', async () => {
+    const { update, codes, versions, code } = await newBot('one');
+
+    await update('two');
+    await update('three');
+
+    expect(await codes()).toEqual(['three', 'two', 'one']);
+    expect(await code()).toBe('three');
+    for (const version of await versions()) {
+      expect(version).toEqual({
+        id: expect.stringMatching(/^botver_[0-9A-Z]{26}$/),
+        name: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
+      });
+    }
+  });
+
+  it('are not made when nothing of the code changes, and there are none without code', async () => {
+    const { id, update, codes, versions } = await newBot();
+    const before = await versions();
+
+    await update('one');
+    const again = await update('one');
+    await alice.client.updateBot({ id, name: 'other' });
+
+    expect(before).toEqual([]);
+    expect(await codes()).toEqual(['one']);
+    expect(again.deployedAt).toBeDefined();
+  });
+
+  it('share the code that they have in common', async () => {
+    const { id, update, codes, storedCodes } = await newBot('one');
+
+    await update('two');
+    await update('one');
+    await alice.client.createBotVersion({ id, name: 'snapshot' });
+
+    expect(await codes()).toEqual(['one', 'one', 'two', 'one']);
+    expect(await storedCodes()).toBe(2);
+  });
+
+  it('may be an empty text and any other', async () => {
+    const { update, codes } = await newBot('');
+
+    await update('"ü" + "\u2028" // \\u0000 and \u{1F600}');
+
+    expect(await codes()).toEqual(['"ü" + "\u2028" // \\u0000 and \u{1F600}', '']);
+  });
+
+  it('can be made of the present code under a name', async () => {
+    const { id, versions, codes } = await newBot('one');
+
+    const { version } = await alice.client.createBotVersion({ id, name: 'stable', description: 'Worked in May' });
+
+    expect(version).toEqual({ id: version.id, name: 'stable', description: 'Worked in May' });
+    expect((await versions())[0]).toEqual(version);
+    expect(await codes()).toEqual(['one', 'one']);
+  });
+
+  it('cannot be made of a bot without code', async () => {
+    const { id, versions } = await newBot();
+
+    await expect(alice.client.createBotVersion({ id, name: 'x' })).rejects.toMatchObject({
+      type: 'InvalidPayload',
+      message: expect.stringContaining('has no code'),
+    });
+    expect(await versions()).toEqual([]);
+  });
+
+  it('can be deployed again', async () => {
+    const { id, update, versions, code } = await newBot('one');
+    const { updatedAt, deployedAt } = await update('two');
+    const [newest, oldest] = await versions();
+
+    await alice.client.deployBotVersion({ id, versionId: oldest!.id });
+
+    const { bot } = await alice.client.getBot({ id });
+    expect(await code()).toBe('one');
+    expect(Date.parse(bot.updatedAt)).toBeGreaterThan(Date.parse(updatedAt));
+    expect(Date.parse(bot.deployedAt!)).toBeGreaterThanOrEqual(Date.parse(deployedAt!));
+    expect(await versions()).toEqual([newest, oldest]);
+    await update('two');
+    expect((await versions()).length).toBe(3);
+  });
+
+  it('are 200 at most: the oldest go, but neither the deployed nor the newest one', async () => {
+    const { id, update, versions, storedCodes, code } = await newBot('first');
+    const [first] = await versions();
+    await update('second');
+    await alice.client.deployBotVersion({ id, versionId: first!.id });
+    await door.sql(
+      `INSERT INTO admin.bot_version (id, bot_id, code_hash, name)
+       SELECT 'botver_' || $1 || n, bot_id, code_hash, 'copy ' || n
+       FROM admin.bot_version, generate_series(1, 197) AS n WHERE id = $2`,
+      [id, first!.id],
+    );
+
+    await alice.client.createBotVersion({ id, name: 'the 200th' });
+    const full = await versions();
+    await alice.client.createBotVersion({ id, name: 'the 201st' });
+    const afterOneMore = await versions();
+
+    expect([full.length, afterOneMore.length]).toEqual([200, 200]);
+    expect(full.at(-2)!.name).not.toBe('copy 1');
+    expect(afterOneMore[0]!.name).toBe('the 201st');
+    expect([afterOneMore.at(-1), afterOneMore.at(-2)]).toMatchObject([{ id: first!.id }, { name: 'copy 1' }]);
+    expect([await code(), await storedCodes()]).toEqual(['first', 1]);
+  });
+
+  it('are all kept in order when changes come at once', async () => {
+    const { update, codes, code } = await newBot();
+    const all = Array.from({ length: 8 }, (_, index) => `code ${index}`);
+
+    await Promise.all(all.map((next) => update(next)));
+
+    expect([...(await codes())].sort()).toEqual(all);
+    expect((await codes())[0]).toBe(await code());
+  });
+
+  it('are gone with their bot', async () => {
+    const { id, storedCodes, urlOf, versions } = await newBot('one');
+    const url = await urlOf((await versions())[0]!.id);
+
+    await alice.client.deleteBot({ id });
+
+    expect(await storedCodes()).toBe(0);
+    expect(await door.sql('SELECT 1 FROM admin.bot_version WHERE bot_id = $1', [id])).toEqual([]);
+    expect(await refused(reachable(url))).toMatchObject({ status: 404, type: 'ResourceNotFound' });
+  });
+
+  it('keep their code where reading and changing a bot does not read it', async () => {
+    const { id, versions } = await newBot(`// ${'x'.repeat(2_000_000)}`);
+    await door.sql('BEGIN');
+    await door.sql('LOCK TABLE admin.bot_code IN ACCESS EXCLUSIVE MODE');
+
+    try {
+      expect((await alice.client.getBot({ id })).bot.id).toBe(id);
+      expect((await alice.client.listBots({})).bots[0]!.id).toBe(id);
+      expect((await alice.client.updateBot({ id, name: 'light' })).bot.name).toBe('light');
+      expect(await versions()).toHaveLength(1);
+    } finally {
+      await door.sql('ROLLBACK');
+    }
+  });
+
+  it('leave records of who made and deployed them', async () => {
+    const { id, versions } = await newBot('one');
+    await alice.client.createBotVersion({ id, name: 'stable' });
+    const versionId = (await versions())[0]!.id;
+    await alice.client.deployBotVersion({ id, versionId });
+
+    const records = await door.sql(
+      `SELECT action, operation, account_id, value FROM admin.audit_record
+       WHERE resource_id = $1 AND operation LIKE 'admin.botVersions.%' ORDER BY recorded_at, id`,
+      [id],
+    );
+    const common = { account_id: alice.accountId, value: 'stable' };
+    expect(records).toEqual([
+      { ...common, action: 'UNKNOWN', operation: 'admin.botVersions.create' },
+      { ...common, action: 'DEPLOY_BOT', operation: 'admin.botVersions.deploy' },
+    ]);
+  });
+});
+
+describe('the URL of a version', () => {
+  it('gives the code as text that no browser runs as a page, and asks for nothing else', async () => {
+    const { versions, urlOf } = await newBot('export default 1;');
+    const url = reachable(await urlOf((await versions())[0]!.id));
+
+    const response = await fetch(url);
+
+    expect(await response.text()).toBe('export default 1;');
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      'content-type': 'text/javascript; charset=utf-8',
+      'x-content-type-options': 'nosniff',
+      'content-security-policy': expect.stringContaining('sandbox'),
+    });
+  });
+
+  it('is good for one version, unaltered, for a quarter of an hour', async () => {
+    const { id, update, versions, urlOf } = await newBot('one');
+    await update('two');
+    const [newest, oldest] = await versions();
+    const url = new URL(reachable(await urlOf(newest!.id)));
+    const expiresInMs = Number(url.searchParams.get('expires')) * 1000 - Date.now();
+    const altered = (change: (copy: URL) => void) => {
+      const copy = new URL(url);
+      change(copy);
+      return copy.href;
+    };
+    const key = deriveKey(door.settings.secretKey, 'bot-code-urls');
+    const late = new UrlSignature(key).sign(['GET', id, newest!.id], {}, new Date(Date.now() - 1000));
+
+    expect(expiresInMs).toBeGreaterThan(14 * 60_000);
+    expect(expiresInMs).toBeLessThanOrEqual(15 * 60_000);
+    for (const wrong of [
+      altered((copy) => (copy.pathname = copy.pathname.replace(newest!.id, oldest!.id))),
+      altered((copy) => copy.searchParams.set('expires', '9999999999')),
+      altered((copy) => copy.searchParams.set('signature', 'x')),
+    ]) {
+      expect(await refused(wrong)).toMatchObject({
+        status: 403,
+        type: 'Forbidden',
+        message: expect.stringMatching(/signature/),
+      });
+    }
+    expect(await refused(altered((copy) => (copy.search = late)))).toMatchObject({
+      status: 403,
+      message: expect.stringContaining('expired'),
+    });
+    expect(await refused(altered((copy) => (copy.search = '')))).toMatchObject({ status: 400, type: 'InvalidQuery' });
+  });
+});
+
+describe('who may use versions', () => {
+  it('is a developer and up; a viewer reads them', async () => {
+    const { id, versions } = await newBot('one');
+    const versionId = (await versions())[0]!.id;
+    const [developer, viewer, billing] = await Promise.all([
+      memberWith('developer'),
+      memberWith('viewer'),
+      memberWith('billing'),
+    ]);
+
+    await developer.createBotVersion({ id, name: 'x' });
+    await developer.deployBotVersion({ id, versionId });
+    expect((await viewer.listBotVersions({ id })).versions).toHaveLength(2);
+    expect((await viewer.getBotVersion({ id, versionId })).url).toContain(versionId);
+    for (const attempt of [
+      () => viewer.createBotVersion({ id, name: 'x' }),
+      () => viewer.deployBotVersion({ id, versionId }),
+      () => billing.listBotVersions({ id }),
+      () => billing.getBotVersion({ id, versionId }),
+    ]) {
+      await expect(attempt()).rejects.toMatchObject({ type: 'Forbidden' });
+    }
+  });
+
+  it('is nobody of another workspace, for whom they are not there', async () => {
+    const { id, versions } = await newBot('one');
+    const versionId = (await versions())[0]!.id;
+    const own = (await bob.client.createBot({ code: 'mine' })).bot.id;
+
+    for (const attempt of [
+      () => bob.client.listBotVersions({ id }),
+      () => bob.client.getBotVersion({ id, versionId }),
+      () => bob.client.getBotVersion({ id: own, versionId }),
+      () => bob.client.createBotVersion({ id, name: 'x' }),
+      () => bob.client.deployBotVersion({ id, versionId }),
+    ]) {
+      await expect(attempt()).rejects.toMatchObject({ type: 'ResourceNotFound' });
+    }
+    await expect(bob.client.deployBotVersion({ id: own, versionId })).rejects.toMatchObject({
+      type: 'ReferenceNotFound',
+      message: `versionId "${versionId}" is no version of this bot.`,
+    });
+    expect(await versions()).toHaveLength(1);
+  });
+});
+
+describe('the migration of code into a table of its own', () => {
+  it('keeps the code of every bot, as its first version, and can be taken back', async () => {
+    const { url, drop } = await createEmptyDatabase();
+    const open = (migrations: typeof adminDatabase.migrations) =>
+      Database.open({ url, schema: adminDatabase.schema, migrations, poolSize: 2 });
+    const index = adminDatabase.migrations.findIndex(({ name }) => name.startsWith('BotVersions'));
+    const before = await open(adminDatabase.migrations.slice(0, index));
+    try {
+      await before.migrate();
+      await before.query("INSERT INTO account (id, email) VALUES ('a', 'a@example.com')");
+      await before.query("INSERT INTO workspace (id, name, owner_id) VALUES ('w', 'W', 'a')");
+      await before.query(
+        `INSERT INTO bot (id, workspace_id, name, dev, type, tags, medias, definition, signing_secret, secrets, code)
+         VALUES ('coded', 'w', 'A', false, 'studio', '{}', '[]', '{}', '', '{}', 'let ü;'),
+                ('plain', 'w', 'B', false, 'studio', '{}', '[]', '{}', '', '{}', NULL)`,
+      );
+
+      const after = await open(adminDatabase.migrations.slice(0, index + 1));
+      await after.migrate();
+
+      const rows = await after.query(
+        `SELECT bot.id, bot_code.code, length(bot_version.id) AS length,
+           hash = encode(sha256(convert_to('let ü;', 'UTF8')), 'hex') AS is_hashed
+         FROM bot LEFT JOIN bot_version ON bot_version.id = bot.version_id
+         LEFT JOIN bot_code ON bot_code.bot_id = bot.id AND bot_code.hash = bot_version.code_hash ORDER BY bot.id`,
+      );
+      expect(rows).toEqual([
+        { id: 'coded', code: 'let ü;', length: 33, is_hashed: true },
+        { id: 'plain', code: null, length: null, is_hashed: null },
+      ]);
+      await after.close();
+    } finally {
+      await before.close();
+      await drop();
+    }
+  });
+});

@@ -1,0 +1,70 @@
+import { Injectable } from '@nestjs/common';
+import type { AccountCaller } from '@parley/contracts/access';
+import {
+  type Quotas,
+  type QuotaReply,
+  type QuotasQuery,
+  type UsageQuery,
+  usageTypes,
+} from '@parley/contracts/admin/usage';
+import { ApiError } from '@parley/contracts/errors';
+import { Database, type Transaction } from '@parley/database/database';
+import { AdminConfig } from '../config';
+import { MembersRepository } from '../workspaces/members.repository';
+import { WorkspacesRepository } from '../workspaces/workspaces.repository';
+import { type OwnUsageType, quotaOf } from './quota-amounts';
+import { monthOf } from './usage.entity';
+import { UsageRepository } from './usage.repository';
+
+const names: Record<OwnUsageType, string> = { bot_count: 'bots', workspace_member_count: 'members' };
+
+/** What workspaces may use, and the count of what admin itself gives them. */
+@Injectable()
+export class QuotasService {
+  constructor(
+    private readonly config: AdminConfig,
+    private readonly database: Database,
+    private readonly usage: UsageRepository,
+    private readonly members: MembersRepository,
+    private readonly workspaces: WorkspacesRepository,
+  ) {}
+
+  async get(caller: AccountCaller, { id, type, period = thisMonth() }: UsageQuery): Promise<QuotaReply> {
+    await this.members.requireRole(this.database, caller, id, 'belong');
+    return { quota: { period, value: quotaOf(this.config, type), type } };
+  }
+
+  async list(caller: AccountCaller, { id, period = thisMonth() }: QuotasQuery): Promise<Quotas> {
+    await this.members.requireRole(this.database, caller, id, 'belong');
+    return { quotas: usageTypes.map((type) => ({ period, value: quotaOf(this.config, type), type })) };
+  }
+
+  /** Counts one more, which the transaction adds. Locks the workspace; throws QuotaExceeded when it has no room. */
+  async admit(tx: Transaction, workspaceId: string, type: OwnUsageType): Promise<void> {
+    await this.workspaces.lock(tx, workspaceId);
+    const count = await this.usage.count(tx, workspaceId, type);
+    const quota = quotaOf(this.config, type);
+    if (count >= quota) {
+      throw new ApiError('QuotaExceeded', `The workspace may have ${quota} ${names[type]} (${type}) and has ${count}.`);
+    }
+    await this.usage.recordOwn(tx, workspaceId, type, count + 1);
+  }
+
+  /** Counts a bot where it goes and no longer where it was, with what it holds. Locks both; throws QuotaExceeded. */
+  async transferBot(tx: Transaction, botId: string, from: string, to: string): Promise<void> {
+    for (const id of [from, to].sort()) await this.workspaces.lock(tx, id);
+    await this.admit(tx, to, 'bot_count');
+    await this.usage.recordOwn(tx, from, 'bot_count', (await this.usage.count(tx, from, 'bot_count')) - 1);
+    await this.usage.moveBot(tx, botId, from, to);
+  }
+
+  /** Counts anew, once the transaction has taken something away. Locks the workspace. */
+  async recount(tx: Transaction, workspaceId: string, type: OwnUsageType): Promise<void> {
+    await this.workspaces.lock(tx, workspaceId);
+    await this.usage.recordOwn(tx, workspaceId, type, await this.usage.count(tx, workspaceId, type));
+  }
+}
+
+export function thisMonth(): string {
+  return monthOf(new Date().toISOString());
+}

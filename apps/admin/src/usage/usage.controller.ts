@@ -1,0 +1,72 @@
+import { Controller } from '@nestjs/common';
+import { Handles } from '@parley/bus/handles';
+import type { AccountCaller } from '@parley/contracts/access';
+import { admin } from '@parley/contracts/admin/admin';
+import type {
+  DailyUsageQuery,
+  MultipleUsagesQuery,
+  QuotasQuery,
+  UsageActivityQuery,
+  UsageHistoryQuery,
+  UsageQuery,
+} from '@parley/contracts/admin/usage';
+import { QuotasService } from './quotas.service';
+import { UsageService } from './usage.service';
+
+@Controller()
+export class UsageController {
+  constructor(
+    private readonly usage: UsageService,
+    private readonly quotas: QuotasService,
+  ) {}
+
+  @Handles(admin.quotas.get)
+  getQuota(caller: AccountCaller, input: UsageQuery) {
+    return this.quotas.get(caller, input);
+  }
+
+  @Handles(admin.quotas.list)
+  listQuotas(caller: AccountCaller, input: QuotasQuery) {
+    return this.quotas.list(caller, input);
+  }
+
+  @Handles(admin.quotas.listCompletion)
+  listCompletion(caller: AccountCaller) {
+    return this.usage.listCompletion(caller);
+  }
+
+  @Handles(admin.usage.get)
+  get(caller: AccountCaller, input: UsageQuery) {
+    return this.usage.get(caller, input);
+  }
+
+  @Handles(admin.usage.getMultiple)
+  getMultiple(caller: AccountCaller, input: MultipleUsagesQuery) {
+    return this.usage.getMultiple(caller, input);
+  }
+
+  @Handles(admin.usage.listOfWorkspace)
+  listOfWorkspace(caller: AccountCaller, input: UsageQuery) {
+    return this.usage.listOfWorkspace(caller, input);
+  }
+
+  @Handles(admin.usage.breakDownByBot)
+  breakDownByBot(caller: AccountCaller, input: UsageQuery) {
+    return this.usage.breakDownByBot(caller, input);
+  }
+
+  @Handles(admin.usage.listHistory)
+  listHistory(caller: AccountCaller, input: UsageHistoryQuery) {
+    return this.usage.listHistory(caller, input);
+  }
+
+  @Handles(admin.usage.listActivity)
+  listActivity(caller: AccountCaller, input: UsageActivityQuery) {
+    return this.usage.listActivity(caller, input);
+  }
+
+  @Handles(admin.usage.listDailyActivity)
+  listDailyActivity(caller: AccountCaller, input: DailyUsageQuery) {
+    return this.usage.listDailyActivity(caller, input);
+  }
+}

@@ -1,0 +1,212 @@
+import { Injectable } from '@nestjs/common';
+import {
+  type DailyUsageQuery,
+  monthlyUsage,
+  type UsageActivityQuery,
+  type UsageChanged,
+  type UsageType,
+} from '@parley/contracts/admin/usage';
+import { Database, type Sql, type Transaction } from '@parley/database/database';
+import { Keyset, pageSize } from '@parley/database/keyset';
+import type { OwnUsageType } from './quota-amounts';
+import { type AmountRow, dayOf, type UsageRow, type UsageSubject } from './usage.entity';
+
+const countedTables: Record<OwnUsageType, string> = {
+  bot_count: 'bot',
+  workspace_member_count: 'workspace_member',
+};
+const newestFirst = new Keyset<UsageRow>([
+  { sql: 'changed_at', type: 'timestamptz', of: (row) => row.changed_at },
+  { sql: 'bot_id', type: 'text', of: (row) => row.bot_id },
+]);
+const lastDayFirst = new Keyset<UsageRow>([
+  { sql: 'day', type: 'text', of: (row) => row.day },
+  { sql: 'bot_id', type: 'text', of: (row) => row.bot_id },
+]);
+const today = "to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD')";
+const replace = `ON CONFLICT (workspace_id, type, bot_id, day) DO UPDATE
+  SET value = excluded.value, changed_at = excluded.changed_at`;
+const replaceOlder = `${replace} WHERE usage.changed_at <= excluded.changed_at`;
+/** What the bot $1 holds in the workspace $2, without the types $3 that are counted by month. */
+const held = `(
+  SELECT type, value FROM (
+    SELECT DISTINCT ON (type) type, value FROM usage
+    WHERE workspace_id = $2 AND bot_id = $1 AND type <> ALL($3::text[]) ORDER BY type, day DESC
+  ) latest WHERE value <> 0
+) held`;
+
+/** Amounts of all but `monthlyUsage` hold until the next one, in whatever month that comes. */
+@Injectable()
+export class UsageRepository {
+  constructor(private readonly database: Database) {}
+
+  /** Keeps the newest of a day. A bot counts for the workspace that it is in; one that is gone holds nothing any more. */
+  async record({ workspaceId, botId = '', type, value, at }: UsageChanged): Promise<void> {
+    await this.database.query(
+      `INSERT INTO usage (workspace_id, bot_id, type, day, value, changed_at)
+       SELECT workspace.id, $2, $3, $4, $5, $6 FROM workspace LEFT JOIN bot ON bot.id = $2
+       WHERE workspace.id = coalesce(bot.workspace_id, $1) AND ($2 = '' OR bot.id IS NOT NULL OR $7)
+       FOR KEY SHARE OF workspace
+       ${replaceOlder}`,
+      [workspaceId, botId, type, dayOf(new Date(at)), value, at, monthlyUsage.includes(type)],
+    );
+  }
+
+  async count(sql: Sql, workspaceId: string, type: OwnUsageType): Promise<number> {
+    const [row] = await sql.query<{ count: number }>(
+      `SELECT count(*)::int AS count FROM ${countedTables[type]} WHERE workspace_id = $1`,
+      [workspaceId],
+    );
+    return row!.count;
+  }
+
+  /** What admin counted itself, in a workspace that is locked. */
+  async recordOwn(tx: Transaction, workspaceId: string, type: OwnUsageType, value: number): Promise<void> {
+    await tx.query(
+      `INSERT INTO usage (workspace_id, bot_id, type, day, value, changed_at)
+       VALUES ($1, '', $2, ${today}, $3, now()) ${replace}`,
+      [workspaceId, type, value],
+    );
+  }
+
+  /** What the bot holds is nothing from now on. */
+  async endBot(tx: Transaction, botId: string, workspaceId: string): Promise<void> {
+    await tx.query(
+      `INSERT INTO usage (workspace_id, bot_id, type, day, value, changed_at)
+       SELECT workspace.id, $1, held.type, ${today}, 0, now() FROM ${held} JOIN workspace ON workspace.id = $2
+       ${replace}`,
+      [botId, workspaceId, monthlyUsage],
+    );
+  }
+
+  /** What the bot holds, and what it used this month, counts for another workspace from now on. */
+  async moveBot(tx: Transaction, botId: string, from: string, to: string): Promise<void> {
+    await tx.query(
+      `INSERT INTO usage (workspace_id, bot_id, type, day, value, changed_at)
+       SELECT $4, $1, type, ${today}, value, now() FROM ${held} ${replace}`,
+      [botId, from, monthlyUsage, to],
+    );
+    await this.endBot(tx, botId, from);
+    await tx.query(
+      `UPDATE usage SET workspace_id = $4
+       WHERE workspace_id = $2 AND bot_id = $1 AND type = ANY($3::text[]) AND day >= left(${today}, 7)`,
+      [botId, from, monthlyUsage, to],
+    );
+  }
+
+  /** Those of the ids that are a workspace of the account or a bot in one. */
+  listSubjects(accountId: string, ids: string[]): Promise<UsageSubject[]> {
+    return this.database.query(
+      `SELECT subject.* FROM (
+         SELECT id, id AS workspace_id, '' AS bot_id FROM workspace WHERE id = ANY($2)
+         UNION ALL
+         SELECT id, workspace_id, id FROM bot WHERE id = ANY($2)
+       ) subject
+       JOIN workspace_member member ON member.workspace_id = subject.workspace_id AND member.account_id = $1`,
+      [accountId, ids],
+    );
+  }
+
+  listWorkspacesOf(accountId: string): Promise<UsageSubject[]> {
+    return this.database.query(
+      `SELECT workspace_id AS id, workspace_id, '' AS bot_id FROM workspace_member WHERE account_id = $1`,
+      [accountId],
+    );
+  }
+
+  /** How much there was at the end of the month, of each type for each subject. Primary key. */
+  async listAmounts(subjects: UsageSubject[], types: readonly UsageType[], period: string): Promise<AmountRow[]> {
+    return this.database.query(
+      `SELECT subject.id, wanted.type, coalesce(sum(latest.value), 0) AS value
+       FROM unnest($1::text[], $2::text[], $3::text[]) AS subject (id, workspace_id, bot_id)
+       CROSS JOIN unnest($4::text[]) AS wanted (type)
+       LEFT JOIN LATERAL (
+         SELECT DISTINCT ON (bot_id) value FROM usage
+         WHERE workspace_id = subject.workspace_id AND type = wanted.type
+           AND (subject.bot_id = '' OR bot_id = subject.bot_id)
+           AND day <= $5 || '-31' AND (wanted.type <> ALL($6::text[]) OR day >= $5)
+         ORDER BY bot_id, day DESC
+       ) latest ON true
+       GROUP BY subject.id, wanted.type`,
+      [
+        subjects.map(({ id }) => id),
+        subjects.map(({ workspace_id }) => workspace_id),
+        subjects.map(({ bot_id }) => bot_id),
+        types,
+        period,
+        monthlyUsage,
+      ],
+    );
+  }
+
+  /** What admin counts, as it is now. */
+  async listOwnAmounts(workspaceIds: string[]): Promise<(Record<OwnUsageType, number> & { id: string })[]> {
+    return this.database.query(
+      `SELECT counted.id, (SELECT count(*)::int FROM bot WHERE workspace_id = counted.id) AS bot_count,
+              (SELECT count(*)::int FROM workspace_member WHERE workspace_id = counted.id) AS workspace_member_count
+       FROM unnest($1::text[]) AS counted (id)`,
+      [workspaceIds],
+    );
+  }
+
+  listByBot(workspaceId: string, type: UsageType, period: string): Promise<{ bot_id: string; value: number }[]> {
+    return this.database.query(
+      `SELECT * FROM (
+         SELECT DISTINCT ON (bot_id) bot_id, value FROM usage
+         WHERE workspace_id = $1 AND type = $2 AND bot_id <> ''
+           AND day <= $3 || '-31' AND (type <> ALL($4::text[]) OR day >= $3)
+         ORDER BY bot_id, day DESC
+       ) latest
+       WHERE value <> 0 ORDER BY value DESC, bot_id`,
+      [workspaceId, type, period, monthlyUsage],
+    );
+  }
+
+  /** Month by month, as far as anything changed in it, and this month. */
+  listHistory(subject: UsageSubject, type: UsageType, thisMonth: string): Promise<{ period: string; value: number }[]> {
+    const ofSubject = "workspace_id = $1 AND type = $2 AND ($3 = '' OR bot_id = $3)";
+    return this.database.query(
+      `SELECT month.period, coalesce(sum(latest.value), 0) AS value
+       FROM (SELECT left(day, 7) AS period FROM usage WHERE ${ofSubject} UNION SELECT $4) month
+       LEFT JOIN LATERAL (
+         SELECT DISTINCT ON (bot_id) value FROM usage
+         WHERE ${ofSubject} AND day <= month.period || '-31' AND (type <> ALL($5::text[]) OR day >= month.period)
+         ORDER BY bot_id, day DESC
+       ) latest ON true
+       GROUP BY month.period ORDER BY month.period DESC`,
+      [subject.workspace_id, type, subject.bot_id, thisMonth, monthlyUsage],
+    );
+  }
+
+  listActivity(subject: UsageSubject, query: UsageActivityQuery) {
+    const { type, timestampFrom, timestampUntil } = query;
+    return this.page(newestFirst, subject, query, 'changed_at', 'timestamptz', [type, timestampFrom, timestampUntil]);
+  }
+
+  listDays(subject: UsageSubject, query: DailyUsageQuery) {
+    const { type, dateFrom, dateUntil } = query;
+    return this.page(lastDayFirst, subject, query, 'day', 'text', [type, dateFrom, dateUntil]);
+  }
+
+  private async page(
+    keyset: Keyset<UsageRow>,
+    { id, workspace_id, bot_id }: UsageSubject,
+    query: UsageActivityQuery | DailyUsageQuery,
+    column: 'changed_at' | 'day',
+    columnType: 'timestamptz' | 'text',
+    [type, from, until]: [UsageType, string | undefined, string | undefined],
+  ) {
+    const limit = pageSize(query);
+    const boundTo = [id, type, from, until];
+    const values: unknown[] = [workspace_id, bot_id, type, from ?? null, until ?? null];
+    const rows = await this.database.query<UsageRow>(
+      `SELECT workspace_id, bot_id, day, value, changed_at FROM usage
+       WHERE workspace_id = $1 AND ($2 = '' OR bot_id = $2) AND type = $3
+         AND ($4::${columnType} IS NULL OR ${column} >= $4) AND ($5::${columnType} IS NULL OR ${column} <= $5)
+         AND ${keyset.after(query.nextToken, boundTo, values)}
+       ORDER BY ${keyset.orderBy} LIMIT ${limit + 1}`,
+      values,
+    );
+    return keyset.page(rows, limit, boundTo);
+  }
+}

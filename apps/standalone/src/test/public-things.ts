@@ -1,0 +1,41 @@
+import { newAccount } from '@parley/testing/front-door';
+import { type Home, newName } from './tenant';
+
+/** What everybody may see, of somebody whom no test is about. */
+export interface PublicThings {
+  workspaceId: string;
+  interface: { id: string; name: string };
+  integration: { id: string; name: string };
+  /** Needs the interface as `drawer`. */
+  plugin: { id: string; name: string };
+}
+
+const version = '1.0.0';
+const known = new WeakMap<Home, Promise<PublicThings>>();
+
+/** The same things for one platform each time. */
+export function publicThings(home: Home): Promise<PublicThings> {
+  const things = known.get(home) ?? publish(home);
+  known.set(home, things);
+  return things;
+}
+
+async function publish(home: Home): Promise<PublicThings> {
+  const { client, workspaceId } = await newAccount(home.url, home.operatorToken);
+  await client.updateWorkspace({ id: workspaceId, isPublic: true });
+  const drawer = await client.createInterface({ name: newName(), version, public: true });
+  const { integration } = await client.createIntegration({
+    name: newName(),
+    version,
+    visibility: 'public',
+    interfaces: { drawer: { id: drawer.interface.id } },
+  });
+  const { plugin } = await client.createPlugin({
+    name: newName(),
+    version,
+    visibility: 'public',
+    code: { node: 'node', browser: 'browser' },
+    dependencies: { interfaces: { drawer: { id: drawer.interface.id } } },
+  });
+  return { workspaceId, interface: drawer.interface, integration, plugin };
+}

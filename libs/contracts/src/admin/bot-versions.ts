@@ -1,0 +1,111 @@
+import { IsString, Length, MaxLength } from 'class-validator';
+import { anyone, workspace } from '../access';
+import { ListOf, Nested, Optional } from '../fields';
+import { operation } from '../operation';
+import { Empty, Text } from '../paging';
+import { PathParam, QueryString } from '../query-fields';
+import { BotId } from './bots';
+
+/** A version of a bot's code. */
+export class BotVersion {
+  @IsString()
+  id!: string;
+
+  /** The time of its making when a change of the code made it. */
+  @IsString()
+  name!: string;
+
+  @Optional()
+  @IsString()
+  description?: string;
+}
+
+export class BotVersions {
+  @ListOf(BotVersion)
+  versions!: BotVersion[];
+}
+
+export class CreateBotVersion extends BotId {
+  @IsString()
+  @Length(1, 200)
+  name!: string;
+
+  @Optional()
+  @IsString()
+  @MaxLength(2000)
+  description?: string;
+}
+
+export class BotVersionReply {
+  @Nested(BotVersion)
+  version!: BotVersion;
+}
+
+export class BotVersionId extends BotId {
+  @PathParam()
+  versionId!: string;
+}
+
+export class BotVersionUrl {
+  /** Good for 15 minutes, for whoever has it. */
+  @IsString()
+  url!: string;
+}
+
+export class DownloadBotVersion extends BotVersionId {
+  @QueryString({ required: true })
+  expires!: string;
+
+  @QueryString({ required: true })
+  signature!: string;
+}
+
+export class DeployBotVersion extends BotId {
+  @IsString()
+  versionId!: string;
+}
+
+export const botVersions = {
+  list: operation({
+    subject: 'admin.botVersions.list',
+    route: 'GET /v1/admin/bots/{id}/versions',
+    summary: 'Lists the versions of the code of a bot, newest first.',
+    access: workspace.read,
+    input: BotId,
+    output: BotVersions,
+  }),
+  get: operation({
+    subject: 'admin.botVersions.get',
+    route: 'GET /v1/admin/bots/{id}/versions/{versionId}',
+    summary: 'Gives a URL at which the code of a version can be downloaded for 15 minutes.',
+    access: workspace.read,
+    input: BotVersionId,
+    output: BotVersionUrl,
+  }),
+  create: operation({
+    subject: 'admin.botVersions.create',
+    route: 'POST /v1/admin/bots/{id}/versions',
+    summary: 'Makes a version of the code that a bot has now, under a name.',
+    access: workspace.write,
+    input: CreateBotVersion,
+    output: BotVersionReply,
+  }),
+  deploy: operation({
+    subject: 'admin.botVersions.deploy',
+    route: 'POST /v1/admin/bots/{id}/versions/deploy',
+    summary: 'Makes the code of a version that of the bot.',
+    access: workspace.write,
+    input: DeployBotVersion,
+    output: Empty,
+  }),
+  download: operation({
+    subject: 'admin.botVersions.download',
+    route: 'GET /v1/admin/bots/{id}/versions/{versionId}/code',
+    summary: 'Gives the code of a version to whoever has its URL.',
+    access: anyone,
+    input: DownloadBotVersion,
+    output: Text,
+    contentType: 'text/javascript; charset=utf-8',
+    timeoutMs: 30_000,
+  }),
+};

@@ -1,0 +1,331 @@
+import { IsIn, IsISO8601, IsNumber, IsString, Min } from 'class-validator';
+import { account } from '../access';
+import { JsonObject, ListOf, Nested, Optional } from '../fields';
+import { event, operation } from '../operation';
+import { Empty, PageMeta, PageQuery } from '../paging';
+import { PathParam, QueryChoice, QueryForm, QueryList, QueryTime } from '../query-fields';
+
+/** What is limited for a workspace. Amounts are of a moment, except for those of `monthlyUsage` and `limitTypes`. */
+export const usageTypes = [
+  'invocation_timeout',
+  'invocation_calls',
+  'storage_count',
+  'bot_count',
+  'knowledgebase_vector_storage',
+  'workspace_ratelimit',
+  'table_row_count',
+  'workspace_member_count',
+  'integrations_owned_count',
+  'ai_spend',
+  'openai_spend',
+  'bing_search_spend',
+  'always_alive',
+  'indexed_file_count',
+  'file_max_size_bytes',
+] as const;
+
+export type UsageType = (typeof usageTypes)[number];
+
+/** Counted anew each month. */
+export const monthlyUsage: readonly UsageType[] = ['invocation_calls', 'ai_spend', 'openai_spend', 'bing_search_spend'];
+
+/** Limits of a single call or file: nothing is used up. */
+export const limitTypes: readonly UsageType[] = ['invocation_timeout', 'workspace_ratelimit', 'file_max_size_bytes'];
+
+/**
+ * How much there is now, told by the service that counts it: of one bot, or of what in the workspace belongs to no bot.
+ * A workspace uses the sum. Repeats and older news change nothing.
+ */
+export class UsageChanged {
+  @IsString()
+  workspaceId!: string;
+
+  @Optional()
+  @IsString()
+  botId?: string;
+
+  @IsIn(usageTypes)
+  type!: UsageType;
+
+  @IsNumber()
+  @Min(0)
+  value!: number;
+
+  @IsISO8601()
+  at!: string;
+}
+
+export const usageChanged = event({ subject: 'admin.usageChanged', data: UsageChanged });
+
+const month = /^[1-9]\d{3}-(0[1-9]|1[0-2])$/;
+const day = /^[1-9]\d{3}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$/;
+
+export class Usage {
+  /** Of the workspace or bot. */
+  @IsString()
+  id!: string;
+
+  /** A month, as `2026-01`. */
+  @IsString()
+  period!: string;
+
+  @IsNumber()
+  value!: number;
+
+  /** What the workspace may use at most. */
+  @IsNumber()
+  quota!: number;
+
+  @IsIn(usageTypes)
+  type!: UsageType;
+}
+
+export class UsageReply {
+  @Nested(Usage)
+  usage!: Usage;
+}
+
+export class Usages {
+  @ListOf(Usage)
+  usages!: Usage[];
+}
+
+export class BotUsage {
+  @IsString()
+  botId!: string;
+
+  @IsNumber()
+  value!: number;
+}
+
+export class UsageByBot {
+  @ListOf(BotUsage)
+  data!: BotUsage[];
+}
+
+export class Quota {
+  @IsString()
+  period!: string;
+
+  @IsNumber()
+  value!: number;
+
+  @IsIn(usageTypes)
+  type!: UsageType;
+}
+
+export class QuotaReply {
+  @Nested(Quota)
+  quota!: Quota;
+}
+
+export class Quotas {
+  @ListOf(Quota)
+  quotas!: Quota[];
+}
+
+/** What a workspace has come closest to the end of, as the used part of the quota: 1 is all of it. */
+export class QuotaCompletion {
+  @IsIn(usageTypes)
+  type!: UsageType;
+
+  @IsNumber()
+  completion!: number;
+}
+
+/** By workspace id. */
+export class QuotaCompletions {
+  [workspaceId: string]: QuotaCompletion;
+}
+
+export class UsageActivity {
+  @IsString()
+  timestamp!: string;
+
+  @IsNumber()
+  value!: number;
+
+  @IsString()
+  period!: string;
+
+  /** `botId`, when it is of a bot. */
+  @JsonObject()
+  metadata!: Record<string, unknown>;
+}
+
+export class UsageActivities {
+  @ListOf(UsageActivity)
+  data!: UsageActivity[];
+
+  @Nested(PageMeta)
+  meta!: PageMeta;
+}
+
+export class DailyUsage {
+  /** Bot or workspace, and day. */
+  @IsString()
+  key!: string;
+
+  @IsString()
+  date!: string;
+
+  @IsNumber()
+  value!: number;
+}
+
+export class DailyUsages {
+  @ListOf(DailyUsage)
+  data!: DailyUsage[];
+
+  @Nested(PageMeta)
+  meta!: PageMeta;
+}
+
+export class QuotasQuery {
+  @PathParam()
+  id!: string;
+
+  /** The current month when absent. */
+  @QueryForm(month, 'a month such as 2026-01')
+  period?: string;
+}
+
+export class UsageQuery extends QuotasQuery {
+  @QueryChoice(usageTypes, { required: true })
+  type!: UsageType;
+}
+
+export class MultipleUsagesQuery {
+  @QueryList({ required: true, choices: usageTypes })
+  types!: string[];
+
+  @QueryList({ required: true })
+  ids!: string[];
+
+  @QueryForm(month, 'a month such as 2026-01')
+  period?: string;
+}
+
+export class UsageHistoryQuery {
+  @PathParam()
+  id!: string;
+
+  @QueryChoice(usageTypes, { required: true })
+  type!: UsageType;
+}
+
+export class UsageActivityQuery extends PageQuery {
+  @PathParam()
+  id!: string;
+
+  @QueryChoice(usageTypes, { required: true })
+  type!: UsageType;
+
+  @QueryTime()
+  timestampFrom?: string;
+
+  @QueryTime()
+  timestampUntil?: string;
+}
+
+export class DailyUsageQuery extends PageQuery {
+  @PathParam()
+  id!: string;
+
+  @QueryChoice(usageTypes, { required: true })
+  type!: UsageType;
+
+  @QueryForm(day, 'a day such as 2026-01-31')
+  dateFrom?: string;
+
+  @QueryForm(day, 'a day such as 2026-01-31')
+  dateUntil?: string;
+}
+
+/** What workspaces may use. The same for each of them, by configuration. */
+export const quotas = {
+  get: operation({
+    subject: 'admin.quotas.get',
+    route: 'GET /v1/admin/workspaces/{id}/quota',
+    summary: 'Gets how much of something a workspace may use.',
+    access: account,
+    input: UsageQuery,
+    output: QuotaReply,
+  }),
+  list: operation({
+    subject: 'admin.quotas.list',
+    route: 'GET /v1/admin/workspaces/{id}/quotas',
+    summary: 'Lists how much of everything a workspace may use.',
+    access: account,
+    input: QuotasQuery,
+    output: Quotas,
+  }),
+  listCompletion: operation({
+    subject: 'admin.quotas.listCompletion',
+    route: 'GET /v1/admin/workspaces/usages/quota-completion',
+    summary: 'Says for each workspace of the account which quota it is closest to the end of.',
+    access: account,
+    input: Empty,
+    output: QuotaCompletions,
+  }),
+};
+
+/** What workspaces and bots use. */
+export const usage = {
+  get: operation({
+    subject: 'admin.usage.get',
+    route: 'GET /v1/admin/usages/{id}',
+    summary: 'Gets how much a workspace or bot uses of something.',
+    access: account,
+    input: UsageQuery,
+    output: UsageReply,
+  }),
+  getMultiple: operation({
+    subject: 'admin.usage.getMultiple',
+    route: 'GET /v1/admin/usages/multiple',
+    summary: 'Gets the usage of several things by several workspaces and bots.',
+    access: account,
+    input: MultipleUsagesQuery,
+    output: Usages,
+  }),
+  listOfWorkspace: operation({
+    subject: 'admin.usage.listOfWorkspace',
+    route: 'GET /v1/admin/workspaces/{id}/usages',
+    summary: 'Lists the usage of a workspace in a month.',
+    access: account,
+    input: UsageQuery,
+    output: Usages,
+  }),
+  breakDownByBot: operation({
+    subject: 'admin.usage.breakDownByBot',
+    route: 'GET /v1/admin/workspaces/{id}/usages/by-bot',
+    summary: 'Lists how much each bot of a workspace used in a month, most first.',
+    access: account,
+    input: UsageQuery,
+    output: UsageByBot,
+  }),
+  listHistory: operation({
+    subject: 'admin.usage.listHistory',
+    route: 'GET /v1/admin/usages/{id}/history',
+    summary: 'Lists the usage of a workspace or bot month by month, newest first.',
+    access: account,
+    input: UsageHistoryQuery,
+    output: Usages,
+  }),
+  listActivity: operation({
+    subject: 'admin.usage.listActivity',
+    route: 'GET /v1/admin/usages/{id}/activity',
+    summary: 'Lists the last amount of each day with its time, newest first.',
+    access: account,
+    input: UsageActivityQuery,
+    output: UsageActivities,
+  }),
+  listDailyActivity: operation({
+    subject: 'admin.usage.listDailyActivity',
+    route: 'GET /v1/admin/usages/{id}/daily-activity',
+    summary: 'Lists the last amount of each day, newest first.',
+    access: account,
+    input: DailyUsageQuery,
+    output: DailyUsages,
+  }),
+};
