@@ -9,7 +9,8 @@ import { anonymous, call, clientMethods } from './test/client-methods';
 import { disagreements, requestOf, routedOperations, senderOf } from './test/requests';
 import { Tenant } from './test/tenant';
 
-const publicOperations = routedOperations.filter(({ access }) => access.actor !== 'operator');
+/** Those that the public client knows; URLs that are credentials are for anyone. */
+const publicOperations = routedOperations.filter(({ access }) => !['operator', 'anyone'].includes(access.actor));
 
 const page = `<html><head><title>Tea</title><script>alert('no')</script></head><body>
 <h1>How to make tea</h1><p>Boil the water. Pour it over the leaves.</p>

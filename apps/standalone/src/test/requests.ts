@@ -46,10 +46,31 @@ const requests: Record<string, (tenant: Tenant) => Request | Promise<Request>> =
     path: { id: (await client.createBotApiKey({ botId: has.botId })).id },
   }),
   'admin.botApiKeys.list': ({ has }) => ({ query: { botId: has.botId } }),
+  'admin.botAllowlist.get': ({ has }) => ({ path: { botId: has.botId } }),
+  'admin.botAllowlist.update': ({ has }) => ({
+    path: { botId: has.botId },
+    body: { users: { [has.memberAccountId]: true } },
+  }),
+  'admin.botVersions.create': ({ has }) => ({ path: { id: has.botId }, body: { name: newName() } }),
+  'admin.botVersions.deploy': ({ has }) => ({ path: { id: has.botId }, body: { versionId: has.versionId } }),
+  'admin.botVersions.download': async ({ client, has }) => {
+    const { url } = await client.getBotVersion({ id: has.botId, versionId: has.versionId });
+    return {
+      path: { id: has.botId, versionId: has.versionId },
+      query: Object.fromEntries(new URL(url).searchParams),
+    };
+  },
+  'admin.botVersions.get': ({ has }) => ({ path: { id: has.botId, versionId: has.versionId } }),
+  'admin.botVersions.list': ({ has }) => ({ path: { id: has.botId } }),
   'admin.bots.create': () => ({ body: { name: newName() } }),
   'admin.bots.delete': async (tenant) => ({ path: { id: await tenant.newBot() } }),
   'admin.bots.get': ({ has }) => ({ path: { id: has.botId } }),
   'admin.bots.list': () => ({}),
+  'admin.bots.rotateSigningSecret': ({ has }) => ({ path: { id: has.botId }, body: {} }),
+  'admin.bots.transfer': async (tenant) => ({
+    path: { id: await tenant.newBot() },
+    body: { targetWorkspaceId: (await tenant.client.createWorkspace({ name: tenant.tag })).id },
+  }),
   'admin.bots.update': ({ has }) => ({
     path: { id: has.botId },
     headers: { 'x-multiple-integrations': 'true' },
@@ -75,7 +96,7 @@ const requests: Record<string, (tenant: Tenant) => Request | Promise<Request>> =
     const { email } = await newAccount(home.url, home.operatorToken);
     return { body: { email, role: 'viewer' } };
   },
-  'admin.members.delete': async (tenant) => ({ path: { id: await tenant.newMember() } }),
+  'admin.members.delete': async (tenant) => ({ path: { id: (await tenant.newMember()).id } }),
   'admin.members.getOwn': () => ({}),
   'admin.members.list': () => ({}),
   'admin.members.update': ({ has }) => ({ path: { id: has.memberId }, body: { role: 'developer' } }),
@@ -84,12 +105,30 @@ const requests: Record<string, (tenant: Tenant) => Request | Promise<Request>> =
     path: { id: (await client.createPersonalAccessToken({ note: tag })).pat.id },
   }),
   'admin.personalAccessTokens.list': () => ({}),
+  'admin.quotas.get': ({ account }) => ({ path: { id: account.workspaceId }, query: { type: 'bot_count' } }),
+  'admin.quotas.list': ({ account }) => ({ path: { id: account.workspaceId } }),
+  'admin.quotas.listCompletion': () => ({}),
   'admin.shareableIds.create': ({ has }) => ({ path: { botId: has.botId, integrationId: has.integrationId } }),
   'admin.shareableIds.delete': async ({ client, has: { botId, integrationId } }) => {
     await client.createIntegrationShareableId({ botId, integrationId });
     return { path: { botId, integrationId } };
   },
   'admin.shareableIds.get': ({ has }) => ({ path: { botId: has.botId, integrationId: has.integrationId } }),
+  'admin.usage.breakDownByBot': ({ account }) => ({
+    path: { id: account.workspaceId },
+    query: { type: 'storage_count' },
+  }),
+  'admin.usage.get': ({ has }) => ({ path: { id: has.botId }, query: { type: 'storage_count' } }),
+  'admin.usage.getMultiple': ({ account, has }) => ({
+    query: { types: ['storage_count'], ids: [account.workspaceId, has.botId] },
+  }),
+  'admin.usage.listActivity': ({ has }) => ({ path: { id: has.botId }, query: { type: 'storage_count' } }),
+  'admin.usage.listDailyActivity': ({ has }) => ({ path: { id: has.botId }, query: { type: 'storage_count' } }),
+  'admin.usage.listHistory': ({ has }) => ({ path: { id: has.botId }, query: { type: 'storage_count' } }),
+  'admin.usage.listOfWorkspace': ({ account }) => ({
+    path: { id: account.workspaceId },
+    query: { type: 'bot_count' },
+  }),
   'admin.workspacePreferences.get': () => ({ path: { key: 'theme' } }),
   'admin.workspacePreferences.set': () => ({ path: { key: newName() }, body: { value: [1] } }),
   'admin.workspaces.checkHandle': () => ({ body: { handle: newName() } }),

@@ -12,7 +12,11 @@ export interface Home {
 /** One of everything that a workspace can own, by its id. */
 interface Possessions {
   memberId: string;
+  /** Account of the member. */
+  memberAccountId: string;
   botId: string;
+  /** Of the bot's code. */
+  versionId: string;
   fileId: string;
   interfaceId: string;
   /** Implements the interface and is installed in the bot as `mine`. */
@@ -49,7 +53,7 @@ export class Tenant {
     await client.setAccountPreference({ key: 'theme', value: tag });
     await client.setWorkspacePreference({ key: 'theme', value: tag });
     await client.createPersonalAccessToken({ note: tag });
-    const memberId = await tenant.newMember();
+    const member = await tenant.newMember();
     const interfaceId = (
       await client.createInterface({ name: `${tag}-drawer`, version, title: tag, actions: { open: action } })
     ).interface.id;
@@ -88,7 +92,9 @@ export class Tenant {
     });
     await client.createIntegrationShareableId({ botId: bot.id, integrationId });
     Object.assign(tenant.has, {
-      memberId,
+      memberId: member.id,
+      memberAccountId: member.userId!,
+      versionId: (await client.listBotVersions({ id: bot.id })).versions[0]!.id,
       interfaceId,
       integrationId,
       pluginId,
@@ -125,9 +131,9 @@ export class Tenant {
     );
   }
 
-  async newMember(): Promise<string> {
+  async newMember() {
     const { email } = await newAccount(this.home.url, this.home.operatorToken);
-    return (await this.client.createWorkspaceMember({ email, role: 'viewer' })).id;
+    return this.client.createWorkspaceMember({ email, role: 'viewer' });
   }
 
   async newBot(): Promise<string> {
