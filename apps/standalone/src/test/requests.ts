@@ -108,12 +108,13 @@ const requests: Record<string, (tenant: Tenant) => Request | Promise<Request>> =
   'admin.quotas.get': ({ account }) => ({ path: { id: account.workspaceId }, query: { type: 'bot_count' } }),
   'admin.quotas.list': ({ account }) => ({ path: { id: account.workspaceId } }),
   'admin.quotas.listCompletion': () => ({}),
-  'admin.shareableIds.create': ({ has }) => ({ path: { botId: has.botId, integrationId: has.integrationId } }),
-  'admin.shareableIds.delete': async ({ client, has: { botId, integrationId } }) => {
-    await client.createIntegrationShareableId({ botId, integrationId });
-    return { path: { botId, integrationId } };
+  'admin.shareableIds.create': ({ has }) => shareableId(has),
+  'admin.shareableIds.delete': async ({ client, has }) => {
+    const request = shareableId(has);
+    await client.createIntegrationShareableId({ ...request.path, ...request.query });
+    return request;
   },
-  'admin.shareableIds.get': ({ has }) => ({ path: { botId: has.botId, integrationId: has.integrationId } }),
+  'admin.shareableIds.get': ({ has }) => shareableId(has),
   'admin.usage.breakDownByBot': ({ account }) => ({
     path: { id: account.workspaceId },
     query: { type: 'storage_count' },
@@ -229,6 +230,10 @@ const requests: Record<string, (tenant: Tenant) => Request | Promise<Request>> =
   },
   'hub.publicPlugins.list': () => ({}),
 };
+
+function shareableId({ botId, integrationId }: Tenant['has']) {
+  return { path: { botId, integrationId }, query: { integrationInstanceAlias: 'mine' } };
+}
 
 /** What can be asked from outside. */
 export const routedOperations = allOperations.filter(({ route }) => route);
