@@ -1,7 +1,6 @@
 import { Client } from '@botpress/client';
 import { startDistributed } from '@parley/testing/running-platform';
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
-import type { Pool } from 'pg';
 import { BareSql, openPool, type Recording } from './bare-sql';
 import { httpRequest, type LoadResult, runLoad } from './load';
 import { PostgresTap } from './postgres-tap';
@@ -114,7 +113,7 @@ function searchSide(bench: Workbench, platform: Platform): Candidate {
   };
 }
 
-function sqlSide(bench: Workbench, pool: Pool, recording: Recording): Candidate {
+function sqlSide(bench: Workbench, pool: ReturnType<typeof openPool>, recording: Recording): Candidate {
   const sql = new BareSql(pool, recording);
   return {
     name: 'its SQL alone',

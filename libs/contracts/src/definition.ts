@@ -36,13 +36,6 @@ export class TagDefinitionChanges {
   tags?: Record<string, TagDefinition | null>;
 }
 
-/** Tags as an update sends them: `null` removes one. */
-export class TagsDraft {
-  @Optional()
-  @MapOf(TagDefinition, { nullable: true })
-  tags?: Record<string, TagDefinition | null>;
-}
-
 export class StateDefinition {
   @IsIn(['conversation', 'user', 'bot'])
   type!: 'conversation' | 'user' | 'bot';
@@ -113,41 +106,7 @@ export class ActionChange extends ActionSignature {
 }
 
 /** A thing that interfaces and integrations speak of, such as the item that is listed. */
-export class EntityDefinition extends TagDefinition {
-  @JsonObject({ maxBytes: maxSchemaBytes })
-  schema!: Record<string, unknown>;
-}
-
-/** An event as an update sends it: an attribute that is `null` is left out. */
-export class EventDraft extends TagDefinition {
-  @JsonObject({ maxBytes: maxSchemaBytes })
-  schema!: Record<string, unknown>;
-
-  @Optional()
-  @MapOf(String, { maxLength: 200, nullable: true })
-  attributes?: Record<string, string | null>;
-}
-
-/** An action as an update sends it: an attribute that is `null` is left out. */
-export class ActionDraft extends TagDefinition {
-  @Optional()
-  @IsBoolean()
-  billable?: boolean;
-
-  @Optional()
-  @IsBoolean()
-  cacheable?: boolean;
-
-  @Nested(Schema)
-  input!: Schema;
-
-  @Nested(Schema)
-  output!: Schema;
-
-  @Optional()
-  @MapOf(String, { maxLength: 200, nullable: true })
-  attributes?: Record<string, string | null>;
-}
+export class EntityDefinition extends DescribedSchema {}
 
 export class Schedule {
   @IsCronExpression()

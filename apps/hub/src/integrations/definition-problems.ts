@@ -1,6 +1,6 @@
 import { ApiError } from '@parley/contracts/errors';
 import type { IntegrationDefinition } from '@parley/contracts/hub/integration-definition';
-import { schemaProblem } from '@parley/json-schema/schema-problem';
+import { checkSchemas } from '../publishing/definitions';
 
 /** Entries that a definition may have at most. */
 const limits = { states: 20, events: 20, channels: 10, messages: 20, tags: 50, secrets: 25, interfaces: 50 };
@@ -24,10 +24,7 @@ export function checkDefinition(definition: IntegrationDefinition): void {
     checkCount(`channels.${name}.conversation.tags`, channel.conversation.tags, limits.tags);
   }
   checkCount('user.tags', user.tags, limits.tags);
-  for (const [path, schema] of schemasOf(definition)) {
-    const problem = schemaProblem(schema);
-    if (problem) throw new ApiError('InvalidJsonSchema', `${path} ${problem}.`);
-  }
+  checkSchemas(definition);
 }
 
 export function checkSecrets(secrets: Record<string, string>): void {
@@ -36,26 +33,6 @@ export function checkSecrets(secrets: Record<string, string>): void {
 
 export function checkInterfaces(interfaces: Record<string, unknown>): void {
   checkCount('interfaces', interfaces, limits.interfaces);
-}
-
-/** Every JSON schema of a definition with its path. */
-function schemasOf(definition: IntegrationDefinition): [string, Record<string, unknown>][] {
-  const of = (path: string, entries: Record<string, { schema: Record<string, unknown> }>) =>
-    Object.entries(entries).map(([name, { schema }]): [string, Record<string, unknown>] => [
-      `${path}.${name}.schema`,
-      schema,
-    ]);
-  return [
-    ['configuration.schema', definition.configuration.schema],
-    ...of('configurations', definition.configurations),
-    ...of('states', definition.states),
-    ...of('events', definition.events),
-    ...of('entities', definition.entities),
-    ...Object.entries(definition.channels).flatMap(([name, { messages }]) => of(`channels.${name}.messages`, messages)),
-    ...Object.entries(definition.actions).flatMap(([name, { input, output }]) =>
-      of(`actions.${name}`, { input, output }),
-    ),
-  ];
 }
 
 function checkCount(path: string, entries: Record<string, unknown>, max: number): void {

@@ -1,4 +1,4 @@
-import type { ActionDraft, EventDraft } from '@parley/contracts/definition';
+import type { ActionChange, EventChange } from '@parley/contracts/definition';
 import type {
   ChannelDefinition,
   ChannelDraft,
@@ -85,7 +85,7 @@ function mergeCreatable(current: CreatableDefinition, { tags, creation }: Creata
 }
 
 /** An entry is replaced whole: an attribute that is said to be `null` is just not there. */
-function withSetAttributes<T extends EventDraft | ActionDraft>({ attributes, ...rest }: T) {
+function withSetAttributes<T extends EventChange | ActionChange>({ attributes, ...rest }: T) {
   return attributes ? { ...rest, attributes: withoutNulls(attributes) } : rest;
 }
 

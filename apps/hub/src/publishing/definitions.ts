@@ -13,6 +13,7 @@ import { schemaProblem } from '@parley/json-schema/schema-problem';
 /** The parts of a definition that hold JSON schemas, of whatever is published. */
 export interface WithSchemas {
   configuration?: Partial<Schema>;
+  configurations?: Record<string, Schema>;
   states?: Record<string, Pick<StateDefinition, 'schema'>>;
   entities?: Record<string, EntityDefinition>;
   events?: Record<string, EventDefinition>;
@@ -27,6 +28,11 @@ export interface WithSchemas {
 export function checkDefinition<T extends WithSchemas>(type: Class<T>, definition: T): void {
   const problems = problemsOf(toInstance(type, definition) as T);
   if (problems.length > 0) throw new ApiError('InvalidPayload', `${problems.join('; ')}.`);
+  checkSchemas(definition);
+}
+
+/** Throws InvalidJsonSchema with the path of the first schema that is none. */
+export function checkSchemas(definition: WithSchemas): void {
   for (const [path, schema] of schemasOf(definition)) {
     const problem = schema && schemaProblem(schema);
     if (problem) throw new ApiError('InvalidJsonSchema', `${path} ${problem}.`);
@@ -35,7 +41,7 @@ export function checkDefinition<T extends WithSchemas>(type: Class<T>, definitio
 
 function* schemasOf(definition: WithSchemas): Generator<[string, Schema['schema'] | undefined]> {
   yield ['configuration.schema', definition.configuration?.schema];
-  for (const part of ['states', 'entities', 'events'] as const) {
+  for (const part of ['configurations', 'states', 'entities', 'events'] as const) {
     for (const [name, { schema }] of Object.entries(definition[part] ?? {})) yield [`${part}.${name}.schema`, schema];
   }
   for (const [name, { input, output }] of Object.entries(definition.actions ?? {})) {

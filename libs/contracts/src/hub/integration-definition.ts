@@ -1,13 +1,13 @@
 import { IsArray, IsBoolean, IsIn, IsString, MaxLength } from 'class-validator';
 import {
   ActionDefinition,
-  ActionDraft,
+  ActionChange,
   EntityDefinition,
   EventDefinition,
-  EventDraft,
+  EventChange,
   Schema,
   TagDefinition,
-  TagsDraft,
+  TagDefinitionChanges,
 } from '../definition';
 import { JsonObject, MapOf, Nested, Nullable, Optional } from '../fields';
 
@@ -74,7 +74,7 @@ export class Creation {
 }
 
 /** Of users and conversations, which an integration may let bots create. */
-export class CreatableDraft extends TagsDraft {
+export class CreatableDraft extends TagDefinitionChanges {
   @Optional()
   @Nested(Creation)
   creation?: Creation;
@@ -90,8 +90,8 @@ export class ChannelDraft extends TagDefinition {
   conversation?: CreatableDraft;
 
   @Optional()
-  @Nested(TagsDraft)
-  message?: TagsDraft;
+  @Nested(TagDefinitionChanges)
+  message?: TagDefinitionChanges;
 }
 
 export class IntegrationState extends Schema {
@@ -162,12 +162,12 @@ export class IntegrationDefinitionDraft {
   states?: Record<string, IntegrationState | null>;
 
   @Optional()
-  @MapOf(EventDraft, entries)
-  events?: Record<string, EventDraft | null>;
+  @MapOf(EventChange, entries)
+  events?: Record<string, EventChange | null>;
 
   @Optional()
-  @MapOf(ActionDraft, entries)
-  actions?: Record<string, ActionDraft | null>;
+  @MapOf(ActionChange, entries)
+  actions?: Record<string, ActionChange | null>;
 
   @Optional()
   @MapOf(EntityDefinition, entries)

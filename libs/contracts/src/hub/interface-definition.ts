@@ -1,10 +1,10 @@
 import { IsBoolean, IsString, Length, MaxLength } from 'class-validator';
 import {
   ActionDefinition,
-  ActionDraft,
+  ActionChange,
   EntityDefinition,
   EventDefinition,
-  EventDraft,
+  EventChange,
   Schema,
   TagDefinition,
 } from '../definition';
@@ -66,12 +66,12 @@ export class InterfaceDraft {
   entities?: Record<string, EntityDefinition | null>;
 
   @Optional()
-  @MapOf(EventDraft, entries)
-  events?: Record<string, EventDraft | null>;
+  @MapOf(EventChange, entries)
+  events?: Record<string, EventChange | null>;
 
   @Optional()
-  @MapOf(ActionDraft, entries)
-  actions?: Record<string, ActionDraft | null>;
+  @MapOf(ActionChange, entries)
+  actions?: Record<string, ActionChange | null>;
 
   /** The message types of a channel are merged with those that it has. */
   @Optional()

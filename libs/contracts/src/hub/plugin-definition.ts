@@ -1,13 +1,13 @@
 import { IsString } from 'class-validator';
 import {
   ActionDefinition,
-  ActionDraft,
+  ActionChange,
   EventDefinition,
-  EventDraft,
+  EventChange,
   StateDefinition,
   TagDefinition,
   TagDefinitions,
-  TagsDraft,
+  TagDefinitionChanges,
 } from '../definition';
 import { JsonObject, MapOf, Nested, Optional } from '../fields';
 
@@ -84,24 +84,24 @@ export class PluginDefinitionDraft {
   states?: Record<string, StateDefinition | null>;
 
   @Optional()
-  @MapOf(EventDraft, entries)
-  events?: Record<string, EventDraft | null>;
+  @MapOf(EventChange, entries)
+  events?: Record<string, EventChange | null>;
 
   @Optional()
-  @MapOf(ActionDraft, entries)
-  actions?: Record<string, ActionDraft | null>;
+  @MapOf(ActionChange, entries)
+  actions?: Record<string, ActionChange | null>;
 
   @Optional()
-  @Nested(TagsDraft)
-  user?: TagsDraft;
+  @Nested(TagDefinitionChanges)
+  user?: TagDefinitionChanges;
 
   @Optional()
-  @Nested(TagsDraft)
-  conversation?: TagsDraft;
+  @Nested(TagDefinitionChanges)
+  conversation?: TagDefinitionChanges;
 
   @Optional()
-  @Nested(TagsDraft)
-  message?: TagsDraft;
+  @Nested(TagDefinitionChanges)
+  message?: TagDefinitionChanges;
 
   @Optional()
   @MapOf(String, { ...entries, maxLength: 200 })
