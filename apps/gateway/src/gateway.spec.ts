@@ -212,7 +212,7 @@ describe('a request that leads nowhere', () => {
     ['GET /v1/chat/conversations'],
     ['PATCH /v1/files'],
     ['POST /v1/admin/nothing?x=1'],
-    ['DELETE /v1/admin/workspaces/x'],
+    ['PATCH /v1/admin/workspaces/x'],
     ['GET //v1/admin/bots'],
     ['GET /v1/admin/../admin/bots'],
     ['GET /v1/ADMIN/bots'],

@@ -4,7 +4,9 @@ import { startDistributed } from '@parley/testing/running-platform';
 import { describeFuzz } from './test/fuzz.behaviour';
 
 // By hand: it finds hardly anything that the one process does not have as well.
-const suite = process.env['FUZZ_CASES'] && hasNatsServer() ? describe : describe.skip;
+const isWanted = process.env['FUZZ_CASES'] !== undefined;
+if (!isWanted) process.stderr.write('SKIPPED: generated input over NATS. Set FUZZ_CASES to run it.\n');
+const suite = isWanted && hasNatsServer() ? describe : describe.skip;
 
 suite('distributed', () => {
   describeFuzz('over NATS', async () => {

@@ -5,7 +5,8 @@ import type { Logger } from '@parley/logging/logger';
 import { answerMessage, errorMessage, readRequest, type Request } from './envelope';
 import type { Consumer, EventStream } from './event-stream';
 import { consumedEvent, type ConsumerDeclaration, handledOperation } from './handles';
-import type { Answer, Message, Transport } from './transport';
+import type { Message } from './message';
+import type { Answer, Transport } from './transport';
 
 type Handler = (caller: Request['caller'], input: unknown) => Promise<unknown>;
 type EventHandler = (data: unknown, delivery: unknown) => Promise<void>;

@@ -1,6 +1,6 @@
 import { ApiError, type WireError } from '@parley/contracts/errors';
 import type { Caller } from '@parley/contracts/caller';
-import type { Message } from './transport';
+import type { Message } from './message';
 
 const ok = 'ok';
 const failed = 'error';

@@ -1,14 +1,7 @@
 import { unavailable } from '@parley/contracts/errors';
 import type { Logger } from '@parley/logging/logger';
-import {
-  type Answer,
-  drainTimeoutMs,
-  InFlight,
-  type Message,
-  tooLarge,
-  type Transport,
-  withDeadline,
-} from './transport';
+import type { Message } from './message';
+import { type Answer, drainTimeoutMs, InFlight, tooLarge, type Transport, withDeadline } from './transport';
 
 /** What the containers of one process share in place of a broker. */
 export class InProcessHub {

@@ -3,7 +3,8 @@ import { headers as natsHeaders, type Msg, type MsgHdrs, type ObjectStore } from
 import { ApiError, unavailable } from '@parley/contracts/errors';
 import type { Logger } from '@parley/logging/logger';
 import { isMissing, type NatsLink } from './nats-connection';
-import { type Message, tooLarge, withDeadline } from './transport';
+import type { Message } from './message';
+import { tooLarge, withDeadline } from './transport';
 
 /** Names the object that holds the payload of a message which is too large for the server. */
 const payloadHeader = 'parley-payload';

@@ -6,7 +6,8 @@ import type { NatsLink } from './nats-connection';
 import { NatsOutgoing } from './nats-outgoing';
 import { encode, NatsPayloads, type Payload } from './nats-payloads';
 import { NatsRequests } from './nats-requests';
-import { type Answer, drainTimeoutMs, InFlight, type Message, type Transport } from './transport';
+import type { Message } from './message';
+import { type Answer, drainTimeoutMs, InFlight, type Transport } from './transport';
 
 /** Requests and broadcasts over NATS. */
 export class NatsTransport implements Transport {

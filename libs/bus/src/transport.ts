@@ -1,14 +1,7 @@
 import { within } from '@parley/background/within';
 import { ApiError } from '@parley/contracts/errors';
 import { errorMessage } from './envelope';
-
-/** What travels over the bus. */
-export interface Message {
-  /** One line: of a request the caller as JSON, of an answer how it went. */
-  head: string;
-  /** JSON text. */
-  body: string;
-}
+import type { Message } from './message';
 
 /** Answers a request. A failure is an answer too; what it throws all the same becomes one. */
 export type Answer = (message: Message) => Promise<Message>;

@@ -19,6 +19,8 @@ import { SecretBox } from '@parley/secrets/secret-box';
 import { AuditRepository } from '../audit/audit.repository';
 import { AdminConfig } from '../config';
 import { requireAtMost } from '../bots/bot-definition';
+import { BotsRepository } from '../bots/bots.repository';
+import { viewerOf } from '../bots/viewer';
 import { builtInChat } from './built-in-chat';
 import {
   type InstallationRow,
@@ -56,6 +58,7 @@ export class InstallationsService implements OnApplicationShutdown {
 
   constructor(
     private readonly installations: InstallationsRepository,
+    private readonly bots: BotsRepository,
     private readonly audit: AuditRepository,
     private readonly outbox: Outbox,
     private readonly box: SecretBox,
@@ -141,7 +144,7 @@ export class InstallationsService implements OnApplicationShutdown {
     changes: InstallationChanges,
   ): Promise<PreparedChanges> {
     const current = await this.installations.find(caller.workspace.id, botId);
-    if (!current) throw notFound('bot', botId);
+    if (!current || !(await this.bots.has(viewerOf(caller), botId))) throw notFound('bot', botId);
     const byAlias = changes.byAlias ?? false;
     const checks: Check[] = [];
 

@@ -1,24 +1,18 @@
 import { Injectable } from '@nestjs/common';
-import { Database, type Sql, type Transaction } from '@parley/database/database';
+import { Database, type Transaction } from '@parley/database/database';
 import { newId } from '@parley/database/ids';
 
 @Injectable()
 export class ShareableIdsRepository {
   constructor(private readonly database: Database) {}
 
-  /** Aliases under which a bot of the workspace has the integration. Undefined when there is no such bot. */
-  async findAliases(
-    sql: Sql,
-    workspaceId: string,
-    botId: string,
-    integrationId: string,
-  ): Promise<string[] | undefined> {
-    const [row] = await sql.query<{ aliases: string[] }>(
-      `SELECT ARRAY(SELECT alias FROM installation WHERE bot_id = bot.id AND integration_id = $3 ORDER BY alias) AS aliases
-       FROM bot WHERE workspace_id = $1 AND id = $2`,
-      [workspaceId, botId, integrationId],
+  /** Aliases under which the bot has the integration. */
+  async findAliases(botId: string, integrationId: string): Promise<string[]> {
+    const rows = await this.database.query<{ alias: string }>(
+      'SELECT alias FROM installation WHERE bot_id = $1 AND integration_id = $2 ORDER BY alias',
+      [botId, integrationId],
     );
-    return row?.aliases;
+    return rows.map(({ alias }) => alias);
   }
 
   /** Replaces the one that there was. None when the installation is just going. */

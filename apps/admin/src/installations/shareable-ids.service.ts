@@ -4,8 +4,10 @@ import { admin } from '@parley/contracts/admin/admin';
 import type { InstallationPath, NewShareableId, ShareableId } from '@parley/contracts/admin/shareable-ids';
 import { ApiError, notFound } from '@parley/contracts/errors';
 import type { Operation } from '@parley/contracts/operation';
-import { Database, type Sql, type Transaction } from '@parley/database/database';
+import { Database, type Transaction } from '@parley/database/database';
 import { AuditRepository } from '../audit/audit.repository';
+import { BotsRepository } from '../bots/bots.repository';
+import { viewerOf } from '../bots/viewer';
 import { ShareableIdsRepository } from './shareable-ids.repository';
 
 const lifetimeHours = 24;
@@ -15,13 +17,14 @@ const lifetimeHours = 24;
 export class ShareableIdsService {
   constructor(
     private readonly database: Database,
+    private readonly bots: BotsRepository,
     private readonly shareableIds: ShareableIdsRepository,
     private readonly audit: AuditRepository,
   ) {}
 
-  create(caller: WorkspaceCaller, input: InstallationPath): Promise<NewShareableId> {
+  async create(caller: WorkspaceCaller, input: InstallationPath): Promise<NewShareableId> {
+    const alias = await this.aliasOf(caller, input);
     return this.database.transaction(async (tx) => {
-      const alias = await this.aliasOf(tx, caller, input);
       const shareableId = await this.shareableIds.replace(tx, input.botId, alias, lifetimeHours);
       if (!shareableId) throw notInstalled(input);
       await this.record(tx, caller, admin.shareableIds.create, input.botId, alias);
@@ -30,15 +33,15 @@ export class ShareableIdsService {
   }
 
   async get(caller: WorkspaceCaller, input: InstallationPath): Promise<ShareableId> {
-    const alias = await this.aliasOf(this.database, caller, input);
+    const alias = await this.aliasOf(caller, input);
     const found = await this.shareableIds.find(input.botId, alias);
     if (!found) throw noSuchId(alias);
     return { shareableId: found.id, isExpired: found.isExpired };
   }
 
-  delete(caller: WorkspaceCaller, input: InstallationPath) {
+  async delete(caller: WorkspaceCaller, input: InstallationPath) {
+    const alias = await this.aliasOf(caller, input);
     return this.database.transaction(async (tx) => {
-      const alias = await this.aliasOf(tx, caller, input);
       if (!(await this.shareableIds.delete(tx, input.botId, alias))) throw noSuchId(alias);
       await this.record(tx, caller, admin.shareableIds.delete, input.botId, alias);
       return {};
@@ -46,10 +49,10 @@ export class ShareableIdsService {
   }
 
   /** Throws ResourceNotFound for what is not installed, InvalidQuery for what may be several. */
-  private async aliasOf(sql: Sql, { workspace }: WorkspaceCaller, input: InstallationPath): Promise<string> {
+  private async aliasOf(caller: WorkspaceCaller, input: InstallationPath): Promise<string> {
     const { botId, integrationId, integrationInstanceAlias: named } = input;
-    const aliases = await this.shareableIds.findAliases(sql, workspace.id, botId, integrationId);
-    if (!aliases) throw notFound('bot', botId);
+    if (!(await this.bots.has(viewerOf(caller), botId))) throw notFound('bot', botId);
+    const aliases = await this.shareableIds.findAliases(botId, integrationId);
     const [alias, ...others] = aliases.filter((entry) => named === undefined || entry === named);
     if (alias === undefined) throw notInstalled(input);
     if (others.length === 0) return alias;

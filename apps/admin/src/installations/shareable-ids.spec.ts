@@ -94,11 +94,11 @@ describe('a shareable id of an installation', () => {
     const botId = await newBot();
 
     for (const call of [
-      bob.client.createIntegrationShareableId({ botId, integrationId }),
-      bob.client.getIntegrationShareableId({ botId, integrationId }),
-      bob.client.deleteIntegrationShareableId({ botId, integrationId }),
+      () => bob.client.createIntegrationShareableId({ botId, integrationId }),
+      () => bob.client.getIntegrationShareableId({ botId, integrationId }),
+      () => bob.client.deleteIntegrationShareableId({ botId, integrationId }),
     ]) {
-      await expect(call).rejects.toMatchObject({
+      await expect(call()).rejects.toMatchObject({
         type: 'ResourceNotFound',
         message: `There is no bot "${botId}" here.`,
       });

@@ -1,11 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import type { Role } from '@parley/contracts/caller';
 import { Database } from '@parley/database/database';
 
 interface IntrospectedBot {
   workspace_id: string;
-  /** Of the account in the bot's workspace. */
-  role: Role | null;
   /** The account that made the bot, if it still exists. */
   creator_id: string | null;
 }
@@ -14,13 +11,12 @@ interface IntrospectedBot {
 export class IntrospectionRepository {
   constructor(private readonly database: Database) {}
 
-  async find(botId: string, accountId: string | undefined): Promise<IntrospectedBot | undefined> {
+  async find(botId: string): Promise<IntrospectedBot | undefined> {
     const [row] = await this.database.query<IntrospectedBot>(
-      `SELECT bot.workspace_id, member.role, creator.id AS creator_id FROM bot
-       LEFT JOIN workspace_member member ON member.workspace_id = bot.workspace_id AND member.account_id = $2
+      `SELECT bot.workspace_id, creator.id AS creator_id FROM bot
        LEFT JOIN account creator ON creator.id = bot.created_by
        WHERE bot.id = $1`,
-      [botId, accountId ?? null],
+      [botId],
     );
     return row;
   }

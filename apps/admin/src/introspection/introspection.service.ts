@@ -3,15 +3,20 @@ import { hasPermission } from '@parley/contracts/access';
 import type { Introspect, Introspection } from '@parley/contracts/admin/introspection';
 import type { Caller } from '@parley/contracts/caller';
 import { notFound } from '@parley/contracts/errors';
+import { IdentityRepository } from '../identity/identity.repository';
 import { IntrospectionRepository } from './introspection.repository';
 
 @Injectable()
 export class IntrospectionService {
-  constructor(private readonly bots: IntrospectionRepository) {}
+  constructor(
+    private readonly bots: IntrospectionRepository,
+    private readonly identities: IdentityRepository,
+  ) {}
 
   async introspect({ account, bot }: Caller, { botId }: Introspect): Promise<Introspection> {
-    const row = await this.bots.find(botId, account?.id);
-    const mayRead = bot ? bot.id === botId : row?.role && hasPermission(row.role, 'read');
+    const row = await this.bots.find(botId);
+    const role = account && (await this.identities.findRoleInBot(account.id, botId));
+    const mayRead = bot ? bot.id === botId : role && hasPermission(role, 'read');
     if (!row || !mayRead) throw notFound('bot', botId);
     return { workspaceId: row.workspace_id, botId, userId: account?.id ?? row.creator_id ?? '' };
   }

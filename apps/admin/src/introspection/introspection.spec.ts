@@ -53,11 +53,16 @@ describe('introspection', () => {
   it('of a bot that the token may not read is like that of none', async () => {
     const [bob, carol] = await Promise.all([door.newAccount(), door.newAccount()]);
     await door.addMember(alice.workspaceId, carol.accountId, 'billing');
+    const dave = await door.newAccount();
+    await door.addMember(alice.workspaceId, dave.accountId, 'developer');
+    const forOthers = (await alice.client.createBot({})).bot.id;
+    await alice.client.updateBotAllowlist({ botId: forOthers, setting: 'SELECTED_USERS' });
     const other = (await alice.client.createBot({})).bot.id;
 
     for (const [client, id] of [
       [bob.client, botId],
       [carol.client, botId],
+      [dave.client, forOthers],
       [alice.client, 'none'],
       [door.client(key), other],
     ] as const) {

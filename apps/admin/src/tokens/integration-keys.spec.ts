@@ -59,11 +59,11 @@ describe('integration API keys', () => {
       message: expect.stringMatching(/^x-workspace-id/),
     });
     for (const call of [
-      door.client(value, alice.workspaceId).listBots({}),
-      door.client(value, alice.workspaceId).createIntegrationApiKey({ integrationId: own }),
-      client.listWorkspaces({}),
+      () => door.client(value, alice.workspaceId).listBots({}),
+      () => door.client(value, alice.workspaceId).createIntegrationApiKey({ integrationId: own }),
+      () => client.listWorkspaces({}),
     ]) {
-      await expect(call).rejects.toMatchObject({
+      await expect(call()).rejects.toMatchObject({
         type: 'Forbidden',
         message: 'An integration API key may not call this operation.',
       });

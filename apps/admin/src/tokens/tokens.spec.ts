@@ -101,17 +101,17 @@ describe('bot API keys', () => {
     const client = door.client(value, alice.workspaceId, botId);
 
     for (const call of [
-      client.listBots({}),
-      client.createBot({}),
-      client.deleteBot({ id: botId }),
-      client.createBotApiKey({ botId }),
-      client.listBotApiKeys({ botId }),
-      client.deleteBotApiKey({ id }),
-      client.listWorkspaces({}),
-      client.listPersonalAccessTokens({}),
-      client.createPersonalAccessToken({ note: 'x' }),
+      () => client.listBots({}),
+      () => client.createBot({}),
+      () => client.deleteBot({ id: botId }),
+      () => client.createBotApiKey({ botId }),
+      () => client.listBotApiKeys({ botId }),
+      () => client.deleteBotApiKey({ id }),
+      () => client.listWorkspaces({}),
+      () => client.listPersonalAccessTokens({}),
+      () => client.createPersonalAccessToken({ note: 'x' }),
     ]) {
-      await expect(call).rejects.toMatchObject({
+      await expect(call()).rejects.toMatchObject({
         type: 'Forbidden',
         message: 'A bot API key may not call this operation.',
       });

@@ -1,6 +1,7 @@
 import { administrativeChange } from '@parley/contracts/admin/audit';
 import { hubEntryChanged } from '@parley/contracts/hub/resolution';
 import { type Account, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
+import { until } from '@parley/testing/until';
 import { AdminModule } from '../../../admin/src/admin.module';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { HubModule } from '../hub.module';
@@ -397,4 +398,41 @@ describe('what a role may change', () => {
       expect(outcomes.join(' ')).toBe(expected);
     },
   );
+});
+
+describe('what a workspace owns', () => {
+  it('is told as usage: names, not their versions and nothing under development', async () => {
+    const owner = await door.newAccount();
+    const usage = async () =>
+      (await owner.client.getUsage({ id: owner.workspaceId, type: 'integrations_owned_count' })).usage.value;
+
+    for (const [name, version] of [
+      ['tea', '1.0.0'],
+      ['tea', '1.1.0'],
+      ['milk', '1.0.0'],
+    ] as const)
+      await owner.client.createIntegration({ name, version });
+    await owner.client.createIntegration({ name: 'sugar', version: '1.0.0', dev: true });
+    await until(usage, (value) => value === 2);
+
+    const { integration } = await owner.client.getIntegrationByName({ name: 'milk', version: '1.0.0' });
+    await owner.client.deleteIntegration({ id: integration.id });
+    await until(usage, (value) => value === 1);
+  });
+
+  it('has at most 200 versions of a name', async () => {
+    const { id, name } = await create();
+    await door.sql(
+      `INSERT INTO hub.integration SELECT (jsonb_populate_record(integration,
+         jsonb_build_object('id', 'intver_' || lpad((1000 + n)::text, 26, '0'), 'version', '2.0.' || n))).*
+       FROM hub.integration, generate_series(1, 199) AS n WHERE id = $1`,
+      [id],
+    );
+
+    await expect(alice.client.createIntegration({ name, version: '3.0.0' })).rejects.toMatchObject({
+      type: 'LimitExceeded',
+      message: expect.stringContaining('200 versions'),
+    });
+    await expect(bob.client.createIntegration({ name, version: '3.0.0' })).resolves.toBeDefined();
+  });
 });

@@ -8,7 +8,7 @@ import type {
   Visibility,
 } from '@parley/contracts/hub/integrations';
 import type { HubCounters, PublicIntegration, PublicIntegrationEntry } from '@parley/contracts/hub/public-integrations';
-import { hasWord } from '../publishing/search-words';
+import { hasWord, searchedWords } from '../publishing/search-words';
 import type { IntegrationDefinition } from '@parley/contracts/hub/integration-definition';
 import type { InstallableIntegration } from '@parley/contracts/hub/resolution';
 
@@ -73,20 +73,20 @@ export function toPublicIntegration(row: PublishedRow): PublicIntegration {
   };
 }
 
-/** @param words those of a search, whose places are shown. */
-export function toEntry(row: ListedRow, words?: string[]): IntegrationEntry {
+/** @param search what was searched for, whose places are shown. */
+export function toEntry(row: ListedRow, search?: string): IntegrationEntry {
   const { readmeUrl: _notListed, ...summary } = toSummary(row);
   return {
     ...summary,
     public: row.visibility === 'public',
     ownerWorkspace: toOwner(row),
     attributes: row.attributes ?? undefined,
-    ...(words ? { matchedOn: toMatches(row, words) } : {}),
+    ...(search === undefined ? {} : { matchedOn: toMatches(row, search) }),
   };
 }
 
-export function toPublicEntry(row: ListedRow, words?: string[]): PublicIntegrationEntry {
-  return { ...toEntry(row, words), meta: toCounters(row) };
+export function toPublicEntry(row: ListedRow, search?: string): PublicIntegrationEntry {
+  return { ...toEntry(row, search), meta: toCounters(row) };
 }
 
 function toOwner(row: IntegrationEntryRow & OwnerColumns): OwnerWorkspace {
@@ -97,9 +97,10 @@ function toCounters({ installs, views }: CounterColumns): HubCounters {
   return { installs, views: Number(views) };
 }
 
-function toMatches(row: ListedRow, words: string[]): MatchedOn {
+function toMatches(row: ListedRow, search: string): MatchedOn {
+  const words = searchedWords(search);
   return {
-    name: hasWord(row.name, words),
+    name: hasWord(row.name, words) || row.name.toLowerCase().includes(search.trim().toLowerCase()),
     title: hasWord(row.title, words),
     description: hasWord(row.description, words),
     actions: row.action_names.filter((name) => hasWord(name, words)),

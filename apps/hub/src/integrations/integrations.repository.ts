@@ -152,6 +152,17 @@ export class IntegrationsRepository {
     await this.list(tx, name);
   }
 
+  /** Names that the workspace owns, and the time of this count: of two at once, the later one sees what the other did. */
+  async countNames(tx: Transaction, workspaceId: string): Promise<{ count: number; at: Date }> {
+    await tx.query("SELECT pg_advisory_xact_lock(hashtextextended('integrations-of:' || $1, 0))", [workspaceId]);
+    const [row] = await tx.query<{ count: number; at: Date }>(
+      `SELECT count(DISTINCT name)::int AS count, clock_timestamp() AS at FROM integration
+       WHERE workspace_id = $1 AND NOT dev`,
+      [workspaceId],
+    );
+    return row!;
+  }
+
   async setVerificationStatus(tx: Transaction, id: string, status: VerificationStatus): Promise<void> {
     await tx.query('UPDATE integration SET verification_status = $2, updated_at = now() WHERE id = $1', [id, status]);
   }

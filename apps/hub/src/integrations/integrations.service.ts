@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import type { WorkspaceCaller } from '@parley/contracts/access';
+import { usageChanged } from '@parley/contracts/admin/usage';
 import { ApiError, notFound } from '@parley/contracts/errors';
 import { hub } from '@parley/contracts/hub/hub';
 import type { ImplementationDraft, IntegrationDefinition } from '@parley/contracts/hub/integration-definition';
@@ -29,7 +30,6 @@ import { audit } from '../publishing/audit';
 import { mergeEntries } from '../publishing/merge-entries';
 import { checkName } from '../publishing/names';
 import { requirePublisher } from '../publishing/publisher';
-import { searchedWords } from '../publishing/search-words';
 import { checkVersion } from '../publishing/versions';
 import { visibilityAfter } from '../publishing/visibility';
 import { WorkspacesService } from '../workspaces/workspaces.service';
@@ -96,6 +96,7 @@ export class IntegrationsService {
         name,
         value: `${version}, ${values.visibility}`,
       });
+      await this.announceUsage(tx, workspace.id);
       return created;
     });
     return { integration: toIntegration(row, signingSecret) };
@@ -136,6 +137,7 @@ export class IntegrationsService {
       if (!current) throw notFound('integration', id);
       if (isPublished(current)) requirePublisher(caller);
       await this.integrations.delete(tx, current);
+      await this.announceUsage(tx, caller.workspace.id);
       await this.announce(tx, caller, current, hub.integrations.delete);
     });
     return {};
@@ -170,8 +172,7 @@ export class IntegrationsService {
     const { installedByBotId, search } = query;
     if (installedByBotId !== undefined) await this.installations.requireBotReader(caller, installedByBotId);
     const { rows, nextToken } = await this.lists.listOwn(caller.workspace.id, query);
-    const words = search === undefined ? undefined : searchedWords(search);
-    return { integrations: rows.map((row) => toEntry(row, words)), meta: { nextToken } };
+    return { integrations: rows.map((row) => toEntry(row, search)), meta: { nextToken } };
   }
 
   async get({ workspace, integration }: WorkspaceCaller, { id }: IntegrationId): Promise<IntegrationReply> {
@@ -245,6 +246,16 @@ export class IntegrationsService {
     const isDeleted = operation === hub.integrations.delete;
     await this.outbox.add(tx, hubEntryChanged, { kind: 'integration', id, isDeleted, workspaceId });
     await audit(this.outbox, tx, caller, { operation, id, name, value: change ? `${version}, ${change}` : version });
+  }
+
+  private async announceUsage(tx: Transaction, workspaceId: string): Promise<void> {
+    const { count, at } = await this.integrations.countNames(tx, workspaceId);
+    await this.outbox.add(tx, usageChanged, {
+      workspaceId,
+      type: 'integrations_owned_count',
+      value: count,
+      at: at.toISOString(),
+    });
   }
 
   /** The values after a change. Throws for a change that makes no integration. */

@@ -9,7 +9,6 @@ import type {
 } from '@parley/contracts/hub/public-integrations';
 import { ViewsService } from '../counters/views.service';
 import { InstallationsService } from '../installations/installations.service';
-import { searchedWords } from '../publishing/search-words';
 import { type PublishedRow, toPublicEntry, toPublicIntegration } from './integration.entity';
 import { IntegrationListRepository } from './integration-list.repository';
 import { IntegrationsRepository } from './integrations.repository';
@@ -28,8 +27,7 @@ export class PublicIntegrationsService {
     const { installedByBotId, search } = query;
     if (installedByBotId !== undefined) await this.installations.requireBotReader(caller, installedByBotId);
     const { rows, nextToken } = await this.lists.listPublic(query);
-    const words = search === undefined ? undefined : searchedWords(search);
-    return { integrations: rows.map((row) => toPublicEntry(row, words)), meta: { nextToken } };
+    return { integrations: rows.map((row) => toPublicEntry(row, search)), meta: { nextToken } };
   }
 
   async getById({ id }: PublicIntegrationId): Promise<PublicIntegrationReply> {

@@ -289,6 +289,7 @@ describe('a search', () => {
     expect(await ids(`${word}shee`)).toEqual([id]);
     expect(await ids(`e_${word}`)).toEqual([id]);
     expect(await ids(`e%${word}`)).toEqual([]);
+    expect((await find({ search: `E_${word}` }))[0]!.matchedOn).toMatchObject({ name: true });
     expect(await ids(`${word} spread`)).toEqual([id]);
     expect(await ids(`${word} nowhere`)).toEqual([]);
     for (const search of ['%', "'", '\\', '&|!', '()', ':*', '…']) expect(await ids(search)).not.toContain(id);

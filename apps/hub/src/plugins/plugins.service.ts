@@ -275,7 +275,7 @@ function summaryOf({ id, name, visibility, version }: PluginRow) {
   return { id, name, value: `${visibility} ${version}` };
 }
 
-/** Throws for a plugin that is not there or whose interfaces are not all implemented. */
+/** Throws for a plugin whose interfaces are not all implemented. */
 function install({ alias, interfaces }: PluginToResolve, row: PluginRow, implementers: Map<string, Implementer>) {
   const definition = dereference(row.definition, row.dependencies.interfaces, interfaces, implementers);
   return toInstallable(alias, { ...row, definition });

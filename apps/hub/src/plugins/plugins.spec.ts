@@ -263,18 +263,39 @@ describe('the code of plugins', () => {
     expect(await alice.client.getPluginCode({ id: third.id, platform: 'node' })).toEqual({ code: same });
   });
 
-  it('is there for whoever saved it while another one dropped it', async () => {
-    const node = `contended ${newName()}`;
+  it('is there for whoever saves it while another one drops it', async () => {
+    const node = `dropped ${newName()}`;
     const { id } = await create(alice.client, { code: { node, browser: '' } });
+    await door.sql('BEGIN');
+    await door.sql('SELECT FROM hub.plugin_code WHERE content = $1 FOR UPDATE', [node]);
+    const saving = create(bob.client, { code: { node, browser: node } });
+    await until(isBlocked);
 
-    const results = await Promise.allSettled([
-      ...Array.from({ length: 4 }, () => create(bob.client, { code: { node, browser: node } })),
-      alice.client.deletePlugin({ id }),
-      ...Array.from({ length: 4 }, () => create(bob.client, { code: { node: '', browser: node } })),
-    ]);
+    await door.sql('DELETE FROM hub.plugin WHERE id = $1', [id]);
+    await door.sql('DELETE FROM hub.plugin_code WHERE content = $1', [node]);
+    await door.sql('COMMIT');
 
-    expect(results.map(({ status }) => status)).toEqual(results.map(() => 'fulfilled'));
-    expect(await codeRows(node)).toBe(1);
+    const saved = await saving;
+    expect(await bob.client.getPluginCode({ id: saved.id, platform: 'node' })).toEqual({ code: node });
+  });
+
+  it('is not dropped while another one saves it', async () => {
+    const node = `saved ${newName()}`;
+    const { id, name } = await create(alice.client, { code: { node, browser: '' } });
+    await door.sql('BEGIN');
+    await door.sql('UPDATE hub.plugin_code SET hash = hash WHERE content = $1', [node]);
+    const dropping = alice.client.deletePlugin({ id });
+    await until(isBlocked);
+
+    await door.sql('CREATE TEMPORARY TABLE copy AS SELECT * FROM hub.plugin WHERE id = $1', [id]);
+    await door.sql("UPDATE copy SET id = id || '2', version = '2.0.0'");
+    await door.sql('INSERT INTO hub.plugin SELECT * FROM copy');
+    await door.sql('DROP TABLE copy');
+    await door.sql('COMMIT');
+
+    await expect(dropping).resolves.toBeDefined();
+    const { plugin } = await alice.client.getPluginByName({ name, version: '2.0.0' });
+    expect(await alice.client.getPluginCode({ id: plugin.id, platform: 'node' })).toEqual({ code: node });
   });
 
   it('may be large, but not without end', async () => {
@@ -288,6 +309,14 @@ describe('the code of plugins', () => {
     ]);
   });
 });
+
+/** True when somebody waits for the transaction of the test. */
+async function isBlocked(): Promise<boolean> {
+  const waiting = await door.sql(
+    'SELECT 1 FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))',
+  );
+  return waiting.length > 0;
+}
 
 async function codeRows(content: string): Promise<number> {
   return (await door.sql('SELECT 1 FROM hub.plugin_code WHERE content = $1', [content])).length;

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { WorkspaceLabel } from '@parley/contracts/admin/workspaces';
-import { Database } from '@parley/database/database';
+import { Database, type Transaction } from '@parley/database/database';
 
 @Injectable()
 export class WorkspacesRepository {
@@ -13,6 +13,40 @@ export class WorkspacesRepository {
        ON CONFLICT (id) DO UPDATE SET name = excluded.name, handle = excluded.handle, updated_at = excluded.updated_at
        WHERE workspace.updated_at <= excluded.updated_at`,
       [id, name, handle, updatedAt],
+    );
+  }
+
+  /**
+   * Deletes what only the workspace could see. What others see, have installed or build on stays, and so does the label
+   * that says whose it was.
+   */
+  async drop(tx: Transaction, id: string): Promise<void> {
+    await tx.query(
+      `DELETE FROM plugin WHERE workspace_id = $1 AND visibility = 'private' AND NOT EXISTS (
+         SELECT FROM installation WHERE entry_id = plugin.id)`,
+      [id],
+    );
+    await tx.query(
+      `DELETE FROM plugin_code code WHERE NOT EXISTS (SELECT FROM plugin WHERE node_code = code.hash)
+         AND NOT EXISTS (SELECT FROM plugin WHERE browser_code = code.hash)`,
+    );
+    await tx.query(
+      `DELETE FROM integration WHERE workspace_id = $1 AND (visibility = 'private' OR dev)
+         AND NOT EXISTS (SELECT FROM installation WHERE entry_id = integration.id)
+         AND NOT EXISTS (SELECT FROM plugin_integration WHERE integration_id = integration.id)`,
+      [id],
+    );
+    await tx.query(
+      `DELETE FROM interface WHERE workspace_id = $1 AND visibility = 'private'
+         AND NOT EXISTS (SELECT FROM integration_interface WHERE interface_id = interface.id)
+         AND NOT EXISTS (SELECT FROM plugin_interface WHERE interface_id = interface.id)`,
+      [id],
+    );
+    await tx.query(
+      `DELETE FROM workspace WHERE id = $1 AND NOT EXISTS (SELECT FROM integration WHERE workspace_id = $1)
+         AND NOT EXISTS (SELECT FROM plugin WHERE workspace_id = $1)
+         AND NOT EXISTS (SELECT FROM interface WHERE workspace_id = $1)`,
+      [id],
     );
   }
 }

@@ -3,7 +3,13 @@ import { Bus } from '@parley/bus/bus';
 import { Consumes } from '@parley/bus/handles';
 import type { WorkspaceCaller } from '@parley/contracts/access';
 import { admin } from '@parley/contracts/admin/admin';
-import { workspaceChanged, type WorkspaceLabel } from '@parley/contracts/admin/workspaces';
+import {
+  workspaceChanged,
+  type WorkspaceDeleted,
+  workspaceDeleted,
+  type WorkspaceLabel,
+} from '@parley/contracts/admin/workspaces';
+import { Database } from '@parley/database/database';
 import { WorkspacesRepository } from './workspaces.repository';
 
 /** Names and handles of the workspaces that publish here. */
@@ -11,6 +17,7 @@ import { WorkspacesRepository } from './workspaces.repository';
 export class WorkspacesService {
   constructor(
     private readonly bus: Bus,
+    private readonly database: Database,
     private readonly workspaces: WorkspacesRepository,
   ) {}
 
@@ -24,5 +31,10 @@ export class WorkspacesService {
   @Consumes(workspaceChanged, { name: 'hub.labelWorkspace' })
   async label(label: WorkspaceLabel): Promise<void> {
     await this.workspaces.save(label);
+  }
+
+  @Consumes(workspaceDeleted, { name: 'hub.dropWorkspace' })
+  async drop({ workspaceId }: WorkspaceDeleted): Promise<void> {
+    await this.database.transaction((tx) => this.workspaces.drop(tx, workspaceId));
   }
 }

@@ -1,0 +1,74 @@
+import { type Account, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
+import { until } from '@parley/testing/until';
+import { AdminModule } from '../../../admin/src/admin.module';
+import { GatewayModule } from '../../../gateway/src/gateway.module';
+import { HubModule } from '../hub.module';
+
+let door: FrontDoor;
+let alice: Account;
+
+beforeAll(async () => {
+  door = await startFrontDoor(GatewayModule, AdminModule, HubModule);
+  alice = await door.newAccount();
+});
+
+afterAll(() => door?.stop());
+
+/** A workspace with one integration, interface and plugin of this visibility each. */
+async function workspaceWith(visibility: 'public' | 'private', name: string) {
+  const { id } = await alice.client.createWorkspace({ name });
+  const client = door.client(alice.token, id);
+  const { integration } = await client.createIntegration({ name, version: '1.0.0', visibility });
+  await client.createInterface({ name, version: '1.0.0', public: visibility === 'public' });
+  await client.createPlugin({
+    name,
+    version: '1.0.0',
+    visibility,
+    code: { node: `module.exports = '${name}'`, browser: '' },
+    dependencies: { integrations: { own: { id: integration.id } } },
+  });
+  return id;
+}
+
+async function countsOf(workspaceId: string) {
+  const [row] = await door.sql<Record<string, number>>(
+    `SELECT (SELECT count(*)::int FROM hub.integration WHERE workspace_id = $1) AS integrations,
+       (SELECT count(*)::int FROM hub.interface WHERE workspace_id = $1) AS interfaces,
+       (SELECT count(*)::int FROM hub.plugin WHERE workspace_id = $1) AS plugins,
+       (SELECT count(*)::int FROM hub.workspace WHERE id = $1) AS labels`,
+    [workspaceId],
+  );
+  return row!;
+}
+
+describe('a workspace that is deleted', () => {
+  it('takes along what only it could see, with the code', async () => {
+    const id = await workspaceWith('private', 'hidden');
+    expect(await countsOf(id)).toEqual({ integrations: 1, interfaces: 1, plugins: 1, labels: 1 });
+
+    await alice.client.deleteWorkspace({ id });
+
+    await until(
+      async () => countsOf(id),
+      ({ labels }) => labels === 0,
+    );
+    expect(await countsOf(id)).toEqual({ integrations: 0, interfaces: 0, plugins: 0, labels: 0 });
+    expect(await door.sql(`SELECT 1 FROM hub.plugin_code WHERE content LIKE '%hidden%'`)).toEqual([]);
+  });
+
+  it('leaves what it has published, with its name', async () => {
+    const id = await workspaceWith('public', 'shared');
+    const hidden = await workspaceWith('private', 'hidden-later');
+
+    await alice.client.deleteWorkspace({ id });
+    await alice.client.deleteWorkspace({ id: hidden });
+
+    await until(
+      async () => countsOf(hidden),
+      ({ labels }) => labels === 0,
+    );
+    expect(await countsOf(id)).toEqual({ integrations: 1, interfaces: 1, plugins: 1, labels: 1 });
+    const { integration } = await alice.client.getPublicIntegration({ name: 'shared', version: 'latest' });
+    expect(integration.ownerWorkspace).toEqual({ id, handle: null, name: 'shared' });
+  });
+});
