@@ -70,6 +70,16 @@ describe('the published command line client against npm start', () => {
     await expect(clientOf(credentials).getBot({ id })).rejects.toMatchObject({ type: 'ResourceNotFound' });
   });
 
+  it('finds the built-in chat, by name and version and in the list', async () => {
+    await login(credentials.token);
+
+    const found = await bp('integrations', 'get', 'chat@1.0.0', '--json');
+    const listed = await bp('integrations', 'list', '--json');
+
+    expect(JSON.parse(found.output)).toMatchObject({ name: 'chat', version: '1.0.0', public: true });
+    expect(JSON.parse(listed.output)).toEqual([expect.objectContaining({ name: 'chat' })]);
+  });
+
   it('is told why it cannot log in', async () => {
     const refused = await login(`${credentials.token.slice(0, -1)}x`);
 
