@@ -16,6 +16,7 @@ import { BodiesUnderWay, limitBodyTime, useJsonBodies, useNoBodies } from './bod
 import { CallerGuard } from './caller.guard';
 import { ErrorFilter } from '@parley/service/error.filter';
 import { InputReader } from './input-reader';
+import { TextAnswers } from './text-answers';
 
 interface Forwarded extends FastifyRequest {
   caller?: Caller;
@@ -25,6 +26,7 @@ interface Forwarded extends FastifyRequest {
 @Controller()
 export class ForwardController implements OnModuleInit {
   private readonly bodies = new BodiesUnderWay();
+  private readonly texts = new TextAnswers();
 
   constructor(
     private readonly http: HttpAdapterHost,
@@ -79,6 +81,7 @@ export class ForwardController implements OnModuleInit {
       handler: async (request: Forwarded, reply) => {
         const { body, query, params, headers } = request;
         const value = input.read({ body, query: query as RawQuery, path: params as RawQuery, headers });
+        if (operation.contentType) this.texts.admit(reply.raw);
         const answer = await this.bus.ask(operation, request.caller!, value);
         reply.code(operation.status);
         if (operation.contentType) return sendText(reply, operation.contentType, JSON.parse(answer) as Text);

@@ -165,7 +165,7 @@ export class EmbeddedPlatform {
   }
 
   private async open(module: DynamicModule): Promise<NestFastifyApplication> {
-    const app = await createHttpApp(module, this.logger);
+    const app = await createHttpApp(module, this.logger, this.config);
     this.apps.push(app);
     return app;
   }

@@ -106,7 +106,10 @@ export class ActionChange extends ActionSignature {
 }
 
 /** A thing that interfaces and integrations speak of, such as the item that is listed. */
-export class EntityDefinition extends DescribedSchema {}
+export class EntityDefinition extends TagDefinition {
+  @JsonObject({ maxBytes: maxSchemaBytes })
+  schema!: Record<string, unknown>;
+}
 
 export class Schedule {
   @IsCronExpression()

@@ -18,6 +18,14 @@ export class ProcessConfig {
   logLevel: LogLevel = 'info';
 
   @Env({
+    env: 'TRUSTED_PROXIES',
+    type: text('addresses or networks such as 10.0.0.0/8, separated by commas', /^[\da-fA-F.:/]+(, ?[\da-fA-F.:/]+)*$/),
+    about: 'Proxies in front of this process: of what they forward, `x-forwarded-for` says where it comes from.',
+    optional: true,
+  })
+  trustedProxies?: string;
+
+  @Env({
     env: 'SHUTDOWN_GRACE_MS',
     type: integer(0, 60_000),
     about: 'How long a stopping process says that it is not ready and still serves, so that a balancer can turn away.',

@@ -7,6 +7,7 @@ import { ApiError } from '@parley/contracts/errors';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Logger, NestLogger } from '@parley/logging/logger';
 import { newErrorId, toApiError, toErrorBody } from './error-body';
+import type { ProcessConfig } from './config';
 import { Readiness } from './health.controller';
 import { requestId } from './request-log';
 
@@ -16,8 +17,13 @@ const maxParamLength = 9_000;
 const keepAliveMs = 75_000;
 
 /** A Nest container with its HTTP side, initialised but not listening. */
-export async function createHttpApp(module: DynamicModule, logger: Logger): Promise<NestFastifyApplication> {
+export async function createHttpApp(
+  module: DynamicModule,
+  logger: Logger,
+  { trustedProxies }: Pick<ProcessConfig, 'trustedProxies'> = {},
+): Promise<NestFastifyApplication> {
   const adapter = new FastifyAdapter({
+    trustProxy: trustedProxies ?? false,
     routerOptions: { maxParamLength },
     bodyLimit: 64_000_000,
     return503OnClosing: false,

@@ -53,7 +53,7 @@ async function startApp<C extends ProcessConfig>(
   logger: Logger,
 ): Promise<NestFastifyApplication> {
   const platform = await connectPlatform(name, nats, config.maxBodyBytes, logger);
-  const app = await createHttpApp(module(config, platform), logger);
+  const app = await createHttpApp(module(config, platform), logger, config);
   await app.listen(config.port, config.host);
   return app;
 }

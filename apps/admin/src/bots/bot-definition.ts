@@ -4,6 +4,9 @@ import { ApiError } from '@parley/contracts/errors';
 import { isRecord } from '@parley/contracts/is-record';
 import { schemaProblem } from '@parley/json-schema/schema-problem';
 
+/** Of all that a bot declares, so that its answer always fits the bus. */
+const maxDefinitionBytes = 10_000_000;
+
 type Part =
   | 'states'
   | 'events'
@@ -63,6 +66,12 @@ export function changeDefinition(current: BotDefinition, changes: DefinitionChan
   requireAtMost(definitionLimits.tags, 'user.tags', definition.user.tags);
   requireAtMost(definitionLimits.tags, 'conversation.tags', definition.conversation.tags);
   requireAtMost(definitionLimits.tags, 'message.tags', definition.message.tags);
+  if (Buffer.byteLength(JSON.stringify(definition)) > maxDefinitionBytes) {
+    throw new ApiError(
+      'LimitExceeded',
+      `All definitions of a bot together must be at most ${maxDefinitionBytes} bytes.`,
+    );
+  }
   return definition;
 }
 

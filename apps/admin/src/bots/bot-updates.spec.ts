@@ -222,6 +222,25 @@ describe('updating a bot', () => {
   });
 });
 
+describe('all that a bot declares', () => {
+  it('is at most 10 MB together, also when it grows update by update', async () => {
+    const { bot } = await newBot();
+    const large = { type: 'object', description: 'x'.repeat(95_000) };
+    const some = (from: number) =>
+      Object.fromEntries(
+        Array.from({ length: 40 }, (_, i) => [`a${from + i}`, { input: { schema: large }, output: { schema: {} } }]),
+      );
+    await alice.client.updateBot({ id: bot.id, actions: some(0) });
+    await alice.client.updateBot({ id: bot.id, actions: some(40) });
+
+    const third = alice.client.updateBot({ id: bot.id, name: 'Too much', actions: some(80) });
+
+    await expect(third).rejects.toMatchObject({ type: 'LimitExceeded' });
+    const after = (await alice.client.getBot({ id: bot.id })).bot;
+    expect([after.name, Object.keys(after.actions).length]).toEqual([bot.name, 80]);
+  });
+});
+
 describe('an update is refused as a whole', () => {
   const bad: [string, unknown, string, RegExp][] = [
     ['an empty name', { name: '' }, 'InvalidPayload', /^name must/],

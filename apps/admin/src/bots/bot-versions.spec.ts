@@ -26,12 +26,13 @@ async function newBot(code?: string) {
     update: async (next: string) => (await alice.client.updateBot({ id, code: next })).bot,
     urlOf: async (versionId: string) => (await alice.client.getBotVersion({ id, versionId })).url,
     /** Codes of the versions, newest first. */
-    codes: async () =>
-      Promise.all(
-        (await versions()).map(async (version) =>
-          download((await alice.client.getBotVersion({ id, versionId: version.id })).url),
-        ),
-      ),
+    codes: async () => {
+      const codes: string[] = [];
+      for (const version of await versions()) {
+        codes.push(await download((await alice.client.getBotVersion({ id, versionId: version.id })).url));
+      }
+      return codes;
+    },
     /** The code that the bot has. */
     code: async () => {
       const rows = await door.sql<{ code: string }>(

@@ -132,6 +132,7 @@ export class BotsService {
   async delete(caller: WorkspaceCaller, { id }: BotId) {
     const { workspace } = caller;
     await this.database.transaction(async (tx) => {
+      await this.quotas.lock(tx, workspace.id);
       const deleted = await this.bots.delete(tx, workspace.id, id);
       if (!deleted) throw notFound('bot', id);
       await this.audit.add(tx, caller, {
@@ -155,14 +156,16 @@ export class BotsService {
     if (targetWorkspaceId === sourceId) {
       throw new ApiError('InvalidPayload', 'targetWorkspaceId must be another workspace than that of the bot.');
     }
+    if (!(await this.bots.has(viewerOf(caller), id))) throw notFound('bot', id);
     await this.database.transaction(async (tx) => {
-      const bot = await this.bots.lock(tx, viewerOf(caller), id);
-      if (!bot) throw notFound('bot', id);
       const role = await this.members.findRole(tx, caller.account?.id, targetWorkspaceId);
       if (!role) {
         throw new ApiError('ReferenceNotFound', `targetWorkspaceId "${targetWorkspaceId}" is no workspace of yours.`);
       }
       requirePermission(role, 'write');
+      await this.quotas.lock(tx, sourceId, targetWorkspaceId);
+      const bot = await this.bots.lock(tx, viewerOf(caller), id);
+      if (!bot) throw notFound('bot', id);
       await this.allowlists.clear(tx, id);
       await this.quotas.transferBot(tx, id, sourceId, targetWorkspaceId);
       await this.bots.transfer(tx, id, targetWorkspaceId);

@@ -14,6 +14,8 @@ export class Usage1700000001030 implements MigrationInterface {
         changed_at timestamptz(3) NOT NULL,
         PRIMARY KEY (workspace_id, type, bot_id, day)
       );
+      CREATE INDEX usage_changed ON usage (workspace_id, type, changed_at, bot_id);
+      CREATE INDEX usage_day ON usage (workspace_id, type, day, bot_id);
     `);
   }
 

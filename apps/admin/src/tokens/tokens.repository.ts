@@ -37,18 +37,20 @@ export class TokensRepository {
     return row;
   }
 
+  /** None when the workspace is just being deleted. */
   async createOfIntegration(
     sql: Sql,
     { workspaceId, integrationId }: { workspaceId: string; integrationId: string },
     note: string,
     token: string,
-  ): Promise<TokenRow> {
+  ): Promise<TokenRow | undefined> {
     const [row] = await sql.query<TokenRow>(
       `INSERT INTO token (id, kind, hash, preview, note, integration_id, workspace_id)
-       VALUES ($1, 'iak', $2, $3, $4, $5, $6) RETURNING id, note, created_at`,
+       SELECT $1, 'iak', $2, $3, $4, $5, workspace.id FROM workspace WHERE workspace.id = $6 FOR KEY SHARE
+       RETURNING id, note, created_at`,
       [newId('iak'), hashToken(token), tokenPreview(token), note, integrationId, workspaceId],
     );
-    return row!;
+    return row;
   }
 
   async listOfAccount(accountId: string): Promise<TokenRow[]> {

@@ -85,6 +85,7 @@ export class TokensService {
     const workspaceId = caller.workspace.id;
     return this.database.transaction(async (tx) => {
       const row = await this.tokens.createOfIntegration(tx, { workspaceId, integrationId }, note ?? '', value);
+      if (!row) throw noSuchIntegration(integrationId);
       await this.record(tx, caller, admin.integrationApiKeys.create, row.id, integrationId);
       return { ...toTokenEntry(row), value };
     });
@@ -109,7 +110,7 @@ export class TokensService {
   private async requireOwnIntegration(caller: WorkspaceCaller, id: string): Promise<void> {
     const { workspaceId } = await this.bus.call(resolution.owner, caller, { id });
     if (workspaceId === caller.workspace.id) return;
-    throw new ApiError('ReferenceNotFound', `integrationId "${id}" is no integration of this workspace.`);
+    throw noSuchIntegration(id);
   }
 
   private async record(tx: Transaction, caller: WorkspaceCaller, operation: Operation, keyId: string, holder: string) {
@@ -121,6 +122,10 @@ export class TokensService {
     this.bus.broadcast(credentialsChanged, { reason: `${id} was revoked` });
     return {};
   }
+}
+
+function noSuchIntegration(id: string): ApiError {
+  return new ApiError('ReferenceNotFound', `integrationId "${id}" is no integration of this workspace.`);
 }
 
 function noSuchBot(botId: string): ApiError {

@@ -50,17 +50,20 @@ export class QuotasService {
     await this.usage.recordOwn(tx, workspaceId, type, count + 1);
   }
 
-  /** Counts a bot where it goes and no longer where it was, with what it holds. Locks both; throws QuotaExceeded. */
+  /** Locks what is counted by workspace. Whoever also locks a bot or a member of it does so after this. */
+  async lock(tx: Transaction, ...workspaceIds: string[]): Promise<void> {
+    for (const id of workspaceIds.sort()) await this.workspaces.lock(tx, id);
+  }
+
+  /** Counts a bot where it goes and no longer where it was, with what it holds; both are locked. Throws QuotaExceeded. */
   async transferBot(tx: Transaction, botId: string, from: string, to: string): Promise<void> {
-    for (const id of [from, to].sort()) await this.workspaces.lock(tx, id);
     await this.admit(tx, to, 'bot_count');
     await this.usage.recordOwn(tx, from, 'bot_count', (await this.usage.count(tx, from, 'bot_count')) - 1);
     await this.usage.moveBot(tx, botId, from, to);
   }
 
-  /** Counts anew, once the transaction has taken something away. Locks the workspace. */
+  /** Counts anew, once the transaction has taken something away from the locked workspace. */
   async recount(tx: Transaction, workspaceId: string, type: OwnUsageType): Promise<void> {
-    await this.workspaces.lock(tx, workspaceId);
     await this.usage.recordOwn(tx, workspaceId, type, await this.usage.count(tx, workspaceId, type));
   }
 }

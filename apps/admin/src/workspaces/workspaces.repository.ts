@@ -170,14 +170,15 @@ export class WorkspacesRepository {
     return newestFirst.page(rows, limit, boundTo);
   }
 
-  /** Throws AlreadyExists when the handle is taken. */
+  /** Its time grows with each change, in the order of the changes. Throws AlreadyExists when the handle is taken. */
   async update(tx: Sql, id: string, change: UpdateWorkspace): Promise<void> {
     try {
       await tx.query(
         `UPDATE workspace SET name = coalesce($2, name), handle = coalesce($3, handle), about = coalesce($4, about),
            profile_picture = coalesce($5, profile_picture), contact_email = coalesce($6, contact_email),
            website = coalesce($7, website), social_accounts = coalesce($8, social_accounts),
-           is_public = coalesce($9, is_public), updated_at = now()
+           is_public = coalesce($9, is_public),
+           updated_at = greatest(now(), workspace.updated_at + interval '1 millisecond')
          WHERE id = $1`,
         [
           id,

@@ -138,6 +138,16 @@ describe('updating a workspace', () => {
     expect(Date.parse(again.updatedAt)).toBeGreaterThanOrEqual(Date.parse(changed.updatedAt));
   });
 
+  it('grows its time also when the clock does not, so that others know the last change', async () => {
+    const { id } = await alice.client.createWorkspace({ name: 'Clock' });
+    await door.sql("UPDATE admin.workspace SET updated_at = now() + interval '1 hour' WHERE id = $1", [id]);
+    const before = await alice.client.getWorkspace({ id });
+
+    const after = await alice.client.updateWorkspace({ id, name: 'Later' });
+
+    expect(Date.parse(after.updatedAt)).toBeGreaterThan(Date.parse(before.updatedAt));
+  });
+
   it('to a handle that is taken is AlreadyExists, also when two want it at once', async () => {
     const results = await Promise.allSettled(
       [alice, bob].map(({ client, workspaceId: id }) => client.updateWorkspace({ id, handle: 'wanted' })),
