@@ -1,5 +1,12 @@
 import { SchemaChecker } from './schema-checker';
 
+const slow = {
+  schema: { properties: { a: { pattern: '^(a+)+$' } } },
+  value: { a: `${'a'.repeat(40)}!` },
+  path: 'slow',
+};
+const right = { schema: { required: ['a'] }, value: { a: 1 }, path: 'right' };
+
 describe('checking a value against a schema', () => {
   const checker = new SchemaChecker();
   afterAll(() => checker.close());
@@ -48,13 +55,11 @@ describe('checking a value against a schema', () => {
   });
 
   it('ends what takes too long, without holding up the event loop', async () => {
-    const impatient = new SchemaChecker(500);
+    const impatient = new SchemaChecker({ timeoutMs: 500 });
     const ticks: number[] = [];
     const clock = setInterval(() => ticks.push(Date.now()), 20);
 
-    const problem = await impatient.firstProblem([
-      { schema: { properties: { a: { pattern: '^(a+)+$' } } }, value: { a: `${'a'.repeat(40)}!` }, path: 'slow' },
-    ]);
+    const problem = await impatient.firstProblem([slow]);
 
     clearInterval(clock);
     await impatient.close();
@@ -63,12 +68,7 @@ describe('checking a value against a schema', () => {
   });
 
   it('goes on after one that took too long', async () => {
-    const impatient = new SchemaChecker(1500);
-    const slow = {
-      schema: { properties: { a: { pattern: '^(a+)+$' } } },
-      value: { a: `${'a'.repeat(40)}!` },
-      path: 'slow',
-    };
+    const impatient = new SchemaChecker({ timeoutMs: 1500 });
     await impatient.firstProblem([slow]);
 
     expect(await impatient.firstProblem([{ schema: { required: ['a'] }, value: {}, path: 'next' }])).toMatch(
@@ -76,5 +76,47 @@ describe('checking a value against a schema', () => {
     );
 
     await impatient.close();
+  });
+});
+
+describe('checking while slow checks take all threads', () => {
+  /** A checker that is busy for as long as a check may take. */
+  function busyChecker(limits: { waitMs: number; maxWaiting?: number }) {
+    const checker = new SchemaChecker({ timeoutMs: 1_500, ...limits });
+    const busy = Promise.all([checker.firstProblem([slow]), checker.firstProblem([slow])]);
+    return { checker, busy };
+  }
+
+  const tooBusy = { type: 'Internal', code: 503, message: expect.stringMatching(/Try again in a moment\.$/) };
+
+  it('waits for one, and counts the time from then on', async () => {
+    const { checker, busy } = busyChecker({ waitMs: 20_000 });
+
+    const problem = await checker.firstProblem([right]);
+
+    expect(problem).toBeUndefined();
+    expect(await busy).toEqual(Array(2).fill('slow takes too long to check against its schema'));
+    await checker.close();
+  });
+
+  it('waits only so long, and goes on with the next', async () => {
+    const { checker, busy } = busyChecker({ waitMs: 100 });
+
+    await expect(checker.firstProblem([right])).rejects.toMatchObject(tooBusy);
+
+    await busy;
+    expect(await checker.firstProblem([right])).toBeUndefined();
+    await checker.close();
+  });
+
+  it('lets only so many wait', async () => {
+    const { checker, busy } = busyChecker({ waitMs: 20_000, maxWaiting: 1 });
+    const waiting = checker.firstProblem([right]);
+
+    await expect(checker.firstProblem([right])).rejects.toMatchObject(tooBusy);
+
+    expect(await waiting).toBeUndefined();
+    await busy;
+    await checker.close();
   });
 });

@@ -1,5 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join, sep } from 'node:path';
+import { Slots } from '@parley/background/slots';
+import { unavailable } from '@parley/contracts/errors';
 import Piscina from 'piscina';
 import type { SchemaCheck } from './schema-checks.worker';
 
@@ -7,9 +9,12 @@ const threads = 2;
 const idleTimeoutMs = 30_000;
 const maxHeapMb = 128;
 
+/** How long a check may take on its thread and may wait for one, and how many may wait. */
+const limits = { timeoutMs: 2_000, waitMs: 5_000, maxWaiting: 100 };
+
 /**
  * Checks values against schemas that came from outside, on threads of their own, bounded in time and memory: neither a
- * schema nor a pattern in it can hold up anything else.
+ * schema nor a pattern in it can hold up anything else. Answers 503 when no thread comes free in time.
  */
 export class SchemaChecker {
   private readonly pool = new Piscina({
@@ -20,12 +25,32 @@ export class SchemaChecker {
     resourceLimits: { maxOldGenerationSizeMb: maxHeapMb },
   });
 
-  constructor(private readonly timeoutMs = 2_000) {}
+  private readonly slots = new Slots(threads);
+  private readonly limits: typeof limits;
+
+  constructor(changed: Partial<typeof limits> = {}) {
+    this.limits = { ...limits, ...changed };
+  }
 
   /** What keeps the first value that does not fit its schema from it, as a sentence; undefined when all fit. */
   async firstProblem(checks: SchemaCheck[]): Promise<string | undefined> {
     if (checks.length === 0) return undefined;
-    const timeout = AbortSignal.timeout(this.timeoutMs);
+    const { waitMs, maxWaiting } = this.limits;
+    if (this.slots.waitingCount >= maxWaiting) throw busy();
+    const patience = AbortSignal.timeout(waitMs);
+    try {
+      return await this.slots.run(() => this.check(checks), patience);
+    } catch (error) {
+      throw error === patience.reason ? busy() : error;
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.pool.destroy();
+  }
+
+  private async check(checks: SchemaCheck[]): Promise<string | undefined> {
+    const timeout = AbortSignal.timeout(this.limits.timeoutMs);
     try {
       return (await this.pool.run(checks, { signal: timeout })) as string | undefined;
     } catch (error) {
@@ -36,10 +61,10 @@ export class SchemaChecker {
       throw error;
     }
   }
+}
 
-  async close(): Promise<void> {
-    await this.pool.destroy();
-  }
+function busy() {
+  return unavailable('Too many configurations are just being checked. Try again in a moment.');
 }
 
 /** A thread loads compiled code only: when the sources themselves run, as under jest, it is that of the last build. */

@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { type Embedder, EmbedderUnavailable } from './embedder';
-import { Slots } from './slots';
+import { Slots } from '@parley/background/slots';
 import { textWindows } from './text-windows';
 import { toUnit } from './vectors';
 

@@ -1,5 +1,5 @@
 import { type Embedder, EmbedderBusy, EmbedderRefused, EmbedderUnavailable } from './embedder';
-import { Slots } from './slots';
+import { Slots } from '@parley/background/slots';
 import { toUnit } from './vectors';
 
 export interface OpenAiEmbedderOptions {

@@ -27,7 +27,8 @@ export interface PluginRow {
   alias: string;
   plugin_id: string;
   enabled: boolean;
-  configuration: Record<string, unknown>;
+  /** Encrypted JSON. */
+  configuration: string;
   interfaces: Record<string, BoundInterface>;
   integrations: Record<string, BindIntegration>;
   summary: HubSummary;
@@ -70,12 +71,12 @@ export function toBotIntegration(
   };
 }
 
-export function toBotPlugin({ summary, ...row }: PluginRow): BotPlugin {
+export function toBotPlugin({ summary, ...row }: PluginRow, configuration: Record<string, unknown>): BotPlugin {
   return {
     ...fromHub(summary),
     readmeUrl: summary.readmeUrl,
     enabled: row.enabled,
-    configuration: row.configuration,
+    configuration,
     interfaces: row.interfaces,
     integrations: row.integrations,
   };

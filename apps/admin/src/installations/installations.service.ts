@@ -7,7 +7,7 @@ import {
   type ChangeInstallation,
   maxInstalledIntegrations,
 } from '@parley/contracts/admin/bot-integrations';
-import { type ChangePlugin, maxInstalledPlugins } from '@parley/contracts/admin/bot-plugins';
+import { type BotPlugin, type ChangePlugin, maxInstalledPlugins } from '@parley/contracts/admin/bot-plugins';
 import { credentialsChanged } from '@parley/contracts/admin/identity';
 import { type HubEntryId, installationsChanged } from '@parley/contracts/admin/installations';
 import { ApiError, notFound } from '@parley/contracts/errors';
@@ -130,7 +130,7 @@ export class InstallationsService implements OnApplicationShutdown {
     const shown = integrations.filter((row) => row === integrations.find((other) => keyOf(other) === keyOf(row)));
     return {
       integrations: Object.fromEntries(shown.map((row) => [keyOf(row), this.showIntegration(caller, row)])),
-      plugins: Object.fromEntries(plugins.map((row) => [row.alias, toBotPlugin(row)])),
+      plugins: Object.fromEntries(plugins.map((row) => [row.alias, this.showPlugin(caller, row)])),
     };
   }
 
@@ -192,7 +192,7 @@ export class InstallationsService implements OnApplicationShutdown {
       const { row, schema } = applyChange(entry, integration, alias);
       const configuration = entry.change.configuration ?? this.configurationOf(row);
       if (row.enabled) checks.push({ schema, value: configuration, path: `integrations.${entry.key}.configuration` });
-      return { ...row, configuration: this.box.seal(JSON.stringify(configuration)) };
+      return { ...row, configuration: this.seal(configuration) };
     });
   }
 
@@ -213,9 +213,10 @@ export class InstallationsService implements OnApplicationShutdown {
       const plugin = found.plugins.find(({ alias }) => alias === entry.alias);
       if (!plugin) throw noSuchEntry(`plugins.${entry.alias}`, 'plugin', entry.id);
       const row = toPluginRow(entry, plugin);
+      const configuration = entry.configuration ?? this.configurationOf(entry.current);
       const path = `plugins.${entry.alias}.configuration`;
-      if (row.enabled) checks.push({ schema: plugin.configurationSchema, value: row.configuration, path });
-      return row;
+      if (row.enabled) checks.push({ schema: plugin.configurationSchema, value: configuration, path });
+      return { ...row, configuration: this.seal(configuration) };
     });
   }
 
@@ -231,15 +232,27 @@ export class InstallationsService implements OnApplicationShutdown {
     return bot;
   }
 
-  private showIntegration({ role }: WorkspaceCaller, row: InstallationRow): BotIntegration {
-    const maySeeConfiguration = role !== undefined && hasPermission(role, 'write');
+  private showIntegration(caller: WorkspaceCaller, row: InstallationRow): BotIntegration {
     const { publicUrl, chatUrl } = this.config;
     const base = row.integration_id === builtInChat.id ? (chatUrl ?? `${publicUrl}/chat`) : `${publicUrl}/webhooks`;
-    return toBotIntegration(row, maySeeConfiguration ? this.configurationOf(row) : {}, `${base}/${row.webhook_id}`);
+    return toBotIntegration(row, this.showConfiguration(caller, row), `${base}/${row.webhook_id}`);
   }
 
-  private configurationOf({ configuration }: InstallationRow): Record<string, unknown> {
-    return configuration === null ? {} : (JSON.parse(this.box.open(configuration)) as Record<string, unknown>);
+  private showPlugin(caller: WorkspaceCaller, row: PluginRow): BotPlugin {
+    return toBotPlugin(row, this.showConfiguration(caller, row));
+  }
+
+  /** Empty for those who may not change it. */
+  private showConfiguration({ role }: WorkspaceCaller, row: InstallationRow | PluginRow): Record<string, unknown> {
+    return role !== undefined && hasPermission(role, 'write') ? this.configurationOf(row) : {};
+  }
+
+  private seal(configuration: Record<string, unknown>): string {
+    return this.box.seal(JSON.stringify(configuration));
+  }
+
+  private configurationOf(row: InstallationRow | PluginRow | undefined): Record<string, unknown> {
+    return row?.configuration ? (JSON.parse(this.box.open(row.configuration)) as Record<string, unknown>) : {};
   }
 }
 

@@ -8,8 +8,10 @@ export interface WantedPlugin {
   alias: string;
   /** Version id. */
   id: string;
+  current?: PluginRow;
   enabled: boolean;
-  configuration: Record<string, unknown>;
+  /** Undefined for that of `current`, if any. */
+  configuration?: Record<string, unknown>;
   interfaces: Record<string, BindInterface & BindIntegration>;
   integrations: Record<string, BindIntegration>;
 }
@@ -48,14 +50,16 @@ export function toResolve({ alias, id, interfaces }: WantedPlugin): PluginToReso
   return { alias, id, interfaces: Object.fromEntries(bindings) as PluginToResolve['interfaces'] };
 }
 
-/** Throws InvalidPayload when the plugin depends on something that it is not bound to. What it does not know is dropped. */
-export function toPluginRow(wanted: WantedPlugin, plugin: InstallablePlugin): PluginRow {
+/**
+ * The row but for its configuration, still to be checked and to be sealed. Throws InvalidPayload when the plugin depends
+ * on something that it is not bound to. What it does not know is dropped.
+ */
+export function toPluginRow(wanted: WantedPlugin, plugin: InstallablePlugin): Omit<PluginRow, 'configuration'> {
   const { alias } = wanted;
   return {
     alias,
     plugin_id: plugin.id,
     enabled: wanted.enabled,
-    configuration: wanted.configuration,
     interfaces: bound(`plugins.${alias}.interfaces`, plugin.interfaces, wanted.interfaces, (binding, interfaceId) => ({
       ...binding,
       interfaceId,
@@ -103,8 +107,9 @@ function wantedPlugin(
   return {
     alias,
     id: change.id,
+    current,
     enabled: change.enabled ?? current?.enabled ?? true,
-    configuration: change.configuration ?? current?.configuration ?? {},
+    configuration: change.configuration,
     interfaces: mapEntries(interfaces, ({ integrationInterfaceAlias, ...binding }, name) => ({
       ...lead(`${path}.interfaces.${name}`, binding, installed),
       ...(integrationInterfaceAlias === undefined ? {} : { integrationInterfaceAlias }),

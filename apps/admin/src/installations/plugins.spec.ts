@@ -64,6 +64,13 @@ async function newBot() {
   return { id, update, get: () => send('GET') };
 }
 
+/** Alice's workspace, by somebody with this role in it. */
+async function memberWith(role: 'developer' | 'viewer') {
+  const account = await door.newAccount();
+  await door.addMember(alice.workspaceId, account.accountId, role);
+  return door.client(account.token, alice.workspaceId);
+}
+
 const bound = { helpdesk: { integrationId: desk, integrationAlias: 'desk' } };
 
 describe('installing a plugin', () => {
@@ -127,6 +134,29 @@ describe('installing a plugin', () => {
         interfaceId: hitl,
       },
     });
+  });
+
+  it('keeps its configuration encrypted', async () => {
+    const { id, update } = await newBot();
+
+    await update({ plugins: { help: { id: handoff, configuration: { greeting: 'hush-hi' }, interfaces: bound } } });
+
+    const rows = await door.sql('SELECT * FROM admin.bot_plugin WHERE bot_id = $1', [id]);
+    expect(rows).toHaveLength(1);
+    expect(JSON.stringify(rows)).not.toContain('hush');
+    expect(JSON.stringify(await door.sql('SELECT * FROM admin.audit_record'))).not.toContain('hush');
+    expect(JSON.stringify(await lastAnnounced(id))).not.toContain('hush');
+  });
+
+  it('shows its configuration to developers and up only', async () => {
+    const { id, update } = await newBot();
+    await update({ plugins: { help: { id: handoff, configuration: { greeting: 'hi' }, interfaces: bound } } });
+    const { value } = await alice.client.createBotApiKey({ botId: id });
+    const seenBy = async (client: Client) => (await client.getBot({ id })).bot.plugins['help']!.configuration;
+
+    expect(await seenBy(await memberWith('developer'))).toEqual({ greeting: 'hi' });
+    expect(await seenBy(await memberWith('viewer'))).toEqual({});
+    expect(await seenBy(door.client(value))).toEqual({});
   });
 
   it('by one update with what getBot shows of it does not make that the own of the bot', async () => {
@@ -286,7 +316,8 @@ describe('changing plugins and what they depend on', () => {
 
   it('shows what a plugin adds by now when the hub tells of a change, of an integration that it is bound to as well', async () => {
     const { update, get } = await newBot();
-    await update({ plugins: { help: { id: handoff, interfaces: bound } } });
+    const configuration = { greeting: 'hi' };
+    await update({ plugins: { help: { id: handoff, configuration, interfaces: bound } } });
     const actionsOf = async () => Object.keys((await get()).actions);
     const change = (name: string) =>
       shelf.addPlugin(handoff, {
@@ -302,6 +333,7 @@ describe('changing plugins and what they depend on', () => {
     await announce({ kind: 'integration', id: desk });
 
     await until(actionsOf, ([name]) => name === 'help#third');
+    expect((await get()).plugins['help']).toMatchObject({ configuration });
   });
 });
 

@@ -34,7 +34,8 @@ export class Installations1700000001060 implements MigrationInterface {
         alias text COLLATE "C" NOT NULL,
         plugin_id text COLLATE "C" NOT NULL,
         enabled boolean NOT NULL,
-        configuration jsonb NOT NULL,
+        -- Encrypted JSON.
+        configuration text NOT NULL,
         -- Which installation stands for each interface and integration that the plugin depends on.
         interfaces jsonb NOT NULL,
         integrations jsonb NOT NULL,

@@ -78,6 +78,7 @@ export class BotPlugin extends FromHub {
   @IsString()
   readmeUrl!: string;
 
+  /** Empty for roles below developer, since it may hold secrets. */
   @JsonObject()
   configuration!: Record<string, unknown>;
 

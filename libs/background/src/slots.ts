@@ -7,6 +7,10 @@ export class Slots {
     this.free = size;
   }
 
+  get waitingCount(): number {
+    return this.waiting.length;
+  }
+
   /** Results in the order of the items. A call queues no more than `size` items at a time, so that a small one is not held up by a large one. */
   async map<Item, Result>(
     items: Item[],
@@ -30,7 +34,8 @@ export class Slots {
     return results;
   }
 
-  private async run<Result>(work: () => Promise<Result>, signal?: AbortSignal): Promise<Result> {
+  /** Rejects with the signal's reason when that aborts before the work begins. */
+  async run<Result>(work: () => Promise<Result>, signal?: AbortSignal): Promise<Result> {
     await this.take(signal);
     try {
       return await work();
