@@ -91,6 +91,10 @@ export class AdminConfig extends ServiceConfig {
   maxUploadBytes = 5_000_000_000;
 }
 
-function quota(name: string, about: string): VariableOptions<number> {
+/** What this version refuses to go beyond. The other amounts are told to clients and nothing more. */
+const enforced = ['BOT_COUNT', 'WORKSPACE_MEMBER_COUNT'];
+
+function quota(name: string, amount: string): VariableOptions<number> {
+  const about = enforced.includes(name) ? amount : `${amount} Shown; not enforced in this version.`;
   return { env: `QUOTA_${name}`, type: integer(0, Number.MAX_SAFE_INTEGER), about };
 }

@@ -49,7 +49,7 @@ export class NatsRequests {
           else resolve(outcome);
         },
       };
-      const deadline = setTimeout(() => request.settle(timedOut(subject, timeoutMs)), timeoutMs);
+      const deadline = setTimeout(() => request.settle(late(request, timeoutMs)), timeoutMs);
       this.open.set(reply, request);
       payload.then(
         (ready) => this.outgoing.add(() => this.publish(request, reply, ready)),
@@ -87,6 +87,11 @@ function isUnserved(answer: Msg): boolean {
 
 function unserved({ subject }: OpenRequest): ApiError {
   return unavailable(`Nobody answers ${subject} just now. Try again in a moment.`);
+}
+
+function late({ subject, isSent }: OpenRequest, timeoutMs: number): ApiError {
+  if (!isSent) return unavailable('The bus did not take the request in time. Try again in a moment.');
+  return timedOut(subject, timeoutMs);
 }
 
 /** A request that was on its way may have been done; one that was not yet sent was not. */

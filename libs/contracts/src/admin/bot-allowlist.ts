@@ -20,7 +20,10 @@ export class AllowedUser {
   id!: string;
 }
 
-/** Who of the workspace may see and use a bot, besides managers and up, who always may. */
+/**
+ * Who of the workspace may see and use a bot, besides managers and up, who always may. Figures of usage name every bot to
+ * all members.
+ */
 export class BotAllowlist {
   @IsIn(settings)
   setting!: AllowlistSetting;
