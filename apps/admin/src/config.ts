@@ -2,6 +2,9 @@ import { Env, integer, Rejected, text, url, type VariableOptions } from '@parley
 import { tokenKind } from '@parley/secrets/token';
 import { secretKeyVariable, ServiceConfig } from '@parley/service/config';
 
+/** What this version refuses to go beyond. The other amounts are told to clients and nothing more. */
+const enforced = ['BOT_COUNT', 'WORKSPACE_MEMBER_COUNT'];
+
 export class AdminConfig extends ServiceConfig {
   @Env(secretKeyVariable)
   secretKey!: string;
@@ -90,9 +93,6 @@ export class AdminConfig extends ServiceConfig {
   })
   maxUploadBytes = 5_000_000_000;
 }
-
-/** What this version refuses to go beyond. The other amounts are told to clients and nothing more. */
-const enforced = ['BOT_COUNT', 'WORKSPACE_MEMBER_COUNT'];
 
 function quota(name: string, amount: string): VariableOptions<number> {
   const about = enforced.includes(name) ? amount : `${amount} Shown; not enforced in this version.`;
