@@ -39,9 +39,13 @@ export class RefreshInstallationsHandler {
     this.bus.broadcast(credentialsChanged, { reason: `integration ${id} was deleted` });
   }
 
-  /** As its owner sees it: where it is installed it stays so, even when it is no longer published. */
+  /** Where it is installed it stays so, even when it is no longer published. */
   private async refreshIntegrations(caller: Caller, id: string, workspaceId: string): Promise<void> {
-    const { integrations } = await this.bus.call(resolution.integrations, caller, { workspaceId, ids: [id] });
+    const { integrations } = await this.bus.call(resolution.integrations, caller, {
+      workspaceId,
+      ids: [id],
+      installedIds: [id],
+    });
     for (const integration of integrations) {
       const fresh = { summary: toSummary(integration), ...statusOf(true, integration.isCallable) };
       let count: number;
@@ -74,6 +78,10 @@ export class RefreshInstallationsHandler {
         id: plugin_id,
         interfaces,
       })),
+      installedIds: rows.flatMap(({ plugin_id, interfaces }) => [
+        plugin_id,
+        ...Object.values(interfaces).map(({ integrationId }) => integrationId),
+      ]),
     });
     const fresh = plugins.map((plugin) => ({
       ...rows[Number(plugin.alias)]!,
