@@ -25,6 +25,8 @@ export interface InstalledOfBot extends InstalledRows {
 export interface PluginOfBot extends Pick<PluginRow, 'alias' | 'plugin_id' | 'interfaces'> {
   bot_id: string;
   workspace_id: string;
+  /** When the row was last written, as it was read. */
+  updated_at?: string;
 }
 
 @Injectable()
@@ -120,6 +122,32 @@ export class InstallationsRepository {
     return rows.length;
   }
 
+  /** Integrations of the bot other than the chat, each with the time of the oldest state of it that is shown. */
+  async listShown(botId: string): Promise<{ id: string; updatedAt: string }[]> {
+    return this.database.query(
+      `SELECT integration_id AS id, min(summary ->> 'updatedAt') AS "updatedAt" FROM installation
+       WHERE bot_id = $1 AND integration_id <> $2 GROUP BY integration_id`,
+      [botId, builtInChat.id],
+    );
+  }
+
+  /** Index installation_integration. */
+  async markDeleted(integrationIds: string[]): Promise<void> {
+    await this.database.query(
+      `UPDATE installation SET status = 'registration_failed', status_reason = $2, updated_at = now()
+       WHERE integration_id = ANY($1::text[]) AND status_reason IS DISTINCT FROM $2`,
+      [integrationIds, 'This version of the integration was deleted: uninstall it, or install another version.'],
+    );
+  }
+
+  async listPlugins(botId: string): Promise<PluginOfBot[]> {
+    return this.database.query<PluginOfBot>(
+      `SELECT bot_id, workspace_id, alias, plugin_id, interfaces, bot_plugin.updated_at::text AS updated_at
+       FROM bot_plugin JOIN bot ON bot.id = bot_id WHERE bot_id = $1 ORDER BY alias`,
+      [botId],
+    );
+  }
+
   /**
    * Those after `last` that show something of this plugin, or of this integration by an interface that they are bound to.
    * Index bot_plugin_plugin, or installation_integration and bot_plugin_pkey.
@@ -142,14 +170,16 @@ export class InstallationsRepository {
     );
   }
 
-  /** Unless the plugin was changed meanwhile, or already shows something newer. */
+  /** Unless the plugin was changed meanwhile, shows something newer or the same, or was written since `updated_at`. */
   async refreshPlugins(rows: (PluginOfBot & Pick<PluginRow, 'summary' | 'definition'>)[]): Promise<void> {
     await this.database.query(
       `UPDATE bot_plugin SET summary = fresh.summary, definition = fresh.definition, updated_at = now()
        FROM jsonb_populate_recordset(NULL::bot_plugin, $1) AS fresh
        WHERE bot_plugin.bot_id = fresh.bot_id AND bot_plugin.alias = fresh.alias
          AND bot_plugin.plugin_id = fresh.plugin_id AND bot_plugin.interfaces = fresh.interfaces
-         AND bot_plugin.summary ->> 'updatedAt' <= fresh.summary ->> 'updatedAt'`,
+         AND bot_plugin.summary ->> 'updatedAt' <= fresh.summary ->> 'updatedAt'
+         AND (bot_plugin.summary <> fresh.summary OR bot_plugin.definition <> fresh.definition)
+         AND bot_plugin.updated_at = coalesce(fresh.updated_at, bot_plugin.updated_at)`,
       [JSON.stringify(rows)],
     );
   }

@@ -149,14 +149,14 @@ export class InstallationsService implements OnApplicationShutdown {
     const checks: Check[] = [];
 
     const plan = planIntegrations(current.integrations, changes.integrations ?? {}, byAlias);
-    const integrations = await this.changedIntegrations(caller, current.integrations, plan, byAlias, checks);
+    const integrations = await this.changedIntegrations(caller, current, plan, byAlias, checks);
     const touched = new Set([...plan.removed, ...integrations.map(({ alias }) => alias)]);
     const kept = current.integrations.filter(({ alias }) => !touched.has(alias));
     const after = [...kept, ...integrations].sort((a, b) => (a.alias < b.alias ? -1 : 1));
     requireAtMost(maxInstalledIntegrations, 'integrations', Object.fromEntries(after.map((row) => [row.alias, row])));
 
     const pluginPlan = planPlugins(current.plugins, changes.plugins ?? {}, after, touched);
-    const plugins = await this.changedPlugins(caller, pluginPlan, checks);
+    const plugins = await this.changedPlugins(caller, current, pluginPlan, checks);
     const pluginAliases = [...current.plugins, ...plugins]
       .map(({ alias }) => alias)
       .filter((alias) => !pluginPlan.removed.includes(alias));
@@ -176,14 +176,14 @@ export class InstallationsService implements OnApplicationShutdown {
   /** Adds the configuration of each enabled one to the checks. Throws ReferenceNotFound for what may not be installed. */
   private async changedIntegrations(
     caller: WorkspaceCaller,
-    installed: InstallationRow[],
+    installed: InstalledRows,
     { wanted, removed }: IntegrationPlan,
     byAlias: boolean,
     checks: Check[],
   ): Promise<InstallationRow[]> {
     if (wanted.length === 0) return [];
-    const found = await this.findIntegrations(caller, [...new Set(wanted.map(({ id }) => id))]);
-    const taken = new Set(installed.map(({ alias }) => alias).filter((alias) => !removed.includes(alias)));
+    const found = await this.findIntegrations(caller, [...new Set(wanted.map(({ id }) => id))], idsOf(installed));
+    const taken = new Set(installed.integrations.map(({ alias }) => alias).filter((alias) => !removed.includes(alias)));
     return wanted.map((entry) => {
       const integration = found.get(entry.id);
       if (!integration) throw noSuchEntry(`integrations.${entry.key}`, 'integration', entry.id);
@@ -196,16 +196,29 @@ export class InstallationsService implements OnApplicationShutdown {
     });
   }
 
-  private async findIntegrations(caller: WorkspaceCaller, ids: string[]): Promise<Map<string, InstallableIntegration>> {
-    const input = { workspaceId: caller.workspace.id, ids };
+  private async findIntegrations(
+    caller: WorkspaceCaller,
+    ids: string[],
+    installedIds: string[],
+  ): Promise<Map<string, InstallableIntegration>> {
+    const input = { workspaceId: caller.workspace.id, ids, installedIds };
     const { integrations } = await this.bus.call(resolution.integrations, caller, input);
     return new Map(integrations.map((integration) => [integration.id, integration]));
   }
 
   /** The same for plugins. */
-  private async changedPlugins(caller: WorkspaceCaller, { wanted }: PluginPlan, checks: Check[]): Promise<PluginRow[]> {
+  private async changedPlugins(
+    caller: WorkspaceCaller,
+    installed: InstalledRows,
+    { wanted }: PluginPlan,
+    checks: Check[],
+  ): Promise<PluginRow[]> {
     if (wanted.length === 0) return [];
-    const input = { workspaceId: caller.workspace.id, plugins: wanted.map(toResolve) };
+    const input = {
+      workspaceId: caller.workspace.id,
+      plugins: wanted.map(toResolve),
+      installedIds: idsOf(installed),
+    };
     const found: InstallablePlugins = await this.bus.call(resolution.plugins, caller, input);
     const [problem] = found.problems;
     if (problem) throw new ApiError('InvalidPayload', `plugins.${problem.alias}: ${problem.problem}`);
@@ -261,6 +274,10 @@ class Overtaken extends ApiError {
   constructor() {
     super('ResourceLockedConflict', 'The installations of this bot are just being changed by others: try again.');
   }
+}
+
+function idsOf({ integrations, plugins }: InstalledRows): string[] {
+  return [...integrations.map((row) => row.integration_id), ...plugins.map((row) => row.plugin_id)];
 }
 
 /** Without configurations, which may be secret. */

@@ -94,7 +94,9 @@ async function announce(change: { kind: 'integration' | 'plugin'; id: string; is
 async function untilConsumed() {
   const waiting = () =>
     door.sql(`SELECT id FROM hub.outbox WHERE published_at IS NULL
-      UNION ALL SELECT event_id FROM events.delivery WHERE consumer = 'admin.refreshInstallations'`);
+      UNION ALL SELECT id FROM admin.outbox WHERE published_at IS NULL
+      UNION ALL SELECT event_id FROM events.delivery
+        WHERE consumer IN ('admin.refreshInstallations', 'admin.refreshInstalled')`);
   await until(waiting, (rows) => rows.length === 0);
 }
 
@@ -481,5 +483,63 @@ describe('a change in the hub', () => {
     await untilConsumed();
 
     expect((await shown()).map((x) => x!.title)).toEqual(['Newer', 'Newer']);
+  });
+
+  it('that was told of before the bot had the integration is shown too, and not announced as one of the bot', async () => {
+    const id = shelf.addIntegration('intver_racing', { updatedAt: '2026-02-01T00:00:00.000Z' });
+    const bot = await newBot();
+    shelf.beforeAnswer = async () => {
+      shelf.addIntegration(id, { title: 'Newer', isCallable: false, updatedAt: '2026-02-02T00:00:00.000Z' });
+    };
+
+    const { integrations } = await bot.byAlias.update({ integrations: { x: { integrationId: id } } });
+
+    expect(integrations['x']).toMatchObject({ title: `Title of ${id}`, status: 'registration_pending' });
+    await until(
+      async () => (await bot.byAlias.get()).integrations['x']!,
+      ({ title, status }) => title === 'Newer' && status === 'registered',
+    );
+    await untilConsumed();
+    expect(await announced(bot.id)).toHaveLength(2);
+  });
+
+  it('writes nothing to a bot that shows all as it is', async () => {
+    const bot = await newBot();
+    const plugins = { p: { id: shelf.addPlugin('plugver_still', { actions: {} }) } };
+    await bot.byAlias.update({ integrations: { x: { integrationId: clock } }, plugins });
+    const rows = () =>
+      door.sql(
+        `SELECT alias, xmin::text FROM admin.installation WHERE bot_id = $1
+         UNION ALL SELECT alias, xmin::text FROM admin.bot_plugin WHERE bot_id = $1`,
+        [bot.id],
+      );
+    await untilConsumed();
+    const before = await rows();
+
+    await bot.byAlias.update({ integrations: { y: { integrationId: clock } } });
+    await untilConsumed();
+
+    expect(await rows()).toEqual(expect.arrayContaining(before));
+  });
+
+  it('fails the installations of what was deleted while or after it was installed', async () => {
+    const [racing, later] = [shelf.addIntegration('intver_gone'), shelf.addIntegration('intver_gone_later')];
+    const bot = await newBot();
+    shelf.beforeAnswer = async () => void shelf.integrations.delete(racing);
+    const failed = (alias: string) =>
+      until(
+        async () => (await bot.byAlias.get()).integrations[alias]!,
+        ({ status, statusReason }) =>
+          status === 'registration_failed' && /^This version of the integration was deleted/.test(statusReason ?? ''),
+      );
+
+    await bot.byAlias.update({ integrations: { x: { integrationId: racing }, y: { integrationId: later } } });
+
+    await failed('x');
+    await untilConsumed();
+    expect((await bot.byAlias.get()).integrations['y']).toMatchObject({ status: 'registration_pending' });
+    await announce({ kind: 'integration', id: later, isDeleted: true });
+    await failed('y');
+    await bot.byAlias.update({ integrations: { x: null, y: null } });
   });
 });

@@ -105,6 +105,35 @@ it('shows what changes in the hub, and keeps from being deleted what a bot has',
   );
 });
 
+it('lets a bot keep and change what its owner has made private since, which nobody installs anew', async () => {
+  const { update, get } = await newBot();
+  const { id } = await newIntegration(bob, { visibility: 'public' });
+  const code = { node: '', browser: '' };
+  const { plugin } = await bob.client.createPlugin({ name: 'hideable', version: '1.0.0', code, visibility: 'public' });
+  await update({ integrations: { [id]: {} }, plugins: { hidden: { id: plugin.id } } });
+  await bob.client.updateIntegration({ id, visibility: 'private' });
+  await bob.client.updatePlugin({ id: plugin.id, visibility: 'private' });
+  await until(get, ({ integrations, plugins }) =>
+    [integrations[id]!, plugins['hidden']!].every(({ visibility }) => visibility === 'private'),
+  );
+
+  const bot = await update({
+    integrations: { [id]: { enabled: false } },
+    plugins: { hidden: { id: plugin.id, enabled: false } },
+  });
+
+  expect([bot.integrations[id]!.enabled, bot.plugins['hidden']!.enabled]).toEqual([false, false]);
+  const other = await newBot();
+  await expect(other.update({ integrations: { [id]: {} } })).rejects.toMatchObject({
+    type: 'ReferenceNotFound',
+    message: `integrations.${id}: there is no integration "${id}" that this workspace may install.`,
+  });
+  await expect(other.update({ plugins: { hidden: { id: plugin.id } } })).rejects.toMatchObject({
+    type: 'ReferenceNotFound',
+    message: `plugins.hidden: there is no plugin "${plugin.id}" that this workspace may install.`,
+  });
+});
+
 it('counts an installation in the hub', async () => {
   const { id } = await newIntegration(alice, { visibility: 'public' });
   const { update } = await newBot();

@@ -43,6 +43,7 @@ afterAll(() => door?.stop());
 beforeEach(() => {
   shelf.asked = [];
   shelf.problems.length = 0;
+  shelf.beforeAnswer = () => Promise.resolve();
 });
 
 /** A new bot of Alice's, asked with integrations by alias, with the desk installed under the alias `desk`. */
@@ -334,6 +335,19 @@ describe('changing plugins and what they depend on', () => {
 
     await until(actionsOf, ([name]) => name === 'help#third');
     expect((await get()).plugins['help']).toMatchObject({ configuration });
+  });
+
+  it('shows what a plugin adds by now when it changed while it was installed', async () => {
+    const { update, get } = await newBot();
+    const racing = shelf.addPlugin('plugver_racing', { actions: { first: added.actions.start } });
+    shelf.beforeAnswer = async () => {
+      shelf.addPlugin(racing, { actions: { second: added.actions.start } });
+    };
+
+    const { actions } = await update({ plugins: { help: { id: racing } } });
+
+    expect(Object.keys(actions)).toEqual(['help#first']);
+    await until(async () => 'help#second' in (await get()).actions);
   });
 });
 

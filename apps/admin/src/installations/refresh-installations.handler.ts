@@ -3,8 +3,14 @@ import { Bus } from '@parley/bus/bus';
 import type { Delivery } from '@parley/bus/event-stream';
 import { Consumes } from '@parley/bus/handles';
 import { credentialsChanged } from '@parley/contracts/admin/identity';
+import { type InstallationsChanged, installationsChanged } from '@parley/contracts/admin/installations';
 import { type Caller, systemCaller } from '@parley/contracts/caller';
-import { type HubEntryChanged, hubEntryChanged, resolution } from '@parley/contracts/hub/resolution';
+import {
+  type HubEntryChanged,
+  hubEntryChanged,
+  type InstallableIntegration,
+  resolution,
+} from '@parley/contracts/hub/resolution';
 import { TokensRepository } from '../tokens/tokens.repository';
 import { statusOf, toPluginDefinition, toSummary } from './installation.entity';
 import { InstallationsRepository, type PluginOfBot } from './installations.repository';
@@ -27,21 +33,57 @@ export class RefreshInstallationsHandler {
 
   @Consumes(hubEntryChanged, { name: 'admin.refreshInstallations' })
   async handle({ kind, id, isDeleted, workspaceId }: HubEntryChanged, { event }: Delivery): Promise<void> {
-    if (isDeleted) return kind === 'integration' ? this.revokeKeys(id) : undefined;
+    if (isDeleted) return kind === 'integration' ? this.forgetIntegration(id) : undefined;
     if ((await this.installations.count(id)) === 0) return;
     const caller = systemCaller(event.id);
-    if (kind === 'integration') await this.refreshIntegrations(caller, id, workspaceId ?? '');
+    if (kind === 'integration')
+      await this.writeIntegrations(await this.findIntegrations(caller, workspaceId ?? '', [id]));
     await this.refreshPlugins(caller, kind, id);
   }
 
-  private async revokeKeys(id: string): Promise<void> {
+  /**
+   * The hub may have changed between what an update read of it and its commit, when nobody was told of this bot yet. Writes
+   * nothing when all is as in the hub, and announces nothing.
+   */
+  @Consumes(installationsChanged, { name: 'admin.refreshInstalled' })
+  async refreshInstalled({ botId, workspaceId }: InstallationsChanged, { event }: Delivery): Promise<void> {
+    const caller = systemCaller(event.id);
+    const shown = await this.installations.listShown(botId);
+    if (shown.length > 0) await this.refreshShown(caller, workspaceId, shown);
+    const plugins = await this.installations.listPlugins(botId);
+    if (plugins.length > 0) await this.refreshPluginsOf(caller, workspaceId, plugins);
+  }
+
+  private async forgetIntegration(id: string): Promise<void> {
+    await this.installations.markDeleted([id]);
     await this.tokens.deleteOfIntegration(id);
     this.bus.broadcast(credentialsChanged, { reason: `integration ${id} was deleted` });
   }
 
-  /** As its owner sees it: where it is installed it stays so, even when it is no longer published. */
-  private async refreshIntegrations(caller: Caller, id: string, workspaceId: string): Promise<void> {
-    const { integrations } = await this.bus.call(resolution.integrations, caller, { workspaceId, ids: [id] });
+  private async refreshShown(
+    caller: Caller,
+    workspaceId: string,
+    shown: { id: string; updatedAt: string }[],
+  ): Promise<void> {
+    const found = await this.findIntegrations(
+      caller,
+      workspaceId,
+      shown.map(({ id }) => id),
+    );
+    const times = new Map(found.map(({ id, updatedAt }) => [id, updatedAt]));
+    const gone = shown.filter(({ id }) => !times.has(id));
+    if (gone.length > 0) await this.installations.markDeleted(gone.map(({ id }) => id));
+    const isOlder = new Set(shown.filter(({ id, updatedAt }) => updatedAt < (times.get(id) ?? '')).map(({ id }) => id));
+    await this.writeIntegrations(found.filter(({ id }) => isOlder.has(id)));
+  }
+
+  /** Where one is installed it stays so, even when it is no longer published. */
+  private async findIntegrations(caller: Caller, workspaceId: string, ids: string[]) {
+    const input = { workspaceId, ids, installedIds: ids };
+    return (await this.bus.call(resolution.integrations, caller, input)).integrations;
+  }
+
+  private async writeIntegrations(integrations: InstallableIntegration[]): Promise<void> {
     for (const integration of integrations) {
       const fresh = { summary: toSummary(integration), ...statusOf(true, integration.isCallable) };
       let count: number;
@@ -74,6 +116,10 @@ export class RefreshInstallationsHandler {
         id: plugin_id,
         interfaces,
       })),
+      installedIds: rows.flatMap(({ plugin_id, interfaces }) => [
+        plugin_id,
+        ...Object.values(interfaces).map(({ integrationId }) => integrationId),
+      ]),
     });
     const fresh = plugins.map((plugin) => ({
       ...rows[Number(plugin.alias)]!,

@@ -234,12 +234,12 @@ export class IntegrationsRepository {
     return row?.workspace_id;
   }
 
-  /** Those of the ids that the workspace owns or that are published. */
-  async findInstallable(workspaceId: string, ids: string[]): Promise<IntegrationRow[]> {
+  /** Those of the ids that the workspace owns, that are published or that are installed already. */
+  async findInstallable(workspaceId: string, ids: string[], installedIds: string[]): Promise<IntegrationRow[]> {
     return this.database.query<IntegrationRow>(
       `SELECT ${columns} FROM integration
-       WHERE id = ANY($2::text[]) AND (workspace_id = $1 OR ${isPublished})`,
-      [workspaceId, ids],
+       WHERE id = ANY($2::text[]) AND (workspace_id = $1 OR ${isPublished} OR id = ANY($3::text[]))`,
+      [workspaceId, ids, installedIds],
     );
   }
 

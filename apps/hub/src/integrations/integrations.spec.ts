@@ -306,8 +306,8 @@ describe('getting an integration', () => {
 });
 
 describe('resolving integrations for an installation', () => {
-  const resolve = (ids: string[], workspaceId = alice.workspaceId) =>
-    door.call(hub.resolution.integrations, systemCaller('test'), { workspaceId, ids });
+  const resolve = (ids: string[], workspaceId = alice.workspaceId, installedIds: string[] = []) =>
+    door.call(hub.resolution.integrations, systemCaller('test'), { workspaceId, ids, installedIds });
 
   it('gives chat to everybody, which nobody has to be told of', async () => {
     const { integrations } = await resolve([chatIntegration.id]);
@@ -346,6 +346,17 @@ describe('resolving integrations for an installation', () => {
       isCallable: true,
       configurationSchemas: { manual: schema },
     });
+  });
+
+  it('gives what a bot has already, also when it is private to others, as long as it is there', async () => {
+    const create = async () =>
+      (await bob.client.createIntegration({ name: newName(), version: '1.0.0' })).integration.id;
+    const [installed, other, gone] = [await create(), await create(), await create()];
+    await bob.client.deleteIntegration({ id: gone });
+
+    const { integrations } = await resolve([installed, other, gone], alice.workspaceId, [installed, gone]);
+
+    expect(integrations.map(({ id }) => id)).toEqual([installed]);
   });
 });
 

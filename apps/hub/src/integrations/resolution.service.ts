@@ -13,8 +13,8 @@ import { IntegrationsRepository } from './integrations.repository';
 export class ResolutionService {
   constructor(private readonly repository: IntegrationsRepository) {}
 
-  async integrations({ workspaceId, ids }: ResolveIntegrations): Promise<InstallableIntegrations> {
-    const rows = await this.repository.findInstallable(workspaceId, ids);
+  async integrations({ workspaceId, ids, installedIds }: ResolveIntegrations): Promise<InstallableIntegrations> {
+    const rows = await this.repository.findInstallable(workspaceId, ids, installedIds);
     return { integrations: rows.map(toInstallable) };
   }
 

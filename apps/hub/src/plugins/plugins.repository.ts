@@ -6,7 +6,7 @@ import type { Sql, Transaction } from '@parley/database/database';
 import { isForeignKeyViolation, isUniqueViolation } from '@parley/database/errors';
 import { newId } from '@parley/database/ids';
 import { isPrerelease, versionKey } from '../publishing/version-key';
-import { inScope, publicationColumns, type Scope } from '../publishing/publications.repository';
+import { inScope, publicationColumns, type Scope, type Visible } from '../publishing/publications.repository';
 import type { Implementer } from './dereference';
 import type { PluginRow } from './plugin.entity';
 
@@ -129,20 +129,16 @@ export class PluginsRepository {
   }
 
   /** These integrations as far as they stand for interfaces. */
-  async findImplementers(
-    sql: Sql,
-    scope: 'everybody' | { visibleTo: string },
-    ids: string[],
-  ): Promise<Map<string, Implementer>> {
-    const values: unknown[] = [ids];
-    const own = scope === 'everybody' ? 'false' : `workspace_id = $${values.push(scope.visibleTo)}`;
+  async findImplementers(sql: Sql, scope: 'everybody' | Visible, ids: string[]): Promise<Map<string, Implementer>> {
+    const { visibleTo = null, installedIds = [] } = scope === 'everybody' ? {} : scope;
     const rows = await sql.query<Implementer>(
       `SELECT id, name, version, definition -> 'entities' AS entities,
          (SELECT coalesce(json_object_agg(alias, json_build_object('id', interface_id, 'name', implemented.name,
             'entities', names -> 'entities')), '{}')
           FROM integration_interface implemented WHERE integration_id = integration.id) AS interfaces
-       FROM integration WHERE id = ANY($1::text[]) AND (${own} OR (NOT dev AND visibility <> 'private'))`,
-      values,
+       FROM integration WHERE id = ANY($1::text[]) 
+         AND (workspace_id = $2 OR (NOT dev AND visibility <> 'private') OR id = ANY($3::text[]))`,
+      [ids, visibleTo, installedIds],
     );
     return new Map(rows.map((row) => [row.id, row]));
   }

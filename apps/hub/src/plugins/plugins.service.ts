@@ -36,7 +36,7 @@ import { audit } from '../publishing/audit';
 import { checkDefinition } from '../publishing/definitions';
 import { mergeEntries } from '../publishing/merge-entries';
 import { checkName } from '../publishing/names';
-import { PublicationsRepository, type Scope } from '../publishing/publications.repository';
+import { PublicationsRepository, type Scope, type Visible } from '../publishing/publications.repository';
 import { requirePublisher } from '../publishing/publisher';
 import { checkVersion } from '../publishing/versions';
 import { visibilityAfter } from '../publishing/visibility';
@@ -47,7 +47,7 @@ import { PluginsRepository, type PluginValues } from './plugins.repository';
 
 const maxDependencies = 50;
 /** The hub for everybody, or a workspace's own part of it. */
-type ReadScope = Exclude<Scope, { visibleTo: string }>;
+type ReadScope = Exclude<Scope, Visible>;
 
 const noDependencies: Dependencies = { interfaces: {}, integrations: {} };
 
@@ -164,8 +164,8 @@ export class PluginsService {
   }
 
   /** What installing these plugins needs to know, and what keeps others from being installed. */
-  async resolve({ workspaceId, plugins }: ResolvePlugins): Promise<InstallablePlugins> {
-    const scope = { visibleTo: workspaceId };
+  async resolve({ workspaceId, plugins, installedIds }: ResolvePlugins): Promise<InstallablePlugins> {
+    const scope = { visibleTo: workspaceId, installedIds };
     const bound = plugins.flatMap(({ interfaces }) => Object.values(interfaces));
     const rows = await this.plugins.findAll(
       this.database,

@@ -574,8 +574,8 @@ describe('a plugin that depends on an interface', () => {
     expect(bad.json).toMatchObject({ type: 'InvalidQuery', message: expect.stringMatching(/^interfaces must/) });
   });
 
-  const resolve = (workspaceId: string, plugins: ResolvePlugins['plugins']) =>
-    door.call(resolution.plugins, systemCaller('test'), { workspaceId, plugins });
+  const resolve = (workspaceId: string, plugins: ResolvePlugins['plugins'], installedIds: string[] = []) =>
+    door.call(resolution.plugins, systemCaller('test'), { workspaceId, plugins, installedIds });
 
   it('is resolved for an installation, with what the workspace may see, and with what keeps it from being one', async () => {
     const { llm, plugin, open, bobs, alices } = await publish();
@@ -628,6 +628,23 @@ describe('a plugin that depends on an interface', () => {
       { alias: 'wrong', problem: expect.stringMatching(/does not implement .* as "x"\.$/) },
     ]);
     expect(await resolve(alice.workspaceId, [])).toEqual({ plugins: [], problems: [] });
+  });
+
+  it('is resolved for a bot that has it and what it is bound to, whoever may see either', async () => {
+    const { plugin, bobs } = await publish();
+    await bob.client.updatePlugin({ id: plugin.id, visibility: 'private' });
+    const wanted = { alias: 'one', id: plugin.id, interfaces: { llm: { integrationId: bobs } } };
+    const resolveWith = async (installedIds: string[]) => {
+      const { plugins, problems } = await resolve(alice.workspaceId, [wanted], installedIds);
+      return { plugins: plugins.map(({ alias }) => alias), problems };
+    };
+
+    expect(await resolveWith([plugin.id, bobs])).toEqual({ plugins: ['one'], problems: [] });
+    expect(await resolveWith([bobs])).toEqual({ plugins: [], problems: [] });
+    expect(await resolveWith([plugin.id])).toEqual({
+      plugins: [],
+      problems: [{ alias: 'one', problem: `interfaces.llm: there is no integration "${bobs}" here.` }],
+    });
   });
 });
 

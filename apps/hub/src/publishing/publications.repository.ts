@@ -10,7 +10,13 @@ import { pickVersion } from './versions';
 export type Kind = 'interface' | 'plugin';
 
 /** Which of them count: those of a workspace, those that everybody may see, or what a workspace may refer to. */
-export type Scope = { of: string } | 'everybody' | { visibleTo: string };
+export type Scope = { of: string } | 'everybody' | Visible;
+
+export interface Visible {
+  visibleTo: string;
+  /** Ids that count too, whoever may see them. */
+  installedIds?: string[];
+}
 
 export interface PublicationRow {
   id: string;
@@ -178,5 +184,7 @@ function pick(rows: Found[], wanted = 'latest'): Found | undefined {
 export function inScope(scope: Scope, values: unknown[]): string {
   if (scope === 'everybody') return "visibility <> 'private'";
   if ('of' in scope) return `workspace_id = $${values.push(scope.of)}`;
-  return `(workspace_id = $${values.push(scope.visibleTo)} OR visibility <> 'private')`;
+  const { visibleTo, installedIds = [] } = scope;
+  return `(workspace_id = $${values.push(visibleTo)} OR visibility <> 'private'
+    OR id = ANY($${values.push(installedIds)}::text[]))`;
 }

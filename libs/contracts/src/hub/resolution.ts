@@ -76,10 +76,15 @@ export class ResolveIntegrations {
   @IsArray()
   @IsString({ each: true })
   ids!: string[];
+
+  /** Version ids that the bot has already: those of `ids` are found as long as they exist, whoever may see them by now. */
+  @IsArray()
+  @IsString({ each: true })
+  installedIds!: string[];
 }
 
 export class InstallableIntegrations {
-  /** Those that exist and may be installed by the workspace, in any order. */
+  /** Those that exist and that the workspace may install or the bot has already, in any order. */
   @ListOf(InstallableIntegration)
   integrations!: InstallableIntegration[];
 }
@@ -113,6 +118,11 @@ export class ResolvePlugins {
 
   @ListOf(PluginToResolve)
   plugins!: PluginToResolve[];
+
+  /** Version ids of plugins and integrations that the bot has already, as with integrations. */
+  @IsArray()
+  @IsString({ each: true })
+  installedIds!: string[];
 }
 
 /** A plugin with the entity references of its schemas replaced by those of the bound integrations. */

@@ -15,14 +15,14 @@ import type { ServiceConfig } from '@parley/service/config';
 import { ServiceModule } from '@parley/service/service.module';
 import { builtInChat } from '../built-in-chat';
 
-/** What the stand-in knows, and what it was asked. */
+/** What the stand-in knows, and what it was asked for somebody, not in the background. */
 export class HubShelf {
   readonly integrations = new Map<string, InstallableIntegration>();
   readonly plugins = new Map<string, Omit<InstallablePlugin, 'alias'>>();
   readonly owners = new Map<string, string>();
   readonly problems: PluginProblem[] = [];
   asked: string[] = [];
-  /** Before an answer leaves. */
+  /** Before such an answer leaves. */
   beforeAnswer: () => Promise<void> = () => Promise.resolve();
 
   constructor() {
@@ -83,28 +83,30 @@ class ResolutionController {
   constructor(@Inject(shelfToken) private readonly shelf: HubShelf) {}
 
   @Handles(resolution.integrations)
-  async integrations(_caller: Caller, { ids }: ResolveIntegrations) {
-    this.shelf.asked.push(`integrations ${ids.join(' ')}`);
-    await this.shelf.beforeAnswer();
-    return { integrations: ids.flatMap((id) => this.shelf.integrations.get(id) ?? []) };
+  async integrations(caller: Caller, { ids }: ResolveIntegrations) {
+    const integrations = ids.flatMap((id) => this.shelf.integrations.get(id) ?? []);
+    if (caller.account) await this.note(`integrations ${ids.join(' ')}`);
+    return { integrations };
   }
 
   @Handles(resolution.plugins)
-  async plugins(_caller: Caller, { plugins }: ResolvePlugins) {
-    this.shelf.asked.push(`plugins ${plugins.map(({ id }) => id).join(' ')}`);
-    await this.shelf.beforeAnswer();
-    return {
-      plugins: plugins.flatMap(({ alias, id }) => {
-        const plugin = this.shelf.plugins.get(id);
-        return plugin ? { ...plugin, alias } : [];
-      }),
-      problems: this.shelf.problems,
-    };
+  async plugins(caller: Caller, { plugins }: ResolvePlugins) {
+    const found = plugins.flatMap(({ alias, id }) => {
+      const plugin = this.shelf.plugins.get(id);
+      return plugin ? { ...plugin, alias } : [];
+    });
+    if (caller.account) await this.note(`plugins ${plugins.map(({ id }) => id).join(' ')}`);
+    return { plugins: found, problems: this.shelf.problems };
   }
 
   @Handles(resolution.owner)
   async owner(_caller: Caller, { id }: FindIntegrationOwner) {
     return { workspaceId: this.shelf.owners.get(id) ?? null };
+  }
+
+  private async note(question: string): Promise<void> {
+    this.shelf.asked.push(question);
+    await this.shelf.beforeAnswer();
   }
 }
 
