@@ -35,7 +35,7 @@ import { visibilityAfter } from '../publishing/visibility';
 import { WorkspacesService } from '../workspaces/workspaces.service';
 import { breakingChanges } from './breaking-changes';
 import { emptyDefinition, mergeDefinition } from './definition';
-import { checkDefinition, checkInterfaces, checkSecrets } from './definition-problems';
+import { checkAttributes, checkDefinition, checkInterfaces, checkSecrets } from './definition-problems';
 import { type IntegrationRow, toEntry, toIntegration } from './integration.entity';
 import { IntegrationListRepository } from './integration-list.repository';
 import { alreadyExists, type IntegrationValues, IntegrationsRepository } from './integrations.repository';
@@ -203,7 +203,7 @@ export class IntegrationsService {
     const { name, version, dev = false } = input;
     const { workspace } = caller;
     const values = await this.merge(tx, caller, { ...nothing, title: name.slice(0, 64) }, input);
-    const { versions, isTaken } = await this.integrations.describeName(tx, workspace.id, name);
+    const { versions, isTaken } = await this.integrations.describeName(tx, workspace.id, { name, dev });
     if (!dev && (await this.integrations.hasVersion(tx, workspace.id, name, version)))
       throw alreadyExists(name, version);
     if (versions >= maxVersions) {
@@ -229,10 +229,12 @@ export class IntegrationsService {
     const willBePublished = isPublished({ ...values, dev: row.dev });
     if (wasPublished || willBePublished) requirePublisher(caller);
     if (willBePublished && !wasPublished) {
-      const { isTaken } = await this.integrations.describeName(sql, caller.workspace.id, row.name);
+      const { isTaken } = await this.integrations.describeName(sql, caller.workspace.id, row);
       if (isTaken) throw nameTaken(row.name);
     }
-    if (wasPublished && !input.allowBreakingChanges) requireNoBreak(current.definition, values.definition);
+    // One that is private now may have been published when bots installed it, and may be so again.
+    const isUsed = wasPublished || (!row.dev && (await this.integrations.isInstalled(sql, row.id)));
+    if (isUsed && !input.allowBreakingChanges) requireNoBreak(current.definition, values.definition);
     return values;
   }
 
@@ -274,13 +276,17 @@ export class IntegrationsService {
       await this.resolveInterfaces(sql, workspace.id, change.interfaces ?? {}),
     );
     checkInterfaces(interfaces);
+    const attributes = change.attributes
+      ? mergeEntries(current.attributes ?? {}, change.attributes)
+      : current.attributes;
+    checkAttributes(attributes ?? {});
     return {
       title: change.title ?? current.title,
       description: change.description ?? current.description,
       url: change.url === undefined ? current.url : change.url,
       definition,
       interfaces,
-      attributes: change.attributes ? mergeEntries(current.attributes ?? {}, change.attributes) : current.attributes,
+      attributes,
       sdkVersion: change.sdkVersion ?? current.sdkVersion,
       layers: change.layers ?? current.layers,
       maxExecutionTime: change.maxExecutionTime ?? current.maxExecutionTime,
