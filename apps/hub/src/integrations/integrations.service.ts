@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import type { WorkspaceCaller } from '@parley/contracts/access';
 import { usageChanged } from '@parley/contracts/admin/usage';
+import type { WorkspaceLabel } from '@parley/contracts/admin/workspaces';
 import { ApiError, notFound } from '@parley/contracts/errors';
 import { hub } from '@parley/contracts/hub/hub';
 import type { ImplementationDraft, IntegrationDefinition } from '@parley/contracts/hub/integration-definition';
@@ -30,6 +31,7 @@ import { audit } from '../publishing/audit';
 import { mergeEntries } from '../publishing/merge-entries';
 import { checkName } from '../publishing/names';
 import { requirePublisher } from '../publishing/publisher';
+import { checkSize } from '../publishing/size';
 import { checkVersion } from '../publishing/versions';
 import { visibilityAfter } from '../publishing/visibility';
 import { WorkspacesService } from '../workspaces/workspaces.service';
@@ -109,10 +111,11 @@ export class IntegrationsService {
   }
 
   async update(caller: WorkspaceCaller, input: UpdateIntegration): Promise<IntegrationReply> {
+    const label = await this.workspaces.labelToPublish(caller, input);
     const row = await this.database.transaction(async (tx) => {
       const current = await this.integrations.findToChange(tx, caller.workspace.id, input.id);
       if (!current) throw notFound('integration', input.id);
-      const values = await this.valuesAfter(tx, caller, current, input);
+      const values = await this.valuesAfter(tx, caller, current, input, label);
       await this.integrations.save(tx, current, values);
       await this.announce(tx, caller, current, hub.integrations.update, values.visibility);
       return (await this.integrations.find(tx, caller.workspace.id, input.id))!;
@@ -123,7 +126,8 @@ export class IntegrationsService {
   async validateUpdate(caller: WorkspaceCaller, input: UpdateIntegration) {
     const current = await this.integrations.find(this.database, caller.workspace.id, input.id);
     if (!current) throw notFound('integration', input.id);
-    await this.valuesAfter(this.database, caller, current, input);
+    const label = await this.workspaces.labelToPublish(caller, input);
+    await this.valuesAfter(this.database, caller, current, input, label);
     return {};
   }
 
@@ -222,6 +226,7 @@ export class IntegrationsService {
     caller: WorkspaceCaller,
     row: IntegrationRow,
     input: UpdateIntegration,
+    label?: WorkspaceLabel,
   ): Promise<IntegrationValues> {
     const current = toValues(row);
     const values = await this.merge(sql, caller, current, input);
@@ -229,6 +234,7 @@ export class IntegrationsService {
     const willBePublished = isPublished({ ...values, dev: row.dev });
     if (wasPublished || willBePublished) requirePublisher(caller);
     if (willBePublished && !wasPublished) {
+      if (label) checkName(row.name, label.handle);
       const { isTaken } = await this.integrations.describeName(sql, caller.workspace.id, row);
       if (isTaken) throw nameTaken(row.name);
     }
@@ -276,6 +282,7 @@ export class IntegrationsService {
       await this.resolveInterfaces(sql, workspace.id, change.interfaces ?? {}),
     );
     checkInterfaces(interfaces);
+    checkSize(definition, interfaces);
     const attributes = change.attributes
       ? mergeEntries(current.attributes ?? {}, change.attributes)
       : current.attributes;
