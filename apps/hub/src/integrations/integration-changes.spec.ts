@@ -190,9 +190,7 @@ describe('updating an integration', () => {
         message: expect.stringMatching(/^attributes /),
       });
     }
-    await expect(
-      alice.client.updateIntegration({ id, attributes: { more: 'x', a0: null } }),
-    ).resolves.toBeDefined();
+    await expect(alice.client.updateIntegration({ id, attributes: { more: 'x', a0: null } })).resolves.toBeDefined();
   });
 
   it('finds nothing when its workspace is deleted meanwhile', async () => {
