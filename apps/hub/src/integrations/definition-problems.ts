@@ -3,7 +3,16 @@ import type { IntegrationDefinition } from '@parley/contracts/hub/integration-de
 import { checkSchemas } from '../publishing/definitions';
 
 /** Entries that a definition may have at most. */
-const limits = { states: 20, events: 20, channels: 10, messages: 20, tags: 50, secrets: 25, interfaces: 50 };
+const limits = {
+  states: 20,
+  events: 20,
+  channels: 10,
+  messages: 20,
+  tags: 50,
+  secrets: 25,
+  interfaces: 50,
+  attributes: 50,
+};
 const otherEntries = 1000;
 
 /**
@@ -33,6 +42,10 @@ export function checkSecrets(secrets: Record<string, string>): void {
 
 export function checkInterfaces(interfaces: Record<string, unknown>): void {
   checkCount('interfaces', interfaces, limits.interfaces);
+}
+
+export function checkAttributes(attributes: Record<string, string>): void {
+  checkCount('attributes', attributes, limits.attributes);
 }
 
 function checkCount(path: string, entries: Record<string, unknown>, max: number): void {

@@ -47,6 +47,14 @@ async function announced(subject: string, field: string, id: string) {
   return rows.map(({ data }) => data);
 }
 
+/** True when somebody waits for the transaction of the test. */
+async function isBlocked(): Promise<boolean> {
+  const waiting = await door.sql(
+    'SELECT 1 FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))',
+  );
+  return waiting.length > 0;
+}
+
 const schema = { type: 'object', properties: { a: { type: 'string' } } };
 const other = { type: 'object', properties: { b: { type: 'string' } } };
 
@@ -172,6 +180,45 @@ describe('updating an integration', () => {
     await expect(alice.client.updateIntegration({ id, states: { more, s0: null } })).resolves.toBeDefined();
   });
 
+  it('holds the limit of attributes, and of their names, over what is there too', async () => {
+    const attributes = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`a${index}`, 'x']));
+    const { id } = await create({ attributes });
+
+    for (const change of [{ more: 'x' }, { ...attributes, more: 'x' }, { a0: null, ['n'.repeat(201)]: 'x' }]) {
+      await expect(alice.client.updateIntegration({ id, attributes: change } as never)).rejects.toMatchObject({
+        type: 'InvalidPayload',
+        message: expect.stringMatching(/^attributes /),
+      });
+    }
+    await expect(alice.client.updateIntegration({ id, attributes: { more: 'x', a0: null } })).resolves.toBeDefined();
+  });
+
+  it('finds nothing when its workspace is deleted meanwhile', async () => {
+    const { id } = await create();
+    await door.sql('BEGIN');
+    await door.sql('DELETE FROM hub.integration WHERE id = $1', [id]);
+    const updating = alice.client.updateIntegration({ id, code: 'x' });
+    const refused = expect(updating).rejects.toMatchObject({ type: 'ResourceNotFound' });
+    await until(isBlocked);
+
+    await door.sql('COMMIT');
+
+    await refused;
+  });
+
+  it('takes as many and as long names of actions as there may be', async () => {
+    const { id } = await create();
+    const action = { input: { schema: {} }, output: { schema: {} } };
+    const names = Array.from({ length: 1000 }, (_, index) => `${index}X${'あ'.repeat(190)}${index}`);
+
+    const { integration } = await alice.client.updateIntegration({
+      id,
+      actions: Object.fromEntries(names.map((name) => [name, action])),
+    });
+
+    expect(Object.keys(integration.actions)).toHaveLength(1000);
+  });
+
   it.each([
     [{ states: { s: { type: 'user', schema: { type: 'x' } } } }, 'InvalidJsonSchema'],
     [{ interfaces: { i: { id: 'ifver_01ARZ3NDEKTSV4RRFFQ69G5FAV' } } }, 'ReferenceNotFound'],
@@ -234,6 +281,18 @@ describe('a breaking change', () => {
       expect(Object.keys((await alice.client.getIntegration({ id })).integration.actions)).toEqual(['brew']);
     },
   );
+
+  it('of a private version is refused as long as a bot has it installed', async () => {
+    const { id } = await create({ actions, visibility: 'public' });
+    const { bot } = await bob.client.createBot({});
+    await bob.client.updateBot({ id: bot.id, integrations: { [id]: { enabled: true } } });
+    await until(async () => (await door.sql('SELECT FROM hub.installation WHERE entry_id = $1', [id])).length === 1);
+    await alice.client.updateIntegration({ id, visibility: 'private' });
+
+    await expect(alice.client.updateIntegration({ id, actions: { brew: null } })).rejects.toMatchObject({
+      type: 'BreakingChanges',
+    });
+  });
 
   it('is made when the header asks for it', async () => {
     const { id } = await create({ actions, visibility: 'public' });
@@ -434,5 +493,6 @@ describe('what a workspace owns', () => {
       message: expect.stringContaining('200 versions'),
     });
     await expect(bob.client.createIntegration({ name, version: '3.0.0' })).resolves.toBeDefined();
+    await expect(alice.client.createIntegration({ name, version: '3.0.0', dev: true })).resolves.toBeDefined();
   });
 });

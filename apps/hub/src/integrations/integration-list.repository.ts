@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { ListIntegrations, ListOwnIntegrations } from '@parley/contracts/hub/integrations';
 import { Database } from '@parley/database/database';
 import { Keyset, type KeyColumn, pageSize } from '@parley/database/keyset';
-import { joinCounterAt } from '../counters/counters.repository';
+import { joinCounterAt, joinCurrentCounter } from '../counters/counters.repository';
 import { readSnapshot, type Snapshot, withSnapshot } from '../counters/snapshot';
 import { searchedWords, searchQuery } from '../publishing/search-words';
 import { versionCondition } from '../publishing/version-condition';
@@ -77,12 +77,14 @@ export class IntegrationListRepository {
       ...filterConditions(query, values),
       token ? keyset.after(token.rest, boundTo(token.snapshot), values) : 'true',
     ];
+    // The first page is of this moment, and needs no past.
+    const counter = token ? joinCounterAt(moment) : joinCurrentCounter;
     // The long columns are read of the rows of the page alone.
     const rows = await this.database.query<Row>(
       `WITH page AS (
          SELECT integration.id, ${moment} AS time, coalesce(installs, 0) AS installs, coalesce(views, 0) AS views,
            ${popularity} AS popularity, score
-         FROM integration ${joinCounterAt(moment)} CROSS JOIN LATERAL (SELECT ${score} AS score) AS scored
+         FROM integration ${counter} CROSS JOIN LATERAL (SELECT ${score} AS score) AS scored
          WHERE ${conditions.join(' AND ')}
          ORDER BY ${keyset.orderBy} LIMIT ${limit + 1}
        )

@@ -61,13 +61,20 @@ export class IntegrationsRepository {
     await tx.query("SELECT pg_advisory_xact_lock(hashtextextended('integration:' || $1, 0))", [name]);
   }
 
-  /** How many versions the workspace has of a name, and whether another one has published it. Index integration_name. */
-  async describeName(sql: Sql, workspaceId: string, name: string): Promise<{ versions: number; isTaken: boolean }> {
+  /**
+   * How many versions the workspace has of a name, under development or not, and whether another one has published it.
+   * Indexes integration_workspace and integration_published.
+   */
+  async describeName(
+    sql: Sql,
+    workspaceId: string,
+    { name, dev }: { name: string; dev: boolean },
+  ): Promise<{ versions: number; isTaken: boolean }> {
     const [row] = await sql.query<{ versions: number; is_taken: boolean }>(
-      `SELECT (SELECT count(*)::int FROM integration WHERE workspace_id = $1 AND name = $2) AS versions,
+      `SELECT (SELECT count(*)::int FROM integration WHERE workspace_id = $1 AND name = $2 AND dev = $3) AS versions,
          EXISTS (SELECT FROM integration WHERE name = $2 AND ${isPublished} AND workspace_id <> $1)
            AS is_taken`,
-      [workspaceId, name],
+      [workspaceId, name, dev],
     );
     return { versions: row!.versions, isTaken: row!.is_taken };
   }
@@ -197,6 +204,8 @@ export class IntegrationsRepository {
     );
     if (!named) return undefined;
     await this.lockName(tx, named.name);
+    // Of a workspace that is deleted it goes without that lock.
+    await tx.query('SELECT FROM integration WHERE id = $1 FOR NO KEY UPDATE', [id]);
     return this.find(tx, workspaceId, id);
   }
 
@@ -224,6 +233,12 @@ export class IntegrationsRepository {
     const version = isExact(wanted) ? wanted : await this.pick(condition, [name], wanted);
     if (version === undefined) return undefined;
     return this.findShown(`${condition} AND version = $2`, [name, version]);
+  }
+
+  /** As bots have told. Index installation_entry. */
+  async isInstalled(sql: Sql, id: string): Promise<boolean> {
+    const rows = await sql.query("SELECT FROM installation WHERE entry_id = $1 AND kind = 'integration' LIMIT 1", [id]);
+    return rows.length > 0;
   }
 
   async findOwner(id: string): Promise<string | undefined> {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import type { WorkspaceCaller } from '@parley/contracts/access';
 import { usageChanged } from '@parley/contracts/admin/usage';
+import type { WorkspaceLabel } from '@parley/contracts/admin/workspaces';
 import { ApiError, notFound } from '@parley/contracts/errors';
 import { hub } from '@parley/contracts/hub/hub';
 import type { ImplementationDraft, IntegrationDefinition } from '@parley/contracts/hub/integration-definition';
@@ -30,12 +31,13 @@ import { audit } from '../publishing/audit';
 import { mergeEntries } from '../publishing/merge-entries';
 import { checkName } from '../publishing/names';
 import { requirePublisher } from '../publishing/publisher';
+import { checkSize } from '../publishing/size';
 import { checkVersion } from '../publishing/versions';
 import { visibilityAfter } from '../publishing/visibility';
 import { WorkspacesService } from '../workspaces/workspaces.service';
 import { breakingChanges } from './breaking-changes';
 import { emptyDefinition, mergeDefinition } from './definition';
-import { checkDefinition, checkInterfaces, checkSecrets } from './definition-problems';
+import { checkAttributes, checkDefinition, checkInterfaces, checkSecrets } from './definition-problems';
 import { type IntegrationRow, toEntry, toIntegration } from './integration.entity';
 import { IntegrationListRepository } from './integration-list.repository';
 import { alreadyExists, type IntegrationValues, IntegrationsRepository } from './integrations.repository';
@@ -109,10 +111,11 @@ export class IntegrationsService {
   }
 
   async update(caller: WorkspaceCaller, input: UpdateIntegration): Promise<IntegrationReply> {
+    const label = await this.workspaces.labelToPublish(caller, input);
     const row = await this.database.transaction(async (tx) => {
       const current = await this.integrations.findToChange(tx, caller.workspace.id, input.id);
       if (!current) throw notFound('integration', input.id);
-      const values = await this.valuesAfter(tx, caller, current, input);
+      const values = await this.valuesAfter(tx, caller, current, input, label);
       await this.integrations.save(tx, current, values);
       await this.announce(tx, caller, current, hub.integrations.update, values.visibility);
       return (await this.integrations.find(tx, caller.workspace.id, input.id))!;
@@ -123,7 +126,8 @@ export class IntegrationsService {
   async validateUpdate(caller: WorkspaceCaller, input: UpdateIntegration) {
     const current = await this.integrations.find(this.database, caller.workspace.id, input.id);
     if (!current) throw notFound('integration', input.id);
-    await this.valuesAfter(this.database, caller, current, input);
+    const label = await this.workspaces.labelToPublish(caller, input);
+    await this.valuesAfter(this.database, caller, current, input, label);
     return {};
   }
 
@@ -203,7 +207,7 @@ export class IntegrationsService {
     const { name, version, dev = false } = input;
     const { workspace } = caller;
     const values = await this.merge(tx, caller, { ...nothing, title: name.slice(0, 64) }, input);
-    const { versions, isTaken } = await this.integrations.describeName(tx, workspace.id, name);
+    const { versions, isTaken } = await this.integrations.describeName(tx, workspace.id, { name, dev });
     if (!dev && (await this.integrations.hasVersion(tx, workspace.id, name, version)))
       throw alreadyExists(name, version);
     if (versions >= maxVersions) {
@@ -222,6 +226,7 @@ export class IntegrationsService {
     caller: WorkspaceCaller,
     row: IntegrationRow,
     input: UpdateIntegration,
+    label?: WorkspaceLabel,
   ): Promise<IntegrationValues> {
     const current = toValues(row);
     const values = await this.merge(sql, caller, current, input);
@@ -229,10 +234,13 @@ export class IntegrationsService {
     const willBePublished = isPublished({ ...values, dev: row.dev });
     if (wasPublished || willBePublished) requirePublisher(caller);
     if (willBePublished && !wasPublished) {
-      const { isTaken } = await this.integrations.describeName(sql, caller.workspace.id, row.name);
+      if (label) checkName(row.name, label.handle);
+      const { isTaken } = await this.integrations.describeName(sql, caller.workspace.id, row);
       if (isTaken) throw nameTaken(row.name);
     }
-    if (wasPublished && !input.allowBreakingChanges) requireNoBreak(current.definition, values.definition);
+    // One that is private now may have been published when bots installed it, and may be so again.
+    const isUsed = wasPublished || (!row.dev && (await this.integrations.isInstalled(sql, row.id)));
+    if (isUsed && !input.allowBreakingChanges) requireNoBreak(current.definition, values.definition);
     return values;
   }
 
@@ -274,13 +282,18 @@ export class IntegrationsService {
       await this.resolveInterfaces(sql, workspace.id, change.interfaces ?? {}),
     );
     checkInterfaces(interfaces);
+    checkSize(definition, interfaces);
+    const attributes = change.attributes
+      ? mergeEntries(current.attributes ?? {}, change.attributes)
+      : current.attributes;
+    checkAttributes(attributes ?? {});
     return {
       title: change.title ?? current.title,
       description: change.description ?? current.description,
       url: change.url === undefined ? current.url : change.url,
       definition,
       interfaces,
-      attributes: change.attributes ? mergeEntries(current.attributes ?? {}, change.attributes) : current.attributes,
+      attributes,
       sdkVersion: change.sdkVersion ?? current.sdkVersion,
       layers: change.layers ?? current.layers,
       maxExecutionTime: change.maxExecutionTime ?? current.maxExecutionTime,

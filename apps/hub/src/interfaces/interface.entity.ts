@@ -9,12 +9,16 @@ export interface InterfaceRow extends PublicationRow {
 
 const empty: InterfaceDefinition = { entities: {}, events: {}, actions: {}, channels: {}, attributes: {} };
 
-/** What a definition becomes by a draft: each named entry replaced, those that are `null` gone. */
+/** What a definition becomes by a draft: each named entry replaced, those that are `null` gone; channels are merged. */
 export function changeDefinition(draft: InterfaceDraft, old = empty): InterfaceDefinition {
   const { nameTemplate = old.nameTemplate } = draft;
   const channels = Object.entries(draft.channels ?? {}).map(([name, channel]): [string, InterfaceChannel | null] => [
     name,
-    channel && { ...channel, messages: mergeEntries(old.channels[name]?.messages ?? {}, channel.messages) },
+    channel && {
+      ...old.channels[name],
+      ...channel,
+      messages: mergeEntries(old.channels[name]?.messages ?? {}, channel.messages),
+    },
   ]);
   return {
     entities: mergeEntries(old.entities, draft.entities),

@@ -20,6 +20,7 @@ import { checkDefinition } from '../publishing/definitions';
 import { checkName } from '../publishing/names';
 import { PublicationsRepository, type Scope } from '../publishing/publications.repository';
 import { requirePublisher } from '../publishing/publisher';
+import { checkSize } from '../publishing/size';
 import { checkVersion } from '../publishing/versions';
 import { WorkspacesService } from '../workspaces/workspaces.service';
 import { changeDefinition, type InterfaceRow, toInterface, toInterfaceEntry } from './interface.entity';
@@ -52,6 +53,7 @@ export class InterfacesService {
       definition: changeDefinition(input),
     };
     checkDefinition(InterfaceDefinition, row.definition);
+    checkSize(row.definition);
     return this.database.transaction(async (tx) => {
       await this.publications.claim(tx, 'interface', row);
       await this.publications.checkRoom(tx, 'interface', row);
@@ -83,7 +85,8 @@ export class InterfacesService {
     return { interfaces: rows.map(toInterfaceEntry), meta: { nextToken } };
   }
 
-  update(caller: WorkspaceCaller, input: UpdateInterface): Promise<InterfaceReply> {
+  async update(caller: WorkspaceCaller, input: UpdateInterface): Promise<InterfaceReply> {
+    const label = await this.workspaces.labelToPublish(caller, input);
     return this.database.transaction(async (tx) => {
       const old = await this.interfaces.findToChange(tx, caller.workspace.id, input.id);
       if (!old) throw notFound('interface', input.id);
@@ -97,7 +100,9 @@ export class InterfacesService {
         definition: changeDefinition(input, old.definition),
       };
       if (old.visibility !== 'private' || row.visibility !== 'private') requirePublisher(caller);
+      if (old.visibility === 'private' && label) checkName(row.name, label.handle);
       checkDefinition(InterfaceDefinition, row.definition);
+      checkSize(row.definition);
       if (old.visibility === 'private') await this.publications.claim(tx, 'interface', row);
       const updated = await this.interfaces.update(tx, row, input.sdkVersion);
       await audit(this.outbox, tx, caller, {

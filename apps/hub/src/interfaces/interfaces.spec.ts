@@ -359,7 +359,7 @@ describe('updating an interface', () => {
     expect(changed.interface.entities).toEqual({ order: { schema } });
     expect(changed.interface.events).toEqual({ created: { schema, attributes: { c: 'd' } } });
     expect(changed.interface.actions).toEqual({ list: action, create: { input: { schema }, output: { schema } } });
-    expect(changed.interface.channels).toEqual({ main: { messages: { image: { schema } } } });
+    expect(changed.interface.channels).toEqual({ main: { title: 'Main', messages: { image: { schema } } } });
     expect(changed.interface).not.toHaveProperty('nameTemplate');
     expect(changed.interface).not.toHaveProperty('attributes');
     expect(cleared.interface).toMatchObject({ iconUrl: '', channels: {}, entities: { order: { schema } } });

@@ -68,8 +68,10 @@ export class PluginsRepository {
   /** One that `findToChange` has given, as it is from now on. */
   async update(tx: Transaction, plugin: PluginRow, { sdkVersion, node, browser }: PluginExtras): Promise<PluginRow> {
     const old = await this.codeOf(tx, plugin.id);
-    const [nodeHash = old.node_code] = node === undefined ? [] : await this.saveCode(tx, [node]);
-    const [browserHash = old.browser_code] = browser === undefined ? [] : await this.saveCode(tx, [browser]);
+    const programs = [node, browser].filter((program) => program !== undefined);
+    const saved = await this.saveCode(tx, programs, [old.node_code, old.browser_code]);
+    const nodeHash = node === undefined ? old.node_code : saved.shift();
+    const browserHash = browser === undefined ? old.browser_code : saved.shift();
     await tx.query(
       `UPDATE plugin SET visibility = $2, title = $3, description = $4, icon_url = $5, readme_url = $6,
          definition = $7, sdk_version = coalesce($8, sdk_version), node_code = $9, browser_code = $10, updated_at = now()
@@ -151,12 +153,21 @@ export class PluginsRepository {
     return row!;
   }
 
-  /** Hashes of the programs, in their order. Who saves one that is there keeps it from being dropped until the commit. */
-  private async saveCode(tx: Transaction, programs: string[]): Promise<Buffer[]> {
+  /**
+   * Hashes of the programs, in their order. Who saves one that is there keeps it from being dropped until the commit.
+   * Locks those that they replace too.
+   */
+  private async saveCode(tx: Transaction, programs: string[], replaced: Buffer[] = []): Promise<Buffer[]> {
     const hashes = programs.map((program) => createHash('sha256').update(program).digest());
-    // One order for all, so that no two wait for each other; and never the same row twice.
     const byHash = new Map(programs.map((program, index) => [hashes[index]!.toString('hex'), program]));
-    for (const [hash, program] of [...byHash].sort()) {
+    // One order for all, so that no two wait for each other; and never the same row twice.
+    const ordered = [...new Set([...hashes, ...replaced].map((hash) => hash.toString('hex')))].sort();
+    for (const hash of ordered) {
+      const program = byHash.get(hash);
+      if (program === undefined) {
+        await tx.query("SELECT FROM plugin_code WHERE hash = decode($1, 'hex') FOR UPDATE", [hash]);
+        continue;
+      }
       await tx.query(
         `INSERT INTO plugin_code (hash, content) VALUES (decode($1, 'hex'), $2)
          ON CONFLICT (hash) DO UPDATE SET hash = excluded.hash`,

@@ -38,6 +38,7 @@ import { mergeEntries } from '../publishing/merge-entries';
 import { checkName } from '../publishing/names';
 import { PublicationsRepository, type Scope, type Visible } from '../publishing/publications.repository';
 import { requirePublisher } from '../publishing/publisher';
+import { checkSize } from '../publishing/size';
 import { checkVersion } from '../publishing/versions';
 import { visibilityAfter } from '../publishing/visibility';
 import { WorkspacesService } from '../workspaces/workspaces.service';
@@ -83,6 +84,7 @@ export class PluginsService {
       dependencies: noDependencies,
     };
     checkDefinition(PluginDefinition, values.definition);
+    checkSize(values.definition);
     return this.database.transaction(async (tx) => {
       await this.publications.claim(tx, 'plugin', values);
       await this.publications.checkRoom(tx, 'plugin', values);
@@ -93,13 +95,16 @@ export class PluginsService {
     });
   }
 
-  update(caller: WorkspaceCaller, input: UpdatePlugin): Promise<PluginReply> {
+  async update(caller: WorkspaceCaller, input: UpdatePlugin): Promise<PluginReply> {
+    const label = await this.workspaces.labelToPublish(caller, input);
     return this.database.transaction(async (tx) => {
       const old = await this.getToChange(tx, caller, input);
       const visibility = visibilityAfter(old.visibility, input);
       if (visibility !== 'private') requirePublisher(caller);
+      if (old.visibility === 'private' && label) checkName(old.name, label.handle);
       const definition = changeDefinition(input, old.definition);
       checkDefinition(PluginDefinition, definition);
+      checkSize(definition);
       if (old.visibility === 'private') await this.publications.claim(tx, 'plugin', { ...old, visibility });
       const dependencies = await this.changeDependencies(tx, caller, old.dependencies, input.dependencies);
       const { sdkVersion, code } = input;

@@ -298,6 +298,20 @@ describe('the code of plugins', () => {
     expect(await alice.client.getPluginCode({ id: plugin.id, platform: 'node' })).toEqual({ code: node });
   });
 
+  it('is changed crosswise without two changes that wait for each other', async () => {
+    const first = await create(alice.client);
+    const second = await create(bob.client);
+    const swap = (round: number) => {
+      const [a, b] = [`a ${round} ${first.id}`, `b ${round} ${first.id}`];
+      return Promise.all([
+        alice.client.updatePlugin({ id: first.id, code: { node: a, browser: b } }),
+        bob.client.updatePlugin({ id: second.id, code: { node: b, browser: a } }),
+      ]);
+    };
+
+    for (let round = 0; round < 30; round += 1) await expect(swap(round)).resolves.toBeDefined();
+  });
+
   it('may be large, but not without end', async () => {
     const node = 'x'.repeat(10_000_000);
 

@@ -21,6 +21,16 @@ describe('the words of a text', () => {
     expect(hasWord('sendEvent', searchedWords('EVE'))).toBe(true);
   });
 
+  it('are left out at the end where Postgres would refuse so many', () => {
+    const actions = Array.from({ length: 1000 }, (_, index) => `${'é'.repeat(400)}${index}`);
+
+    const vector = searchVector({ name: 'tea', title: '', description: 'kettle', actions, interfaces: [] });
+
+    expect(Buffer.byteLength(vector)).toBeLessThanOrEqual(500_000);
+    expect(Buffer.byteLength(vector)).toBeGreaterThan(490_000);
+    expect(vector).toMatch(/^'tea':1A 'kettle':2D 'é+0':3C .*C$/u);
+  });
+
   it('carry nothing that Postgres would read as more than a word', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), (text) => {

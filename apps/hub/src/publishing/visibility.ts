@@ -1,5 +1,10 @@
 import type { Visibility } from '@parley/contracts/hub/integrations';
 
+/** The change may make something seen by others that was not. */
+export function mayPublish(change: { visibility?: Visibility; public?: boolean }): boolean {
+  return visibilityAfter('private', change) !== 'private';
+}
+
 /** `visibility` wins over what older clients say: not public is private, unless it is unlisted. */
 export function visibilityAfter(
   current: Visibility,

@@ -9,7 +9,9 @@ import {
   workspaceDeleted,
   type WorkspaceLabel,
 } from '@parley/contracts/admin/workspaces';
+import type { Visibility } from '@parley/contracts/hub/integrations';
 import { Database } from '@parley/database/database';
+import { mayPublish } from '../publishing/visibility';
 import { WorkspacesRepository } from './workspaces.repository';
 
 /** Names and handles of the workspaces that publish here. */
@@ -26,6 +28,14 @@ export class WorkspacesService {
     const label = await this.bus.call(admin.workspaces.label, caller, { id: caller.workspace.id });
     await this.workspaces.save(label);
     return label;
+  }
+
+  /** The same for a change that may publish something; undefined for one that does not. */
+  async labelToPublish(
+    caller: WorkspaceCaller,
+    change: { visibility?: Visibility; public?: boolean },
+  ): Promise<WorkspaceLabel | undefined> {
+    return mayPublish(change) ? this.labelOf(caller) : undefined;
   }
 
   @Consumes(workspaceChanged, { name: 'hub.labelWorkspace' })

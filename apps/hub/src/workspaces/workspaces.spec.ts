@@ -72,3 +72,28 @@ describe('a workspace that is deleted', () => {
     expect(integration.ownerWorkspace).toEqual({ id, handle: null, name: 'shared' });
   });
 });
+
+describe('a handle that the workspace has no longer', () => {
+  it('is not published under, whatever was made with it', async () => {
+    const { id } = await alice.client.createWorkspace({ name: 'moving' });
+    const client = door.client(alice.token, id);
+    await client.updateWorkspace({ id, handle: 'before-moving' });
+    const given = { name: 'before-moving/tea', version: '1.0.0' };
+    const { integration } = await client.createIntegration(given);
+    const { plugin } = await client.createPlugin({ ...given, code: { node: '', browser: '' } });
+    const made = await client.createInterface(given);
+    await client.updateWorkspace({ id, handle: 'after-moving' });
+
+    for (const publish of [
+      () => client.updateIntegration({ id: integration.id, visibility: 'unlisted' }),
+      () => client.validateIntegrationUpdate({ id: integration.id, public: true }),
+      () => client.updatePlugin({ id: plugin.id, visibility: 'public' }),
+      () => client.updateInterface({ id: made.interface.id, public: true }),
+    ]) {
+      await expect(publish()).rejects.toMatchObject({ type: 'Forbidden' });
+    }
+    await expect(client.updateIntegration({ id: integration.id, title: 'Tea' })).resolves.toBeDefined();
+    await client.updateWorkspace({ id, handle: 'before-moving' });
+    await expect(client.updateIntegration({ id: integration.id, visibility: 'public' })).resolves.toBeDefined();
+  });
+});

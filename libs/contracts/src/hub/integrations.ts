@@ -1,6 +1,6 @@
 import { IsArray, IsBoolean, IsIn, IsInt, IsString, IsUrl, Length, Max, MaxLength, Min } from 'class-validator';
 import { workspace } from '../access';
-import { ActionDefinition, EntityDefinition, EventDefinition } from '../definition';
+import { ActionDefinition, definitionName, EntityDefinition, EventDefinition } from '../definition';
 import { JsonObject, ListOf, MapOf, Nested, Nullable, Optional } from '../fields';
 import { operation } from '../operation';
 import { Empty, PageMeta, PageQuery } from '../paging';
@@ -78,7 +78,7 @@ export class IntegrationDraft extends IntegrationDefinitionDraft {
   layers?: string[];
 
   @Optional()
-  @MapOf(String, { nullable: true, maxLength: 200 })
+  @MapOf(String, { nullable: true, maxLength: 200, key: definitionName, maxEntries: 50 })
   attributes?: Record<string, string | null>;
 
   /** Seconds. */
