@@ -282,7 +282,18 @@ describe('a breaking change', () => {
     },
   );
 
-  it('of a private version is refused as long as a bot has it installed', async () => {
+  it('of a version that never was public is made, also when a bot of the workspace has it', async () => {
+    const { id } = await create({ actions });
+    const { bot } = await alice.client.createBot({});
+    await alice.client.updateBot({ id: bot.id, integrations: { [id]: { enabled: true } } });
+    await until(async () => (await door.sql('SELECT FROM hub.installation WHERE entry_id = $1', [id])).length === 1);
+
+    const { integration } = await alice.client.updateIntegration({ id, actions: { brew: null } });
+
+    expect(integration.actions).toEqual({});
+  });
+
+  it('of a version that is private again is refused as long as a bot has it installed', async () => {
     const { id } = await create({ actions, visibility: 'public' });
     const { bot } = await bob.client.createBot({});
     await bob.client.updateBot({ id: bot.id, integrations: { [id]: { enabled: true } } });

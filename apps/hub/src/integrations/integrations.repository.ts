@@ -132,7 +132,8 @@ export class IntegrationsRepository {
     };
     await tx.query(
       `UPDATE integration SET title = $2, description = $3, url = $4, definition = $5, attributes = $6, sdk_version = $7,
-         layers = $8, max_execution_time = $9, secrets = $10, visibility = $11, search = $12::tsvector,
+         layers = $8, max_execution_time = $9, secrets = $10, visibility = $11,
+         was_published = was_published OR $11 <> 'private', search = $12::tsvector,
          has_code = has_code OR $13, icon_url = $14, readme_url = $15, action_names = $16, updated_at = now()
        WHERE id = $1`,
       [
@@ -235,9 +236,13 @@ export class IntegrationsRepository {
     return this.findShown(`${condition} AND version = $2`, [name, version]);
   }
 
-  /** As bots have told. Index installation_entry. */
-  async isInstalled(sql: Sql, id: string): Promise<boolean> {
-    const rows = await sql.query("SELECT FROM installation WHERE entry_id = $1 AND kind = 'integration' LIMIT 1", [id]);
+  /** Bots have it, as they have told, and it was published once, though it may be private now. Index installation_entry. */
+  async isInstalledFromHub(sql: Sql, id: string): Promise<boolean> {
+    const rows = await sql.query(
+      `SELECT FROM installation JOIN integration ON integration.id = entry_id
+       WHERE entry_id = $1 AND kind = 'integration' AND was_published LIMIT 1`,
+      [id],
+    );
     return rows.length > 0;
   }
 

@@ -238,8 +238,7 @@ export class IntegrationsService {
       const { isTaken } = await this.integrations.describeName(sql, caller.workspace.id, row);
       if (isTaken) throw nameTaken(row.name);
     }
-    // One that is private now may have been published when bots installed it, and may be so again.
-    const isUsed = wasPublished || (!row.dev && (await this.integrations.isInstalled(sql, row.id)));
+    const isUsed = wasPublished || (!row.dev && (await this.integrations.isInstalledFromHub(sql, row.id)));
     if (isUsed && !input.allowBreakingChanges) requireNoBreak(current.definition, values.definition);
     return values;
   }

@@ -35,6 +35,8 @@ export class Integrations1700000003010 implements MigrationInterface {
         previous_signing_secret_until timestamptz(3),
         secrets jsonb NOT NULL,
         visibility text NOT NULL CHECK (visibility IN ('public', 'private', 'unlisted')),
+        -- Bots of others may have it, also when it is private again.
+        was_published boolean NOT NULL DEFAULT false,
         verification_status text NOT NULL DEFAULT 'unapproved'
           CHECK (verification_status IN ('unapproved', 'pending', 'approved', 'rejected')),
         lifecycle_status text NOT NULL DEFAULT 'published' CHECK (lifecycle_status IN ('published', 'deprecated')),
