@@ -24,11 +24,16 @@ export class RowLock {
     return new RowLock(database);
   }
 
-  /** Resolves when at least so many statements wait for it. */
+  /** Resolves when at least so many statements wait for it, or for one that does. */
   async awaited(count: number): Promise<void> {
     const waiting = async () => {
       const { rowCount } = await this.database.query(
-        'SELECT 1 FROM pg_stat_activity WHERE pg_backend_pid() = ANY(pg_blocking_pids(pid))',
+        `WITH RECURSIVE waiting AS (
+           SELECT pid FROM pg_stat_activity WHERE pg_backend_pid() = ANY(pg_blocking_pids(pid))
+           UNION
+           SELECT activity.pid FROM pg_stat_activity activity JOIN waiting ON waiting.pid = ANY(pg_blocking_pids(activity.pid))
+         )
+         SELECT 1 FROM waiting`,
       );
       return rowCount ?? 0;
     };

@@ -10,13 +10,16 @@ describe('downloads of text', () => {
   it('are four at a time, and the next one is told to come again', () => {
     const texts = new TextAnswers();
     const responses = Array.from({ length: 4 }, newResponse);
+    const [next, last] = [newResponse(), newResponse()];
     responses.forEach((response) => texts.admit(response));
 
-    expect(() => texts.admit(newResponse())).toThrow(expect.objectContaining({ code: 503, retryAfterSeconds: 1 }));
+    expect(() => texts.admit(next)).toThrow(expect.objectContaining({ code: 503, retryAfterSeconds: 1 }));
     responses[2]!.emit('close');
 
-    expect(() => texts.admit(newResponse())).not.toThrow();
-    expect(() => texts.admit(newResponse())).toThrow();
-    responses.forEach((response) => response.emit('close'));
+    expect(() => texts.admit(next)).not.toThrow();
+    expect(() => texts.admit(last)).toThrow();
+    [...responses, next].forEach((response) => response.emit('close'));
+    expect(() => texts.admit(last)).not.toThrow();
+    last.emit('close');
   });
 });
