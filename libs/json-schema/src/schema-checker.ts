@@ -1,6 +1,5 @@
-import { existsSync } from 'node:fs';
-import { join, sep } from 'node:path';
 import { Slots } from '@parley/background/slots';
+import { workerFile } from '@parley/background/worker-file';
 import { unavailable } from '@parley/contracts/errors';
 import Piscina from 'piscina';
 import type { SchemaCheck } from './schema-checks.worker';
@@ -18,7 +17,7 @@ const limits = { timeoutMs: 2_000, waitMs: 5_000, maxWaiting: 100 };
  */
 export class SchemaChecker {
   private readonly pool = new Piscina({
-    filename: workerFile(),
+    filename: workerFile(__dirname, 'schema-checks.worker'),
     minThreads: 0,
     maxThreads: threads,
     idleTimeout: idleTimeoutMs,
@@ -65,11 +64,4 @@ export class SchemaChecker {
 
 function busy() {
   return unavailable('Too many configurations are just being checked. Try again in a moment.');
-}
-
-/** A thread loads compiled code only: when the sources themselves run, as under jest, it is that of the last build. */
-function workerFile(): string {
-  const compiled = join(__dirname, 'schema-checks.worker.js');
-  if (existsSync(compiled)) return compiled;
-  return __dirname.replace(`${sep}libs${sep}`, `${sep}dist${sep}libs${sep}`) + `${sep}schema-checks.worker.js`;
 }

@@ -1,8 +1,9 @@
-import type { Bot, UpdateBot } from '@parley/contracts/admin/bots';
-import { type ActionDefinition, definitionLimits, type EventDefinition } from '@parley/contracts/definition';
+import type { Bot, RecurringEvent, UpdateBot } from '@parley/contracts/admin/bots';
+import { definitionLimits } from '@parley/contracts/definition';
+import { mapChange, mergeEntries, withoutNullAttributes, withoutNulls } from '@parley/contracts/entries';
 import { ApiError } from '@parley/contracts/errors';
 import { isRecord } from '@parley/contracts/is-record';
-import { schemaProblem } from '@parley/json-schema/schema-problem';
+import { checkSchemas } from '@parley/json-schema/check-schemas';
 
 /** Of all that a bot declares, so that its answer always fits the bus. */
 const maxDefinitionBytes = 10_000_000;
@@ -21,7 +22,6 @@ type Part =
 export type BotDefinition = Pick<Bot, Part>;
 /** What creating or updating a bot says of it. */
 type DefinitionChanges = Pick<UpdateBot, Part>;
-type JsonSchema = Record<string, unknown>;
 
 export const emptyDefinition: BotDefinition = {
   states: {},
@@ -41,16 +41,16 @@ export function changeDefinition(current: BotDefinition, changes: DefinitionChan
     changes;
   const definition: BotDefinition = {
     states: mergeEntries(current.states, states),
-    events: mergeEntries(current.events, mapEntries(events, withoutNullAttributes<EventDefinition>)),
+    events: mergeEntries(current.events, withoutNullAttributes(events)),
     recurringEvents: mergeEntries(
       current.recurringEvents,
-      mapEntries(recurringEvents, (event) => ({ ...event, failedAttempts: 0, lastFailureReason: null })),
+      mapChange(recurringEvents, (event): RecurringEvent => ({ ...event, failedAttempts: 0, lastFailureReason: null })),
     ),
     subscriptions:
       subscriptions?.events === undefined
         ? current.subscriptions
         : { events: subscriptions.events && withoutNulls(subscriptions.events) },
-    actions: mergeEntries(current.actions, mapEntries(actions, withoutNullAttributes<ActionDefinition>)),
+    actions: mergeEntries(current.actions, withoutNullAttributes(actions)),
     configuration: {
       data: configuration?.data ?? current.configuration.data,
       schema: configuration?.schema ?? current.configuration.schema,
@@ -75,11 +75,6 @@ export function changeDefinition(current: BotDefinition, changes: DefinitionChan
   return definition;
 }
 
-/** An entry replaces the one of its name as a whole, and `null` removes it. */
-export function mergeEntries<T>(current: Record<string, T>, changes: Record<string, T | null> = {}): Record<string, T> {
-  return withoutNulls<T>({ ...current, ...changes });
-}
-
 export function requireAtMost(max: number, field: string, entries: Record<string, unknown>): void {
   const count = Object.keys(entries).length;
   if (count <= max) return;
@@ -91,42 +86,9 @@ export function requireAtMost(max: number, field: string, entries: Record<string
 
 /** Throws InvalidJsonSchema with the path of a schema that is none, InvalidPayload for subscriptions that are none. */
 export function checkDefinition(changes: DefinitionChanges): void {
-  const { states, events, actions, configuration, subscriptions } = changes;
-  for (const [name, state] of Object.entries(states ?? {})) checkSchema(`states.${name}.schema`, state?.schema);
-  for (const [name, event] of Object.entries(events ?? {})) checkSchema(`events.${name}.schema`, event?.schema);
-  for (const [name, action] of Object.entries(actions ?? {})) {
-    checkSchema(`actions.${name}.input.schema`, action?.input.schema);
-    checkSchema(`actions.${name}.output.schema`, action?.output.schema);
-  }
-  checkSchema('configuration.schema', configuration?.schema);
-  for (const [name, filter] of Object.entries(subscriptions?.events ?? {})) {
+  checkSchemas(changes);
+  for (const [name, filter] of Object.entries(changes.subscriptions?.events ?? {})) {
     if (filter !== null && !isRecord(filter))
       throw new ApiError('InvalidPayload', `subscriptions.events.${name} must be an object.`);
   }
-}
-
-function checkSchema(path: string, schema: JsonSchema | undefined): void {
-  const problem = schema && schemaProblem(schema);
-  if (problem) throw new ApiError('InvalidJsonSchema', `${path} ${problem}.`);
-}
-
-function mapEntries<T, R>(
-  entries: Record<string, T | null> | undefined,
-  change: (entry: T) => R,
-): Record<string, R | null> | undefined {
-  if (!entries) return undefined;
-  return Object.fromEntries(
-    Object.entries(entries).map(([name, entry]) => [name, entry === null ? null : change(entry)]),
-  );
-}
-
-function withoutNullAttributes<T extends { attributes?: Record<string, string> }>(
-  entry: Omit<T, 'attributes'> & { attributes?: Record<string, string | null> },
-): T {
-  const { attributes, ...rest } = entry;
-  return (attributes ? { ...rest, attributes: withoutNulls(attributes) } : rest) as T;
-}
-
-function withoutNulls<T>(entries: Record<string, T | null>): Record<string, T> {
-  return Object.fromEntries(Object.entries(entries).filter(([, entry]) => entry !== null)) as Record<string, T>;
 }

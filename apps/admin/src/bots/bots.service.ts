@@ -17,17 +17,19 @@ import {
   type UpdateBot,
 } from '@parley/contracts/admin/bots';
 import { credentialsChanged } from '@parley/contracts/admin/identity';
+import { mergeEntries } from '@parley/contracts/entries';
 import { ApiError, notFound } from '@parley/contracts/errors';
 import { Database } from '@parley/database/database';
 import { Outbox } from '@parley/outbox/outbox';
 import { SecretBox } from '@parley/secrets/secret-box';
+import { newSigningSecret } from '@parley/secrets/signing-secret';
 import { AuditRepository } from '../audit/audit.repository';
 import { InstallationsService } from '../installations/installations.service';
 import { withoutPlugins, withPlugins } from '../installations/merged-definition';
 import { QuotasService } from '../usage/quotas.service';
 import { MembersRepository } from '../workspaces/members.repository';
 import { BotAllowlistRepository } from './bot-allowlist.repository';
-import { changeDefinition, checkDefinition, emptyDefinition, mergeEntries, requireAtMost } from './bot-definition';
+import { changeDefinition, checkDefinition, emptyDefinition, requireAtMost } from './bot-definition';
 import { type BotRow, toBot, toBotEntry } from './bot.entity';
 import { BotVersionsRepository } from './bot-versions.repository';
 import { BotsRepository } from './bots.repository';
@@ -220,8 +222,4 @@ export class BotsService {
 /** Names only: contents may be secret, and large. */
 function changedFields({ id: _id, byAlias: _byAlias, ...changes }: UpdateBot): string {
   return Object.keys(changes).sort().join(', ');
-}
-
-function newSigningSecret(): string {
-  return randomBytes(32).toString('hex');
 }

@@ -1,4 +1,5 @@
 import type { BindIntegration, BindInterface, ChangePlugin } from '@parley/contracts/admin/bot-plugins';
+import { mapEntries } from '@parley/contracts/entries';
 import { ApiError } from '@parley/contracts/errors';
 import type { InstallablePlugin, PluginToResolve } from '@parley/contracts/hub/resolution';
 import { type InstallationRow, type PluginRow, toPluginDefinition, toSummary } from './installation.entity';
@@ -144,8 +145,4 @@ function bindingsOf({ interfaces, integrations }: PluginRow): string[] {
 
 function find(rows: PluginRow[], alias: string): PluginRow | undefined {
   return rows.find((row) => row.alias === alias);
-}
-
-function mapEntries<T, R>(entries: Record<string, T>, change: (entry: T, name: string) => R): Record<string, R> {
-  return Object.fromEntries(Object.entries(entries).map(([name, entry]) => [name, change(entry, name)]));
 }

@@ -1,6 +1,5 @@
-import { existsSync } from 'node:fs';
-import { join, sep } from 'node:path';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { workerFile } from '@parley/background/worker-file';
 import Piscina from 'piscina';
 import type { Chunk } from '../chunking/chunker';
 import { UnreadableDocument } from './block';
@@ -15,7 +14,7 @@ const maxHeapMb = 2048;
 @Injectable()
 export class DocumentReader implements OnApplicationShutdown {
   private readonly pool = new Piscina({
-    filename: workerFile(),
+    filename: workerFile(__dirname, 'document.worker'),
     minThreads: 0,
     maxThreads: threads,
     idleTimeout: idleTimeoutMs,
@@ -47,11 +46,4 @@ export class DocumentReader implements OnApplicationShutdown {
   async onApplicationShutdown(): Promise<void> {
     await this.pool.destroy();
   }
-}
-
-/** A thread loads compiled code only: when the sources themselves run, as under jest, it is that of the last build. */
-function workerFile(): string {
-  const compiled = join(__dirname, 'document.worker.js');
-  if (existsSync(compiled)) return compiled;
-  return __dirname.replace(`${sep}apps${sep}`, `${sep}dist${sep}apps${sep}`) + `${sep}document.worker.js`;
 }

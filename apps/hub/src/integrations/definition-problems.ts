@@ -1,6 +1,6 @@
 import { ApiError } from '@parley/contracts/errors';
 import type { IntegrationDefinition } from '@parley/contracts/hub/integration-definition';
-import { checkSchemas } from '../publishing/definitions';
+import { checkSchemas } from '@parley/json-schema/check-schemas';
 
 /** Entries that a definition may have at most. */
 const limits = {

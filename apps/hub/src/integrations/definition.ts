@@ -1,4 +1,3 @@
-import type { ActionChange, EventChange } from '@parley/contracts/definition';
 import type {
   ChannelDefinition,
   ChannelDraft,
@@ -9,7 +8,7 @@ import type {
   IntegrationDefinition,
   IntegrationDefinitionDraft,
 } from '@parley/contracts/hub/integration-definition';
-import { mergeEntries, withoutNulls } from '../publishing/merge-entries';
+import { mapChange, mergeEntries, ownEntry, withoutNullAttributes, withoutNulls } from '@parley/contracts/entries';
 
 const noConfiguration: ConfigurationDefinition = { identifier: { required: false }, schema: {} };
 const nothingCreatable: CreatableDefinition = { tags: {}, creation: { enabled: false, requiredTags: [] } };
@@ -42,17 +41,17 @@ export function mergeDefinition(
     configuration: mergeConfiguration(current.configuration, change.configuration),
     configurations: mergeEntries(
       current.configurations,
-      mapEntries(change.configurations, (draft) => mergeConfiguration(noConfiguration, draft)),
+      mapChange(change.configurations, (draft) => mergeConfiguration(noConfiguration, draft)),
     ),
     identifier: mergeEntries(current.identifier as Record<string, string>, { ...change.identifier }),
     sandbox: mergeEntries(current.sandbox as Record<string, string>, { ...change.sandbox }),
     channels: mergeEntries(
       current.channels,
-      mapEntries(change.channels, (draft, name) => mergeChannel(own(current.channels, name) ?? noChannel, draft)),
+      mapChange(change.channels, (draft, name) => mergeChannel(ownEntry(current.channels, name) ?? noChannel, draft)),
     ),
     states: mergeEntries(current.states, change.states),
-    events: mergeEntries(current.events, mapEntries(change.events, withSetAttributes)),
-    actions: mergeEntries(current.actions, mapEntries(change.actions, withSetAttributes)),
+    events: mergeEntries(current.events, withoutNullAttributes(change.events)),
+    actions: mergeEntries(current.actions, withoutNullAttributes(change.actions)),
     entities: mergeEntries(current.entities, change.entities),
     user: mergeCreatable(current.user, change.user),
     extraOperations: mergeEntries(current.extraOperations, change.extraOperations),
@@ -82,23 +81,4 @@ function mergeChannel(
 
 function mergeCreatable(current: CreatableDefinition, { tags, creation }: CreatableDraft = {}): CreatableDefinition {
   return { tags: mergeEntries(current.tags, tags), creation: creation ?? current.creation };
-}
-
-/** An entry is replaced whole: an attribute that is said to be `null` is just not there. */
-function withSetAttributes<T extends EventChange | ActionChange>({ attributes, ...rest }: T) {
-  return attributes ? { ...rest, attributes: withoutNulls(attributes) } : rest;
-}
-
-function mapEntries<T, R>(
-  entries: Record<string, T | null> | undefined,
-  map: (entry: T, name: string) => R,
-): Record<string, R | null> {
-  return Object.fromEntries(
-    Object.entries(entries ?? {}).map(([name, entry]) => [name, entry === null ? null : map(entry, name)]),
-  );
-}
-
-/** Any name may be one of a channel, also that of something which every object has. */
-function own<T>(entries: Record<string, T>, name: string): T | undefined {
-  return Object.hasOwn(entries, name) ? entries[name] : undefined;
 }

@@ -8,6 +8,7 @@ import type {
   Visibility,
 } from '@parley/contracts/hub/integrations';
 import type { HubCounters, PublicIntegration, PublicIntegrationEntry } from '@parley/contracts/hub/public-integrations';
+import { mapEntries } from '@parley/contracts/entries';
 import { hasWord, searchedWords } from '../publishing/search-words';
 import type { IntegrationDefinition } from '@parley/contracts/hub/integration-definition';
 import type { InstallableIntegration } from '@parley/contracts/hub/resolution';
@@ -131,10 +132,10 @@ export function toInstallable(row: IntegrationRow): InstallableIntegration {
   return {
     ...toSummary(row),
     configurationSchema: configuration.schema,
-    configurationSchemas: mapValues(configurations, ({ schema }) => schema),
+    configurationSchemas: mapEntries(configurations, ({ schema }) => schema),
     channels: Object.keys(channels),
     isCallable: row.url !== null || row.has_code,
-    interfaces: mapValues(row.interfaces, ({ id }) => id),
+    interfaces: mapEntries(row.interfaces, ({ id }) => id),
   };
 }
 
@@ -153,8 +154,4 @@ function toSummary(row: IntegrationEntryRow) {
     verificationStatus: row.verification_status,
     lifecycleStatus: row.lifecycle_status,
   };
-}
-
-function mapValues<T, R>(entries: Record<string, T>, map: (entry: T) => R): Record<string, R> {
-  return Object.fromEntries(Object.entries(entries).map(([name, entry]) => [name, map(entry)]));
 }

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import type { WorkspaceCaller } from '@parley/contracts/access';
 import { usageChanged } from '@parley/contracts/admin/usage';
@@ -25,10 +24,11 @@ import type { Operation } from '@parley/contracts/operation';
 import { Database, type Sql, type Transaction } from '@parley/database/database';
 import { Outbox } from '@parley/outbox/outbox';
 import { SecretBox } from '@parley/secrets/secret-box';
+import { newSigningSecret } from '@parley/secrets/signing-secret';
 import { InstallationsService } from '../installations/installations.service';
 import { toIconUrl, toReadmeUrl } from '../publishing/attachments';
 import { audit } from '../publishing/audit';
-import { mergeEntries } from '../publishing/merge-entries';
+import { mergeEntries } from '@parley/contracts/entries';
 import { checkName } from '../publishing/names';
 import { requirePublisher } from '../publishing/publisher';
 import { checkSize } from '../publishing/size';
@@ -79,7 +79,7 @@ export class IntegrationsService {
   async create(caller: WorkspaceCaller, input: CreateIntegration): Promise<IntegrationReply> {
     const { name, version, dev = false } = input;
     await this.checkName(caller, input);
-    const signingSecret = newSecret();
+    const signingSecret = newSigningSecret();
     const row = await this.database.transaction(async (tx) => {
       await this.integrations.lockName(tx, name);
       const values = await this.valuesOf(tx, caller, input);
@@ -162,14 +162,14 @@ export class IntegrationsService {
   }
 
   async rotateSigningSecrets(caller: WorkspaceCaller, { id }: IntegrationId): Promise<SigningSecretReply> {
-    const newSigningSecret = newSecret();
+    const secret = newSigningSecret();
     await this.database.transaction(async (tx) => {
       const current = await this.integrations.findToChange(tx, caller.workspace.id, id);
       if (!current) throw notFound('integration', id);
-      await this.integrations.rotateSigningSecret(tx, id, this.box.seal(newSigningSecret));
+      await this.integrations.rotateSigningSecret(tx, id, this.box.seal(secret));
       await this.announce(tx, caller, current, hub.integrations.rotateSigningSecrets);
     });
-    return { newSigningSecret };
+    return { newSigningSecret: secret };
   }
 
   async list(caller: WorkspaceCaller, query: ListOwnIntegrations): Promise<Integrations> {
@@ -360,8 +360,4 @@ function requireNoBreak(before: IntegrationDefinition, after: IntegrationDefinit
 
 function nameTaken(name: string): ApiError {
   return new ApiError('AlreadyExists', `Another workspace has published an integration "${name}": use another name.`);
-}
-
-function newSecret(): string {
-  return randomBytes(32).toString('hex');
 }

@@ -1,6 +1,6 @@
 import type { InterfaceChannel, InterfaceDefinition, InterfaceDraft } from '@parley/contracts/hub/interface-definition';
 import type { Interface, InterfaceEntry } from '@parley/contracts/hub/interfaces';
-import { mergeEntries, withoutNullAttributes } from '../publishing/merge-entries';
+import { mapChange, mergeEntries, ownEntry, withoutNullAttributes } from '@parley/contracts/entries';
 import type { PublicationRow } from '../publishing/publications.repository';
 
 export interface InterfaceRow extends PublicationRow {
@@ -12,19 +12,15 @@ const empty: InterfaceDefinition = { entities: {}, events: {}, actions: {}, chan
 /** What a definition becomes by a draft: each named entry replaced, those that are `null` gone; channels are merged. */
 export function changeDefinition(draft: InterfaceDraft, old = empty): InterfaceDefinition {
   const { nameTemplate = old.nameTemplate } = draft;
-  const channels = Object.entries(draft.channels ?? {}).map(([name, channel]): [string, InterfaceChannel | null] => [
-    name,
-    channel && {
-      ...old.channels[name],
-      ...channel,
-      messages: mergeEntries(old.channels[name]?.messages ?? {}, channel.messages),
-    },
-  ]);
+  const channels = mapChange(draft.channels, (channel, name): InterfaceChannel => {
+    const before = ownEntry(old.channels, name);
+    return { ...before, ...channel, messages: mergeEntries(before?.messages ?? {}, channel.messages) };
+  });
   return {
     entities: mergeEntries(old.entities, draft.entities),
     events: mergeEntries(old.events, withoutNullAttributes(draft.events)),
     actions: mergeEntries(old.actions, withoutNullAttributes(draft.actions)),
-    channels: mergeEntries(old.channels, Object.fromEntries(channels)),
+    channels: mergeEntries(old.channels, channels),
     ...(nameTemplate ? { nameTemplate } : {}),
     attributes: mergeEntries(old.attributes, draft.attributes),
   };

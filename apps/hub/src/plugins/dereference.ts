@@ -1,3 +1,4 @@
+import { mapEntries, ownEntry } from '@parley/contracts/entries';
 import { ApiError } from '@parley/contracts/errors';
 import type { EntityDefinition } from '@parley/contracts/definition';
 import type { PluginDefinition } from '@parley/contracts/hub/plugin-definition';
@@ -48,9 +49,9 @@ export function dereference<T extends Parts>(
   const { states, events, actions } = definition;
   return {
     ...definition,
-    states: mapValues(states, (state) => ({ ...state, schema: replace(state.schema) })),
-    events: mapValues(events, (event) => ({ ...event, schema: replace(event.schema) })),
-    actions: mapValues(actions, (action) => ({
+    states: mapEntries(states, (state) => ({ ...state, schema: replace(state.schema) })),
+    events: mapEntries(events, (event) => ({ ...event, schema: replace(event.schema) })),
+    actions: mapEntries(actions, (action) => ({
       ...action,
       input: { schema: replace(action.input.schema) },
       output: { schema: replace(action.output.schema) },
@@ -74,8 +75,8 @@ function bind(
   const label = `integration ${integration.name} ${integration.version}`;
   const implementation = pick(alias, wanted, binding, integration);
   return (entity) => {
-    const name = ownValue(implementation.entities, entity)?.name;
-    const schema = name === undefined ? undefined : ownValue(integration.entities, name)?.schema;
+    const name = ownEntry(implementation.entities, entity)?.name;
+    const schema = name === undefined ? undefined : ownEntry(integration.entities, name)?.schema;
     if (!schema) throw missing(`interfaces.${alias}: ${label} has nothing for the entity "${entity}"`);
     return schema;
   };
@@ -113,7 +114,7 @@ function replacer(schemaOf: (alias: string, entity: string) => Schema): (schema:
     if (Array.isArray(value)) return value.map(visit);
     if (!isRecord(value)) return value;
     const [, alias, entity] = (typeof value['$ref'] === 'string' && reference.exec(value['$ref'])) || [];
-    if (alias === undefined || entity === undefined) return mapValues(value, visit);
+    if (alias === undefined || entity === undefined) return mapEntries(value, visit);
     const schema = schemaOf(alias, entity);
     bytes += Buffer.byteLength(JSON.stringify(schema));
     if (bytes > maxReplacedBytes) {
@@ -129,12 +130,4 @@ function replacer(schemaOf: (alias: string, entity: string) => Schema): (schema:
 
 function missing(what: string): ApiError {
   return new ApiError('ReferenceNotFound', `${what}.`);
-}
-
-function ownValue<T>(entries: Record<string, T>, name: string): T | undefined {
-  return Object.hasOwn(entries, name) ? entries[name] : undefined;
-}
-
-function mapValues<T, R>(entries: Record<string, T>, map: (entry: T) => R): Record<string, R> {
-  return Object.fromEntries(Object.entries(entries).map(([name, entry]) => [name, map(entry)]));
 }

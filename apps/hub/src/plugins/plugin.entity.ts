@@ -1,7 +1,7 @@
 import type { PluginDefinition, PluginDefinitionDraft } from '@parley/contracts/hub/plugin-definition';
-import type { Dependencies, Dependency, Plugin, PluginEntry } from '@parley/contracts/hub/plugins';
+import type { Dependencies, Plugin, PluginEntry } from '@parley/contracts/hub/plugins';
 import type { InstallablePlugin } from '@parley/contracts/hub/resolution';
-import { mergeEntries, withoutNullAttributes } from '../publishing/merge-entries';
+import { mapEntries, mergeEntries, withoutNullAttributes } from '@parley/contracts/entries';
 import type { PublicationRow } from '../publishing/publications.repository';
 
 export interface PluginRow extends PublicationRow {
@@ -59,8 +59,8 @@ export function toInstallable(alias: string, { definition, dependencies, ...row 
     userTags: user.tags,
     conversationTags: conversation.tags,
     messageTags: message.tags,
-    interfaces: idsOf(dependencies.interfaces),
-    integrations: idsOf(dependencies.integrations),
+    interfaces: mapEntries(dependencies.interfaces, ({ id }) => id),
+    integrations: mapEntries(dependencies.integrations, ({ id }) => id),
   };
 }
 
@@ -80,8 +80,4 @@ export function toPluginEntry(row: PublicationRow): PluginEntry {
     // Nothing deprecates a plugin yet.
     lifecycleStatus: 'published',
   };
-}
-
-function idsOf(dependencies: Record<string, Dependency>): Record<string, string> {
-  return Object.fromEntries(Object.entries(dependencies).map(([alias, { id }]) => [alias, id]));
 }

@@ -34,7 +34,7 @@ import { InstallationsService } from '../installations/installations.service';
 import { toIconUrl, toReadmeUrl } from '../publishing/attachments';
 import { audit } from '../publishing/audit';
 import { checkDefinition } from '../publishing/definitions';
-import { mergeEntries } from '../publishing/merge-entries';
+import { mergeEntries } from '@parley/contracts/entries';
 import { checkName } from '../publishing/names';
 import { PublicationsRepository, type Scope, type Visible } from '../publishing/publications.repository';
 import { requirePublisher } from '../publishing/publisher';

@@ -1,5 +1,5 @@
 import { ApiError } from '@parley/contracts/errors';
-import { maxSatisfying, rcompare, valid, validRange } from 'semver';
+import { maxSatisfying, valid, validRange } from 'semver';
 
 /** Throws InvalidPayload unless the version is a full semver one, such as `1.0.2` or `2.0.0-beta.1`. */
 export function checkVersion(version: string): void {
@@ -21,9 +21,4 @@ export function pickVersion(versions: string[], wanted: string): string | undefi
   if (wanted !== 'latest' && versions.includes(wanted)) return wanted;
   if (wanted === 'latest') return maxSatisfying(versions, '*') ?? undefined;
   return validRange(wanted) === null ? undefined : (maxSatisfying(versions, wanted) ?? undefined);
-}
-
-/** Highest first. */
-export function byVersion(a: string, b: string): number {
-  return rcompare(a, b);
 }
