@@ -2,12 +2,14 @@ import { IsBoolean, IsIn, IsNumber, IsString, Max, MaxLength, Min } from 'class-
 import { IsCronExpression } from './cron';
 import { JsonObject, MapOf, Nested, Nullable, Optional } from './fields';
 
-/** Schemas and configurations inside a definition, in bytes of JSON. */
-const maxSchemaBytes = 100 * 1024;
-const maxConfigurationBytes = 20 * 1024;
+/** Schemas and configurations, in bytes of JSON. */
+export const maxSchemaBytes = 100 * 1024;
+export const maxConfigurationBytes = 20 * 1024;
 
 /** What anything in a definition may be called. */
 export const definitionName = /^.{1,200}$/s;
+/** For a map of changes, in which `null` removes what has the name. */
+export const removable = { nullable: true, key: definitionName };
 /** The most of each that a bot may have. */
 export const definitionLimits = { tags: 50, states: 20, events: 20, recurringEvents: 50, actions: 1000 } as const;
 
@@ -32,7 +34,7 @@ export class TagDefinitions {
 /** `null` removes the tag of this name. */
 export class TagDefinitionChanges {
   @Optional()
-  @MapOf(TagDefinition, { nullable: true, key: definitionName })
+  @MapOf(TagDefinition, removable)
   tags?: Record<string, TagDefinition | null>;
 }
 

@@ -4,10 +4,9 @@ import type {
   IntegrationEntry,
   MatchedOn,
   OwnerWorkspace,
-  VerificationStatus,
-  Visibility,
 } from '@parley/contracts/hub/integrations';
 import type { HubCounters, PublicIntegration, PublicIntegrationEntry } from '@parley/contracts/hub/public-integrations';
+import type { LifecycleStatus, VerificationStatus, Visibility } from '@parley/contracts/hub/publication';
 import { mapEntries } from '@parley/contracts/entries';
 import { hasWord, searchedWords } from '../publishing/search-words';
 import type { IntegrationDefinition } from '@parley/contracts/hub/integration-definition';
@@ -26,7 +25,7 @@ export interface IntegrationEntryRow {
   attributes: Record<string, string> | null;
   visibility: Visibility;
   verification_status: VerificationStatus;
-  lifecycle_status: 'published' | 'deprecated';
+  lifecycle_status: LifecycleStatus;
   created_at: Date;
   updated_at: Date;
 }

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { ApiError } from '@parley/contracts/errors';
 import type { IntegrationDefinition } from '@parley/contracts/hub/integration-definition';
-import type { Implementation, VerificationStatus, Visibility } from '@parley/contracts/hub/integrations';
+import type { Implementation } from '@parley/contracts/hub/integrations';
+import type { VerificationStatus, Visibility } from '@parley/contracts/hub/publication';
 import { Database, type Sql, type Transaction } from '@parley/database/database';
 import { isForeignKeyViolation, isUniqueViolation } from '@parley/database/errors';
 import { newId } from '@parley/database/ids';

@@ -17,8 +17,8 @@ import type {
   ListOwnIntegrations,
   SigningSecretReply,
   UpdateIntegration,
-  Visibility,
 } from '@parley/contracts/hub/integrations';
+import type { Visibility } from '@parley/contracts/hub/publication';
 import { hubEntryChanged } from '@parley/contracts/hub/resolution';
 import type { Operation } from '@parley/contracts/operation';
 import { Database, type Sql, type Transaction } from '@parley/database/database';

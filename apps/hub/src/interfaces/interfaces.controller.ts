@@ -2,13 +2,8 @@ import { Controller } from '@nestjs/common';
 import { Handles } from '@parley/bus/handles';
 import type { AccountCaller, WorkspaceCaller } from '@parley/contracts/access';
 import { hub } from '@parley/contracts/hub/hub';
-import type {
-  CreateInterface,
-  InterfaceId,
-  InterfaceName,
-  ListInterfaces,
-  UpdateInterface,
-} from '@parley/contracts/hub/interfaces';
+import type { CreateInterface, InterfaceId, UpdateInterface } from '@parley/contracts/hub/interfaces';
+import type { ListPublications, PublicationName } from '@parley/contracts/hub/publication';
 import { InterfacesService } from './interfaces.service';
 
 @Controller()
@@ -26,7 +21,7 @@ export class InterfacesController {
   }
 
   @Handles(hub.interfaces.getByName)
-  getByName({ workspace }: WorkspaceCaller, input: InterfaceName) {
+  getByName({ workspace }: WorkspaceCaller, input: PublicationName) {
     return this.service.getByName({ of: workspace.id }, input);
   }
 
@@ -41,7 +36,7 @@ export class InterfacesController {
   }
 
   @Handles(hub.interfaces.list)
-  list({ workspace }: WorkspaceCaller, input: ListInterfaces) {
+  list({ workspace }: WorkspaceCaller, input: ListPublications) {
     return this.service.list({ of: workspace.id }, input);
   }
 
@@ -51,12 +46,12 @@ export class InterfacesController {
   }
 
   @Handles(hub.publicInterfaces.getByName)
-  getPublicByName(_caller: AccountCaller, input: InterfaceName) {
+  getPublicByName(_caller: AccountCaller, input: PublicationName) {
     return this.service.getByName('everybody', input);
   }
 
   @Handles(hub.publicInterfaces.list)
-  listPublic(_caller: AccountCaller, input: ListInterfaces) {
+  listPublic(_caller: AccountCaller, input: ListPublications) {
     return this.service.list('everybody', input);
   }
 }

@@ -6,12 +6,11 @@ import { InterfaceDefinition } from '@parley/contracts/hub/interface-definition'
 import type {
   CreateInterface,
   InterfaceId,
-  InterfaceName,
   InterfaceReply,
   Interfaces,
-  ListInterfaces,
   UpdateInterface,
 } from '@parley/contracts/hub/interfaces';
+import type { ListPublications, PublicationName } from '@parley/contracts/hub/publication';
 import { Database } from '@parley/database/database';
 import { Outbox } from '@parley/outbox/outbox';
 import { toIconUrl, toReadmeUrl } from '../publishing/attachments';
@@ -74,13 +73,13 @@ export class InterfacesService {
     return { interface: toInterface(row) };
   }
 
-  async getByName(scope: Scope, wanted: InterfaceName): Promise<InterfaceReply> {
+  async getByName(scope: Scope, wanted: PublicationName): Promise<InterfaceReply> {
     const found = await this.publications.find(this.database, 'interface', scope, wanted);
     if (!found) throw notFound('interface', `${wanted.name} ${wanted.version}`);
     return this.get(scope, found);
   }
 
-  async list(scope: Scope, query: ListInterfaces): Promise<Interfaces> {
+  async list(scope: Scope, query: ListPublications): Promise<Interfaces> {
     const { rows, nextToken } = await this.publications.list('interface', scope, query);
     return { interfaces: rows.map(toInterfaceEntry), meta: { nextToken } };
   }

@@ -157,6 +157,17 @@ describe('creating an interface', () => {
     expect(answer.json).toMatchObject({ type, message: expect.stringMatching(message) });
   });
 
+  it.each(['icon', 'readme'])('with %s that is padded past its limit is refused', async (field) => {
+    const answer = await send('POST /v1/admin/interfaces', {
+      name: newName(),
+      version: '1.0.0',
+      [field]: ' '.repeat(200_001),
+    });
+
+    const message = `${field} must be shorter than or equal to 200000 characters.`;
+    expect(answer.json).toMatchObject({ type: 'InvalidPayload', message });
+  });
+
   it('of a name and version that are there is AlreadyExists, also when it is asked for at once', async () => {
     const name = newName();
 

@@ -6,12 +6,11 @@ import { hub } from '@parley/contracts/hub/hub';
 import type {
   CreatePlugin,
   DereferencePlugin,
-  ListPlugins,
   PluginId,
-  PluginName,
   PluginPlatform,
   UpdatePlugin,
 } from '@parley/contracts/hub/plugins';
+import type { ListPublications, PublicationName } from '@parley/contracts/hub/publication';
 import type { ResolvePlugins } from '@parley/contracts/hub/resolution';
 import { PluginsService } from './plugins.service';
 
@@ -40,7 +39,7 @@ export class PluginsController {
   }
 
   @Handles(hub.plugins.getByName)
-  getByName({ workspace }: WorkspaceCaller, input: PluginName) {
+  getByName({ workspace }: WorkspaceCaller, input: PublicationName) {
     return this.service.getByName({ of: workspace.id }, input);
   }
 
@@ -55,7 +54,7 @@ export class PluginsController {
   }
 
   @Handles(hub.plugins.list)
-  list({ workspace }: WorkspaceCaller, input: ListPlugins) {
+  list({ workspace }: WorkspaceCaller, input: ListPublications) {
     return this.service.list({ of: workspace.id }, input);
   }
 
@@ -65,7 +64,7 @@ export class PluginsController {
   }
 
   @Handles(hub.publicPlugins.getByName)
-  getPublicByName(_caller: AccountCaller, input: PluginName) {
+  getPublicByName(_caller: AccountCaller, input: PublicationName) {
     return this.service.getByName('everybody', input);
   }
 
@@ -80,7 +79,7 @@ export class PluginsController {
   }
 
   @Handles(hub.publicPlugins.list)
-  listPublic(_caller: AccountCaller, input: ListPlugins) {
+  listPublic(_caller: AccountCaller, input: ListPublications) {
     return this.service.list('everybody', input);
   }
 

@@ -12,16 +12,15 @@ import type {
   Dependencies,
   Dependency,
   DereferencePlugin,
-  ListPlugins,
   PluginCodeReply,
   PluginDraft,
   PluginId,
-  PluginName,
   PluginPlatform,
   PluginReply,
   Plugins,
   UpdatePlugin,
 } from '@parley/contracts/hub/plugins';
+import type { ListPublications, PublicationName } from '@parley/contracts/hub/publication';
 import {
   hubEntryChanged,
   type InstallablePlugins,
@@ -136,13 +135,13 @@ export class PluginsService {
     return { plugin: toPlugin(await this.getRow(scope, id)) };
   }
 
-  async getByName(scope: Scope, wanted: PluginName): Promise<PluginReply> {
+  async getByName(scope: Scope, wanted: PublicationName): Promise<PluginReply> {
     const found = await this.publications.find(this.database, 'plugin', scope, wanted);
     if (!found) throw notFound('plugin', `${wanted.name} ${wanted.version}`);
     return this.get(scope, found);
   }
 
-  async list(scope: Scope, query: ListPlugins): Promise<Plugins> {
+  async list(scope: Scope, query: ListPublications): Promise<Plugins> {
     const { rows, nextToken } = await this.publications.list('plugin', scope, query);
     return { plugins: rows.map(toPluginEntry), meta: { nextToken } };
   }

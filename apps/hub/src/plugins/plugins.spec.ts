@@ -156,6 +156,13 @@ describe('creating a plugin', () => {
     expect(answer.json).toMatchObject({ type, message: expect.stringMatching(message) });
   });
 
+  it.each(['icon', 'readme'])('with %s that is padded past its limit is refused', async (field) => {
+    const answer = await send('POST /v1/admin/plugins', { ...plain(), [field]: ' '.repeat(200_001) });
+
+    const message = `${field} must be shorter than or equal to 200000 characters.`;
+    expect(answer.json).toMatchObject({ type: 'InvalidPayload', message });
+  });
+
   it('finds what it depends on by id or by name and version, among its own first and then what is public', async () => {
     const [own, shared, hidden] = [newName(), newName(), newName()];
     const ids: Record<string, string> = {};

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { ApiError } from '@parley/contracts/errors';
+import type { Visibility } from '@parley/contracts/hub/publication';
 import type { PageQuery } from '@parley/contracts/paging';
 import { Database, type Sql, type Transaction } from '@parley/database/database';
 import { Keyset, pageSize } from '@parley/database/keyset';
@@ -24,7 +25,7 @@ export interface PublicationRow {
   name: string;
   version: string;
   /** Unlisted ones are public but for lists. */
-  visibility: 'public' | 'private' | 'unlisted';
+  visibility: Visibility;
   title: string;
   description: string;
   icon_url: string;

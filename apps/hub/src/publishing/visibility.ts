@@ -1,4 +1,4 @@
-import type { Visibility } from '@parley/contracts/hub/integrations';
+import type { Visibility } from '@parley/contracts/hub/publication';
 
 /** The change may make something seen by others that was not. */
 export function mayPublish(change: { visibility?: Visibility; public?: boolean }): boolean {

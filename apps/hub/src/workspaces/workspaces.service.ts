@@ -9,7 +9,7 @@ import {
   workspaceDeleted,
   type WorkspaceLabel,
 } from '@parley/contracts/admin/workspaces';
-import type { Visibility } from '@parley/contracts/hub/integrations';
+import type { Visibility } from '@parley/contracts/hub/publication';
 import { Database } from '@parley/database/database';
 import { mayPublish } from '../publishing/visibility';
 import { WorkspacesRepository } from './workspaces.repository';

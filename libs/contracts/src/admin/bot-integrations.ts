@@ -1,9 +1,17 @@
 import { ArrayMaxSize, IsArray, IsBoolean, IsIn, IsString, Length, MaxLength } from 'class-validator';
+import { maxConfigurationBytes } from '../definition';
 import { JsonObject, Nullable, Optional } from '../fields';
-import type { HubSummary } from '../hub/resolution';
+import {
+  type LifecycleStatus,
+  lifecycleStatuses,
+  PublicationLabels,
+  type VerificationStatus,
+  verificationStatuses,
+  type Visibility,
+  visibilities,
+} from '../hub/publication';
 
 export const maxInstalledIntegrations = 30;
-const maxConfigurationBytes = 20 * 1024;
 
 /** An alias also begins the names of what is declared under it: `alias:event`, `alias#action`. */
 export const aliasPattern = /^[^#:]{1,200}$/;
@@ -51,50 +59,25 @@ export class ChangeInstallation {
 }
 
 /** What a bot shows of something that it has from the hub. */
-export class FromHub {
+export class FromHub extends PublicationLabels {
   @IsBoolean()
   enabled!: boolean;
-
-  /** Version id. */
-  @IsString()
-  id!: string;
-
-  @IsString()
-  name!: string;
-
-  @IsString()
-  version!: string;
-
-  @IsString()
-  createdAt!: string;
-
-  @IsString()
-  updatedAt!: string;
-
-  @IsString()
-  title!: string;
-
-  @IsString()
-  description!: string;
-
-  @IsString()
-  iconUrl!: string;
 
   /** Whether `visibility` is `public`. */
   @IsBoolean()
   public!: boolean;
 
-  @IsIn(['public', 'private', 'unlisted'])
-  visibility!: HubSummary['visibility'];
+  @IsIn(visibilities)
+  visibility!: Visibility;
 
-  @IsIn(['published', 'deprecated'])
-  lifecycleStatus!: HubSummary['lifecycleStatus'];
+  @IsIn(lifecycleStatuses)
+  lifecycleStatus!: LifecycleStatus;
 }
 
 /** An integration that a bot has installed. */
 export class BotIntegration extends FromHub {
-  @IsIn(['unapproved', 'pending', 'approved', 'rejected'])
-  verificationStatus!: HubSummary['verificationStatus'];
+  @IsIn(verificationStatuses)
+  verificationStatus!: VerificationStatus;
 
   @IsString()
   webhookUrl!: string;

@@ -1,9 +1,9 @@
 import { IsBoolean, IsString, Length, MaxLength } from 'class-validator';
+import { maxConfigurationBytes } from '../definition';
 import { JsonObject, MapOf, Optional } from '../fields';
 import { FromHub } from './bot-integrations';
 
 export const maxInstalledPlugins = 30;
-const maxConfigurationBytes = 20 * 1024;
 const maxDependencies = 50;
 
 /** The installed integration that stands for an interface which the plugin depends on. */

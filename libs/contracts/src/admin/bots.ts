@@ -26,6 +26,7 @@ import {
   EventDefinition,
   Media,
   RecurringEventDefinition,
+  removable,
   StateDefinition,
   SubscriptionChanges,
   Subscriptions,
@@ -190,7 +191,7 @@ export class UpdateBot extends BotSettings {
   layers?: string[];
 
   @Optional()
-  @MapOf(String, { maxLength: 500, nullable: true, key: definitionName })
+  @MapOf(String, { ...removable, maxLength: 500 })
   tags?: Record<string, string | null>;
 
   @Optional()
@@ -210,15 +211,15 @@ export class UpdateBot extends BotSettings {
   message?: TagDefinitionChanges;
 
   @Optional()
-  @MapOf(StateDefinition, { nullable: true, key: definitionName })
+  @MapOf(StateDefinition, removable)
   states?: Record<string, StateDefinition | null>;
 
   @Optional()
-  @MapOf(EventChange, { nullable: true, key: definitionName })
+  @MapOf(EventChange, removable)
   events?: Record<string, EventChange | null>;
 
   @Optional()
-  @MapOf(RecurringEventDefinition, { nullable: true, key: definitionName })
+  @MapOf(RecurringEventDefinition, removable)
   recurringEvents?: Record<string, RecurringEventDefinition | null>;
 
   @Optional()
@@ -226,7 +227,7 @@ export class UpdateBot extends BotSettings {
   subscriptions?: SubscriptionChanges;
 
   @Optional()
-  @MapOf(ActionChange, { nullable: true, key: definitionName })
+  @MapOf(ActionChange, removable)
   actions?: Record<string, ActionChange | null>;
 }
 

@@ -1,21 +1,19 @@
 import { IsArray, IsBoolean, IsIn, IsString, MaxLength } from 'class-validator';
 import {
-  ActionDefinition,
   ActionChange,
+  ActionDefinition,
+  definitionName,
   EntityDefinition,
-  EventDefinition,
   EventChange,
+  EventDefinition,
+  maxSchemaBytes,
+  removable,
   Schema,
   TagDefinition,
   TagDefinitionChanges,
 } from '../definition';
 import { JsonObject, MapOf, Nested, Nullable, Optional } from '../fields';
-
-const maxSchemaBytes = 100 * 1024;
-/** Names of channels, actions and the like. */
-const key = /^.{1,200}$/s;
-/** In each of these maps `null` removes what has the name. */
-const entries = { nullable: true, key };
+import { PublicationDraft } from './publication';
 
 export class ConfigurationLink {
   @Optional()
@@ -82,7 +80,7 @@ export class CreatableDraft extends TagDefinitionChanges {
 
 export class ChannelDraft extends TagDefinition {
   @Optional()
-  @MapOf(Schema, entries)
+  @MapOf(Schema, removable)
   messages?: Record<string, Schema | null>;
 
   @Optional()
@@ -113,19 +111,19 @@ export class ImplementationDraft {
   id!: string;
 
   @Optional()
-  @MapOf(ImplementedName, { key })
+  @MapOf(ImplementedName, { key: definitionName })
   entities?: Record<string, ImplementedName>;
 
   @Optional()
-  @MapOf(ImplementedName, { key })
+  @MapOf(ImplementedName, { key: definitionName })
   actions?: Record<string, ImplementedName>;
 
   @Optional()
-  @MapOf(ImplementedName, { key })
+  @MapOf(ImplementedName, { key: definitionName })
   events?: Record<string, ImplementedName>;
 
   @Optional()
-  @MapOf(ImplementedName, { key })
+  @MapOf(ImplementedName, { key: definitionName })
   channels?: Record<string, ImplementedName>;
 }
 
@@ -134,14 +132,14 @@ export class ExtraOperation {
   enabled!: boolean;
 }
 
-/** What may be said of what an integration can do. Absent parts stay as they are, or are empty in a new one. */
-export class IntegrationDefinitionDraft {
+/** What may be said of an integration and of what it can do. Absent parts stay as they are, or are empty in a new one. */
+export class IntegrationDefinitionDraft extends PublicationDraft {
   @Optional()
   @Nested(ConfigurationDraft)
   configuration?: ConfigurationDraft;
 
   @Optional()
-  @MapOf(ConfigurationDraft, entries)
+  @MapOf(ConfigurationDraft, removable)
   configurations?: Record<string, ConfigurationDraft | null>;
 
   @Optional()
@@ -154,23 +152,23 @@ export class IntegrationDefinitionDraft {
 
   /** A channel that is there is merged with what is given, down to its messages and tags. */
   @Optional()
-  @MapOf(ChannelDraft, entries)
+  @MapOf(ChannelDraft, removable)
   channels?: Record<string, ChannelDraft | null>;
 
   @Optional()
-  @MapOf(IntegrationState, entries)
+  @MapOf(IntegrationState, removable)
   states?: Record<string, IntegrationState | null>;
 
   @Optional()
-  @MapOf(EventChange, entries)
+  @MapOf(EventChange, removable)
   events?: Record<string, EventChange | null>;
 
   @Optional()
-  @MapOf(ActionChange, entries)
+  @MapOf(ActionChange, removable)
   actions?: Record<string, ActionChange | null>;
 
   @Optional()
-  @MapOf(EntityDefinition, entries)
+  @MapOf(EntityDefinition, removable)
   entities?: Record<string, EntityDefinition | null>;
 
   @Optional()
@@ -178,12 +176,12 @@ export class IntegrationDefinitionDraft {
   user?: CreatableDraft;
 
   @Optional()
-  @MapOf(ImplementationDraft, entries)
+  @MapOf(ImplementationDraft, removable)
   interfaces?: Record<string, ImplementationDraft | null>;
 
   /** Operations beyond those that every integration is called with, such as `message_updated`. */
   @Optional()
-  @MapOf(ExtraOperation, entries)
+  @MapOf(ExtraOperation, removable)
   extraOperations?: Record<string, ExtraOperation | null>;
 }
 

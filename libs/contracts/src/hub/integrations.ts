@@ -3,7 +3,7 @@ import { workspace } from '../access';
 import { ActionDefinition, definitionName, EntityDefinition, EventDefinition } from '../definition';
 import { JsonObject, ListOf, MapOf, Nested, Nullable, Optional } from '../fields';
 import { operation } from '../operation';
-import { Empty, PageMeta, PageQuery } from '../paging';
+import { Empty, PageMeta } from '../paging';
 import { HeaderFlag, PathParam, QueryBoolean, QueryChoice, QueryString } from '../query-fields';
 import {
   type ChannelDefinition,
@@ -12,19 +12,19 @@ import {
   IntegrationDefinitionDraft,
   IntegrationState,
 } from './integration-definition';
-
-export const visibilities = ['public', 'private', 'unlisted'] as const;
-export type Visibility = (typeof visibilities)[number];
-export const verificationStatuses = ['unapproved', 'pending', 'approved', 'rejected'] as const;
-export type VerificationStatus = (typeof verificationStatuses)[number];
+import {
+  type LifecycleStatus,
+  lifecycleStatuses,
+  ListPublications,
+  PublicationLabels,
+  type VerificationStatus,
+  verificationStatuses,
+  type Visibility,
+  visibilities,
+} from './publication';
 
 /** What may be said of an integration: what is absent stays, or is empty in a new one. */
 export class IntegrationDraft extends IntegrationDefinitionDraft {
-  @Optional()
-  @IsString()
-  @MaxLength(200)
-  sdkVersion?: string;
-
   /** Kept encrypted; only their names are ever shown. `null` removes one. */
   @Optional()
   @MapOf(String, { nullable: true, maxLength: 20_000, key: /^[A-Z][A-Z0-9_]{0,199}$/ })
@@ -40,33 +40,6 @@ export class IntegrationDraft extends IntegrationDefinitionDraft {
   @IsUrl({ require_tld: false, protocols: ['http', 'https'], require_protocol: true })
   @MaxLength(2000)
   url?: string | null;
-
-  /** An image of 100 KB at most, in base64; empty for none. */
-  @Optional()
-  @IsString()
-  @MaxLength(200_000)
-  icon?: string;
-
-  /** Markdown of 100 KB at most, in base64; empty for none. */
-  @Optional()
-  @IsString()
-  @MaxLength(200_000)
-  readme?: string;
-
-  @Optional()
-  @IsString()
-  @Length(1, 64)
-  title?: string;
-
-  @Optional()
-  @IsString()
-  @MaxLength(256)
-  description?: string;
-
-  /** What older clients say in place of `visibility`, which wins. */
-  @Optional()
-  @IsBoolean()
-  public?: boolean;
 
   @Optional()
   @IsIn(visibilities)
@@ -140,16 +113,7 @@ export interface Implementation {
 }
 
 /** One version of an integration, with all that it declares. */
-export class Integration {
-  @IsString()
-  id!: string;
-
-  @IsString()
-  createdAt!: string;
-
-  @IsString()
-  updatedAt!: string;
-
+export class Integration extends PublicationLabels {
   @JsonObject()
   identifier!: { fallbackHandlerScript?: string; extractScript?: string };
 
@@ -168,12 +132,6 @@ export class Integration {
   /** Shown once, when the integration is created; empty from then on. */
   @IsString()
   signingSecret!: string;
-
-  @IsString()
-  name!: string;
-
-  @IsString()
-  version!: string;
 
   @JsonObject()
   interfaces!: Record<string, Implementation>;
@@ -206,15 +164,6 @@ export class Integration {
   dev!: boolean;
 
   @IsString()
-  title!: string;
-
-  @IsString()
-  description!: string;
-
-  @IsString()
-  iconUrl!: string;
-
-  @IsString()
   readmeUrl!: string;
 
   @IsBoolean()
@@ -226,8 +175,8 @@ export class Integration {
   @IsIn(verificationStatuses)
   verificationStatus!: VerificationStatus;
 
-  @IsIn(['published', 'deprecated'])
-  lifecycleStatus!: 'published' | 'deprecated';
+  @IsIn(lifecycleStatuses)
+  lifecycleStatus!: LifecycleStatus;
 
   /** Names only, and none outside of its workspace. */
   @IsArray()
@@ -283,31 +232,7 @@ export class MatchedOn {
 }
 
 /** An integration as lists show it. */
-export class IntegrationEntry {
-  @IsString()
-  id!: string;
-
-  @IsString()
-  name!: string;
-
-  @IsString()
-  version!: string;
-
-  @IsString()
-  createdAt!: string;
-
-  @IsString()
-  updatedAt!: string;
-
-  @IsString()
-  title!: string;
-
-  @IsString()
-  description!: string;
-
-  @IsString()
-  iconUrl!: string;
-
+export class IntegrationEntry extends PublicationLabels {
   @IsBoolean()
   public!: boolean;
 
@@ -317,8 +242,8 @@ export class IntegrationEntry {
   @IsIn(verificationStatuses)
   verificationStatus!: VerificationStatus;
 
-  @IsIn(['published', 'deprecated'])
-  lifecycleStatus!: 'published' | 'deprecated';
+  @IsIn(lifecycleStatuses)
+  lifecycleStatus!: LifecycleStatus;
 
   /** Only of a search. */
   @Optional()
@@ -333,15 +258,7 @@ export class IntegrationEntry {
   attributes?: Record<string, string>;
 }
 
-export class ListIntegrations extends PageQuery {
-  /** The list is one page then: all versions of this name. */
-  @QueryString({ maxLength: 200 })
-  name?: string;
-
-  /** A semver version, a range, or `latest`: the highest of each name that is no pre-release. */
-  @QueryString({ maxLength: 200 })
-  version?: string;
-
+export class ListIntegrations extends ListPublications {
   @QueryString({ maxLength: 36 })
   interfaceId?: string;
 

@@ -1,19 +1,16 @@
-import { IsBoolean, IsString, Length, MaxLength } from 'class-validator';
+import { IsString, MaxLength } from 'class-validator';
 import {
-  ActionDefinition,
   ActionChange,
+  ActionDefinition,
   EntityDefinition,
-  EventDefinition,
   EventChange,
+  EventDefinition,
+  removable,
   Schema,
   TagDefinition,
 } from '../definition';
 import { MapOf, Nested, Optional } from '../fields';
-
-/** Names of actions, events and the like. */
-const key = /^.{1,200}$/s;
-/** In each of these maps `null` removes what has the name. */
-const entries = { nullable: true, key };
+import { PublicationDraft } from './publication';
 
 export class InterfaceChannel extends TagDefinition {
   @MapOf(Schema, { maxEntries: 20 })
@@ -22,7 +19,7 @@ export class InterfaceChannel extends TagDefinition {
 
 export class InterfaceChannelDraft extends TagDefinition {
   @Optional()
-  @MapOf(Schema, entries)
+  @MapOf(Schema, removable)
   messages?: Record<string, Schema | null>;
 }
 
@@ -60,59 +57,28 @@ export class InterfaceDefinition {
 }
 
 /** What may be said of an interface: what is absent stays, or is empty in a new one. */
-export class InterfaceDraft {
+export class InterfaceDraft extends PublicationDraft {
   @Optional()
-  @MapOf(EntityDefinition, entries)
+  @MapOf(EntityDefinition, removable)
   entities?: Record<string, EntityDefinition | null>;
 
   @Optional()
-  @MapOf(EventChange, entries)
+  @MapOf(EventChange, removable)
   events?: Record<string, EventChange | null>;
 
   @Optional()
-  @MapOf(ActionChange, entries)
+  @MapOf(ActionChange, removable)
   actions?: Record<string, ActionChange | null>;
 
   /** The message types of a channel are merged with those that it has. */
   @Optional()
-  @MapOf(InterfaceChannelDraft, entries)
+  @MapOf(InterfaceChannelDraft, removable)
   channels?: Record<string, InterfaceChannelDraft | null>;
 
   @Nested(NameTemplate, { nullable: true })
   nameTemplate?: NameTemplate | null;
 
   @Optional()
-  @MapOf(String, { ...entries, maxLength: 200 })
+  @MapOf(String, { ...removable, maxLength: 200 })
   attributes?: Record<string, string | null>;
-
-  @Optional()
-  @IsString()
-  @MaxLength(200)
-  sdkVersion?: string;
-
-  /** Base64 of an image of at most 100 KB; empty for none. */
-  @Optional()
-  @IsString()
-  icon?: string;
-
-  /** Base64 of at most 100 KB of Markdown; empty for none. */
-  @Optional()
-  @IsString()
-  readme?: string;
-
-  /** The name unless it is said. */
-  @Optional()
-  @IsString()
-  @Length(1, 64)
-  title?: string;
-
-  @Optional()
-  @IsString()
-  @MaxLength(256)
-  description?: string;
-
-  /** Everybody may see and implement it. Takes the role of a manager. */
-  @Optional()
-  @IsBoolean()
-  public?: boolean;
 }

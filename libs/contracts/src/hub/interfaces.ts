@@ -3,9 +3,10 @@ import { account, workspace } from '../access';
 import { ActionDefinition, EntityDefinition, EventDefinition } from '../definition';
 import { ListOf, MapOf, Nested, Optional } from '../fields';
 import { operation } from '../operation';
-import { Empty, PageMeta, PageQuery } from '../paging';
-import { PathParam, QueryString } from '../query-fields';
+import { Empty, PageMeta } from '../paging';
+import { PathParam } from '../query-fields';
 import { InterfaceChannel, InterfaceDraft, NameTemplate } from './interface-definition';
+import { ListPublications, PublicationLabels, PublicationName } from './publication';
 
 export class CreateInterface extends InterfaceDraft {
   /** With the handle of the workspace and a slash before it, or without. */
@@ -29,52 +30,8 @@ export class UpdateInterface extends InterfaceDraft {
   id!: string;
 }
 
-export class InterfaceName {
-  @PathParam()
-  name!: string;
-
-  /** Exact, a semver range, or `latest`: the highest that is no pre-release. */
-  @PathParam()
-  version!: string;
-}
-
-/** With a name, all of its versions come in one page. */
-export class ListInterfaces extends PageQuery {
-  @QueryString({ maxLength: 200 })
-  name?: string;
-
-  /** Exact, a semver range, or `latest`. */
-  @QueryString({ maxLength: 200 })
-  version?: string;
-}
-
 /** An interface as lists show it. */
-export class InterfaceEntry {
-  @IsString()
-  id!: string;
-
-  @IsString()
-  createdAt!: string;
-
-  @IsString()
-  updatedAt!: string;
-
-  @IsString()
-  name!: string;
-
-  @IsString()
-  version!: string;
-
-  @IsString()
-  title!: string;
-
-  @IsString()
-  description!: string;
-
-  /** Empty, or a `data:` URL. */
-  @IsString()
-  iconUrl!: string;
-
+export class InterfaceEntry extends PublicationLabels {
   /** Empty, or a `data:` URL. */
   @IsString()
   readmeUrl!: string;
@@ -144,7 +101,7 @@ export const interfaces = {
     route: 'GET /v1/admin/interfaces/{name}/{version}',
     summary: 'Gets an interface of the workspace by its name and version.',
     access: workspace.read,
-    input: InterfaceName,
+    input: PublicationName,
     output: InterfaceReply,
   }),
   update: operation({
@@ -169,7 +126,7 @@ export const interfaces = {
     route: 'GET /v1/admin/interfaces',
     summary: 'Lists the interfaces of the workspace, newest first.',
     access: workspace.read,
-    input: ListInterfaces,
+    input: ListPublications,
     output: Interfaces,
   }),
 };
@@ -181,7 +138,7 @@ export const publicInterfaces = {
     route: 'GET /v1/admin/hub/interfaces',
     summary: 'Lists the public interfaces, newest first.',
     access: account,
-    input: ListInterfaces,
+    input: ListPublications,
     output: Interfaces,
   }),
   get: operation({
@@ -197,7 +154,7 @@ export const publicInterfaces = {
     route: 'GET /v1/admin/hub/interfaces/{name}/{version}',
     summary: 'Gets a public interface by its name and version.',
     access: account,
-    input: InterfaceName,
+    input: PublicationName,
     output: InterfaceReply,
   }),
 };

@@ -1,23 +1,21 @@
 import { IsString } from 'class-validator';
 import {
-  ActionDefinition,
   ActionChange,
-  EventDefinition,
+  ActionDefinition,
   EventChange,
+  EventDefinition,
+  maxSchemaBytes,
+  removable,
   StateDefinition,
   TagDefinition,
-  TagDefinitions,
   TagDefinitionChanges,
+  TagDefinitions,
 } from '../definition';
 import { JsonObject, MapOf, Nested, Optional } from '../fields';
-
-/** Names of actions, events and the like. */
-const key = /^.{1,200}$/s;
-/** In each of these maps `null` removes what has the name. */
-const entries = { nullable: true, key };
+import { PublicationDraft } from './publication';
 
 export class PluginConfiguration extends TagDefinition {
-  @JsonObject({ maxBytes: 100 * 1024 })
+  @JsonObject({ maxBytes: maxSchemaBytes })
   schema!: Record<string, unknown>;
 }
 
@@ -66,29 +64,29 @@ export class DependencyDraft {
 
 export class DependenciesDraft {
   @Optional()
-  @MapOf(DependencyDraft, entries)
+  @MapOf(DependencyDraft, removable)
   interfaces?: Record<string, DependencyDraft | null>;
 
   @Optional()
-  @MapOf(DependencyDraft, entries)
+  @MapOf(DependencyDraft, removable)
   integrations?: Record<string, DependencyDraft | null>;
 }
 
-/** What may be said of what a plugin adds: what is absent stays, or is empty in a new one. */
-export class PluginDefinitionDraft {
+/** What may be said of a plugin and of what it adds: what is absent stays, or is empty in a new one. */
+export class PluginDefinitionDraft extends PublicationDraft {
   @Nested(PluginConfiguration, { nullable: true })
   configuration?: PluginConfiguration | null;
 
   @Optional()
-  @MapOf(StateDefinition, entries)
+  @MapOf(StateDefinition, removable)
   states?: Record<string, StateDefinition | null>;
 
   @Optional()
-  @MapOf(EventChange, entries)
+  @MapOf(EventChange, removable)
   events?: Record<string, EventChange | null>;
 
   @Optional()
-  @MapOf(ActionChange, entries)
+  @MapOf(ActionChange, removable)
   actions?: Record<string, ActionChange | null>;
 
   @Optional()
@@ -104,6 +102,6 @@ export class PluginDefinitionDraft {
   message?: TagDefinitionChanges;
 
   @Optional()
-  @MapOf(String, { ...entries, maxLength: 200 })
+  @MapOf(String, { ...removable, maxLength: 200 })
   attributes?: Record<string, string | null>;
 }

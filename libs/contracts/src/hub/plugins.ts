@@ -3,10 +3,18 @@ import { account, workspace } from '../access';
 import { ActionDefinition, EventDefinition, StateDefinition, TagDefinitions, type TagDefinition } from '../definition';
 import { ListOf, MapOf, Nested, Optional } from '../fields';
 import { operation } from '../operation';
-import { Empty, PageMeta, PageQuery } from '../paging';
-import { PathParam, QueryMap, QueryString } from '../query-fields';
-import { visibilities, type Visibility } from './integrations';
+import { Empty, PageMeta } from '../paging';
+import { PathParam, QueryMap } from '../query-fields';
 import { DependenciesDraft, PluginConfiguration, PluginDefinitionDraft } from './plugin-definition';
+import {
+  type LifecycleStatus,
+  lifecycleStatuses,
+  ListPublications,
+  PublicationLabels,
+  PublicationName,
+  type Visibility,
+  visibilities,
+} from './publication';
 
 /** Characters of one of the two programs of a plugin. */
 const maxCodeLength = 50_000_000;
@@ -16,37 +24,6 @@ export class PluginDraft extends PluginDefinitionDraft {
   @Optional()
   @Nested(DependenciesDraft)
   dependencies?: DependenciesDraft;
-
-  @Optional()
-  @IsString()
-  @MaxLength(200)
-  sdkVersion?: string;
-
-  /** Base64 of an image of at most 100 KB; empty for none. */
-  @Optional()
-  @IsString()
-  icon?: string;
-
-  /** Base64 of at most 100 KB of Markdown; empty for none. */
-  @Optional()
-  @IsString()
-  readme?: string;
-
-  /** The name unless it is said. */
-  @Optional()
-  @IsString()
-  @Length(1, 64)
-  title?: string;
-
-  @Optional()
-  @IsString()
-  @MaxLength(256)
-  description?: string;
-
-  /** What older clients say in place of `visibility`, which wins. */
-  @Optional()
-  @IsBoolean()
-  public?: boolean;
 
   /** Anything but private takes the role of a manager. */
   @Optional()
@@ -105,15 +82,6 @@ export class UpdatePlugin extends PluginDraft {
   code?: PluginCodeDraft;
 }
 
-export class PluginName {
-  @PathParam()
-  name!: string;
-
-  /** Exact, a semver range, or `latest`: the highest that is no pre-release. */
-  @PathParam()
-  version!: string;
-}
-
 export class DereferencePlugin extends PluginId {
   /** By alias of each interface that the plugin depends on, the version id of the integration that implements it. */
   @QueryMap()
@@ -125,43 +93,8 @@ export class PluginPlatform extends PluginId {
   platform!: string;
 }
 
-/** With a name, all of its versions come in one page. */
-export class ListPlugins extends PageQuery {
-  @QueryString({ maxLength: 200 })
-  name?: string;
-
-  /** Exact, a semver range, or `latest`. */
-  @QueryString({ maxLength: 200 })
-  version?: string;
-}
-
 /** A plugin as lists show it. */
-export class PluginEntry {
-  @IsString()
-  id!: string;
-
-  @IsString()
-  createdAt!: string;
-
-  @IsString()
-  updatedAt!: string;
-
-  @IsString()
-  name!: string;
-
-  @IsString()
-  version!: string;
-
-  @IsString()
-  title!: string;
-
-  @IsString()
-  description!: string;
-
-  /** Empty, or a `data:` URL. */
-  @IsString()
-  iconUrl!: string;
-
+export class PluginEntry extends PublicationLabels {
   /** Empty, or a `data:` URL. */
   @IsString()
   readmeUrl!: string;
@@ -172,8 +105,8 @@ export class PluginEntry {
   @IsIn(visibilities)
   visibility!: Visibility;
 
-  @IsIn(['published', 'deprecated'])
-  lifecycleStatus!: 'published' | 'deprecated';
+  @IsIn(lifecycleStatuses)
+  lifecycleStatus!: LifecycleStatus;
 }
 
 export class Dependency {
@@ -270,7 +203,7 @@ export const plugins = {
     route: 'GET /v1/admin/plugins/{name}/{version}',
     summary: 'Gets a plugin of the workspace by its name and version.',
     access: workspace.read,
-    input: PluginName,
+    input: PublicationName,
     output: PluginReply,
   }),
   getDereferenced: operation({
@@ -312,7 +245,7 @@ export const plugins = {
     route: 'GET /v1/admin/plugins',
     summary: 'Lists the plugins of the workspace, newest first.',
     access: workspace.read,
-    input: ListPlugins,
+    input: ListPublications,
     output: Plugins,
   }),
 };
@@ -324,7 +257,7 @@ export const publicPlugins = {
     route: 'GET /v1/admin/hub/plugins',
     summary: 'Lists the public plugins, newest first.',
     access: account,
-    input: ListPlugins,
+    input: ListPublications,
     output: Plugins,
   }),
   get: operation({
@@ -340,7 +273,7 @@ export const publicPlugins = {
     route: 'GET /v1/admin/hub/plugins/{name}/{version}',
     summary: 'Gets a public plugin by its name and version.',
     access: account,
-    input: PluginName,
+    input: PublicationName,
     output: PluginReply,
   }),
   getDereferenced: operation({

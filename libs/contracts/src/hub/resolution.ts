@@ -3,46 +3,30 @@ import { service } from '../access';
 import type { ActionDefinition, EventDefinition, StateDefinition, TagDefinition } from '../definition';
 import { JsonObject, ListOf, MapOf, Nullable, Optional } from '../fields';
 import { event, operation } from '../operation';
+import {
+  type LifecycleStatus,
+  lifecycleStatuses,
+  PublicationLabels,
+  type VerificationStatus,
+  verificationStatuses,
+  type Visibility,
+  visibilities,
+} from './publication';
 
 /** What a bot shows of an integration or plugin that it has installed. */
-export class HubSummary {
-  /** Version id. */
-  @IsString()
-  id!: string;
-
-  @IsString()
-  name!: string;
-
-  @IsString()
-  version!: string;
-
-  @IsString()
-  createdAt!: string;
-
-  @IsString()
-  updatedAt!: string;
-
-  @IsString()
-  title!: string;
-
-  @IsString()
-  description!: string;
-
-  @IsString()
-  iconUrl!: string;
-
+export class HubSummary extends PublicationLabels {
   @IsString()
   readmeUrl!: string;
 
-  @IsIn(['public', 'private', 'unlisted'])
-  visibility!: 'public' | 'private' | 'unlisted';
+  @IsIn(visibilities)
+  visibility!: Visibility;
 
   /** Of integrations only; plugins are never verified. */
-  @IsIn(['unapproved', 'pending', 'approved', 'rejected'])
-  verificationStatus!: 'unapproved' | 'pending' | 'approved' | 'rejected';
+  @IsIn(verificationStatuses)
+  verificationStatus!: VerificationStatus;
 
-  @IsIn(['published', 'deprecated'])
-  lifecycleStatus!: 'published' | 'deprecated';
+  @IsIn(lifecycleStatuses)
+  lifecycleStatus!: LifecycleStatus;
 }
 
 /** What installing an integration needs to know of it. */
