@@ -6,28 +6,19 @@ import type {
   OwnerWorkspace,
 } from '@parley/contracts/hub/integrations';
 import type { HubCounters, PublicIntegration, PublicIntegrationEntry } from '@parley/contracts/hub/public-integrations';
-import type { LifecycleStatus, VerificationStatus, Visibility } from '@parley/contracts/hub/publication';
+import type { LifecycleStatus, VerificationStatus } from '@parley/contracts/hub/publication';
 import { mapEntries } from '@parley/contracts/entries';
+import { toLabels } from '../publishing/labels';
+import type { PublicationRow } from '../publishing/publications.repository';
 import { hasWord, searchedWords } from '../publishing/search-words';
 import type { IntegrationDefinition } from '@parley/contracts/hub/integration-definition';
 import type { InstallableIntegration } from '@parley/contracts/hub/resolution';
 
 /** What every look at an integration shows. */
-export interface IntegrationEntryRow {
-  id: string;
-  workspace_id: string;
-  name: string;
-  version: string;
-  title: string;
-  description: string;
-  icon_url: string;
-  readme_url: string;
+export interface IntegrationEntryRow extends PublicationRow {
   attributes: Record<string, string> | null;
-  visibility: Visibility;
   verification_status: VerificationStatus;
   lifecycle_status: LifecycleStatus;
-  created_at: Date;
-  updated_at: Date;
 }
 
 export interface IntegrationRow extends IntegrationEntryRow {
@@ -140,15 +131,7 @@ export function toInstallable(row: IntegrationRow): InstallableIntegration {
 
 function toSummary(row: IntegrationEntryRow) {
   return {
-    id: row.id,
-    name: row.name,
-    version: row.version,
-    createdAt: row.created_at.toISOString(),
-    updatedAt: row.updated_at.toISOString(),
-    title: row.title,
-    description: row.description,
-    iconUrl: row.icon_url,
-    readmeUrl: row.readme_url,
+    ...toLabels(row),
     visibility: row.visibility,
     verificationStatus: row.verification_status,
     lifecycleStatus: row.lifecycle_status,

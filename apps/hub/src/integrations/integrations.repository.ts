@@ -6,6 +6,7 @@ import type { VerificationStatus, Visibility } from '@parley/contracts/hub/publi
 import { Database, type Sql, type Transaction } from '@parley/database/database';
 import { isForeignKeyViolation, isUniqueViolation } from '@parley/database/errors';
 import { newId } from '@parley/database/ids';
+import type { LabelColumns } from '../publishing/labels';
 import { searchVector } from '../publishing/search-words';
 import { isPrerelease, versionKey } from '../publishing/version-key';
 import { isExact, pickVersion } from '../publishing/versions';
@@ -26,8 +27,7 @@ const isPublished = "(NOT dev AND visibility <> 'private')";
 
 /** Everything of an integration that may change. */
 export interface IntegrationValues {
-  title: string;
-  description: string;
+  labels: LabelColumns;
   url: string | null;
   definition: IntegrationDefinition;
   interfaces: Record<string, Implementation>;
@@ -38,8 +38,6 @@ export interface IntegrationValues {
   /** Encrypted, by name. */
   secrets: Record<string, string>;
   visibility: Visibility;
-  iconUrl: string;
-  readmeUrl: string;
   /** Absent when it stays. */
   code?: string;
 }
@@ -123,7 +121,8 @@ export class IntegrationsRepository {
 
   /** Everything that may change, as it is from now on. */
   async save(tx: Transaction, { id, name }: { id: string; name: string }, values: IntegrationValues): Promise<void> {
-    const { title, description, definition, interfaces, code } = values;
+    const { labels, definition, interfaces, code } = values;
+    const { title, description } = labels;
     const text = {
       name,
       title,
@@ -151,8 +150,8 @@ export class IntegrationsRepository {
         values.visibility,
         searchVector(text),
         code !== undefined,
-        values.iconUrl,
-        values.readmeUrl,
+        labels.icon_url,
+        labels.readme_url,
         text.actions,
       ],
     );

@@ -26,9 +26,9 @@ import { Outbox } from '@parley/outbox/outbox';
 import { SecretBox } from '@parley/secrets/secret-box';
 import { newSigningSecret } from '@parley/secrets/signing-secret';
 import { InstallationsService } from '../installations/installations.service';
-import { toIconUrl, toReadmeUrl } from '../publishing/attachments';
 import { audit } from '../publishing/audit';
 import { mergeEntries } from '@parley/contracts/entries';
+import { changeLabels, newLabels } from '../publishing/labels';
 import { checkName } from '../publishing/names';
 import { requirePublisher } from '../publishing/publisher';
 import { checkSize } from '../publishing/size';
@@ -47,9 +47,7 @@ const maxVersions = 200;
 const maxShownProblems = 10;
 
 /** What an integration is before anything is said of it. */
-const nothing: IntegrationValues = {
-  title: '',
-  description: '',
+const nothing: Omit<IntegrationValues, 'labels'> = {
   url: null,
   definition: emptyDefinition,
   interfaces: {},
@@ -59,8 +57,6 @@ const nothing: IntegrationValues = {
   maxExecutionTime: null,
   secrets: {},
   visibility: 'private',
-  iconUrl: '',
-  readmeUrl: '',
 };
 
 /** The integrations of a workspace: each of its members sees them, published or not. */
@@ -206,7 +202,7 @@ export class IntegrationsService {
   private async valuesOf(tx: Sql, caller: WorkspaceCaller, input: CreateIntegration): Promise<IntegrationValues> {
     const { name, version, dev = false } = input;
     const { workspace } = caller;
-    const values = await this.merge(tx, caller, { ...nothing, title: name.slice(0, 64) }, input);
+    const values = await this.merge(tx, caller, { ...nothing, labels: newLabels(name) }, input);
     const { versions, isTaken } = await this.integrations.describeName(tx, workspace.id, { name, dev });
     if (!dev && (await this.integrations.hasVersion(tx, workspace.id, name, version)))
       throw alreadyExists(name, version);
@@ -287,8 +283,7 @@ export class IntegrationsService {
       : current.attributes;
     checkAttributes(attributes ?? {});
     return {
-      title: change.title ?? current.title,
-      description: change.description ?? current.description,
+      labels: changeLabels(change, current.labels),
       url: change.url === undefined ? current.url : change.url,
       definition,
       interfaces,
@@ -299,8 +294,6 @@ export class IntegrationsService {
       secrets,
       visibility: visibilityAfter(current.visibility, change),
       code: change.code,
-      iconUrl: change.icon === undefined ? current.iconUrl : toIconUrl(change.icon),
-      readmeUrl: change.readme === undefined ? current.readmeUrl : toReadmeUrl(change.readme),
     };
   }
 
@@ -331,14 +324,13 @@ export class IntegrationsService {
 }
 
 function toValues(row: IntegrationRow): IntegrationValues {
-  const { title, description, url, definition, interfaces, attributes, layers, secrets, visibility } = row;
-  const { sdk_version: sdkVersion, max_execution_time: maxExecutionTime } = row;
+  const { title, description, icon_url, readme_url } = row;
+  const { url, definition, interfaces, attributes, layers, secrets, visibility } = row;
   return {
-    ...{ title, description, url, definition, interfaces, attributes, layers, secrets, visibility },
-    sdkVersion,
-    maxExecutionTime,
-    iconUrl: row.icon_url,
-    readmeUrl: row.readme_url,
+    labels: { title, description, icon_url, readme_url },
+    ...{ url, definition, interfaces, attributes, layers, secrets, visibility },
+    sdkVersion: row.sdk_version,
+    maxExecutionTime: row.max_execution_time,
   };
 }
 

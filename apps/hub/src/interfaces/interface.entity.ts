@@ -1,6 +1,7 @@
 import type { InterfaceChannel, InterfaceDefinition, InterfaceDraft } from '@parley/contracts/hub/interface-definition';
 import type { Interface, InterfaceEntry } from '@parley/contracts/hub/interfaces';
 import { mapChange, mergeEntries, ownEntry, withoutNullAttributes } from '@parley/contracts/entries';
+import { toLabels } from '../publishing/labels';
 import type { PublicationRow } from '../publishing/publications.repository';
 
 export interface InterfaceRow extends PublicationRow {
@@ -37,15 +38,7 @@ export function toInterface({ definition, ...row }: InterfaceRow): Interface {
 
 export function toInterfaceEntry(row: PublicationRow): InterfaceEntry {
   return {
-    id: row.id,
-    createdAt: row.created_at.toISOString(),
-    updatedAt: row.updated_at.toISOString(),
-    name: row.name,
-    version: row.version,
-    title: row.title,
-    description: row.description,
-    iconUrl: row.icon_url,
-    readmeUrl: row.readme_url,
+    ...toLabels(row),
     public: row.visibility === 'public',
   };
 }

@@ -13,9 +13,9 @@ import type {
 import type { ListPublications, PublicationName } from '@parley/contracts/hub/publication';
 import { Database } from '@parley/database/database';
 import { Outbox } from '@parley/outbox/outbox';
-import { toIconUrl, toReadmeUrl } from '../publishing/attachments';
 import { audit } from '../publishing/audit';
 import { checkDefinition } from '../publishing/definitions';
+import { changeLabels, newLabels } from '../publishing/labels';
 import { checkName } from '../publishing/names';
 import { PublicationsRepository, type Scope } from '../publishing/publications.repository';
 import { requirePublisher } from '../publishing/publisher';
@@ -45,10 +45,7 @@ export class InterfacesService {
       name: input.name,
       version: input.version,
       visibility: visibilityOf(input.public ?? false),
-      title: input.title ?? input.name.slice(0, 64),
-      description: input.description ?? '',
-      icon_url: toIconUrl(input.icon ?? ''),
-      readme_url: toReadmeUrl(input.readme ?? ''),
+      ...changeLabels(input, newLabels(input.name)),
       definition: changeDefinition(input),
     };
     checkDefinition(InterfaceDefinition, row.definition);
@@ -92,10 +89,7 @@ export class InterfacesService {
       const row: InterfaceRow = {
         ...old,
         visibility: input.public === undefined ? old.visibility : visibilityOf(input.public),
-        title: input.title ?? old.title,
-        description: input.description ?? old.description,
-        icon_url: input.icon === undefined ? old.icon_url : toIconUrl(input.icon),
-        readme_url: input.readme === undefined ? old.readme_url : toReadmeUrl(input.readme),
+        ...changeLabels(input, old),
         definition: changeDefinition(input, old.definition),
       };
       if (old.visibility !== 'private' || row.visibility !== 'private') requirePublisher(caller);

@@ -2,6 +2,7 @@ import type { PluginDefinition, PluginDefinitionDraft } from '@parley/contracts/
 import type { Dependencies, Plugin, PluginEntry } from '@parley/contracts/hub/plugins';
 import type { InstallablePlugin } from '@parley/contracts/hub/resolution';
 import { mapEntries, mergeEntries, withoutNullAttributes } from '@parley/contracts/entries';
+import { toLabels } from '../publishing/labels';
 import type { PublicationRow } from '../publishing/publications.repository';
 
 export interface PluginRow extends PublicationRow {
@@ -66,15 +67,7 @@ export function toInstallable(alias: string, { definition, dependencies, ...row 
 
 export function toPluginEntry(row: PublicationRow): PluginEntry {
   return {
-    id: row.id,
-    createdAt: row.created_at.toISOString(),
-    updatedAt: row.updated_at.toISOString(),
-    name: row.name,
-    version: row.version,
-    title: row.title,
-    description: row.description,
-    iconUrl: row.icon_url,
-    readmeUrl: row.readme_url,
+    ...toLabels(row),
     public: row.visibility === 'public',
     visibility: row.visibility,
     // Nothing deprecates a plugin yet.

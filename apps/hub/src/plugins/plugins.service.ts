@@ -13,7 +13,6 @@ import type {
   Dependency,
   DereferencePlugin,
   PluginCodeReply,
-  PluginDraft,
   PluginId,
   PluginPlatform,
   PluginReply,
@@ -30,10 +29,10 @@ import {
 import { Database, type Sql, type Transaction } from '@parley/database/database';
 import { Outbox } from '@parley/outbox/outbox';
 import { InstallationsService } from '../installations/installations.service';
-import { toIconUrl, toReadmeUrl } from '../publishing/attachments';
 import { audit } from '../publishing/audit';
 import { checkDefinition } from '../publishing/definitions';
 import { mergeEntries } from '@parley/contracts/entries';
+import { changeLabels, newLabels } from '../publishing/labels';
 import { checkName } from '../publishing/names';
 import { PublicationsRepository, type Scope, type Visible } from '../publishing/publications.repository';
 import { requirePublisher } from '../publishing/publisher';
@@ -73,11 +72,7 @@ export class PluginsService {
       workspace_id: caller.workspace.id,
       name,
       version,
-      title: name.slice(0, 64),
-      description: '',
-      icon_url: '',
-      readme_url: '',
-      ...changesOf(input),
+      ...changeLabels(input, newLabels(name)),
       visibility,
       definition: changeDefinition(input),
       dependencies: noDependencies,
@@ -109,7 +104,7 @@ export class PluginsService {
       const { sdkVersion, code } = input;
       const updated = await this.plugins.update(
         tx,
-        { ...old, ...changesOf(input), visibility, definition, dependencies },
+        { ...old, ...changeLabels(input, old), visibility, definition, dependencies },
         { sdkVersion, ...code },
       );
       await audit(this.outbox, tx, caller, { operation: hub.plugins.update, ...summaryOf(updated) });
@@ -263,16 +258,6 @@ function getDependency(
   if (!found)
     throw new ApiError('ReferenceNotFound', `${path}: there is no ${id ?? `${name} ${version ?? 'latest'}`} here.`);
   return found;
-}
-
-/** What a draft says beside the definition. */
-function changesOf({ title, description, icon, readme }: PluginDraft) {
-  return {
-    ...(title === undefined ? {} : { title }),
-    ...(description === undefined ? {} : { description }),
-    ...(icon === undefined ? {} : { icon_url: toIconUrl(icon) }),
-    ...(readme === undefined ? {} : { readme_url: toReadmeUrl(readme) }),
-  };
 }
 
 function summaryOf({ id, name, visibility, version }: PluginRow) {

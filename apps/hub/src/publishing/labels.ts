@@ -1,0 +1,36 @@
+import type { PublicationDraft, PublicationLabels } from '@parley/contracts/hub/publication';
+import { toIconUrl, toReadmeUrl } from './attachments';
+import type { PublicationRow } from './publications.repository';
+
+/** What a draft may say of a version beside its definition. */
+export type LabelColumns = Pick<PublicationRow, 'title' | 'description' | 'icon_url' | 'readme_url'>;
+
+/** Before anything is said of it, a version is called by its name. */
+export function newLabels(name: string): LabelColumns {
+  return { title: name.slice(0, 64), description: '', icon_url: '', readme_url: '' };
+}
+
+/** What the labels become by a draft: what is absent stays. Throws InvalidPayload as `toIconUrl` and `toReadmeUrl` do. */
+export function changeLabels(draft: PublicationDraft, old: LabelColumns): LabelColumns {
+  return {
+    title: draft.title ?? old.title,
+    description: draft.description ?? old.description,
+    icon_url: draft.icon === undefined ? old.icon_url : toIconUrl(draft.icon),
+    readme_url: draft.readme === undefined ? old.readme_url : toReadmeUrl(draft.readme),
+  };
+}
+
+/** What every look at a version shows, and its readme. */
+export function toLabels(row: PublicationRow): PublicationLabels & { readmeUrl: string } {
+  return {
+    id: row.id,
+    createdAt: row.created_at.toISOString(),
+    updatedAt: row.updated_at.toISOString(),
+    name: row.name,
+    version: row.version,
+    title: row.title,
+    description: row.description,
+    iconUrl: row.icon_url,
+    readmeUrl: row.readme_url,
+  };
+}
