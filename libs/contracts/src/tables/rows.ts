@@ -13,7 +13,7 @@ import {
   Min,
 } from 'class-validator';
 import { bot } from '../access';
-import { JsonObject, JsonObjects, ListOf, MapOf, Nested, Optional } from '../fields';
+import { JsonObject, JsonObjects, ListOf, MapOf, Nested, Open, Optional } from '../fields';
 import { operation } from '../operation';
 import { QueryInteger } from '../query-fields';
 import { JobReference } from './jobs';
@@ -52,6 +52,7 @@ export class CellState {
 }
 
 /** The row's columns by name, null where there is nothing, beside what the platform says of it. */
+@Open()
 export class Row {
   @IsInt()
   id!: number;
