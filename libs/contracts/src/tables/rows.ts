@@ -238,7 +238,7 @@ export const rows = {
     subject: 'tables.rows.create',
     route: 'POST /v1/tables/{table}/rows',
     summary: 'Inserts up to 1000 rows; those that do not fit the table are told in `errors`.',
-    access: bot.write,
+    access: bot.writeAlsoByIntegration,
     input: CreateTableRows,
     output: StoredRows,
     bodyLimitBytes: maxRowsBytes,
