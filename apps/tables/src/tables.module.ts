@@ -14,6 +14,7 @@ import { RowsController } from './rows/rows.controller';
 import { RowsRepository } from './rows/rows.repository';
 import { RowsService } from './rows/rows.service';
 import { TableCatalog } from './tables/table-catalog';
+import { TableRowsRepository } from './tables/table-rows.repository';
 import { TablesController } from './tables/tables.controller';
 import { TablesRepository } from './tables/tables.repository';
 import { TablesService } from './tables/tables.service';
@@ -39,6 +40,7 @@ export class TablesModule {
         RowsRepository,
         RowsService,
         TableCatalog,
+        TableRowsRepository,
         TablesRepository,
         TablesService,
       ],

@@ -147,6 +147,11 @@ const clientNames = {
   tables: {
     create: 'createTable',
     get: 'getTable',
+    getOrCreate: 'getOrCreateTable',
+    list: 'listTables',
+    update: 'updateTable',
+    renameColumn: 'renameTableColumn',
+    duplicate: 'duplicateTable',
     delete: 'deleteTable',
     rows: { create: 'createTableRows' },
   },

@@ -234,8 +234,16 @@ const requests: Record<string, (tenant: Tenant) => Request | Promise<Request>> =
   'tables.deadLetters.list': () => ({}),
   'tables.deadLetters.replay': () => ({}),
   'tables.delete': async (tenant) => ({ path: { table: await tenant.newTable() } }),
+  'tables.duplicate': ({ has }) => ({ path: { sourceTableId: has.tableId }, body: { tableName: newName() } }),
   'tables.get': ({ has }) => ({ path: { table: has.tableId } }),
+  'tables.getOrCreate': ({ has }) => ({ path: { table: has.tableId }, body: { schema } }),
+  'tables.list': () => ({}),
+  'tables.renameColumn': async (tenant) => ({
+    path: { table: await tenant.newTable() },
+    body: { name: 'text', newName: 'words' },
+  }),
   'tables.rows.create': ({ has }) => ({ path: { table: has.tableId }, body: { rows: [{ text: newName() }] } }),
+  'tables.update': async (tenant) => ({ path: { table: await tenant.newTable() }, body: { tags: { kind: 'new' } } }),
 };
 
 function shareableId({ botId, integrationId }: Tenant['has']) {

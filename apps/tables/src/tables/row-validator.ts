@@ -45,13 +45,13 @@ export class RowValidator {
     const checked = this.check(row);
     if (typeof checked === 'string') return checked;
     for (const key in checked.data) if (checked.data[key] === null) delete checked.data[key];
-    return this.sizeProblem(checked.data) ?? checked;
+    return this.wholeProblem(checked.data) ?? checked;
   }
 
   /**
    * The columns to change, with null for those to be emptied, or the sentence that says what keeps them out. System
    * fields are left out with a warning, but `id`, which names the row, without one. How large the row becomes is for
-   * `sizeProblem` to say.
+   * `wholeProblem` to say.
    */
   checkChange(row: Row): CheckedRow | string {
     const given = Object.keys(row).filter((name) => systemFields.has(name));
@@ -67,7 +67,7 @@ export class RowValidator {
   }
 
   /** Why a whole row cannot be stored in the table; undefined when it can. */
-  sizeProblem(data: Row): string | undefined {
+  wholeProblem(data: Row): string | undefined {
     const bytes = Buffer.byteLength(JSON.stringify(data));
     return bytes > this.maxBytes ? `it must be at most ${this.maxBytes} bytes of JSON, and is ${bytes}` : undefined;
   }
