@@ -1,6 +1,7 @@
 import type { ColumnSchema } from '@parley/contracts/tables/table-schema';
+import { Database } from '@parley/database/database';
 import { toJsonb } from '@parley/database/storable';
-import { createTestDatabase, type TestDatabase } from '@parley/testing/test-database';
+import { createDatabaseOfLanguage, type EmptyDatabase } from '@parley/testing/test-database';
 import fc from 'fast-check';
 import { tablesDatabase } from '../tables.module';
 import { columnsOf } from '../tables/table.entity';
@@ -31,23 +32,29 @@ const properties = Object.fromEntries(
 );
 const columns = columnsOf({ number, schema: { type: 'object', properties, additionalProperties: true } });
 
-let store: TestDatabase;
+let empty: EmptyDatabase;
+let database: Database;
 
+// In an English database `a` comes before `B`, unless a statement asks for code points.
 beforeAll(async () => {
-  store = await createTestDatabase(tablesDatabase.migrations, tablesDatabase.schema);
+  empty = await createDatabaseOfLanguage('en-US');
+  database = await Database.open({ ...tablesDatabase, url: empty.url, poolSize: 2 });
+  await database.migrate();
 });
 
-afterAll(() => store?.drop());
+afterAll(async () => {
+  await database?.close();
+  await empty?.drop();
+});
 
-beforeEach(() => store.database.query('TRUNCATE row'));
-
-async function insert(rows: Row[]): Promise<void> {
+async function store(rows: Row[]): Promise<void> {
+  await database.query('TRUNCATE row');
   const stored = rows.map(({ id, createdAt, updatedAt, ...values }) => {
     const present = Object.entries(values).filter(([, value]) => value !== null);
     const data = Object.fromEntries(present.map(([name, value]) => [columns.get(name)!.key, value]));
     return { id, createdAt, updatedAt, data };
   });
-  await store.database.query(
+  await database.query(
     `INSERT INTO row (table_number, id, created_at, updated_at, data)
      SELECT $1, (entry ->> 'id')::int, (entry ->> 'createdAt')::timestamptz, (entry ->> 'updatedAt')::timestamptz,
        entry -> 'data'
@@ -59,14 +66,17 @@ async function insert(rows: Row[]): Promise<void> {
 /** Ids of the rows that each filter means, and how many rows it leaves open. */
 async function ask(filters: Filter[]): Promise<{ ids: number[]; open: number }[]> {
   const values: unknown[] = [number];
-  const answers = filters.map((filter) => {
-    const condition = conditionOf(readFilter(filter, columns), values);
-    return `jsonb_build_object(
-      'ids', coalesce(jsonb_agg(row.id ORDER BY row.id) FILTER (WHERE ${condition}), '[]'),
-      'open', count(*) FILTER (WHERE (${condition}) IS NULL))`;
-  });
-  const [answer] = await store.database.query<{ all: { ids: number[]; open: number }[] }>(
-    `SELECT jsonb_build_array(${answers.join(', ')}) AS all FROM row WHERE table_number = $1`,
+  const conditions = filters.map((filter) => conditionOf(readFilter(filter, columns), values));
+  const answers = filters.map(
+    (_filter, index) => `jsonb_build_object(
+      'ids', coalesce(jsonb_agg(id ORDER BY id) FILTER (WHERE c${index}), '[]'),
+      'open', count(*) FILTER (WHERE c${index} IS NULL))`,
+  );
+  const [answer] = await database.query<{ all: { ids: number[]; open: number }[] }>(
+    `SELECT jsonb_build_array(${answers.join(', ')}) AS all
+     FROM (
+       SELECT id, ${conditions.map((condition, index) => `${condition} AS c${index}`).join(', ')}
+       FROM row WHERE table_number = $1 OFFSET 0) AS conditions`,
     values,
   );
   return answer!.all;
@@ -311,7 +321,7 @@ const leaves = fc.oneof(
   on(fc.constant('price'), conditionsFor(numbers, [comparing(numbers), divisible])),
   on(fc.constant('sold'), conditionsFor(fc.boolean(), [])),
   on(fc.constantFrom('when', 'createdAt', 'updatedAt'), conditionsFor(timeLiterals, [comparing(timeLiterals)])),
-  on(fc.constant('when'), matching),
+  on(fc.constantFrom('name', 'dotted.name', 'when'), matching),
   on(fc.constant('tags'), anything),
   on(fc.constant('meta'), conditionsFor(objects, [])),
   on(inside, anything),
@@ -337,8 +347,7 @@ describe('a filter', () => {
     let asked = 0;
     await fc.assert(
       fc.asyncProperty(tables, fc.array(filters, { minLength: 40, maxLength: 40 }), async (rows, all) => {
-        await store.database.query('TRUNCATE row');
-        await insert(rows);
+        await store(rows);
 
         const answers = await ask(all);
 
