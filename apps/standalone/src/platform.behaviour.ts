@@ -4,6 +4,7 @@ import { operatorToken } from '@parley/secrets/token';
 import { clientOf, parley } from '@parley/testing/api';
 import { until } from '@parley/testing/until';
 import type { RunningPlatform } from '@parley/testing/running-platform';
+import { describeTables } from './tables.behaviour';
 import { undeclared } from './test/answers';
 import { anonymous, call, clientMethods } from './test/client-methods';
 import { disagreements, requestOf, routedOperations, senderOf } from './test/requests';
@@ -140,12 +141,17 @@ export function describePlatform(name: string, start: () => Promise<RunningPlatf
       const { botId, client } = await newBot();
       const { file } = await client.uploadFile({ key: 'tea.html', content: page, index: true });
       await indexed(client, file.id);
+      const { table } = await client.createTable({
+        name: 'tea',
+        schema: { type: 'object', properties: { leaf: { type: 'string' } } },
+      });
+      await client.createTableRows({ table: table.id, rows: [{ leaf: 'green' }] });
 
       await admin.deleteBot({ id: botId });
 
       const leftovers = () =>
         Promise.resolve(JSON.parse(parley(platform, 'bot', 'leftovers', botId).stdout) as Record<string, number>);
-      const none = { files: 0, passages: 0, blobs: 0, points: 0 };
+      const none = { files: 0, passages: 0, blobs: 0, points: 0, tables: 0, rows: 0 };
       expect(await until(leftovers, (left) => Object.values(left).every((count) => count === 0))).toEqual(none);
       await expect(client.listFiles({})).rejects.toMatchObject({ type: 'Forbidden' });
     });
@@ -168,6 +174,8 @@ export function describePlatform(name: string, start: () => Promise<RunningPlatf
     it('answers what it does not have yet with ResourceNotFound', async () => {
       await expect(admin.listBotIssues({ id: 'x' })).rejects.toMatchObject({ type: 'ResourceNotFound' });
     });
+
+    describeTables(() => platform);
 
     describe('every operation', () => {
       let methods: Map<string, string>;
