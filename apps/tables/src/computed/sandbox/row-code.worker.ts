@@ -114,7 +114,10 @@ class Run {
     const row = context.newString(JSON.stringify(task.row));
     const answer =
       this.textOf(this.call(this.property(prepared, 'run'), compiled.code, row)) ?? this.textOf(this.settled(prepared));
-    return answer === undefined ? { error: endless } : this.toOutcome(answer);
+    if (answer !== undefined) return this.toOutcome(answer);
+    // What runs after a promise and is ended tells nobody.
+    if (this.isLate()) throw new Error('interrupted');
+    return { error: endless };
   }
 
   private describeEnd({ message }: Error): string {
