@@ -148,7 +148,7 @@ const clientNames = {
     create: 'createTable',
     get: 'getTable',
     delete: 'deleteTable',
-    rows: { create: 'createTableRows' },
+    rows: { get: 'getTableRow', find: 'findTableRows', create: 'createTableRows' },
   },
 } as const satisfies ClientNames<Contracts>;
 
