@@ -8,6 +8,9 @@ import { EraseBotHandler } from './erasure/erase-bot.handler';
 import { ErasureController } from './erasure/erasure.controller';
 import { ErasureRepository } from './erasure/erasure.repository';
 import { ErasureService } from './erasure/erasure.service';
+import { FindController } from './find/find.controller';
+import { FindRepository } from './find/find.repository';
+import { FindService } from './find/find.service';
 import { Tables1700000004000 } from './migrations/1700000004000-tables';
 import { InsertQueue } from './rows/insert-queue';
 import { RowsController } from './rows/rows.controller';
@@ -30,12 +33,20 @@ export class TablesModule {
       imports: [
         ServiceModule.register({ name: 'tables', contract: tables, database: { ...tablesDatabase, config } }, platform),
       ],
-      controllers: [TablesController, RowsController, ErasureController, deadLettersController(tables.deadLetters)],
+      controllers: [
+        TablesController,
+        RowsController,
+        FindController,
+        ErasureController,
+        deadLettersController(tables.deadLetters),
+      ],
       providers: [
         { provide: TablesConfig, useValue: config },
         EraseBotHandler,
         ErasureRepository,
         ErasureService,
+        FindRepository,
+        FindService,
         InsertQueue,
         RowsRepository,
         RowsService,

@@ -153,7 +153,7 @@ const clientNames = {
     renameColumn: 'renameTableColumn',
     duplicate: 'duplicateTable',
     delete: 'deleteTable',
-    rows: { create: 'createTableRows' },
+    rows: { get: 'getTableRow', find: 'findTableRows', create: 'createTableRows' },
   },
 } as const satisfies ClientNames<Contracts>;
 

@@ -242,6 +242,11 @@ const requests: Record<string, (tenant: Tenant) => Request | Promise<Request>> =
     path: { table: await tenant.newTable() },
     body: { name: 'text', newName: 'words' },
   }),
+  'tables.rows.find': ({ has }) => ({ path: { table: has.tableId }, body: { filter: { text: { $regex: '.' } } } }),
+  'tables.rows.get': async ({ has, client }) => {
+    const { rows } = await client.createTableRows({ table: has.tableId, rows: [{ text: newName() }] });
+    return { path: { table: has.tableId }, query: { id: String(rows[0]!.id) } };
+  },
   'tables.rows.create': ({ has }) => ({ path: { table: has.tableId }, body: { rows: [{ text: newName() }] } }),
   'tables.update': async (tenant) => ({ path: { table: await tenant.newTable() }, body: { tags: { kind: 'new' } } }),
 };

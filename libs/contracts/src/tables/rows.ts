@@ -57,11 +57,14 @@ export class Row {
   @IsInt()
   id!: number;
 
+  /** Absent where a row stands for a group. */
+  @Optional()
   @IsString()
-  createdAt!: string;
+  createdAt?: string;
 
+  @Optional()
   @IsString()
-  updatedAt!: string;
+  updatedAt?: string;
 
   /** By computed column. */
   @MapOf(CellState)
@@ -234,6 +237,22 @@ export class DeletedRows {
 }
 
 export const rows = {
+  get: operation({
+    subject: 'tables.rows.get',
+    route: 'GET /v1/tables/{table}/row',
+    summary: 'Gets a row by its id.',
+    access: bot.readAlsoByIntegration,
+    input: GetTableRow,
+    output: RowReply,
+  }),
+  find: operation({
+    subject: 'tables.rows.find',
+    route: 'POST /v1/tables/{table}/rows/find',
+    summary: 'Finds rows by a filter, in any order, or sums them up in groups.',
+    access: bot.readAlsoByIntegration,
+    input: FindTableRows,
+    output: FoundRows,
+  }),
   create: operation({
     subject: 'tables.rows.create',
     route: 'POST /v1/tables/{table}/rows',
