@@ -148,7 +148,12 @@ const clientNames = {
     create: 'createTable',
     get: 'getTable',
     delete: 'deleteTable',
-    rows: { create: 'createTableRows' },
+    rows: {
+      create: 'createTableRows',
+      update: 'updateTableRows',
+      upsert: 'upsertTableRows',
+      delete: 'deleteTableRows',
+    },
   },
 } as const satisfies ClientNames<Contracts>;
 

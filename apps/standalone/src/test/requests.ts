@@ -236,6 +236,9 @@ const requests: Record<string, (tenant: Tenant) => Request | Promise<Request>> =
   'tables.delete': async (tenant) => ({ path: { table: await tenant.newTable() } }),
   'tables.get': ({ has }) => ({ path: { table: has.tableId } }),
   'tables.rows.create': ({ has }) => ({ path: { table: has.tableId }, body: { rows: [{ text: newName() }] } }),
+  'tables.rows.delete': ({ has }) => ({ path: { table: has.tableId }, body: { ids: [1] } }),
+  'tables.rows.update': ({ has }) => ({ path: { table: has.tableId }, body: { rows: [{ id: 1, text: newName() }] } }),
+  'tables.rows.upsert': ({ has }) => ({ path: { table: has.tableId }, body: { rows: [{ text: newName() }] } }),
 };
 
 function shareableId({ botId, integrationId }: Tenant['has']) {

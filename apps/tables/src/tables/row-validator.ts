@@ -35,4 +35,27 @@ export class RowValidator {
     }
     return { data, warnings };
   }
+
+  /**
+   * The columns to change, with null for those to be emptied, or the sentence that says what keeps them out. System
+   * fields are left out with a warning, but `id`, which names the row, without one.
+   */
+  checkChange(row: Record<string, unknown>): CheckedRow | string {
+    const given = Object.entries(row).filter(([name]) => !systemFields.has(name));
+    const ignored = Object.keys(row).filter((name) => systemFields.has(name) && name !== 'id');
+    const nulls = given.filter(([, value]) => value === null);
+    const checked = this.checkNew(Object.fromEntries(given.filter(([, value]) => value !== null)));
+    if (typeof checked === 'string') return checked;
+    for (const [name] of nulls) checked.data[this.columns.get(name)?.key ?? ''] = null;
+    if (ignored.length > 0) checked.warnings.push(`${ignored.join(' and ')} are set by the platform and were left out`);
+    return checked;
+  }
+
+  /** Why a whole row cannot be stored in the table; undefined when it can. */
+  wholeProblem(data: Record<string, unknown>): string | undefined {
+    if (Buffer.byteLength(JSON.stringify(data)) > this.maxBytes) return `it must be at most ${this.maxBytes} bytes`;
+    return undefined;
+  }
 }
+
+const systemFields = new Set(['id', 'createdAt', 'updatedAt', 'computed', 'stale', 'similarity']);
