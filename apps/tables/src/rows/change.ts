@@ -1,5 +1,4 @@
 import { maxRowId } from '@parley/contracts/tables/rows';
-import { toJsonb } from '@parley/database/storable';
 import type { KnownTable } from '../tables/table-catalog';
 import type { Remarks } from './remarks';
 
@@ -66,7 +65,7 @@ export function firstOfEach(
   });
 }
 
-/** The same for what is the same value once it is stored; of strings, numbers and booleans. */
+/** The same text for the same string, number or boolean. */
 export function identityOf(value: unknown): string {
-  return toJsonb(value ?? null);
+  return JSON.stringify(value ?? null);
 }

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Marks, marksFor, marksOfNewRow } from '../computed/marks';
+import { type Marks, marksOfChange, marksOfNewRow } from '../computed/marks';
 import type { KnownTable } from '../tables/table-catalog';
 import type { StoredRow } from './row.entity';
 
@@ -12,13 +12,14 @@ type Changed = RowState & Pick<Marks, 'work'>;
 export function changeRow(table: KnownTable, stored: StoredRow, change: Record<string, unknown>): Changed {
   const data = withoutNulls({ ...stored.data, ...change });
   const changed = [...table.columns.values()].filter(({ key }) => !isDeepStrictEqual(data[key], stored.data[key]));
-  const marks = marksFor(table, new Set(changed.map(({ name }) => name)));
-  const stale = [...new Set([...(stored.stale ?? []), ...marks.stale])];
-  const pending = marks.stale.map((key) => [key, { status: 'pending' as const }]);
+  const marks = marksOfChange(
+    table,
+    changed.map(({ name }) => name),
+  );
   return {
     data,
-    computed: pending.length > 0 ? { ...stored.computed, ...Object.fromEntries(pending) } : stored.computed,
-    stale: stale.length > 0 ? stale : null,
+    computed: marks.computed ? { ...stored.computed, ...marks.computed } : stored.computed,
+    stale: marks.stale ? [...new Set([...(stored.stale ?? []), ...marks.stale])] : stored.stale,
     unindexed: stored.unindexed || marks.unindexed,
     work: marks.work,
   };

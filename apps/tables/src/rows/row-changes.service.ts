@@ -167,7 +167,8 @@ export class RowChangesService {
     let added = 0;
     const fit = targets.flatMap(({ place, data, stored }) => {
       const state = stored ? changeRow(table, stored, data) : newRow(table, data);
-      const problem = table.validator.wholeProblem(state.data);
+      const missing = stored ? undefined : table.validator.requiredProblem(data);
+      const problem = missing ?? table.validator.sizeProblem(state.data);
       if (problem === undefined) return [{ id: stored?.id ?? nextId + added++, stored, state }];
       remarks.refuse(place, problem);
       return [];
