@@ -13,6 +13,10 @@ import { FindRepository } from './find/find.repository';
 import { FindService } from './find/find.service';
 import { Tables1700000004000 } from './migrations/1700000004000-tables';
 import { InsertQueue } from './rows/insert-queue';
+import { RowChangesRepository } from './rows/row-changes.repository';
+import { RowChangesService } from './rows/row-changes.service';
+import { RowDeletionsRepository } from './rows/row-deletions.repository';
+import { RowDeletionsService } from './rows/row-deletions.service';
 import { RowsController } from './rows/rows.controller';
 import { RowsRepository } from './rows/rows.repository';
 import { RowsService } from './rows/rows.service';
@@ -48,6 +52,10 @@ export class TablesModule {
         FindRepository,
         FindService,
         InsertQueue,
+        RowChangesRepository,
+        RowChangesService,
+        RowDeletionsRepository,
+        RowDeletionsService,
         RowsRepository,
         RowsService,
         TableCatalog,

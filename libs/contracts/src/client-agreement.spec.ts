@@ -153,7 +153,14 @@ const clientNames = {
     renameColumn: 'renameTableColumn',
     duplicate: 'duplicateTable',
     delete: 'deleteTable',
-    rows: { get: 'getTableRow', find: 'findTableRows', create: 'createTableRows' },
+    rows: {
+      get: 'getTableRow',
+      find: 'findTableRows',
+      create: 'createTableRows',
+      update: 'updateTableRows',
+      upsert: 'upsertTableRows',
+      delete: 'deleteTableRows',
+    },
   },
 } as const satisfies ClientNames<Contracts>;
 
