@@ -5,7 +5,7 @@ export async function knownStart<Chunk>(
     nothing,
     join,
     isEnough,
-  }: { nothing: Chunk; join(start: Chunk, next: Chunk): Chunk; isEnough(start: Chunk): boolean },
+  }: { nothing: Chunk; join: (start: Chunk, next: Chunk) => Chunk; isEnough: (start: Chunk) => boolean },
 ): Promise<{ start: Chunk; all: AsyncIterable<Chunk> }> {
   const iterator = chunks[Symbol.asyncIterator]();
   let start = nothing;

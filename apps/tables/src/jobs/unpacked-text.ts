@@ -38,7 +38,10 @@ async function* unpacked(bytes: AsyncIterable<Uint8Array>, limits: UnpackingLimi
     join: (known, next) => Buffer.concat([known, next]),
     isEnough: ({ length }) => length >= 2,
   });
-  if (start[0] !== 0x1f || start[1] !== 0x8b) return yield* all;
+  if (start[0] !== 0x1f || start[1] !== 0x8b) {
+    yield* all;
+    return;
+  }
 
   const gunzip = createGunzip();
   // Whoever reads the unpacked content is told of a failure of the source by it.
