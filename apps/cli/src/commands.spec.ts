@@ -44,7 +44,7 @@ describe('a command', () => {
   it.each([
     [['account', 'create'], 'Give an email address.\n'],
     [['bot', 'leftovers'], 'Give the id of a bot.\n'],
-    [['dead-letters', 'list', 'chat'], 'Name the service, one of: admin, files, hub.\n'],
+    [['dead-letters', 'list', 'chat'], 'Name the service, one of: admin, files, hub, tables.\n'],
   ])('that lacks something (%j) says what', async (line, output) => {
     expect(await run(...line)).toEqual({ status: 1, output });
   });

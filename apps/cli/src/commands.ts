@@ -1,6 +1,7 @@
 import { admin } from '@parley/contracts/admin/admin';
 import { files } from '@parley/contracts/files';
 import { hub } from '@parley/contracts/hub/hub';
+import { tables } from '@parley/contracts/tables/tables';
 import { newToken } from '@parley/secrets/token';
 import { CommandFailed } from './command-failed';
 import { Operator } from './operator';
@@ -16,6 +17,7 @@ const lettersOf = new Map([
   ['admin', admin.deadLetters],
   ['files', files.deadLetters],
   ['hub', hub.deadLetters],
+  ['tables', tables.deadLetters],
 ]);
 const services = [...lettersOf.keys()];
 
@@ -49,7 +51,14 @@ const commands: Record<string, Command> = {
   'bot leftovers': {
     usage: '<bot id>',
     about: 'counts what is still kept of a bot: all zero once a deleted bot is erased',
-    run: (botId) => Operator.find().call(files.countLeftovers, { botId: required(botId, 'the id of a bot') }),
+    run: async (botId) => {
+      const bot = { botId: required(botId, 'the id of a bot') };
+      const operator = Operator.find();
+      return {
+        ...(await operator.call(files.countLeftovers, bot)),
+        ...(await operator.call(tables.countLeftovers, bot)),
+      };
+    },
   },
 };
 

@@ -1,6 +1,6 @@
 import { Env, integer, url } from '@parley/config/config';
 import { FileStoreConfig } from '@parley/file-store/config';
-import { secretKeyVariable } from '@parley/service/config';
+import { secretKeyVariable, sweepIntervalVariable } from '@parley/service/config';
 
 export class FilesConfig extends FileStoreConfig {
   @Env(secretKeyVariable)
@@ -21,10 +21,6 @@ export class FilesConfig extends FileStoreConfig {
   })
   maxUploadBytes = 5_000_000_000;
 
-  @Env({
-    env: 'SWEEP_INTERVAL_MS',
-    type: integer(100, 600_000),
-    about: 'Pause between two looks for work that has stopped moving.',
-  })
+  @Env(sweepIntervalVariable)
   sweepIntervalMs = 5_000;
 }

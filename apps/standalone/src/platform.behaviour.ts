@@ -140,12 +140,17 @@ export function describePlatform(name: string, start: () => Promise<RunningPlatf
       const { botId, client } = await newBot();
       const { file } = await client.uploadFile({ key: 'tea.html', content: page, index: true });
       await indexed(client, file.id);
+      const { table } = await client.createTable({
+        name: 'tea',
+        schema: { type: 'object', properties: { leaf: { type: 'string' } } },
+      });
+      await client.createTableRows({ table: table.id, rows: [{ leaf: 'green' }] });
 
       await admin.deleteBot({ id: botId });
 
       const leftovers = () =>
         Promise.resolve(JSON.parse(parley(platform, 'bot', 'leftovers', botId).stdout) as Record<string, number>);
-      const none = { files: 0, passages: 0, blobs: 0, points: 0 };
+      const none = { files: 0, passages: 0, blobs: 0, points: 0, tables: 0, rows: 0 };
       expect(await until(leftovers, (left) => Object.values(left).every((count) => count === 0))).toEqual(none);
       await expect(client.listFiles({})).rejects.toMatchObject({ type: 'Forbidden' });
     });

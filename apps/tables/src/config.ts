@@ -1,3 +1,7 @@
-import { ServiceConfig } from '@parley/service/config';
+import { Env } from '@parley/config/config';
+import { ServiceConfig, sweepIntervalVariable } from '@parley/service/config';
 
-export class TablesConfig extends ServiceConfig {}
+export class TablesConfig extends ServiceConfig {
+  @Env(sweepIntervalVariable)
+  sweepIntervalMs = 5_000;
+}

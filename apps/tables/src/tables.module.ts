@@ -1,18 +1,46 @@
 import { type DynamicModule, Module } from '@nestjs/common';
+import { tables } from '@parley/contracts/tables/tables';
+import { deadLettersController } from '@parley/outbox/dead-letters';
 import type { Platform } from '@parley/service/platform';
 import { ServiceModule } from '@parley/service/service.module';
-import type { TablesConfig } from './config';
+import { TablesConfig } from './config';
+import { EraseBotHandler } from './erasure/erase-bot.handler';
+import { ErasureController } from './erasure/erasure.controller';
+import { ErasureRepository } from './erasure/erasure.repository';
+import { ErasureService } from './erasure/erasure.service';
+import { Tables1700000004000 } from './migrations/1700000004000-tables';
+import { InsertQueue } from './rows/insert-queue';
+import { RowsController } from './rows/rows.controller';
+import { RowsRepository } from './rows/rows.repository';
+import { RowsService } from './rows/rows.service';
+import { TableCatalog } from './tables/table-catalog';
+import { TablesController } from './tables/tables.controller';
+import { TablesRepository } from './tables/tables.repository';
+import { TablesService } from './tables/tables.service';
 
-export const tablesDatabase = { schema: 'tables', migrations: [] };
+export const tablesDatabase = { schema: 'tables', migrations: [Tables1700000004000] };
 
-/** Tables and their rows. Owns its schema and answers no operation yet. */
+/** Tables and their rows. */
 @Module({})
 export class TablesModule {
   static register(config: TablesConfig, platform: Platform): DynamicModule {
     return {
       module: TablesModule,
       imports: [
-        ServiceModule.register({ name: 'tables', contract: {}, database: { ...tablesDatabase, config } }, platform),
+        ServiceModule.register({ name: 'tables', contract: tables, database: { ...tablesDatabase, config } }, platform),
+      ],
+      controllers: [TablesController, RowsController, ErasureController, deadLettersController(tables.deadLetters)],
+      providers: [
+        { provide: TablesConfig, useValue: config },
+        EraseBotHandler,
+        ErasureRepository,
+        ErasureService,
+        InsertQueue,
+        RowsRepository,
+        RowsService,
+        TableCatalog,
+        TablesRepository,
+        TablesService,
       ],
     };
   }

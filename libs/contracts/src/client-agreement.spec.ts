@@ -9,9 +9,10 @@ import type { TagQuery } from './query-fields';
 import { files } from './files';
 import { hub } from './hub/hub';
 import type { Text } from './paging';
+import { tables } from './tables/tables';
 import type { Contract, InputOf, Operation, OutputOf } from './operation';
 
-const contracts = { admin, files, hub };
+const contracts = { admin, files, hub, tables };
 type Contracts = typeof contracts;
 
 /** The operation of the public client that asks for each of ours. One that is missing here does not compile. */
@@ -142,6 +143,12 @@ const clientNames = {
       getById: 'getPublicIntegrationById',
       get: 'getPublicIntegration',
     },
+  },
+  tables: {
+    create: 'createTable',
+    get: 'getTable',
+    delete: 'deleteTable',
+    rows: { create: 'createTableRows' },
   },
 } as const satisfies ClientNames<Contracts>;
 

@@ -1,7 +1,8 @@
 import { admin } from './admin/admin';
 import { files } from './files';
 import { hub } from './hub/hub';
+import { tables } from './tables/tables';
 import { operationsOf, type Operation } from './operation';
 
 /** Every operation of the platform: what the gateway forwards and `/openapi.json` shows. */
-export const allOperations: Operation[] = [admin, files, hub].flatMap(operationsOf);
+export const allOperations: Operation[] = [admin, files, hub, tables].flatMap(operationsOf);

@@ -95,6 +95,20 @@ export function JsonObject({ maxBytes = 128 * 1024 } = {}): PropertyDecorator {
   );
 }
 
+/** An array of JSON objects, kept as they came: whoever knows what they must look like checks them. */
+export function JsonObjects(options: { minItems: number; maxItems: number }): PropertyDecorator {
+  const { minItems, maxItems } = options;
+  return all(
+    check('jsonObjects', (value) => {
+      if (!Array.isArray(value) || !value.every(isRecord)) return 'must be an array of objects';
+      return value.length < minItems || value.length > maxItems
+        ? `must have ${minItems} to ${maxItems} entries`
+        : undefined;
+    }),
+    jsonSchema({ type: 'array', items: { type: 'object', additionalProperties: true }, ...options }),
+  );
+}
+
 /** Any JSON value, kept as it came. */
 export function JsonValue({ maxBytes = 128 * 1024 } = {}): PropertyDecorator {
   return all(

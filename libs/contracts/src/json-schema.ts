@@ -10,6 +10,6 @@ export function componentSchemas(): Record<string, JsonSchema> {
   return validationMetadatasToSchemas({
     classTransformerMetadataStorage: defaultMetadataStorage,
     refPointerPrefix: '#/components/schemas/',
-    additionalConverters: { mapOf: {}, jsonObject: {}, jsonValue: {}, isObject: {}, listOf: {} },
+    additionalConverters: { mapOf: {}, jsonObject: {}, jsonObjects: {}, jsonValue: {}, isObject: {}, listOf: {} },
   }) as Record<string, JsonSchema>;
 }

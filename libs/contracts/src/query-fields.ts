@@ -53,8 +53,9 @@ export function QueryChoice(choices: readonly string[], { required = false } = {
   });
 }
 
-export function QueryInteger({ min, max }: { min: number; max: number }): PropertyDecorator {
-  return source('query', { type: 'integer', minimum: min, maximum: max }, false, (text, name) => {
+export function QueryInteger(options: { min: number; max: number; required?: boolean }): PropertyDecorator {
+  const { min, max, required = false } = options;
+  return source('query', { type: 'integer', minimum: min, maximum: max }, required, (text, name) => {
     const value = single(text, name);
     const number = /^-?\d{1,15}$/.test(value) ? Number(value) : NaN;
     if (!(number >= min && number <= max)) throw new FieldProblem(`${name} must be an integer from ${min} to ${max}`);

@@ -50,6 +50,11 @@ export function isForeignKeyViolation(error: unknown): boolean {
   return error instanceof DatabaseError && error.code === '23503';
 }
 
+/** A number that its column cannot hold. */
+export function isOutOfRange(error: unknown): boolean {
+  return error instanceof DatabaseError && error.code === '22003';
+}
+
 function isUnavailable(error: unknown): boolean {
   if (typeof error !== 'object' || error === null) return false;
   const { code = '', message = '' } = error as { code?: string; message?: string };

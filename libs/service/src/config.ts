@@ -92,3 +92,10 @@ export const secretKeyVariable: VariableOptions<string> = {
   about:
     'What secrets are encrypted and content URLs are signed with. The embedded mode makes one and keeps it in its data folder.',
 };
+
+/** For services that look by themselves for what is left to do. */
+export const sweepIntervalVariable: VariableOptions<number> = {
+  env: 'SWEEP_INTERVAL_MS',
+  type: integer(100, 600_000),
+  about: 'Pause between two looks for work that has stopped moving.',
+};

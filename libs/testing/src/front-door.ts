@@ -44,6 +44,15 @@ export interface FrontDoor extends RunningService {
   sql<T = Record<string, unknown>>(text: string, values?: unknown[]): Promise<T[]>;
 }
 
+/** An app that reads more than admin does, with these changes of its defaults. */
+export function configured<Config extends ServiceConfig>(
+  app: AppModule<Config>,
+  config: new () => Config,
+  changes: Partial<Config> = {},
+): AppModule<AdminSettings> {
+  return { register: (settings, platform) => app.register(Object.assign(new config(), settings, changes), platform) };
+}
+
 /** @param others apps that the operations under test need beside admin; they have its settings. */
 export async function startFrontDoor(
   gateway: AppModule<ProcessConfig>,

@@ -229,6 +229,13 @@ const requests: Record<string, (tenant: Tenant) => Request | Promise<Request>> =
     return { path: { id: plugin.id }, query: { interfaces: { drawer: integration.id } } };
   },
   'hub.publicPlugins.list': () => ({}),
+  'tables.countLeftovers': ({ has }) => ({ path: { botId: has.botId } }),
+  'tables.create': () => ({ body: { name: newName(), schema } }),
+  'tables.deadLetters.list': () => ({}),
+  'tables.deadLetters.replay': () => ({}),
+  'tables.delete': async (tenant) => ({ path: { table: await tenant.newTable() } }),
+  'tables.get': ({ has }) => ({ path: { table: has.tableId } }),
+  'tables.rows.create': ({ has }) => ({ path: { table: has.tableId }, body: { rows: [{ text: newName() }] } }),
 };
 
 function shareableId({ botId, integrationId }: Tenant['has']) {

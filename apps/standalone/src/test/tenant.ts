@@ -18,6 +18,8 @@ interface Possessions {
   /** Of the bot's code. */
   versionId: string;
   fileId: string;
+  /** With one row, of the one column `text`. */
+  tableId: string;
   interfaceId: string;
   /** Implements the interface and is installed in the bot as `mine`. */
   integrationId: string;
@@ -103,6 +105,7 @@ export class Tenant {
       integrationKey: (await client.createIntegrationApiKey({ integrationId, note: tag })).value,
     });
     tenant.has.fileId = await tenant.newFile(`${tag}.txt`);
+    tenant.has.tableId = await tenant.newTable(tag.replaceAll('-', '_'));
     return tenant;
   }
 
@@ -153,8 +156,17 @@ export class Tenant {
   }
 
   async newFile(key = newName()): Promise<string> {
-    const asBot = clientOf({ ...this.account, url: this.home.url }, this.has.botId);
-    return (await asBot.upsertFile({ key, size: 3, tags: { kind: this.tag } })).file.id;
+    return (await this.asBot.upsertFile({ key, size: 3, tags: { kind: this.tag } })).file.id;
+  }
+
+  async newTable(name = newName()): Promise<string> {
+    const { table } = await this.asBot.createTable({ name, schema, tags: { kind: this.tag } });
+    await this.asBot.createTableRows({ table: table.id, rows: [{ text: this.tag }] });
+    return table.id;
+  }
+
+  private get asBot(): Client {
+    return clientOf({ ...this.account, url: this.home.url }, this.has.botId);
   }
 }
 

@@ -1,0 +1,67 @@
+import { Injectable } from '@nestjs/common';
+import type { TableLeftovers } from '@parley/contracts/tables/tables';
+import { Database } from '@parley/database/database';
+
+/** Rows that are out of reach, until they are gone. */
+@Injectable()
+export class ErasureRepository {
+  constructor(private readonly database: Database) {}
+
+  /** From now on nothing of this bot is taken in, and what it has is out of reach. */
+  async dropBot(botId: string): Promise<void> {
+    await this.database.transaction(async (tx) => {
+      await tx.query('INSERT INTO deleted_bot (bot_id) VALUES ($1) ON CONFLICT DO NOTHING', [botId]);
+      // Whoever locks the state of a table does it before anything else of the table.
+      await tx.query(
+        `SELECT 1 FROM table_state JOIN "table" USING (number) WHERE bot_id = $1 ORDER BY number FOR UPDATE OF table_state`,
+        [botId],
+      );
+      await tx.query(
+        `WITH gone AS (DELETE FROM "table" WHERE bot_id = $1 RETURNING number),
+           state AS (DELETE FROM table_state USING gone WHERE table_state.number = gone.number)
+         INSERT INTO dropped_rows (number, bot_id) SELECT number, $1 FROM gone`,
+        [botId],
+      );
+    });
+  }
+
+  /** Numbers that are due, not due again for a minute: whoever erases their rows removes the note. */
+  async take(limit: number): Promise<string[]> {
+    const rows = await this.database.query<{ number: string }>(
+      `UPDATE dropped_rows SET due_at = now() + interval '1 minute'
+       WHERE number IN (SELECT number FROM dropped_rows WHERE due_at <= now() ORDER BY number LIMIT $1 FOR UPDATE SKIP LOCKED)
+       RETURNING number`,
+      [limit],
+    );
+    return rows.map(({ number }) => number);
+  }
+
+  /** Deletes up to so many rows of the number; how many there were. Index: the primary key. */
+  async deleteRows(number: string, limit: number): Promise<number> {
+    const rows = await this.database.query(
+      `DELETE FROM row WHERE table_number = $1
+         AND id IN (SELECT id FROM row WHERE table_number = $1 ORDER BY id LIMIT $2) RETURNING 1`,
+      [number, limit],
+    );
+    return rows.length;
+  }
+
+  /** The number has no rows and no work any more. */
+  async forget(number: string): Promise<void> {
+    await this.database.query(
+      'WITH work AS (DELETE FROM table_work WHERE table_number = $1) DELETE FROM dropped_rows WHERE number = $1',
+      [number],
+    );
+  }
+
+  async count(botId: string): Promise<TableLeftovers> {
+    const [counts] = await this.database.query<{ tables: string; rows: string }>(
+      `WITH numbers AS (
+         SELECT number FROM "table" WHERE bot_id = $1 UNION SELECT number FROM dropped_rows WHERE bot_id = $1)
+       SELECT (SELECT count(*) FROM numbers) AS tables,
+         (SELECT count(*) FROM row WHERE table_number IN (SELECT number FROM numbers)) AS rows`,
+      [botId],
+    );
+    return { tables: Number(counts!.tables), rows: Number(counts!.rows) };
+  }
+}

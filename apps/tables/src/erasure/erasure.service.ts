@@ -1,0 +1,65 @@
+import {
+  type BeforeApplicationShutdown,
+  Inject,
+  Injectable,
+  type OnApplicationBootstrap,
+  type OnModuleDestroy,
+} from '@nestjs/common';
+import { Loop } from '@parley/background/loop';
+import { notFound } from '@parley/contracts/errors';
+import type { CountTableLeftovers, TableLeftovers } from '@parley/contracts/tables/tables';
+import type { Platform } from '@parley/service/platform';
+import { platformToken } from '@parley/service/tokens';
+import { isUUID } from 'class-validator';
+import { TablesConfig } from '../config';
+import { ErasureRepository } from './erasure.repository';
+
+const numbersAtOnce = 20;
+const rowsAtOnce = 5_000;
+
+/** Erases the rows that nobody can reach any more. Every step may be repeated and may run in several processes at once. */
+@Injectable()
+export class ErasureService implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown {
+  private readonly loop: Loop;
+  private isStopping = false;
+
+  constructor(
+    private readonly erasure: ErasureRepository,
+    @Inject(platformToken) { logger }: Platform,
+    { sweepIntervalMs: intervalMs }: TablesConfig,
+  ) {
+    this.loop = new Loop({ name: 'tables.erase', intervalMs, logger }, () => this.sweep());
+  }
+
+  onApplicationBootstrap(): void {
+    this.loop.start();
+  }
+
+  onModuleDestroy(): void {
+    this.isStopping = true;
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    await this.loop.stop();
+  }
+
+  async countLeftovers({ botId }: CountTableLeftovers): Promise<TableLeftovers> {
+    if (!isUUID(botId)) throw notFound('bot', botId);
+    return this.erasure.count(botId);
+  }
+
+  private async sweep(): Promise<boolean> {
+    const numbers = await this.erasure.take(numbersAtOnce);
+    for (const number of numbers) await this.erase(number);
+    return numbers.length === numbersAtOnce;
+  }
+
+  /** In batches, so that no lock is held for long. What is left at a stop is due again a minute later. */
+  private async erase(number: string): Promise<void> {
+    while (!this.isStopping) {
+      const deleted = await this.erasure.deleteRows(number, rowsAtOnce);
+      if (deleted === rowsAtOnce) continue;
+      return this.erasure.forget(number);
+    }
+  }
+}

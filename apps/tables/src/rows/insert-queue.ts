@@ -1,0 +1,75 @@
+import { Injectable } from '@nestjs/common';
+import { maxRowsPerRequest } from '@parley/contracts/tables/rows';
+import { Database } from '@parley/database/database';
+import type { KnownTable } from '../tables/table-catalog';
+import { type Inserted, RowsRepository } from './rows.repository';
+
+interface Request {
+  table: KnownTable;
+  data: Record<string, unknown>[];
+  resolve: (inserted: Inserted | undefined) => void;
+  reject: (error: unknown) => void;
+}
+
+/** Of one table: one commits while the next sends its rows. */
+const statementsAtOnce = 2;
+
+/**
+ * Inserts into one table wait for each other's commit, so what comes meanwhile goes in one statement: many small
+ * requests at once cost little more than one. Each has its own answer, as if it were alone.
+ */
+@Injectable()
+export class InsertQueue {
+  private readonly waiting = new Map<string, Request[]>();
+  private readonly running = new Map<string, number>();
+
+  constructor(
+    private readonly database: Database,
+    private readonly rows: RowsRepository,
+  ) {}
+
+  /** As `RowsRepository.insert`. */
+  insert(table: KnownTable, data: Record<string, unknown>[]): Promise<Inserted | undefined> {
+    return new Promise((resolve, reject) => {
+      const requests = this.waiting.get(table.number) ?? [];
+      requests.push({ table, data, resolve, reject });
+      this.waiting.set(table.number, requests);
+      if ((this.running.get(table.number) ?? 0) < statementsAtOnce) void this.run(table.number);
+    });
+  }
+
+  private async run(number: string): Promise<void> {
+    this.running.set(number, (this.running.get(number) ?? 0) + 1);
+    for (let batch = this.take(number); batch.length > 0; batch = this.take(number)) await this.store(batch);
+    const others = this.running.get(number)! - 1;
+    if (others > 0) this.running.set(number, others);
+    else this.running.delete(number);
+  }
+
+  /** The first request, and of those behind it as many of the same version as fit one statement. */
+  private take(number: string): Request[] {
+    const requests = this.waiting.get(number) ?? [];
+    let rows = 0;
+    const end = requests.findIndex(({ table, data }) => {
+      rows += data.length;
+      return table.version !== requests[0]!.table.version || rows > maxRowsPerRequest;
+    });
+    const batch = requests.splice(0, end === -1 ? requests.length : Math.max(1, end));
+    if (requests.length === 0) this.waiting.delete(number);
+    return batch;
+  }
+
+  private async store(batch: Request[]): Promise<void> {
+    try {
+      const data = batch.flatMap((request) => request.data);
+      const inserted = await this.rows.insert(this.database, batch[0]!.table, data);
+      let from = 0;
+      for (const { data: own, resolve } of batch) {
+        resolve(inserted && { ...inserted, ids: inserted.ids.slice(from, from + own.length) });
+        from += own.length;
+      }
+    } catch (error) {
+      batch.forEach(({ reject }) => reject(error));
+    }
+  }
+}

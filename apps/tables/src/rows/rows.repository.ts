@@ -1,0 +1,76 @@
+import { Injectable } from '@nestjs/common';
+import { maxRowId } from '@parley/contracts/tables/rows';
+import { ApiError } from '@parley/contracts/errors';
+import type { Sql } from '@parley/database/database';
+import { isOutOfRange } from '@parley/database/errors';
+import { toJsonb } from '@parley/database/storable';
+import { marksOfNewRow } from '../computed/marks';
+import type { KnownTable } from '../tables/table-catalog';
+
+/** What one statement inserted. */
+export interface Inserted {
+  /** The id of each row, in order; undefined where another row has its key. */
+  ids: (number | undefined)[];
+  createdAt: Date;
+}
+
+/**
+ * Rows in their order, with ids that follow each other. Nothing comes back when the table is no longer of this version.
+ * Locks the table's state until the commit.
+ */
+export const insertRows = `
+  WITH state AS (
+    UPDATE table_state SET next_row_id = next_row_id + $3
+    WHERE number = $1 AND version = $2
+    RETURNING next_row_id - $3 AS first_id),
+  fresh AS (
+    INSERT INTO row (table_number, id, key, data, computed, stale, unindexed)
+    SELECT $1, first_id + place - 1, row_key(data -> $5), data, $6, $7, $8
+    FROM state, jsonb_array_elements($4::jsonb) WITH ORDINALITY AS entry (data, place)
+    ON CONFLICT DO NOTHING
+    RETURNING id),
+  stored AS (SELECT count(*) AS count FROM fresh),
+  wasted AS (
+    UPDATE "table" SET unused_ids = unused_ids + $3 - count FROM stored WHERE number = $1 AND count < $3),
+  queued AS (
+    INSERT INTO table_work (table_number, kind) SELECT $1, kind FROM state, unnest($9::text[]) AS kind
+    ON CONFLICT (table_number, kind) DO UPDATE SET due_at = least(table_work.due_at, now()))
+  SELECT first_id::int, now()::timestamptz(3) AS created_at,
+    CASE WHEN count < $3 THEN (SELECT array_agg(id) FROM fresh) END AS ids, count::int
+  FROM state, stored`;
+
+@Injectable()
+export class RowsRepository {
+  /** One statement. Undefined when the table has changed since it was read. */
+  async insert(sql: Sql, table: KnownTable, data: Record<string, unknown>[]): Promise<Inserted | undefined> {
+    const { computed, stale, unindexed, work } = marksOfNewRow(table);
+    const keyColumn = table.columns.get(table.key_column ?? '');
+    const [done] = await sql
+      .query<{ first_id: number; created_at: Date; count: number; ids: number[] | null }>(insertRows, [
+        table.number,
+        table.version,
+        data.length,
+        toJsonb(data),
+        keyColumn?.key ?? null,
+        computed && toJsonb(computed),
+        stale,
+        unindexed,
+        work,
+      ])
+      .catch((error: unknown) => {
+        throw isOutOfRange(error)
+          ? new ApiError(
+              'LimitExceeded',
+              `The table has used up its ${maxRowId} row ids. Copy its rows into a new one.`,
+            )
+          : error;
+      });
+    if (!done) return undefined;
+    const stored = done.count < data.length ? new Set(done.ids) : undefined;
+    const ids = data.map((_row, place) => {
+      const id = done.first_id + place;
+      return !stored || stored.has(id) ? id : undefined;
+    });
+    return { ids, createdAt: done.created_at };
+  }
+}

@@ -1,0 +1,65 @@
+import { Injectable } from '@nestjs/common';
+import type { BotCaller } from '@parley/contracts/access';
+import { unavailable } from '@parley/contracts/errors';
+import type { CreateTableRows, StoredRows } from '@parley/contracts/tables/rows';
+import { marksOfNewRow } from '../computed/marks';
+import { type KnownTable, TableCatalog } from '../tables/table-catalog';
+import { InsertQueue } from './insert-queue';
+import { Remarks } from './remarks';
+import { toRow } from './row.entity';
+
+/** How often a table may change while rows are on their way into it. */
+const maxTries = 5;
+
+@Injectable()
+export class RowsService {
+  constructor(
+    private readonly catalog: TableCatalog,
+    private readonly queue: InsertQueue,
+  ) {}
+
+  async create({ bot }: BotCaller, input: CreateTableRows): Promise<StoredRows> {
+    for (let tries = 0; tries < maxTries; tries++) {
+      const table = await this.catalog.remembered(bot.id, input.table);
+      const stored = await this.insert(table, input.rows);
+      if (stored) return stored;
+      this.catalog.forget(table);
+    }
+    throw unavailable('The table is being changed just now. Try again in a moment.');
+  }
+
+  /** Undefined when the table is no longer what it is taken for. */
+  private async insert(table: KnownTable, rows: Record<string, unknown>[]): Promise<StoredRows | undefined> {
+    const remarks = new Remarks();
+    const fit = checkNewRows(table, rows, remarks);
+    if (fit.length === 0) return { rows: [], ...remarks.toAnswer() };
+    const inserted = await this.queue.insert(
+      table,
+      fit.map(({ data }) => data),
+    );
+    if (!inserted) return undefined;
+
+    const { computed, stale } = marksOfNewRow(table);
+    const written = { computed, stale, created_at: inserted.createdAt, updated_at: inserted.createdAt };
+    const stored = fit.flatMap(({ data, place }, index) => {
+      const id = inserted.ids[index];
+      if (id !== undefined) return [toRow(table.columns.values(), { id, data, ...written })];
+      remarks.refuse(place, `another row has this ${table.key_column}, which is unique in the table`);
+      return [];
+    });
+    return { rows: stored, ...remarks.toAnswer() };
+  }
+}
+
+/** The rows that fit the table, with their place in the request. */
+function checkNewRows(table: KnownTable, rows: Record<string, unknown>[], remarks: Remarks) {
+  return rows.flatMap((row, place) => {
+    const checked = table.validator.checkNew(row);
+    if (typeof checked === 'string') {
+      remarks.refuse(place, checked);
+      return [];
+    }
+    checked.warnings.forEach((warning) => remarks.warn(place, warning));
+    return [{ place, data: checked.data }];
+  });
+}

@@ -1,0 +1,54 @@
+import { Injectable } from '@nestjs/common';
+import { notFound } from '@parley/contracts/errors';
+import { LRUCache } from 'lru-cache';
+import { type Column, columnsOf, type TableRow } from './table.entity';
+import { RowValidator } from './row-validator';
+import { TablesRepository } from './tables.repository';
+
+/** A table with what follows from its schema. */
+export interface KnownTable extends TableRow {
+  columns: Map<string, Column>;
+  validator: RowValidator;
+}
+
+const maxTables = 1000;
+
+/** Remembers tables, so that a row costs no look at its table. */
+@Injectable()
+export class TableCatalog {
+  private readonly known = new LRUCache<string, KnownTable>({ max: maxTables });
+
+  constructor(private readonly tables: TablesRepository) {}
+
+  /**
+   * The table by name or id as this process last saw it: for writes that hold under its number and version alone. Who
+   * finds that they no longer hold forgets it and asks again. Throws ResourceNotFound.
+   */
+  async remembered(botId: string, nameOrId: string): Promise<KnownTable> {
+    return this.known.get(place(botId, nameOrId)) ?? this.read(botId, nameOrId);
+  }
+
+  /** The table as it is now. Throws ResourceNotFound. */
+  async current(botId: string, nameOrId: string): Promise<KnownTable> {
+    const known = this.known.get(place(botId, nameOrId));
+    if (known && (await this.tables.isCurrent(known, nameOrId))) return known;
+    return this.read(botId, nameOrId);
+  }
+
+  forget({ bot_id, id, name }: Pick<TableRow, 'bot_id' | 'id' | 'name'>): void {
+    this.known.delete(place(bot_id, id));
+    this.known.delete(place(bot_id, name));
+  }
+
+  private async read(botId: string, nameOrId: string): Promise<KnownTable> {
+    const row = await this.tables.find(botId, nameOrId);
+    if (!row) throw notFound('table', nameOrId);
+    const table = { ...row, columns: columnsOf(row), validator: new RowValidator(row) };
+    this.known.set(place(botId, nameOrId), table);
+    return table;
+  }
+}
+
+function place(botId: string, nameOrId: string): string {
+  return `${botId}/${nameOrId}`;
+}

@@ -1,0 +1,59 @@
+import type { Table } from '@parley/contracts/tables/table-definition';
+import type { ColumnSchema, TableSchema } from '@parley/contracts/tables/table-schema';
+
+/** A row of `"table"` with the version of its state. */
+export interface TableRow {
+  id: string;
+  /** `bigint`, which arrives as text. Names the table's rows. */
+  number: string;
+  bot_id: string;
+  name: string;
+  factor: number;
+  frozen: boolean;
+  key_column: string | null;
+  schema: TableSchema;
+  next_index: number;
+  tags: Record<string, string>;
+  is_compute_enabled: boolean;
+  version: number;
+  created_at: Date;
+  updated_at: Date;
+}
+
+export interface Column {
+  name: string;
+  /** Its name in the data of rows. */
+  key: string;
+  schema: ColumnSchema;
+}
+
+/** The columns by name, in the order of their index. */
+export function columnsOf({ number, schema }: Pick<TableRow, 'number' | 'schema'>): Map<string, Column> {
+  const columns = Object.entries(schema.properties).map(([name, column]) => ({
+    name,
+    key: columnKey(number, column['x-zui'].index),
+    schema: column,
+  }));
+  columns.sort((a, b) => a.schema['x-zui'].index - b.schema['x-zui'].index);
+  return new Map(columns.map((column) => [column.name, column]));
+}
+
+/** No two columns share a key, of whatever table: an entry of the index over `data` belongs to one column. */
+function columnKey(number: string, index: number): string {
+  return `${Number(number).toString(36)}.${index}`;
+}
+
+export function toTable(row: TableRow): Table {
+  return {
+    id: row.id,
+    name: row.name,
+    factor: row.factor,
+    frozen: row.frozen,
+    keyColumn: row.key_column,
+    schema: row.schema,
+    tags: row.tags,
+    isComputeEnabled: row.is_compute_enabled,
+    createdAt: row.created_at.toISOString(),
+    updatedAt: row.updated_at.toISOString(),
+  };
+}

@@ -1,0 +1,245 @@
+import {
+  ArrayMaxSize,
+  ArrayMinSize,
+  IsArray,
+  IsBoolean,
+  IsIn,
+  IsInt,
+  IsNumber,
+  IsString,
+  Length,
+  Max,
+  MaxLength,
+  Min,
+} from 'class-validator';
+import { bot } from '../access';
+import { JsonObject, JsonObjects, ListOf, MapOf, Nested, Optional } from '../fields';
+import { operation } from '../operation';
+import { QueryInteger } from '../query-fields';
+import { JobReference } from './jobs';
+import { TableName } from './table-definition';
+import { maxColumnName } from './table-schema';
+
+/** Most rows that one request creates, changes or names. */
+export const maxRowsPerRequest = 1000;
+
+/** Ids of rows are numbers of 32 bits. */
+export const maxRowId = 2_147_483_647;
+
+/** Of a request with rows. */
+const maxRowsBytes = 16_000_000;
+
+export const cellStatuses = ['pending', 'computed', 'failed'] as const;
+export type CellStatus = (typeof cellStatuses)[number];
+
+/** How far the value of a computed column is. */
+export class CellState {
+  @IsIn(cellStatuses)
+  status!: CellStatus;
+
+  /** Why there is no value, and what to do. */
+  @Optional()
+  @IsString()
+  error?: string;
+
+  @Optional()
+  @IsString()
+  updatedBy?: string;
+
+  @Optional()
+  @IsString()
+  updatedAt?: string;
+}
+
+/** The row's columns by name, null where there is nothing, beside what the platform says of it. */
+export class Row {
+  @IsInt()
+  id!: number;
+
+  @IsString()
+  createdAt!: string;
+
+  @IsString()
+  updatedAt!: string;
+
+  /** By computed column. */
+  @MapOf(CellState)
+  computed!: Record<string, CellState>;
+
+  /** Computed columns whose value is of a former state of the row. */
+  @Optional()
+  @IsString({ each: true })
+  stale?: string[];
+
+  /** Of a search: the cosine similarity to the text that was searched for. */
+  @Optional()
+  @IsNumber()
+  similarity?: number;
+
+  [column: string]: unknown;
+}
+
+export class RowReply {
+  @Nested(Row)
+  row!: Row;
+}
+
+export class GetTableRow extends TableName {
+  @QueryInteger({ min: 1, max: maxRowId, required: true })
+  id!: number;
+}
+
+export class CreateTableRows extends TableName {
+  /** Columns by name. What does not fit the table is told in `errors`, and the others are stored. */
+  @JsonObjects({ minItems: 1, maxItems: maxRowsPerRequest })
+  rows!: Record<string, unknown>[];
+
+  /** Answers when the computed columns of a single row have their values. */
+  @Optional()
+  @IsBoolean()
+  waitComputed?: boolean;
+}
+
+/** Each row names its `id`; columns that are absent stay as they are. */
+export class UpdateTableRows extends CreateTableRows {}
+
+export class UpsertTableRows extends CreateTableRows {
+  /** Column by which a row that is there is found: `id` unless it says otherwise. */
+  @Optional()
+  @IsString()
+  @Length(1, maxColumnName)
+  keyColumn?: string;
+}
+
+/** Exactly one of the three. */
+export class DeleteTableRows extends TableName {
+  @Optional()
+  @IsArray()
+  @ArrayMinSize(1)
+  @ArrayMaxSize(maxRowsPerRequest)
+  @IsInt({ each: true })
+  @Min(1, { each: true })
+  @Max(maxRowId, { each: true })
+  ids?: number[];
+
+  @Optional()
+  @JsonObject()
+  filter?: Record<string, unknown>;
+
+  @Optional()
+  @IsBoolean()
+  deleteAllRows?: boolean;
+}
+
+export class FindTableRows extends TableName {
+  /** 100 when absent. */
+  @Optional()
+  @IsInt()
+  @Min(1)
+  @Max(1000)
+  limit?: number;
+
+  @Optional()
+  @IsInt()
+  @Min(0)
+  @Max(maxRowId)
+  offset?: number;
+
+  /** Conditions by column: values, `$eq $ne $gt $gte $lt $lte $in $nin $exists $mod $size $regex $options`, `$and $or $not`. */
+  @Optional()
+  @JsonObject()
+  filter?: Record<string, unknown>;
+
+  /** By column, one or more of `key count sum avg max min unique`. */
+  @Optional()
+  @JsonObject()
+  group?: Record<string, unknown>;
+
+  @Optional()
+  @IsString()
+  @MaxLength(1024)
+  search?: string;
+
+  /** Columns to answer; those of the platform always are. */
+  @Optional()
+  @IsArray()
+  @ArrayMaxSize(100)
+  @IsString({ each: true })
+  @MaxLength(200, { each: true })
+  select?: string[];
+
+  /** `id` when absent. */
+  @Optional()
+  @IsString()
+  @MaxLength(200)
+  orderBy?: string;
+
+  @Optional()
+  @IsIn(['asc', 'desc'])
+  orderDirection?: 'asc' | 'desc';
+}
+
+export class FoundRows {
+  @ListOf(Row)
+  rows!: Row[];
+
+  @IsBoolean()
+  hasMore!: boolean;
+
+  @IsInt()
+  offset!: number;
+
+  @IsInt()
+  limit!: number;
+
+  @Optional()
+  @IsString({ each: true })
+  warnings?: string[];
+}
+
+class Remarks {
+  /** What was not done as asked, without harm to a row. */
+  @Optional()
+  @IsString({ each: true })
+  warnings?: string[];
+
+  /** Why single rows were not stored. */
+  @Optional()
+  @IsString({ each: true })
+  errors?: string[];
+}
+
+export class StoredRows extends Remarks {
+  /** In the order of the request. */
+  @ListOf(Row)
+  rows!: Row[];
+}
+
+export class UpsertedRows extends Remarks {
+  @ListOf(Row)
+  inserted!: Row[];
+
+  @ListOf(Row)
+  updated!: Row[];
+}
+
+export class DeletedRows {
+  @IsInt()
+  deletedRows!: number;
+
+  @Optional()
+  @Nested(JobReference)
+  job?: JobReference;
+}
+
+export const rows = {
+  create: operation({
+    subject: 'tables.rows.create',
+    route: 'POST /v1/tables/{table}/rows',
+    summary: 'Inserts up to 1000 rows; those that do not fit the table are told in `errors`.',
+    access: bot.write,
+    input: CreateTableRows,
+    output: StoredRows,
+    bodyLimitBytes: maxRowsBytes,
+  }),
+};

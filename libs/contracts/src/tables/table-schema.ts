@@ -1,0 +1,148 @@
+import { IsArray, IsBoolean, IsIn, IsInt, IsNumber, IsString, MaxLength } from 'class-validator';
+import { JsonObject, MapOf, Nested, Optional } from '../fields';
+
+export const columnTypes = ['string', 'number', 'boolean', 'object', 'array', 'null'] as const;
+export type ColumnType = (typeof columnTypes)[number];
+
+/** Most columns of a table. */
+export const maxColumns = 20;
+
+/** Longest name of a column, in characters. */
+export const maxColumnName = 30;
+
+export const computedActions = ['ai', 'code', 'workflow'] as const;
+export type ComputedAction = (typeof computedActions)[number];
+
+/** How the values of a computed column come about. */
+export class ComputedSettings {
+  @IsIn(computedActions)
+  action!: ComputedAction;
+
+  /** Columns whose change makes the value stale. */
+  @Optional()
+  @IsArray()
+  @IsString({ each: true })
+  dependencies?: string[];
+
+  @Optional()
+  @IsString()
+  prompt?: string;
+
+  @Optional()
+  @IsString()
+  code?: string;
+
+  @Optional()
+  @IsString()
+  @MaxLength(80)
+  model?: string;
+
+  @Optional()
+  @IsString()
+  @MaxLength(20)
+  workflowId?: string;
+
+  @Optional()
+  @IsBoolean()
+  enabled?: boolean;
+}
+
+/** `x-zui` of a column: how it is shown and where its values come from. Keys that are not named here are kept. */
+export class ColumnSettings {
+  /** Given by the platform. Never used again within the table, so that a column which took another type has a new one. */
+  @IsInt()
+  index!: number;
+
+  @Optional()
+  @IsString()
+  id?: string;
+
+  /** Its text is found by `search`. */
+  @Optional()
+  @IsBoolean()
+  searchable?: boolean;
+
+  @Optional()
+  @IsBoolean()
+  hidden?: boolean;
+
+  @Optional()
+  @IsNumber()
+  order?: number;
+
+  @Optional()
+  @IsNumber()
+  width?: number;
+
+  @Optional()
+  @IsString()
+  schemaId?: string;
+
+  @Optional()
+  @Nested(ComputedSettings)
+  computed?: ComputedSettings;
+
+  @Optional()
+  @IsString()
+  typings?: string;
+}
+
+/** What the values of a column look like. Further keywords of JSON schema for single values are kept and enforced. */
+export class ColumnSchema {
+  @IsIn(columnTypes)
+  type!: ColumnType;
+
+  @Optional()
+  @IsIn(['date-time'])
+  format?: 'date-time';
+
+  @Optional()
+  @IsString()
+  description?: string;
+
+  @Optional()
+  @IsString()
+  pattern?: string;
+
+  @Optional()
+  @IsArray()
+  @IsString({ each: true })
+  enum?: string[];
+
+  @Optional()
+  @JsonObject()
+  items?: { type: ColumnType; [keyword: string]: unknown };
+
+  /** True unless it says otherwise. */
+  @Optional()
+  @IsBoolean()
+  nullable?: boolean;
+
+  @Optional()
+  @JsonObject()
+  properties?: Record<string, { type: ColumnType; [keyword: string]: unknown }>;
+
+  @Nested(ColumnSettings)
+  'x-zui'!: ColumnSettings;
+}
+
+/** The columns of a table, in the form in which they are stored and read. */
+export class TableSchema {
+  @Optional()
+  @IsString()
+  $schema?: string;
+
+  @IsIn(['object'])
+  type!: 'object';
+
+  @MapOf(ColumnSchema)
+  properties!: Record<string, ColumnSchema>;
+
+  @IsIn([true])
+  additionalProperties!: true;
+
+  @Optional()
+  @IsArray()
+  @IsString({ each: true })
+  required?: string[];
+}
