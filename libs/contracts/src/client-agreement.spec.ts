@@ -149,6 +149,7 @@ const clientNames = {
     get: 'getTable',
     delete: 'deleteTable',
     rows: { create: 'createTableRows' },
+    jobs: { export: 'exportTable', import: 'importTable', list: 'getTableJobs' },
   },
 } as const satisfies ClientNames<Contracts>;
 

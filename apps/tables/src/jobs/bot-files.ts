@@ -1,5 +1,4 @@
 import { Readable } from 'node:stream';
-import type { ReadableStream } from 'node:stream/web';
 import { Injectable } from '@nestjs/common';
 import { Bus } from '@parley/bus/bus';
 import { ApiError, unavailable } from '@parley/contracts/errors';
@@ -46,7 +45,7 @@ export class BotFiles {
     const file = await this.get(caller, id);
     const response = await this.request(file.url, { signal });
     return {
-      content: response.body ? Readable.fromWeb(response.body as ReadableStream) : Readable.from([]),
+      content: response.body ? Readable.fromWeb(response.body) : Readable.from([]),
       contentType: file.contentType,
       sizeBytes: file.size ?? 0,
       version: response.headers.get('etag') ?? '',
@@ -57,13 +56,13 @@ export class BotFiles {
   async write(
     caller: JobCaller,
     { key, contentType, sizeBytes }: NewFile,
-    content: Readable,
+    content: AsyncIterable<Uint8Array>,
     signal: AbortSignal,
   ): Promise<string> {
     const { file } = await this.bus.call(files.upsert, caller, { key, contentType, size: sizeBytes });
     await this.request(file.uploadUrl, {
       method: 'PUT',
-      body: Readable.toWeb(content),
+      body: content,
       duplex: 'half',
       headers: { 'content-type': contentType, 'content-length': String(sizeBytes) },
       signal,

@@ -12,7 +12,7 @@ interface Cell {
   type: string;
 }
 
-/** Rows of comma-separated values whose first line names the columns. An empty cell is null. */
+/** Rows of comma-separated values whose first line names the columns. An empty cell gives no value. */
 export async function* readCsv(
   text: AsyncIterable<string>,
   columns: ReadColumns,
@@ -85,12 +85,16 @@ function readHeader(record: string[], columns: ReadColumns, ignored: IgnoredColu
 }
 
 function readRecord(record: string[], cells: Cell[]): Record<string, unknown> {
-  return Object.fromEntries(cells.map(({ place, name, type }) => [name, readCell(record[place] ?? '', type)]));
+  const values: [string, unknown][] = [];
+  for (const { place, name, type } of cells) {
+    const text = record[place] ?? '';
+    if (text !== '') values.push([name, readCell(text, type)]);
+  }
+  return Object.fromEntries(values);
 }
 
 /** What does not look like a value of its type stays text: who checks the row says what is wrong with it. */
 function readCell(text: string, type: string): unknown {
-  if (text === '') return null;
   switch (type) {
     case 'number':
       return /^\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*$/i.test(text) ? Number(text) : text;

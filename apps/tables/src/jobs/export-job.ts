@@ -37,17 +37,22 @@ export class ExportJob {
     try {
       const counter = { rows: 0 };
       const text = Readable.from(writtenRows(format, columns, this.batches(table, lease, counter)));
-      const packing = compress ? [createGzip()] : [];
-      await pipeline([text, ...packing, file.writer()], { signal: lease.signal });
+      const write = (chunks: AsyncIterable<Uint8Array | string>) => file.write(chunks);
+      const { signal } = lease;
+      await (compress ? pipeline(text, createGzip(), write, { signal }) : pipeline(text, write, { signal }));
       await this.database.transaction((tx) =>
         lease.advance(tx, { position: 0, rows: counter.rows - job.rows, failedRows: 0, errors: [] }),
       );
       await this.jobs.finalize(job);
       const key = `exports/${table.name}-${job.id}.${format}${compress ? '.gz' : ''}`;
       const contentType = compress ? 'application/gzip' : contentTypes[format];
-      const sizeBytes = await file.sizeBytes();
-      const content = file.reader();
-      return { outputFileId: await this.files.write(caller, { key, contentType, sizeBytes }, content, lease.signal) };
+      const outputFileId = await this.files.write(
+        caller,
+        { key, contentType, sizeBytes: file.sizeBytes },
+        file.content(),
+        signal,
+      );
+      return { outputFileId };
     } finally {
       await file.close();
     }
@@ -56,7 +61,7 @@ export class ExportJob {
   private async *batches(table: KnownTable, lease: JobLease, counter: { rows: number }): AsyncIterable<WrittenRow[]> {
     const columns = [...table.columns.values()];
     const lastId = (await this.rows.findLastId(table.number)) ?? 0;
-    for (let afterId = 0; afterId < lastId; ) {
+    for (let afterId = 0; afterId < lastId;) {
       const rows = await this.rows.list(table.number, afterId, rowsAtOnce);
       if (rows.length === 0) return;
       yield rows.map((row) => toRow(columns, row));

@@ -96,7 +96,9 @@ export class ImportJob {
         step.failedRows += refused.length;
         step.errors = [
           ...step.errors,
-          ...refused.map(({ place }) => `${place}: another row has this ${table.key_column}, which is unique in the table.`),
+          ...refused.map(
+            ({ place }) => `${place}: another row has this ${table.key_column}, which is unique in the table.`,
+          ),
         ].slice(0, maxErrors);
       }
       await lease.advance(tx, step);

@@ -1,5 +1,7 @@
 import { Injectable } from '@nestjs/common';
+import { notFound } from '@parley/contracts/errors';
 import { Database, type Sql } from '@parley/database/database';
+import { isForeignKeyViolation } from '@parley/database/errors';
 import { newId, newUlid } from '@parley/database/ids';
 import { toJsonb, toText } from '@parley/database/storable';
 import type { JobRow, JobTask, TakenJob } from './job.entity';
@@ -39,13 +41,17 @@ const unfinished = `('pending', 'in_progress', 'finalizing')`;
 export class JobsRepository {
   constructor(private readonly database: Database) {}
 
-  /** The oldest of the table that have ended make room. */
+  /** The oldest of the table that have ended make room. Throws ResourceNotFound when the table is gone. */
   async insert(tx: Sql, { botId, tableId, task }: NewJob): Promise<JobRow> {
     const inputFileId = task.type === 'import' ? task.fileId : null;
-    const [row] = await tx.query<JobRow>(
-      `INSERT INTO job (id, bot_id, table_id, type, task, input_file_id) VALUES ($1, $2, $3, $4, $5, $6) RETURNING *`,
-      [newId('job'), botId, tableId, task.type, toJsonb(task), inputFileId],
-    );
+    const [row] = await tx
+      .query<JobRow>(
+        `INSERT INTO job (id, bot_id, table_id, type, task, input_file_id) VALUES ($1, $2, $3, $4, $5, $6) RETURNING *`,
+        [newId('job'), botId, tableId, task.type, toJsonb(task), inputFileId],
+      )
+      .catch((error: unknown) => {
+        throw isForeignKeyViolation(error) ? notFound('table', tableId) : error;
+      });
     await tx.query(
       `DELETE FROM job WHERE table_id = $1 AND status NOT IN ${unfinished}
          AND id < (SELECT id FROM job WHERE table_id = $1 ORDER BY id DESC OFFSET $2 LIMIT 1)`,
@@ -64,10 +70,10 @@ export class JobsRepository {
 
   /** Newest first. */
   async list(tableId: string): Promise<JobRow[]> {
-    const rows = await this.database.query<JobRow>(
-      'SELECT * FROM job WHERE table_id = $1 ORDER BY id DESC LIMIT $2',
-      [tableId, maxJobsOfTable],
-    );
+    const rows = await this.database.query<JobRow>('SELECT * FROM job WHERE table_id = $1 ORDER BY id DESC LIMIT $2', [
+      tableId,
+      maxJobsOfTable,
+    ]);
     return rows.map(toJobRow);
   }
 
@@ -117,10 +123,10 @@ export class JobsRepository {
 
   /** All of its source is read. */
   async finalize({ id, lease }: TakenJob): Promise<void> {
-    await this.database.query(
-      `UPDATE job SET status = 'finalizing', updated_at = now() WHERE id = $1 AND lease = $2`,
-      [id, lease],
-    );
+    await this.database.query(`UPDATE job SET status = 'finalizing', updated_at = now() WHERE id = $1 AND lease = $2`, [
+      id,
+      lease,
+    ]);
   }
 
   async complete({ id, lease }: TakenJob, { outputFileId, warnings = [] }: Outcome): Promise<void> {

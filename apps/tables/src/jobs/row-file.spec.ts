@@ -36,12 +36,12 @@ async function written(format: ExportFormat, names: string[], ...batches: Writte
 }
 
 describe('A CSV file', () => {
-  it('gives values of the types of its columns, whatever order they have, and null for empty cells', async () => {
+  it('gives values of the types of its columns, whatever order they have, and none for empty cells', async () => {
     const rows = await read('sold,name,price,tags,size\nTRUE,"Tea, green",-1.5e3,"[1,""a""]","{""w"":2}"\nfalse,,,,\n');
 
     expect(rows).toEqual([
       { place: 'Line 2', row: { sold: true, name: 'Tea, green', price: -1500, tags: [1, 'a'], size: { w: 2 } } },
-      { place: 'Line 3', row: { sold: false, name: null, price: null, tags: null, size: null } },
+      { place: 'Line 3', row: { sold: false } },
     ]);
   });
 
@@ -72,7 +72,7 @@ describe('A CSV file', () => {
     expect(rows).toEqual([
       { place: 'Line 2', problem: expect.stringContaining('quotation mark inside a cell') as string },
       { place: 'Line 3', problem: 'has 3 cells, but the header only 2.' },
-      { place: 'Line 4', row: { name: 'Honey', price: null } },
+      { place: 'Line 4', row: { name: 'Honey' } },
       { place: 'Line 5', row: { name: 'Salt', price: 4 } },
     ]);
   });
@@ -237,6 +237,7 @@ describe('A written file', () => {
 
   it.each(['csv', 'json'] as const)('gives the same rows when it is read again (%s)', async (format) => {
     const names = ['id', ...columns.keys(), 'createdAt'];
+    const noValues = Object.fromEntries([...columns.keys()].map((name) => [name, null]));
 
     await fc.assert(
       fc.asyncProperty(fc.array(row, { maxLength: 5 }), fc.integer({ min: 1, max: 50 }), async (rows, chunkSize) => {
@@ -245,7 +246,8 @@ describe('A written file', () => {
 
         const again = await read(content, contentTypes[format], undefined, chunkSize);
 
-        expect(again.map((entry) => 'row' in entry && entry.row)).toEqual(JSON.parse(JSON.stringify(rows)));
+        const values = again.map((entry) => ({ ...noValues, ...('row' in entry ? entry.row : {}) }));
+        expect(values).toEqual(JSON.parse(JSON.stringify(rows)));
       }),
     );
   });

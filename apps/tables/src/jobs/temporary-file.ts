@@ -2,10 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Readable, Writable } from 'node:stream';
+
+const chunkBytes = 65_536;
 
 /** A file without a name: it is gone as soon as nobody has it open, so also when the process is killed. */
 export class TemporaryFile {
+  sizeBytes = 0;
+
   private constructor(private readonly file: FileHandle) {}
 
   static async open(): Promise<TemporaryFile> {
@@ -15,16 +18,20 @@ export class TemporaryFile {
     return new TemporaryFile(file);
   }
 
-  writer(): Writable {
-    return this.file.createWriteStream({ autoClose: false });
+  async write(chunks: AsyncIterable<Uint8Array | string>): Promise<void> {
+    for await (const chunk of chunks) {
+      const bytes = Buffer.from(chunk as Uint8Array);
+      await this.file.writeFile(bytes);
+      this.sizeBytes += bytes.length;
+    }
   }
 
-  reader(): Readable {
-    return this.file.createReadStream({ autoClose: false, start: 0 });
-  }
-
-  async sizeBytes(): Promise<number> {
-    return (await this.file.stat()).size;
+  async *content(): AsyncIterable<Uint8Array> {
+    for (let position = 0; position < this.sizeBytes;) {
+      const { buffer, bytesRead } = await this.file.read({ buffer: Buffer.allocUnsafe(chunkBytes), position });
+      yield buffer.subarray(0, bytesRead);
+      position += bytesRead;
+    }
   }
 
   close(): Promise<void> {
