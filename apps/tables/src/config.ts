@@ -1,4 +1,4 @@
-import { Env, integer } from '@parley/config/config';
+import { Env, integer, url } from '@parley/config/config';
 import { ServiceConfig, sweepIntervalVariable } from '@parley/service/config';
 
 export class TablesConfig extends ServiceConfig {
@@ -11,4 +11,14 @@ export class TablesConfig extends ServiceConfig {
     about: 'How long finding rows by a filter, an order or groups may take before it is stopped with OperationTimeout.',
   })
   findTimeoutMs = 5_000;
+
+  @Env({
+    env: 'FILES_URL',
+    type: url('http', 'https'),
+    about:
+      'Address under which the tables service itself reaches the files service, where `CONTENT_URL` cannot be reached from inside.',
+    optional: true,
+    defaultText: '`CONTENT_URL`',
+  })
+  filesUrl?: string;
 }

@@ -168,7 +168,7 @@ export class RowChangesService {
     const fit = targets.flatMap(({ place, data, stored }) => {
       const state = stored ? changeRow(table, stored, data) : newRow(table, data);
       const missing = stored ? undefined : table.validator.requiredProblem(data);
-      const problem = missing ?? table.validator.sizeProblem(state.data);
+      const problem = missing ?? table.validator.wholeProblem(state.data);
       if (problem === undefined) return [{ id: stored?.id ?? nextId + added++, stored, state }];
       remarks.refuse(place, problem);
       return [];
