@@ -63,7 +63,7 @@ describe('a table that is deleted', () => {
     expect(
       await until(
         () => leftovers(botId),
-        ({ rows }) => rows === 10,
+        ({ tables: count }) => count === 1,
       ),
     ).toEqual({ tables: 1, rows: 10 });
   });

@@ -19,10 +19,9 @@ export class ComputedSettings {
   action!: ComputedAction;
 
   /** Columns whose change makes the value stale. */
-  @Optional()
   @IsArray()
   @IsString({ each: true })
-  dependencies?: string[];
+  dependencies!: string[];
 
   @Optional()
   @IsString()
@@ -32,10 +31,9 @@ export class ComputedSettings {
   @IsString()
   code?: string;
 
-  @Optional()
   @IsString()
   @MaxLength(80)
-  model?: string;
+  model!: string;
 
   @Optional()
   @IsString()
