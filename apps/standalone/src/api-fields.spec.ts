@@ -636,3 +636,143 @@ describe('a workspace', () => {
     expect((await list('?handle=coffee-house')).workspaces).toEqual([]);
   });
 });
+
+describe('inserting rows into a table', () => {
+  const line = 'POST /v1/tables/goods/rows';
+  let botId: string;
+  let integrationId: string;
+  let integrationKey: string;
+
+  beforeAll(async () => {
+    integrationId = (await succeed('POST /v1/admin/integrations', { json: { name: 'till', version: '1.0.0' } }))
+      .integration.id;
+    integrationKey = (await succeed('POST /v1/admin/integrations/iaks', { json: { integrationId } })).value;
+    const { bot } = await succeed('POST /v1/admin/bots', { json: { name: 'shop' } });
+    botId = bot.id;
+    await succeed(`PUT /v1/admin/bots/${botId}`, {
+      headers: { 'x-multiple-integrations': 'true' },
+      json: { integrations: { front: { integrationId, enabled: true } } },
+    });
+    await succeed('POST /v1/tables', {
+      headers: { 'x-bot-id': botId },
+      json: {
+        name: 'goods',
+        schema: { type: 'object', properties: { name: { type: 'string' }, price: { type: 'number' } } },
+      },
+    });
+  });
+
+  function insert(json: unknown, headers: Record<string, string> = {}) {
+    return send(line, { headers: { 'x-bot-id': botId, ...headers }, json });
+  }
+
+  it('answers every field of a row in its type', async () => {
+    const { json, status } = await insert({ rows: [{ name: 'cup', price: 3 }] });
+
+    expect(status).toBe(200);
+    expect(
+      wrong(json.rows[0], {
+        id: 'number',
+        computed: 'object',
+        createdAt: 'date-time',
+        updatedAt: 'date-time',
+        name: 'string',
+        price: 'number',
+      }),
+    ).toEqual([]);
+    expect(json).not.toHaveProperty('warnings');
+    expect(json).not.toHaveProperty('errors');
+  });
+
+  it.each([
+    ['one row', [{}]],
+    ['1000 rows', Array.from({ length: 1000 }, (_entry, price) => ({ price }))],
+  ])('takes %s', async (_what, rows) => {
+    const { json } = await insert({ rows });
+
+    expect(json.rows).toHaveLength(rows.length);
+  });
+
+  it.each([
+    ['no rows', {}, /rows must be an array of objects/],
+    ['rows that are null', { rows: null }, /rows must be an array of objects/],
+    ['an empty array', { rows: [] }, /rows must have 1 to 1000 entries/],
+    ['1001 rows', { rows: Array.from({ length: 1001 }, () => ({})) }, /rows must have 1 to 1000 entries/],
+    ['a row that is a number', { rows: [{}, 1] }, /rows must be an array of objects/],
+    ['a row that is an array', { rows: [[]] }, /rows must be an array of objects/],
+    ['waitComputed that is no boolean', { rows: [{}], waitComputed: 'yes' }, /waitComputed must be a boolean/],
+    ['no object', [], /body must be a JSON object/],
+  ])('refuses %s', async (_what, json, message) => {
+    expect(await insert(json)).toEqual(refusal('InvalidPayload', message));
+  });
+
+  it('may succeed in part: warnings block nothing, errors keep out their rows', async () => {
+    const { json, status } = await insert({
+      rows: [{ name: 'pot', colour: 'red' }, { name: 1 }, { id: 7 }, { price: 'cheap', name: 'pan' }, { name: 'lid' }],
+    });
+
+    expect(status).toBe(200);
+    expect(json.rows.map(({ name }: { name: string }) => name)).toEqual(['pot', 'lid']);
+    expect(json.warnings).toEqual([expect.stringMatching(/^Row 0: colour .*left out/)]);
+    expect(json.errors).toEqual([
+      expect.stringMatching(/^Row 1: .*name/),
+      expect.stringMatching(/^Row 2: .*id/),
+      expect.stringMatching(/^Row 3: .*price/),
+    ]);
+  });
+
+  it.each([true, false])('takes waitComputed %s', async (waitComputed) => {
+    expect((await insert({ rows: [{ name: 'cup' }], waitComputed })).json.rows).toHaveLength(1);
+  });
+
+  it.each([
+    ['x-integration-id', () => integrationId],
+    ['x-integration-alias', () => 'front'],
+    ['x-integration-name', () => 'front'],
+    ['x-user-role', () => 'manager'],
+  ])('takes the header %s', async (header, value) => {
+    expect((await insert({ rows: [{}] }, { [header]: value() })).status).toBe(200);
+  });
+
+  it('takes the key of an integration that the bot has installed, and of no other', async () => {
+    const stranger = (await succeed('POST /v1/admin/integrations', { json: { name: 'rival', version: '1.0.0' } }))
+      .integration.id;
+    const { value } = await succeed('POST /v1/admin/integrations/iaks', { json: { integrationId: stranger } });
+    const as = (token: string) => insert({ rows: [{}] }, { authorization: `Bearer ${token}` });
+
+    expect((await as(integrationKey)).status).toBe(200);
+    expect(await as(value)).toEqual(refusal('Forbidden', /x-bot-id/));
+  });
+
+  it.each([
+    ['x-integration-id', /x-integration-id/],
+    ['x-integration-alias', /x-integration-alias/],
+    ['x-integration-name', /x-integration-alias/],
+    ['x-user-id', /x-user-id/],
+    ['x-bot-id', /x-bot-id/],
+  ])('refuses a header %s that names nothing', async (header, message) => {
+    expect(await insert({ rows: [{}] }, { [header]: 'none' })).toEqual(refusal('Forbidden', message));
+  });
+
+  it('needs x-bot-id, and a table of that bot by its name or id', async () => {
+    const { bot } = await succeed('POST /v1/admin/bots', { json: { name: 'other' } });
+    const { table } = await succeed('GET /v1/tables/goods', { headers: { 'x-bot-id': botId } });
+    const into = (name: string, headers: Record<string, string>) =>
+      send(`POST /v1/tables/${name}/rows`, { headers, json: { rows: [{}] } });
+
+    expect(await into('goods', {})).toEqual(refusal('InvalidPayload', /x-bot-id/));
+    expect((await into(table.id, { 'x-bot-id': botId })).status).toBe(200);
+    for (const name of ['none', 'Goods', 'table_none']) {
+      expect(await into(name, { 'x-bot-id': botId })).toEqual(refusal('ResourceNotFound', /There is no table/));
+    }
+    for (const name of ['goods', table.id]) {
+      expect(await into(name, { 'x-bot-id': bot.id })).toEqual(refusal('ResourceNotFound', /There is no table/));
+    }
+  });
+
+  it('refuses a body beyond its limit', async () => {
+    const rows = Array.from({ length: 1000 }, () => ({ name: 'x'.repeat(17_000) }));
+
+    expect(await insert({ rows })).toEqual(refusal('PayloadTooLarge', /16000000 bytes/));
+  });
+});

@@ -4,6 +4,7 @@ import { operatorToken } from '@parley/secrets/token';
 import { clientOf, parley } from '@parley/testing/api';
 import { until } from '@parley/testing/until';
 import type { RunningPlatform } from '@parley/testing/running-platform';
+import { describeTables } from './tables.behaviour';
 import { undeclared } from './test/answers';
 import { anonymous, call, clientMethods } from './test/client-methods';
 import { disagreements, requestOf, routedOperations, senderOf } from './test/requests';
@@ -173,6 +174,8 @@ export function describePlatform(name: string, start: () => Promise<RunningPlatf
     it('answers what it does not have yet with ResourceNotFound', async () => {
       await expect(admin.listBotIssues({ id: 'x' })).rejects.toMatchObject({ type: 'ResourceNotFound' });
     });
+
+    describeTables(() => platform);
 
     describe('every operation', () => {
       let methods: Map<string, string>;

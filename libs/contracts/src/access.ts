@@ -50,10 +50,15 @@ export const workspace = {
   readAlsoByBot: access('workspace', 'read', ['pat', 'bak']),
   readAlsoByIntegration: access('workspace', 'read', ['pat', 'iak']),
 };
-/** Needs `x-bot-id`. A bot key may do what its bot may; a personal token needs the role. */
+/**
+ * Needs `x-bot-id`. A bot key may do what its bot may; a personal token needs the role. An integration acts on the bots
+ * that have installed it, where it may act at all.
+ */
 export const bot = {
   read: access('bot', 'read', ['pat', 'bak']),
   write: access('bot', 'write', ['pat', 'bak']),
+  readAlsoByIntegration: access('bot', 'read', ['pat', 'bak', 'iak']),
+  writeAlsoByIntegration: access('bot', 'write', ['pat', 'bak', 'iak']),
 };
 
 export function hasPermission(role: Role, permission: Permission): boolean {
@@ -67,7 +72,7 @@ export function rolesWith(permission: Permission): readonly Role[] {
 /** Throws Forbidden unless the caller may call an operation with this access. */
 export function authorize(access: Access, caller: Caller): void {
   if (access.actor === 'anyone') return;
-  if (caller.integration?.alias !== undefined) {
+  if (caller.integration?.alias !== undefined && !access.credentials.includes('iak')) {
     throw new ApiError(
       'Forbidden',
       'Acting as an integration of a bot comes with a later version: leave out the headers x-integration-id, x-integration-alias and x-integration-name.',

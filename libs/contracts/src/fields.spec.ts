@@ -1,5 +1,16 @@
 import { IsIn, IsInt, IsString, MaxLength } from 'class-validator';
-import { JsonObject, ListOf, MapOf, Nested, Nullable, Optional, problemsOf, toInstance } from './fields';
+import {
+  JsonObject,
+  JsonObjects,
+  ListOf,
+  MapOf,
+  Nested,
+  Nullable,
+  Open,
+  Optional,
+  problemsOf,
+  toInstance,
+} from './fields';
 import {
   FieldProblem,
   fieldSources,
@@ -33,6 +44,17 @@ class Branch {
   @Optional()
   @MapOf(String)
   tags?: Record<string, string>;
+}
+
+@Open()
+class Basket {
+  @Optional()
+  @JsonObjects({ minItems: 1, maxItems: 2 })
+  fruits?: Record<string, unknown>[];
+
+  @Optional()
+  @Nested(Leaf)
+  leaf?: Leaf;
 }
 
 class Tree {
@@ -451,5 +473,28 @@ describe('a map of text in the query', () => {
     ['U+0000', { names: '{"a":"\\u0000"}' }, 'names must not contain the character U+0000'],
   ])('refuses %s', (_name, raw, problem) => {
     expect(() => names(raw)).toThrow(new FieldProblem(problem));
+  });
+});
+
+describe('an open class', () => {
+  it('keeps fields that it does not declare, whatever they are called, and reads those that it does', () => {
+    const body: unknown = JSON.parse('{"leaf":{"type":"red","x":1},"handle":[1],"__proto__":{"a":1}}');
+
+    const value = toInstance(Basket, body) as Basket;
+
+    expect(value).toBeInstanceOf(Basket);
+    expect(JSON.stringify(value)).toBe('{"leaf":{"type":"red"},"handle":[1],"__proto__":{"a":1}}');
+  });
+});
+
+describe('an array of objects that are kept as they came', () => {
+  it.each([
+    ['as many as it may have', [{ a: 1 }, {}], []],
+    ['too few', [], ['fruits must have 1 to 2 entries']],
+    ['too many', [{}, {}, {}], ['fruits must have 1 to 2 entries']],
+    ['something else among them', [{}, []], ['fruits must be an array of objects']],
+    ['no array', {}, ['fruits must be an array of objects']],
+  ])('takes or refuses %s', (_what, fruits, problems) => {
+    expect(problemsOf(toInstance(Basket, { fruits }) as object)).toEqual(problems);
   });
 });

@@ -127,16 +127,32 @@ export function problemsOf(input: object): string[] {
 }
 
 /**
- * What came in as an instance of its class, without the fields that the class does not declare. Anything but an
- * object stays as it is, for the validation to refuse.
+ * What came in as an instance of its class, without the fields that the class does not declare, unless it is open.
+ * Anything but an object stays as it is, for the validation to refuse.
  */
 export function toInstance(type: Class<object>, plain: unknown): unknown {
   if (!isRecord(plain)) return plain;
   const instance = new type() as Record<string, unknown>;
+  if (openTypes.has(type)) keepAll(instance, plain);
   for (const [name, convert] of conversionsOf(type)) {
     if (Object.hasOwn(plain, name)) instance[name] = convert(plain[name]);
   }
   return instance;
+}
+
+/** Objects of the class may have further fields, which are kept as they came. */
+export function Open(): (type: Class<object>) => void {
+  return (type) => {
+    openTypes.add(type);
+    JSONSchema({ additionalProperties: true })(type);
+  };
+}
+
+const openTypes = new Set<unknown>();
+
+/** As own fields all of them, one called `__proto__` too. */
+function keepAll(instance: object, fields: object): void {
+  Object.defineProperties(instance, Object.getOwnPropertyDescriptors(fields));
 }
 
 type Convert = (value: unknown) => unknown;

@@ -3,27 +3,44 @@ type WellFormedText = string & { isWellFormed(): boolean };
 
 /** Levels of objects and arrays in an input. More would exhaust the stack of whoever reads it, Postgres included. */
 const maxDepth = 100;
+const tooDeep = `must not be nested deeper than ${maxDepth} levels`;
 
 /**
  * Why an input could not be stored as it came, with the path of the field: text that Postgres has no place for
  * (U+0000, half a surrogate pair), or nesting without end.
  */
-export function storageProblem(value: unknown, path: readonly string[] = []): string | undefined {
-  if (typeof value === 'string') return textProblem(value, path);
+export function storageProblem(value: unknown): string | undefined {
+  const found = findProblem(value, 0);
+  if (!found) return undefined;
+  const path = found.problem === tooDeep ? found.path.slice(-1) : found.path.reverse();
+  return `${show(path)} ${found.problem}`;
+}
+
+interface Found {
+  /** The names that lead to it, the innermost first: it is put together only where there is something to tell. */
+  path: string[];
+  problem: string;
+}
+
+function findProblem(value: unknown, depth: number): Found | undefined {
+  if (typeof value === 'string') return textProblem(value);
   if (typeof value !== 'object' || value === null) return undefined;
-  if (path.length >= maxDepth) return `${path[0]} must not be nested deeper than ${maxDepth} levels`;
-  for (const [name, entry] of Object.entries(value)) {
-    const inner = [...path, name];
-    const problem = (Array.isArray(value) ? undefined : textProblem(name, inner)) ?? storageProblem(entry, inner);
-    if (problem) return problem;
+  if (depth >= maxDepth) return { path: [], problem: tooDeep };
+  const isArray = Array.isArray(value);
+  for (const name of Object.keys(value)) {
+    const found =
+      (isArray ? undefined : textProblem(name)) ?? findProblem((value as Record<string, unknown>)[name], depth + 1);
+    if (!found) continue;
+    found.path.push(name);
+    return found;
   }
   return undefined;
 }
 
-function textProblem(text: string, path: readonly string[]): string | undefined {
-  if (text.includes('\0')) return `${show(path)} must not contain the character U+0000`;
+function textProblem(text: string): Found | undefined {
+  if (text.includes('\0')) return { path: [], problem: 'must not contain the character U+0000' };
   if (!(text as WellFormedText).isWellFormed())
-    return `${show(path)} must be Unicode text, without halves of surrogate pairs`;
+    return { path: [], problem: 'must be Unicode text, without halves of surrogate pairs' };
   return undefined;
 }
 

@@ -31,14 +31,19 @@ export function createEmptyDatabase(): Promise<EmptyDatabase> {
   return createDatabase('template0');
 }
 
+/** An empty one that orders and compares texts as people of this language do, as databases of others often are. */
+export function createDatabaseOfLanguage(language: string): Promise<EmptyDatabase> {
+  return createDatabase('template0', `LOCALE_PROVIDER icu ICU_LOCALE '${language}'`);
+}
+
 /** A copy of a database that nobody is connected to. */
 export function copyDatabase({ url }: Pick<EmptyDatabase, 'url'>): Promise<EmptyDatabase> {
   return createDatabase(new URL(url).pathname.slice(1));
 }
 
-async function createDatabase(template: string): Promise<EmptyDatabase> {
+async function createDatabase(template: string, options = ''): Promise<EmptyDatabase> {
   const name = newName();
-  await onServer((client) => client.query(`CREATE DATABASE "${name}" TEMPLATE "${template}"`));
+  await onServer((client) => client.query(`CREATE DATABASE "${name}" TEMPLATE "${template}" ${options}`));
   return {
     url: urlOf(name),
     drop: () => onServer(async (client) => void (await client.query(`DROP DATABASE IF EXISTS "${name}" WITH (FORCE)`))),

@@ -1,5 +1,6 @@
 import type { CellState } from '@parley/contracts/tables/rows';
 import type { KnownTable } from '../tables/table-catalog';
+import type { Column } from '../tables/table.entity';
 
 export type WorkKind = 'compute' | 'index';
 
@@ -12,17 +13,69 @@ export interface Marks {
   work: WorkKind[];
 }
 
+type MarkedTable = Pick<KnownTable, 'columns' | 'is_compute_enabled'>;
+
 /** Of a new row: every computed column is to be computed, and its searchable text to be embedded. */
-export function marksOfNewRow({ columns, is_compute_enabled: isComputeEnabled }: KnownTable): Marks {
-  const all = [...columns.values()];
-  const keys = all
-    .filter(({ schema }) => isComputeEnabled && schema['x-zui'].computed && schema['x-zui'].computed.enabled !== false)
-    .map(({ key }) => key);
-  const unindexed = all.some(({ schema }) => schema['x-zui'].searchable);
-  const hasStale = keys.length > 0;
+export function marksOfNewRow(table: MarkedTable): Marks {
+  return toMarks(computedColumns(table), [...table.columns.values()].some(isSearchable));
+}
+
+/**
+ * Of a row whose columns of these names got other values: what is computed from them, directly or by way of each other,
+ * is to be computed again. Its `computed` and `stale` belong beside those which the row has already.
+ */
+export function marksOfChange(table: MarkedTable, changed: Iterable<string>): Marks {
+  const names = new Set(changed);
+  const stale = new Set<Column>();
+  for (let before = -1; before < stale.size;) {
+    before = stale.size;
+    for (const column of computedColumns(table)) {
+      if (stale.has(column) || !dependenciesOf(column, table).some((name) => names.has(name))) continue;
+      stale.add(column);
+      names.add(column.name);
+    }
+  }
+  const touchesText = [...table.columns.values()].some((column) => isSearchable(column) && names.has(column.name));
+  return toMarks([...stale], touchesText);
+}
+
+/** The columns that the platform computes, those that need others behind them, and those of a circle as it comes. */
+export function computedColumns(table: MarkedTable): Column[] {
+  if (!table.is_compute_enabled) return [];
+  const ordered = new Set<Column>();
+  const visited = new Set<Column>();
+  const visit = (column: Column | undefined) => {
+    if (!column || !isComputed(column) || visited.has(column)) return;
+    visited.add(column);
+    dependenciesOf(column, table).forEach((name) => visit(table.columns.get(name)));
+    ordered.add(column);
+  };
+  for (const column of table.columns.values()) visit(column);
+  return [...ordered];
+}
+
+/** Names of the columns that a computed one is computed from. Who names none has all that nobody computes. */
+export function dependenciesOf({ schema }: Column, { columns }: Pick<KnownTable, 'columns'>): string[] {
+  const named = schema['x-zui'].computed?.dependencies ?? [];
+  if (named.length > 0) return named.filter((name) => columns.has(name));
+  return [...columns.values()].filter((column) => !column.schema['x-zui'].computed).map(({ name }) => name);
+}
+
+export function isSearchable({ schema }: Column): boolean {
+  return schema['x-zui'].searchable === true;
+}
+
+function isComputed({ schema }: Column): boolean {
+  const { computed } = schema['x-zui'];
+  return computed !== undefined && computed.enabled !== false;
+}
+
+function toMarks(columns: Column[], unindexed: boolean): Marks {
+  const stale = columns.map(({ key }) => key);
+  const hasStale = stale.length > 0;
   return {
-    computed: hasStale ? Object.fromEntries(keys.map((key) => [key, { status: 'pending' }])) : null,
-    stale: hasStale ? keys : null,
+    computed: hasStale ? Object.fromEntries(stale.map((key) => [key, { status: 'pending' }])) : null,
+    stale: hasStale ? stale : null,
     unindexed,
     work: [...(hasStale ? (['compute'] as const) : []), ...(unindexed ? (['index'] as const) : [])],
   };

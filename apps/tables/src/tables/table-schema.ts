@@ -1,18 +1,181 @@
 import { ApiError } from '@parley/contracts/errors';
 import { isRecord } from '@parley/contracts/is-record';
-import type { ColumnSchema, TableSchema } from '@parley/contracts/tables/table-schema';
+import {
+  type ColumnSchema,
+  type ComputedSettings,
+  maxColumns,
+  type TableSchema,
+} from '@parley/contracts/tables/table-schema';
+import { columnNameProblem, show } from './column-names';
+import { checkDependencies, dependenciesOf, readComputedSettings } from './computed-settings';
+import { readSchemaInput } from './schema-input';
+import { invalid, isNameList, readValueSchema, type ValueSchema } from './value-schema';
 
-/** The stored form of what a client sends as `schema`. Throws InvalidJsonSchema. */
-export function readTableSchema(input: Record<string, unknown>): TableSchema {
-  const { properties } = input;
-  if (!isRecord(properties)) throw new ApiError('InvalidJsonSchema', 'schema.properties must be an object.');
-  const columns = Object.entries(properties).map(([name, column], index) => [
-    name,
-    { ...(column as ColumnSchema), 'x-zui': { ...(column as ColumnSchema)['x-zui'], index } },
-  ]);
-  return {
+/** A schema and the index of the next column that is added. */
+export interface IndexedSchema {
+  schema: TableSchema;
+  nextIndex: number;
+}
+
+export interface SchemaChange extends IndexedSchema {
+  /** Columns whose values are gone, since they have another type now or are not there any more. */
+  emptied: string[];
+  /** Computed columns whose values have to be made anew. */
+  staleColumns: string[];
+}
+
+type Input = Record<string, unknown>;
+
+/** Columns, and what is described inside of them: each takes part of a millisecond to compile. */
+const maxDescribed = 250;
+const maxSchemaBytes = 100 * 1024;
+const empty: IndexedSchema = { schema: { type: 'object', properties: {}, additionalProperties: true }, nextIndex: 0 };
+
+/** The schema of a new table. Throws InvalidJsonSchema that names the column and what would be right. */
+export function createSchema(input: Input): IndexedSchema {
+  const unclear = readSchemaInput(input).columns.find(([, column]) => column === null);
+  if (unclear) throw invalid(show(unclear[0]), 'is null, which says nothing of its type: give an example or a schema');
+  const { schema, nextIndex } = changeSchema(empty, input);
+  return { schema, nextIndex };
+}
+
+/**
+ * The schema with this change: a column that it names is replaced or, by `null`, removed, and the others stay.
+ * `required` speaks of the columns beside it. A column keeps its index, and with it its values, unless they could be
+ * of another type than the new one.
+ */
+export function changeSchema({ schema, nextIndex }: IndexedSchema, input: Input): SchemaChange {
+  const change = readSchemaInput(input);
+  const isRequired = requiredAfter(schema, change);
+  const columns = new Map(Object.entries(schema.properties));
+  for (const [name, raw] of change.columns) {
+    if (raw === null) columns.delete(name);
+    else {
+      const column = readColumn(name, raw, isRequired(name));
+      const before = columns.get(name);
+      const index = before && keepsValues(before, column) ? before['x-zui'].index : nextIndex++;
+      columns.set(name, { ...column, 'x-zui': { index, ...column['x-zui'] } });
+    }
+  }
+  const $schema = change.$schema ?? schema.$schema;
+  const required = [...columns.keys()].filter(isRequired);
+  const changed: TableSchema = {
+    ...($schema === undefined ? {} : { $schema }),
     type: 'object',
-    properties: Object.fromEntries(columns) as Record<string, ColumnSchema>,
+    properties: Object.fromEntries(columns),
     additionalProperties: true,
+    ...(required.length === 0 ? {} : { required }),
   };
+  checkWhole(changed);
+  return { schema: changed, nextIndex, ...effectsOf(schema, changed) };
+}
+
+/**
+ * The schema with another name for a column, also where other columns are computed from it. Throws ReferenceNotFound
+ * for a column that is not there, AlreadyExists for the name of another one, InvalidPayload for what is no name.
+ */
+export function renameColumn(schema: TableSchema, name: string, newName: string): TableSchema {
+  if (!Object.hasOwn(schema.properties, name))
+    throw new ApiError('ReferenceNotFound', `name: the table has no column "${show(name)}".`);
+  if (name === newName) return schema;
+  const problem = columnNameProblem(newName);
+  if (problem) throw new ApiError('InvalidPayload', `newName ${problem}.`);
+  if (Object.hasOwn(schema.properties, newName))
+    throw new ApiError('AlreadyExists', `The table has a column "${newName}" already.`);
+  const renamed = (column: string) => (column === name ? newName : column);
+  const columns = Object.entries(schema.properties).map(([column, { 'x-zui': settings, ...rest }]) => {
+    const { computed } = settings;
+    const followed = computed && { computed: { ...computed, dependencies: computed.dependencies.map(renamed) } };
+    return [renamed(column), { ...rest, 'x-zui': { ...settings, ...followed } }];
+  });
+  const changed = { ...schema, properties: Object.fromEntries(columns) as TableSchema['properties'] };
+  return schema.required ? { ...changed, required: schema.required.map(renamed) } : changed;
+}
+
+/** The columns that are computed, by name, without those that are switched off. */
+export function computedColumns({ properties }: TableSchema): Map<string, ComputedSettings> {
+  const computed = new Map<string, ComputedSettings>();
+  for (const [name, column] of Object.entries(properties)) {
+    const settings = column['x-zui'].computed;
+    if (settings && settings.enabled !== false) computed.set(name, settings);
+  }
+  return computed;
+}
+
+type UnindexedColumn = Omit<ColumnSchema, 'x-zui'> & { 'x-zui': Record<string, unknown> };
+
+function readColumn(name: string, raw: unknown, isRequired: boolean): UnindexedColumn {
+  const problem = columnNameProblem(name);
+  if (problem) throw invalid(show(name), `has a name that ${problem}`);
+  const { nullable = !isRequired, ...value } = readValueSchema(raw, name);
+  return { ...value, nullable, 'x-zui': readSettings((raw as Input)['x-zui'], name) };
+}
+
+const settingTypes = {
+  ...{ id: 'string', schemaId: 'string', typings: 'string', searchable: 'boolean', hidden: 'boolean' },
+  ...{ order: 'number', width: 'number' },
+};
+
+function readSettings(raw: unknown = {}, column: string): Record<string, unknown> {
+  if (!isRecord(raw)) throw invalid(`${column}.x-zui`, 'must be an object');
+  const { index: _ours, computed, ...settings } = raw;
+  for (const [name, type] of Object.entries(settingTypes)) {
+    const value = settings[name];
+    if (value !== undefined && typeof value !== type) throw invalid(`${column}.x-zui.${name}`, `must be a ${type}`);
+  }
+  if (computed === undefined || computed === null) return settings;
+  return { ...settings, computed: readComputedSettings(computed, column) };
+}
+
+/** Any text is a string, but not any string is a date-time. */
+function keepsValues(before: ColumnSchema, after: ValueSchema): boolean {
+  return before.type === after.type && (after.format === undefined || before.format === after.format);
+}
+
+function requiredAfter(schema: TableSchema, change: ReturnType<typeof readSchemaInput>): (name: string) => boolean {
+  const before = new Set(schema.required);
+  if (change.required === undefined) return (name) => before.has(name);
+  if (!isNameList(change.required))
+    throw new ApiError('InvalidJsonSchema', 'schema.required must be a list of names of columns.');
+  const after = new Set(change.required);
+  const named = new Set(change.columns.map(([name]) => name));
+  return (name) => (named.has(name) ? after : before).has(name);
+}
+
+function checkWhole(schema: TableSchema): void {
+  const names = Object.keys(schema.properties);
+  if (names.length > maxColumns) {
+    const problem = `a table has at most ${maxColumns} columns, and this one would have ${names.length}`;
+    throw new ApiError('InvalidJsonSchema', `schema: ${problem}.`);
+  }
+  if (countDescribed(schema) > maxDescribed + 1) {
+    const problem = `columns and what is described inside of them are more than ${maxDescribed}: describe less of it`;
+    throw new ApiError('InvalidJsonSchema', `schema: ${problem}.`);
+  }
+  if (Buffer.byteLength(JSON.stringify(schema)) > maxSchemaBytes)
+    throw new ApiError('InvalidJsonSchema', `schema must be at most ${maxSchemaBytes} bytes of JSON.`);
+  const computed = Object.entries(schema.properties).flatMap(([name, { 'x-zui': settings }]) =>
+    settings.computed ? [[name, settings.computed] as const] : [],
+  );
+  checkDependencies(new Map(computed), new Set(names));
+}
+
+function countDescribed({ items, properties = {}, additionalProperties }: ValueSchema): number {
+  const inside = [...Object.values(properties), ...[items ?? [], additionalProperties ?? []].flat()];
+  return inside.reduce((count, schema) => count + (typeof schema === 'object' ? countDescribed(schema) : 0), 1);
+}
+
+function effectsOf(before: TableSchema, after: TableSchema): Pick<SchemaChange, 'emptied' | 'staleColumns'> {
+  const indexOf = (schema: TableSchema, name: string) =>
+    Object.hasOwn(schema.properties, name) ? schema.properties[name]!['x-zui'].index : undefined;
+  const emptied = Object.keys(before.properties).filter((name) => indexOf(after, name) !== indexOf(before, name));
+  const computed = computedColumns(after);
+  const formerly = computedColumns(before);
+  const isNew = (name: string) =>
+    indexOf(before, name) !== indexOf(after, name) ||
+    (computed.has(name) && JSON.stringify(computed.get(name)) !== JSON.stringify(formerly.get(name)));
+  const staleColumns = [...computed.keys()].filter(
+    (name) => isNew(name) || [...dependenciesOf(name, computed)].some(isNew),
+  );
+  return { emptied, staleColumns };
 }

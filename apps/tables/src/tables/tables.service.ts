@@ -5,7 +5,7 @@ import type { CreateTable, TableName, TableReply, TableWithCounts } from '@parle
 import { Database } from '@parley/database/database';
 import { type TableRow, toTable } from './table.entity';
 import { TableCatalog } from './table-catalog';
-import { readTableSchema } from './table-schema';
+import { createSchema } from './table-schema';
 import { TablesRepository } from './tables.repository';
 
 @Injectable()
@@ -17,7 +17,7 @@ export class TablesService {
   ) {}
 
   async create({ bot }: BotCaller, input: CreateTable): Promise<TableReply> {
-    const schema = readTableSchema(input.schema);
+    const { schema, nextIndex } = createSchema(input.schema);
     const row = await this.tables.insert({
       bot_id: bot.id,
       name: input.name,
@@ -25,7 +25,7 @@ export class TablesService {
       frozen: input.frozen ?? false,
       key_column: input.keyColumn ?? null,
       schema,
-      next_index: Object.keys(schema.properties).length,
+      next_index: nextIndex,
       tags: input.tags ?? {},
       is_compute_enabled: input.isComputeEnabled ?? true,
     });

@@ -13,7 +13,7 @@ import {
   Min,
 } from 'class-validator';
 import { bot } from '../access';
-import { JsonObject, JsonObjects, ListOf, MapOf, Nested, Optional } from '../fields';
+import { JsonObject, JsonObjects, ListOf, MapOf, Nested, Open, Optional } from '../fields';
 import { operation } from '../operation';
 import { QueryInteger } from '../query-fields';
 import { JobReference } from './jobs';
@@ -52,6 +52,7 @@ export class CellState {
 }
 
 /** The row's columns by name, null where there is nothing, beside what the platform says of it. */
+@Open()
 export class Row {
   @IsInt()
   id!: number;
@@ -237,7 +238,7 @@ export const rows = {
     subject: 'tables.rows.create',
     route: 'POST /v1/tables/{table}/rows',
     summary: 'Inserts up to 1000 rows; those that do not fit the table are told in `errors`.',
-    access: bot.write,
+    access: bot.writeAlsoByIntegration,
     input: CreateTableRows,
     output: StoredRows,
     bodyLimitBytes: maxRowsBytes,

@@ -1,5 +1,5 @@
 import { IsArray, IsBoolean, IsIn, IsInt, IsNumber, IsString, MaxLength } from 'class-validator';
-import { JsonObject, MapOf, Nested, Optional } from '../fields';
+import { JsonObject, MapOf, Nested, Open, Optional } from '../fields';
 
 export const columnTypes = ['string', 'number', 'boolean', 'object', 'array', 'null'] as const;
 export type ColumnType = (typeof columnTypes)[number];
@@ -19,10 +19,9 @@ export class ComputedSettings {
   action!: ComputedAction;
 
   /** Columns whose change makes the value stale. */
-  @Optional()
   @IsArray()
   @IsString({ each: true })
-  dependencies?: string[];
+  dependencies!: string[];
 
   @Optional()
   @IsString()
@@ -32,10 +31,9 @@ export class ComputedSettings {
   @IsString()
   code?: string;
 
-  @Optional()
   @IsString()
   @MaxLength(80)
-  model?: string;
+  model!: string;
 
   @Optional()
   @IsString()
@@ -48,6 +46,7 @@ export class ComputedSettings {
 }
 
 /** `x-zui` of a column: how it is shown and where its values come from. Keys that are not named here are kept. */
+@Open()
 export class ColumnSettings {
   /** Given by the platform. Never used again within the table, so that a column which took another type has a new one. */
   @IsInt()
@@ -88,6 +87,7 @@ export class ColumnSettings {
 }
 
 /** What the values of a column look like. Further keywords of JSON schema for single values are kept and enforced. */
+@Open()
 export class ColumnSchema {
   @IsIn(columnTypes)
   type!: ColumnType;

@@ -1,0 +1,111 @@
+import { Agent, request } from 'node:http';
+import type { Client } from '@botpress/client';
+import { clientOf } from '@parley/testing/api';
+import type { RunningPlatform } from '@parley/testing/running-platform';
+
+const goods = {
+  type: 'object',
+  properties: { name: { type: 'string' }, price: { type: 'number' }, note: { type: 'string' } },
+};
+
+/** What tables promise in both run modes. */
+export function describeTables(running: () => RunningPlatform): void {
+  describe('tables', () => {
+    async function newBot() {
+      const { bot } = await clientOf(running()).createBot({});
+      return { botId: bot.id, client: clientOf(running(), bot.id) };
+    }
+
+    /** Every row of the table by its id. */
+    async function allRows(client: Client, table: string) {
+      const rows: { id: number; [column: string]: unknown }[] = [];
+      for (let hasMore = true; hasMore;) {
+        const page = await client.findTableRows({ table, limit: 1000, offset: rows.length });
+        rows.push(...page.rows);
+        hasMore = page.hasMore;
+      }
+      return rows;
+    }
+
+    it('keep 8 MB of rows of one request', async () => {
+      const { client } = await newBot();
+      await client.createTable({ name: 'goods', factor: 3, schema: goods });
+      const rows = Array.from({ length: 1000 }, (_entry, price) => ({ price, note: 'x'.repeat(8_200) }));
+
+      const stored = await client.createTableRows({ table: 'goods', rows });
+
+      expect(JSON.stringify(rows).length).toBeGreaterThan(8_000_000);
+      expect(stored.rows.map(({ price }) => price)).toEqual(rows.map(({ price }) => price));
+      expect(await client.getTable({ table: 'goods' })).toMatchObject({ rows: 1000 });
+    });
+
+    it('refuse more rows than a body may hold, and stay', async () => {
+      const { client } = await newBot();
+      await client.createTable({ name: 'goods', factor: 30, schema: goods });
+      const rows = Array.from({ length: 200 }, () => ({ note: 'x'.repeat(90_000) }));
+
+      await expect(client.createTableRows({ table: 'goods', rows })).rejects.toMatchObject({ type: 'PayloadTooLarge' });
+
+      expect(await client.getTable({ table: 'goods' })).toMatchObject({ rows: 0 });
+    });
+
+    it('of the same name in two bots know nothing of each other', async () => {
+      const [mine, other] = await Promise.all([newBot(), newBot()]);
+      for (const { client } of [mine, other])
+        await client.createTable({ name: 'goods', schema: goods, keyColumn: 'name' });
+
+      await mine.client.createTableRows({ table: 'goods', rows: [{ name: 'cup', price: 1 }] });
+      await other.client.createTableRows({ table: 'goods', rows: [{ name: 'cup', price: 2 }] });
+
+      expect(await allRows(mine.client, 'goods')).toEqual([expect.objectContaining({ id: 1, name: 'cup', price: 1 })]);
+      expect(await allRows(other.client, 'goods')).toEqual([expect.objectContaining({ id: 1, name: 'cup', price: 2 })]);
+    });
+
+    it('hold every acknowledged row of 10,000 inserts over 50 connections once', async () => {
+      const { botId, client } = await newBot();
+      await client.createTable({ name: 'goods', schema: goods });
+      const agent = new Agent({ keepAlive: true, maxSockets: 50 });
+      const prices = Array.from({ length: 10_000 }, (_entry, price) => price);
+
+      const answers = await Promise.all(
+        prices.map((price) => insertRow(running(), botId, agent, { table: 'goods', price })),
+      );
+      agent.destroy();
+
+      const acknowledged = new Map(answers.map(({ id, price }) => [id, price]));
+      const stored = new Map((await allRows(client, 'goods')).map(({ id, price }) => [id, price]));
+      expect(acknowledged.size).toBe(10_000);
+      expect(stored).toEqual(acknowledged);
+      expect([...stored.values()].sort((a, b) => Number(a) - Number(b))).toEqual(prices);
+    }, 120_000);
+  });
+}
+
+/** One row over a connection of the agent: the public client has no say in how many it opens. */
+function insertRow(
+  { url, token }: RunningPlatform,
+  botId: string,
+  agent: Agent,
+  { table, price }: { table: string; price: number },
+): Promise<{ id: number; price: number }> {
+  const body = JSON.stringify({ rows: [{ price }] });
+  const headers = {
+    authorization: `Bearer ${token}`,
+    'x-bot-id': botId,
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(body),
+  };
+  return new Promise((resolve, reject) => {
+    const outgoing = request(`${url}/v1/tables/${table}/rows`, { agent, method: 'POST', headers }, (response) => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+      response.on('error', reject);
+      response.on('end', () => {
+        if (response.statusCode !== 200) return reject(new Error(`${response.statusCode} ${text}`));
+        resolve((JSON.parse(text) as { rows: [{ id: number; price: number }] }).rows[0]);
+      });
+    });
+    outgoing.on('error', reject);
+    outgoing.end(body);
+  });
+}

@@ -1,0 +1,94 @@
+import type { ComputedSettings } from '@parley/contracts/tables/table-schema';
+import { columnsOf, type TableRow } from '../tables/table.entity';
+import { computedColumns, marksOfChange, marksOfNewRow } from './marks';
+
+type Settings = { computed?: Partial<ComputedSettings>; searchable?: boolean };
+
+function tableOf(columns: Record<string, Settings>, isComputeEnabled = true) {
+  const properties = Object.fromEntries(
+    Object.entries(columns).map(([name, settings], index) => [
+      name,
+      { type: 'string', 'x-zui': { index, ...settings } },
+    ]),
+  );
+  const schema = { type: 'object', properties, additionalProperties: true } as unknown as TableRow['schema'];
+  return { columns: columnsOf({ number: '1', schema }), is_compute_enabled: isComputeEnabled };
+}
+
+const code = (...dependencies: string[]): Settings => ({ computed: { action: 'code', code: '1', dependencies } });
+const names = (table: ReturnType<typeof tableOf>, keys: string[] | null) =>
+  [...table.columns.values()].filter(({ key }) => keys?.includes(key)).map(({ name }) => name);
+
+describe('marks of a new row', () => {
+  it('wait for nothing in a table without computed and searchable columns', () => {
+    expect(marksOfNewRow(tableOf({ a: {}, b: {} }))).toEqual({
+      computed: null,
+      stale: null,
+      unindexed: false,
+      work: [],
+    });
+  });
+
+  it('name every computed column that is enabled', () => {
+    const table = tableOf({ a: {}, b: code('a'), c: { computed: { ...code().computed, enabled: false } }, d: code() });
+
+    const { computed, stale, work } = marksOfNewRow(table);
+
+    expect(names(table, stale)).toEqual(['b', 'd']);
+    expect(Object.values(computed!)).toEqual([{ status: 'pending' }, { status: 'pending' }]);
+    expect(Object.keys(computed!).sort()).toEqual([...stale!].sort());
+    expect(work).toEqual(['compute']);
+  });
+
+  it('name none when the table is not to compute, and its text all the same', () => {
+    const table = tableOf({ a: { searchable: true }, b: code('a') }, false);
+
+    expect(marksOfNewRow(table)).toEqual({ computed: null, stale: null, unindexed: true, work: ['index'] });
+  });
+});
+
+describe('marks of a change', () => {
+  it('name what is computed from the changed column, and what is computed from that', () => {
+    const table = tableOf({ last: code('middle'), a: {}, middle: code('a'), b: {}, other: code('b') });
+
+    expect(names(table, marksOfChange(table, ['a']).stale)).toEqual(['last', 'middle']);
+    expect(names(table, marksOfChange(table, ['b']).stale)).toEqual(['other']);
+    expect(names(table, marksOfChange(table, ['middle']).stale)).toEqual(['last']);
+    expect(marksOfChange(table, ['last', 'unknown'])).toMatchObject({ stale: null, work: [] });
+  });
+
+  it('name a column without dependencies whatever changes that is not computed', () => {
+    const table = tableOf({ a: {}, whole: code(), other: code('a') });
+
+    expect(names(table, marksOfChange(table, ['a']).stale)).toEqual(['whole', 'other']);
+    expect(names(table, marksOfChange(table, ['other']).stale)).toEqual([]);
+  });
+
+  it('come to an end with columns that depend on each other', () => {
+    const table = tableOf({ a: {}, b: code('a', 'c'), c: code('b') });
+
+    expect(names(table, marksOfChange(table, ['a']).stale)).toEqual(['b', 'c']);
+  });
+
+  it('tell that a searchable text is another one, a computed one too', () => {
+    const table = tableOf({ a: {}, b: { searchable: true }, c: { ...code('a'), searchable: true } });
+
+    expect(marksOfChange(table, ['b'])).toMatchObject({ unindexed: true, work: ['index'] });
+    expect(marksOfChange(table, ['a'])).toMatchObject({ unindexed: true, work: ['compute', 'index'] });
+    expect(marksOfChange(tableOf({ a: {}, b: { searchable: true } }), ['a'])).toMatchObject({ unindexed: false });
+  });
+});
+
+describe('computed columns', () => {
+  it('come after those that they need', () => {
+    const table = tableOf({ last: code('middle', 'first'), middle: code('first'), a: {}, first: code('a') });
+
+    expect(computedColumns(table).map(({ name }) => name)).toEqual(['first', 'middle', 'last']);
+  });
+
+  it('come once each when they need each other', () => {
+    const table = tableOf({ b: code('c'), c: code('b') });
+
+    expect(computedColumns(table).map(({ name }) => name)).toEqual(['c', 'b']);
+  });
+});

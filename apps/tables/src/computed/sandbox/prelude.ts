@@ -1,0 +1,66 @@
+/**
+ * Runs inside the sandbox, before the code of a column, and keeps what it needs of the language to itself, so that the
+ * code cannot replace it. It stops the clock at `instant` and answers two functions: `run` calls the code with the row,
+ * `settled` tells what became of the promise that the code answered. Both answer JSON: `{ value }`,
+ * `{ refusal }` for a value that cannot be stored, `{ message, stack }` for an error; or undefined while a promise waits.
+ */
+export const prelude = String.raw`((instant) => {
+  const { parse, stringify } = JSON;
+  const { apply, construct, defineProperty } = Reflect;
+  const { isFinite } = Number;
+  const { slice } = String.prototype;
+  const { then } = Promise.prototype;
+  const [text, RealPromise, RealDate, dateText] = [String, Promise, Date, Date.prototype.toString];
+
+  const FixedDate = function Date(...given) {
+    if (new.target === undefined) return apply(dateText, new RealDate(instant), []);
+    return construct(RealDate, given.length === 0 ? [instant] : given, new.target);
+  };
+  const hide = (object, name, value) =>
+    defineProperty(object, name, { value, writable: true, configurable: true, enumerable: false });
+  defineProperty(FixedDate, 'prototype', { value: RealDate.prototype, writable: false });
+  hide(FixedDate, 'now', () => instant);
+  hide(FixedDate, 'parse', RealDate.parse);
+  hide(FixedDate, 'UTC', RealDate.UTC);
+  hide(RealDate.prototype, 'constructor', FixedDate);
+  hide(globalThis, 'Date', FixedDate);
+
+  const refusalOf = (value) => {
+    const type = typeof value;
+    if (type === 'function' || type === 'symbol' || type === 'bigint') return 'a ' + type;
+    if (type === 'number' && !isFinite(value)) return text(value);
+  };
+  const failure = (error) => {
+    const isObject = typeof error === 'object' && error !== null;
+    const message = apply(slice, text(isObject ? (error.message ?? error) : error), [0, 1000]);
+    const stack = isObject ? apply(slice, text(error.stack), [0, 4000]) : '';
+    return stringify({ message, stack });
+  };
+  const success = (value) => {
+    let refusal;
+    const check = (_, inner) => {
+      refusal ??= refusalOf(inner);
+      return refusal === undefined ? inner : null;
+    };
+    try {
+      const json = stringify({ value: value === undefined ? null : value }, check);
+      return refusal === undefined ? json : stringify({ refusal });
+    } catch (error) {
+      return failure(error);
+    }
+  };
+
+  let answer;
+  const run = (code, json) => {
+    try {
+      const row = parse(json);
+      const first = code(row);
+      const value = typeof first === 'function' ? first(row) : first;
+      if (!(value instanceof RealPromise)) return success(value);
+      apply(then, value, [(settled) => (answer = success(settled)), (error) => (answer = failure(error))]);
+    } catch (error) {
+      return failure(error);
+    }
+  };
+  return { run, settled: () => answer };
+})`;

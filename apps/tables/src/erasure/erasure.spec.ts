@@ -1,0 +1,131 @@
+import type { Client } from '@botpress/client';
+import { botDeleted } from '@parley/contracts/admin/bots';
+import { tables } from '@parley/contracts/tables/tables';
+import { systemCaller } from '@parley/contracts/caller';
+import { type Account, configured, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
+import { until } from '@parley/testing/until';
+import { AdminModule } from '../../../admin/src/admin.module';
+import { GatewayModule } from '../../../gateway/src/gateway.module';
+import { TablesConfig } from '../config';
+import { TablesModule } from '../tables.module';
+
+const schema = { type: 'object', properties: { n: { type: 'number' } } };
+
+let door: FrontDoor;
+let alice: Account;
+
+beforeAll(async () => {
+  const service = configured(TablesModule, TablesConfig, { sweepIntervalMs: 100 });
+  door = await startFrontDoor(GatewayModule, AdminModule, service);
+  alice = await door.newAccount();
+});
+
+afterAll(() => door?.stop());
+
+async function newBot() {
+  const { bot } = await alice.client.createBot({});
+  return { botId: bot.id, client: door.client(alice.token, alice.workspaceId, bot.id) };
+}
+
+/** A table with this many rows, put there in one statement. */
+async function filledTable(client: Client, name: string, rows: number): Promise<string> {
+  const { table } = await client.createTable({
+    name,
+    schema: { type: 'object', properties: { n: { type: 'number' } } },
+  });
+  await door.sql(
+    `WITH state AS (
+       UPDATE tables.table_state SET next_row_id = next_row_id + $2
+       FROM tables."table" WHERE id = $1 AND table_state.number = "table".number
+       RETURNING table_state.number)
+     INSERT INTO tables.row (table_number, id, data) SELECT number, i, '{}' FROM state, generate_series(1, $2::int) AS i`,
+    [table.id, rows],
+  );
+  return table.id;
+}
+
+function leftovers(botId: string) {
+  return door.call(tables.countLeftovers, systemCaller('test'), { botId });
+}
+
+const none = { tables: 0, rows: 0 };
+const isNothing = (left: object) => Object.values(left).every((count) => count === 0);
+
+describe('a table that is deleted', () => {
+  it('is out of reach at once, and its rows go away in batches', async () => {
+    const { botId, client } = await newBot();
+    const table = await filledTable(client, 'large', 12_000);
+    await filledTable(client, 'other', 10);
+
+    await client.deleteTable({ table });
+
+    await expect(client.getTable({ table })).rejects.toMatchObject({ type: 'ResourceNotFound' });
+    expect(
+      await until(
+        () => leftovers(botId),
+        ({ tables: count }) => count === 1,
+      ),
+    ).toEqual({ tables: 1, rows: 10 });
+  });
+
+  it('leaves its name to a new one, which starts without rows', async () => {
+    const { client } = await newBot();
+    await filledTable(client, 'goods', 5);
+    await client.deleteTable({ table: 'goods' });
+
+    await filledTable(client, 'goods', 0);
+
+    expect(await client.getTable({ table: 'goods' })).toMatchObject({ rows: 0 });
+    const { rows } = await client.createTableRows({ table: 'goods', rows: [{ n: 1 }] });
+    expect(rows).toEqual([expect.objectContaining({ id: 1 })]);
+  });
+});
+
+describe('a bot that is deleted', () => {
+  it('takes its tables and rows along, and leaves those of others', async () => {
+    const [gone, other] = await Promise.all([newBot(), newBot()]);
+    await filledTable(gone.client, 'goods', 6_000);
+    await filledTable(gone.client, 'more', 1);
+    await filledTable(other.client, 'goods', 3);
+
+    await alice.client.deleteBot({ id: gone.botId });
+
+    expect(await until(() => leftovers(gone.botId), isNothing)).toEqual(none);
+    expect(await leftovers(other.botId)).toEqual({ tables: 1, rows: 3 });
+  });
+
+  it('takes nothing in any more, however late it comes', async () => {
+    const { botId } = await newBot();
+    await alice.client.deleteBot({ id: botId });
+    await until(
+      () => door.sql('SELECT 1 FROM tables.deleted_bot WHERE bot_id = $1', [botId]),
+      (rows) => rows.length === 1,
+    );
+    const late = {
+      ...systemCaller('test'),
+      credential: 'pat' as const,
+      workspace: { id: alice.workspaceId },
+      bot: { id: botId, workspaceId: alice.workspaceId },
+    };
+
+    const create = door.call(tables.create, late, { name: 'late', schema });
+
+    await expect(create).rejects.toMatchObject({ type: 'Forbidden' });
+    expect(await leftovers(botId)).toEqual(none);
+  });
+
+  it('is erased all the same when the news comes twice', async () => {
+    const { botId, client } = await newBot();
+    await filledTable(client, 'goods', 3);
+    const announce = () =>
+      door.sql(`INSERT INTO tables.outbox (id, subject, data) VALUES ('outbox_' || gen_random_uuid(), $1, $2)`, [
+        botDeleted.subject,
+        { botId },
+      ]);
+
+    await announce();
+    await announce();
+
+    expect(await until(() => leftovers(botId), isNothing)).toEqual(none);
+  });
+});

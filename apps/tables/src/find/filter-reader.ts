@@ -1,0 +1,254 @@
+import { ApiError } from '@parley/contracts/errors';
+import { isRecord } from '@parley/contracts/is-record';
+import type { Comparison, Filter } from './filter';
+import { type Columns, findPlace, type Place } from './place';
+
+/** What one filter may have, so that none is much more work than another. */
+const limits = {
+  /** Filters within filters. */
+  depth: 10,
+  conditions: 100,
+  /** Values in all of `$in` and `$nin` together. */
+  choices: 1000,
+  expressions: 10,
+  /** Characters of a regular expression. */
+  expression: 250,
+  /** Objects and arrays within a value. */
+  valueDepth: 20,
+  /** Characters of a name that messages show. */
+  shownName: 100,
+};
+
+const comparisons = new Map<string, Comparison>([
+  ['$gt', '>'],
+  ['$gte', '>='],
+  ['$lt', '<'],
+  ['$lte', '<='],
+]);
+
+type Type = 'id' | 'time' | Extract<Place, { kind: 'column' }>['type'];
+
+/** What the language of `findTableRows` says, checked against the table. Throws InvalidPayload that names the place. */
+export function readFilter(filter: Record<string, unknown>, columns: Columns): Filter {
+  return new FilterReader(columns).read(filter, 'filter', 1);
+}
+
+class FilterReader {
+  private conditions = 0;
+  private choices = 0;
+  private expressions = 0;
+
+  constructor(private readonly columns: Columns) {}
+
+  read(value: unknown, path: string, depth: number): Filter {
+    if (!isRecord(value)) refuse(path, 'must be an object');
+    if (depth > limits.depth) refuse(path, `is nested more than ${limits.depth} deep`);
+    const of = Object.entries(value).map(([name, entry]) =>
+      this.readEntry(name, entry, `${path}.${shown(name)}`, depth),
+    );
+    return { kind: 'all', of };
+  }
+
+  private readEntry(name: string, value: unknown, path: string, depth: number): Filter {
+    switch (name) {
+      case '$and':
+        return { kind: 'all', of: this.readList(value, path, depth) };
+      case '$or':
+        return { kind: 'some', of: this.readList(value, path, depth) };
+      case '$not':
+        return { kind: 'not', of: this.read(value, path, depth + 1) };
+      default: {
+        const place = findPlace(this.columns, name);
+        if (place) return this.readConditions(place, value, path, depth);
+        return refuse(path, name.startsWith('$') ? 'is not $and, $or or $not' : 'is no column of this table');
+      }
+    }
+  }
+
+  private readList(value: unknown, path: string, depth: number): Filter[] {
+    if (!Array.isArray(value) || value.length === 0) refuse(path, 'must be an array with at least one filter');
+    return value.map((entry, index) => this.read(entry, `${path}.${index}`, depth + 1));
+  }
+
+  private readConditions(place: Place, value: unknown, path: string, depth: number): Filter {
+    if (!isRecord(value) || !Object.keys(value).some(isOperator)) return this.readEquality(place, value, path);
+    if (depth > limits.depth) refuse(path, `is nested more than ${limits.depth} deep`);
+    const operators = Object.entries(value).filter(([name]) => name !== '$options' || !Object.hasOwn(value, '$regex'));
+    const of = operators.map(([name, operand]) => {
+      const operatorPath = `${path}.${shown(name)}`;
+      if (name === '$not') return opposite(this.readConditions(place, operand, operatorPath, depth + 1));
+      return this.readOperator(place, name, operand, operatorPath, value.$options);
+    });
+    return { kind: 'all', of };
+  }
+
+  private readOperator(place: Place, name: string, operand: unknown, path: string, options: unknown): Filter {
+    const comparison = comparisons.get(name);
+    if (comparison) return this.readComparison(place, comparison, operand, path);
+    switch (name) {
+      case '$eq':
+        return this.readEquality(place, operand, path);
+      case '$ne':
+        return opposite(this.readEquality(place, operand, path));
+      case '$in':
+        return this.readChoices(place, operand, path);
+      case '$nin':
+        return opposite(this.readChoices(place, operand, path));
+      case '$exists':
+        return this.readExistence(place, operand, path);
+      case '$mod':
+        return this.readRemainder(place, operand, path);
+      case '$size':
+        return this.readSize(place, operand, path);
+      case '$regex':
+        return this.readExpression(place, operand, path, options);
+      case '$options':
+        return refuse(path, 'stands beside $regex only');
+      default:
+        return refuse(path, isOperator(name) ? 'is not an operator' : 'stands beside operators, and is none');
+    }
+  }
+
+  private readEquality(place: Place, value: unknown, path: string): Filter {
+    this.countCondition(path);
+    if (value === null) return opposite({ kind: 'exists', place });
+    return { kind: 'equals', place, value: readValue(place, value, path) };
+  }
+
+  private readChoices(place: Place, value: unknown, path: string): Filter {
+    this.countCondition(path);
+    if (!Array.isArray(value)) refuse(path, 'must be an array');
+    this.choices += value.length;
+    if (this.choices > limits.choices) refuse(path, `goes beyond the ${limits.choices} values that a filter may name`);
+    const values = value.filter((entry) => entry !== null).map((entry) => readValue(place, entry, path));
+    const oneOf: Filter = { kind: 'one of', place, values };
+    return values.length === value.length ? oneOf : { kind: 'some', of: [oneOf, opposite({ kind: 'exists', place })] };
+  }
+
+  private readComparison(place: Place, comparison: Comparison, operand: unknown, path: string): Filter {
+    this.countCondition(path);
+    const type = typeOf(place);
+    if (type === 'boolean' || type === 'object' || type === 'null') refuseOperator(path, type);
+    const value = readValue(place, operand, path);
+    if (typeof value !== 'number' && typeof value !== 'string') refuse(path, 'must be a number or a string');
+    return { kind: 'compare', place, comparison, value };
+  }
+
+  private readExistence(place: Place, operand: unknown, path: string): Filter {
+    this.countCondition(path);
+    if (typeof operand !== 'boolean') refuse(path, 'must be a boolean');
+    const exists: Filter = { kind: 'exists', place };
+    return operand ? exists : opposite(exists);
+  }
+
+  private readRemainder(place: Place, operand: unknown, path: string): Filter {
+    this.countCondition(path);
+    const type = typeOf(place);
+    if (!['id', 'number', 'array', 'any'].includes(type)) refuseOperator(path, type);
+    const [divisor, remainder] = Array.isArray(operand) && operand.length === 2 ? (operand as unknown[]) : [];
+    if (!isInteger(divisor) || !isInteger(remainder) || divisor === 0)
+      refuse(path, 'must be a divisor other than 0 and a remainder, both integers');
+    return { kind: 'remainder', place, divisor, remainder };
+  }
+
+  private readSize(place: Place, operand: unknown, path: string): Filter {
+    this.countCondition(path);
+    const type = typeOf(place);
+    if (place.kind !== 'column' || (type !== 'array' && type !== 'any')) refuseOperator(path, type);
+    if (!isInteger(operand) || operand < 0) refuse(path, 'must be an integer from 0');
+    return { kind: 'size', place, size: operand };
+  }
+
+  private readExpression(place: Place, operand: unknown, path: string, options: unknown): Filter {
+    this.countCondition(path);
+    const type = typeOf(place);
+    if (place.kind !== 'column' || !['string', 'date-time', 'array', 'any'].includes(type)) refuseOperator(path, type);
+    if (typeof operand !== 'string') refuse(path, 'must be a string');
+    if (operand.length > limits.expression) refuse(path, `must be at most ${limits.expression} characters`);
+    if (options !== undefined && options !== 'i' && options !== 'c')
+      refuse(path.replace(/\$regex$/, '$options'), 'must be "i", which ignores case, or "c", which does not');
+    this.expressions += 1;
+    if (this.expressions > limits.expressions)
+      refuse(path, `goes beyond the ${limits.expressions} regular expressions that a filter may have`);
+    return { kind: 'matches', place, name: path, pattern: operand, isCaseSensitive: options !== 'i' };
+  }
+
+  private countCondition(path: string): void {
+    this.conditions += 1;
+    if (this.conditions > limits.conditions)
+      refuse(path, `goes beyond the ${limits.conditions} conditions that a filter may have`);
+  }
+}
+
+/** A literal that a value at the place can be equal to, as it is stored. */
+function readValue(place: Place, value: unknown, path: string): unknown {
+  const type = typeOf(place);
+  switch (type) {
+    case 'id':
+    case 'number':
+      return typeof value === 'number' ? value : refuse(path, 'must be a number');
+    case 'time':
+    case 'date-time':
+      return readTime(value) ?? refuse(path, 'must be a date, or a date and time such as 2025-01-31T12:00:00Z');
+    case 'string':
+    case 'boolean':
+      return typeof value === type ? value : refuse(path, `must be a ${type}`);
+    case 'object':
+      if (!isRecord(value)) refuse(path, 'must be an object');
+      return isShallow(value) ? value : refuseDeep(path);
+    case 'null':
+      return refuse(path, 'must be null, as every value of this column is');
+    case 'array':
+    case 'any':
+      return isShallow(value) ? value : refuseDeep(path);
+  }
+}
+
+/** As it is stored: UTC with milliseconds. A date without a time is its first moment in UTC. */
+function readTime(value: unknown): string | undefined {
+  if (typeof value !== 'string' || !/^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/i.test(value))
+    return undefined;
+  const time = new Date(value);
+  if (Number.isNaN(time.getTime())) return undefined;
+  const text = time.toISOString();
+  // Postgres knows no year 0, and writes years of five digits in another way.
+  return /^(?!0000)\d{4}-/.test(text) ? text : undefined;
+}
+
+function typeOf(place: Place): Type {
+  return place.kind === 'column' ? place.type : place.kind;
+}
+
+function opposite(of: Filter): Filter {
+  return { kind: 'not', of };
+}
+
+function isOperator(name: string): boolean {
+  return name.startsWith('$');
+}
+
+function isInteger(value: unknown): value is number {
+  return Number.isSafeInteger(value);
+}
+
+function isShallow(value: unknown, depth = limits.valueDepth): boolean {
+  if (typeof value !== 'object' || value === null) return true;
+  return depth > 0 && Object.values(value).every((entry) => isShallow(entry, depth - 1));
+}
+
+function refuseOperator(path: string, type: Type): never {
+  const names: Partial<Record<Type, string>> = { id: 'the id', time: 'a time' };
+  return refuse(path, `is not for ${names[type] ?? `a column of type ${type}`}`);
+}
+
+function refuseDeep(path: string): never {
+  return refuse(path, `is nested more than ${limits.valueDepth} deep`);
+}
+
+function refuse(path: string, complaint: string): never {
+  throw new ApiError('InvalidPayload', `${path} ${complaint}.`);
+}
+
+function shown(name: string): string {
+  return name.length > limits.shownName ? `${name.slice(0, limits.shownName)}…` : name;
+}

@@ -1,0 +1,366 @@
+import type { ColumnSchema } from '@parley/contracts/tables/table-schema';
+import { Database } from '@parley/database/database';
+import { toJsonb } from '@parley/database/storable';
+import { createDatabaseOfLanguage, type EmptyDatabase } from '@parley/testing/test-database';
+import fc from 'fast-check';
+import { tablesDatabase } from '../tables.module';
+import { columnsOf } from '../tables/table.entity';
+import { readFilter } from './filter-reader';
+import { conditionOf } from './filter-sql';
+import { readOrder, orderTerms } from './row-order';
+
+type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
+type Row = { id: number; createdAt: string; updatedAt: string } & Record<string, Json>;
+type Filter = Record<string, unknown>;
+
+const number = '7';
+const schemas = {
+  name: { type: 'string' },
+  price: { type: 'number' },
+  sold: { type: 'boolean' },
+  when: { type: 'string', format: 'date-time' },
+  tags: { type: 'array' },
+  meta: { type: 'object' },
+  'dotted.name': { type: 'string' },
+  nothing: { type: 'null' },
+} as const;
+const properties = Object.fromEntries(
+  Object.entries(schemas).map(([name, schema], index): [string, ColumnSchema] => [
+    name,
+    { ...schema, 'x-zui': { index } },
+  ]),
+);
+const columns = columnsOf({ number, schema: { type: 'object', properties, additionalProperties: true } });
+
+let empty: EmptyDatabase;
+let database: Database;
+
+// In an English database `a` comes before `B`, unless a statement asks for code points.
+beforeAll(async () => {
+  empty = await createDatabaseOfLanguage('en-US');
+  database = await Database.open({ ...tablesDatabase, url: empty.url, poolSize: 2 });
+  await database.migrate();
+});
+
+afterAll(async () => {
+  await database?.close();
+  await empty?.drop();
+});
+
+async function store(rows: Row[]): Promise<void> {
+  await database.query('TRUNCATE row');
+  const stored = rows.map(({ id, createdAt, updatedAt, ...values }) => {
+    const present = Object.entries(values).filter(([, value]) => value !== null);
+    const data = Object.fromEntries(present.map(([name, value]) => [columns.get(name)!.key, value]));
+    return { id, createdAt, updatedAt, data };
+  });
+  await database.query(
+    `INSERT INTO row (table_number, id, created_at, updated_at, data)
+     SELECT $1, (entry ->> 'id')::int, (entry ->> 'createdAt')::timestamptz, (entry ->> 'updatedAt')::timestamptz,
+       entry -> 'data'
+     FROM jsonb_array_elements($2::jsonb) AS entry`,
+    [number, toJsonb(stored)],
+  );
+}
+
+/** Ids of the rows that each filter means, and how many rows it leaves open. */
+async function ask(filters: Filter[]): Promise<{ ids: number[]; open: number }[]> {
+  const values: unknown[] = [number];
+  const conditions = filters.map((filter) => conditionOf(readFilter(filter, columns), values));
+  const answers = filters.map(
+    (_filter, index) => `jsonb_build_object(
+      'ids', coalesce(jsonb_agg(id ORDER BY id) FILTER (WHERE c${index}), '[]'),
+      'open', count(*) FILTER (WHERE c${index} IS NULL))`,
+  );
+  const [answer] = await database.query<{ all: { ids: number[]; open: number }[] }>(
+    `SELECT jsonb_build_array(${answers.join(', ')}) AS all
+     FROM (
+       SELECT id, ${conditions.map((condition, index) => `${condition} AS c${index}`).join(', ')}
+       FROM row WHERE table_number = $1 OFFSET 0) AS conditions`,
+    values,
+  );
+  return answer!.all;
+}
+
+async function idsOf(filter: Filter): Promise<number[]> {
+  return (await ask([filter]))[0]!.ids;
+}
+
+/* The language again, as plain as it goes, and without a line of the compiler. */
+
+function isMeant(row: Row, filter: Filter): boolean {
+  return Object.entries(filter).every(([name, wanted]) => {
+    if (name === '$and') return (wanted as Filter[]).every((entry) => isMeant(row, entry));
+    if (name === '$or') return (wanted as Filter[]).some((entry) => isMeant(row, entry));
+    if (name === '$not') return !isMeant(row, wanted as Filter);
+    return holds(valueAt(row, name), wanted as Json);
+  });
+}
+
+function valueAt(row: Row, name: string): Json {
+  const column = Object.keys(row).find((entry) => entry === name) ?? name.split('.')[0]!;
+  const path = column === name ? [] : name.split('.').slice(1);
+  return path.reduce<Json>((value, field) => {
+    if (typeof value !== 'object' || value === null) return null;
+    return (Object.hasOwn(value, field) ? (value as Record<string, Json>)[field] : null) ?? null;
+  }, row[column] ?? null);
+}
+
+function holds(value: Json, wanted: Json): boolean {
+  const isOperators = isObject(wanted) && Object.keys(wanted).some((name) => name.startsWith('$'));
+  if (!isOperators) return isEqualTo(value, wanted);
+  return Object.entries(wanted).every(([operator, operand]) =>
+    operates(value, operator, operand, wanted.$options as string),
+  );
+}
+
+function operates(value: Json, operator: string, operand: Json, options?: string): boolean {
+  switch (operator) {
+    case '$eq':
+      return isEqualTo(value, operand);
+    case '$ne':
+      return !isEqualTo(value, operand);
+    case '$in':
+      return (operand as Json[]).some((choice) => isEqualTo(value, choice));
+    case '$nin':
+      return !(operand as Json[]).some((choice) => isEqualTo(value, choice));
+    case '$gt':
+      return someOf(value, (item) => isOrdered(item, operand) && order(item, operand) > 0);
+    case '$gte':
+      return someOf(value, (item) => isOrdered(item, operand) && order(item, operand) >= 0);
+    case '$lt':
+      return someOf(value, (item) => isOrdered(item, operand) && order(item, operand) < 0);
+    case '$lte':
+      return someOf(value, (item) => isOrdered(item, operand) && order(item, operand) <= 0);
+    case '$exists':
+      return (value !== null) === operand;
+    case '$mod': {
+      const [divisor, remainder] = operand as [number, number];
+      // `=== 0` for what JavaScript calls -0.
+      return someOf(value, (item) => typeof item === 'number' && (Math.trunc(item) % divisor) - remainder === 0);
+    }
+    case '$size':
+      return Array.isArray(value) && value.length === operand;
+    case '$regex':
+      return someOf(
+        value,
+        (item) => typeof item === 'string' && new RegExp(operand as string, options === 'i' ? 'iu' : 'u').test(item),
+      );
+    case '$options':
+      return true;
+    case '$not':
+      return !holds(value, operand);
+    default:
+      throw new Error(`The test knows no ${operator}.`);
+  }
+}
+
+function someOf(value: Json, test: (item: Json) => boolean): boolean {
+  return Array.isArray(value) ? value.some(test) : test(value);
+}
+
+function isEqualTo(value: Json, wanted: Json): boolean {
+  if (wanted === null) return value === null;
+  return isSame(value, wanted) || (Array.isArray(value) && value.some((item) => isSame(item, wanted)));
+}
+
+function isSame(a: Json, b: Json): boolean {
+  if (typeof a !== 'object' || a === null || typeof b !== 'object' || b === null)
+    return isOrdered(a, b) ? order(a, b) === 0 : a === b;
+  if (Array.isArray(a) !== Array.isArray(b)) return false;
+  const names = Object.keys(a);
+  return (
+    names.length === Object.keys(b).length &&
+    names.every(
+      (name) =>
+        Object.hasOwn(b, name) && isSame((a as Record<string, Json>)[name]!, (b as Record<string, Json>)[name]!),
+    )
+  );
+}
+
+function isOrdered(a: Json, b: Json): boolean {
+  return typeof a === typeof b && (typeof a === 'number' || typeof a === 'string');
+}
+
+/** Texts by code point, and those that are times by time. */
+function order(a: Json, b: Json): number {
+  if (typeof a === 'number') return a - (b as number);
+  const [left, right] = [a as string, b as string];
+  if (isTime(left) && isTime(right)) return Date.parse(left) - Date.parse(right);
+  return Buffer.compare(Buffer.from(left), Buffer.from(right));
+}
+
+function isTime(text: string): boolean {
+  return /^\d{4}-\d\d-\d\d/.test(text);
+}
+
+function isObject(value: unknown): value is { [name: string]: Json } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/* Few different values, so that filters meet rows. */
+
+const texts = fc.constantFrom(
+  '',
+  'a',
+  'A',
+  'ab',
+  'b',
+  'ß',
+  'é',
+  '\u{1F600}',
+  '\uFFFD',
+  "it's",
+  '%',
+  '"',
+  '\\',
+  '$1',
+  '5',
+  'true',
+);
+const numbers = fc.oneof(fc.integer({ min: -4, max: 6 }), fc.constantFrom(0.5, -0.5, 2.5, 1e21, -1e-7, 2 ** 31, 0));
+const scalars: fc.Arbitrary<Json> = fc.oneof(texts, numbers, fc.boolean());
+const times = fc.constantFrom(
+  '2024-01-01T00:00:00.000Z',
+  '2024-01-01T00:00:00.001Z',
+  '2024-02-29T12:30:00.000Z',
+  '1999-12-31T23:59:59.999Z',
+);
+const timeLiterals = fc.oneof(
+  times,
+  fc.constantFrom('2024-01-01', '2024-01-01T01:00:00+01:00', '2024-02-29T12:30Z', '2023-12-31T23:00:00-01:00'),
+);
+const inner: fc.Arbitrary<Json> = fc.oneof(
+  scalars,
+  fc.constant(null),
+  fc.array(scalars, { maxLength: 2 }),
+  fc.constantFrom({}, { a: 1 }, [], [[1], 'a']),
+);
+const arrays: fc.Arbitrary<Json> = fc.array(inner, { maxLength: 3 });
+const objects: fc.Arbitrary<Json> = fc.dictionary(
+  fc.constantFrom('a', 'b', '0', '__proto__', 'it"s'),
+  fc.oneof(inner, fc.dictionary(fc.constantFrom('a', 'c'), inner, { maxKeys: 2 })),
+  { maxKeys: 3, noNullPrototype: true },
+);
+const orNull = <T>(value: fc.Arbitrary<T>) => fc.option(value, { freq: 3 });
+
+const rowValues = fc.record({
+  name: orNull(texts),
+  price: orNull(numbers),
+  sold: orNull(fc.boolean()),
+  when: orNull(times),
+  tags: orNull(arrays),
+  meta: orNull(objects),
+  'dotted.name': orNull(texts),
+  createdAt: times,
+  updatedAt: times,
+});
+const tables = fc
+  .array(rowValues, { minLength: 1, maxLength: 25 })
+  .map((rows) => rows.map((row, index) => ({ ...row, id: index + 1 }) as Row));
+
+const ids = fc.oneof(fc.integer({ min: -1, max: 26 }), fc.constantFrom(2.5, 1e15, -1e15, 2 ** 31));
+const patterns = fc.constantFrom('a', '^a', 'b$', '^$', '[ab]+', 'A|b', '\\\\', '.', "'", '^\\d+$', '2024');
+
+function conditionsFor(literals: fc.Arbitrary<Json>, more: fc.Arbitrary<Filter>[]): fc.Arbitrary<unknown> {
+  const choices = fc.oneof(
+    fc.array(orNull(literals), { maxLength: 3 }),
+    fc.array(literals, { minLength: 21, maxLength: 25 }),
+  );
+  const one: fc.Arbitrary<Filter> = fc.oneof(
+    fc.record({ $eq: orNull(literals) }),
+    fc.record({ $ne: orNull(literals) }),
+    fc.record({ $in: choices }),
+    fc.record({ $nin: choices }),
+    fc.record({ $exists: fc.boolean() }),
+    ...more,
+  );
+  const several = fc.oneof(
+    { weight: 3, arbitrary: one },
+    { weight: 1, arbitrary: fc.tuple(one, one).map(([a, b]) => ({ ...a, ...b })) },
+  );
+  return fc.oneof(
+    orNull(literals),
+    several,
+    several.map((conditions) => ({ $not: conditions })),
+  );
+}
+
+const comparing = (literals: fc.Arbitrary<Json>): fc.Arbitrary<Filter> =>
+  fc
+    .tuple(fc.constantFrom('$gt', '$gte', '$lt', '$lte'), literals)
+    .map(([operator, literal]) => ({ [operator]: literal }));
+const divisible = fc.tuple(fc.constantFrom(1, 2, 3, -2), fc.integer({ min: -1, max: 2 })).map(($mod) => ({ $mod }));
+const matching = fc.record({ $regex: patterns, $options: fc.constantFrom('i', 'c') }, { requiredKeys: ['$regex'] });
+const sized = fc.record({ $size: fc.integer({ min: 0, max: 3 }) });
+
+const inside = fc.constantFrom(
+  'meta.a',
+  'meta.b',
+  'meta.0',
+  'meta.__proto__',
+  'meta.it"s',
+  'meta.b.a',
+  'meta.a.c',
+  'meta.b.0',
+  'tags.0',
+  'tags.1.a',
+  'tags.a',
+);
+const anything = conditionsFor(
+  inner.filter((value) => value !== null),
+  [comparing(fc.oneof(texts, numbers)), divisible, matching, sized],
+);
+
+function on(names: fc.Arbitrary<string>, conditions: fc.Arbitrary<unknown>): fc.Arbitrary<Filter> {
+  return fc.tuple(names, conditions).map(([name, condition]) => ({ [name]: condition }));
+}
+
+const leaves = fc.oneof(
+  on(fc.constantFrom('name', 'dotted.name'), conditionsFor(texts, [comparing(texts), matching])),
+  on(fc.constant('price'), conditionsFor(numbers, [comparing(numbers), divisible])),
+  on(fc.constant('sold'), conditionsFor(fc.boolean(), [])),
+  on(fc.constantFrom('when', 'createdAt', 'updatedAt'), conditionsFor(timeLiterals, [comparing(timeLiterals)])),
+  on(fc.constantFrom('name', 'dotted.name', 'when'), matching),
+  on(fc.constant('tags'), anything),
+  on(fc.constant('meta'), conditionsFor(objects, [])),
+  on(inside, anything),
+  on(fc.constant('id'), conditionsFor(ids, [comparing(ids), divisible])),
+  on(fc.constant('nothing'), fc.constantFrom(null, { $exists: true }, { $ne: null }, { $in: [null] })),
+);
+
+const filters = fc.letrec<{ filter: Filter; nested: Filter }>((tie) => ({
+  filter: fc.oneof({ weight: 4, arbitrary: leaves }, { weight: 2, arbitrary: tie('nested') }),
+  nested: fc.oneof(
+    { maxDepth: 3, withCrossShrink: true },
+    leaves,
+    fc.record({ $and: fc.array(tie('filter'), { minLength: 1, maxLength: 3 }) }),
+    fc.record({ $or: fc.array(tie('filter'), { minLength: 1, maxLength: 3 }) }),
+    fc.record({ $not: tie('filter') }),
+    fc.tuple(tie('filter'), tie('filter')).map(([a, b]) => ({ ...a, ...b })),
+  ),
+})).filter;
+
+describe('a filter', () => {
+  it('means the same rows in SQL as in plain words, whatever it says', async () => {
+    let meant = 0;
+    let asked = 0;
+    await fc.assert(
+      fc.asyncProperty(tables, fc.array(filters, { minLength: 40, maxLength: 40 }), async (rows, all) => {
+        await store(rows);
+
+        const answers = await ask(all);
+
+        all.forEach((filter, index) => {
+          const wanted = rows.filter((row) => isMeant(row, filter)).map(({ id }) => id);
+          expect({ filter, ...answers[index] }).toEqual({ filter, ids: wanted, open: 0 });
+          asked += 1;
+          if (wanted.length > 0 && wanted.length < rows.length) meant += 1;
+        });
+      }),
+      { numRuns: Number(process.env.FUZZ_CASES ?? 60) },
+    );
+    // Filters that mean all rows or none would prove little.
+    expect(meant).toBeGreaterThan(asked / 4);
+  }, 120_000);
+});

@@ -1,0 +1,57 @@
+import type { ColumnType } from '@parley/contracts/tables/table-schema';
+import { toText } from '@parley/database/storable';
+import type { Column } from '../tables/table.entity';
+
+export type Columns = ReadonlyMap<string, Column>;
+
+/** What the platform says of every row, with its SQL. */
+const systemColumns = { id: 'row.id', createdAt: 'row.created_at', updatedAt: 'row.updated_at' } as const;
+
+/** Where a value of a row is found. */
+export type Place =
+  | { kind: 'id' | 'time'; sql: string }
+  /** `path` leads into the object or array of the column, where values are of `any` type. */
+  | { kind: 'column'; key: string; path: string[]; type: ColumnType | 'date-time' | 'any' };
+
+export type ColumnPlace = Extract<Place, { kind: 'column' }>;
+
+/**
+ * The place with this name: a column, a column of the platform, or `column.field.field` inside of an object. The number
+ * of an element stands for a field of an array. Undefined when the table has no such place.
+ */
+export function findPlace(columns: Columns, name: string): Place | undefined {
+  if (name === 'id') return { kind: 'id', sql: systemColumns.id };
+  if (name === 'createdAt' || name === 'updatedAt') return { kind: 'time', sql: systemColumns[name] };
+  const column = columns.get(name);
+  if (column) return { kind: 'column', key: column.key, path: [], type: typeOf(column) };
+  return findInside(columns, name);
+}
+
+/** The column that a name with dots begins with, and the fields after it. */
+export function splitName(columns: Columns, name: string): { column: Column; path: string[] } | undefined {
+  for (let dot = name.indexOf('.'); dot > 0; dot = name.indexOf('.', dot + 1)) {
+    const column = columns.get(name.slice(0, dot));
+    const path = toText(name.slice(dot + 1)).split('.');
+    if (column && hasInside(column) && path.every((field) => field !== '')) return { column, path };
+  }
+  return undefined;
+}
+
+/** SQL of the value as `jsonb`: NULL, or JSON's null, where there is none. Its values are appended. */
+export function valueAt({ key, path }: ColumnPlace, values: unknown[]): string {
+  if (path.length === 0) return `row.data -> $${values.push(key)}::text`;
+  return `row.data #> $${values.push([key, ...path])}::text[]`;
+}
+
+function findInside(columns: Columns, name: string): Place | undefined {
+  const found = splitName(columns, name);
+  return found && { kind: 'column', key: found.column.key, path: found.path, type: 'any' };
+}
+
+function hasInside({ schema }: Column): boolean {
+  return schema.type === 'object' || schema.type === 'array';
+}
+
+function typeOf({ schema }: Column): ColumnPlace['type'] {
+  return schema.type === 'string' && schema.format === 'date-time' ? 'date-time' : schema.type;
+}

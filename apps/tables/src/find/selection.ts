@@ -1,0 +1,77 @@
+import { isRecord } from '@parley/contracts/is-record';
+import type { Row } from '@parley/contracts/tables/rows';
+import type { Column } from '../tables/table.entity';
+import { type Columns, splitName } from './place';
+
+/** Fields to keep; an empty one keeps the whole value. */
+type Fields = Map<string, Fields>;
+
+const systemNames = new Set(['id', 'createdAt', 'updatedAt', 'computed', 'stale', 'similarity']);
+
+/** Which columns of rows are answered, and what of those that hold objects. */
+export class Selection {
+  private readonly fields = new Map<string, Fields>();
+  readonly warnings: string[] = [];
+
+  /** @param select names, with dots into objects; everything when it is absent. */
+  constructor(
+    private readonly all: Columns,
+    private readonly select?: string[],
+  ) {
+    select?.forEach((name) => this.add(name));
+  }
+
+  /** What has to be read of the rows. */
+  get columns(): Column[] {
+    const columns = [...this.all.values()];
+    return this.select ? columns.filter(({ name }) => this.fields.has(name)) : columns;
+  }
+
+  /** SQL of the data of `row` that have to be read; its values are appended. */
+  dataOf(values: unknown[]): string {
+    if (!this.select) return 'row.data';
+    const entries = this.columns.map(({ key }) => `$${values.push(key)}::text, row.data -> $${values.length}::text`);
+    return `jsonb_build_object(${entries.join(', ')})`;
+  }
+
+  /** The row with nothing but what is selected, and what the platform says of it. */
+  apply(row: Row): Row {
+    if (!this.select) return row;
+    const entries = Object.entries(row).filter(([name]) => systemNames.has(name) || this.fields.has(name));
+    return Object.fromEntries(entries.map(([name, value]) => [name, keep(value, this.fields.get(name))])) as Row;
+  }
+
+  private add(name: string): void {
+    if (systemNames.has(name)) return;
+    if (this.all.has(name)) {
+      this.fields.set(name, new Map());
+      return;
+    }
+    const inside = splitName(this.all, name);
+    if (!inside) {
+      this.warnings.push(`select: ${name} is no column of this table and was left out.`);
+      return;
+    }
+    const { column, path } = inside;
+    const known = this.fields.get(column.name);
+    // The column as a whole was asked for already.
+    if (known?.size === 0) return;
+    this.fields.set(column.name, withPath(known ?? new Map<string, Fields>(), path));
+  }
+}
+
+function withPath(fields: Fields, [first, ...rest]: string[]): Fields {
+  if (first === undefined) return new Map();
+  const known = fields.get(first);
+  if (known?.size === 0) return fields;
+  return new Map(fields).set(first, withPath(known ?? new Map<string, Fields>(), rest));
+}
+
+/** Of an array, each element with these fields. */
+function keep(value: unknown, fields?: Fields): unknown {
+  if (!fields || fields.size === 0) return value;
+  if (Array.isArray(value)) return value.map((entry) => keep(entry, fields));
+  if (!isRecord(value)) return value;
+  const entries = Object.entries(value).filter(([name]) => fields.has(name));
+  return Object.fromEntries(entries.map(([name, entry]) => [name, keep(entry, fields.get(name))]));
+}

@@ -1,0 +1,69 @@
+import { isRecord } from '@parley/contracts/is-record';
+import { computedActions, type ComputedSettings, maxColumns } from '@parley/contracts/tables/table-schema';
+import { show } from './column-names';
+import { invalid } from './value-schema';
+
+const actions: readonly unknown[] = computedActions;
+const maxLengths = { prompt: 10_000, code: 20_000, model: 80, workflowId: 20 };
+
+/** Reads how a column is computed. Whether the dependencies are there is for `checkDependencies` to say. */
+export function readComputedSettings(raw: unknown, column: string): ComputedSettings {
+  const path = `${column}.x-zui.computed`;
+  if (!isRecord(raw)) throw invalid(path, 'must be an object');
+  const { action, dependencies = [], enabled } = raw;
+  if (!actions.includes(action)) throw invalid(`${path}.action`, 'must be ai, code or workflow');
+  if (!isListOfNames(dependencies)) throw invalid(`${path}.dependencies`, 'must be a list of names of columns');
+  if (enabled !== undefined && typeof enabled !== 'boolean') throw invalid(`${path}.enabled`, 'must be true or false');
+  const texts = readTexts(raw, path);
+  if (action === 'ai' && !texts.prompt) throw invalid(path, 'needs a prompt, as its action is ai');
+  if (action === 'code' && !texts.code) throw invalid(path, 'needs code, as its action is code');
+  return {
+    action: action as ComputedSettings['action'],
+    dependencies: [...new Set(dependencies)],
+    model: 'gpt-4o',
+    ...texts,
+    ...(enabled === undefined ? {} : { enabled }),
+  };
+}
+
+/** Throws InvalidJsonSchema unless all dependencies are columns and none leads back to where it began. */
+export function checkDependencies(computed: ReadonlyMap<string, ComputedSettings>, columns: ReadonlySet<string>): void {
+  for (const [name, { dependencies }] of computed) {
+    const missing = dependencies.find((dependency) => !columns.has(dependency));
+    if (missing !== undefined) throw invalid(show(name), `is computed from ${show(missing)}, which is no column`);
+  }
+  for (const name of computed.keys()) {
+    if (dependenciesOf(name, computed).has(name)) throw invalid(show(name), 'is computed from itself');
+  }
+}
+
+/** The columns that this one is computed from, also those behind them. */
+export function dependenciesOf(column: string, computed: ReadonlyMap<string, ComputedSettings>): Set<string> {
+  const found = new Set<string>();
+  const waiting = [column];
+  for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
+    for (const dependency of computed.get(name)?.dependencies ?? []) {
+      if (!found.has(dependency)) waiting.push(dependency);
+      found.add(dependency);
+    }
+  }
+  return found;
+}
+
+function isListOfNames(value: unknown): value is string[] {
+  return Array.isArray(value) && value.length <= maxColumns && value.every((name) => typeof name === 'string');
+}
+
+type Texts = Partial<Record<keyof typeof maxLengths, string>>;
+
+function readTexts(raw: Record<string, unknown>, path: string): Texts {
+  const texts: Texts = {};
+  for (const [name, maxLength] of Object.entries(maxLengths) as [keyof Texts, number][]) {
+    const text = raw[name];
+    if (text === undefined || text === null) continue;
+    if (typeof text !== 'string' || text.length > maxLength)
+      throw invalid(`${path}.${name}`, `must be a string of at most ${maxLength} characters`);
+    texts[name] = text;
+  }
+  return texts;
+}

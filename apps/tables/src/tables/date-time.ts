@@ -1,0 +1,31 @@
+const canonical = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+const dateTime = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(Z|[+-]\d\d:?\d\d)$/i;
+
+/**
+ * An ISO 8601 date and time with its zone in UTC with milliseconds, so that the order of texts is that of time;
+ * undefined for anything else, also for a day or an hour that does not exist.
+ */
+export function toUtc(text: string): string | undefined {
+  if (canonical.test(text)) return exists(text) ? text : undefined;
+  const [, date, minutes, seconds = '00', fraction = '', zone] = dateTime.exec(text) ?? [];
+  if (date === undefined || minutes === undefined || zone === undefined) return undefined;
+  const local = `${date}T${minutes}:${seconds}.${fraction.slice(0, 3).padEnd(3, '0')}Z`;
+  const offset = offsetMs(zone);
+  if (!exists(local) || offset === undefined) return undefined;
+  const utc = new Date(Date.parse(local) - offset).toISOString();
+  return canonical.test(utc) ? utc : undefined;
+}
+
+/** The 30th of February is read as one of March, which shows when it is written again. */
+function exists(text: string): boolean {
+  const time = Date.parse(text);
+  return !Number.isNaN(time) && new Date(time).toISOString() === text;
+}
+
+function offsetMs(zone: string): number | undefined {
+  if (zone.length === 1) return 0;
+  const hours = Number(zone.slice(1, 3));
+  const minutes = Number(zone.slice(-2));
+  if (hours > 23 || minutes > 59) return undefined;
+  return (zone.startsWith('-') ? -1 : 1) * (hours * 60 + minutes) * 60_000;
+}

@@ -1,0 +1,36 @@
+import { Pattern } from './pattern';
+
+describe('a pattern', () => {
+  it.each([
+    ['^[A-Z]{2}-\\d{4}$', 'AB-1234', 'AB-12345'],
+    ['b', 'abc', 'ac'],
+    ['^(?<year>\\d{4})\\/\\p{L}+$', '2026/é', '2026/1'],
+    ['^\\u00e9$', 'é', 'e'],
+  ])('%s matches %j and not %j', (source, fits, other) => {
+    const pattern = Pattern.compile(source);
+
+    expect(pattern.test(fits)).toBe(true);
+    expect(pattern.test(other)).toBe(false);
+  });
+
+  it.each(['(', 'a{2,1}', '(?=a)', '(?!a)', '(?<=a)b', '(a)\\1', '[z-a]', 'a{1001}'])('is not %s', (source) => {
+    expect(() => Pattern.compile(source)).toThrow(
+      /^must be a regular expression without look-around and back references/,
+    );
+  });
+
+  it('may be neither long nor large', () => {
+    expect(() => Pattern.compile('a'.repeat(1001))).toThrow('must be at most 1000 characters');
+    expect(() => Pattern.compile('(abc|def){300}')).toThrow('repeats too much: use smaller counts in braces');
+  });
+
+  it.each(['^(a+)+$', '^(a|a)*$', '[ab]*a[ab]{300}$'])('%s takes no long time for the longest text', (source) => {
+    const pattern = Pattern.compile(source);
+    const text = 'ab'.repeat(pattern.longestText / 2) + '!';
+    const before = performance.now();
+
+    pattern.test(text);
+
+    expect(performance.now() - before).toBeLessThan(5_000);
+  });
+});
