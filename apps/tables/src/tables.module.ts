@@ -8,12 +8,20 @@ import { EraseBotHandler } from './erasure/erase-bot.handler';
 import { ErasureController } from './erasure/erasure.controller';
 import { ErasureRepository } from './erasure/erasure.repository';
 import { ErasureService } from './erasure/erasure.service';
+import { FindController } from './find/find.controller';
+import { FindRepository } from './find/find.repository';
+import { FindService } from './find/find.service';
 import { Tables1700000004000 } from './migrations/1700000004000-tables';
 import { InsertQueue } from './rows/insert-queue';
+import { RowChangesRepository } from './rows/row-changes.repository';
+import { RowChangesService } from './rows/row-changes.service';
+import { RowDeletionsRepository } from './rows/row-deletions.repository';
+import { RowDeletionsService } from './rows/row-deletions.service';
 import { RowsController } from './rows/rows.controller';
 import { RowsRepository } from './rows/rows.repository';
 import { RowsService } from './rows/rows.service';
 import { TableCatalog } from './tables/table-catalog';
+import { TableRowsRepository } from './tables/table-rows.repository';
 import { TablesController } from './tables/tables.controller';
 import { TablesRepository } from './tables/tables.repository';
 import { TablesService } from './tables/tables.service';
@@ -29,16 +37,29 @@ export class TablesModule {
       imports: [
         ServiceModule.register({ name: 'tables', contract: tables, database: { ...tablesDatabase, config } }, platform),
       ],
-      controllers: [TablesController, RowsController, ErasureController, deadLettersController(tables.deadLetters)],
+      controllers: [
+        TablesController,
+        RowsController,
+        FindController,
+        ErasureController,
+        deadLettersController(tables.deadLetters),
+      ],
       providers: [
         { provide: TablesConfig, useValue: config },
         EraseBotHandler,
         ErasureRepository,
         ErasureService,
+        FindRepository,
+        FindService,
         InsertQueue,
+        RowChangesRepository,
+        RowChangesService,
+        RowDeletionsRepository,
+        RowDeletionsService,
         RowsRepository,
         RowsService,
         TableCatalog,
+        TableRowsRepository,
         TablesRepository,
         TablesService,
       ],
