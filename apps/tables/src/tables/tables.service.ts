@@ -2,13 +2,14 @@ import { isDeepStrictEqual } from 'node:util';
 import { Injectable } from '@nestjs/common';
 import type { BotCaller } from '@parley/contracts/access';
 import { mergeEntries, ownEntry } from '@parley/contracts/entries';
-import { ApiError, unavailable } from '@parley/contracts/errors';
+import { ApiError, notFound, unavailable } from '@parley/contracts/errors';
 import {
   type CreateTable,
   type DuplicatedTable,
   type DuplicateTable,
   type GetOrCreateTable,
   type GottenOrCreatedTable,
+  isTableId,
   type ListTables,
   maxTags,
   type RenameTableColumn,
@@ -61,6 +62,7 @@ export class TablesService {
     for (let tries = 0; tries < maxTries; tries++) {
       const row = await this.tables.find(caller.bot.id, nameOrId);
       if (row) return { table: toTable(row), created: false, ...(await this.tables.count(row)) };
+      if (isTableId(nameOrId)) throw notFound('table', nameOrId);
       if (!tableName.test(nameOrId)) throw new ApiError('InvalidPayload', `table ${tableNameProblem}.`);
       try {
         const { table } = await this.create(caller, { ...input, name: nameOrId });

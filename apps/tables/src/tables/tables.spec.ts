@@ -115,7 +115,7 @@ describe('createTable', () => {
   it.each<[Row, string, RegExp]>([
     [{ name: 'a-b' }, 'InvalidPayload', /^name must be 1 to 50 letters, digits and underscores/],
     [{ name: 'a'.repeat(51) }, 'InvalidPayload', /^name must be 1 to 50/],
-    [{ name: `table_${'0'.repeat(26)}` }, 'InvalidPayload', /^name must .* not look like the id of a table/],
+    [{ name: `table_${'0'.repeat(26)}` }, 'InvalidPayload', /^name must not look like the id of a table/],
     [{ factor: 31 }, 'InvalidPayload', /factor/],
     [{ keyColumn: 'gone' }, 'InvalidPayload', /^keyColumn must be a column .* "gone" is none/],
     [{ keyColumn: 'list' }, 'InvalidPayload', /^keyColumn must be a column/],
@@ -187,13 +187,12 @@ describe('getOrCreateTable', () => {
   });
 
   it('creates none by a name that a table may not have', async () => {
-    const { id } = await tableOf(await newTable());
-    const strange = `${id.slice(0, -1)}${id.endsWith('0') ? 1 : 0}`;
-
-    for (const table of ['a b', strange])
-      await expect(client.getOrCreateTable({ table, schema: {} })).rejects.toMatchObject(
-        failsWith('InvalidPayload', /^table must be 1 to 50 letters/),
-      );
+    await expect(client.getOrCreateTable({ table: 'a b', schema: {} })).rejects.toMatchObject(
+      failsWith('InvalidPayload', /^table must be 1 to 50 letters/),
+    );
+    await expect(client.getOrCreateTable({ table: `table_${'0'.repeat(26)}`, schema: {} })).rejects.toMatchObject(
+      failsWith('ResourceNotFound', /^There is no table/),
+    );
   });
 });
 
