@@ -153,7 +153,15 @@ const clientNames = {
     renameColumn: 'renameTableColumn',
     duplicate: 'duplicateTable',
     delete: 'deleteTable',
-    rows: { create: 'createTableRows' },
+    rows: {
+      get: 'getTableRow',
+      find: 'findTableRows',
+      create: 'createTableRows',
+      update: 'updateTableRows',
+      upsert: 'upsertTableRows',
+      delete: 'deleteTableRows',
+    },
+    jobs: { export: 'exportTable', import: 'importTable', list: 'getTableJobs' },
   },
 } as const satisfies ClientNames<Contracts>;
 

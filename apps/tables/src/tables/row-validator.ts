@@ -40,10 +40,10 @@ export class RowValidator {
   checkNew(row: Row): CheckedRow | string {
     const given = Object.keys(row).find((name) => systemFields.has(name));
     if (given !== undefined) return `${given} is set by the platform and must be left out`;
-    const missing = this.required.find((name) => row[name] === undefined);
-    if (missing !== undefined) return `${missing} is required`;
     const checked = this.check(row);
     if (typeof checked === 'string') return checked;
+    const missing = this.requiredProblem(checked.data);
+    if (missing !== undefined) return missing;
     for (const key in checked.data) if (checked.data[key] === null) delete checked.data[key];
     return this.wholeProblem(checked.data) ?? checked;
   }
@@ -64,6 +64,12 @@ export class RowValidator {
       ...checked,
       warnings: [`${list(ignored)} ${is} set by the platform and ${was} left out`, ...checked.warnings],
     };
+  }
+
+  /** Why a change that was checked cannot be a new row; undefined when it can. */
+  requiredProblem(data: Row): string | undefined {
+    const missing = this.required.find((name) => data[this.columns.get(name)?.key ?? ''] === undefined);
+    return missing === undefined ? undefined : `${missing} is required`;
   }
 
   /** Why a whole row cannot be stored in the table; undefined when it can. */
