@@ -1,5 +1,6 @@
 import type { Client } from '@botpress/client';
 import { type Account, configured, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
+import { until } from '@parley/testing/until';
 import { AdminModule } from '../../../admin/src/admin.module';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { TablesConfig } from '../config';
@@ -252,10 +253,28 @@ describe('updateTable', () => {
     expect([name, price, color].map((column) => column!['x-zui'].index)).toEqual([0, 3, 4]);
     expect(Object.keys(after.schema.properties)).toEqual(['name', 'price', 'color']);
     const stored = await storedRows(table);
-    expect(stored.map(({ data }) => Object.keys(data).map((key) => key.split('.')[1]))).toEqual([
-      ['0', '1', '2'],
-      ['0', '3', '4'],
-    ]);
+    const [former, fresh] = stored.map(({ data }) =>
+      Object.fromEntries(Object.entries(data).map(([key, value]) => [key.split('.')[1], value])),
+    );
+    expect(former).toMatchObject({ 0: 'cup' });
+    expect(Object.keys(former!)).not.toEqual(expect.arrayContaining(['3']));
+    expect(fresh).toEqual({ 0: 'pot', 3: 'much', 4: 'red' });
+  });
+
+  it('has the values of columns that went removed by a job', async () => {
+    const table = await newTable({}, [{ name: 'cup', price: 3, sold: true }]);
+    const empty = await newTable();
+
+    for (const each of [table, empty])
+      await client.updateTable({ table: each, schema: { price: { type: 'string' }, sold: null } });
+
+    const stored = await until(
+      () => storedRows(table),
+      ([row]) => Object.keys(row!.data).length === 1,
+    );
+    expect(Object.values(stored[0]!.data)).toEqual(['cup']);
+    expect((await client.getTableJobs({ table })).jobs).toMatchObject([{ type: 'clear_column' }]);
+    expect((await client.getTableJobs({ table: empty })).jobs).toEqual([]);
   });
 
   it('takes the schema that it answered', async () => {
@@ -594,6 +613,27 @@ describe('duplicateTable', () => {
     expect(await client.getTable({ table: copy.id })).toMatchObject({ rows: 1, stale: 1, indexing: 1 });
     const [row] = await storedRows(copy.name);
     expect(row).toMatchObject({ stale: Object.keys(row!.computed), unindexed: true });
+  });
+
+  it('copies many rows by a job', async () => {
+    const table = await newTable({ keyColumn: 'name' });
+    for (let batch = 0; batch < 6; batch++) {
+      const rows = Array.from({ length: 1000 }, (_entry, index) => ({ name: `${batch * 1000 + index}` }));
+      await client.createTableRows({ table, rows });
+    }
+
+    const { table: copy, rows, job } = await client.duplicateTable({ sourceTableId: table });
+
+    expect(rows).toBe(6000);
+    expect(job).toEqual({ id: expect.stringMatching(/^job_/) as unknown, status: 'pending' });
+    const done = await until(
+      () => client.getTableJobs({ table: copy.id }),
+      ({ jobs }) => jobs[0]?.status === 'completed',
+    );
+    expect(done.jobs).toMatchObject([{ id: job!.id, type: 'duplicate_table' }]);
+    expect(await client.getTable({ table: copy.id })).toMatchObject({ rows: 6000 });
+    const keys = (await storedRows(copy.name)).map(({ key }) => key);
+    expect(keys).toEqual((await storedRows(table)).map(({ key }) => key));
   });
 
   it('copies the schema alone', async () => {
