@@ -235,6 +235,12 @@ const requests: Record<string, (tenant: Tenant) => Request | Promise<Request>> =
   'tables.deadLetters.replay': () => ({}),
   'tables.delete': async (tenant) => ({ path: { table: await tenant.newTable() } }),
   'tables.get': ({ has }) => ({ path: { table: has.tableId } }),
+  'tables.jobs.export': ({ has }) => ({ path: { table: has.tableId } }),
+  'tables.jobs.import': async (tenant) => ({
+    path: { table: tenant.has.tableId },
+    body: { fileId: await tenant.newUploadedFile('text\nblue\n') },
+  }),
+  'tables.jobs.list': ({ has }) => ({ path: { table: has.tableId } }),
   'tables.rows.create': ({ has }) => ({ path: { table: has.tableId }, body: { rows: [{ text: newName() }] } }),
 };
 
