@@ -87,7 +87,7 @@ export class JobRowsRepository {
          WHERE number = $6 AND stored.count < total.rows),
        queued AS (
          INSERT INTO table_work (table_number, kind)
-         SELECT $6, kind FROM state, total, (VALUES ('compute', is_stale), ('index', $9)) AS work (kind, is_needed)
+         SELECT $6, kind FROM state, total, LATERAL (VALUES ('compute', is_stale), ('index', $9)) AS work (kind, is_needed)
          WHERE is_needed AND total.rows > 0
          ON CONFLICT (table_number, kind) DO UPDATE SET due_at = least(table_work.due_at, now()))
        SELECT total.last_id AS "lastId", total.rows, stored.count AS stored FROM state, total, stored`,
