@@ -8,6 +8,9 @@ import { EraseBotHandler } from './erasure/erase-bot.handler';
 import { ErasureController } from './erasure/erasure.controller';
 import { ErasureRepository } from './erasure/erasure.repository';
 import { ErasureService } from './erasure/erasure.service';
+import { FindController } from './find/find.controller';
+import { FindRepository } from './find/find.repository';
+import { FindService } from './find/find.service';
 import { BotFiles } from './jobs/bot-files';
 import { ClearColumnJob } from './jobs/clear-column-job';
 import { DuplicateJob } from './jobs/duplicate-job';
@@ -21,10 +24,15 @@ import { JobsService } from './jobs/jobs.service';
 import { Tables1700000004000 } from './migrations/1700000004000-tables';
 import { Jobs1700000004040 } from './migrations/1700000004040-jobs';
 import { InsertQueue } from './rows/insert-queue';
+import { RowChangesRepository } from './rows/row-changes.repository';
+import { RowChangesService } from './rows/row-changes.service';
+import { RowDeletionsRepository } from './rows/row-deletions.repository';
+import { RowDeletionsService } from './rows/row-deletions.service';
 import { RowsController } from './rows/rows.controller';
 import { RowsRepository } from './rows/rows.repository';
 import { RowsService } from './rows/rows.service';
 import { TableCatalog } from './tables/table-catalog';
+import { TableRowsRepository } from './tables/table-rows.repository';
 import { TablesController } from './tables/tables.controller';
 import { TablesRepository } from './tables/tables.repository';
 import { TablesService } from './tables/tables.service';
@@ -43,6 +51,7 @@ export class TablesModule {
       controllers: [
         TablesController,
         RowsController,
+        FindController,
         JobsController,
         ErasureController,
         deadLettersController(tables.deadLetters),
@@ -55,6 +64,12 @@ export class TablesModule {
         EraseBotHandler,
         ErasureRepository,
         ErasureService,
+        FindRepository,
+        FindService,
+        RowChangesRepository,
+        RowChangesService,
+        RowDeletionsRepository,
+        RowDeletionsService,
         ExportJob,
         ImportJob,
         InsertQueue,
@@ -65,6 +80,7 @@ export class TablesModule {
         RowsRepository,
         RowsService,
         TableCatalog,
+        TableRowsRepository,
         TablesRepository,
         TablesService,
       ],
