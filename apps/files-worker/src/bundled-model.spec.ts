@@ -1,10 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { embedder, passageIndex } from '@parley/file-store/tokens';
 import type { Embedder } from '@parley/passages/embedder';
 import { documentTerms } from '@parley/passages/lexicon';
 import type { PassageIndex } from '@parley/passages/passage-index';
+import { embedder, passageIndex } from '@parley/passages/tokens';
 import { BotFiles } from '@parley/testing/bot-files';
 import { type RunningService, startService } from '@parley/testing/running-service';
 import { FilesModule } from '../../files/src/files.module';

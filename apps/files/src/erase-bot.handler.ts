@@ -4,9 +4,10 @@ import type { Delivery } from '@parley/bus/event-stream';
 import { Consumes } from '@parley/bus/handles';
 import { botDeleted, type BotDeleted } from '@parley/contracts/admin/bots';
 import { DeletedBotsRepository } from '@parley/file-store/deleted-bots.repository';
-import { blobStore, passageIndex } from '@parley/file-store/tokens';
+import { blobStore } from '@parley/file-store/tokens';
 import { Inbox } from '@parley/outbox/inbox';
 import type { PassageIndex } from '@parley/passages/passage-index';
+import { passageIndex } from '@parley/passages/tokens';
 
 /** Erases everything of a deleted bot. Safe to repeat: each step removes what is there. */
 @Injectable()

@@ -22,9 +22,10 @@ import { DeletedBotsRepository } from '@parley/file-store/deleted-bots.repositor
 import { type FileRow, toFile } from '@parley/file-store/file.entity';
 import { FilesRepository } from '@parley/file-store/files.repository';
 import { PassagesRepository } from '@parley/file-store/passages.repository';
-import { blobStore, passageIndex } from '@parley/file-store/tokens';
+import { blobStore } from '@parley/file-store/tokens';
 import { UntidyFilesRepository } from '@parley/file-store/untidy-files.repository';
 import type { PassageIndex } from '@parley/passages/passage-index';
+import { passageIndex } from '@parley/passages/tokens';
 import { isUUID } from 'class-validator';
 import { lookup } from 'mime-types';
 import { FilesConfig } from './config';

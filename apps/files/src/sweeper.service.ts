@@ -14,12 +14,13 @@ import { blobFolder, blobKey, type FileRef } from '@parley/file-store/file.entit
 import { FilesRepository } from '@parley/file-store/files.repository';
 import { JobsRepository } from '@parley/file-store/jobs.repository';
 import { PassagesRepository } from '@parley/file-store/passages.repository';
-import { blobStore, passageIndex } from '@parley/file-store/tokens';
+import { blobStore } from '@parley/file-store/tokens';
 import { UntidyFilesRepository } from '@parley/file-store/untidy-files.repository';
 import { UploadsRepository } from '@parley/file-store/uploads.repository';
 import type { Logger } from '@parley/logging/logger';
 import { Outbox } from '@parley/outbox/outbox';
 import type { PassageIndex } from '@parley/passages/passage-index';
+import { passageIndex } from '@parley/passages/tokens';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import { FilesConfig } from './config';

@@ -11,17 +11,33 @@ import { ErasureService } from './erasure/erasure.service';
 import { FindController } from './find/find.controller';
 import { FindRepository } from './find/find.repository';
 import { FindService } from './find/find.service';
+import { BotFiles } from './jobs/bot-files';
+import { ClearColumnJob } from './jobs/clear-column-job';
+import { DuplicateJob } from './jobs/duplicate-job';
+import { ExportJob } from './jobs/export-job';
+import { ImportJob } from './jobs/import-job';
+import { JobRowsRepository } from './jobs/job-rows.repository';
+import { JobRunner } from './jobs/job-runner';
+import { JobsController } from './jobs/jobs.controller';
+import { JobsRepository } from './jobs/jobs.repository';
+import { JobsService } from './jobs/jobs.service';
 import { Tables1700000004000 } from './migrations/1700000004000-tables';
+import { Jobs1700000004040 } from './migrations/1700000004040-jobs';
 import { InsertQueue } from './rows/insert-queue';
+import { RowChangesRepository } from './rows/row-changes.repository';
+import { RowChangesService } from './rows/row-changes.service';
+import { RowDeletionsRepository } from './rows/row-deletions.repository';
+import { RowDeletionsService } from './rows/row-deletions.service';
 import { RowsController } from './rows/rows.controller';
 import { RowsRepository } from './rows/rows.repository';
 import { RowsService } from './rows/rows.service';
 import { TableCatalog } from './tables/table-catalog';
+import { TableRowsRepository } from './tables/table-rows.repository';
 import { TablesController } from './tables/tables.controller';
 import { TablesRepository } from './tables/tables.repository';
 import { TablesService } from './tables/tables.service';
 
-export const tablesDatabase = { schema: 'tables', migrations: [Tables1700000004000] };
+export const tablesDatabase = { schema: 'tables', migrations: [Tables1700000004000, Jobs1700000004040] };
 
 /** Tables and their rows. */
 @Module({})
@@ -36,20 +52,35 @@ export class TablesModule {
         TablesController,
         RowsController,
         FindController,
+        JobsController,
         ErasureController,
         deadLettersController(tables.deadLetters),
       ],
       providers: [
         { provide: TablesConfig, useValue: config },
+        BotFiles,
+        ClearColumnJob,
+        DuplicateJob,
         EraseBotHandler,
         ErasureRepository,
         ErasureService,
         FindRepository,
         FindService,
+        RowChangesRepository,
+        RowChangesService,
+        RowDeletionsRepository,
+        RowDeletionsService,
+        ExportJob,
+        ImportJob,
         InsertQueue,
+        JobRowsRepository,
+        JobRunner,
+        JobsRepository,
+        JobsService,
         RowsRepository,
         RowsService,
         TableCatalog,
+        TableRowsRepository,
         TablesRepository,
         TablesService,
       ],

@@ -147,8 +147,21 @@ const clientNames = {
   tables: {
     create: 'createTable',
     get: 'getTable',
+    getOrCreate: 'getOrCreateTable',
+    list: 'listTables',
+    update: 'updateTable',
+    renameColumn: 'renameTableColumn',
+    duplicate: 'duplicateTable',
     delete: 'deleteTable',
-    rows: { get: 'getTableRow', find: 'findTableRows', create: 'createTableRows' },
+    rows: {
+      get: 'getTableRow',
+      find: 'findTableRows',
+      create: 'createTableRows',
+      update: 'updateTableRows',
+      upsert: 'upsertTableRows',
+      delete: 'deleteTableRows',
+    },
+    jobs: { export: 'exportTable', import: 'importTable', list: 'getTableJobs' },
   },
 } as const satisfies ClientNames<Contracts>;
 

@@ -1,6 +1,2 @@
 /** Injects the BlobStore that the configuration chose. */
 export const blobStore = Symbol('parley:blob-store');
-/** Injects the PassageIndex that the configuration chose. */
-export const passageIndex = Symbol('parley:passage-index');
-/** Injects the Embedder that the configuration chose. */
-export const embedder = Symbol('parley:embedder');

@@ -12,8 +12,12 @@ export class Best<Item> {
   }
 
   items(): Item[] {
+    return this.ranked().map(({ item }) => item);
+  }
+
+  ranked(): { item: Item; score: number }[] {
     this.cut();
-    return this.entries.map(({ item }) => item);
+    return this.entries;
   }
 
   private cut(): void {

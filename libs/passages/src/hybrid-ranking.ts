@@ -1,7 +1,7 @@
 import type { TagQuery } from '@parley/contracts/query-fields';
 import { Best } from './best';
 import { candidatesPerSide, fuse } from './fusion';
-import type { PassageHit, PassageQuery } from './passage-index';
+import type { PassageHit, PassageQuery, SparseTerms } from './passage-index';
 import { dot } from './vectors';
 
 /** A point as the local index keeps it in memory. `termIndices` are ascending. */
@@ -15,6 +15,11 @@ export interface StoredPoint {
   tags: Record<string, string>;
 }
 
+interface Scored {
+  item: StoredPoint;
+  score: number;
+}
+
 /** The query's terms that a point has, and the weight that it gives to each. */
 interface TermMatch {
   point: StoredPoint;
@@ -23,18 +28,21 @@ interface TermMatch {
 }
 
 /**
- * Ranks points that come one by one, each once. The dense side is exact; the sparse side is BM25 whose document
+ * Ranks points that come one by one, each once. The dense side is exact, and alone when the query has no terms; the
+ * sparse side is BM25 whose document
  * frequencies are those of all points considered, also of those that the tag filter leaves out.
  */
 export class HybridRanking {
   private readonly nearest: Best<StoredPoint>;
   private readonly matches: TermMatch[] = [];
+  private readonly terms: SparseTerms;
   private readonly documentFrequencies: number[];
   private considered = 0;
 
   constructor(private readonly query: PassageQuery) {
     this.nearest = new Best(candidatesPerSide(query.limit));
-    this.documentFrequencies = query.terms.indices.map(() => 0);
+    this.terms = query.terms ?? { indices: [], values: [] };
+    this.documentFrequencies = this.terms.indices.map(() => 0);
   }
 
   consider(point: StoredPoint): void {
@@ -46,24 +54,23 @@ export class HybridRanking {
   }
 
   hits(): PassageHit[] {
+    return (this.query.terms ? this.fused() : this.nearest.ranked().slice(0, this.query.limit)).map(toHit);
+  }
+
+  private fused(): Scored[] {
     const best = new Best<StoredPoint>(candidatesPerSide(this.query.limit));
-    const weights = this.documentFrequencies.map((frequency, i) => this.query.terms.values[i]! * this.idf(frequency));
+    const weights = this.documentFrequencies.map((frequency, i) => this.terms.values[i]! * this.idf(frequency));
     for (const { point, terms, values } of this.matches) {
       best.offer(
         point,
         terms.reduce((score, term, i) => score + weights[term]! * values[i]!, 0),
       );
     }
-    return fuse([this.nearest.items(), best.items()], this.query.limit).map(({ item, score }) => ({
-      id: item.id,
-      fileId: item.fileId,
-      contentVersion: item.contentVersion,
-      score,
-    }));
+    return fuse([this.nearest.items(), best.items()], this.query.limit);
   }
 
   private matchTerms(point: StoredPoint): TermMatch | null {
-    const { indices } = this.query.terms;
+    const { indices } = this.terms;
     let match: TermMatch | null = null;
     for (let term = 0; term < indices.length; term++) {
       const position = find(point.termIndices, indices[term]!);
@@ -80,6 +87,10 @@ export class HybridRanking {
   private idf(documentFrequency: number): number {
     return Math.log(1 + (this.considered - documentFrequency + 0.5) / (documentFrequency + 0.5));
   }
+}
+
+function toHit({ item: { id, fileId, contentVersion }, score }: Scored): PassageHit {
+  return { id, fileId, contentVersion, score };
 }
 
 function hasTags(tags: Record<string, string>, filter: TagQuery = {}): boolean {

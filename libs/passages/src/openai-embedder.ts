@@ -1,5 +1,6 @@
 import { type Embedder, EmbedderBusy, EmbedderRefused, EmbedderUnavailable } from './embedder';
 import { Slots } from '@parley/background/slots';
+import { AnswerTooLong, codeOf, messageOf, parseJson, readBounded, retryAfterMs } from '@parley/openai/answer';
 import { toUnit } from './vectors';
 
 export interface OpenAiEmbedderOptions {
@@ -18,9 +19,6 @@ export interface OpenAiEmbedderOptions {
 }
 
 const maxAnswerBytes = 32 * 1024 * 1024;
-const maxMessageLength = 300;
-const defaultRetryAfterMs = 5_000;
-const maxRetryAfterMs = 60_000;
 
 /** Client of any server that answers `POST /v1/embeddings` as OpenAI does. Never retries: whoever calls decides. */
 export class OpenAiEmbedder implements Embedder {
@@ -98,32 +96,26 @@ export class OpenAiEmbedder implements Embedder {
         redirect: 'manual',
         signal: AbortSignal.any(signals),
       });
-      body = await readBounded(response);
+      body = await readBounded(response, maxAnswerBytes);
     } catch (error) {
       signal?.throwIfAborted();
       this.closing.signal.throwIfAborted();
       if (timeout.aborted) throw unavailable(`gave no answer within ${this.timeoutMs} ms`, error);
-      throw error instanceof EmbedderUnavailable ? error : unavailable(`cannot be reached${codeOf(error)}`, error);
+      if (error instanceof AnswerTooLong) throw unavailable(`answered with more than ${maxAnswerBytes} bytes`, error);
+      throw unavailable(`cannot be reached${codeOf(error)}`, error);
     }
     if (!response.ok) throw this.toError(response, body);
     return this.toVectors(body, batch.length);
   }
 
   private toError({ status, headers }: Response, body: string): Error {
-    const message = `The embedding server answered ${status}: ${this.shorten(messageOf(body))}`;
+    const message = `The embedding server answered ${status}: ${messageOf(body, this.apiKey)}`;
     if (status === 429 || status === 503) return new EmbedderBusy(message, retryAfterMs(headers.get('retry-after')));
     if (status >= 500 || status === 408) return new EmbedderUnavailable(message);
     if (status >= 400) return new EmbedderRefused(message);
     return new EmbedderRefused(
       `The embedding server answered ${status}, a redirect. Set the address that it leads to.`,
     );
-  }
-
-  /** Some servers repeat the key in their answer, whole. */
-  private shorten(message: string): string {
-    const clean = (this.apiKey ? message.replaceAll(this.apiKey, '***') : message).replace(/\s+/g, ' ').trim();
-    if (!clean) return 'no message';
-    return clean.length > maxMessageLength ? `${clean.slice(0, maxMessageLength)}…` : clean;
   }
 
   private toVectors(body: string, count: number): Float32Array[] {
@@ -157,48 +149,9 @@ function unavailable(what: string, cause?: unknown): EmbedderUnavailable {
   return new EmbedderUnavailable(`The embedding server ${what}.`, { cause });
 }
 
-/** The whole body, read as it comes, so that an endless answer ends here. */
-async function readBounded(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
-    size += chunk.length;
-    if (size > maxAnswerBytes) throw unavailable(`answered with more than ${maxAnswerBytes} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
-}
-
 function dataOf(body: string): { index: number; embedding: unknown }[] {
-  const data = (parse(body) as { data?: unknown } | null)?.data;
+  const data = (parseJson(body) as { data?: unknown } | null)?.data;
   const isList = Array.isArray(data) && data.every((entry) => typeof entry === 'object' && entry !== null);
   if (!isList) throw unavailable('answered with something that is not a list of embeddings');
   return data as { index: number; embedding: unknown }[];
-}
-
-/** OpenAI says `error.message`, TEI `error`, vLLM `message`, others `detail` or plain text. */
-function messageOf(body: string): string {
-  const answer = parse(body) as { error?: unknown; message?: unknown; detail?: unknown } | null;
-  const nested = (answer?.error as { message?: unknown } | undefined)?.message;
-  const message = [nested, answer?.error, answer?.message, answer?.detail].find((text) => typeof text === 'string');
-  return typeof message === 'string' ? message : body;
-}
-
-function parse(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return null;
-  }
-}
-
-/** Seconds or an HTTP date, as RFC 9110 section 10.2.3 has it. */
-function retryAfterMs(header: string | null): number {
-  const wanted = /^\s*\d+\s*$/.test(header ?? '') ? Number(header) * 1000 : Date.parse(header ?? '') - Date.now();
-  return Number.isNaN(wanted) ? defaultRetryAfterMs : Math.min(Math.max(0, wanted), maxRetryAfterMs);
-}
-
-function codeOf(error: unknown): string {
-  const code = ((error as Error).cause as { code?: string } | undefined)?.code;
-  return code ? ` (${code})` : '';
 }

@@ -21,7 +21,8 @@ export interface PassagePoint {
 
 export interface PassageQuery {
   vector: Float32Array;
-  terms: SparseTerms;
+  /** Without them the search is for what means the same alone. */
+  terms?: SparseTerms;
   /** Every entry must hold. */
   tags?: TagQuery;
   limit: number;
@@ -31,7 +32,10 @@ export interface PassageHit {
   id: string;
   fileId: string;
   contentVersion: string;
-  /** Reciprocal-rank fusion of the dense and the sparse rank, k = 60; higher is better. */
+  /**
+   * Reciprocal-rank fusion of the dense and the sparse rank, k = 60; of a search without terms the cosine similarity.
+   * Higher is better.
+   */
   score: number;
 }
 
@@ -51,7 +55,7 @@ export interface PassageIndex {
    * index in the caller's own database does it in their transaction, and so needs no second connection.
    */
   removeFile(botId: string, fileId: string, exceptVersion: string | null, within?: Sql): Promise<void>;
-  /** Hybrid search: dense and sparse candidates fused by reciprocal rank, best first. */
+  /** Best first: dense and sparse candidates fused by reciprocal rank, or dense ones alone when there are no terms. */
   search(botId: string, query: PassageQuery): Promise<PassageHit[]>;
   /** Removes every point of the bot. */
   dropTenant(botId: string): Promise<void>;

@@ -4,7 +4,7 @@ import { unavailable } from '@parley/contracts/errors';
 import type { TagQuery } from '@parley/contracts/query-fields';
 import type { Embedder } from './embedder';
 import { candidatesPerSide, rankConstant } from './fusion';
-import type { PassageHit, PassageIndex, PassagePoint, PassageQuery } from './passage-index';
+import type { PassageHit, PassageIndex, PassagePoint, PassageQuery, SparseTerms } from './passage-index';
 import { checkDimensions } from './vectors';
 
 export interface QdrantIndexOptions {
@@ -81,13 +81,9 @@ export class QdrantIndex implements PassageIndex {
   async search(botId: string, { vector, terms, tags, limit }: PassageQuery): Promise<PassageHit[]> {
     checkDimensions(vector, this.embedder.dimensions);
     const filter = toFilter(botId, tags);
-    const candidates = candidatesPerSide(limit);
-    const dense = { query: Array.from(vector), using: 'dense', filter, limit: candidates };
-    const sparse = { query: terms, using: 'sparse', filter, limit: candidates };
     const { points } = await answered(
       this.client.query(this.collection, {
-        prefetch: terms.indices.length > 0 ? [dense, sparse] : [dense],
-        query: { rrf: { k: rankConstant } },
+        ...toQuery(Array.from(vector), terms, filter, candidatesPerSide(limit)),
         filter,
         limit,
         with_payload: ['passageId', 'fileId', 'contentVersion'],
@@ -166,6 +162,14 @@ function toQdrantPoint(botId: string, point: PassagePoint): Schemas['PointStruct
 function pointId(botId: string, passageId: string): string {
   const hash = createHash('sha256').update(`${botId}/${passageId}`).digest('hex');
   return hash.slice(0, 32).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+}
+
+/** Nearest by cosine, or both sides fused by rank. */
+function toQuery(vector: number[], terms: SparseTerms | undefined, filter: Schemas['Filter'], candidates: number) {
+  if (!terms) return { query: vector, using: 'dense' };
+  const dense = { query: vector, using: 'dense', filter, limit: candidates };
+  const sparse = { query: terms, using: 'sparse', filter, limit: candidates };
+  return { prefetch: terms.indices.length > 0 ? [dense, sparse] : [dense], query: { rrf: { k: rankConstant } } };
 }
 
 function toFilter(botId: string, tags: TagQuery = {}): Schemas['Filter'] {

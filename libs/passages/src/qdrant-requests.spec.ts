@@ -208,6 +208,26 @@ describe('search', () => {
     expect(server.requests[0]!.body).toMatchObject({ prefetch: [{ using: 'dense' }] });
   });
 
+  it('asks for the nearest alone, whose score is the cosine, without terms', async () => {
+    answers['POST query'] = found({
+      id: 'point',
+      version: 1,
+      score: 0.75,
+      payload: { passageId: 'passage', fileId: 'file_a', contentVersion: 'v1' },
+    });
+
+    const hits = await index.search(bot, { vector: Float32Array.of(1, 0, 0), limit: 7 });
+
+    expect(hits).toMatchObject([{ id: 'passage', score: 0.75 }]);
+    expect(server.requests[0]!.body).toEqual({
+      query: [1, 0, 0],
+      using: 'dense',
+      filter: { must: [ofBot], must_not: [] },
+      limit: 7,
+      with_payload: ['passageId', 'fileId', 'contentVersion'],
+    });
+  });
+
   it('puts tag filters next to that of the bot', async () => {
     answers['POST query'] = found();
 

@@ -58,12 +58,7 @@ export class RowsRepository {
         work,
       ])
       .catch((error: unknown) => {
-        throw isOutOfRange(error)
-          ? new ApiError(
-              'LimitExceeded',
-              `The table has used up its ${maxRowId} row ids. Copy its rows into a new one.`,
-            )
-          : error;
+        throw noMoreIds(error);
       });
     if (!done) return undefined;
     const stored = done.count < data.length ? new Set(done.ids) : undefined;
@@ -73,4 +68,11 @@ export class RowsRepository {
     });
     return { ids, createdAt: done.created_at };
   }
+}
+
+/** What to throw for an id that is larger than ids can be; every other error as it is. */
+export function noMoreIds(error: unknown): unknown {
+  return isOutOfRange(error)
+    ? new ApiError('LimitExceeded', `The table has used up its ${maxRowId} row ids. Copy its rows into a new one.`)
+    : error;
 }

@@ -1,15 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import type { BotCaller } from '@parley/contracts/access';
-import { unavailable } from '@parley/contracts/errors';
 import type { CreateTableRows, StoredRows } from '@parley/contracts/tables/rows';
 import { marksOfNewRow } from '../computed/marks';
 import { type KnownTable, TableCatalog } from '../tables/table-catalog';
 import { InsertQueue } from './insert-queue';
 import { Remarks } from './remarks';
 import { toRow } from './row.entity';
-
-/** How often a table may change while rows are on their way into it. */
-const maxTries = 5;
 
 @Injectable()
 export class RowsService {
@@ -18,14 +14,8 @@ export class RowsService {
     private readonly queue: InsertQueue,
   ) {}
 
-  async create({ bot }: BotCaller, input: CreateTableRows): Promise<StoredRows> {
-    for (let tries = 0; tries < maxTries; tries++) {
-      const table = await this.catalog.remembered(bot.id, input.table);
-      const stored = await this.insert(table, input.rows);
-      if (stored) return stored;
-      this.catalog.forget(table);
-    }
-    throw unavailable('The table is being changed just now. Try again in a moment.');
+  create({ bot }: BotCaller, input: CreateTableRows): Promise<StoredRows> {
+    return this.catalog.write(bot.id, input.table, (table) => this.insert(table, input.rows));
   }
 
   /** Undefined when the table is no longer what it is taken for. */

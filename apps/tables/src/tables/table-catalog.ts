@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { notFound } from '@parley/contracts/errors';
+import { notFound, unavailable } from '@parley/contracts/errors';
 import { LRUCache } from 'lru-cache';
 import { type Column, columnsOf, type TableRow } from './table.entity';
 import { RowValidator } from './row-validator';
@@ -12,6 +12,9 @@ export interface KnownTable extends TableRow {
 }
 
 const maxTables = 1000;
+
+/** How often a table may change while rows are on their way into it. */
+const maxTries = 5;
 
 /** Remembers tables, so that a row costs no look at its table. */
 @Injectable()
@@ -33,6 +36,20 @@ export class TableCatalog {
     const known = this.known.get(place(botId, nameOrId));
     if (known && (await this.tables.isCurrent(known, nameOrId))) return known;
     return this.read(botId, nameOrId);
+  }
+
+  /**
+   * What `write` answers for the remembered table. It answers undefined, having written nothing, when the table is no
+   * longer what it is taken for; then it has another try with the table as it is. Throws ResourceNotFound.
+   */
+  async write<T>(botId: string, nameOrId: string, write: (table: KnownTable) => Promise<T | undefined>): Promise<T> {
+    for (let tries = 0; tries < maxTries; tries++) {
+      const table = await this.remembered(botId, nameOrId);
+      const written = await write(table);
+      if (written !== undefined) return written;
+      this.forget(table);
+    }
+    throw unavailable('The table is being changed just now. Try again in a moment.');
   }
 
   forget({ bot_id, id, name }: Pick<TableRow, 'bot_id' | 'id' | 'name'>): void {

@@ -71,6 +71,28 @@ export function describePassageIndex(open: () => PassageIndex): void {
     expect(new Set(found)).toEqual(new Set([near.id, worded.id, both.id]));
   });
 
+  it('goes by meaning alone without terms, and tells the cosine similarity', async () => {
+    const bot = randomUUID();
+    const near = point({ text: 'other words entirely', vector: Float32Array.of(0.8, 0.6, 0) });
+    const opposite = point({ text: 'invoice', vector: Float32Array.of(-1, 0, 0), tags: { kind: 'far' } });
+    const others = Array.from({ length: 120 }, () => point({ vector: Float32Array.of(0, 0, 1) }));
+    await open().write(bot, [opposite, ...others, near]);
+    const vector = Float32Array.of(1, 0, 0);
+
+    const hits = await open().search(bot, { vector, limit: 200 });
+    const [best, ...more] = await open().search(bot, { vector, limit: 1 });
+    const [tagged] = await open().search(bot, { vector, limit: 1, tags: { kind: { in: ['far'], notIn: [] } } });
+
+    expect(hits).toHaveLength(122);
+    expect([hits[0], hits.at(-1)].map((hit) => hit?.id)).toEqual([near.id, opposite.id]);
+    expect(hits[0]!.score).toBeCloseTo(0.8, 5);
+    expect(hits[1]!.score).toBeCloseTo(0, 5);
+    expect(hits.at(-1)!.score).toBeCloseTo(-1, 5);
+    expect(best).toEqual(hits[0]);
+    expect(more).toEqual([]);
+    expect(tagged).toEqual(hits.at(-1));
+  });
+
   it('counts a rare word for more than a common one', async () => {
     const bot = randomUUID();
     const far = Float32Array.of(0, 0, 1);

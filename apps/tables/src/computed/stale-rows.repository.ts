@@ -1,0 +1,84 @@
+import { Injectable } from '@nestjs/common';
+import type { CellState } from '@parley/contracts/tables/rows';
+import { Database } from '@parley/database/database';
+import { toJsonb } from '@parley/database/storable';
+import type { StoredRow } from '../rows/row.entity';
+import type { TableRow } from '../tables/table.entity';
+
+export interface StaleRow extends StoredRow {
+  revision: number;
+}
+
+/** What became of the computed columns of a row that had this revision. All by column key. */
+export interface ComputedRow {
+  id: number;
+  revision: number;
+  /** Values. */
+  data: Record<string, unknown>;
+  /** Columns without a value. */
+  emptied: string[];
+  /** How each came out. */
+  computed: Record<string, CellState>;
+  /** Columns that are no longer computed. */
+  left: string[];
+  /** What still waits. */
+  stale: string[];
+  /** Its searchable text is another one. */
+  unindexed: boolean;
+}
+
+const columns = 'id, data, computed, stale, revision, created_at, updated_at';
+
+@Injectable()
+export class StaleRowsRepository {
+  constructor(private readonly database: Database) {}
+
+  /** By id. Index: row_stale. */
+  list(tableNumber: string, limit: number): Promise<StaleRow[]> {
+    return this.database.query<StaleRow>(
+      `SELECT ${columns} FROM row WHERE table_number = $1 AND stale IS NOT NULL ORDER BY id LIMIT $2`,
+      [tableNumber, limit],
+    );
+  }
+
+  async find(tableNumber: string, id: number): Promise<StaleRow | undefined> {
+    const [row] = await this.database.query<StaleRow>(
+      `SELECT ${columns} FROM row WHERE table_number = $1 AND id = $2`,
+      [tableNumber, id],
+    );
+    return row;
+  }
+
+  /**
+   * One statement. Rows that were changed or deleted since they were read stay as they are, and all rows do when the
+   * table was changed. The ids of those that were written.
+   */
+  async write({ number, version }: Pick<TableRow, 'number' | 'version'>, rows: ComputedRow[]): Promise<number[]> {
+    const unindexed = rows.some((row) => row.unindexed);
+    const written = await this.database.query<{ id: number }>(
+      `WITH state AS MATERIALIZED (
+         SELECT 1 FROM table_state WHERE number = $1 AND version = $2 FOR KEY SHARE),
+       result AS MATERIALIZED (
+         SELECT * FROM jsonb_to_recordset($3::jsonb)
+           AS result (id int, revision int, data jsonb, emptied text[], computed jsonb, "left" text[], stale text[], unindexed boolean)),
+       locked AS MATERIALIZED (
+         SELECT id FROM row
+         WHERE table_number = $1 AND id = ANY (ARRAY(SELECT id FROM result)) AND (SELECT count(*) FROM state) = 1
+         ORDER BY id FOR UPDATE),
+       queued AS (
+         INSERT INTO table_work (table_number, kind) SELECT $1, 'index' FROM state WHERE $4
+         ON CONFLICT (table_number, kind) DO UPDATE SET due_at = least(table_work.due_at, now()))
+       UPDATE row SET
+         data = (row.data - result.emptied) || result.data,
+         computed = (coalesce(row.computed, '{}') - result."left") || result.computed,
+         stale = nullif(result.stale, '{}'),
+         unindexed = row.unindexed OR result.unindexed,
+         revision = row.revision + 1
+       FROM result JOIN locked USING (id)
+       WHERE row.table_number = $1 AND row.id = result.id AND row.revision = result.revision
+       RETURNING row.id`,
+      [number, version, toJsonb(rows), unindexed],
+    );
+    return written.map(({ id }) => id);
+  }
+}

@@ -1,0 +1,93 @@
+import { randomUUID } from 'node:crypto';
+import { Loop } from '@parley/background/loop';
+import type { Logger } from '@parley/logging/logger';
+import type { WorkKind } from '../computed/marks';
+import type { Lease, WorkRepository } from './work.repository';
+
+/** What became of a batch: nothing is left, more may be left, or nothing can be done for a while. */
+export type BatchResult = 'done' | 'more' | { pauseMs: number; error: string };
+
+export interface TableWorkerOptions {
+  kind: WorkKind;
+  /** Tables that are worked on at once. */
+  lanes: number;
+  leaseMs: number;
+  /** Pause between two looks for work that nobody told of. */
+  intervalMs: number;
+  logger: Logger;
+}
+
+const maxPauseMs = 60_000;
+
+/**
+ * Works on tables that wait for something, a batch at a time and in turns. A table belongs to one worker of all processes
+ * for as long as that shows that it is alive.
+ */
+export class TableWorker {
+  private readonly loops: Loop[];
+  private readonly stopping = new AbortController();
+
+  /**
+   * @param batch works on some rows of the table. Its signal says that it should end, or that the table belongs to
+   *   somebody else by now. What it throws puts the table off for a while.
+   */
+  constructor(
+    private readonly options: TableWorkerOptions,
+    private readonly work: WorkRepository,
+    private readonly batch: (lease: Lease, signal: AbortSignal) => Promise<BatchResult>,
+  ) {
+    const { kind, lanes, intervalMs, logger } = options;
+    this.loops = Array.from(
+      { length: lanes },
+      () => new Loop({ name: `tables.${kind}`, intervalMs, logger }, () => this.round()),
+    );
+  }
+
+  start(): void {
+    this.loops.forEach((loop) => loop.start());
+  }
+
+  wake(): void {
+    this.loops.forEach((loop) => loop.wake());
+  }
+
+  async stop(): Promise<void> {
+    this.stopping.abort(new Error('The service stops.'));
+    await Promise.all(this.loops.map((loop) => loop.stop()));
+  }
+
+  private async round(): Promise<boolean> {
+    const lease = await this.work.take(this.options.kind, randomUUID(), this.options.leaseMs);
+    if (!lease) return false;
+    const result = await this.runBatch(lease);
+    if (result === 'done') await this.work.finish(lease);
+    else if (result === 'more') await this.work.requeue(lease);
+    else await this.work.postpone(lease, result.pauseMs, result.error);
+    return true;
+  }
+
+  private async runBatch(lease: Lease): Promise<BatchResult> {
+    const lost = new AbortController();
+    const heartbeat = setInterval(() => {
+      void this.work.renew(lease).then(
+        (isOurs) => isOurs || lost.abort(new Error('Another worker has taken over the table.')),
+        () => undefined,
+      );
+    }, this.options.leaseMs / 4);
+    try {
+      return await this.batch(lease, AbortSignal.any([this.stopping.signal, lost.signal]));
+    } catch (error) {
+      if (this.stopping.signal.aborted) return 'more';
+      const { kind, tableNumber } = lease;
+      this.options.logger.warn({ err: error, kind, tableNumber }, 'work on a table failed and is put off');
+      return { pauseMs: pauseAfter(lease.attempts), error: (error as Error).message };
+    } finally {
+      clearInterval(heartbeat);
+    }
+  }
+}
+
+/** One second after the first failure, twice as long after each further one. */
+export function pauseAfter(attempts: number): number {
+  return Math.min(1_000 * 2 ** attempts, maxPauseMs);
+}

@@ -1,0 +1,75 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from '@parley/database/database';
+import type { WorkKind } from '../computed/marks';
+
+/** A table that this process works on until it lets go, or until it is silent for too long. */
+export interface Lease {
+  id: string;
+  kind: WorkKind;
+  tableNumber: string;
+  /** Failures in a row. */
+  attempts: number;
+  /** Until somebody asks for work sooner. Whoever ends it compares, so that no request is lost. */
+  dueAt: string;
+}
+
+/** The queue of tables: one row for each kind of work that a table has. */
+@Injectable()
+export class WorkRepository {
+  constructor(private readonly database: Database) {}
+
+  /** The table that has waited longest, of those on which nobody works. Index: table_work_due. */
+  async take(kind: WorkKind, id: string, leaseMs: number): Promise<Lease | undefined> {
+    const [row] = await this.database.query<{ table_number: string; attempts: number; due_at: string }>(
+      `UPDATE table_work SET lease = $2, taken_at = now(), due_at = now() + $3 * interval '1 millisecond'
+       WHERE (table_number, kind) = (
+         SELECT table_number, kind FROM table_work
+         WHERE kind = $1 AND due_at <= now()
+           AND (lease IS NULL OR taken_at < now() - $3 * interval '1 millisecond')
+         ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED)
+       RETURNING table_number, attempts, due_at::text`,
+      [kind, id, leaseMs],
+    );
+    return row && { id, kind, tableNumber: row.table_number, attempts: row.attempts, dueAt: row.due_at };
+  }
+
+  /** Shows that its worker is alive. False when another one has taken over. */
+  async renew({ id, kind, tableNumber }: Lease): Promise<boolean> {
+    const rows = await this.database.query(
+      `UPDATE table_work SET taken_at = now() WHERE table_number = $1 AND kind = $2 AND lease = $3 RETURNING 1`,
+      [tableNumber, kind, id],
+    );
+    return rows.length > 0;
+  }
+
+  /** There is more to do: the table goes behind all that are due already. */
+  async requeue({ id, kind, tableNumber }: Lease): Promise<void> {
+    await this.database.query(
+      `UPDATE table_work SET lease = NULL, due_at = now(), attempts = 0, last_error = NULL
+       WHERE table_number = $1 AND kind = $2 AND lease = $3`,
+      [tableNumber, kind, id],
+    );
+  }
+
+  /** Nothing can be done for so long. */
+  async postpone({ id, kind, tableNumber }: Lease, pauseMs: number, error: string): Promise<void> {
+    await this.database.query(
+      `UPDATE table_work SET lease = NULL, due_at = now() + $4 * interval '1 millisecond', attempts = attempts + 1,
+         last_error = $5
+       WHERE table_number = $1 AND kind = $2 AND lease = $3`,
+      [tableNumber, kind, id, pauseMs, error],
+    );
+  }
+
+  /** Nothing is left to do, unless somebody has asked for more meanwhile: then it is due again. */
+  async finish({ id, kind, tableNumber, dueAt }: Lease): Promise<void> {
+    await this.database.query(
+      `WITH done AS (
+         DELETE FROM table_work WHERE table_number = $1 AND kind = $2 AND lease = $3 AND due_at = $4::timestamptz
+         RETURNING 1)
+       UPDATE table_work SET lease = NULL, attempts = 0, last_error = NULL
+       WHERE table_number = $1 AND kind = $2 AND lease = $3 AND NOT EXISTS (SELECT 1 FROM done)`,
+      [tableNumber, kind, id, dueAt],
+    );
+  }
+}

@@ -1,0 +1,55 @@
+import { BundledEmbedder } from './bundled-embedder';
+import { type Embedder, EmbedderUnavailable } from './embedder';
+
+interface Loaded {
+  embedder: BundledEmbedder;
+  users: number;
+}
+
+/** By number of threads, as the configuration has it. */
+const loaded = new Map<number | undefined, Loaded>();
+
+/**
+ * The bundled model as one service of this process uses it. All that ask for the same number of threads share them and
+ * the model on each, until the last one closes it.
+ */
+export class SharedEmbedder implements Embedder {
+  private readonly closing = new AbortController();
+
+  static open(threads?: number): SharedEmbedder {
+    const shared = loaded.get(threads) ?? { embedder: new BundledEmbedder({ threads }), users: 0 };
+    shared.users++;
+    loaded.set(threads, shared);
+    return new SharedEmbedder(shared, threads);
+  }
+
+  private constructor(
+    private readonly shared: Loaded,
+    private readonly threads: number | undefined,
+  ) {}
+
+  get model(): string {
+    return this.shared.embedder.model;
+  }
+
+  get dimensions(): number {
+    return this.shared.embedder.dimensions;
+  }
+
+  async ready(): Promise<void> {
+    await this.embed(['ready']);
+  }
+
+  async embed(texts: string[], signal?: AbortSignal): Promise<Float32Array[]> {
+    const closed = this.closing.signal;
+    return this.shared.embedder.embed(texts, signal ? AbortSignal.any([closed, signal]) : closed);
+  }
+
+  async close(): Promise<void> {
+    if (this.closing.signal.aborted) return;
+    this.closing.abort(new EmbedderUnavailable('The embedder is closed.'));
+    if (--this.shared.users > 0) return;
+    loaded.delete(this.threads);
+    await this.shared.embedder.close();
+  }
+}

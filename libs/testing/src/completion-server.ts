@@ -1,0 +1,61 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** How the server answers: with a text, with a status, with nonsense, or never. */
+export type CompletionAnswer =
+  { text: string } | { status: number; message: string; headers?: Record<string, string> } | 'garbage' | 'never';
+
+export interface CompletionRequest {
+  headers: IncomingMessage['headers'];
+  model: string;
+  messages: { role: string; content: string }[];
+}
+
+/** Stands in for an OpenAI-compatible completion server that is not ours, and fails on demand. */
+export class CompletionServer {
+  readonly requests: CompletionRequest[] = [];
+  private readonly orders: CompletionAnswer[] = [];
+
+  private constructor(private readonly server: Server) {}
+
+  static async start(): Promise<CompletionServer> {
+    const server = createServer();
+    const completions = new CompletionServer(server);
+    server.on('request', (request, response) => void completions.receive(request, response));
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return completions;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+  }
+
+  /** One answer for each of the next requests. The others are told the end of what they asked. */
+  order(...answers: CompletionAnswer[]): void {
+    this.orders.push(...answers);
+  }
+
+  async stop(): Promise<void> {
+    this.server.closeAllConnections();
+    this.server.close();
+    await once(this.server, 'close');
+  }
+
+  private async receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const body = JSON.parse(Buffer.concat(chunks).toString()) as Omit<CompletionRequest, 'headers'>;
+    this.requests.push({ headers: request.headers, ...body });
+    const order = this.orders.shift() ?? { text: `answer to ${body.messages.at(-1)?.content.slice(-20)}` };
+    if (order === 'never') return;
+    if (order === 'garbage') return void response.end('<html>Welcome</html>');
+    if ('status' in order)
+      return void response
+        .writeHead(order.status, order.headers)
+        .end(JSON.stringify({ error: { message: order.message } }));
+    const message = { role: 'assistant', content: order.text };
+    response.end(JSON.stringify({ choices: [{ index: 0, message, finish_reason: 'stop' }] }));
+  }
+}
