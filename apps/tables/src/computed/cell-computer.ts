@@ -142,7 +142,7 @@ function fitted(
   if (typeof checked === 'string')
     return { status: 'failed', error: `The result does not fit the column: ${checked}.` };
   const value = checked.data[key];
-  const tooLarge = validator.sizeProblem({ ...data, [key]: value });
+  const tooLarge = validator.wholeProblem({ ...data, [key]: value });
   if (tooLarge !== undefined) return { status: 'failed', error: `The result does not fit the row: ${tooLarge}.` };
   return { status: 'computed', value };
 }
