@@ -31,4 +31,11 @@ export class TablesConfig extends PassagesConfig {
     about: 'How long a process that computes or indexes rows of a table may be silent before another one takes over.',
   })
   workLeaseMs = 15_000;
+
+  @Env({
+    env: 'TABLES_FIND_TIMEOUT_MS',
+    type: integer(100, 9_000),
+    about: 'How long finding rows by a filter, an order or groups may take before it is stopped with OperationTimeout.',
+  })
+  findTimeoutMs = 5_000;
 }

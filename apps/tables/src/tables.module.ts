@@ -3,20 +3,35 @@ import { tables } from '@parley/contracts/tables/tables';
 import { deadLettersController } from '@parley/outbox/dead-letters';
 import type { Platform } from '@parley/service/platform';
 import { ServiceModule } from '@parley/service/service.module';
+import { CellComputer } from './computed/cell-computer';
+import { Completions } from './computed/completions';
+import { ComputeService } from './computed/compute.service';
+import { Sandbox } from './computed/sandbox/sandbox';
+import { StaleRowsRepository } from './computed/stale-rows.repository';
 import { TablesConfig } from './config';
 import { EraseBotHandler } from './erasure/erase-bot.handler';
 import { ErasureController } from './erasure/erasure.controller';
 import { ErasureRepository } from './erasure/erasure.repository';
 import { ErasureService } from './erasure/erasure.service';
+import { FindController } from './find/find.controller';
+import { FindRepository } from './find/find.repository';
+import { FindService } from './find/find.service';
 import { Tables1700000004000 } from './migrations/1700000004000-tables';
 import { InsertQueue } from './rows/insert-queue';
+import { RowChangesRepository } from './rows/row-changes.repository';
+import { RowChangesService } from './rows/row-changes.service';
+import { RowDeletionsRepository } from './rows/row-deletions.repository';
+import { RowDeletionsService } from './rows/row-deletions.service';
 import { RowsController } from './rows/rows.controller';
 import { RowsRepository } from './rows/rows.repository';
 import { RowsService } from './rows/rows.service';
 import { TableCatalog } from './tables/table-catalog';
+import { TableRowsRepository } from './tables/table-rows.repository';
 import { TablesController } from './tables/tables.controller';
 import { TablesRepository } from './tables/tables.repository';
 import { TablesService } from './tables/tables.service';
+import { WorkRepository } from './work/work.repository';
+import { WrittenRows } from './rows/written-rows';
 
 export const tablesDatabase = { schema: 'tables', migrations: [Tables1700000004000] };
 
@@ -29,18 +44,38 @@ export class TablesModule {
       imports: [
         ServiceModule.register({ name: 'tables', contract: tables, database: { ...tablesDatabase, config } }, platform),
       ],
-      controllers: [TablesController, RowsController, ErasureController, deadLettersController(tables.deadLetters)],
+      controllers: [
+        TablesController,
+        RowsController,
+        FindController,
+        ErasureController,
+        deadLettersController(tables.deadLetters),
+      ],
       providers: [
         { provide: TablesConfig, useValue: config },
+        CellComputer,
+        Completions,
+        ComputeService,
         EraseBotHandler,
         ErasureRepository,
         ErasureService,
+        FindRepository,
+        FindService,
         InsertQueue,
+        RowChangesRepository,
+        RowChangesService,
+        RowDeletionsRepository,
+        RowDeletionsService,
         RowsRepository,
         RowsService,
+        Sandbox,
+        StaleRowsRepository,
         TableCatalog,
+        TableRowsRepository,
         TablesRepository,
         TablesService,
+        WorkRepository,
+        WrittenRows,
       ],
     };
   }

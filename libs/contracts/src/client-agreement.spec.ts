@@ -147,8 +147,20 @@ const clientNames = {
   tables: {
     create: 'createTable',
     get: 'getTable',
+    getOrCreate: 'getOrCreateTable',
+    list: 'listTables',
+    update: 'updateTable',
+    renameColumn: 'renameTableColumn',
+    duplicate: 'duplicateTable',
     delete: 'deleteTable',
-    rows: { create: 'createTableRows' },
+    rows: {
+      get: 'getTableRow',
+      find: 'findTableRows',
+      create: 'createTableRows',
+      update: 'updateTableRows',
+      upsert: 'upsertTableRows',
+      delete: 'deleteTableRows',
+    },
   },
 } as const satisfies ClientNames<Contracts>;
 

@@ -87,6 +87,16 @@ export class Database implements Sql {
     return this.lend((client) => runQuery<Row>(client, text, values, explain));
   }
 
+  /** A statement that changes nothing, stopped after this time: `isStopped` tells by its error. */
+  async readWithin<Row>(timeoutMs: number, text: string, values?: readonly unknown[]): Promise<Row[]> {
+    return this.lend(async (client) => {
+      await runQuery(client, `BEGIN READ ONLY; SET LOCAL statement_timeout = ${timeoutMs}`);
+      const rows = await orRollBack(client, () => runQuery<Row>(client, text, values));
+      await runQuery(client, 'COMMIT');
+      return rows;
+    });
+  }
+
   /**
    * Commits what `work` did, or rolls all of it back when `work` throws. OperationTimeout when it may have been committed
    * and no answer came. `work` asks the database by `tx` alone: who holds a connection must not wait for a second one.

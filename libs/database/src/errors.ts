@@ -55,6 +55,16 @@ export function isOutOfRange(error: unknown): boolean {
   return error instanceof DatabaseError && error.code === '22003';
 }
 
+/** Whether the statement took longer than it may. */
+export function isStopped(error: unknown): boolean {
+  return error instanceof ApiError && error.cause instanceof DatabaseError && error.cause.code === '57014';
+}
+
+/** What Postgres says of a regular expression that it does not take; undefined for every other error. */
+export function expressionProblem(error: unknown): string | undefined {
+  return error instanceof DatabaseError && error.code === '2201B' ? error.message : undefined;
+}
+
 function isUnavailable(error: unknown): boolean {
   if (typeof error !== 'object' || error === null) return false;
   const { code = '', message = '' } = error as { code?: string; message?: string };

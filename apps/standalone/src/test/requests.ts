@@ -234,8 +234,21 @@ const requests: Record<string, (tenant: Tenant) => Request | Promise<Request>> =
   'tables.deadLetters.list': () => ({}),
   'tables.deadLetters.replay': () => ({}),
   'tables.delete': async (tenant) => ({ path: { table: await tenant.newTable() } }),
+  'tables.duplicate': ({ has }) => ({ path: { sourceTableId: has.tableId }, body: { tableName: newName() } }),
   'tables.get': ({ has }) => ({ path: { table: has.tableId } }),
+  'tables.getOrCreate': ({ has }) => ({ path: { table: has.tableId }, body: { schema } }),
+  'tables.list': () => ({}),
+  'tables.renameColumn': async (tenant) => ({
+    path: { table: await tenant.newTable() },
+    body: { name: 'text', newName: 'words' },
+  }),
+  'tables.rows.find': ({ has }) => ({ path: { table: has.tableId }, body: { filter: { text: { $regex: '.' } } } }),
+  'tables.rows.get': ({ has }) => ({ path: { table: has.tableId }, query: { id: '1' } }),
   'tables.rows.create': ({ has }) => ({ path: { table: has.tableId }, body: { rows: [{ text: newName() }] } }),
+  'tables.update': async (tenant) => ({ path: { table: await tenant.newTable() }, body: { tags: { kind: 'new' } } }),
+  'tables.rows.delete': async (tenant) => ({ path: { table: await tenant.newTable() }, body: { ids: [1] } }),
+  'tables.rows.update': ({ has }) => ({ path: { table: has.tableId }, body: { rows: [{ id: 1, text: newName() }] } }),
+  'tables.rows.upsert': ({ has }) => ({ path: { table: has.tableId }, body: { rows: [{ text: newName() }] } }),
 };
 
 function shareableId({ botId, integrationId }: Tenant['has']) {

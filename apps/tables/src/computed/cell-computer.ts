@@ -112,7 +112,8 @@ export class CellComputer {
     );
     try {
       const answer = await this.slots.run(
-        () => this.completions.complete(model, instructionFor(column), `${prompt}\n\n${JSON.stringify(values)}`, signal),
+        () =>
+          this.completions.complete(model, instructionFor(column), `${prompt}\n\n${JSON.stringify(values)}`, signal),
         signal,
       );
       return readAnswer(column, answer);
@@ -138,9 +139,10 @@ function fitted(
 ): CellState & { value?: unknown } {
   if ('error' in outcome) return { status: 'failed', error: outcome.error };
   const checked = validator.checkChange({ [name]: outcome.value });
-  if (typeof checked === 'string') return { status: 'failed', error: `The result does not fit the column: ${checked}.` };
+  if (typeof checked === 'string')
+    return { status: 'failed', error: `The result does not fit the column: ${checked}.` };
   const value = checked.data[key];
-  const tooLarge = validator.sizeProblem({ ...data, [key]: value });
+  const tooLarge = validator.wholeProblem({ ...data, [key]: value });
   if (tooLarge !== undefined) return { status: 'failed', error: `The result does not fit the row: ${tooLarge}.` };
   return { status: 'computed', value };
 }

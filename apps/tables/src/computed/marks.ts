@@ -80,3 +80,27 @@ function toMarks(columns: Column[], unindexed: boolean): Marks {
     work: [...(hasStale ? (['compute'] as const) : []), ...(unindexed ? (['index'] as const) : [])],
   };
 }
+
+/** Of a row some of whose columns changed: what is computed from them, by way of other columns too, and its text. */
+export function marksFor(
+  { columns, is_compute_enabled: isComputeEnabled }: KnownTable,
+  changed: ReadonlySet<string>,
+): Pick<Marks, 'unindexed' | 'work'> & { stale: string[] } {
+  const stale = new Set<string>();
+  const reached = [...changed];
+  for (const name of reached) {
+    for (const column of isComputeEnabled ? columns.values() : []) {
+      const { computed } = column.schema['x-zui'];
+      if (!computed || computed.enabled === false || !computed.dependencies?.includes(name)) continue;
+      if (stale.has(column.key)) continue;
+      stale.add(column.key);
+      reached.push(column.name);
+    }
+  }
+  const unindexed = [...changed].some((name) => columns.get(name)?.schema['x-zui'].searchable);
+  return {
+    stale: [...stale],
+    unindexed,
+    work: [...(stale.size > 0 ? (['compute'] as const) : []), ...(unindexed ? (['index'] as const) : [])],
+  };
+}

@@ -7,7 +7,7 @@ import { tablesDatabase } from '../tables.module';
 import { columnsOf } from '../tables/table.entity';
 import { readFilter } from './filter-reader';
 import { conditionOf } from './filter-sql';
-import { readOrder, orderTerms } from './row-order';
+import { type Direction, orderTerms, readOrder } from './row-order';
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 type Row = { id: number; createdAt: string; updatedAt: string } & Record<string, Json>;
@@ -80,10 +80,6 @@ async function ask(filters: Filter[]): Promise<{ ids: number[]; open: number }[]
     values,
   );
   return answer!.all;
-}
-
-async function idsOf(filter: Filter): Promise<number[]> {
-  return (await ask([filter]))[0]!.ids;
 }
 
 /* The language again, as plain as it goes, and without a line of the compiler. */
@@ -234,7 +230,7 @@ const inner: fc.Arbitrary<Json> = fc.oneof(
   scalars,
   fc.constant(null),
   fc.array(scalars, { maxLength: 2 }),
-  fc.constantFrom({}, { a: 1 }, [], [[1], 'a']),
+  fc.constantFrom<Json[]>({}, { a: 1 }, [], [[1], 'a']),
 );
 const arrays: fc.Arbitrary<Json> = fc.array(inner, { maxLength: 3 });
 const objects: fc.Arbitrary<Json> = fc.dictionary(
@@ -257,7 +253,7 @@ const rowValues = fc.record({
 });
 const tables = fc
   .array(rowValues, { minLength: 1, maxLength: 25 })
-  .map((rows) => rows.map((row, index) => ({ ...row, id: index + 1 }) as Row));
+  .map((rows) => rows.map((row, index) => ({ ...row, id: index + 1 })));
 
 const ids = fc.oneof(fc.integer({ min: -1, max: 26 }), fc.constantFrom(2.5, 1e15, -1e15, 2 ** 31));
 const patterns = fc.constantFrom('a', '^a', 'b$', '^$', '[ab]+', 'A|b', '\\\\', '.', "'", '^\\d+$', '2024');
@@ -363,4 +359,50 @@ describe('a filter', () => {
     // Filters that mean all rows or none would prove little.
     expect(meant).toBeGreaterThan(asked / 4);
   }, 120_000);
+});
+
+describe('an order', () => {
+  const names = ['id', 'name', 'dotted.name', 'price', 'sold', 'when', 'createdAt', 'updatedAt', 'meta.a', 'meta.b.a'];
+
+  it('is that of the values, with rows that have none last and rows of the same value by id', async () => {
+    const orders = fc.tuple(fc.constantFrom(...names), fc.constantFrom<Direction>('asc', 'desc'));
+    await fc.assert(
+      fc.asyncProperty(tables, fc.array(orders, { minLength: 5, maxLength: 5 }), async (rows, all) => {
+        await store(rows);
+
+        for (const [name, direction] of all) {
+          const values: unknown[] = [number];
+          const terms = orderTerms(readOrder(columns, name, direction), values);
+          const found = await database.query<{ id: number }>(
+            `SELECT id FROM row WHERE table_number = $1 ORDER BY ${terms}`,
+            values,
+          );
+
+          const plain = rows.toSorted((a, b) => compare(valueAt(a, name), valueAt(b, name), direction) || a.id - b.id);
+          expect({ name, direction, ids: found.map(({ id }) => id) }).toEqual({
+            name,
+            direction,
+            ids: plain.map(({ id }) => id),
+          });
+        }
+      }),
+      { numRuns: Number(process.env.FUZZ_CASES ?? 60) },
+    );
+  }, 120_000);
+
+  function compare(a: Json, b: Json, direction: Direction): number {
+    if (a === null || b === null) return Number(a === null) - Number(b === null);
+    const ranks = rank(a) - rank(b);
+    const sign = direction === 'asc' ? 1 : -1;
+    return sign * (ranks === 0 ? orderOf(a, b) : ranks);
+  }
+
+  function rank(value: Json): number {
+    return ['number', 'string', 'boolean', 'object'].indexOf(typeof value);
+  }
+
+  function orderOf(a: Json, b: Json): number {
+    if (typeof a === 'object') return 0;
+    return typeof a === 'boolean' ? Number(a) - Number(b) : order(a, b);
+  }
 });

@@ -9,7 +9,8 @@ const systemColumns = { id: 'row.id', createdAt: 'row.created_at', updatedAt: 'r
 
 /** Where a value of a row is found. */
 export type Place =
-  | { kind: 'id' | 'time'; sql: string }
+  | { kind: 'id'; sql: string }
+  | { kind: 'time'; sql: string }
   /** `path` leads into the object or array of the column, where values are of `any` type. */
   | { kind: 'column'; key: string; path: string[]; type: ColumnType | 'date-time' | 'any' };
 

@@ -29,13 +29,14 @@ export function orderTerms({ place, direction }: RowOrder, values: unknown[]): s
 
 /**
  * Orders `jsonb`: numbers by value, texts by code point, what has no value last in both directions. Where values are of
- * several types, numbers come before texts, these before booleans, and these before objects and arrays.
+ * several types, numbers come before texts, these before booleans, and these before objects and arrays, which are in no
+ * order among each other.
  */
 export function valueTerms(value: string, type: ColumnPlace['type'], direction: Direction): string {
   const rank = `CASE jsonb_typeof(${value}) WHEN 'number' THEN 1 WHEN 'string' THEN 2 WHEN 'boolean' THEN 3
     WHEN 'object' THEN 4 WHEN 'array' THEN 4 END`;
   const number = `CASE WHEN jsonb_typeof(${value}) = 'number' THEN ${value} END`;
-  const text = `((${value}) #>> '{}') COLLATE "C"`;
+  const text = `CASE WHEN jsonb_typeof(${value}) IN ('string', 'boolean') THEN (${value}) #>> '{}' END COLLATE "C"`;
   return termsFor(type, { rank, number, text })
     .map((term) => `${term} ${direction} NULLS LAST`)
     .join(', ');

@@ -8,13 +8,14 @@ export interface StoredRow {
   data: Record<string, unknown>;
   computed: Record<string, CellState> | null;
   stale: string[] | null;
+  unindexed: boolean;
   created_at: Date;
   updated_at: Date;
 }
 
 export function toRow(
   columns: Iterable<Column>,
-  { id, data, computed, stale, created_at, updated_at }: StoredRow,
+  { id, data, computed, stale, created_at, updated_at }: Omit<StoredRow, 'unindexed'>,
 ): Row {
   const row: Row = { id, createdAt: created_at.toISOString(), updatedAt: updated_at.toISOString(), computed: {} };
   const staleNames: string[] = [];

@@ -1,37 +1,30 @@
 import { Injectable } from '@nestjs/common';
 import type { BotCaller } from '@parley/contracts/access';
-import { unavailable } from '@parley/contracts/errors';
 import type { CreateTableRows, StoredRows } from '@parley/contracts/tables/rows';
 import { marksOfNewRow } from '../computed/marks';
 import { type KnownTable, TableCatalog } from '../tables/table-catalog';
 import { InsertQueue } from './insert-queue';
 import { Remarks } from './remarks';
 import { toRow } from './row.entity';
-
-/** How often a table may change while rows are on their way into it. */
-const maxTries = 5;
+import { WrittenRows } from './written-rows';
 
 @Injectable()
 export class RowsService {
   constructor(
     private readonly catalog: TableCatalog,
     private readonly queue: InsertQueue,
+    private readonly written: WrittenRows,
   ) {}
 
   async create({ bot }: BotCaller, input: CreateTableRows): Promise<StoredRows> {
-    for (let tries = 0; tries < maxTries; tries++) {
-      const table = await this.catalog.remembered(bot.id, input.table);
-      const stored = await this.insert(table, input.rows);
-      if (stored) return stored;
-      this.catalog.forget(table);
-    }
-    throw unavailable('The table is being changed just now. Try again in a moment.');
+    const stored = await this.catalog.write(bot.id, input.table, (table) => this.insert(table, input));
+    return { ...stored, rows: await this.written.settle(bot.id, input, stored.rows) };
   }
 
   /** Undefined when the table is no longer what it is taken for. */
-  private async insert(table: KnownTable, rows: Record<string, unknown>[]): Promise<StoredRows | undefined> {
-    const remarks = new Remarks();
-    const fit = checkNewRows(table, rows, remarks);
+  private async insert(table: KnownTable, input: CreateTableRows): Promise<StoredRows | undefined> {
+    const remarks = Remarks.of(input);
+    const fit = checkNewRows(table, input.rows, remarks);
     if (fit.length === 0) return { rows: [], ...remarks.toAnswer() };
     const inserted = await this.queue.insert(
       table,

@@ -40,18 +40,18 @@ export class RowValidator {
   checkNew(row: Row): CheckedRow | string {
     const given = Object.keys(row).find((name) => systemFields.has(name));
     if (given !== undefined) return `${given} is set by the platform and must be left out`;
-    const missing = this.required.find((name) => row[name] === undefined);
-    if (missing !== undefined) return `${missing} is required`;
     const checked = this.check(row);
     if (typeof checked === 'string') return checked;
+    const missing = this.requiredProblem(checked.data);
+    if (missing !== undefined) return missing;
     for (const key in checked.data) if (checked.data[key] === null) delete checked.data[key];
-    return this.sizeProblem(checked.data) ?? checked;
+    return this.wholeProblem(checked.data) ?? checked;
   }
 
   /**
    * The columns to change, with null for those to be emptied, or the sentence that says what keeps them out. System
    * fields are left out with a warning, but `id`, which names the row, without one. How large the row becomes is for
-   * `sizeProblem` to say.
+   * `wholeProblem` to say.
    */
   checkChange(row: Row): CheckedRow | string {
     const given = Object.keys(row).filter((name) => systemFields.has(name));
@@ -66,8 +66,14 @@ export class RowValidator {
     };
   }
 
+  /** Why a change that was checked cannot be a new row; undefined when it can. */
+  requiredProblem(data: Row): string | undefined {
+    const missing = this.required.find((name) => data[this.columns.get(name)?.key ?? ''] === undefined);
+    return missing === undefined ? undefined : `${missing} is required`;
+  }
+
   /** Why a whole row cannot be stored in the table; undefined when it can. */
-  sizeProblem(data: Row): string | undefined {
+  wholeProblem(data: Row): string | undefined {
     const bytes = Buffer.byteLength(JSON.stringify(data));
     return bytes > this.maxBytes ? `it must be at most ${this.maxBytes} bytes of JSON, and is ${bytes}` : undefined;
   }

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { notFound } from '@parley/contracts/errors';
+import { notFound, unavailable } from '@parley/contracts/errors';
 import { LRUCache } from 'lru-cache';
 import { type Column, columnsOf, type TableRow } from './table.entity';
 import { RowValidator } from './row-validator';
@@ -12,6 +12,9 @@ export interface KnownTable extends TableRow {
 }
 
 const maxTables = 1000;
+
+/** How often a table may change while rows are on their way into it. */
+const maxTries = 5;
 
 /** Remembers tables, so that a row costs no look at its table. */
 @Injectable()
@@ -35,6 +38,28 @@ export class TableCatalog {
     return this.read(botId, nameOrId);
   }
 
+  /** The table whose rows have this number, as it is now. */
+  async ofNumber(number: string): Promise<KnownTable | undefined> {
+    const row = await this.tables.findByNumber(number);
+    if (!row) return undefined;
+    const known = this.known.get(place(row.bot_id, row.id));
+    return known?.number === row.number && known.version === row.version ? known : this.know(row, row.id);
+  }
+
+  /**
+   * What `write` answers for the remembered table. It answers undefined, having written nothing, when the table is no
+   * longer what it is taken for; then it has another try with the table as it is. Throws ResourceNotFound.
+   */
+  async write<T>(botId: string, nameOrId: string, write: (table: KnownTable) => Promise<T | undefined>): Promise<T> {
+    for (let tries = 0; tries < maxTries; tries++) {
+      const table = await this.remembered(botId, nameOrId);
+      const written = await write(table);
+      if (written !== undefined) return written;
+      this.forget(table);
+    }
+    throw unavailable('The table is being changed just now. Try again in a moment.');
+  }
+
   forget({ bot_id, id, name }: Pick<TableRow, 'bot_id' | 'id' | 'name'>): void {
     this.known.delete(place(bot_id, id));
     this.known.delete(place(bot_id, name));
@@ -43,8 +68,12 @@ export class TableCatalog {
   private async read(botId: string, nameOrId: string): Promise<KnownTable> {
     const row = await this.tables.find(botId, nameOrId);
     if (!row) throw notFound('table', nameOrId);
+    return this.know(row, nameOrId);
+  }
+
+  private know(row: TableRow, nameOrId: string): KnownTable {
     const table = { ...row, columns: columnsOf(row), validator: new RowValidator(row) };
-    this.known.set(place(botId, nameOrId), table);
+    this.known.set(place(row.bot_id, nameOrId), table);
     return table;
   }
 }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { ApiError } from '@parley/contracts/errors';
 import { isRecord } from '@parley/contracts/is-record';
 import {
@@ -173,7 +174,7 @@ function effectsOf(before: TableSchema, after: TableSchema): Pick<SchemaChange, 
   const formerly = computedColumns(before);
   const isNew = (name: string) =>
     indexOf(before, name) !== indexOf(after, name) ||
-    (computed.has(name) && JSON.stringify(computed.get(name)) !== JSON.stringify(formerly.get(name)));
+    (computed.has(name) && !isDeepStrictEqual(computed.get(name), formerly.get(name)));
   const staleColumns = [...computed.keys()].filter(
     (name) => isNew(name) || [...dependenciesOf(name, computed)].some(isNew),
   );

@@ -44,13 +44,15 @@ function columnKey(number: string, index: number): string {
 }
 
 export function toTable(row: TableRow): Table {
+  // Postgres keeps the names of an object in an order of its own.
+  const columns = [...columnsOf(row).values()];
   return {
     id: row.id,
     name: row.name,
     factor: row.factor,
     frozen: row.frozen,
     keyColumn: row.key_column,
-    schema: row.schema,
+    schema: { ...row.schema, properties: Object.fromEntries(columns.map(({ name, schema }) => [name, schema])) },
     tags: row.tags,
     isComputeEnabled: row.is_compute_enabled,
     createdAt: row.created_at.toISOString(),

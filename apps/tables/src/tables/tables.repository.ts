@@ -1,9 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import { ApiError } from '@parley/contracts/errors';
+import { ApiError, notFound } from '@parley/contracts/errors';
+import type { TagQuery } from '@parley/contracts/query-fields';
 import { Database, type Sql } from '@parley/database/database';
 import { isUniqueViolation } from '@parley/database/errors';
 import { newId } from '@parley/database/ids';
 import { toJsonb } from '@parley/database/storable';
+import { tagConditions } from '@parley/database/tags';
 import type { TableRow } from './table.entity';
 
 export type NewTable = Pick<
@@ -18,8 +20,8 @@ export class TablesRepository {
   constructor(private readonly database: Database) {}
 
   /** Undefined when the bot was deleted. Throws AlreadyExists. */
-  async insert(table: NewTable): Promise<TableRow | undefined> {
-    const [row] = await this.database
+  async insert(sql: Sql, table: NewTable): Promise<TableRow | undefined> {
+    const [row] = await sql
       .query<TableRow>(
         `WITH state AS (
            INSERT INTO table_state (number)
@@ -44,19 +46,45 @@ export class TablesRepository {
         ],
       )
       .catch((error: unknown) => {
-        if (isUniqueViolation(error, 'table_name'))
-          throw new ApiError('AlreadyExists', `There is a table named "${table.name}" already.`);
-        throw error;
+        throw nameTaken(error, table.name);
       });
     return row;
   }
 
+  /** Oldest first. Index: table_name. */
+  list(botId: string, tags: TagQuery | undefined): Promise<TableRow[]> {
+    const values: unknown[] = [botId];
+    return this.database.query<TableRow>(
+      `SELECT ${whole} WHERE bot_id = $1 AND ${tagConditions('tags', tags, values)} ORDER BY id`,
+      values,
+    );
+  }
+
+  async countOf(sql: Sql, botId: string): Promise<number> {
+    const [row] = await sql.query<{ count: string }>('SELECT count(*) FROM "table" WHERE bot_id = $1', [botId]);
+    return Number(row!.count);
+  }
+
+  /** Those of the names that tables of the bot have. */
+  async listTaken(sql: Sql, botId: string, names: string[]): Promise<string[]> {
+    const rows = await sql.query<{ name: string }>('SELECT name FROM "table" WHERE bot_id = $1 AND name = ANY ($2)', [
+      botId,
+      names,
+    ]);
+    return rows.map(({ name }) => name);
+  }
+
   /** By id or name. Indexes: primary key and table_name. */
-  async find(botId: string, nameOrId: string): Promise<TableRow | undefined> {
-    const [row] = await this.database.query<TableRow>(
+  async find(botId: string, nameOrId: string, sql: Sql = this.database): Promise<TableRow | undefined> {
+    const [row] = await sql.query<TableRow>(
       `SELECT ${whole} WHERE bot_id = $1 AND (id = $2 OR name = $2) ORDER BY (id = $2) DESC LIMIT 1`,
       [botId, nameOrId],
     );
+    return row;
+  }
+
+  async findByNumber(number: string): Promise<TableRow | undefined> {
+    const [row] = await this.database.query<TableRow>(`SELECT ${whole} WHERE number = $1`, [number]);
     return row;
   }
 
@@ -71,8 +99,11 @@ export class TablesRepository {
   }
 
   /** Index-only over the rows that wait, nothing over the others. */
-  async count({ number }: TableRow): Promise<{ rows: number; stale: number; indexing: number }> {
-    const [counts] = await this.database.query<{ rows: string; stale: string; indexing: string }>(
+  async count(
+    { number }: TableRow,
+    sql: Sql = this.database,
+  ): Promise<{ rows: number; stale: number; indexing: number }> {
+    const [counts] = await sql.query<{ rows: string; stale: string; indexing: string }>(
       `SELECT next_row_id - 1 - unused_ids AS rows,
          (SELECT count(*) FROM row WHERE table_number = $1 AND stale IS NOT NULL) AS stale,
          (SELECT count(*) FROM row WHERE table_number = $1 AND unindexed) AS indexing
@@ -95,6 +126,49 @@ export class TablesRepository {
     return rows.length > 0;
   }
 
+  /**
+   * The table as it is, locked until the transaction ends; undefined when it has moved meanwhile, so that it has to be
+   * looked for again. Throws ResourceNotFound.
+   */
+  async findLocked(tx: Sql, botId: string, nameOrId: string): Promise<TableRow | undefined> {
+    const table = await this.find(botId, nameOrId, tx);
+    if (!table) throw notFound('table', nameOrId);
+    await tx.query('SELECT 1 FROM table_state WHERE number = $1 FOR UPDATE', [table.number]);
+    const now = await this.find(botId, nameOrId, tx);
+    return now?.number === table.number ? now : undefined;
+  }
+
+  /** Stores the table, which is locked, as the next version. Throws AlreadyExists. */
+  async update(tx: Sql, table: TableRow): Promise<TableRow> {
+    const [row] = await tx
+      .query<TableRow>(
+        `WITH state AS (UPDATE table_state SET version = version + 1 WHERE number = $3 RETURNING version),
+         changed AS (
+           UPDATE "table" SET name = $4, factor = $5, frozen = $6, key_column = $7, schema = $8, next_index = $9, tags = $10,
+             is_compute_enabled = $11, updated_at = now()
+           WHERE id = $1 AND bot_id = $2
+           RETURNING *)
+         SELECT changed.*, state.version FROM changed, state`,
+        [
+          table.id,
+          table.bot_id,
+          table.number,
+          table.name,
+          table.factor,
+          table.frozen,
+          table.key_column,
+          toJsonb(table.schema),
+          table.next_index,
+          toJsonb(table.tags),
+          table.is_compute_enabled,
+        ],
+      )
+      .catch((error: unknown) => {
+        throw nameTaken(error, table.name);
+      });
+    return row!;
+  }
+
   /** Deletes the table, which is locked, and notes its rows for removal. */
   async delete(tx: Sql, { bot_id, id }: TableRow): Promise<void> {
     await tx.query(
@@ -104,4 +178,11 @@ export class TablesRepository {
       [id, bot_id],
     );
   }
+}
+
+/** AlreadyExists where another table has the name; every other error as it is. */
+function nameTaken(error: unknown, name: string): unknown {
+  return isUniqueViolation(error, 'table_name')
+    ? new ApiError('AlreadyExists', `There is a table named "${name}" already.`)
+    : error;
 }

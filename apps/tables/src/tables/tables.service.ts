@@ -1,36 +1,75 @@
+import { isDeepStrictEqual } from 'node:util';
 import { Injectable } from '@nestjs/common';
 import type { BotCaller } from '@parley/contracts/access';
-import { ApiError } from '@parley/contracts/errors';
-import type { CreateTable, TableName, TableReply, TableWithCounts } from '@parley/contracts/tables/table-definition';
-import { Database } from '@parley/database/database';
-import { type TableRow, toTable } from './table.entity';
+import { mergeEntries, ownEntry } from '@parley/contracts/entries';
+import { ApiError, unavailable } from '@parley/contracts/errors';
+import {
+  type CreateTable,
+  type DuplicatedTable,
+  type DuplicateTable,
+  type GetOrCreateTable,
+  type GottenOrCreatedTable,
+  type ListTables,
+  maxTags,
+  type RenameTableColumn,
+  type TableDraft,
+  type TableName,
+  tableName,
+  tableNameProblem,
+  type TableReply,
+  type Tables,
+  type TableWithCounts,
+  type UpdatedTable,
+  type UpdateTable,
+} from '@parley/contracts/tables/table-definition';
+import type { TableSchema } from '@parley/contracts/tables/table-schema';
+import { Database, type Transaction } from '@parley/database/database';
+import { show } from './column-names';
+import { copyNames } from './copy-names';
+import { effectOnRows, keyColumnOf } from './effect-on-rows';
+import { columnsOf, type TableRow, toTable } from './table.entity';
 import { TableCatalog } from './table-catalog';
-import { createSchema } from './table-schema';
-import { TablesRepository } from './tables.repository';
+import { TableRowsRepository } from './table-rows.repository';
+import { changeSchema, computedColumns, createSchema, renameColumn } from './table-schema';
+import { type NewTable, TablesRepository } from './tables.repository';
+
+/** Of one bot: all of them are in one answer. */
+const maxTables = 500;
+const maxTries = 5;
+/** Duplicates that an error names. */
+const maxDuplicates = 5;
+/** Rows that one request copies. */
+const maxCopiedRows = 5_000;
+
+const keyColumnTypes = ['string', 'number', 'boolean'];
 
 @Injectable()
 export class TablesService {
   constructor(
     private readonly database: Database,
     private readonly tables: TablesRepository,
+    private readonly rows: TableRowsRepository,
     private readonly catalog: TableCatalog,
   ) {}
 
   async create({ bot }: BotCaller, input: CreateTable): Promise<TableReply> {
-    const { schema, nextIndex } = createSchema(input.schema);
-    const row = await this.tables.insert({
-      bot_id: bot.id,
-      name: input.name,
-      factor: input.factor ?? 1,
-      frozen: input.frozen ?? false,
-      key_column: input.keyColumn ?? null,
-      schema,
-      next_index: nextIndex,
-      tags: input.tags ?? {},
-      is_compute_enabled: input.isComputeEnabled ?? true,
-    });
-    if (!row) throw new ApiError('Forbidden', `x-bot-id "${bot.id}" names nothing that this token may use.`);
-    return { table: toTable(row) };
+    return { table: toTable(await this.insert(this.database, draftOf(bot.id, input.name, input))) };
+  }
+
+  /** Of many that ask at once, one creates the table. */
+  async getOrCreate(caller: BotCaller, { table: nameOrId, ...input }: GetOrCreateTable): Promise<GottenOrCreatedTable> {
+    for (let tries = 0; tries < maxTries; tries++) {
+      const row = await this.tables.find(caller.bot.id, nameOrId);
+      if (row) return { table: toTable(row), created: false, ...(await this.tables.count(row)) };
+      if (!tableName.test(nameOrId)) throw new ApiError('InvalidPayload', `table ${tableNameProblem}.`);
+      try {
+        const { table } = await this.create(caller, { ...input, name: nameOrId });
+        return { table, created: true, rows: 0, stale: 0, indexing: 0 };
+      } catch (error) {
+        if (!isTaken(error)) throw error;
+      }
+    }
+    throw busy();
   }
 
   async get({ bot }: BotCaller, { table }: TableName): Promise<TableWithCounts> {
@@ -38,21 +77,187 @@ export class TablesService {
     return { table: toTable(row), ...(await this.tables.count(row)) };
   }
 
-  async delete({ bot }: BotCaller, { table }: TableName) {
-    for (;;) {
-      const row = await this.catalog.current(bot.id, table);
-      this.catalog.forget(row);
-      // Once more when it was changed meanwhile; one that was deleted is not found then.
-      if (await this.deleteAs(row)) return {};
-    }
+  async list({ bot }: BotCaller, { tags }: ListTables): Promise<Tables> {
+    return { tables: (await this.tables.list(bot.id, tags)).map(toTable) };
   }
 
-  /** False when it is no longer what it is taken for. */
-  private deleteAs(row: TableRow): Promise<boolean> {
-    return this.database.transaction(async (tx) => {
-      if (!(await this.tables.lock(tx, row))) return false;
-      await this.tables.delete(tx, row);
-      return true;
+  update({ bot }: BotCaller, input: UpdateTable): Promise<UpdatedTable> {
+    return this.change(bot.id, input.table, async (tx, before) => {
+      const { table, staleColumns } = changed(before, input);
+      if (before.frozen && table.frozen) refuseChange(before, table);
+      const row = await this.tables.update(tx, table);
+      await this.settleRows(tx, before, row, staleColumns);
+      return { table: toTable(row), staleColumns };
     });
   }
+
+  renameColumn({ bot }: BotCaller, { table, name, newName }: RenameTableColumn): Promise<TableReply> {
+    return this.change(bot.id, table, async (tx, before) => {
+      const schema = renameColumn(before.schema, name, newName);
+      const after = { ...before, schema, key_column: before.key_column === name ? newName : before.key_column };
+      if (before.frozen) refuseChange(before, after);
+      return { table: toTable(await this.tables.update(tx, after)) };
+    });
+  }
+
+  async duplicate({ bot }: BotCaller, input: DuplicateTable): Promise<DuplicatedTable> {
+    for (let tries = 0; tries < maxTries; tries++) {
+      try {
+        return await this.change(bot.id, input.sourceTableId, (tx, source) => this.copy(tx, source, input));
+      } catch (error) {
+        // Somebody took the name that was free.
+        if (input.tableName !== undefined || !isTaken(error)) throw error;
+      }
+    }
+    throw busy();
+  }
+
+  async delete({ bot }: BotCaller, { table }: TableName) {
+    await this.change(bot.id, table, (tx, row) => this.tables.delete(tx, row));
+    return {};
+  }
+
+  /** What `work` answers, which has the table as it is and to itself. Throws ResourceNotFound. */
+  private async change<T>(
+    botId: string,
+    nameOrId: string,
+    work: (tx: Transaction, table: TableRow) => Promise<T>,
+  ): Promise<T> {
+    for (let tries = 0; tries < maxTries; tries++) {
+      const done = await this.database.transaction(async (tx) => {
+        const table = await this.tables.findLocked(tx, botId, nameOrId);
+        if (!table) return undefined;
+        tx.afterCommit(() => this.catalog.forget(table));
+        return { answer: await work(tx, table) };
+      });
+      if (done) return done.answer;
+    }
+    throw busy();
+  }
+
+  private async insert(sql: Database | Transaction, table: NewTable): Promise<TableRow> {
+    checkKeyColumn(table);
+    if ((await this.tables.countOf(sql, table.bot_id)) >= maxTables)
+      throw new ApiError('LimitExceeded', `A bot has at most ${maxTables} tables. Delete one that is not needed.`);
+    const row = await this.tables.insert(sql, table);
+    if (!row) throw new ApiError('Forbidden', `x-bot-id "${table.bot_id}" names nothing that this token may use.`);
+    return row;
+  }
+
+  /** Brings the rows up to date with the table that was just changed. */
+  private async settleRows(tx: Transaction, before: TableRow, after: TableRow, staleColumns: string[]): Promise<void> {
+    const effect = effectOnRows(before, after, staleColumns);
+    if (!effect) return;
+    if (effect.rekey?.to) await this.refuseDuplicates(tx, after, effect.rekey.to);
+    await this.rows.apply(tx, after.number, effect);
+  }
+
+  private async refuseDuplicates(tx: Transaction, table: TableRow, columnKey: string): Promise<void> {
+    const duplicates = await this.rows.listDuplicates(tx, table.number, columnKey, maxDuplicates + 1);
+    if (duplicates.length === 0) return;
+    const named = duplicates
+      .slice(0, maxDuplicates)
+      .map(({ value, ids: [first, second] }) => `${show(String(value))} in rows ${first} and ${second}`);
+    const more = duplicates.length > maxDuplicates ? ', and others' : '';
+    throw new ApiError(
+      'AlreadyExists',
+      `keyColumn: values of ${table.key_column} are there more than once: ${named.join(', ')}${more}.`,
+    );
+  }
+
+  private async copy(tx: Transaction, source: TableRow, input: DuplicateTable): Promise<DuplicatedTable> {
+    const { schemaOnly = false, factor = source.factor } = input;
+    const { rows: count } = schemaOnly ? { rows: 0 } : await this.tables.count(source, tx);
+    if (factor < source.factor && count > 0)
+      throw new ApiError('InvalidPayload', `factor must be at least ${source.factor}, that of the rows to copy.`);
+    if (count > maxCopiedRows)
+      throw new ApiError('LimitExceeded', `At most ${maxCopiedRows} rows are copied: ask for schemaOnly.`);
+    const name = input.tableName ?? (await this.freeName(tx, source));
+    const copy = await this.insert(tx, { ...source, name, factor, frozen: false });
+    const rows = count === 0 ? 0 : await this.copyRows(tx, source, copy);
+    return { table: toTable(copy), rows };
+  }
+
+  private copyRows(tx: Transaction, source: TableRow, copy: TableRow): Promise<number> {
+    const copied = columnsOf(copy);
+    const columns = [...columnsOf(source).values()];
+    const keys = Object.fromEntries(columns.map(({ name, key }) => [key, copied.get(name)!.key]));
+    const isSearchable = columns.some(({ schema }) => schema['x-zui'].searchable);
+    return this.rows.copy(tx, source.number, copy, keys, isSearchable);
+  }
+
+  private async freeName(tx: Transaction, { bot_id, name }: TableRow): Promise<string> {
+    const names = copyNames(name, maxTables + 1);
+    const taken = new Set(await this.tables.listTaken(tx, bot_id, names));
+    return names.find((candidate) => !taken.has(candidate))!;
+  }
+}
+
+function draftOf(botId: string, name: string, draft: TableDraft): NewTable {
+  const { schema, nextIndex } = createSchema(draft.schema);
+  return {
+    bot_id: botId,
+    name,
+    factor: draft.factor ?? 1,
+    frozen: draft.frozen ?? false,
+    key_column: draft.keyColumn ?? null,
+    schema,
+    next_index: nextIndex,
+    tags: draft.tags ?? {},
+    is_compute_enabled: draft.isComputeEnabled ?? true,
+  };
+}
+
+/** The table with the change, and its columns that are to be computed anew. */
+function changed(before: TableRow, input: UpdateTable): { table: TableRow; staleColumns: string[] } {
+  const current = { schema: before.schema, nextIndex: before.next_index };
+  const change = input.schema ? changeSchema(current, input.schema) : { ...current, staleColumns: [] };
+  const table: TableRow = {
+    ...before,
+    name: input.name ?? before.name,
+    factor: input.factor ?? before.factor,
+    frozen: input.frozen ?? before.frozen,
+    key_column: input.keyColumn === undefined ? before.key_column : input.keyColumn,
+    schema: change.schema,
+    next_index: change.nextIndex,
+    tags: mergeEntries(before.tags, input.tags),
+    is_compute_enabled: input.isComputeEnabled ?? before.is_compute_enabled,
+  };
+  checkKeyColumn(table);
+  if (table.factor < before.factor)
+    throw new ApiError('InvalidPayload', `factor must be at least ${before.factor}, as it was.`);
+  if (Object.keys(table.tags).length > maxTags)
+    throw new ApiError('InvalidPayload', `tags must have at most ${maxTags} entries.`);
+  const isComputedAgain = table.is_compute_enabled && !before.is_compute_enabled;
+  const staleColumns = isComputedAgain ? [...computedColumns(table.schema).keys()] : change.staleColumns;
+  return { table, staleColumns };
+}
+
+function checkKeyColumn({ key_column, schema }: { key_column: string | null; schema: TableSchema }): void {
+  if (key_column === null || keyColumnTypes.includes(ownEntry(schema.properties, key_column)?.type ?? '')) return;
+  throw new ApiError(
+    'InvalidPayload',
+    `keyColumn must be a column of the table whose type is string, number or boolean, and "${show(key_column)}" is none.`,
+  );
+}
+
+/** A frozen table may change in what concerns neither its name nor its columns. */
+function refuseChange(before: TableRow, after: TableRow): void {
+  const isSame =
+    before.name === after.name &&
+    keyColumnOf(before) === keyColumnOf(after) &&
+    isDeepStrictEqual(before.schema, after.schema);
+  if (isSame) return;
+  throw new ApiError(
+    'ResourceLockedConflict',
+    `The table "${before.name}" is frozen, so that its name, columns and keyColumn stay. Set frozen to false first.`,
+  );
+}
+
+function isTaken(error: unknown): boolean {
+  return error instanceof ApiError && error.type === 'AlreadyExists';
+}
+
+function busy(): ApiError {
+  return unavailable('The table is being changed just now. Try again in a moment.');
 }

@@ -57,11 +57,14 @@ export class Row {
   @IsInt()
   id!: number;
 
+  /** Absent where a row stands for a group. */
+  @Optional()
   @IsString()
-  createdAt!: string;
+  createdAt?: string;
 
+  @Optional()
   @IsString()
-  updatedAt!: string;
+  updatedAt?: string;
 
   /** By computed column. */
   @MapOf(CellState)
@@ -234,6 +237,22 @@ export class DeletedRows {
 }
 
 export const rows = {
+  get: operation({
+    subject: 'tables.rows.get',
+    route: 'GET /v1/tables/{table}/row',
+    summary: 'Gets a row by its id.',
+    access: bot.readAlsoByIntegration,
+    input: GetTableRow,
+    output: RowReply,
+  }),
+  find: operation({
+    subject: 'tables.rows.find',
+    route: 'POST /v1/tables/{table}/rows/find',
+    summary: 'Finds rows by a filter, in any order, or sums them up in groups.',
+    access: bot.readAlsoByIntegration,
+    input: FindTableRows,
+    output: FoundRows,
+  }),
   create: operation({
     subject: 'tables.rows.create',
     route: 'POST /v1/tables/{table}/rows',
@@ -242,5 +261,31 @@ export const rows = {
     input: CreateTableRows,
     output: StoredRows,
     bodyLimitBytes: maxRowsBytes,
+  }),
+  update: operation({
+    subject: 'tables.rows.update',
+    route: 'PUT /v1/tables/{table}/rows',
+    summary: 'Changes columns of up to 1000 rows; those that cannot be changed are told in `errors`.',
+    access: bot.write,
+    input: UpdateTableRows,
+    output: StoredRows,
+    bodyLimitBytes: maxRowsBytes,
+  }),
+  upsert: operation({
+    subject: 'tables.rows.upsert',
+    route: 'POST /v1/tables/{table}/rows/upsert',
+    summary: 'Changes the rows that a column finds, and inserts the others; what fails is told in `errors`.',
+    access: bot.write,
+    input: UpsertTableRows,
+    output: UpsertedRows,
+    bodyLimitBytes: maxRowsBytes,
+  }),
+  delete: operation({
+    subject: 'tables.rows.delete',
+    route: 'POST /v1/tables/{table}/rows/delete',
+    summary: 'Deletes rows by their ids, those that a filter finds, or all.',
+    access: bot.write,
+    input: DeleteTableRows,
+    output: DeletedRows,
   }),
 };

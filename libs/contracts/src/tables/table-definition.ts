@@ -4,11 +4,17 @@ import { PathParam, QueryTags, type TagQuery } from '../query-fields';
 import { maxColumnName, TableSchema } from './table-schema';
 import { JobReference } from './jobs';
 
-const maxTags = 100;
+export const maxTags = 100;
 const maxSchemaBytes = 128 * 1024;
 const maxFactor = 30;
-const tableName = /^\w+$/;
-const tableNameProblem = 'must be letters, digits and underscores';
+
+/** Letters, digits and underscores, and nothing that could be the id of a table. */
+export const tableName = /^(?!table_[0-9A-HJKMNP-TV-Z]{26}$)\w{1,50}$/;
+export const tableNameProblem = 'must be 1 to 50 letters, digits and underscores, and not look like the id of a table';
+
+function IsTableName(): PropertyDecorator {
+  return Matches(tableName, { message: `$property ${tableNameProblem}` });
+}
 
 /** Bytes of JSON that a row may take for each unit of its table's factor. */
 export const rowBytesPerFactor = 4096;
@@ -49,8 +55,7 @@ export class TableDraft {
 
 export class CreateTable extends TableDraft {
   @IsString()
-  @Length(1, 50)
-  @Matches(tableName, { message: `name ${tableNameProblem}` })
+  @IsTableName()
   name!: string;
 }
 
@@ -75,8 +80,7 @@ export class ListTables {
 export class UpdateTable extends TableName {
   @Optional()
   @IsString()
-  @Length(1, 50)
-  @Matches(tableName, { message: `name ${tableNameProblem}` })
+  @IsTableName()
   name?: string;
 
   @Optional()
@@ -128,8 +132,7 @@ export class DuplicateTable {
   /** Made from the name of the source when absent. */
   @Optional()
   @IsString()
-  @Length(1, 50)
-  @Matches(tableName, { message: `tableName ${tableNameProblem}` })
+  @IsTableName()
   tableName?: string;
 
   /** Leaves the rows out. */
@@ -183,7 +186,7 @@ export class TableReply {
 }
 
 export class UpdatedTable extends TableReply {
-  /** Columns whose values are to be computed anew or were emptied. */
+  /** Computed columns whose values are made anew, as what they are computed from was changed or emptied. */
   @Optional()
   @IsString({ each: true })
   staleColumns?: string[];

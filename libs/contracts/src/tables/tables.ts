@@ -5,7 +5,21 @@ import { operation } from '../operation';
 import { Empty } from '../paging';
 import { PathParam } from '../query-fields';
 import { rows } from './rows';
-import { CreateTable, TableName, TableReply, TableWithCounts } from './table-definition';
+import {
+  CreateTable,
+  DuplicatedTable,
+  DuplicateTable,
+  GetOrCreateTable,
+  GottenOrCreatedTable,
+  ListTables,
+  RenameTableColumn,
+  TableName,
+  TableReply,
+  Tables,
+  TableWithCounts,
+  UpdatedTable,
+  UpdateTable,
+} from './table-definition';
 
 export class CountTableLeftovers {
   @PathParam()
@@ -20,6 +34,9 @@ export class TableLeftovers {
   @IsInt()
   rows!: number;
 }
+
+/** A change of the key column, or of what is computed or searchable, goes through all rows. */
+const changeTimeoutMs = 30_000;
 
 /** Everything that the tables service answers. */
 export const tables = {
@@ -38,6 +55,47 @@ export const tables = {
     access: bot.readAlsoByIntegration,
     input: TableName,
     output: TableWithCounts,
+  }),
+  getOrCreate: operation({
+    subject: 'tables.getOrCreate',
+    route: 'POST /v1/tables/{table}',
+    summary: 'Gets a table by its name or id, or creates it when there is none.',
+    access: bot.writeAlsoByIntegration,
+    input: GetOrCreateTable,
+    output: GottenOrCreatedTable,
+  }),
+  list: operation({
+    subject: 'tables.list',
+    route: 'GET /v1/tables',
+    summary: 'Lists the tables of a bot, oldest first.',
+    access: bot.readAlsoByIntegration,
+    input: ListTables,
+    output: Tables,
+  }),
+  update: operation({
+    subject: 'tables.update',
+    route: 'PUT /v1/tables/{table}',
+    summary: 'Changes a table; what is absent stays as it is.',
+    access: bot.writeAlsoByIntegration,
+    input: UpdateTable,
+    output: UpdatedTable,
+    timeoutMs: changeTimeoutMs,
+  }),
+  renameColumn: operation({
+    subject: 'tables.renameColumn',
+    route: 'PUT /v1/tables/{table}/column',
+    summary: 'Gives a column another name. Its values stay.',
+    access: bot.writeAlsoByIntegration,
+    input: RenameTableColumn,
+    output: TableReply,
+  }),
+  duplicate: operation({
+    subject: 'tables.duplicate',
+    route: 'POST /v1/tables/{sourceTableId}/duplicate',
+    summary: 'Copies a table, with its rows unless only its schema is asked for.',
+    access: bot.writeAlsoByIntegration,
+    input: DuplicateTable,
+    output: DuplicatedTable,
   }),
   delete: operation({
     subject: 'tables.delete',

@@ -1,0 +1,94 @@
+import { Injectable } from '@nestjs/common';
+import type { BotCaller } from '@parley/contracts/access';
+import { ApiError, notFound } from '@parley/contracts/errors';
+import type { FindTableRows, FoundRows, GetTableRow, Row, RowReply } from '@parley/contracts/tables/rows';
+import { toRow } from '../rows/row.entity';
+import { type KnownTable, TableCatalog } from '../tables/table-catalog';
+import { readFilter } from './filter-reader';
+import { FindRepository } from './find.repository';
+import { Grouping } from './grouping';
+import type { Question } from './page-sql';
+import { readOrder } from './row-order';
+import { Selection } from './selection';
+
+const defaultLimit = 100;
+
+@Injectable()
+export class FindService {
+  constructor(
+    private readonly catalog: TableCatalog,
+    private readonly rows: FindRepository,
+  ) {}
+
+  async get({ bot }: BotCaller, { table: name, id }: GetTableRow): Promise<RowReply> {
+    const table = await this.catalog.current(bot.id, name);
+    const row = await this.rows.find(table, id);
+    if (!row) throw notFound('row', String(id));
+    return { row: toRow(table.columns.values(), row) };
+  }
+
+  async find({ bot }: BotCaller, input: FindTableRows): Promise<FoundRows> {
+    const table = await this.catalog.current(bot.id, input.table);
+    const question = await this.readQuestion(table, input);
+    const { limit = defaultLimit, offset = 0, search, group } = input;
+    if (search !== undefined) throw new ApiError('InvalidPayload', 'search is not available in this version.');
+    const { rows, warnings } = group
+      ? await this.findGroups(table, question, input, { offset, limit: limit + 1 })
+      : await this.findPage(table, question, input, { offset, limit: limit + 1 });
+    return {
+      rows: rows.slice(0, limit),
+      hasMore: rows.length > limit,
+      offset,
+      limit,
+      ...(warnings.length > 0 ? { warnings } : {}),
+    };
+  }
+
+  private async readQuestion(table: KnownTable, input: FindTableRows): Promise<Question> {
+    const filter = readFilter(input.filter ?? {}, table.columns);
+    await this.rows.checkExpressions(filter);
+    return {
+      tableNumber: table.number,
+      filter,
+      keyOfKeyColumn: table.columns.get(table.key_column ?? '')?.key,
+    };
+  }
+
+  private async findPage(
+    { columns }: KnownTable,
+    question: Question,
+    { select, orderBy, orderDirection }: FindTableRows,
+    page: Page,
+  ): Promise<Found> {
+    const selection = new Selection(columns, select);
+    const order = readOrder(columns, orderBy, orderDirection);
+    const dataOf = (values: unknown[]) => selection.dataOf(values);
+    const rows = await this.rows.page({ ...question, ...page, order, dataOf });
+    return { rows: rows.map((row) => selection.apply(toRow(columns.values(), row))), warnings: selection.warnings };
+  }
+
+  /** Groups are numbered in the place of ids. */
+  private async findGroups(
+    { columns }: KnownTable,
+    question: Question,
+    { group = {}, select, orderBy, orderDirection }: FindTableRows,
+    { offset, limit }: Page,
+  ): Promise<Found> {
+    const grouping = Grouping.read(columns, group, orderBy, orderDirection);
+    const groups = await this.rows.groups(question, grouping, offset, limit);
+    const rows = groups.map((row, index): Row => {
+      return { ...grouping.toValues(row), id: offset + index + 1, computed: {} };
+    });
+    return { rows, warnings: select ? ['select was left out: with group, the answer has what group names.'] : [] };
+  }
+}
+
+interface Page {
+  offset: number;
+  limit: number;
+}
+
+interface Found {
+  rows: Row[];
+  warnings: string[];
+}

@@ -1,0 +1,381 @@
+import type { Client } from '@botpress/client';
+import { type Account, configured, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
+import { AdminModule } from '../../../admin/src/admin.module';
+import { GatewayModule } from '../../../gateway/src/gateway.module';
+import { TablesConfig } from '../config';
+import { TablesModule } from '../tables.module';
+
+let door: FrontDoor;
+let alice: Account;
+let client: Client;
+let botId: string;
+
+beforeAll(async () => {
+  door = await startFrontDoor(
+    GatewayModule,
+    AdminModule,
+    configured(TablesModule, TablesConfig, { findTimeoutMs: 500 }),
+  );
+  alice = await door.newAccount();
+  botId = (await alice.client.createBot({ name: 'shop' })).bot.id;
+  client = door.client(alice.token, alice.workspaceId, botId);
+});
+
+afterAll(() => door?.stop());
+
+async function newBot(): Promise<Client> {
+  const { bot } = await alice.client.createBot({ name: 'shop' });
+  return door.client(alice.token, alice.workspaceId, bot.id);
+}
+
+const properties = {
+  name: { type: 'string' },
+  price: { type: 'number' },
+  sold: { type: 'boolean' },
+  when: { type: 'string', format: 'date-time' },
+  tags: { type: 'array' },
+  meta: { type: 'object' },
+};
+const goods = [
+  {
+    name: 'cup',
+    price: 3.5,
+    sold: true,
+    when: '2024-01-01T00:00:00.000Z',
+    tags: ['red', 'tea'],
+    meta: { size: { cm: 9 } },
+  },
+  { name: 'pot', price: 20, sold: false, when: '2024-02-01T00:00:00.000Z', tags: ['tea'], meta: { size: { cm: 30 } } },
+  { name: 'Jug', price: 20, sold: false, tags: [], meta: { size: { cm: 25 }, note: 'chipped' } },
+  { name: 'tray' },
+];
+let number = 0;
+
+async function newTable(rows: object[] = goods, options: { keyColumn?: string } = {}): Promise<string> {
+  const name = `Goods${++number}Table`;
+  await client.createTable({ name, schema: { type: 'object', properties }, ...options });
+  if (rows.length > 0) await client.createTableRows({ table: name, rows: rows });
+  return name;
+}
+
+type Query = Omit<Parameters<Client['findTableRows']>[0], 'table'>;
+
+async function names(table: string, query: Query): Promise<unknown[]> {
+  const { rows } = await client.findTableRows({ table, ...query });
+  return rows.map(({ name }) => name);
+}
+
+describe('getTableRow', () => {
+  it('gets a row with every column', async () => {
+    const table = await newTable();
+
+    const { row } = await client.getTableRow({ table, id: 4 });
+
+    expect(row).toEqual({
+      id: 4,
+      name: 'tray',
+      price: null,
+      sold: null,
+      when: null,
+      tags: null,
+      meta: null,
+      computed: {},
+      createdAt: expect.stringMatching(/^\d{4}-.*Z$/),
+      updatedAt: expect.stringMatching(/^\d{4}-.*Z$/),
+    });
+  });
+
+  it('knows no row that is not there, and no table of another bot', async () => {
+    const table = await newTable();
+    const other = await newBot();
+
+    await expect(client.getTableRow({ table, id: 5 })).rejects.toMatchObject({
+      type: 'ResourceNotFound',
+      message: 'There is no row "5" here.',
+    });
+    await expect(other.getTableRow({ table, id: 1 })).rejects.toMatchObject({ type: 'ResourceNotFound' });
+    await expect(client.getTableRow({ table, id: 0 })).rejects.toMatchObject({ type: 'InvalidQuery' });
+  });
+});
+
+describe('findTableRows', () => {
+  it('answers the first hundred rows by id when nothing is said', async () => {
+    const table = await newTable(Array.from({ length: 101 }, (_entry, price) => ({ price })));
+
+    const answer = await client.findTableRows({ table });
+
+    expect(answer.rows.map(({ id }) => id)).toEqual(Array.from({ length: 100 }, (_entry, index) => index + 1));
+    expect(answer).toEqual({ rows: expect.anything(), hasMore: true, offset: 0, limit: 100 });
+  });
+
+  it('pages with offset and limit until there is no more', async () => {
+    const table = await newTable();
+
+    const middle = await client.findTableRows({ table, offset: 1, limit: 2 });
+    const last = await client.findTableRows({ table, offset: 2, limit: 2 });
+    const none = await client.findTableRows({ table, offset: 4, limit: 2 });
+
+    expect(middle).toMatchObject({ rows: [{ name: 'pot' }, { name: 'Jug' }], hasMore: true, offset: 1, limit: 2 });
+    expect(last).toMatchObject({ rows: [{ name: 'Jug' }, { name: 'tray' }], hasMore: false });
+    expect(none).toMatchObject({ rows: [], hasMore: false });
+  });
+
+  it.each<[Query['filter'], string[]]>([
+    [{ name: 'cup' }, ['cup']],
+    [{ price: { $gt: 3.5 } }, ['pot', 'Jug']],
+    [{ price: { $gte: 3.5, $lt: 20 } }, ['cup']],
+    [{ price: { $ne: 20 } }, ['cup', 'tray']],
+    [{ price: null }, ['tray']],
+    [{ price: { $in: [3.5, null] } }, ['cup', 'tray']],
+    [{ sold: { $exists: true } }, ['cup', 'pot', 'Jug']],
+    [{ price: { $mod: [10, 0] } }, ['pot', 'Jug']],
+    [{ tags: 'tea' }, ['cup', 'pot']],
+    [{ tags: { $size: 2 } }, ['cup']],
+    [{ name: { $regex: '^[jp]' } }, ['pot']],
+    [{ name: { $regex: '^[jp]', $options: 'i' } }, ['pot', 'Jug']],
+    [{ when: { $gt: '2024-01-31T23:00:00-01:00' } }, []],
+    [{ when: '2024-02-01T01:00:00+01:00' }, ['pot']],
+    [{ 'meta.size.cm': { $lt: 26 } }, ['cup', 'Jug']],
+    [{ 'meta.note': { $exists: false } }, ['cup', 'pot', 'tray']],
+    [{ meta: { size: { cm: 30 } } }, ['pot']],
+    [{ $or: [{ sold: true }, { price: { $not: { $exists: true } } }] }, ['cup', 'tray']],
+    [{ $not: { $and: [{ price: 20 }, { sold: false }] } }, ['cup', 'tray']],
+    [{ id: { $in: [2, 3] } }, ['pot', 'Jug']],
+    [{ createdAt: { $gt: '2020-01-01' }, id: { $gt: 2.5 } }, ['Jug', 'tray']],
+    [{}, ['cup', 'pot', 'Jug', 'tray']],
+  ])('by %j', async (filter, expected) => {
+    const table = await newTable();
+
+    expect(await names(table, { filter })).toEqual(expected);
+  });
+
+  it('orders by any column, with rows that have no value last', async () => {
+    const table = await newTable();
+
+    expect(await names(table, { orderBy: 'price' })).toEqual(['cup', 'pot', 'Jug', 'tray']);
+    expect(await names(table, { orderBy: 'price', orderDirection: 'desc' })).toEqual(['pot', 'Jug', 'cup', 'tray']);
+    expect(await names(table, { orderBy: 'name' })).toEqual(['Jug', 'cup', 'pot', 'tray']);
+    expect(await names(table, { orderBy: 'meta.size.cm' })).toEqual(['cup', 'Jug', 'pot', 'tray']);
+    expect(await names(table, { orderBy: 'id', orderDirection: 'desc' })).toEqual(['tray', 'Jug', 'pot', 'cup']);
+    expect(await names(table, { orderBy: 'updatedAt', limit: 1 })).toEqual(['cup']);
+  });
+
+  it('finds by the key column, alone and among other conditions', async () => {
+    const table = await newTable(goods, { keyColumn: 'name' });
+
+    expect(await names(table, { filter: { name: 'pot' } })).toEqual(['pot']);
+    expect(await names(table, { filter: { name: 'pot', price: 3.5 } })).toEqual([]);
+    expect(await names(table, { filter: { name: { $in: ['tray', 'cup', 'lid'] } } })).toEqual(['cup', 'tray']);
+    expect(await names(table, { filter: { $not: { name: 'pot' } } })).toEqual(['cup', 'Jug', 'tray']);
+    expect(await names(table, { filter: { $or: [{ name: 'pot' }, { sold: true }] } })).toEqual(['cup', 'pot']);
+  });
+
+  it('answers what is selected and what the platform says of a row', async () => {
+    const table = await newTable();
+
+    const { rows, warnings } = await client.findTableRows({
+      table,
+      limit: 1,
+      select: ['name', 'meta.size.cm', 'colour', 'createdAt'],
+    });
+
+    const row = { id: 1, createdAt: expect.any(String), updatedAt: expect.any(String), computed: {} };
+    expect(rows).toEqual([{ ...row, name: 'cup', meta: { size: { cm: 9 } } }]);
+    expect(warnings).toEqual(['select: colour is no column of this table and was left out.']);
+  });
+
+  it('sums up all rows', async () => {
+    const table = await newTable();
+
+    const { rows, hasMore } = await client.findTableRows({
+      table,
+      group: {
+        price: ['sum', 'avg', 'max', 'min', 'count', 'unique'],
+        when: 'max',
+        name: 'min',
+        'meta.size.cm': 'sum',
+      },
+    });
+
+    expect({ rows, hasMore }).toEqual({
+      rows: [
+        {
+          id: 1,
+          computed: {},
+          priceSum: 43.5,
+          priceAvg: 14.5,
+          priceMax: 20,
+          priceMin: 3.5,
+          priceCount: 3,
+          priceUnique: 2,
+          whenMax: '2024-02-01T00:00:00.000Z',
+          nameMin: 'Jug',
+          'meta.size.cmSum': 64,
+        },
+      ],
+      hasMore: false,
+    });
+  });
+
+  it('sums up groups of the rows meant, in the order of their keys or of what was asked for', async () => {
+    const table = await newTable();
+    const group = { price: 'key', name: ['count', 'max'] };
+
+    const all = await client.findTableRows({ table, group });
+    const largest = await client.findTableRows({
+      table,
+      group,
+      orderBy: 'nameCount',
+      orderDirection: 'desc',
+      limit: 1,
+    });
+    const some = await client.findTableRows({ table, group: { sold: 'key' }, filter: { price: 20 } });
+    const none = await client.findTableRows({ table, group: { price: 'sum', id: 'count' }, filter: { price: 0 } });
+
+    expect(all.rows).toMatchObject([
+      { id: 1, priceKey: 3.5, nameCount: 1, nameMax: 'cup' },
+      { id: 2, priceKey: 20, nameCount: 2, nameMax: 'pot' },
+      { id: 3, priceKey: null, nameCount: 1, nameMax: 'tray' },
+    ]);
+    expect(largest).toMatchObject({ rows: [{ priceKey: 20 }], hasMore: true });
+    expect(some.rows).toMatchObject([{ soldKey: false }]);
+    expect(none.rows).toMatchObject([{ priceSum: null, idCount: 0 }]);
+  });
+
+  it.each<[Query, string]>([
+    [{ filter: { colour: 'red' } }, 'filter.colour is no column of this table.'],
+    [{ filter: { $nor: [{}] } }, 'filter.$nor is not $and, $or or $not.'],
+    [{ filter: { price: { $gt: 'a' } } }, 'filter.price.$gt must be a number.'],
+    [{ filter: { price: '3.5' } }, 'filter.price must be a number.'],
+    [{ filter: { price: { $gt: null } } }, 'filter.price.$gt must be a number.'],
+    [{ filter: { price: { $gt: 1, max: 2 } } }, 'filter.price.max stands beside operators, and is none.'],
+    [{ filter: { price: { $near: 1 } } }, 'filter.price.$near is not an operator.'],
+    [{ filter: { sold: { $gt: false } } }, 'filter.sold.$gt is not for a column of type boolean.'],
+    [{ filter: { when: 'yesterday' } }, 'filter.when must be a date, or a date and time such as 2025-01-31T12:00:00Z.'],
+    [
+      { filter: { when: '0000-01-01' } },
+      'filter.when must be a date, or a date and time such as 2025-01-31T12:00:00Z.',
+    ],
+    [
+      { filter: { $and: [{ name: 'a' }, { $or: [] }] } },
+      'filter.$and.1.$or must be an array with at least one filter.',
+    ],
+    [{ filter: { $not: [] } }, 'filter.$not must be an object.'],
+    [{ filter: { name: { $in: 'a' } } }, 'filter.name.$in must be an array.'],
+    [{ filter: { name: { $in: [1] } } }, 'filter.name.$in must be a string.'],
+    [{ filter: { name: { $exists: 1 } } }, 'filter.name.$exists must be a boolean.'],
+    [
+      { filter: { price: { $mod: [0, 1] } } },
+      'filter.price.$mod must be a divisor other than 0 and a remainder, both integers.',
+    ],
+    [{ filter: { name: { $size: 1 } } }, 'filter.name.$size is not for a column of type string.'],
+    [{ filter: { tags: { $size: -1 } } }, 'filter.tags.$size must be an integer from 0.'],
+    [{ filter: { id: { $regex: '1' } } }, 'filter.id.$regex is not for the id.'],
+    [{ filter: { name: { $options: 'i' } } }, 'filter.name.$options stands beside $regex only.'],
+    [
+      { filter: { name: { $regex: 'a', $options: 'x' } } },
+      'filter.name.$options must be "i", which ignores case, or "c", which does not.',
+    ],
+    [
+      { filter: { name: { $regex: '(' } } },
+      'filter.name.$regex: invalid regular expression: parentheses () not balanced.',
+    ],
+    [
+      { filter: { name: { $regex: '((a{1,100}){1,100}){1,100}' } } },
+      'filter.name.$regex: invalid regular expression: regular expression is too complex.',
+    ],
+    [{ filter: { name: { $regex: 'a'.repeat(251) } } }, 'filter.name.$regex must be at most 250 characters.'],
+    [{ filter: { 'price.cents': 1 } }, 'filter.price.cents is no column of this table.'],
+    [{ filter: { meta: 'a' } }, 'filter.meta must be an object.'],
+    [{ orderBy: 'colour' }, 'orderBy "colour" is no column of this table.'],
+    [{ group: {} }, 'group must name at least one column.'],
+    [{ group: { colour: 'key' } }, 'group.colour is no column of this table.'],
+    [{ group: { price: 'median' } }, 'group.price must be one or more of key, count, sum, avg, max, min, unique.'],
+    [{ group: { name: 'sum' } }, 'group.name: sum is for columns of type number.'],
+    [{ group: { sold: 'max' } }, 'group.sold: max is for numbers, texts and times.'],
+    [
+      { group: { price: ['key', 'sum'] }, orderBy: 'name' },
+      'orderBy must be a column of the answer: one of priceKey, priceSum.',
+    ],
+    [{ search: 'tea' }, 'search is not available in this version.'],
+  ])('refuses %j', async (query, message) => {
+    const table = await newTable([]);
+
+    await expect(client.findTableRows({ table, ...query })).rejects.toMatchObject({ type: 'InvalidPayload', message });
+  });
+
+  it.each([
+    ['filters within filters', nested(11, { name: 'a' }), /is nested more than 10 deep/],
+    ['conditions on one column', { name: nested(10, { $eq: 'a' }) }, /is nested more than 10 deep/],
+    ['a value of many levels', { tags: { $eq: deep(30) } }, /filter.tags.\$eq is nested more than 20 deep/],
+    ['conditions', { $or: Array.from({ length: 101 }, () => ({ name: 'a' })) }, /goes beyond the 100 conditions/],
+    ['values', { price: { $in: Array.from({ length: 1001 }, (_entry, index) => index) } }, /beyond the 1000 values/],
+    ['expressions', { $or: Array.from({ length: 11 }, () => ({ name: { $regex: 'a' } })) }, /beyond the 10 regular/],
+    ['bytes', { name: 'a'.repeat(140_000) }, /filter must be at most/],
+  ])('refuses too much of: %s', async (_what, filter, message) => {
+    const table = await newTable([]);
+
+    await expect(client.findTableRows({ table, filter })).rejects.toMatchObject({
+      type: 'InvalidPayload',
+      message: expect.stringMatching(message),
+    });
+  });
+
+  it.each(["name' OR true --", '"; DROP TABLE row; --', '$1', '__proto__', 'constructor', ''])(
+    'takes %j for a name or a text and nothing else',
+    async (text) => {
+      const table = await newTable([...goods, { name: text }]);
+      const bodies = [{ filter: { [text]: 1 } }, { orderBy: text }, { group: { [text]: 'key' } }];
+
+      // The client leaves out names that mean something in JavaScript.
+      for (const body of bodies) expect(await send(table, body)).toMatchObject({ type: 'InvalidPayload' });
+      for (const filter of [{ name: text }, { name: { $in: [text] } }, { name: { $gte: text, $lte: text } }])
+        expect(await names(table, { filter })).toEqual([text]);
+      expect(await send(table, { filter: { [`meta.${text}.x`]: { $exists: true } } })).not.toHaveProperty('rows.0');
+      expect(await names(table, { filter: { 'meta.a': text } })).toEqual([]);
+      expect(await names(table, { select: ['name', text], limit: 1 })).toEqual(['cup']);
+    },
+  );
+
+  it('knows nothing of the tables of another bot, even of the same name', async () => {
+    const table = await newTable();
+    const other = await newBot();
+
+    await expect(other.findTableRows({ table })).rejects.toMatchObject({ type: 'ResourceNotFound' });
+
+    await other.createTable({ name: table, schema: { type: 'object', properties } });
+    expect((await other.findTableRows({ table, filter: { name: 'cup' } })).rows).toEqual([]);
+    expect((await other.findTableRows({ table, group: { id: 'count' } })).rows).toMatchObject([{ idCount: 0 }]);
+  });
+
+  it('says what to narrow when it takes too long', async () => {
+    const table = await newTable(goods, { keyColumn: 'name' });
+    await door.sql('BEGIN; LOCK TABLE tables.row');
+
+    const answers = [{ filter: { price: 20 } }, { orderBy: 'price' }, { group: { price: 'sum' } }].map((query) =>
+      client.findTableRows({ table, ...query }).catch((error: unknown) => error),
+    );
+
+    for (const error of await Promise.all(answers))
+      expect(error).toMatchObject({
+        type: 'OperationTimeout',
+        message: expect.stringMatching(/^Finding these rows took more than 0.5 s. Narrow the filter/),
+      });
+    await door.sql('ROLLBACK');
+    expect(await names(table, { filter: { price: 20 } })).toEqual(['pot', 'Jug']);
+  });
+});
+
+/** What the client would not send as it is. */
+async function send(table: string, json: object): Promise<unknown> {
+  const headers = { authorization: `Bearer ${alice.token}`, 'x-bot-id': botId };
+  return (await door.send(`POST /v1/tables/${table}/rows/find`, { headers, json })).json;
+}
+
+function nested(depth: number, filter: object): object {
+  return depth === 0 ? filter : { $not: nested(depth - 1, filter) };
+}
+
+function deep(depth: number): unknown {
+  return depth === 0 ? 'a' : [deep(depth - 1)];
+}

@@ -1,0 +1,108 @@
+import { Injectable } from '@nestjs/common';
+import type { Sql } from '@parley/database/database';
+import { toJsonb } from '@parley/database/storable';
+import type { WorkKind } from '../computed/marks';
+import type { Column, TableRow } from '../tables/table.entity';
+import type { RowState } from './changed-row';
+import type { StoredRow } from './row.entity';
+import { noMoreIds } from './rows.repository';
+import { dueNow } from '../work/queue-sql';
+
+type TableVersion = Pick<TableRow, 'number' | 'version'>;
+
+/** A row with its id, as it is to be. */
+export type WrittenRow = RowState & Pick<StoredRow, 'id'>;
+
+/**
+ * Writes rows that are locked, and new ones, whose ids follow the last one. No join: whatever the planner takes the
+ * table for, each row costs one look into the primary key.
+ */
+const writeRows = `
+  WITH moment AS MATERIALIZED (SELECT clock_timestamp()::timestamptz(3) AS at),
+  given AS (
+    UPDATE table_state SET next_row_id = next_row_id + $4 WHERE number = $1 AND $4 > 0),
+  written AS (
+    INSERT INTO row AS stored (table_number, id, key, data, computed, stale, unindexed, created_at, updated_at)
+    SELECT $1, id, row_key(data -> $3), data, computed, stale, unindexed, at, at
+    FROM moment, jsonb_to_recordset($2::jsonb)
+      AS entry (id integer, data jsonb, computed jsonb, stale text[], unindexed boolean)
+    ON CONFLICT (table_number, id) DO UPDATE SET key = excluded.key, data = excluded.data, computed = excluded.computed,
+      stale = excluded.stale, unindexed = excluded.unindexed, revision = stored.revision + 1, updated_at = excluded.updated_at),
+  queued AS (
+    INSERT INTO table_work (table_number, kind) SELECT $1, unnest($5::text[])
+    ${dueNow})
+  SELECT at FROM moment`;
+
+@Injectable()
+export class RowChangesRepository {
+  /**
+   * Until the transaction ends the table is of this version, and nobody else inserts rows or changes keys in it. The id
+   * of the next new row; undefined when the table has changed since it was read.
+   */
+  async lockForKeys(tx: Sql, { number, version }: TableVersion): Promise<number | undefined> {
+    const [state] = await tx.query<{ next_row_id: string }>(
+      'SELECT next_row_id FROM table_state WHERE number = $1 AND version = $2 FOR NO KEY UPDATE',
+      [number, version],
+    );
+    return state && Number(state.next_row_id);
+  }
+
+  /** Until the transaction ends the table is of this version. False when it has changed since it was read. */
+  async lockVersion(tx: Sql, { number, version }: TableVersion): Promise<boolean> {
+    const rows = await tx.query('SELECT 1 FROM table_state WHERE number = $1 AND version = $2 FOR KEY SHARE', [
+      number,
+      version,
+    ]);
+    return rows.length > 0;
+  }
+
+  /** Rows by id, which stay as they are until the transaction ends. In the order of their ids, as everyone locks rows. */
+  async lockRows(tx: Sql, { number }: TableVersion, ids: number[]): Promise<Map<number, StoredRow>> {
+    const rows = await tx.query<StoredRow>(
+      `SELECT id, data, computed, stale, unindexed, created_at, updated_at FROM row
+       WHERE table_number = $1 AND id = ANY ($2::integer[]) ORDER BY id FOR NO KEY UPDATE`,
+      [number, ids],
+    );
+    return new Map(rows.map((row) => [row.id, row]));
+  }
+
+  /** The row that has each value as its key, in order. Index: row_key. */
+  async findByKey(tx: Sql, { number }: TableVersion, values: unknown[]): Promise<number[][]> {
+    const rows = await tx.query<{ ids: number[] }>(
+      `SELECT ARRAY(SELECT id FROM row WHERE table_number = $1 AND row.key = row_key(value)) AS ids
+       FROM jsonb_array_elements($2::jsonb) WITH ORDINALITY AS entry (value, place) ORDER BY place`,
+      [number, toJsonb(values)],
+    );
+    return rows.map(({ ids }) => ids);
+  }
+
+  /** Up to two rows that have each value in the column, in order. Index: row_data. */
+  async findByColumn(tx: Sql, { number }: TableVersion, { key }: Column, values: unknown[]): Promise<number[][]> {
+    const rows = await tx.query<{ ids: number[] }>(
+      `SELECT ARRAY(
+         SELECT id FROM row WHERE table_number = $1 AND data @> jsonb_build_object($3::text, value) LIMIT 2) AS ids
+       FROM jsonb_array_elements($2::jsonb) WITH ORDINALITY AS entry (value, place) ORDER BY place`,
+      [number, toJsonb(values), key],
+    );
+    return rows.map(({ ids }) => ids);
+  }
+
+  /**
+   * Writes rows that are locked, and `added` new ones, for whom the next ids were taken; when it did.
+   *
+   * @param keyColumn what the rows' keys are made from
+   */
+  async write(
+    tx: Sql,
+    { number }: TableVersion,
+    keyColumn: Column | undefined,
+    { rows, added, work }: { rows: WrittenRow[]; added: number; work: WorkKind[] },
+  ): Promise<Date> {
+    const [done] = await tx
+      .query<{ at: Date }>(writeRows, [number, toJsonb(rows), keyColumn?.key ?? null, added, work])
+      .catch((error: unknown) => {
+        throw noMoreIds(error);
+      });
+    return done!.at;
+  }
+}

@@ -1,0 +1,469 @@
+import type { Client } from '@botpress/client';
+import { type Account, configured, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
+import { AdminModule } from '../../../admin/src/admin.module';
+import { GatewayModule } from '../../../gateway/src/gateway.module';
+import { TablesConfig } from '../config';
+import { TablesModule } from '../tables.module';
+
+let door: FrontDoor;
+let alice: Account;
+let client: Client;
+
+beforeAll(async () => {
+  door = await startFrontDoor(GatewayModule, AdminModule, configured(TablesModule, TablesConfig));
+  alice = await door.newAccount();
+  client = await newBot(alice);
+});
+
+afterAll(() => door?.stop());
+
+async function newBot({ client: owner, token, workspaceId }: Account): Promise<Client> {
+  const { bot } = await owner.createBot({ name: 'shop' });
+  return door.client(token, workspaceId, bot.id);
+}
+
+type Rows = Record<string, unknown>[];
+
+const goods = { name: { type: 'string' }, price: { type: 'number' }, sold: { type: 'boolean' } };
+let number = 0;
+
+/** The name of a new table of goods with these rows, whose ids count from 1. */
+async function newTable(rows: Rows, options: { keyColumn?: string; schema?: object } = {}): Promise<string> {
+  const name = `Goods${++number}Table`;
+  const { keyColumn, schema: properties = goods } = options;
+  await client.createTable({ name, schema: properties, keyColumn });
+  if (rows.length > 0) await client.createTableRows({ table: name, rows });
+  return name;
+}
+
+/** The rows with these ids as they are stored; a change of nothing answers them. */
+async function rowsOf(table: string, ...ids: number[]): Promise<Rows> {
+  const { rows } = await client.updateTableRows({ table, rows: ids.map((id) => ({ id })) });
+  return rows;
+}
+
+function update(table: string, rows: Rows) {
+  return client.updateTableRows({ table, rows: rows as { id: number }[] });
+}
+
+function upsert(table: string, rows: Rows, keyColumn?: string) {
+  return client.upsertTableRows({ table, rows, ...(keyColumn ? { keyColumn } : {}) });
+}
+
+async function countOf(table: string): Promise<number> {
+  return (await client.getTable({ table })).rows;
+}
+
+describe('updateTableRows', () => {
+  it('replaces the columns that are given, empties those that are null and keeps the others', async () => {
+    const table = await newTable([{ name: 'cup', price: 3, sold: true }, { name: 'pot' }]);
+
+    const { rows, warnings, errors } = await update(table, [
+      { id: 2, name: 'jug' },
+      { id: 1, price: 4, sold: null },
+    ]);
+
+    expect(rows).toEqual([
+      expect.objectContaining({ id: 2, name: 'jug', price: null, sold: null }),
+      expect.objectContaining({ id: 1, name: 'cup', price: 4, sold: null }),
+    ]);
+    expect({ warnings, errors }).toEqual({ warnings: undefined, errors: undefined });
+    expect(await rowsOf(table, 2, 1)).toEqual(rows.map((row) => ({ ...row, updatedAt: expect.any(String) })));
+    expect(await countOf(table)).toBe(2);
+  });
+
+  it('moves the time of the update and counts the revisions', async () => {
+    const table = await newTable([{ name: 'cup' }]);
+
+    const [first] = (await update(table, [{ id: 1, price: 1 }])).rows;
+    const [second] = (await update(table, [{ id: 1, price: 2 }])).rows;
+
+    expect(second!.createdAt).toBe(first!.createdAt);
+    expect(Date.parse(second!.updatedAt!)).toBeGreaterThanOrEqual(Date.parse(first!.updatedAt!));
+    expect(Date.parse(first!.updatedAt!)).toBeGreaterThanOrEqual(Date.parse(first!.createdAt!));
+    const [state] = await door.sql<{ revision: number; same: boolean }>(
+      `SELECT revision, row.updated_at = $2 AS same FROM tables.row JOIN tables."table" ON number = table_number WHERE name = $1`,
+      [table, second!.updatedAt],
+    );
+    expect(state).toEqual({ revision: 3, same: true });
+  });
+
+  it('takes back a row as it was read', async () => {
+    const table = await newTable([{ name: 'cup', price: 3 }]);
+    const [row] = await rowsOf(table, 1);
+
+    const { rows, warnings, errors } = await update(table, [{ ...row, price: 4, colour: 'red' }]);
+
+    expect(rows).toEqual([expect.objectContaining({ id: 1, name: 'cup', price: 4 })]);
+    expect(errors).toBeUndefined();
+    expect(warnings).toEqual([
+      expect.stringMatching(/^Row 0: createdAt.*updatedAt.*computed.*platform/),
+      'Row 0: colour is no column of this table and was left out.',
+    ]);
+  });
+
+  it('changes the good rows and tells what is wrong with the others', async () => {
+    const table = await newTable([{ name: 'cup' }, { name: 'pot' }, { name: 'jug' }]);
+
+    const { rows, errors } = await update(table, [
+      { id: 3, price: 3 },
+      { id: 99, price: 3 },
+      { id: 2, price: 'cheap' },
+      { name: 'none' },
+      { id: 3, price: 4 },
+      { id: 'two' },
+      { id: 2 ** 31 },
+      { id: 1, price: 1 },
+    ]);
+
+    expect(rows.map(({ id, price }) => [id, price])).toEqual([
+      [3, 3],
+      [1, 1],
+    ]);
+    expect(errors).toEqual([
+      'Row 1: there is no row 99 in this table.',
+      expect.stringMatching(/^Row 2: .*price.*number/),
+      'Row 3: id is needed to find the row.',
+      'Row 4: an earlier row of the request has the id 3.',
+      'Row 5: id must be the number of a row, from 1 to 2147483647.',
+      'Row 6: id must be the number of a row, from 1 to 2147483647.',
+    ]);
+    expect(await rowsOf(table, 2)).toEqual([expect.objectContaining({ name: 'pot', price: null })]);
+  });
+
+  it('answers nothing but errors when no row fits', async () => {
+    const table = await newTable([]);
+
+    expect(await update(table, [{ id: 1 }])).toEqual({ rows: [], errors: ['Row 0: there is no row 1 in this table.'] });
+  });
+
+  it('refuses a row that becomes too large with what it has', async () => {
+    const table = await newTable([{ name: 'x'.repeat(2500) }, {}], {
+      schema: { name: { type: 'string' }, note: { type: 'string' } },
+    });
+
+    const { rows, errors } = await update(
+      table,
+      [1, 2].map((id) => ({ id, note: 'y'.repeat(2500) })),
+    );
+
+    expect(rows.map(({ id }) => id)).toEqual([2]);
+    expect(errors).toEqual([expect.stringMatching(/^Row 0: it must be at most 4096 bytes/)]);
+  });
+
+  it('refuses a key that another row has, or that an earlier row gets, and changes the others', async () => {
+    const rows = ['cup', 'pot', 'jug', 'mug', 'pan'].map((name) => ({ name }));
+    const table = await newTable(rows, { keyColumn: 'name' });
+
+    const answer = await update(table, [
+      { id: 1, name: 'pot' },
+      { id: 2, name: 'pot', price: 2 },
+      { id: 3, name: 'cup' },
+      { id: 4, name: 'urn' },
+      { id: 5, name: 'urn' },
+    ]);
+
+    expect(answer.rows.map(({ id, name }) => [id, name])).toEqual([
+      [2, 'pot'],
+      [4, 'urn'],
+    ]);
+    expect(answer.errors).toEqual(
+      [0, 2, 4].map((place) => `Row ${place}: another row has this name, which is unique in the table.`),
+    );
+    expect((await update(table, [{ id: 5, name: 'mug' }])).errors).toBeUndefined();
+  });
+
+  it('frees the key of a row that is emptied', async () => {
+    const table = await newTable([{ name: 'cup' }, { name: 'pot' }], { keyColumn: 'name' });
+
+    await update(table, [{ id: 1, name: null }]);
+
+    expect((await update(table, [{ id: 2, name: 'cup' }])).errors).toBeUndefined();
+  });
+
+  it('loses no column of many changes of one row at once', async () => {
+    const names = Array.from({ length: 20 }, (_entry, index) => `column${index}`);
+    const schema = Object.fromEntries(names.map((name) => [name, { type: 'number' }]));
+    const table = await newTable([{}], { schema });
+
+    await Promise.all(names.map((name, index) => update(table, [{ id: 1, [name]: index }])));
+
+    expect(await rowsOf(table, 1)).toEqual([
+      expect.objectContaining(Object.fromEntries(names.map((name, index) => [name, index]))),
+    ]);
+  });
+
+  it('changes the same rows in any order by many requests at once', async () => {
+    const table = await newTable(Array.from({ length: 50 }, () => ({ price: 0 })));
+    const ids = Array.from({ length: 50 }, (_entry, index) => index + 1);
+
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, (_entry, price) =>
+        update(
+          table,
+          (price % 2 ? [...ids].reverse() : ids).map((id) => ({ id, price })),
+        ),
+      ),
+    );
+
+    expect(answers.every(({ rows, errors }) => rows.length === 50 && !errors)).toBe(true);
+    expect(new Set((await rowsOf(table, ...ids)).map(({ price }) => price)).size).toBe(1);
+  });
+
+  it('gives one row a key that many want at once', async () => {
+    const table = await newTable(
+      Array.from({ length: 10 }, (_entry, index) => ({ name: `cup ${index}` })),
+      { keyColumn: 'name' },
+    );
+
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_entry, index) => update(table, [{ id: index + 1, name: 'the cup' }])),
+    );
+
+    expect(answers.flatMap(({ rows }) => rows)).toHaveLength(1);
+    expect(answers.flatMap(({ errors = [] }) => errors)).toHaveLength(9);
+  });
+
+  it('marks what is computed from the columns that changed, and the row that search has to read', async () => {
+    const computed = (dependencies: string[]) => ({ type: 'string', 'x-zui': { computed: computedBy(dependencies) } });
+    const computedBy = (dependencies: string[]) => ({ action: 'code', code: 'return ""', dependencies });
+    const table = await newTable([{ name: 'cup', price: 1, sold: true }], {
+      schema: {
+        ...goods,
+        name: { type: 'string', 'x-zui': { searchable: true } },
+        label: computed(['name']),
+        tag: computed(['price']),
+        sign: computed(['tag']),
+      },
+    });
+    const settled = async () => {
+      await door.sql(`DELETE FROM tables.table_work`);
+      await door.sql(`UPDATE tables.row SET stale = NULL, unindexed = false, computed = '{}'`);
+    };
+    const kinds = async () =>
+      (await door.sql('SELECT kind FROM tables.table_work ORDER BY kind')).map((row) => row.kind);
+
+    await settled();
+    const [sold] = (await update(table, [{ id: 1, sold: false, price: 1 }])).rows;
+    const noWork = await kinds();
+    const [priced] = (await update(table, [{ id: 1, price: 2 }])).rows;
+    const computeWork = await kinds();
+    await settled();
+    const [named] = (await update(table, [{ id: 1, name: 'pot' }])).rows;
+
+    expect([sold!.stale, noWork]).toEqual([undefined, []]);
+    expect([priced!.stale, computeWork]).toEqual([['tag', 'sign'], ['compute']]);
+    expect(priced!.computed).toEqual({ tag: { status: 'pending' }, sign: { status: 'pending' } });
+    expect([named!.stale, await kinds()]).toEqual([['label'], ['compute', 'index']]);
+    expect(await client.getTable({ table })).toMatchObject({ stale: 1, indexing: 1 });
+  });
+
+  it('refuses what is no list of rows', async () => {
+    const table = await newTable([]);
+
+    await expect(update(table, [])).rejects.toMatchObject({ type: 'InvalidPayload' });
+    await expect(update(table, Array(1001).fill({ id: 1 }))).rejects.toMatchObject({ type: 'InvalidPayload' });
+  });
+});
+
+describe('upsertTableRows', () => {
+  it('changes the rows that have the value of a column and inserts the others', async () => {
+    const table = await newTable([
+      { name: 'cup', price: 1 },
+      { name: 'pot', price: 2 },
+    ]);
+
+    const { inserted, updated, warnings, errors } = await upsert(
+      table,
+      [{ name: 'jug', price: 9 }, { name: 'pot', sold: true }, { name: 'urn' }, { name: 'cup', price: null }],
+      'name',
+    );
+
+    expect(inserted).toEqual([
+      expect.objectContaining({ id: 3, name: 'jug', price: 9, sold: null }),
+      expect.objectContaining({ id: 4, name: 'urn', price: null, sold: null }),
+    ]);
+    expect(updated).toEqual([
+      expect.objectContaining({ id: 2, name: 'pot', price: 2, sold: true }),
+      expect.objectContaining({ id: 1, name: 'cup', price: null, sold: null }),
+    ]);
+    expect({ warnings, errors }).toEqual({ warnings: undefined, errors: undefined });
+    expect(await rowsOf(table, 3, 4, 2, 1)).toEqual(
+      [...inserted, ...updated].map((row) => ({ ...row, updatedAt: expect.any(String) })),
+    );
+    expect(await countOf(table)).toBe(4);
+  });
+
+  it('inserts again after the rows that it has inserted', async () => {
+    const table = await newTable([]);
+    await upsert(table, [{ name: 'cup' }], 'name');
+
+    const { rows } = await client.createTableRows({ table, rows: [{ name: 'pot' }] });
+
+    expect(rows).toEqual([expect.objectContaining({ id: 2 })]);
+  });
+
+  it('goes by the key column of the table', async () => {
+    const table = await newTable([{ name: 'cup', price: 1 }], { keyColumn: 'name' });
+
+    const { inserted, updated } = await upsert(table, [{ name: 'pot' }, { name: 'cup', price: 2 }], 'name');
+
+    expect([inserted, updated]).toMatchObject([[{ id: 2, name: 'pot' }], [{ id: 1, name: 'cup', price: 2 }]]);
+    expect(await countOf(table)).toBe(2);
+  });
+
+  it.each(['name', undefined])(
+    'takes the first of two rows with one key, and needs one: key column %s',
+    async (key) => {
+      const table = await newTable([], { keyColumn: key });
+
+      const { inserted, errors } = await upsert(
+        table,
+        [{ name: 'cup', price: 1 }, { name: 'cup', price: 2 }, { price: 3 }, { name: null }],
+        'name',
+      );
+
+      expect(inserted).toMatchObject([{ name: 'cup', price: 1 }]);
+      expect(errors).toEqual([
+        'Row 1: an earlier row of the request has this name.',
+        'Row 2: name is needed to find the row.',
+        'Row 3: name is needed to find the row.',
+      ]);
+      expect(await countOf(table)).toBe(1);
+    },
+  );
+
+  it('goes by id unless it is told otherwise, and inserts what has none', async () => {
+    const table = await newTable([{ name: 'cup' }]);
+
+    const answers = [
+      await upsert(table, [{ id: 1, price: 1 }, { name: 'pot' }, { id: 7 }, { id: 1 }]),
+      await upsert(table, [{ id: 1, price: 2 }], 'id'),
+    ];
+
+    expect(answers).toMatchObject([
+      {
+        inserted: [{ id: 2, name: 'pot' }],
+        updated: [{ id: 1, name: 'cup', price: 1 }],
+        errors: ['Row 2: there is no row 7 in this table.', 'Row 3: an earlier row of the request has the id 1.'],
+      },
+      { inserted: [], updated: [{ id: 1, name: 'cup', price: 2 }] },
+    ]);
+  });
+
+  it('refuses a row that the value of a column finds twice', async () => {
+    const table = await newTable([{ name: 'cup' }, { name: 'cup' }, { name: 'pot' }]);
+
+    const { inserted, updated, errors } = await upsert(table, [{ name: 'cup' }, { name: 'pot', price: 1 }], 'name');
+
+    expect([inserted, updated]).toMatchObject([[], [{ id: 3, price: 1 }]]);
+    expect(errors).toEqual(['Row 0: more than one row has this name.']);
+  });
+
+  it('refuses a key of the table that another row has when it goes by something else', async () => {
+    const rows = [
+      { name: 'cup', price: 1 },
+      { name: 'pot', price: 2 },
+    ];
+    const table = await newTable(rows, { keyColumn: 'name' });
+
+    const { inserted, updated, errors } = await upsert(
+      table,
+      [
+        { price: 1, name: 'pot' },
+        { price: 3, name: 'cup' },
+        { price: 4, name: 'jug' },
+        { price: 2, name: 'jug' },
+      ],
+      'price',
+    );
+
+    expect([inserted, updated]).toMatchObject([[{ id: 3, name: 'jug' }], []]);
+    expect(errors).toEqual(
+      [0, 1, 3].map((place) => `Row ${place}: another row has this name, which is unique in the table.`),
+    );
+    expect(await countOf(table)).toBe(3);
+  });
+
+  it.each([
+    ['price', 3.5, 4],
+    ['sold', true, false],
+    ['name', 'a "quoted" \\ name', 'another'],
+  ])('finds by a %s', async (column, value, other) => {
+    const table = await newTable([{ [column]: value }, { [column]: other }]);
+
+    const { inserted, updated } = await upsert(table, [{ [column]: value }], column);
+
+    expect([inserted, updated]).toMatchObject([[], [{ id: 1 }]]);
+  });
+
+  it('refuses columns that it cannot go by', async () => {
+    const table = await newTable([], { schema: { name: { type: 'string' }, parts: { type: 'object' } } });
+
+    for (const column of ['parts', 'createdAt', 'colour']) {
+      await expect(upsert(table, [{ name: 'cup' }], column)).rejects.toMatchObject({
+        type: 'InvalidPayload',
+        message: expect.stringContaining('keyColumn must be id or a column of type string, number or boolean: name'),
+      });
+    }
+  });
+
+  it('makes one row of many upserts of a new key at once', async () => {
+    for (const keyColumn of ['name', undefined]) {
+      const table = await newTable([], { keyColumn });
+
+      const answers = await Promise.all(
+        Array.from({ length: 50 }, (_entry, price) => upsert(table, [{ name: 'cup', price }], 'name')),
+      );
+
+      expect(answers.flatMap(({ inserted }) => inserted)).toHaveLength(1);
+      expect(answers.flatMap(({ updated }) => updated)).toHaveLength(49);
+      expect(await countOf(table)).toBe(1);
+    }
+  });
+
+  it('goes with inserts and updates at once', async () => {
+    const table = await newTable([{ name: 'cup 0' }], { keyColumn: 'name' });
+
+    const answers = await Promise.all(
+      Array.from({ length: 60 }, async (_entry, index) => {
+        const name = `cup ${index % 7}`;
+        if (index % 3 === 0) return (await client.createTableRows({ table, rows: [{ name }] })).errors;
+        if (index % 3 === 1) return (await upsert(table, [{ name, price: index }], 'name')).errors;
+        return (await update(table, [{ id: 1, name, price: index }])).errors;
+      }),
+    );
+
+    const refused = 'Row 0: another row has this name, which is unique in the table.';
+    expect(new Set(answers.flatMap((errors) => errors ?? []))).toEqual(new Set([refused]));
+    expect(await countOf(table)).toBe(7);
+  });
+
+  it('answers the same for a thousand rows, new and known', async () => {
+    const table = await newTable([], { keyColumn: 'name' });
+    const rows = Array.from({ length: 1000 }, (_entry, price) => ({ name: `cup ${price}`, price }));
+
+    const first = await upsert(table, rows, 'name');
+    const second = await upsert(table, rows, 'name');
+
+    expect(first.inserted.map(({ price }) => price)).toEqual(rows.map(({ price }) => price));
+    expect(second.inserted).toEqual([]);
+    expect(second.updated.map(({ id }) => id)).toEqual(first.inserted.map(({ id }) => id));
+    expect(await countOf(table)).toBe(1000);
+  });
+});
+
+describe('a table that is not the caller’s', () => {
+  it('is not found', async () => {
+    const table = await newTable([{ name: 'cup' }]);
+    const other = await newBot(alice);
+
+    const attempts = [table, 'NoTable'].flatMap((name) => [
+      other.updateTableRows({ table: name, rows: [{ id: 1, name: 'pot' }] }),
+      other.upsertTableRows({ table: name, rows: [{ id: 1, name: 'pot' }] }),
+    ]);
+
+    for (const attempt of attempts) await expect(attempt).rejects.toMatchObject({ type: 'ResourceNotFound' });
+    expect(await rowsOf(table, 1)).toEqual([expect.objectContaining({ name: 'cup' })]);
+  });
+});

@@ -1,0 +1,58 @@
+import { Injectable } from '@nestjs/common';
+import type { Sql } from '@parley/database/database';
+import type { TableRow } from '../tables/table.entity';
+
+/**
+ * Deletes rows and counts their ids as unused; nothing comes back when the table is no longer of this version. Rows are
+ * locked in the order of their ids, as everyone locks them, and deleted by an array, so that no join can be planned badly.
+ */
+function deletion(chosen: string): string {
+  return `
+    WITH state AS MATERIALIZED (
+      SELECT 1 FROM table_state WHERE number = $1 AND version = $2 FOR KEY SHARE),
+    gone AS (
+      DELETE FROM row WHERE table_number = $1 AND id = ANY (ARRAY(
+        SELECT id FROM row WHERE table_number = $1 AND (SELECT count(*) FROM state) = 1 AND ${chosen} FOR UPDATE))
+      RETURNING id),
+    ids AS (SELECT coalesce(array_agg(id ORDER BY id), '{}') AS gone FROM gone),
+    counted AS (
+      UPDATE "table" SET unused_ids = unused_ids + cardinality(ids.gone) FROM ids
+      WHERE number = $1 AND cardinality(ids.gone) > 0)
+    SELECT ids.gone FROM ids, state`;
+}
+
+const deleteByIds = deletion('id = ANY ($3::integer[]) ORDER BY id');
+
+@Injectable()
+export class RowDeletionsRepository {
+  /** The ids of those that there were. Undefined when the table has changed since it was read. */
+  async deleteByIds(
+    sql: Sql,
+    { number, version }: Pick<TableRow, 'number' | 'version'>,
+    ids: number[],
+  ): Promise<number[] | undefined> {
+    const [done] = await sql.query<{ gone: number[] }>(deleteByIds, [number, version, ids]);
+    return done?.gone;
+  }
+
+  /**
+   * Gives the table, which is locked, a number under which there are no rows yet, whatever their number was, and notes
+   * the old ones for removal; how many they were.
+   */
+  async empty(tx: Sql, { id, bot_id, number }: Pick<TableRow, 'id' | 'bot_id' | 'number'>): Promise<number> {
+    const [done] = await tx.query<{ rows: string }>(
+      `WITH old AS (DELETE FROM table_state WHERE number = $1 RETURNING version, next_row_id),
+         state AS (
+           INSERT INTO table_state (number, version, next_row_id)
+           SELECT nextval('table_number'), version + 1, next_row_id FROM old RETURNING number, next_row_id),
+         before AS (SELECT unused_ids FROM "table" WHERE id = $2 AND bot_id = $3),
+         renumbered AS (
+           UPDATE "table" SET number = state.number, unused_ids = state.next_row_id - 1
+           FROM state WHERE id = $2 AND bot_id = $3),
+         dropped AS (INSERT INTO dropped_rows (number, bot_id) SELECT $1, $3 FROM old)
+       SELECT next_row_id - 1 - unused_ids AS rows FROM old, before`,
+      [number, id, bot_id],
+    );
+    return Number(done!.rows);
+  }
+}

@@ -1,0 +1,173 @@
+import type { Client } from '@botpress/client';
+import { type Account, configured, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
+import { until } from '@parley/testing/until';
+import { AdminModule } from '../../../admin/src/admin.module';
+import { GatewayModule } from '../../../gateway/src/gateway.module';
+import { TablesConfig } from '../config';
+import { TablesModule } from '../tables.module';
+
+let door: FrontDoor;
+let alice: Account;
+let client: Client;
+
+beforeAll(async () => {
+  const fast = { sweepIntervalMs: 100 };
+  door = await startFrontDoor(GatewayModule, AdminModule, configured(TablesModule, TablesConfig, fast));
+  alice = await door.newAccount();
+  client = await newBot(alice);
+});
+
+afterAll(() => door?.stop());
+
+async function newBot({ client: owner, token, workspaceId }: Account): Promise<Client> {
+  const { bot } = await owner.createBot({ name: 'shop' });
+  return door.client(token, workspaceId, bot.id);
+}
+
+let number = 0;
+
+/** The name of a new table with so many rows, whose ids and prices count from 1. */
+async function newTable(rows: number, options: { keyColumn?: string } = {}): Promise<string> {
+  const name = `Goods${++number}Table`;
+  await client.createTable({ name, schema: { name: { type: 'string' }, price: { type: 'number' } }, ...options });
+  if (rows > 0) await addRows(name, rows);
+  return name;
+}
+
+async function addRows(table: string, count: number): Promise<number[]> {
+  const { rows } = await client.createTableRows({
+    table,
+    rows: Array.from({ length: count }, (_entry, index) => ({ name: `cup ${index + 1}`, price: index + 1 })),
+  });
+  return rows.map(({ id }) => id);
+}
+
+/** What the table says, and what is there. */
+async function countsOf(table: string): Promise<{ said: number; stored: number }> {
+  const { rows: said } = await client.getTable({ table });
+  const [counted] = await door.sql<{ count: string }>(
+    'SELECT count(*) FROM tables.row JOIN tables."table" ON number = table_number WHERE name = $1',
+    [table],
+  );
+  return { said, stored: Number(counted!.count) };
+}
+
+describe('deleteTableRows', () => {
+  it('deletes rows by their ids and answers how many there were', async () => {
+    const table = await newTable(5);
+
+    const first = await client.deleteTableRows({ table, ids: [2, 4, 4, 99] });
+    const again = await client.deleteTableRows({ table, ids: [2, 4] });
+
+    expect([first, again]).toEqual([{ deletedRows: 2 }, { deletedRows: 0 }]);
+    expect(await countsOf(table)).toEqual({ said: 3, stored: 3 });
+    const { errors } = await client.updateTableRows({ table, rows: [{ id: 2 }, { id: 3 }] });
+    expect(errors).toEqual(['Row 0: there is no row 2 in this table.']);
+  });
+
+  it('frees the key of what is gone and never uses its id again', async () => {
+    const table = await newTable(1, { keyColumn: 'name' });
+
+    await client.deleteTableRows({ table, ids: [1] });
+
+    expect(await addRows(table, 1)).toEqual([2]);
+    expect(await countsOf(table)).toEqual({ said: 1, stored: 1 });
+  });
+
+  it('deletes each row once by many requests at once', async () => {
+    const table = await newTable(100);
+    const ids = Array.from({ length: 100 }, (_entry, index) => index + 1);
+
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_entry, index) =>
+        client.deleteTableRows({ table, ids: index % 2 ? ids : [...ids].reverse() }),
+      ),
+    );
+
+    expect(answers.reduce((sum, { deletedRows }) => sum + deletedRows, 0)).toBe(100);
+    expect(await countsOf(table)).toEqual({ said: 0, stored: 0 });
+  });
+
+  it('keeps count of the rows while they come, change and go at once', async () => {
+    const table = await newTable(30, { keyColumn: 'name' });
+
+    const answers = await Promise.all(
+      Array.from({ length: 60 }, async (_entry, index) => {
+        if (index % 3 === 0) return -(await client.deleteTableRows({ table, ids: [index + 1, index + 2] })).deletedRows;
+        const rows = [{ name: `cup ${index}` }, { name: `jug ${index}` }];
+        if (index % 3 === 1) return (await client.createTableRows({ table, rows })).rows.length;
+        return (await client.upsertTableRows({ table, rows, keyColumn: 'name' })).inserted.length;
+      }),
+    );
+
+    const left = answers.reduce((sum, change) => sum + change, 30);
+    expect(await countsOf(table)).toEqual({ said: left, stored: left });
+  });
+
+  it('deletes all rows at once, and the sweeper removes them', async () => {
+    const table = await newTable(20);
+    await client.deleteTableRows({ table, ids: [1, 2] });
+    const [before] = await door.sql<{ number: string }>('SELECT number FROM tables."table" WHERE name = $1', [table]);
+
+    const first = await client.deleteTableRows({ table, deleteAllRows: true });
+    const again = await client.deleteTableRows({ table, deleteAllRows: true });
+
+    expect([first, again]).toEqual([{ deletedRows: 18 }, { deletedRows: 0 }]);
+    expect(await countsOf(table)).toEqual({ said: 0, stored: 0 });
+    expect(await addRows(table, 2)).toEqual([21, 22]);
+    expect(await countsOf(table)).toEqual({ said: 2, stored: 2 });
+    await until(async () => {
+      const left = await door.sql(
+        `SELECT 1 FROM tables.row WHERE table_number = $1 UNION ALL
+         SELECT 1 FROM tables.dropped_rows WHERE number = $1 UNION ALL
+         SELECT 1 FROM tables.table_state WHERE number = $1`,
+        [before!.number],
+      );
+      return left.length === 0;
+    });
+  });
+
+  it('deletes all rows while others come, and counts them right', async () => {
+    const table = await newTable(10);
+
+    const answers = await Promise.all([
+      ...Array.from({ length: 20 }, async () => (await addRows(table, 3)).length),
+      ...Array.from({ length: 3 }, async () => {
+        return -(await client.deleteTableRows({ table, deleteAllRows: true })).deletedRows;
+      }),
+    ]);
+
+    const left = answers.reduce((sum, change) => sum + change, 10);
+    expect(await countsOf(table)).toEqual({ said: left, stored: left });
+  });
+
+  it.each([
+    ['nothing', {}],
+    ['two of them', { ids: [1], deleteAllRows: true }],
+    ['no ids at all', { ids: [] }],
+    ['an id that cannot be', { ids: [0] }],
+    ['deleteAllRows: false', { deleteAllRows: false }],
+  ])('refuses %s', async (_what, choice) => {
+    const table = await newTable(1);
+
+    await expect(client.deleteTableRows({ table, ...choice })).rejects.toMatchObject({
+      type: 'InvalidPayload',
+      message: expect.stringContaining('ids'),
+    });
+    expect(await countsOf(table)).toEqual({ said: 1, stored: 1 });
+  });
+
+  it('knows nothing of the tables of another bot', async () => {
+    const table = await newTable(1);
+    const other = await newBot(alice);
+
+    for (const choice of [{ ids: [1] }, { deleteAllRows: true }]) {
+      for (const name of [table, 'NoTable']) {
+        await expect(other.deleteTableRows({ table: name, ...choice })).rejects.toMatchObject({
+          type: 'ResourceNotFound',
+        });
+      }
+    }
+    expect(await countsOf(table)).toEqual({ said: 1, stored: 1 });
+  });
+});

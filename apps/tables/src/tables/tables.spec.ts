@@ -1,0 +1,681 @@
+import type { Client } from '@botpress/client';
+import { type Account, configured, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
+import { AdminModule } from '../../../admin/src/admin.module';
+import { GatewayModule } from '../../../gateway/src/gateway.module';
+import { TablesConfig } from '../config';
+import { TablesModule } from '../tables.module';
+
+let door: FrontDoor;
+let alice: Account;
+let client: Client;
+let other: Client;
+
+beforeAll(async () => {
+  door = await startFrontDoor(GatewayModule, AdminModule, configured(TablesModule, TablesConfig));
+  alice = await door.newAccount();
+  [client, other] = await Promise.all([newBot(), newBot()]);
+});
+
+afterAll(() => door?.stop());
+
+async function newBot(): Promise<Client> {
+  const { bot } = await alice.client.createBot({ name: 'shop' });
+  return door.client(alice.token, alice.workspaceId, bot.id);
+}
+
+type Options = Partial<Parameters<Client['createTable']>[0]>;
+type Row = Record<string, unknown>;
+
+const columns = { name: { type: 'string' }, price: { type: 'number' }, sold: { type: 'boolean' } };
+const computed = (code: string, ...dependencies: string[]) => ({
+  type: 'number',
+  'x-zui': { computed: { action: 'code', code, dependencies } },
+});
+let number = 0;
+const newName = () => `Goods${++number}Table`;
+
+/** The name of a new table, with these columns unless it says otherwise, that has these rows. */
+async function newTable(options: Options = {}, rows: Row[] = []): Promise<string> {
+  const { table } = await client.createTable({ name: newName(), schema: columns, ...options });
+  if (rows.length > 0) await client.createTableRows({ table: table.name, rows });
+  return table.name;
+}
+
+async function tableOf(name: string) {
+  return (await client.getTable({ table: name })).table;
+}
+
+/** The rows as the database has them: by column key, in the order of their ids. */
+function storedRows(table: string) {
+  return door.sql<{
+    id: number;
+    key: string | null;
+    data: Row;
+    stale: string[] | null;
+    computed: Row;
+    unindexed: boolean;
+  }>(`SELECT row.* FROM tables.row JOIN tables."table" ON number = table_number WHERE name = $1 ORDER BY row.id`, [
+    table,
+  ]);
+}
+
+const failsWith = (type: string, message: string | RegExp = /./) => ({
+  type,
+  message: expect.stringMatching(message) as unknown,
+});
+
+describe('createTable', () => {
+  it('answers the whole table', async () => {
+    const name = newName();
+
+    const { table } = await client.createTable({ name, schema: { type: 'object', properties: columns } });
+
+    expect(table).toEqual({
+      id: expect.stringMatching(/^table_[0-9A-HJKMNP-TV-Z]{26}$/),
+      name,
+      factor: 1,
+      frozen: false,
+      keyColumn: null,
+      schema: {
+        type: 'object',
+        properties: {
+          name: { type: 'string', nullable: true, 'x-zui': { index: 0 } },
+          price: { type: 'number', nullable: true, 'x-zui': { index: 1 } },
+          sold: { type: 'boolean', nullable: true, 'x-zui': { index: 2 } },
+        },
+        additionalProperties: true,
+      },
+      tags: {},
+      isComputeEnabled: true,
+      createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      updatedAt: table.createdAt,
+    });
+    expect(await client.getTable({ table: table.id })).toEqual({ table, rows: 0, stale: 0, indexing: 0 });
+  });
+
+  it('keeps all that was given', async () => {
+    const given = { factor: 30, frozen: true, keyColumn: 'name', tags: { kind: 'goods' }, isComputeEnabled: false };
+
+    const table = await newTable(given);
+
+    expect(await tableOf(table)).toMatchObject(given);
+  });
+
+  it.each<[string, Row]>([
+    ['a map of columns', { name: { type: 'string' }, at: { type: 'string', format: 'date-time' } }],
+    ['an example', { name: 'cup', at: '2026-01-31T09:30:00Z' }],
+  ])('takes %s', async (_shape, schema) => {
+    const table = await newTable({ schema });
+
+    const { properties } = (await tableOf(table)).schema;
+    expect(properties).toMatchObject({ name: { type: 'string' }, at: { type: 'string', format: 'date-time' } });
+    expect(Object.keys(properties)).toEqual(['name', 'at']);
+  });
+
+  it.each<[Row, string, RegExp]>([
+    [{ name: 'a-b' }, 'InvalidPayload', /^name must be 1 to 50 letters, digits and underscores/],
+    [{ name: 'a'.repeat(51) }, 'InvalidPayload', /^name must be 1 to 50/],
+    [{ name: `table_${'0'.repeat(26)}` }, 'InvalidPayload', /^name must .* not look like the id of a table/],
+    [{ factor: 31 }, 'InvalidPayload', /factor/],
+    [{ keyColumn: 'gone' }, 'InvalidPayload', /^keyColumn must be a column .* "gone" is none/],
+    [{ keyColumn: 'list' }, 'InvalidPayload', /^keyColumn must be a column/],
+    [{ keyColumn: 'constructor' }, 'InvalidPayload', /^keyColumn must be a column/],
+    [{ schema: { id: { type: 'string' } } }, 'InvalidJsonSchema', /column id has a name that/],
+    [{ schema: { a: { type: 'text' } } }, 'InvalidJsonSchema', /column a must have one type/],
+    [{ schema: [] }, 'InvalidPayload', /schema/],
+  ])('refuses %j', async (wrong, type, message) => {
+    const schema = { ...columns, list: { type: 'array' } };
+
+    await expect(client.createTable({ name: newName(), schema, ...wrong })).rejects.toMatchObject(
+      failsWith(type, message),
+    );
+  });
+
+  it('takes a name once in a bot', async () => {
+    const name = await newTable();
+
+    await expect(client.createTable({ name, schema: {} })).rejects.toMatchObject(
+      failsWith('AlreadyExists', `There is a table named "${name}" already.`),
+    );
+    expect((await other.createTable({ name, schema: {} })).table.name).toBe(name);
+  });
+
+  it('takes as many tables as one list can answer', async () => {
+    const { bot } = await alice.client.createBot({ name: 'full' });
+    const full = door.client(alice.token, alice.workspaceId, bot.id);
+    await full.createTable({ name: 'first', schema: {} });
+    await door.sql(
+      `WITH state AS (
+         INSERT INTO tables.table_state (number) SELECT nextval('tables.table_number') FROM generate_series(1, 499)
+         RETURNING number)
+       INSERT INTO tables."table" (id, number, bot_id, name, factor, frozen, schema, next_index, tags, is_compute_enabled)
+       SELECT 'table_' || state.number, state.number, bot_id, 't' || state.number, factor, frozen, schema, next_index, tags,
+         is_compute_enabled
+       FROM tables."table", state WHERE bot_id = $1`,
+      [bot.id],
+    );
+
+    expect((await full.listTables({})).tables).toHaveLength(500);
+    await expect(full.createTable({ name: 'last', schema: {} })).rejects.toMatchObject(
+      failsWith('LimitExceeded', 'A bot has at most 500 tables'),
+    );
+  });
+});
+
+describe('getOrCreateTable', () => {
+  it('creates the table that is not there, and gets it then', async () => {
+    const name = newName();
+
+    const first = await client.getOrCreateTable({ table: name, schema: columns, tags: { a: 'b' } });
+    await client.createTableRows({ table: name, rows: [{ name: 'cup' }] });
+    const second = await client.getOrCreateTable({ table: name, schema: { other: 'x' } });
+
+    expect(first).toMatchObject({ created: true, rows: 0, stale: 0, indexing: 0, table: { name, tags: { a: 'b' } } });
+    expect(second).toEqual({ created: false, rows: 1, stale: 0, indexing: 0, table: first.table });
+    expect(await client.getOrCreateTable({ table: first.table.id, schema: {} })).toEqual(second);
+  });
+
+  it('creates one when many ask at once', async () => {
+    const table = newName();
+
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => client.getOrCreateTable({ table, schema: columns })),
+    );
+
+    expect(answers.filter(({ created }) => created)).toHaveLength(1);
+    expect(new Set(answers.map((answer) => answer.table.id)).size).toBe(1);
+  });
+
+  it('creates none by a name that a table may not have', async () => {
+    const { id } = await tableOf(await newTable());
+    const strange = `${id.slice(0, -1)}${id.endsWith('0') ? 1 : 0}`;
+
+    for (const table of ['a b', strange])
+      await expect(client.getOrCreateTable({ table, schema: {} })).rejects.toMatchObject(
+        failsWith('InvalidPayload', /^table must be 1 to 50 letters/),
+      );
+  });
+});
+
+describe('listTables', () => {
+  it('lists those of the bot, oldest first, by tags', async () => {
+    const bot = await newBot();
+    const tagsOf: Record<string, Record<string, string>> = { zoo: { a: '1', b: '1' }, ant: { a: '2' }, bee: {} };
+    for (const [name, tags] of Object.entries(tagsOf)) await bot.createTable({ name, schema: columns, tags });
+    const namesOf = async (query: Parameters<Client['listTables']>[0]) =>
+      (await bot.listTables(query)).tables.map(({ name }) => name);
+
+    expect(await namesOf({})).toEqual(['zoo', 'ant', 'bee']);
+    expect(await namesOf({ tags: { a: '1' } })).toEqual(['zoo']);
+    expect(await namesOf({ tags: { a: '1', b: '2' } })).toEqual([]);
+    expect((await bot.listTables({})).tables[0]).toEqual((await bot.getTable({ table: 'zoo' })).table);
+  });
+});
+
+describe('updateTable', () => {
+  it('changes what is given and keeps the rest', async () => {
+    const table = await newTable({ tags: { a: '1', b: '2' }, factor: 2 });
+    const before = await tableOf(table);
+    const name = newName();
+
+    const { table: after, staleColumns } = await client.updateTable({
+      table,
+      name,
+      factor: 3,
+      tags: { a: null, c: '3' } as never,
+      isComputeEnabled: false,
+    });
+
+    expect(after).toEqual({
+      ...before,
+      name,
+      factor: 3,
+      tags: { b: '2', c: '3' },
+      isComputeEnabled: false,
+      updatedAt: expect.any(String) as unknown,
+    });
+    expect(Date.parse(after.updatedAt!)).toBeGreaterThan(Date.parse(before.updatedAt!));
+    expect(staleColumns).toEqual([]);
+    expect(await tableOf(before.id)).toEqual(after);
+    await expect(client.getTable({ table })).rejects.toMatchObject(failsWith('ResourceNotFound'));
+  });
+
+  it('replaces a column, removes one, adds one and keeps the others with their values', async () => {
+    const table = await newTable({}, [{ name: 'cup', price: 3, sold: true }]);
+
+    const { table: after } = await client.updateTable({
+      table,
+      schema: { price: { type: 'string' }, sold: null, color: { type: 'string' } },
+    });
+    await client.createTableRows({ table, rows: [{ name: 'pot', price: 'much', color: 'red' }] });
+
+    const { name, price, color } = after.schema.properties;
+    expect([name, price, color].map((column) => column!['x-zui'].index)).toEqual([0, 3, 4]);
+    expect(Object.keys(after.schema.properties)).toEqual(['name', 'price', 'color']);
+    const stored = await storedRows(table);
+    expect(stored.map(({ data }) => Object.keys(data).map((key) => key.split('.')[1]))).toEqual([
+      ['0', '1', '2'],
+      ['0', '3', '4'],
+    ]);
+  });
+
+  it('takes the schema that it answered', async () => {
+    const table = await newTable({ schema: { ...columns, total: computed('t', 'price') } });
+    const before = await tableOf(table);
+
+    const { table: after, staleColumns } = await client.updateTable({ table, schema: before.schema });
+
+    expect(after).toEqual({ ...before, updatedAt: after.updatedAt });
+    expect(staleColumns).toEqual([]);
+  });
+
+  it('counts rows by the schema that holds when they arrive', async () => {
+    const table = await newTable({}, [{ name: 'cup' }]);
+    await client.updateTable({
+      table,
+      schema: { type: 'object', properties: { color: { type: 'string' } }, required: ['color'] },
+    });
+
+    const { rows, errors } = await client.createTableRows({ table, rows: [{ name: 'pot' }, { color: 'red' }] });
+
+    expect(rows).toMatchObject([{ color: 'red' }]);
+    expect(errors).toEqual(['Row 0: color is required.']);
+  });
+
+  it('names the computed columns that are to be computed anew, and marks the rows', async () => {
+    const schema = {
+      ...columns,
+      tax: computed('t', 'price'),
+      total: computed('s', 'tax'),
+      length: computed('l', 'name'),
+    };
+    const table = await newTable({ schema }, [{ name: 'cup' }, { name: 'pot' }]);
+    await door.sql(
+      `UPDATE tables.row SET stale = NULL, computed = NULL FROM tables."table" WHERE number = table_number AND name = $1`,
+      [table],
+    );
+
+    const { staleColumns } = await client.updateTable({ table, schema: { price: { type: 'string' } } });
+
+    expect(staleColumns).toEqual(['tax', 'total']);
+    const stored = await storedRows(table);
+    for (const { stale, computed: states } of stored) {
+      expect(stale!.map((key) => key.split('.')[1]).sort()).toEqual(['3', '4']);
+      expect(Object.values(states)).toEqual([{ status: 'pending' }, { status: 'pending' }]);
+    }
+    expect(await client.getTable({ table })).toMatchObject({ rows: 2, stale: 2 });
+  });
+
+  it('computes no more what is not computed any more', async () => {
+    const schema = { ...columns, tax: computed('t', 'price'), length: computed('l', 'name') };
+    const table = await newTable({ schema, isComputeEnabled: false }, [{ name: 'cup' }]);
+    const enabled = await client.updateTable({ table, isComputeEnabled: true });
+    const marked = await storedRows(table);
+
+    const { staleColumns } = await client.updateTable({ table, schema: { tax: { type: 'number' }, length: null } });
+
+    expect(enabled.staleColumns).toEqual(['tax', 'length']);
+    expect(marked[0]!.stale).toHaveLength(2);
+    expect(staleColumns).toEqual([]);
+    expect(await storedRows(table)).toMatchObject([{ stale: null, computed: null }]);
+  });
+
+  it('has the rows indexed anew when other columns are searchable', async () => {
+    const table = await newTable({}, [{ name: 'cup' }]);
+    const isUnindexed = async () => (await storedRows(table))[0]!.unindexed;
+    const before = await isUnindexed();
+
+    await client.updateTable({ table, schema: { name: { type: 'string', 'x-zui': { searchable: true } } } });
+    const searchable = await isUnindexed();
+    await client.updateTable({ table, schema: { name: { type: 'string' } } });
+
+    expect([before, searchable, await isUnindexed()]).toEqual([false, true, false]);
+  });
+
+  it('loses nothing of two changes at once', async () => {
+    const table = await newTable();
+    const names = Array.from({ length: 10 }, (_entry, index) => `c${index}`);
+
+    await Promise.all(
+      names.map((name) => client.updateTable({ table, schema: { [name]: { type: 'string' } }, tags: { [name]: 'x' } })),
+    );
+
+    const { schema, tags } = await tableOf(table);
+    expect(Object.keys(schema.properties).sort()).toEqual([...names, ...Object.keys(columns)].sort());
+    expect(Object.keys(tags!).sort()).toEqual(names);
+    const indexes = Object.values(schema.properties).map((column) => column['x-zui'].index);
+    expect(new Set(indexes).size).toBe(13);
+  });
+
+  it('stores no row by a schema that was replaced while it came', async () => {
+    const table = await newTable({ schema: { value: { type: 'number' } } });
+    const types = Array.from({ length: 12 }, (_entry, index) => (index % 2 ? 'number' : 'string'));
+    let isChanging = true;
+    const inserting = (async () => {
+      for (let count = 0; isChanging; count++)
+        await client.createTableRows({ table, rows: [{ value: count }, { value: `${count}` }] });
+    })();
+
+    for (const type of types) await client.updateTable({ table, schema: { value: { type } } });
+    isChanging = false;
+    await inserting;
+
+    const stored = await storedRows(table);
+    // Its key has the index, which is even for numbers.
+    const wrong = stored.filter(({ data }) =>
+      Object.entries(data).some(
+        ([key, value]) => (typeof value === 'number') !== (Number(key.split('.')[1]) % 2 === 0),
+      ),
+    );
+    expect(stored.length).toBeGreaterThan(0);
+    expect(wrong).toEqual([]);
+  });
+
+  it.each<[Row, string, RegExp]>([
+    [{ factor: 1 }, 'InvalidPayload', /^factor must be at least 2, as it was/],
+    [{ name: 'a b' }, 'InvalidPayload', /^name must be 1 to 50/],
+    [{ name: null }, 'InvalidPayload', /^name/],
+    [{ keyColumn: 'gone' }, 'InvalidPayload', /^keyColumn must be a column/],
+    [{ schema: { name: null } }, 'InvalidPayload', /^keyColumn must be a column .* "name" is none/],
+    [{ schema: { name: { type: 'object' } } }, 'InvalidPayload', /^keyColumn must be a column/],
+    [{ schema: { price: { type: 'text' } } }, 'InvalidJsonSchema', /column price must have one type/],
+    [
+      { tags: Object.fromEntries(Array.from({ length: 101 }, (_entry, index) => [index, 'x'])) },
+      'InvalidPayload',
+      /tags/,
+    ],
+  ])('refuses %j and changes nothing', async (change, type, message) => {
+    const table = await newTable({ factor: 2, keyColumn: 'name' });
+    const before = await tableOf(table);
+
+    await expect(client.updateTable({ table, ...change })).rejects.toMatchObject(failsWith(type, message));
+
+    expect(await tableOf(table)).toEqual(before);
+  });
+
+  it('takes no name that another table has', async () => {
+    const [table, taken] = [await newTable(), await newTable()];
+
+    await expect(client.updateTable({ table, name: taken })).rejects.toMatchObject(failsWith('AlreadyExists'));
+    expect((await client.updateTable({ table, name: table })).table.name).toBe(table);
+  });
+});
+
+describe('a frozen table', () => {
+  it.each([{ name: 'other' }, { schema: { price: { type: 'string' } } }, { keyColumn: 'name' }])(
+    'refuses %j',
+    async (change) => {
+      const table = await newTable({ frozen: true });
+
+      await expect(client.updateTable({ table, ...change })).rejects.toMatchObject(
+        failsWith('ResourceLockedConflict', `The table "${table}" is frozen`),
+      );
+    },
+  );
+
+  it('refuses another name for a column', async () => {
+    const table = await newTable({ frozen: true });
+
+    await expect(client.renameTableColumn({ table, name: 'name', newName: 'title' })).rejects.toMatchObject(
+      failsWith('ResourceLockedConflict'),
+    );
+  });
+
+  it('takes what changes neither its name nor its columns, and rows', async () => {
+    const table = await newTable({ frozen: true });
+    const { schema } = await tableOf(table);
+
+    const { table: after } = await client.updateTable({ table, name: table, schema, factor: 2, tags: { a: 'b' } });
+    const { rows } = await client.createTableRows({ table, rows: [{ name: 'cup' }] });
+
+    expect(after).toMatchObject({ factor: 2, tags: { a: 'b' }, frozen: true });
+    expect(rows).toHaveLength(1);
+  });
+
+  it('changes together with being frozen no more, and before it is', async () => {
+    const table = await newTable({ frozen: true });
+
+    await client.updateTable({ table, frozen: false, schema: { color: { type: 'string' } } });
+    const { table: after } = await client.updateTable({ table, frozen: true, schema: { size: { type: 'string' } } });
+
+    expect(Object.keys(after.schema.properties)).toEqual(['name', 'price', 'sold', 'color', 'size']);
+  });
+});
+
+describe('the key column', () => {
+  const rows = [{ name: 'cup', price: 1 }, { name: 'pot', price: 2 }, { name: null, price: 3 }, {}];
+  const addTwice = (table: string, row: Row) => client.createTableRows({ table, rows: [row, row] });
+
+  it('is set later: from then on its values are unique', async () => {
+    const table = await newTable({}, rows);
+
+    const { table: after } = await client.updateTable({ table, keyColumn: 'name' });
+
+    expect(after.keyColumn).toBe('name');
+    expect((await storedRows(table)).map(({ key }) => key)).toEqual(['"cup"', '"pot"', null, null]);
+    expect((await addTwice(table, { name: 'cup' })).errors).toHaveLength(2);
+    expect((await addTwice(table, { name: 'pan' })).errors).toHaveLength(1);
+  });
+
+  it('is not set while values are there twice: they are named', async () => {
+    const twice = ['a', 'b', 'c', 'd', 'e', 'f'].flatMap((name) => [{ name }, { name }]);
+    const table = await newTable({}, [...twice, { name: 'g' }]);
+
+    await expect(client.updateTable({ table, keyColumn: 'name', tags: { a: 'b' } })).rejects.toMatchObject(
+      failsWith(
+        'AlreadyExists',
+        'keyColumn: values of name are there more than once: a in rows 1 and 2, b in rows 3 and 4, c in rows 5 and 6, ' +
+          'd in rows 7 and 8, e in rows 9 and 10, and others.',
+      ),
+    );
+    expect(await tableOf(table)).toMatchObject({ keyColumn: null, tags: {} });
+  });
+
+  it('changes to another one, whatever the two have in common', async () => {
+    const table = await newTable({ schema: { a: 'x', b: 'x' }, keyColumn: 'a' }, [
+      { a: '1', b: '2' },
+      { a: '2', b: '1' },
+    ]);
+
+    await client.updateTable({ table, keyColumn: 'b' });
+
+    expect((await storedRows(table)).map(({ key }) => key)).toEqual(['"2"', '"1"']);
+  });
+
+  it('ends', async () => {
+    const table = await newTable({ keyColumn: 'name' }, rows);
+
+    await client.updateTable({ table, keyColumn: null });
+
+    expect((await storedRows(table)).map(({ key }) => key)).toEqual([null, null, null, null]);
+    expect((await addTwice(table, { name: 'cup' })).errors).toBeUndefined();
+  });
+
+  it('is empty when it takes another type', async () => {
+    const table = await newTable({ keyColumn: 'name' }, rows);
+
+    await client.updateTable({ table, schema: { name: { type: 'number' } } });
+
+    expect((await addTwice(table, { name: 1 })).rows).toHaveLength(1);
+    expect((await storedRows(table)).map(({ key }) => key)).toEqual([null, null, null, null, '1']);
+  });
+
+  it('follows its column to another name', async () => {
+    const table = await newTable({ keyColumn: 'name' }, rows);
+
+    const { table: after } = await client.renameTableColumn({ table, name: 'name', newName: 'title' });
+
+    expect(after.keyColumn).toBe('title');
+    expect((await addTwice(table, { title: 'cup' })).errors).toHaveLength(2);
+  });
+});
+
+describe('renameTableColumn', () => {
+  it('keeps the values', async () => {
+    const table = await newTable({}, [{ name: 'cup' }]);
+    const before = await storedRows(table);
+
+    const { table: after } = await client.renameTableColumn({ table, name: 'name', newName: 'Full name' });
+
+    expect(Object.keys(after.schema.properties)).toEqual(['Full name', 'price', 'sold']);
+    expect(await storedRows(table)).toEqual(before);
+    expect((await client.createTableRows({ table, rows: [{ 'Full name': 'pot' }] })).rows).toMatchObject([
+      { 'Full name': 'pot' },
+    ]);
+  });
+
+  it.each([
+    [{ name: 'gone', newName: 'a' }, 'ReferenceNotFound', /^name: the table has no column "gone"/],
+    [{ name: 'name', newName: 'price' }, 'AlreadyExists', /^The table has a column "price" already/],
+    [{ name: 'name', newName: 'id' }, 'InvalidPayload', /^newName is the name of a system field/],
+    [{ name: 'name', newName: 'a.b' }, 'InvalidPayload', /^newName must be/],
+    [{ name: 'name', newName: 'a'.repeat(31) }, 'InvalidPayload', /^newName must be/],
+    [{ name: 'name', newName: '' }, 'InvalidPayload', /^newName must be/],
+  ])('refuses %j', async (names, type, message) => {
+    const table = await newTable();
+
+    await expect(client.renameTableColumn({ table, ...names })).rejects.toMatchObject(failsWith(type, message));
+  });
+});
+
+describe('duplicateTable', () => {
+  const schema = { ...columns, total: computed('t', 'price') };
+
+  it('copies the table and its rows', async () => {
+    const table = await newTable(
+      { schema, keyColumn: 'name', tags: { a: 'b' }, factor: 2, frozen: true, isComputeEnabled: false },
+      [{ name: 'cup', price: 1 }, { name: 'cup' }, { name: 'pot', sold: true }],
+    );
+    await client.updateTable({ table, frozen: false, schema: { price: { type: 'string' } } });
+    await client.createTableRows({ table, rows: [{ name: 'pan', price: 'much' }] });
+    const before = await tableOf(table);
+
+    const { table: copy, rows } = await client.duplicateTable({ sourceTableId: table });
+
+    expect(rows).toBe(3);
+    expect(copy).toEqual({
+      ...before,
+      id: expect.stringMatching(/^table_/) as unknown,
+      name: `${table}_copy`,
+      createdAt: copy.createdAt,
+      updatedAt: copy.createdAt,
+    });
+    expect(copy.id).not.toBe(before.id);
+    expect(await client.getTable({ table: copy.id })).toMatchObject({ rows: 3 });
+    const { rows: added, errors } = await client.createTableRows({
+      table: copy.id,
+      rows: [{ name: 'pot' }, { name: 'jug' }],
+    });
+    expect(errors).toEqual([expect.stringMatching(/^Row 0: another row has this name/)]);
+    expect(added).toMatchObject([{ id: 5 }]);
+    const valuesOf = async (name: string) =>
+      (await storedRows(name)).map(({ data }) =>
+        Object.entries(data).map(([key, value]) => [key.split('.')[1], value]),
+      );
+    expect((await valuesOf(copy.name)).slice(0, 3)).toEqual([
+      [['0', 'cup']],
+      [
+        ['0', 'pot'],
+        ['2', true],
+      ],
+      [
+        ['0', 'pan'],
+        ['4', 'much'],
+      ],
+    ]);
+    expect(await client.getTable({ table })).toMatchObject({ rows: 3 });
+  });
+
+  it('copies how far computed columns and the index are', async () => {
+    const name = { type: 'string', 'x-zui': { searchable: true } };
+    const table = await newTable({ schema: { ...schema, name } }, [{ name: 'cup' }]);
+
+    const { table: copy } = await client.duplicateTable({ sourceTableId: table });
+
+    expect(await client.getTable({ table: copy.id })).toMatchObject({ rows: 1, stale: 1, indexing: 1 });
+    const [row] = await storedRows(copy.name);
+    expect(row).toMatchObject({ stale: Object.keys(row!.computed), unindexed: true });
+  });
+
+  it('copies the schema alone', async () => {
+    const table = await newTable({ factor: 3 }, [{ name: 'cup' }]);
+
+    const copy = await client.duplicateTable({
+      sourceTableId: table,
+      schemaOnly: true,
+      factor: 1,
+      tableName: newName(),
+    });
+
+    expect(copy).toMatchObject({ rows: 0, table: { factor: 1 } });
+    expect(await client.getTable({ table: copy.table.id })).toMatchObject({ rows: 0 });
+  });
+
+  it('finds a name for each of many copies at once', async () => {
+    const table = await newTable({ name: `${'x'.repeat(45)}${++number}` }, [{ name: 'cup' }]);
+
+    const copies = await Promise.all(Array.from({ length: 5 }, () => client.duplicateTable({ sourceTableId: table })));
+
+    const names = copies.map(({ table: copy }) => copy.name);
+    expect(new Set(names).size).toBe(5);
+    expect(Math.max(...names.map(({ length }) => length))).toBeLessThanOrEqual(50);
+    expect(copies.map(({ rows }) => rows)).toEqual([1, 1, 1, 1, 1]);
+  });
+
+  it('refuses a name that is taken and a factor that the rows may not fit', async () => {
+    const table = await newTable({ factor: 3 }, [{ name: 'cup' }]);
+    const taken = await newTable();
+
+    const copy = (change: Row) => client.duplicateTable({ sourceTableId: table, ...change });
+
+    await expect(copy({ tableName: taken })).rejects.toMatchObject(failsWith('AlreadyExists'));
+    await expect(copy({ tableName: 'a b' })).rejects.toMatchObject(failsWith('InvalidPayload', /^tableName must be/));
+    await expect(copy({ factor: 2 })).rejects.toMatchObject(failsWith('InvalidPayload', /^factor must be at least 3/));
+  });
+});
+
+describe('deleteTable', () => {
+  it('deletes it with its rows, and leaves its name to another one', async () => {
+    const table = await newTable({}, [{ name: 'cup' }]);
+
+    expect(await client.deleteTable({ table })).toEqual({});
+
+    await expect(client.getTable({ table })).rejects.toMatchObject(failsWith('ResourceNotFound'));
+    await expect(client.createTableRows({ table, rows: [{}] })).rejects.toMatchObject(failsWith('ResourceNotFound'));
+    await client.createTable({ name: table, schema: columns });
+    expect(await client.getTable({ table })).toMatchObject({ rows: 0 });
+  });
+
+  it('is done once when many ask at once', async () => {
+    const table = await newTable();
+
+    const answers = await Promise.allSettled(Array.from({ length: 5 }, () => client.deleteTable({ table })));
+
+    expect(answers.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    const refusals = answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason as unknown] : []));
+    expect(refusals).toEqual(refusals.map(() => expect.objectContaining({ type: 'ResourceNotFound' }) as unknown));
+  });
+});
+
+describe('a table of another bot', () => {
+  const schema = { price: { type: 'string' } };
+
+  it.each<[string, (as: Client, table: string) => Promise<unknown>]>([
+    ['getTable', (as, table) => as.getTable({ table })],
+    ['updateTable', (as, table) => as.updateTable({ table, schema })],
+    ['renameTableColumn', (as, table) => as.renameTableColumn({ table, name: 'name', newName: 'title' })],
+    ['duplicateTable', (as, table) => as.duplicateTable({ sourceTableId: table })],
+    ['deleteTable', (as, table) => as.deleteTable({ table })],
+  ])('is not there for %s, by its name and by its id', async (_operation, ask) => {
+    const name = await newTable();
+    const before = await tableOf(name);
+
+    for (const table of [name, before.id])
+      await expect(ask(other, table)).rejects.toMatchObject(
+        failsWith('ResourceNotFound', `There is no table "${table}" here.`),
+      );
+
+    expect(await tableOf(name)).toEqual(before);
+    expect((await other.listTables({})).tables.map(({ id }) => id)).not.toContain(before.id);
+  });
+});
