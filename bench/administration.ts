@@ -1,8 +1,7 @@
 import { Client } from '@botpress/client';
 import { startDistributed } from '@parley/testing/running-platform';
-import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
 import { BareSql, openPool, type Recording } from './bare-sql';
-import { httpRequest, type LoadResult, runLoad } from './load';
+import { httpRequest, type LoadResult, runLanes, runLoad } from './load';
 import { PostgresTap } from './postgres-tap';
 import type { Result } from './result';
 import { type Round, type Side, compareSpeed, takeTurns, timed, toRow } from './rounds';
@@ -105,7 +104,7 @@ async function recordSearch(bench: Workbench, databaseUrl: string): Promise<Reco
     // Records of what was published just now hold such words as well.
     const units = tap.unitsWith(word).filter((unit) => unit.every(({ text }) => text.includes('ts_rank')));
     if (units.length === 0) throw new Error('The tap has not seen the search.');
-    return { units, given: word, answer: { file: {} } };
+    return { units, given: word, answer: {} };
   } finally {
     await platform.stop();
   }
@@ -125,36 +124,13 @@ function searchSide(bench: Workbench, platform: Platform): Candidate {
 
 function sqlSide(bench: Workbench, pool: ReturnType<typeof openPool>, recording: Recording): Candidate {
   const sql = new BareSql(pool, recording);
+  let asked = 0;
   return {
     name: 'its SQL alone',
     url: '',
     layers: { postgres: [bench.postgresPid] },
     processes: {},
-    run: async (seconds) => {
-      const latenciesUs = createHistogram();
-      const start = performance.now();
-      const end = start + seconds * 1000;
-      let asked = 0;
-      for (let now = start; now < end;) {
-        await sql.run(searchedWord(++asked));
-        const then = now;
-        now = performance.now();
-        latenciesUs.record(Math.max(1, Math.round((now - then) * 1000)));
-      }
-      return toLoadResult(latenciesUs, performance.now() - start);
-    },
-  };
-}
-
-function toLoadResult(latenciesUs: RecordableHistogram, elapsedMs: number): LoadResult {
-  const count = Number(latenciesUs.count);
-  return {
-    count,
-    perSecond: (1000 * count) / elapsedMs,
-    bodyBytes: 0,
-    p50Ms: latenciesUs.percentile(50) / 1000,
-    p99Ms: latenciesUs.percentile(99) / 1000,
-    errors: 0,
+    run: (seconds) => runLanes([async () => void (await sql.run(searchedWord(++asked)))], seconds),
   };
 }
 

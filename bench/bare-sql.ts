@@ -5,17 +5,17 @@ import type { Statement } from './postgres-tap';
 /** What one request runs, and what it answers, as noted from the product. */
 export interface Recording {
   units: Statement[][];
-  /** Stands in the statements for what a request brings: the id of the file for a read, its key for a write. */
+  /** Stands in the statements for what a request brings, such as the id of a file. */
   given: string;
   /** The product's answer: the baseline's has the same shape and size. */
-  answer: { file: Record<string, unknown> };
+  answer: { file?: Record<string, unknown> };
 }
 
-export interface BareOptions {
+export interface BareOptions<Operation extends string = 'read' | 'write'> {
   databaseUrl: string;
   /** Connections at most, as many as the product has. */
   poolSize: number;
-  recordings: Record<'read' | 'write', Recording>;
+  recordings: Record<Operation, Recording>;
 }
 
 type Fill = (ids: Map<string, string>) => string | null;
@@ -41,7 +41,7 @@ export class BareSql {
     this.units = units.map((unit) => unit.map((statement) => toStep(statement, [given, ...this.ids])));
   }
 
-  /** The answer's object, with the id of the first row that came back. */
+  /** The answer; a file in it has the id of the first row that came back. */
   async run(given: string): Promise<object> {
     const ids = new Map([[this.recording.given, given]]);
     // As the product does, a request makes the ids of what it writes.
@@ -51,7 +51,8 @@ export class BareSql {
       const found = await this.runUnit(unit, ids);
       row ??= found;
     }
-    return { file: { ...this.recording.answer.file, id: row?.id } };
+    const { answer } = this.recording;
+    return answer.file ? { file: { ...answer.file, id: row?.id } } : answer;
   }
 
   private async runUnit(unit: Step[], ids: Map<string, string>): Promise<{ id?: string } | undefined> {

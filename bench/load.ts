@@ -22,8 +22,23 @@ export interface LoadResult {
   firstError?: string;
 }
 
-/** A closed loop: each connection sends its next request when it has the answer to the one before. */
+/** A closed loop over HTTP: each connection sends its next request when it has the answer to the one before. */
 export async function runLoad({ url, connections, seconds, next }: Load): Promise<LoadResult> {
+  const open = await Promise.all(Array.from({ length: connections }, () => HttpConnection.open(url)));
+  const lanes = open.map((connection) => async () => {
+    const status = await connection.send(next());
+    return status < 200 || status > 299 ? `answered ${status}` : undefined;
+  });
+  const result = await runLanes(lanes, seconds);
+  open.forEach((connection) => connection.close());
+  return { ...result, bodyBytes: open.reduce((total, connection) => total + connection.bodyBytes, 0) };
+}
+
+/** Does each thing again as soon as it is done, beside the others. What it gives is a problem; what it throws ends it. */
+export async function runLanes(
+  lanes: (() => Promise<string | undefined | void>)[],
+  seconds: number,
+): Promise<LoadResult> {
   const latenciesUs = createHistogram();
   let errors = 0;
   let firstError: string | undefined;
@@ -31,26 +46,24 @@ export async function runLoad({ url, connections, seconds, next }: Load): Promis
     errors++;
     firstError ??= problem;
   };
-  const open = await Promise.all(Array.from({ length: connections }, () => HttpConnection.open(url)));
   const start = performance.now();
   const end = start + seconds * 1000;
-  const loop = async (connection: HttpConnection) => {
+  const repeat = async (work: () => Promise<string | undefined | void>) => {
     for (let now = performance.now(); now < end;) {
-      const status = await connection.send(next());
+      const problem = await work();
       const then = now;
       now = performance.now();
       latenciesUs.record(Math.max(1, Math.round((now - then) * 1000)));
-      if (status < 200 || status > 299) note(`answered ${status}`);
+      if (problem) note(problem);
     }
   };
-  await Promise.all(open.map((connection) => loop(connection).catch((error: Error) => note(error.message))));
+  await Promise.all(lanes.map((work) => repeat(work).catch((error: Error) => note(error.message))));
   const elapsedMs = performance.now() - start;
-  open.forEach((connection) => connection.close());
   const count = Number(latenciesUs.count);
   return {
     count,
     perSecond: (1000 * count) / elapsedMs,
-    bodyBytes: open.reduce((total, connection) => total + connection.bodyBytes, 0),
+    bodyBytes: 0,
     p50Ms: latenciesUs.percentile(50) / 1000,
     p99Ms: latenciesUs.percentile(99) / 1000,
     errors,
@@ -58,7 +71,7 @@ export async function runLoad({ url, connections, seconds, next }: Load): Promis
   };
 }
 
-/** `GET` or `PUT` with these headers and this body, as text. */
+/** A request with these headers and this body, as text. */
 export function httpRequest(line: string, headers: Record<string, string>, body = ''): string {
   const all = body
     ? { ...headers, 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }

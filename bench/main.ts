@@ -10,6 +10,8 @@ import type { Result } from './result';
 import { Interrupted, Session } from './session';
 import { benchMemory, benchStart } from './start';
 import { printed } from './table';
+import { benchTableGrowth } from './table-growth';
+import { benchTablesDistributed, benchTablesEmbedded } from './tables';
 import { benchUpload } from './upload';
 import { openWorkbench, type Workbench } from './workbench';
 
@@ -34,11 +36,13 @@ function plan({ only }: Options): { embedded: Work[]; distributed: Work[] } {
       ...(has('start') ? [benchStart, (bench: Workbench) => benchMemory(bench, 'embedded')] : []),
       ...(has('bot') ? [benchBotEmbedded] : []),
       ...(has('hub') ? [benchHub] : []),
+      ...(has('tables') ? [benchTablesEmbedded, benchTableGrowth] : []),
     ],
     distributed: [
       ...(has('read', 'write') ? [benchDistributed] : []),
       ...(has('start') ? [(bench: Workbench) => benchMemory(bench, 'distributed')] : []),
       ...(has('bot') ? [benchBotDistributed] : []),
+      ...(has('tables') ? [benchTablesDistributed] : []),
     ],
   };
 }

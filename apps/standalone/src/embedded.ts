@@ -114,6 +114,7 @@ export class EmbeddedPlatform {
       BLOBS_DIR: blobsDir,
       PUBLIC_URL: publicUrl,
       CONTENT_URL: process.env['CONTENT_URL'] ?? publicUrl,
+      FILES_URL: door.url,
       PARLEY_SECRET_KEY: process.env['PARLEY_SECRET_KEY'] ?? (await openSecretKey(folder.path)),
       PARLEY_BOOTSTRAP_TOKEN: process.env['PARLEY_BOOTSTRAP_TOKEN'] ?? token,
       DATABASE_URL: process.env['DATABASE_URL'] ?? (await this.startPostgres(folder.path, signal)).url,

@@ -7,6 +7,23 @@ export class TablesConfig extends PassagesConfig {
   sweepIntervalMs = 5_000;
 
   @Env({
+    env: 'TABLES_FIND_TIMEOUT_MS',
+    type: integer(100, 9_000),
+    about: 'How long finding rows by a filter, an order or groups may take before it is stopped with OperationTimeout.',
+  })
+  findTimeoutMs = 5_000;
+
+  @Env({
+    env: 'FILES_URL',
+    type: url('http', 'https'),
+    about:
+      'Address under which the tables service itself reaches the files service, where `CONTENT_URL` cannot be reached from inside.',
+    optional: true,
+    defaultText: '`CONTENT_URL`',
+  })
+  filesUrl?: string;
+
+  @Env({
     env: 'COMPLETIONS_URL',
     type: url('http', 'https'),
     about:
@@ -31,11 +48,4 @@ export class TablesConfig extends PassagesConfig {
     about: 'How long a process that computes or indexes rows of a table may be silent before another one takes over.',
   })
   workLeaseMs = 15_000;
-
-  @Env({
-    env: 'TABLES_FIND_TIMEOUT_MS',
-    type: integer(100, 9_000),
-    about: 'How long finding rows by a filter, an order or groups may take before it is stopped with OperationTimeout.',
-  })
-  findTimeoutMs = 5_000;
 }

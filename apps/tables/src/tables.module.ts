@@ -16,7 +16,18 @@ import { ErasureService } from './erasure/erasure.service';
 import { FindController } from './find/find.controller';
 import { FindRepository } from './find/find.repository';
 import { FindService } from './find/find.service';
+import { BotFiles } from './jobs/bot-files';
+import { ClearColumnJob } from './jobs/clear-column-job';
+import { DuplicateJob } from './jobs/duplicate-job';
+import { ExportJob } from './jobs/export-job';
+import { ImportJob } from './jobs/import-job';
+import { JobRowsRepository } from './jobs/job-rows.repository';
+import { JobRunner } from './jobs/job-runner';
+import { JobsController } from './jobs/jobs.controller';
+import { JobsRepository } from './jobs/jobs.repository';
+import { JobsService } from './jobs/jobs.service';
 import { Tables1700000004000 } from './migrations/1700000004000-tables';
+import { Jobs1700000004040 } from './migrations/1700000004040-jobs';
 import { InsertQueue } from './rows/insert-queue';
 import { RowChangesRepository } from './rows/row-changes.repository';
 import { RowChangesService } from './rows/row-changes.service';
@@ -33,7 +44,7 @@ import { TablesService } from './tables/tables.service';
 import { WorkRepository } from './work/work.repository';
 import { WrittenRows } from './rows/written-rows';
 
-export const tablesDatabase = { schema: 'tables', migrations: [Tables1700000004000] };
+export const tablesDatabase = { schema: 'tables', migrations: [Tables1700000004000, Jobs1700000004040] };
 
 /** Tables and their rows. */
 @Module({})
@@ -48,6 +59,7 @@ export class TablesModule {
         TablesController,
         RowsController,
         FindController,
+        JobsController,
         ErasureController,
         deadLettersController(tables.deadLetters),
       ],
@@ -56,16 +68,25 @@ export class TablesModule {
         CellComputer,
         Completions,
         ComputeService,
+        BotFiles,
+        ClearColumnJob,
+        DuplicateJob,
         EraseBotHandler,
         ErasureRepository,
         ErasureService,
         FindRepository,
         FindService,
-        InsertQueue,
         RowChangesRepository,
         RowChangesService,
         RowDeletionsRepository,
         RowDeletionsService,
+        ExportJob,
+        ImportJob,
+        InsertQueue,
+        JobRowsRepository,
+        JobRunner,
+        JobsRepository,
+        JobsService,
         RowsRepository,
         RowsService,
         Sandbox,

@@ -161,6 +161,7 @@ const clientNames = {
       upsert: 'upsertTableRows',
       delete: 'deleteTableRows',
     },
+    jobs: { export: 'exportTable', import: 'importTable', list: 'getTableJobs' },
   },
 } as const satisfies ClientNames<Contracts>;
 

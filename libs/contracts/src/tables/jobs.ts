@@ -52,10 +52,28 @@ export class Job extends JobReference {
   @IsString()
   updatedAt!: string;
 
-  /** What went wrong and what to do: of the whole job when it has failed, of single rows when it has not. */
+  /** Why the job has failed, and what to do. What it has done until then stays. */
   @Optional()
   @IsString()
   failedStatusReason?: string;
+
+  /** Rows that it has imported, exported, copied or cleared so far. */
+  @IsInt()
+  rows!: number;
+
+  /** Rows that it could not import or copy. */
+  @IsInt()
+  failedRows!: number;
+
+  /** What is wrong with the first 100 of these rows, with their places in the file. */
+  @Optional()
+  @IsString({ each: true })
+  errors?: string[];
+
+  /** What was left out without harm to a row. */
+  @Optional()
+  @IsString({ each: true })
+  warnings?: string[];
 }
 
 export class JobReply {

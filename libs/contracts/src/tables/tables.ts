@@ -4,6 +4,7 @@ import { deadLetterOperations } from '../dead-letters';
 import { operation } from '../operation';
 import { Empty } from '../paging';
 import { PathParam } from '../query-fields';
+import { ExportTable, ImportTable, JobReply, Jobs } from './jobs';
 import { rows } from './rows';
 import {
   CreateTable,
@@ -106,6 +107,32 @@ export const tables = {
     output: Empty,
   }),
   rows,
+  jobs: {
+    export: operation({
+      subject: 'tables.jobs.export',
+      route: 'GET /v1/tables/{table}/export',
+      summary: 'Begins to write the rows of a table into a file of the bot.',
+      access: bot.write,
+      input: ExportTable,
+      output: JobReply,
+    }),
+    import: operation({
+      subject: 'tables.jobs.import',
+      route: 'POST /v1/tables/{table}/import',
+      summary: 'Begins to insert the rows of a file of the bot.',
+      access: bot.write,
+      input: ImportTable,
+      output: JobReply,
+    }),
+    list: operation({
+      subject: 'tables.jobs.list',
+      route: 'GET /v1/tables/{table}/jobs',
+      summary: 'Lists the last 100 jobs of a table, newest first.',
+      access: bot.read,
+      input: TableName,
+      output: Jobs,
+    }),
+  },
   countLeftovers: operation({
     subject: 'tables.countLeftovers',
     route: 'GET /operator/tables/bots/{botId}/leftovers',

@@ -132,8 +132,8 @@ class Run {
 
   /** An expression, or what stands in a function: whichever the code can be read as. The first line stays the first. */
   private compile(): { code: QuickJSHandle } | { error: string } {
-    const code = this.task.code.replace(/[\s;]+$/, '');
-    const expression = this.tryToEvaluate(`(function (row) { return (${code}\n) })`);
+    const { code } = this.task;
+    const expression = this.tryToEvaluate(`(function (row) { return (${code.replace(/[\s;]+$/, '')}\n) })`);
     if ('code' in expression) return expression;
     const body = this.tryToEvaluate(`(function (row) { ${code}\n})`);
     if ('code' in body) return body;

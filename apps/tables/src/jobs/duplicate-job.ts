@@ -1,0 +1,50 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from '@parley/database/database';
+import { TableCatalog } from '../tables/table-catalog';
+import type { TaskOf, TakenJob } from './job.entity';
+import { JobFailed } from './job-failed';
+import { JobRowsRepository } from './job-rows.repository';
+import type { JobLease } from './job-lease';
+
+const rowsAtOnce = 1_000;
+
+/** Copies the rows of another table into the job's. A batch commits together with the id of its last row in the source. */
+@Injectable()
+export class DuplicateJob {
+  constructor(
+    private readonly database: Database,
+    private readonly catalog: TableCatalog,
+    private readonly rows: JobRowsRepository,
+  ) {}
+
+  async run(job: TakenJob<TaskOf<'duplicate_table'>>, lease: JobLease): Promise<void> {
+    while (job.position < job.task.lastRowId) {
+      lease.signal.throwIfAborted();
+      const last = await this.copyBatch(job, lease);
+      if (last === 'none') break;
+      if (last !== 'table changed') job.position = last;
+    }
+    // Its rows go soon after it: what is there now may not be all.
+    if ((await this.rows.findLastId(job.task.sourceNumber)) === undefined) {
+      throw new JobFailed('The table that is copied was emptied or deleted before all of its rows were copied.');
+    }
+  }
+
+  /** The last id that is done. */
+  private async copyBatch(
+    job: TakenJob<TaskOf<'duplicate_table'>>,
+    lease: JobLease,
+  ): Promise<number | 'none' | 'table changed'> {
+    const table = await this.catalog.current(job.bot_id, job.table_id);
+    return this.database.transaction(async (tx) => {
+      const copied = await this.rows.copy(tx, table, job.task, job.position, rowsAtOnce);
+      if (!copied) return 'table changed';
+      if (copied.lastId === null) return 'none';
+      lease.progress = Math.min(99, Math.floor((100 * copied.lastId) / job.task.lastRowId));
+      const failedRows = copied.rows - copied.stored;
+      const errors = failedRows > 0 ? [`${failedRows} rows have a key that a row of the copy had already.`] : [];
+      await lease.advance(tx, { position: copied.lastId, rows: copied.stored, failedRows, errors });
+      return copied.lastId;
+    });
+  }
+}

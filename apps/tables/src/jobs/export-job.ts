@@ -1,0 +1,73 @@
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
+import { Injectable } from '@nestjs/common';
+import { Database } from '@parley/database/database';
+import { toRow } from '../rows/row.entity';
+import { type KnownTable, TableCatalog } from '../tables/table-catalog';
+import { BotFiles } from './bot-files';
+import type { TaskOf, TakenJob } from './job.entity';
+import { JobRowsRepository } from './job-rows.repository';
+import type { JobLease } from './job-lease';
+import { JobsRepository, type Outcome } from './jobs.repository';
+import { TemporaryFile } from './temporary-file';
+import { contentTypes, type WrittenRow, writtenRows } from './written-rows';
+
+const rowsAtOnce = 1_000;
+
+/**
+ * Writes the rows of a table into a file of the bot: each row as it is when it is read, not all of one moment. Who takes
+ * the job over writes the same file from the start.
+ */
+@Injectable()
+export class ExportJob {
+  constructor(
+    private readonly database: Database,
+    private readonly catalog: TableCatalog,
+    private readonly rows: JobRowsRepository,
+    private readonly files: BotFiles,
+    private readonly jobs: JobsRepository,
+  ) {}
+
+  async run(job: TakenJob<TaskOf<'export'>>, lease: JobLease): Promise<Outcome> {
+    const { caller, format, compress } = job.task;
+    const table = await this.catalog.current(job.bot_id, job.table_id);
+    const columns = ['id', ...table.columns.keys(), 'createdAt', 'updatedAt'];
+    const file = await TemporaryFile.open();
+    try {
+      const counter = { rows: 0 };
+      const text = Readable.from(writtenRows(format, columns, this.batches(table, lease, counter)));
+      const write = (chunks: AsyncIterable<Uint8Array | string>) => file.write(chunks);
+      const { signal } = lease;
+      await (compress ? pipeline(text, createGzip(), write, { signal }) : pipeline(text, write, { signal }));
+      await this.database.transaction((tx) =>
+        lease.advance(tx, { position: 0, rows: counter.rows - job.rows, failedRows: 0, errors: [] }),
+      );
+      await this.jobs.finalize(job);
+      const key = `exports/${table.name}-${job.id}.${format}${compress ? '.gz' : ''}`;
+      const contentType = compress ? 'application/gzip' : contentTypes[format];
+      const outputFileId = await this.files.write(
+        caller,
+        { key, contentType, sizeBytes: file.sizeBytes },
+        file.content(),
+        signal,
+      );
+      return { outputFileId };
+    } finally {
+      await file.close();
+    }
+  }
+
+  private async *batches(table: KnownTable, lease: JobLease, counter: { rows: number }): AsyncIterable<WrittenRow[]> {
+    const columns = [...table.columns.values()];
+    const lastId = (await this.rows.findLastId(table.number)) ?? 0;
+    for (let afterId = 0; afterId < lastId;) {
+      const rows = await this.rows.list(table.number, afterId, rowsAtOnce);
+      if (rows.length === 0) return;
+      yield rows.map((row) => toRow(columns, row));
+      counter.rows += rows.length;
+      afterId = rows.at(-1)!.id;
+      lease.progress = Math.min(95, Math.floor((100 * afterId) / lastId));
+    }
+  }
+}

@@ -1,0 +1,156 @@
+import { Injectable } from '@nestjs/common';
+import { rowBytesPerFactor } from '@parley/contracts/tables/table-definition';
+import { Database } from '@parley/database/database';
+import { RowsRepository } from '../rows/rows.repository';
+import { type KnownTable, TableCatalog } from '../tables/table-catalog';
+import { BotFiles, type OpenFile } from './bot-files';
+import type { TaskOf, TakenJob } from './job.entity';
+import type { JobLease } from './job-lease';
+import { JobsRepository, maxErrors, type Outcome } from './jobs.repository';
+import { IgnoredColumns, isRead, type ReadRow } from './read-row';
+import { readRows } from './row-file';
+import { UnreadableFile } from './unreadable-file';
+import { unpackedText } from './unpacked-text';
+
+const maxRowsAtOnce = 1_000;
+/** Most bytes of rows that are held at once, so that rows of large tables go in smaller batches. */
+const maxBytesAtOnce = 8_000_000;
+/** Most rows of the file that one batch reads, good and bad. */
+const maxReadAtOnce = 5_000;
+
+/** Rows of the file that are stored together. */
+interface Batch {
+  rows: { place: string; data: Record<string, unknown> }[];
+  errors: string[];
+  failedRows: number;
+  read: number;
+}
+
+/**
+ * Inserts the rows of a file as if they were sent as rows. Every batch commits together with how far it is in the file:
+ * who takes the job over reads the same file again and begins behind the last one.
+ */
+@Injectable()
+export class ImportJob {
+  constructor(
+    private readonly database: Database,
+    private readonly catalog: TableCatalog,
+    private readonly rows: RowsRepository,
+    private readonly files: BotFiles,
+    private readonly jobs: JobsRepository,
+  ) {}
+
+  async run(job: TakenJob<TaskOf<'import'>>, lease: JobLease): Promise<Outcome> {
+    for (;;) {
+      const table = await this.catalog.current(job.bot_id, job.table_id);
+      const ignored = new IgnoredColumns();
+      if (await this.importInto(table, job, lease, ignored)) return { warnings: ignored.warnings };
+      this.catalog.forget(table);
+    }
+  }
+
+  /** False when the table changed meanwhile: the rest is to be read for its new columns. */
+  private async importInto(
+    table: KnownTable,
+    job: TakenJob<TaskOf<'import'>>,
+    lease: JobLease,
+    ignored: IgnoredColumns,
+  ): Promise<boolean> {
+    const file = await this.open(job, lease);
+    const text = unpackedText(counted(file, lease));
+    const rows = from(job.position, readRows(text, file.contentType, table.columns, ignored));
+    for await (const batch of batchesOf(table, rows)) {
+      if (!(await this.store(table, batch, job, lease))) return false;
+    }
+    return true;
+  }
+
+  /** Rows are counted in one content: a restart must find the same. */
+  private async open(job: TakenJob<TaskOf<'import'>>, lease: JobLease): Promise<OpenFile> {
+    const { task } = job;
+    const file = await this.files.open(task.caller, task.fileId, lease.signal);
+    if (task.contentVersion === undefined) {
+      task.contentVersion = file.version;
+      await this.jobs.specify(job, task);
+    }
+    if (task.contentVersion !== file.version) {
+      throw new UnreadableFile(
+        'The file was replaced while it was imported. Rows of the former one that were imported stay: see how many.',
+      );
+    }
+    return file;
+  }
+
+  private async store(table: KnownTable, batch: Batch, job: TakenJob, lease: JobLease): Promise<boolean> {
+    const step = { position: job.position + batch.read, rows: 0, failedRows: batch.failedRows, errors: batch.errors };
+    const isStored = await this.database.transaction(async (tx) => {
+      if (batch.rows.length > 0) {
+        const inserted = await this.rows.insert(
+          tx,
+          table,
+          batch.rows.map(({ data }) => data),
+        );
+        if (!inserted) return false;
+        const refused = batch.rows.filter((_row, place) => inserted.ids[place] === undefined);
+        step.rows = batch.rows.length - refused.length;
+        step.failedRows += refused.length;
+        step.errors = [
+          ...step.errors,
+          ...refused.map(
+            ({ place }) => `${place}: another row has this ${table.key_column}, which is unique in the table.`,
+          ),
+        ].slice(0, maxErrors);
+      }
+      await lease.advance(tx, step);
+      return true;
+    });
+    if (isStored) job.position = step.position;
+    return isStored;
+  }
+}
+
+/** Without the rows that are done. */
+async function* from(position: number, rows: AsyncIterable<ReadRow>): AsyncIterable<ReadRow> {
+  let passed = 0;
+  for await (const row of rows) {
+    passed += 1;
+    if (passed > position) yield row;
+  }
+}
+
+async function* batchesOf(table: KnownTable, rows: AsyncIterable<ReadRow>): AsyncIterable<Batch> {
+  const maxRows = Math.min(maxRowsAtOnce, Math.floor(maxBytesAtOnce / (table.factor * rowBytesPerFactor)));
+  let batch = emptyBatch();
+  for await (const row of rows) {
+    batch.read += 1;
+    check(table, row, batch);
+    if (batch.rows.length < maxRows && batch.read < maxReadAtOnce) continue;
+    yield batch;
+    batch = emptyBatch();
+  }
+  if (batch.read > 0) yield batch;
+}
+
+function emptyBatch(): Batch {
+  return { rows: [], errors: [], failedRows: 0, read: 0 };
+}
+
+function check(table: KnownTable, row: ReadRow, batch: Batch): void {
+  const checked = isRead(row) ? table.validator.checkNew(row.row) : row.problem;
+  if (typeof checked !== 'string') batch.rows.push({ place: row.place, data: checked.data });
+  else {
+    batch.failedRows += 1;
+    if (batch.errors.length < maxErrors) batch.errors.push(`${row.place}: ${checked.replace(/\.?$/, '.')}`);
+  }
+}
+
+/** The content, telling how much of it was read. */
+async function* counted({ content, sizeBytes }: OpenFile, lease: JobLease): AsyncIterable<Uint8Array> {
+  let bytes = 0;
+  for await (const chunk of content) {
+    lease.signal.throwIfAborted();
+    bytes += chunk.length;
+    lease.progress = Math.max(lease.progress, Math.min(99, Math.floor((100 * bytes) / sizeBytes)));
+    yield chunk;
+  }
+}

@@ -1,0 +1,108 @@
+import { Injectable } from '@nestjs/common';
+import { Database, type Sql } from '@parley/database/database';
+import { toJsonb } from '@parley/database/storable';
+import type { StoredRow } from '../rows/row.entity';
+import type { KnownTable } from '../tables/table-catalog';
+
+/** Rows of a number that were looked at: up to this id, if there were any. */
+interface Passed {
+  lastId: number | null;
+  rows: number;
+}
+
+/** Rows in batches, in the order of their ids. Index: the primary key. */
+@Injectable()
+export class JobRowsRepository {
+  constructor(private readonly database: Database) {}
+
+  list(tableNumber: string, afterId: number, limit: number): Promise<StoredRow[]> {
+    return this.database.query<StoredRow>(
+      `SELECT id, data, computed, stale, created_at, updated_at FROM row
+       WHERE table_number = $1 AND id > $2 ORDER BY id LIMIT $3`,
+      [tableNumber, afterId, limit],
+    );
+  }
+
+  /** The greatest id so far; undefined when there is no table of this number. */
+  async findLastId(tableNumber: string): Promise<number | undefined> {
+    const [state] = await this.database.query<{ last_id: number }>(
+      'SELECT (next_row_id - 1)::int AS last_id FROM table_state WHERE number = $1',
+      [tableNumber],
+    );
+    return state?.last_id;
+  }
+
+  /** Removes the keys from the next rows. */
+  async clear(tx: Sql, tableNumber: string, keys: string[], afterId: number, limit: number): Promise<Passed> {
+    const [passed] = await tx.query<Passed>(
+      `WITH page AS (SELECT id FROM row WHERE table_number = $1 AND id > $2 ORDER BY id LIMIT $3),
+       held AS (
+         SELECT id FROM row
+         WHERE table_number = $1 AND id > $2 AND id <= (SELECT max(id) FROM page)
+           AND (data ?| $4::text[] OR computed ?| $4::text[] OR stale && $4::text[])
+         ORDER BY id FOR UPDATE),
+       cleared AS (
+         UPDATE row SET data = data - $4::text[], computed = nullif(computed - $4::text[], '{}'),
+           stale = (SELECT array_agg(key) FROM unnest(stale) AS key WHERE key <> ALL ($4::text[]))
+         FROM held WHERE row.table_number = $1 AND row.id = held.id
+         RETURNING 1)
+       SELECT (SELECT max(id) FROM page) AS "lastId", (SELECT count(*)::int FROM cleared) AS rows`,
+      [tableNumber, afterId, limit, keys],
+    );
+    return passed!;
+  }
+
+  /**
+   * Copies the next rows, but none after `lastId`, with the values of the columns in `keys` under their new keys and how
+   * far each computed one is. Rows whose key is taken are left out. Undefined when the table has changed since it was read.
+   */
+  async copy(
+    tx: Sql,
+    table: KnownTable,
+    source: { sourceNumber: string; lastRowId: number; keys: Record<string, string> },
+    afterId: number,
+    limit: number,
+  ): Promise<(Passed & { stored: number }) | undefined> {
+    const isSearchable = [...table.columns.values()].some(({ schema }) => schema['x-zui'].searchable);
+    const [passed] = await tx.query<Passed & { stored: number }>(
+      `WITH page AS (
+         SELECT id, row_number() OVER (ORDER BY id) AS place,
+           (SELECT coalesce(jsonb_object_agg($3::jsonb ->> key, value), '{}')
+              FROM jsonb_each(data) WHERE $3::jsonb ? key) AS data,
+           (SELECT jsonb_object_agg($3::jsonb ->> key, value) FROM jsonb_each(computed) WHERE $3::jsonb ? key) AS computed,
+           (SELECT array_agg($3::jsonb ->> key) FROM unnest(stale) AS key WHERE $3::jsonb ? key) AS stale
+         FROM (SELECT * FROM row WHERE table_number = $1 AND id > $2 AND id <= $4 ORDER BY id LIMIT $5) AS source),
+       total AS (SELECT count(*)::int AS rows, max(id) AS last_id, bool_or(stale IS NOT NULL) AS is_stale FROM page),
+       state AS (
+         UPDATE table_state SET next_row_id = next_row_id + total.rows FROM total
+         WHERE number = $6 AND version = $7
+         RETURNING next_row_id - total.rows AS first_id),
+       fresh AS (
+         INSERT INTO row (table_number, id, key, data, computed, stale, unindexed)
+         SELECT $6, first_id + place - 1, row_key(data -> $8), data, computed, stale, $9 FROM state, page
+         ON CONFLICT DO NOTHING RETURNING 1),
+       stored AS (SELECT count(*)::int AS count FROM fresh),
+       wasted AS (
+         UPDATE "table" SET unused_ids = unused_ids + total.rows - stored.count FROM total, stored
+         WHERE number = $6 AND stored.count < total.rows),
+       queued AS (
+         INSERT INTO table_work (table_number, kind)
+         SELECT $6, kind FROM state, total, (VALUES ('compute', is_stale), ('index', $9)) AS work (kind, is_needed)
+         WHERE is_needed AND total.rows > 0
+         ON CONFLICT (table_number, kind) DO UPDATE SET due_at = least(table_work.due_at, now()))
+       SELECT total.last_id AS "lastId", total.rows, stored.count AS stored FROM state, total, stored`,
+      [
+        source.sourceNumber,
+        afterId,
+        toJsonb(source.keys),
+        source.lastRowId,
+        limit,
+        table.number,
+        table.version,
+        table.columns.get(table.key_column ?? '')?.key ?? null,
+        isSearchable,
+      ],
+    );
+    return passed;
+  }
+}

@@ -1,0 +1,137 @@
+import {
+  type BeforeApplicationShutdown,
+  Inject,
+  Injectable,
+  type OnApplicationBootstrap,
+  type OnModuleDestroy,
+  type OnModuleInit,
+} from '@nestjs/common';
+import { Loop } from '@parley/background/loop';
+import { ApiError } from '@parley/contracts/errors';
+import type { Platform } from '@parley/service/platform';
+import { platformToken } from '@parley/service/tokens';
+import { TablesConfig } from '../config';
+import { ClearColumnJob } from './clear-column-job';
+import { DuplicateJob } from './duplicate-job';
+import { ExportJob } from './export-job';
+import { ImportJob } from './import-job';
+import type { JobTask, TakenJob, TaskOf } from './job.entity';
+import { JobFailed } from './job-failed';
+import { JobLease, JobLost } from './job-lease';
+import { JobsRepository, type Outcome } from './jobs.repository';
+import { UnreadableFile } from './unreadable-file';
+
+/** Of one process. */
+const jobsAtOnce = 2;
+/** Tries of a job that comes no further. */
+const maxAttempts = 10;
+const maxPauseSeconds = 60;
+
+type Works = { [Type in JobTask['type']]: (job: TakenJob<TaskOf<Type>>, lease: JobLease) => Promise<Outcome | void> };
+
+/** Does the jobs of all tables, each in one process at a time. What a process that ended had is taken by another. */
+@Injectable()
+export class JobRunner implements OnModuleInit, OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown {
+  private readonly loops: Loop[];
+  private readonly stopping = new AbortController();
+  private readonly works: Works;
+
+  constructor(
+    private readonly jobs: JobsRepository,
+    importing: ImportJob,
+    exporting: ExportJob,
+    duplicating: DuplicateJob,
+    clearing: ClearColumnJob,
+    @Inject(platformToken) private readonly platform: Platform,
+    { sweepIntervalMs: intervalMs }: TablesConfig,
+  ) {
+    this.works = {
+      import: (job, lease) => importing.run(job, lease),
+      export: (job, lease) => exporting.run(job, lease),
+      duplicate_table: (job, lease) => duplicating.run(job, lease),
+      clear_column: (job, lease) => clearing.run(job, lease),
+    };
+    const { logger } = platform;
+    this.loops = Array.from(
+      { length: jobsAtOnce },
+      () => new Loop({ name: 'tables.jobs', intervalMs, logger }, () => this.runNext()),
+    );
+  }
+
+  /** A process of the same name that died held its jobs until now. */
+  onModuleInit(): Promise<void> {
+    return this.jobs.releaseAllOf(this.platform.instance);
+  }
+
+  onApplicationBootstrap(): void {
+    this.loops.forEach((loop) => loop.start());
+  }
+
+  onModuleDestroy(): void {
+    this.stopping.abort();
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    await Promise.all(this.loops.map((loop) => loop.stop()));
+  }
+
+  /** There is a new job. */
+  wake(): void {
+    this.loops.forEach((loop) => loop.wake());
+  }
+
+  private async runNext(): Promise<boolean> {
+    if (this.stopping.signal.aborted) return false;
+    const job = await this.jobs.take(this.platform.instance);
+    if (!job) return false;
+    const lease = new JobLease(this.jobs, job, this.platform.logger, this.stopping.signal);
+    try {
+      // Only tries that ended with their process, or with the database, get this far.
+      if (job.attempts > maxAttempts) throw new JobFailed(outOfAttempts('The worker ended each time.'));
+      const outcome = await this.work(job, lease);
+      await this.jobs.complete(job, outcome ?? {});
+    } catch (error) {
+      await this.settle(job, error);
+    } finally {
+      lease.stop();
+    }
+    return true;
+  }
+
+  private work<Type extends JobTask['type']>(job: TakenJob<TaskOf<Type>>, lease: JobLease): Promise<Outcome | void> {
+    const work = this.works[job.type as Type];
+    return work(job, lease);
+  }
+
+  /** Ends the job, or gives it back for another try. */
+  private async settle(job: TakenJob, error: unknown): Promise<void> {
+    const { logger } = this.platform;
+    const about = { jobId: job.id, tableId: job.table_id, type: job.type };
+    if (error instanceof JobLost) return;
+    if (this.stopping.signal.aborted) {
+      logger.info(about, 'this process stops: the job is left to another');
+      return this.jobs.giveBack(job);
+    }
+    const reason = finalReason(error);
+    if (reason !== undefined) return this.jobs.fail(job, reason);
+
+    logger.warn({ ...about, attempt: job.attempts, err: error }, 'a try to do a job did not succeed');
+    if (job.attempts >= maxAttempts) return this.jobs.fail(job, outOfAttempts(publicReason(error)));
+    return this.jobs.release(job, Math.min(maxPauseSeconds, 2 ** (job.attempts - 1)));
+  }
+}
+
+/** Why another try would end the same way; undefined when it may not. */
+function finalReason(error: unknown): string | undefined {
+  if (error instanceof UnreadableFile || error instanceof JobFailed) return error.message;
+  return error instanceof ApiError && error.code < 500 ? error.message : undefined;
+}
+
+function outOfAttempts(reason: string): string {
+  return `It was tried ${maxAttempts} times. ${reason}`;
+}
+
+/** Errors of our own making say what is wrong, others could tell of the inside. */
+function publicReason(error: unknown): string {
+  return error instanceof ApiError ? error.message : 'Something went wrong on our side: try it again later.';
+}

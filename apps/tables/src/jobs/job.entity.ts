@@ -1,0 +1,68 @@
+import type { BotCaller } from '@parley/contracts/access';
+import type { Job, JobStatus } from '@parley/contracts/tables/jobs';
+import type { ExportFormat } from './written-rows';
+
+/** The bot that asked for the job, and how: what it reads and writes elsewhere, it does as this one. */
+export type JobCaller = Omit<BotCaller, 'address' | 'traceparent'>;
+
+/** What a job is to do. It has to stay readable by whoever takes it later. */
+export type JobTask =
+  | { type: 'export'; caller: JobCaller; format: ExportFormat; compress: boolean }
+  /** @param contentVersion of the file when it was first read. */
+  | { type: 'import'; caller: JobCaller; fileId: string; contentVersion?: string }
+  /** Removes what rows still hold of columns that are gone or were emptied. */
+  | { type: 'clear_column'; tableNumber: string; keys: string[] }
+  /**
+   * Copies the rows up to this one into the job's table.
+   * @param keys column keys of the source with those of the job's table
+   */
+  | { type: 'duplicate_table'; sourceNumber: string; lastRowId: number; keys: Record<string, string> };
+
+export type TaskOf<Type extends JobTask['type']> = Extract<JobTask, { type: Type }>;
+
+/** A row of `job`, with `bigint` as numbers. */
+export interface JobRow<Task extends JobTask = JobTask> {
+  id: string;
+  bot_id: string;
+  table_id: string;
+  type: Task['type'];
+  status: JobStatus;
+  task: Task;
+  input_file_id: string | null;
+  output_file_id: string | null;
+  progress: number;
+  position: number;
+  rows: number;
+  failed_rows: number;
+  errors: string[];
+  warnings: string[];
+  failed_reason: string | null;
+  attempts: number;
+  created_at: Date;
+  updated_at: Date;
+}
+
+/** A job in the hands of a worker. The lease names this one taking: who has lost the job holds an old one. */
+export interface TakenJob<Task extends JobTask = JobTask> extends JobRow<Task> {
+  lease: string;
+}
+
+export function toJob(row: JobRow): Job {
+  return {
+    id: row.id,
+    botId: row.bot_id,
+    tableId: row.table_id,
+    type: row.type,
+    status: row.status,
+    progress: row.progress,
+    inputFileId: row.input_file_id,
+    outputFileId: row.output_file_id,
+    rows: row.rows,
+    failedRows: row.failed_rows,
+    ...(row.errors.length > 0 ? { errors: row.errors } : {}),
+    ...(row.warnings.length > 0 ? { warnings: row.warnings } : {}),
+    ...(row.failed_reason === null ? {} : { failedStatusReason: row.failed_reason }),
+    createdAt: row.created_at.toISOString(),
+    updatedAt: row.updated_at.toISOString(),
+  };
+}

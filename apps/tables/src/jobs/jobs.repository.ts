@@ -1,0 +1,177 @@
+import { Injectable } from '@nestjs/common';
+import { notFound } from '@parley/contracts/errors';
+import { Database, type Sql } from '@parley/database/database';
+import { isForeignKeyViolation } from '@parley/database/errors';
+import { newId, newUlid } from '@parley/database/ids';
+import { toJsonb, toText } from '@parley/database/storable';
+import type { JobRow, JobTask, TakenJob } from './job.entity';
+
+export interface NewJob {
+  botId: string;
+  tableId: string;
+  task: JobTask;
+}
+
+/** How much further a job is than before. */
+export interface Step {
+  /** Absolute, in units of the job's source. */
+  position: number;
+  rows: number;
+  failedRows: number;
+  errors: string[];
+  progress: number;
+}
+
+export interface Outcome {
+  outputFileId?: string;
+  warnings?: string[];
+}
+
+/** Seconds after which a worker that has not shown itself counts as gone. */
+const staleAfterSeconds = 15;
+/** Jobs of a table that are remembered. */
+export const maxJobsOfTable = 100;
+/** Errors of single rows that a job remembers. */
+export const maxErrors = 100;
+
+const unfinished = `('pending', 'in_progress', 'finalizing')`;
+
+/** One row for each job: what it is to do, who has it, how far it is. Every change of a worker holds under its lease alone. */
+@Injectable()
+export class JobsRepository {
+  constructor(private readonly database: Database) {}
+
+  /** The oldest of the table that have ended make room. Throws ResourceNotFound when the table is gone. */
+  async insert(tx: Sql, { botId, tableId, task }: NewJob): Promise<JobRow> {
+    const inputFileId = task.type === 'import' ? task.fileId : null;
+    const [row] = await tx
+      .query<JobRow>(
+        `INSERT INTO job (id, bot_id, table_id, type, task, input_file_id) VALUES ($1, $2, $3, $4, $5, $6) RETURNING *`,
+        [newId('job'), botId, tableId, task.type, toJsonb(task), inputFileId],
+      )
+      .catch((error: unknown) => {
+        throw isForeignKeyViolation(error) ? notFound('table', tableId) : error;
+      });
+    await tx.query(
+      `DELETE FROM job WHERE table_id = $1 AND status NOT IN ${unfinished}
+         AND id < (SELECT id FROM job WHERE table_id = $1 ORDER BY id DESC OFFSET $2 LIMIT 1)`,
+      [tableId, maxJobsOfTable - 1],
+    );
+    return toJobRow(row!);
+  }
+
+  async countUnfinished(sql: Sql, botId: string): Promise<number> {
+    const [row] = await sql.query<{ count: string }>(
+      `SELECT count(*) FROM job WHERE bot_id = $1 AND status IN ${unfinished}`,
+      [botId],
+    );
+    return Number(row!.count);
+  }
+
+  /** Newest first. */
+  async list(tableId: string): Promise<JobRow[]> {
+    const rows = await this.database.query<JobRow>('SELECT * FROM job WHERE table_id = $1 ORDER BY id DESC LIMIT $2', [
+      tableId,
+      maxJobsOfTable,
+    ]);
+    return rows.map(toJobRow);
+  }
+
+  /** The oldest job that is due and in nobody's hands. A bot has one job at a time, so that all bots come to their turn. */
+  async take(worker: string): Promise<TakenJob | undefined> {
+    const [row] = await this.database.query<TakenJob>(
+      `WITH next AS (
+         SELECT id FROM job
+         WHERE status IN ${unfinished} AND due_at <= now()
+           AND (heartbeat_at IS NULL OR heartbeat_at < now() - make_interval(secs => $3))
+           AND NOT EXISTS (SELECT 1 FROM job AS other WHERE other.bot_id = job.bot_id AND other.status IN ${unfinished}
+             AND other.id <> job.id AND other.heartbeat_at >= now() - make_interval(secs => $3))
+         ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED)
+       UPDATE job SET status = 'in_progress', lease = $1, worker = $2, heartbeat_at = now(), attempts = attempts + 1,
+         updated_at = now()
+       FROM next WHERE job.id = next.id RETURNING job.*`,
+      [newUlid(), worker, staleAfterSeconds],
+    );
+    return row && (toJobRow(row) as TakenJob);
+  }
+
+  /** Says that the holder of the lease is alive. False when the job is no longer its: it must stop. */
+  async beat({ id, lease }: TakenJob, progress: number): Promise<boolean> {
+    const rows = await this.database.query(
+      `UPDATE job SET heartbeat_at = now(), updated_at = now(), progress = greatest(progress, $3)
+       WHERE id = $1 AND lease = $2 RETURNING 1`,
+      [id, lease, progress],
+    );
+    return rows.length > 0;
+  }
+
+  /** Counts what was done in the same transaction. False when the job is no longer the holder's: nothing may be done then. */
+  async advance(sql: Sql, { id, lease }: TakenJob, step: Step): Promise<boolean> {
+    const rows = await sql.query(
+      `UPDATE job SET heartbeat_at = now(), updated_at = now(), attempts = 1, position = $3, rows = rows + $4,
+         failed_rows = failed_rows + $5, errors = (errors || $6::text[])[1:$7], progress = greatest(progress, $8)
+       WHERE id = $1 AND lease = $2 RETURNING 1`,
+      [id, lease, step.position, step.rows, step.failedRows, step.errors.map(toText), maxErrors, step.progress],
+    );
+    return rows.length > 0;
+  }
+
+  /** What it works on from now on. */
+  async specify({ id, lease }: TakenJob, task: JobTask): Promise<void> {
+    await this.database.query('UPDATE job SET task = $3 WHERE id = $1 AND lease = $2', [id, lease, toJsonb(task)]);
+  }
+
+  /** All of its source is read. */
+  async finalize({ id, lease }: TakenJob): Promise<void> {
+    await this.database.query(`UPDATE job SET status = 'finalizing', updated_at = now() WHERE id = $1 AND lease = $2`, [
+      id,
+      lease,
+    ]);
+  }
+
+  async complete({ id, lease }: TakenJob, { outputFileId, warnings = [] }: Outcome): Promise<void> {
+    await this.database.query(
+      `UPDATE job SET status = 'completed', progress = 100, output_file_id = $3, warnings = $4, lease = NULL,
+         heartbeat_at = NULL, updated_at = now()
+       WHERE id = $1 AND lease = $2`,
+      [id, lease, outputFileId ?? null, warnings.map(toText)],
+    );
+  }
+
+  async fail({ id, lease }: TakenJob, reason: string): Promise<void> {
+    await this.database.query(
+      `UPDATE job SET status = 'failed', failed_reason = $3, lease = NULL, heartbeat_at = NULL, updated_at = now()
+       WHERE id = $1 AND lease = $2`,
+      [id, lease, toText(reason)],
+    );
+  }
+
+  /** Gives the job back, for whoever takes it after the pause. */
+  async release({ id, lease }: TakenJob, pauseSeconds: number): Promise<void> {
+    await this.database.query(
+      `UPDATE job SET lease = NULL, heartbeat_at = NULL, due_at = now() + make_interval(secs => $3)
+       WHERE id = $1 AND lease = $2`,
+      [id, lease, pauseSeconds],
+    );
+  }
+
+  /** Gives it back as if it had not been taken: its process stops. */
+  async giveBack({ id, lease }: TakenJob): Promise<void> {
+    await this.database.query(
+      'UPDATE job SET lease = NULL, heartbeat_at = NULL, attempts = attempts - 1 WHERE id = $1 AND lease = $2',
+      [id, lease],
+    );
+  }
+
+  /** What a process of the same name had when it died. */
+  async releaseAllOf(worker: string): Promise<void> {
+    await this.database.query(
+      `UPDATE job SET lease = NULL, heartbeat_at = NULL WHERE worker = $1 AND status IN ${unfinished}`,
+      [worker],
+    );
+  }
+}
+
+function toJobRow(row: JobRow): JobRow {
+  return { ...row, position: Number(row.position), rows: Number(row.rows), failed_rows: Number(row.failed_rows) };
+}

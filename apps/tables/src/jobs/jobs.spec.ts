@@ -1,0 +1,381 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import type { Client } from '@botpress/client';
+import type { Job } from '@parley/contracts/tables/jobs';
+import {
+  type Account,
+  type AdminSettings,
+  configured,
+  type FrontDoor,
+  startFrontDoor,
+} from '@parley/testing/front-door';
+import { freePort } from '@parley/testing/nats-server';
+import { until } from '@parley/testing/until';
+import type { Platform } from '@parley/service/platform';
+import { AdminModule } from '../../../admin/src/admin.module';
+import { FilesModule } from '../../../files/src/files.module';
+import { GatewayModule } from '../../../gateway/src/gateway.module';
+import { TablesConfig } from '../config';
+import { TablesModule } from '../tables.module';
+
+let door: FrontDoor;
+let filesUrl: string;
+let blobsDir: string;
+let alice: Account;
+let client: Client;
+
+/** Where nobody listens: what clients see need not be what the tables service can reach. */
+const contentUrl = 'https://content.parley.test/some/path';
+
+beforeAll(async () => {
+  blobsDir = await mkdtemp(join(tmpdir(), 'parley-tables-'));
+  const port = await freePort();
+  filesUrl = `http://127.0.0.1:${port}`;
+  const files = {
+    register: (settings: AdminSettings, platform: Platform) =>
+      FilesModule.register(
+        {
+          ...settings,
+          blobsDir,
+          contentUrl,
+          maxUploadBytes: 5_000_000,
+          sweepIntervalMs: 5_000,
+          vectorCacheMb: 1,
+          embeddingsModel: '',
+          embeddingsTimeoutMs: 1_000,
+        },
+        platform,
+      ),
+  };
+  const tables = configured(TablesModule, TablesConfig, { filesUrl });
+  door = await startFrontDoor(GatewayModule, AdminModule, files, tables);
+  await door.apps[2]!.listen(port, '127.0.0.1');
+  alice = await door.newAccount();
+  client = await newBot(alice);
+});
+
+afterAll(async () => {
+  await door?.stop();
+  await rm(blobsDir, { recursive: true, force: true });
+});
+
+async function newBot({ client: owner, token, workspaceId }: Account): Promise<Client> {
+  const { bot } = await owner.createBot({ name: 'shop' });
+  return door.client(token, workspaceId, bot.id);
+}
+
+const columns = {
+  name: { type: 'string' },
+  price: { type: 'number' },
+  sold: { type: 'boolean' },
+  tags: { type: 'array' },
+};
+let number = 0;
+
+async function newTable(options: { keyColumn?: string; factor?: number } = {}, owner = client): Promise<string> {
+  const schema = { type: 'object', properties: columns };
+  const { table } = await owner.createTable({ name: `Goods${++number}Table`, schema, ...options });
+  return table.id;
+}
+
+const atFiles = (url: string) => filesUrl + url.slice(url.indexOf('/content/'));
+
+async function upload(content: string | Uint8Array, contentType = 'text/csv', owner = client): Promise<string> {
+  const bytes = Buffer.from(content as Uint8Array);
+  const { file } = await owner.upsertFile({ key: `goods-${++number}`, size: bytes.length, contentType });
+  const response = await fetch(atFiles(file.uploadUrl), { method: 'PUT', body: bytes });
+  if (!response.ok) throw new Error(await response.text());
+  return file.id;
+}
+
+async function download(fileId: string): Promise<Buffer> {
+  const { file } = await client.getFile({ id: fileId });
+  return Buffer.from(await (await fetch(atFiles(file.url))).arrayBuffer());
+}
+
+/** The job once it has ended. */
+function ended(table: string, jobId: string): Promise<Job> {
+  return until(
+    async () => (await client.getTableJobs({ table })).jobs.find(({ id }) => id === jobId) as Job,
+    ({ status }) => status === 'completed' || status === 'failed',
+    20_000,
+  );
+}
+
+async function imported(table: string, content: string | Uint8Array, contentType?: string): Promise<Job> {
+  const { job } = await client.importTable({ table, fileId: await upload(content, contentType) });
+  return ended(table, job.id);
+}
+
+async function exported(table: string, options: { format?: 'csv' | 'json'; compress?: boolean } = {}): Promise<Buffer> {
+  const { job } = await client.exportTable({ table, ...options });
+  const { outputFileId } = await ended(table, job.id);
+  return download(outputFileId!);
+}
+
+/** The values of all rows, in the order of their ids. */
+async function valuesOf(table: string): Promise<Record<string, unknown>[]> {
+  const text = (await exported(table, { format: 'json', compress: false })).toString();
+  return (JSON.parse(text) as Record<string, unknown>[]).map(
+    ({ createdAt: _createdAt, updatedAt: _updatedAt, ...values }) => values,
+  );
+}
+
+describe('importTable', () => {
+  it('inserts the rows of a CSV file and tells how it went', async () => {
+    const table = await newTable();
+    const fileId = await upload('name,price,sold,tags\ncup,3.5,true,"[""new""]"\npot,,,\n');
+
+    const { job } = await client.importTable({ table, fileId });
+
+    expect(job).toMatchObject({ type: 'import', tableId: table, inputFileId: fileId, outputFileId: null });
+    expect(await ended(table, job.id)).toMatchObject({
+      id: job.id,
+      status: 'completed',
+      progress: 100,
+      rows: 2,
+      failedRows: 0,
+    });
+    expect(await valuesOf(table)).toEqual([
+      { id: 1, name: 'cup', price: 3.5, sold: true, tags: ['new'] },
+      { id: 2, name: 'pot', price: null, sold: null, tags: null },
+    ]);
+  });
+
+  it.each([
+    ['a JSON array', '[{"name":"cup"},{"name":"pot"}]', 'application/json'],
+    ['JSON in lines', '{"name":"cup"}\n{"name":"pot"}\n', 'application/x-ndjson'],
+    ['what is packed by gzip', gzipSync('name\ncup\npot\n'), 'application/octet-stream'],
+  ])('takes %s', async (_what, content, contentType) => {
+    const table = await newTable();
+
+    expect(await imported(table, content, contentType)).toMatchObject({ status: 'completed', rows: 2 });
+
+    expect(await valuesOf(table)).toMatchObject([{ name: 'cup' }, { name: 'pot' }]);
+  });
+
+  it('stores the good rows, in batches and in order, and tells what is wrong with the first of the others', async () => {
+    const table = await newTable();
+    const lines = Array.from({ length: 2_500 }, (_line, place) => `row ${place},${place % 10 === 7 ? 'x' : place}`);
+
+    const job = await imported(table, ['name,price,colour', ...lines].join('\n'));
+
+    expect(job).toMatchObject({ status: 'completed', rows: 2_250, failedRows: 250 });
+    expect(job.errors).toHaveLength(100);
+    expect(job.errors![1]).toMatch(/^Line 19: .*price.*number[^.]*\.$/);
+    expect(job.warnings).toEqual(['colour is no column of this table and was left out.']);
+    const prices = (await valuesOf(table)).map(({ price }) => price);
+    expect(prices).toEqual(lines.map((_line, place) => place).filter((place) => place % 10 !== 7));
+  });
+
+  it('leaves out rows whose key is taken, also by the same file', async () => {
+    const table = await newTable({ keyColumn: 'name' });
+    await client.createTableRows({ table, rows: [{ name: 'cup', price: 1 }] });
+
+    const job = await imported(table, 'name,price\ncup,2\npot,3\npot,4\n');
+
+    expect(job).toMatchObject({
+      status: 'completed',
+      rows: 1,
+      failedRows: 2,
+      errors: [
+        'Line 2: another row has this name, which is unique in the table.',
+        'Line 4: another row has this name, which is unique in the table.',
+      ],
+    });
+    expect(await client.getTable({ table })).toMatchObject({ rows: 2 });
+  });
+
+  it('gives the rows of an export again, as new ones', async () => {
+    const table = await newTable();
+    await client.createTableRows({
+      table,
+      rows: [{ name: 'a "b"\n,', price: -0.5, sold: false, tags: [1, { a: null }] }],
+    });
+
+    const job = await imported(table, await exported(table));
+
+    expect(job).toMatchObject({ status: 'completed', rows: 1, failedRows: 0 });
+    expect(job.warnings).toBeUndefined();
+    const [row, again] = await valuesOf(table);
+    expect(again).toEqual({ ...row, id: 2 });
+  });
+
+  it.each([
+    ['a file that is no CSV of this table', 'colour\nred\n', /names no column of this table/],
+    ['a file of another encoding', Buffer.from('name\nM\xfcsli\n', 'latin1'), /UTF-8/],
+    ['a damaged packed file', gzipSync('name\ncup\n').subarray(0, -9), /damaged or cut off/],
+  ])('fails with a reason for %s', async (_what, content, reason) => {
+    const table = await newTable();
+
+    const job = await imported(table, content);
+
+    expect(job).toMatchObject({ status: 'failed', rows: 0 });
+    expect(job.failedStatusReason).toMatch(reason);
+  });
+
+  it('refuses a file of another bot as it refuses one that is not there', async () => {
+    const table = await newTable();
+    const foreign = await upload('name\ncup\n', 'text/csv', await newBot(alice));
+
+    for (const fileId of [foreign, 'file_unknown']) {
+      await expect(client.importTable({ table, fileId })).rejects.toMatchObject({
+        type: 'ReferenceNotFound',
+        message: `fileId: There is no file "${fileId}" here.`,
+      });
+    }
+  });
+
+  it('refuses a file without content', async () => {
+    const table = await newTable();
+    const { file } = await client.upsertFile({ key: 'later.csv', size: 3 });
+
+    await expect(client.importTable({ table, fileId: file.id })).rejects.toMatchObject({
+      type: 'ReferenceNotFound',
+      message: expect.stringContaining('no content yet') as string,
+    });
+  });
+});
+
+describe('exportTable', () => {
+  it('writes CSV, packed, unless asked otherwise', async () => {
+    const table = await newTable();
+    await client.createTableRows({ table, rows: [{ name: 'cup, blue', price: 3.5, sold: true, tags: ['a'] }, {}] });
+
+    const { job } = await client.exportTable({ table });
+    const { outputFileId, rows } = await ended(table, job.id);
+
+    const text = gunzipSync(await download(outputFileId!)).toString();
+    const [header, first, second] = text.split('\n');
+    expect(header).toBe('id,name,price,sold,tags,createdAt,updatedAt');
+    expect(first).toMatch(/^1,"cup, blue",3\.5,true,"\[""a""\]",\d{4}-[\d-]+T[\d:.]+Z,\d{4}-[\d-]+T[\d:.]+Z$/);
+    expect(second).toMatch(/^2,,,,,\d{4}/);
+    expect(rows).toBe(2);
+    expect((await client.getFile({ id: outputFileId! })).file).toMatchObject({
+      key: expect.stringMatching(new RegExp(`^exports/Goods\\d+Table-${job.id}\\.csv\\.gz$`)) as string,
+      contentType: 'application/gzip',
+      status: 'upload_completed',
+    });
+  });
+
+  it('writes JSON when asked to', async () => {
+    const table = await newTable();
+    await client.createTableRows({ table, rows: [{ name: 'cup' }] });
+
+    const rows = JSON.parse((await exported(table, { format: 'json', compress: false })).toString()) as unknown;
+
+    expect(rows).toEqual([
+      {
+        id: 1,
+        name: 'cup',
+        price: null,
+        sold: null,
+        tags: null,
+        createdAt: expect.any(String) as string,
+        updatedAt: expect.any(String) as string,
+      },
+    ]);
+  });
+
+  it('writes every row of a table of several batches once', async () => {
+    const table = await newTable();
+    for (let from = 0; from < 3_000; from += 1_000) {
+      await client.createTableRows({
+        table,
+        rows: Array.from({ length: 1_000 }, (_row, place) => ({ price: from + place })),
+      });
+    }
+
+    expect((await valuesOf(table)).map(({ price }) => price)).toEqual(
+      Array.from({ length: 3_000 }, (_row, place) => place),
+    );
+  });
+
+  it('fails with the reason for which its file is refused', async () => {
+    const table = await newTable({ factor: 30 });
+    const name = 'x'.repeat(100_000);
+    await client.createTableRows({ table, rows: Array.from({ length: 60 }, () => ({ name })) });
+
+    const { job } = await client.exportTable({ table, compress: false });
+
+    expect(await ended(table, job.id)).toMatchObject({
+      status: 'failed',
+      failedStatusReason: 'size must be at most 5000000 bytes.',
+    });
+  });
+});
+
+describe('getTableJobs', () => {
+  it('lists the jobs of the table, newest first', async () => {
+    const table = await newTable();
+    const { job: first } = await client.exportTable({ table });
+    const { job: second } = await client.exportTable({ table });
+    await client.exportTable({ table: await newTable() });
+
+    const { jobs } = await client.getTableJobs({ table });
+
+    expect(jobs.map(({ id }) => id)).toEqual([second.id, first.id]);
+  });
+
+  it('keeps the last hundred', async () => {
+    const table = await newTable();
+    const { job: first } = await client.exportTable({ table });
+    await ended(table, first.id);
+    await door.sql(
+      `INSERT INTO tables.job (id, bot_id, table_id, type, status, task)
+       SELECT 'job_' || lpad(number::text, 26, '0'), bot_id, table_id, type, status, task
+       FROM tables.job, generate_series(1, 120) AS number WHERE id = $1`,
+      [first.id],
+    );
+
+    const { job: last } = await client.exportTable({ table });
+    await ended(table, last.id);
+
+    const { jobs } = await client.getTableJobs({ table });
+    expect(jobs).toHaveLength(100);
+    expect(jobs.slice(0, 2).map(({ id }) => id)).toEqual([last.id, first.id]);
+    expect(await door.sql('SELECT count(*)::int FROM tables.job WHERE table_id = $1', [table])).toEqual([
+      { count: 100 },
+    ]);
+  });
+});
+
+describe('jobs', () => {
+  it('are nothing that another bot can see or ask for', async () => {
+    const table = await newTable();
+    const other = await newBot(alice);
+
+    await expect(other.getTableJobs({ table })).rejects.toMatchObject({ type: 'ResourceNotFound' });
+    await expect(other.exportTable({ table })).rejects.toMatchObject({ type: 'ResourceNotFound' });
+    await expect(other.importTable({ table, fileId: await upload('name\n') })).rejects.toMatchObject({
+      type: 'ResourceNotFound',
+    });
+  });
+
+  it('end with their table', async () => {
+    const table = await newTable();
+    await client.exportTable({ table });
+
+    await client.deleteTable({ table });
+
+    await until(
+      () => door.sql('SELECT 1 FROM tables.job WHERE table_id = $1', [table]),
+      (rows) => rows.length === 0,
+    );
+  });
+
+  it('are refused to a bot that has twenty which have not ended', async () => {
+    const bot = await newBot(alice);
+    const table = await newTable({}, bot);
+    await door.sql(
+      `INSERT INTO tables.job (id, bot_id, table_id, type, task, due_at)
+       SELECT 'job_' || place, bot_id, id, 'clear_column', '{}', 'infinity'
+       FROM tables."table", generate_series(1, 20) AS place WHERE id = $1`,
+      [table],
+    );
+
+    await expect(bot.exportTable({ table })).rejects.toMatchObject({ type: 'LimitExceeded' });
+  });
+});

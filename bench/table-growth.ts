@@ -1,0 +1,126 @@
+import { createEmptyDatabase } from '@parley/testing/test-database';
+import { openPool } from './bare-sql';
+import { httpRequest, type LoadResult, runLoad } from './load';
+import type { Aim, Result, Row } from './result';
+import { type Side, takeTurns } from './rounds';
+import { median, pairedRatio } from './statistics';
+import { blockName, cityName, columns, fillTable, firstNewBlock, rowsInBlock, rowsOf } from './table-rows';
+import { openBot, openEmbedded, poolSize, type Workbench } from './workbench';
+
+const sizes = [10_000, 100_000, 1_000_000];
+const secondsOfReads = 1;
+/** Few enough rows to leave a table of nearly the same size. They are taken out again after each round. */
+const secondsOfInserts = 0.2;
+
+/** What is asked of a table of each size, one request at a time. */
+interface Question {
+  name: string;
+  /** How often as long it may take in the largest table as in the smallest. */
+  aim: number;
+  isInsert?: boolean;
+  /** Path behind the table's own, and body, of a table of so many rows. */
+  ask: (rows: number) => { path: string; body?: object };
+}
+
+const find = (filter?: object) => ({ path: '/rows/find', body: { filter } });
+const anyOf = (count: number) => Math.floor(Math.random() * count);
+const anyBlock = (rows: number) => blockName(anyOf(rows / rowsInBlock));
+let inserted = 0;
+
+const questions: Question[] = [
+  {
+    name: `insert of ${rowsInBlock} rows`,
+    aim: 1.5,
+    isInsert: true,
+    ask: () => ({ path: '/rows', body: { rows: rowsOf(blockName(firstNewBlock + ++inserted)) } }),
+  },
+  { name: 'get by id', aim: 1.5, ask: (rows) => ({ path: `/row?id=${1 + anyOf(rows)}` }) },
+  { name: 'find by key column', aim: 1.5, ask: (rows) => find({ key: `${anyBlock(rows)}/${anyOf(rowsInBlock)}` }) },
+  { name: 'first page', aim: 1.5, ask: () => find() },
+  {
+    name: 'equality that one row has',
+    aim: 3,
+    ask: (rows) => find({ name: `Customer ${anyBlock(rows)} number ${anyOf(rowsInBlock)}` }),
+  },
+  { name: 'equality that 1 row in 100 has', aim: 3, ask: () => find({ city: cityName(anyOf(100)) }) },
+  { name: 'equality that 1 row in 2 has', aim: 3, ask: () => find({ isActive: true }) },
+];
+
+interface Candidate extends Side {
+  question: Question;
+  rows: number;
+}
+
+/** How long each request takes in tables of ten thousand, a hundred thousand and a million rows. */
+export async function benchTableGrowth(bench: Workbench): Promise<Result[]> {
+  const { session, options } = bench;
+  const database = await createEmptyDatabase();
+  session.keep({ stop: () => database.drop() });
+  const platform = await openEmbedded(bench, { DATABASE_URL: database.url });
+  const { id: botId, headers, client } = await openBot(platform);
+  for (const rows of sizes) {
+    const name = tableOf(rows);
+    await client.createTable({ name, schema: { type: 'object', properties: columns }, keyColumn: 'key' });
+    await fillTable(database.url, botId, name, rows);
+  }
+  const pool = openPool({ databaseUrl: database.url, poolSize }, 'tables');
+  session.keep({ stop: () => pool.end() });
+
+  const sides = questions.flatMap((question) =>
+    sizes.map((rows): Candidate => ({
+      name: `${question.name}, ${formatted(rows)} rows`,
+      url: platform.url,
+      layers: {},
+      processes: platform.pids,
+      question,
+      rows,
+    })),
+  );
+  const turns = await takeTurns(session, sides, options.rounds, async ({ url, question, rows }) => {
+    const next = () => {
+      const { path, body } = question.ask(rows);
+      const line = `${body ? 'POST' : 'GET'} /v1/tables/${tableOf(rows)}${path}`;
+      return httpRequest(line, headers, body && JSON.stringify(body));
+    };
+    const seconds = question.isInsert ? secondsOfInserts : Math.min(secondsOfReads, options.seconds);
+    const result = await runLoad({ url, next, connections: 1, seconds });
+    if (question.isInsert) {
+      const number = 'SELECT number FROM "table" WHERE name = $1';
+      await pool.query(`DELETE FROM row WHERE table_number = (${number}) AND id > $2`, [tableOf(rows), rows]);
+      await pool.query('VACUUM row');
+    }
+    return result;
+  });
+
+  const msOf = (question: Question, rows: number) => {
+    const place = sides.findIndex((side) => side.question === question && side.rows === rows);
+    return turns[place]!.map(({ perSecond }: LoadResult) => 1000 / perSecond);
+  };
+  return [
+    {
+      title: `Embedded mode: requests to tables of ten columns by their size; one at a time, ${options.rounds} rounds`,
+      rows: questions.map((question): Row => ({
+        name: question.name,
+        figures: Object.fromEntries(sizes.map((rows) => [`ms, ${formatted(rows)} rows`, median(msOf(question, rows))])),
+      })),
+      aims: questions.map((question): Aim => {
+        const ratio = pairedRatio(msOf(question, sizes.at(-1)!), msOf(question, sizes[0]!));
+        const { median: value, lowest, highest } = ratio;
+        return { name: `${question.name}, largest / smallest`, value, spread: [lowest, highest], below: question.aim };
+      }),
+      notes: [],
+      errors: sides.flatMap(({ name }, i) =>
+        turns[i]!.flatMap(({ firstError }) => (firstError ? [`${name}: ${firstError}`] : [])),
+      ),
+      rounds: Object.fromEntries(sides.map(({ name }, i) => [name, turns[i]!])),
+    },
+  ];
+}
+
+function tableOf(rows: number): string {
+  return `Bench${rows}Table`;
+}
+
+function formatted(count: number): string {
+  return count.toLocaleString('en-US');
+}

@@ -1,0 +1,68 @@
+import { Database } from '@parley/database/database';
+import { RowsRepository } from '../apps/tables/src/rows/rows.repository';
+import { TableCatalog } from '../apps/tables/src/tables/table-catalog';
+import { TablesRepository } from '../apps/tables/src/tables/tables.repository';
+
+/** Ten columns: strings of which three are unique, numbers, booleans, dates. */
+export const columns = {
+  key: { type: 'string' },
+  name: { type: 'string' },
+  note: { type: 'string' },
+  city: { type: 'string' },
+  price: { type: 'number' },
+  quantity: { type: 'number' },
+  isActive: { type: 'boolean' },
+  isOpen: { type: 'boolean' },
+  createdOn: { type: 'string', format: 'date-time' },
+  seenOn: { type: 'string', format: 'date-time' },
+};
+
+export const rowsInBlock = 1000;
+/** Blocks from this one on are in no filled table. */
+export const firstNewBlock = 1_000_000;
+const cities = 100;
+
+/** Names of the same length, so that one can stand for another in a request and in its SQL. */
+export function blockName(number: number): string {
+  return `block-${String(number).padStart(7, '0')}`;
+}
+
+export function cityName(number: number): string {
+  return `city-${String(number % cities).padStart(3, '0')}`;
+}
+
+/** The first rows of a block. They differ from those of another block in its name alone. */
+export function rowsOf(block: string, count = rowsInBlock) {
+  return Array.from({ length: count }, (_, i) => ({
+    key: `${block}/${i}`,
+    name: `Customer ${block} number ${i}`,
+    note: `What ${block} has written about number ${i}, in a few words`,
+    city: cityName(i * 7),
+    price: ((i * 7919) % 1009) / 4,
+    quantity: i % 50,
+    isActive: i % 2 === 0,
+    isOpen: i % 10 === 0,
+    createdOn: new Date(Date.UTC(2024, 0, 1) + i * 3_600_000).toISOString(),
+    seenOn: new Date(Date.UTC(2025, 0, 1) + (i % 100) * 60_000).toISOString(),
+  }));
+}
+
+/** Writes whole blocks, from number 0, into an empty table by the product's own statement, as fast as Postgres takes them. */
+export async function fillTable(databaseUrl: string, botId: string, name: string, rowCount: number): Promise<void> {
+  const lanes = 4;
+  const database = await Database.open({ url: databaseUrl, schema: 'tables', migrations: [], poolSize: lanes });
+  try {
+    const table = await new TableCatalog(new TablesRepository(database)).current(botId, name);
+    const keyed = (row: object) =>
+      Object.fromEntries(Object.entries(row).map(([column, value]) => [table.columns.get(column)!.key, value]));
+    const rows = new RowsRepository();
+    const blocks = Array.from({ length: rowCount / rowsInBlock }, (_, number) => blockName(number)).values();
+    const lane = async () => {
+      for (const block of blocks) await rows.insert(database, table, rowsOf(block).map(keyed));
+    };
+    await Promise.all(Array.from({ length: lanes }, lane));
+    await database.query('VACUUM ANALYZE row');
+  } finally {
+    await database.close();
+  }
+}
