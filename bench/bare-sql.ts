@@ -62,12 +62,15 @@ export class BareSql {
     let found: { id?: string } | undefined;
     try {
       for (const step of unit) {
-        const { rows } = await client.query<{ id?: string }>(toQuery(step, ids));
+        // Of several statements in one text, as with BEGIN, come several results.
+        const { rows = [] } = await client.query<{ id?: string }>(toQuery(step, ids));
         found ??= rows[0];
       }
-      return found;
-    } finally {
       client.release();
+      return found;
+    } catch (error) {
+      client.release(true);
+      throw error;
     }
   }
 }

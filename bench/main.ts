@@ -11,6 +11,7 @@ import { Interrupted, Session } from './session';
 import { benchMemory, benchStart } from './start';
 import { printed } from './table';
 import { benchTableGrowth } from './table-growth';
+import { benchTableImport } from './table-import';
 import { benchTablesDistributed, benchTablesEmbedded } from './tables';
 import { benchUpload } from './upload';
 import { openWorkbench, type Workbench } from './workbench';
@@ -43,6 +44,7 @@ function plan({ only }: Options): { embedded: Work[]; distributed: Work[] } {
       ...(has('start') ? [(bench: Workbench) => benchMemory(bench, 'distributed')] : []),
       ...(has('bot') ? [benchBotDistributed] : []),
       ...(has('tables') ? [benchTablesDistributed] : []),
+      ...(has('import') ? [benchTableImport] : []),
     ],
   };
 }

@@ -4,7 +4,7 @@ const now = new Date('2026-01-02T03:04:05Z');
 
 it('measures everything in five rounds of four seconds unless it is told otherwise', () => {
   expect(readOptions([], now)).toEqual({
-    only: ['read', 'write', 'upload', 'indexing', 'loop', 'start', 'bot', 'hub', 'tables'],
+    only: ['read', 'write', 'upload', 'indexing', 'loop', 'start', 'bot', 'hub', 'tables', 'import'],
     seconds: 4,
     rounds: 5,
     connections: 16,

@@ -10,7 +10,7 @@ import {
 import { until } from '@parley/testing/until';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { Database } from './database';
-import { isUniqueViolation } from './errors';
+import { isStopped, isUniqueViolation } from './errors';
 
 class Things1700000000001 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
@@ -367,6 +367,21 @@ describe('A statement that takes too long', () => {
       `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND state = 'active' AND pid <> pg_backend_pid()`,
     );
     expect(working).toEqual([]);
+    await expect(namesIn(test.database)).resolves.toEqual([]);
+    await database.close();
+  });
+
+  it('has its own limit as a read, which changes nothing and leaves the limit of others as it was', async () => {
+    const database = await Database.open({ url: test.url, schema: 'things', migrations: [], poolSize: 1 });
+
+    const stopped = await database.readWithin(100, 'SELECT pg_sleep(30)').catch((error: unknown) => error);
+    const done = await database.readWithin(200, 'SELECT $1::int AS number', [7]);
+    const failed = await database.readWithin(200, 'SELECT 1 / 0').catch((error: unknown) => error);
+    const written = await database.readWithin(200, `INSERT INTO thing VALUES ('a')`).catch((error: unknown) => error);
+    const longer = await database.query('SELECT pg_sleep(0.5)');
+
+    expect([stopped, failed, written].map(isStopped)).toEqual([true, false, false]);
+    expect({ done, longer }).toEqual({ done: [{ number: 7 }], longer: [{ pg_sleep: '' }] });
     await expect(namesIn(test.database)).resolves.toEqual([]);
     await database.close();
   });

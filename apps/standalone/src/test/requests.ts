@@ -236,6 +236,12 @@ const requests: Record<string, (tenant: Tenant) => Request | Promise<Request>> =
   'tables.delete': async (tenant) => ({ path: { table: await tenant.newTable() } }),
   'tables.duplicate': ({ has }) => ({ path: { sourceTableId: has.tableId }, body: { tableName: newName() } }),
   'tables.get': ({ has }) => ({ path: { table: has.tableId } }),
+  'tables.jobs.export': ({ has }) => ({ path: { table: has.tableId } }),
+  'tables.jobs.import': async (tenant) => ({
+    path: { table: tenant.has.tableId },
+    body: { fileId: await tenant.newUploadedFile('text\nblue\n') },
+  }),
+  'tables.jobs.list': ({ has }) => ({ path: { table: has.tableId } }),
   'tables.getOrCreate': ({ has }) => ({ path: { table: has.tableId }, body: { schema } }),
   'tables.list': () => ({}),
   'tables.renameColumn': async (tenant) => ({

@@ -6,10 +6,10 @@ const underWay = ['migrations', 'outbox', 'outbox_place', 'inbox', 'dead_letter'
 
 type Sql = FrontDoor['sql'];
 
-/** Every row of every service as text, with its table, once all events have been handled. */
+/** Every row of every service as text, with its table, once all events and jobs have been handled. */
 export async function storedRows(sql: Sql): Promise<string[]> {
   await until(
-    () => eventsUnderWay(sql),
+    () => workUnderWay(sql),
     (count) => count === 0,
   );
   const tables = (await tablesOf(sql)).filter(({ name }) => !underWay.includes(name));
@@ -19,13 +19,14 @@ export async function storedRows(sql: Sql): Promise<string[]> {
   return (await sql<{ row: string }>(selects.join(' UNION ALL '))).map(({ row }) => row).sort();
 }
 
-async function eventsUnderWay(sql: Sql): Promise<number> {
+async function workUnderWay(sql: Sql): Promise<number> {
   const outboxes = (await tablesOf(sql)).filter(({ name }) => name === 'outbox');
   const selects = [
     'SELECT count(*)::int AS count FROM events.delivery',
     ...outboxes.map(({ schema }) => `SELECT count(*)::int FROM ${schema}.outbox WHERE published_at IS NULL`),
   ];
-  const counts = await sql<{ count: number }>(selects.join(' UNION ALL '));
+  const jobs = `SELECT count(*)::int FROM tables.job WHERE status NOT IN ('completed', 'failed')`;
+  const counts = await sql<{ count: number }>([...selects, jobs].join(' UNION ALL '));
   return counts.reduce((sum, { count }) => sum + count, 0);
 }
 

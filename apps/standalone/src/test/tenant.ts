@@ -159,6 +159,10 @@ export class Tenant {
     return (await this.asBot.upsertFile({ key, size: 3, tags: { kind: this.tag } })).file.id;
   }
 
+  async newUploadedFile(content: string): Promise<string> {
+    return (await this.asBot.uploadFile({ key: newName(), content })).file.id;
+  }
+
   async newTable(name = newName()): Promise<string> {
     const { table } = await this.asBot.createTable({ name, schema, tags: { kind: this.tag } });
     await this.asBot.createTableRows({ table: table.id, rows: [{ text: this.tag }] });

@@ -40,6 +40,17 @@ export class FindRepository {
     return this.read(`${groups} OFFSET $${values.push(offset)}::bigint LIMIT $${values.push(limit)}::bigint`, values);
   }
 
+  /** Ids of up to so many rows, whichever. Throws OperationTimeout. */
+  async listIds(question: Question, limit: number): Promise<number[]> {
+    const values: unknown[] = [];
+    const rows = rowsOf(question, values);
+    const [found] = await this.read<{ ids: number[] }>(
+      `SELECT ARRAY(SELECT row.id FROM ${rows} LIMIT $${values.push(limit)}::bigint) AS ids`,
+      values,
+    );
+    return found!.ids;
+  }
+
   /** Throws InvalidPayload for a regular expression that Postgres does not take. It bounds what one costs to compile. */
   async checkExpressions(filter: Filter): Promise<void> {
     for (const { name, pattern } of expressionsOf(filter)) {

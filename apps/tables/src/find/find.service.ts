@@ -29,7 +29,7 @@ export class FindService {
 
   async find({ bot }: BotCaller, input: FindTableRows): Promise<FoundRows> {
     const table = await this.catalog.current(bot.id, input.table);
-    const question = await this.readQuestion(table, input);
+    const question = await this.readQuestion(table, input.filter);
     const { limit = defaultLimit, offset = 0, search, group } = input;
     if (search !== undefined) throw new ApiError('InvalidPayload', 'search is not available in this version.');
     const { rows, warnings } = group
@@ -44,8 +44,9 @@ export class FindService {
     };
   }
 
-  private async readQuestion(table: KnownTable, input: FindTableRows): Promise<Question> {
-    const filter = readFilter(input.filter ?? {}, table.columns);
+  /** What a filter means in this table. Throws InvalidPayload. */
+  async readQuestion(table: KnownTable, conditions: Record<string, unknown> = {}): Promise<Question> {
+    const filter = readFilter(conditions, table.columns);
     await this.rows.checkExpressions(filter);
     return {
       tableNumber: table.number,

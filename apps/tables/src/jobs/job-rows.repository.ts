@@ -24,8 +24,8 @@ export class JobRowsRepository {
   }
 
   /** The greatest id so far; undefined when there is no table of this number. */
-  async findLastId(tableNumber: string): Promise<number | undefined> {
-    const [state] = await this.database.query<{ last_id: number }>(
+  async findLastId(tableNumber: string, sql: Sql = this.database): Promise<number | undefined> {
+    const [state] = await sql.query<{ last_id: number }>(
       'SELECT (next_row_id - 1)::int AS last_id FROM table_state WHERE number = $1',
       [tableNumber],
     );
@@ -58,7 +58,7 @@ export class JobRowsRepository {
    */
   async copy(
     tx: Sql,
-    table: KnownTable,
+    table: Pick<KnownTable, 'number' | 'version' | 'key_column' | 'columns'>,
     source: { sourceNumber: string; lastRowId: number; keys: Record<string, string> },
     afterId: number,
     limit: number,
@@ -87,7 +87,7 @@ export class JobRowsRepository {
          WHERE number = $6 AND stored.count < total.rows),
        queued AS (
          INSERT INTO table_work (table_number, kind)
-         SELECT $6, kind FROM state, total, (VALUES ('compute', is_stale), ('index', $9)) AS work (kind, is_needed)
+         SELECT $6, kind FROM state, total, LATERAL (VALUES ('compute', is_stale), ('index', $9)) AS work (kind, is_needed)
          WHERE is_needed AND total.rows > 0
          ON CONFLICT (table_number, kind) DO UPDATE SET due_at = least(table_work.due_at, now()))
        SELECT total.last_id AS "lastId", total.rows, stored.count AS stored FROM state, total, stored`,

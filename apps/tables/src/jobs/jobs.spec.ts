@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import type { Client } from '@botpress/client';
 import type { Job } from '@parley/contracts/tables/jobs';
+import { Database } from '@parley/database/database';
 import {
   type Account,
   type AdminSettings,
@@ -19,6 +20,8 @@ import { FilesModule } from '../../../files/src/files.module';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { TablesConfig } from '../config';
 import { TablesModule } from '../tables.module';
+import type { JobTask } from './job.entity';
+import { JobsService } from './jobs.service';
 
 let door: FrontDoor;
 let filesUrl: string;
@@ -377,5 +380,116 @@ describe('jobs', () => {
     );
 
     await expect(bot.exportTable({ table })).rejects.toMatchObject({ type: 'LimitExceeded' });
+  });
+});
+
+/** As another operation of the service starts one in its transaction. */
+async function started(tableId: string, task: JobTask): Promise<Job> {
+  const tables = door.apps[3]!;
+  const [table] = await door.sql<{ bot_id: string }>('SELECT bot_id FROM tables."table" WHERE id = $1', [tableId]);
+  const { id } = await tables
+    .get(Database, { strict: false })
+    .transaction((tx) => tables.get(JobsService).start(tx, { botId: table!.bot_id, tableId, task }));
+  return ended(tableId, id);
+}
+
+async function numberOf(table: string): Promise<string> {
+  const [row] = await door.sql<{ number: string }>('SELECT number FROM tables."table" WHERE id = $1', [table]);
+  return row!.number;
+}
+
+/** Key of a column, as `columnKey` makes it. */
+async function keyOf(table: string, index: number): Promise<string> {
+  return `${Number(await numberOf(table)).toString(36)}.${index}`;
+}
+
+async function filled(table: string, rows: number): Promise<void> {
+  const names = Array.from({ length: rows }, (_row, place) => ({ name: `n${place}`, price: place, sold: true }));
+  for (let from = 0; from < rows; from += 1_000) {
+    await client.createTableRows({ table, rows: names.slice(from, from + 1_000) });
+  }
+}
+
+describe('a job that copies a table', () => {
+  it('stores each row once, in order, with the values of the columns that both have', async () => {
+    const [source, copy] = [await newTable(), await newTable()];
+    await filled(source, 2_500);
+    const keys = {
+      [await keyOf(source, 0)]: await keyOf(copy, 0),
+      [await keyOf(source, 1)]: await keyOf(copy, 1),
+    };
+
+    const job = await started(copy, {
+      type: 'duplicate_table',
+      sourceNumber: await numberOf(source),
+      lastRowId: 2_400,
+      keys,
+    });
+
+    expect(job).toMatchObject({ status: 'completed', rows: 2_400, failedRows: 0 });
+    const expected = Array.from({ length: 2_400 }, (_row, place) => ({
+      id: place + 1,
+      name: `n${place}`,
+      price: place,
+      sold: null,
+      tags: null,
+    }));
+    expect(await valuesOf(copy)).toEqual(expected);
+    expect(await client.getTable({ table: copy })).toMatchObject({ rows: 2_400, stale: 0, indexing: 0 });
+  });
+
+  it('leaves out rows whose key was taken meanwhile, and counts the rows right', async () => {
+    const [source, copy] = [await newTable(), await newTable({ keyColumn: 'name' })];
+    await filled(source, 3);
+    await client.createTableRows({ table: copy, rows: [{ name: 'n1' }] });
+
+    const job = await started(copy, {
+      type: 'duplicate_table',
+      sourceNumber: await numberOf(source),
+      lastRowId: 3,
+      keys: { [await keyOf(source, 0)]: await keyOf(copy, 0) },
+    });
+
+    expect(job).toMatchObject({ status: 'completed', rows: 2, failedRows: 1 });
+    expect((await valuesOf(copy)).map(({ name }) => name)).toEqual(['n1', 'n0', 'n2']);
+    expect(await client.getTable({ table: copy })).toMatchObject({ rows: 3 });
+  });
+
+  it('fails when the table that it copies is gone', async () => {
+    const [source, copy] = [await newTable(), await newTable()];
+    await filled(source, 1);
+    const task = { type: 'duplicate_table', sourceNumber: await numberOf(source), lastRowId: 1, keys: {} } as const;
+    await client.deleteTable({ table: source });
+
+    const job = await started(copy, task);
+
+    expect(job.status).toBe('failed');
+    expect(job.failedStatusReason).toMatch(/emptied or deleted/);
+  });
+});
+
+describe('a job that clears columns', () => {
+  it('removes what rows hold of them and leaves the rest', async () => {
+    const table = await newTable();
+    await filled(table, 2_500);
+    const [name, price] = [await keyOf(table, 0), await keyOf(table, 1)];
+    const number = await numberOf(table);
+    await door.sql(
+      `UPDATE tables.row SET stale = ARRAY[$2, $3], computed = jsonb_build_object($2::text, '{}'::jsonb, $3::text, '{}'::jsonb)
+       WHERE table_number = $1 AND id IN (1, 2400)`,
+      [number, name, price],
+    );
+
+    const job = await started(table, { type: 'clear_column', tableNumber: number, keys: [price, 'none'] });
+
+    expect(job).toMatchObject({ status: 'completed', progress: 100, rows: 2_500 });
+    const rows = await door.sql(
+      `SELECT count(*)::int AS rows, count(*) FILTER (WHERE data ? $2)::int AS prices,
+         count(*) FILTER (WHERE data ? $3)::int AS names, array_agg(DISTINCT stale) FILTER (WHERE stale IS NOT NULL) AS stale,
+         array_agg(DISTINCT computed) FILTER (WHERE computed IS NOT NULL) AS computed
+       FROM tables.row WHERE table_number = $1`,
+      [number, price, name],
+    );
+    expect(rows).toEqual([{ rows: 2_500, prices: 0, names: 2_500, stale: [[name]], computed: [{ [name]: {} }] }]);
   });
 });

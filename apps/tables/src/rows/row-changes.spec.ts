@@ -258,6 +258,27 @@ describe('updateTableRows', () => {
     expect(await client.getTable({ table })).toMatchObject({ stale: 1, indexing: 1 });
   });
 
+  it('writes by the schema as it is while that changes', async () => {
+    const table = await newTable([{ name: 'cup' }]);
+    const rename = async (name: string, newName: string) => client.renameTableColumn({ table, name, newName });
+
+    const [answers] = await Promise.all([
+      Promise.all(Array.from({ length: 30 }, (_entry, price) => update(table, [{ id: 1, price, cost: price }]))),
+      (async () => {
+        for (let times = 0; times < 5; times++) {
+          await rename('price', 'cost');
+          await rename('cost', 'price');
+        }
+      })(),
+    ]);
+
+    for (const { rows, warnings } of answers) {
+      const [left] = ['price', 'cost'].filter((name) => !(name in rows[0]!));
+      expect(rows).toEqual([expect.objectContaining({ id: 1, name: 'cup' })]);
+      expect(warnings).toEqual([`Row 0: ${left} is no column of this table and was left out.`]);
+    }
+  });
+
   it('refuses what is no list of rows', async () => {
     const table = await newTable([]);
 
@@ -420,6 +441,19 @@ describe('upsertTableRows', () => {
       expect(answers.flatMap(({ updated }) => updated)).toHaveLength(49);
       expect(await countOf(table)).toBe(1);
     }
+  });
+
+  it('needs what a new row needs, and of a row that is there only that it is not emptied', async () => {
+    const name = { type: 'string' };
+    const schema = { type: 'object', properties: { name, note: name }, required: ['name'] };
+    const table = await newTable([{ name: 'cup' }], { schema });
+
+    const answer = await upsert(table, [{ id: 1, note: 'good' }, { note: 'bad' }, { name: 'pot' }]);
+    const emptied = await update(table, [{ id: 2, name: null }]);
+
+    expect([answer.inserted, answer.updated]).toMatchObject([[{ id: 2, name: 'pot' }], [{ id: 1, note: 'good' }]]);
+    expect(answer.errors).toEqual(['Row 1: name is required.']);
+    expect(emptied).toEqual({ rows: [], errors: ['Row 0: name may not be null.'] });
   });
 
   it('goes with inserts and updates at once', async () => {

@@ -1,18 +1,24 @@
 import { Injectable } from '@nestjs/common';
 import type { Sql } from '@parley/database/database';
+import type { Filter } from '../find/filter';
+import { conditionOf } from '../find/filter-sql';
 import type { TableRow } from '../tables/table.entity';
 
 /**
- * Deletes rows and counts their ids as unused; nothing comes back when the table is no longer of this version. Rows are
- * locked in the order of their ids, as everyone locks them, and deleted by an array, so that no join can be planned badly.
+ * Deletes rows that meet the condition and counts their ids as unused; nothing comes back when the table is no longer of
+ * this version. Rows are locked in the order of their ids, as everyone locks them, and then looked at, as they are by
+ * then. They are named by arrays, so that no join can be planned badly, and the condition is kept from choosing an index.
  */
-function deletion(chosen: string): string {
+function deletion(condition: string): string {
   return `
     WITH state AS MATERIALIZED (
       SELECT 1 FROM table_state WHERE number = $1 AND version = $2 FOR KEY SHARE),
     gone AS (
       DELETE FROM row WHERE table_number = $1 AND id = ANY (ARRAY(
-        SELECT id FROM row WHERE table_number = $1 AND (SELECT count(*) FROM state) = 1 AND ${chosen} FOR UPDATE))
+        SELECT row.id FROM (
+          SELECT * FROM row WHERE table_number = $1 AND id = ANY ($3::integer[]) AND (SELECT count(*) FROM state) = 1
+          ORDER BY id OFFSET 0 FOR UPDATE) AS row
+        WHERE ${condition}))
       RETURNING id),
     ids AS (SELECT coalesce(array_agg(id ORDER BY id), '{}') AS gone FROM gone),
     counted AS (
@@ -21,17 +27,22 @@ function deletion(chosen: string): string {
     SELECT ids.gone FROM ids, state`;
 }
 
-const deleteByIds = deletion('id = ANY ($3::integer[]) ORDER BY id');
+const everything: Filter = { kind: 'all', of: [] };
 
 @Injectable()
 export class RowDeletionsRepository {
-  /** The ids of those that there were. Undefined when the table has changed since it was read. */
-  async deleteByIds(
+  /**
+   * The ids of those rows that there were and that the filter means. Undefined, with nothing deleted, when the table has
+   * changed since it was read.
+   */
+  async delete(
     sql: Sql,
     { number, version }: Pick<TableRow, 'number' | 'version'>,
     ids: number[],
+    filter: Filter = everything,
   ): Promise<number[] | undefined> {
-    const [done] = await sql.query<{ gone: number[] }>(deleteByIds, [number, version, ids]);
+    const values: unknown[] = [number, version, ids];
+    const [done] = await sql.query<{ gone: number[] }>(deletion(conditionOf(filter, values)), values);
     return done?.gone;
   }
 

@@ -141,9 +141,67 @@ describe('deleteTableRows', () => {
     expect(await countsOf(table)).toEqual({ said: left, stored: left });
   });
 
+  it('deletes what a filter means', async () => {
+    const table = await newTable(20);
+
+    const first = await client.deleteTableRows({ table, filter: { $or: [{ price: { $gt: 15 } }, { name: 'cup 3' }] } });
+    const again = await client.deleteTableRows({ table, filter: { price: { $gt: 15 } } });
+
+    expect([first, again]).toEqual([{ deletedRows: 6 }, { deletedRows: 0 }]);
+    expect(await countsOf(table)).toEqual({ said: 14, stored: 14 });
+    const { rows } = await client.findTableRows({ table });
+    expect(rows.map(({ price }) => price)).toEqual([1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
+  });
+
+  it('deletes what a filter means of more rows than go at once', async () => {
+    const table = await newTable(0);
+    const [{ number } = { number: '' }] = await door.sql<{ number: string }>(
+      `UPDATE tables.table_state SET next_row_id = 12001 FROM tables."table"
+       WHERE name = $1 AND "table".number = table_state.number RETURNING table_state.number`,
+      [table],
+    );
+    await door.sql(
+      `INSERT INTO tables.row (table_number, id, data) SELECT $1, id, '{}' FROM generate_series(1, 12000) AS id`,
+      [number],
+    );
+
+    const gone = await client.deleteTableRows({ table, filter: { id: { $gt: 500 } } });
+
+    expect(gone).toEqual({ deletedRows: 11_500 });
+    expect(await countsOf(table)).toEqual({ said: 500, stored: 500 });
+  });
+
+  it('leaves a row alone that a filter no longer means when its turn comes', async () => {
+    const table = await newTable(2);
+    await door.sql('BEGIN');
+    await door.sql(
+      `UPDATE tables.row SET data = '{}' FROM tables."table" WHERE number = table_number AND name = $1 AND row.id = 2`,
+      [table],
+    );
+
+    const gone = client.deleteTableRows({ table, filter: { price: { $gte: 1 } } });
+    const waiting = 'SELECT 1 FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))';
+    await until(async () => (await door.sql(waiting)).length > 0);
+    await door.sql('COMMIT');
+
+    expect(await gone).toEqual({ deletedRows: 1 });
+    expect(await countsOf(table)).toEqual({ said: 1, stored: 1 });
+  });
+
+  it('refuses a filter that it does not understand', async () => {
+    const table = await newTable(1);
+
+    await expect(client.deleteTableRows({ table, filter: { colour: 'red' } })).rejects.toMatchObject({
+      type: 'InvalidPayload',
+      message: expect.stringContaining('colour'),
+    });
+    expect(await countsOf(table)).toEqual({ said: 1, stored: 1 });
+  });
+
   it.each([
     ['nothing', {}],
     ['two of them', { ids: [1], deleteAllRows: true }],
+    ['ids and a filter', { ids: [1], filter: {} }],
     ['no ids at all', { ids: [] }],
     ['an id that cannot be', { ids: [0] }],
     ['deleteAllRows: false', { deleteAllRows: false }],
@@ -161,7 +219,7 @@ describe('deleteTableRows', () => {
     const table = await newTable(1);
     const other = await newBot(alice);
 
-    for (const choice of [{ ids: [1] }, { deleteAllRows: true }]) {
+    for (const choice of [{ ids: [1] }, { filter: {} }, { deleteAllRows: true }]) {
       for (const name of [table, 'NoTable']) {
         await expect(other.deleteTableRows({ table: name, ...choice })).rejects.toMatchObject({
           type: 'ResourceNotFound',

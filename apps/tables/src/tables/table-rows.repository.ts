@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import type { Sql } from '@parley/database/database';
 import { toJsonb } from '@parley/database/storable';
 import type { EffectOnRows } from './effect-on-rows';
-import type { TableRow } from './table.entity';
 import { dueNow } from '../work/queue-sql';
 
 /** Two rows with one value. */
@@ -51,40 +50,5 @@ export class TableRowsRepository {
        ${dueNow}`,
       [tableNumber, work],
     );
-  }
-
-  /**
-   * Copies the rows, their ids from 1 in the order of the source, with how far each computed column is; how many there
-   * are. The copy has the columns of the source by other keys.
-   */
-  async copy(
-    tx: Sql,
-    source: string,
-    copy: TableRow,
-    keys: Record<string, string>,
-    isSearchable: boolean,
-  ): Promise<number> {
-    const [{ count } = { count: '0' }] = await tx.query<{ count: string }>(
-      `WITH copied AS (
-         INSERT INTO row (table_number, id, key, data, computed, stale, unindexed)
-         SELECT $2::bigint, (row_number() OVER (ORDER BY id))::int, key,
-           (SELECT coalesce(jsonb_object_agg($3::jsonb ->> name, value), '{}') FROM jsonb_each(data) AS entry (name, value)
-            WHERE $3::jsonb ? name),
-           (SELECT jsonb_object_agg($3::jsonb ->> name, value) FROM jsonb_each(computed) AS entry (name, value)
-            WHERE $3::jsonb ? name),
-           (SELECT array_agg($3::jsonb ->> name) FROM unnest(stale) AS name WHERE $3::jsonb ? name),
-           $4::boolean
-         FROM row WHERE table_number = $1
-         RETURNING stale),
-       counted AS (SELECT count(*) AS count, count(stale) AS stale FROM copied),
-       state AS (UPDATE table_state SET next_row_id = 1 + count FROM counted WHERE number = $2),
-       queued AS (
-         INSERT INTO table_work (table_number, kind)
-         SELECT $2, kind FROM counted, LATERAL (VALUES ('compute', stale > 0), ('index', $4 AND count > 0)) AS work (kind, is_due)
-         WHERE is_due)
-       SELECT count FROM counted`,
-      [source, copy.number, toJsonb(keys), isSearchable],
-    );
-    return Number(count);
   }
 }

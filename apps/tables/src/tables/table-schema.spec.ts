@@ -468,6 +468,21 @@ describe('a change of a schema', () => {
     expect(changeSchema(before, input).staleColumns).toEqual(staleColumns);
   });
 
+  it('makes what names no dependencies stale when a column that is not computed was emptied', () => {
+    const all = createSchema({
+      name: { type: 'string' },
+      price: { type: 'number' },
+      sum: code('s'),
+      more: code('m', 'sum'),
+    });
+    const staleBy = (input: Input) => changeSchema(all, input).staleColumns;
+
+    expect(staleBy({ price: { type: 'string' } })).toEqual(['sum', 'more']);
+    expect(staleBy({ price: null })).toEqual(['sum', 'more']);
+    expect(staleBy({ more: code('other', 'sum') })).toEqual(['more']);
+    expect(staleBy({ color: { type: 'string' } })).toEqual([]);
+  });
+
   it('says who is required of the columns beside it alone', () => {
     const required = (input: Input) => changeSchema(before, input).schema.required;
 

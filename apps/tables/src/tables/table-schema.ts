@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { mapEntries, ownEntry } from '@parley/contracts/entries';
 import { ApiError } from '@parley/contracts/errors';
 import { isRecord } from '@parley/contracts/is-record';
 import {
@@ -167,16 +168,26 @@ function countDescribed({ items, properties = {}, additionalProperties }: ValueS
 }
 
 function effectsOf(before: TableSchema, after: TableSchema): Pick<SchemaChange, 'emptied' | 'staleColumns'> {
-  const indexOf = (schema: TableSchema, name: string) =>
-    Object.hasOwn(schema.properties, name) ? schema.properties[name]!['x-zui'].index : undefined;
   const emptied = Object.keys(before.properties).filter((name) => indexOf(after, name) !== indexOf(before, name));
-  const computed = computedColumns(after);
   const formerly = computedColumns(before);
-  const isNew = (name: string) =>
-    indexOf(before, name) !== indexOf(after, name) ||
-    (computed.has(name) && !isDeepStrictEqual(computed.get(name), formerly.get(name)));
+  const computed = computedColumns(after);
+  const isOther = (name: string) =>
+    indexOf(before, name) !== indexOf(after, name) || !isDeepStrictEqual(formerly.get(name), computed.get(name));
+  const changed = new Set([...emptied, ...[...computed.keys()].filter(isOther)]);
+  // Who names nothing is computed from all that is not computed.
+  const plain = [before, after].flatMap(({ properties }) =>
+    Object.keys(properties).filter((name) => !properties[name]!['x-zui'].computed),
+  );
+  const sources = mapEntries(Object.fromEntries(computed), (settings) =>
+    settings.dependencies.length > 0 ? settings : { ...settings, dependencies: plain },
+  );
+  const followed = new Map(Object.entries(sources));
   const staleColumns = [...computed.keys()].filter(
-    (name) => isNew(name) || [...dependenciesOf(name, computed)].some(isNew),
+    (name) => changed.has(name) || [...dependenciesOf(name, followed)].some((source) => changed.has(source)),
   );
   return { emptied, staleColumns };
+}
+
+function indexOf({ properties }: TableSchema, name: string): number | undefined {
+  return ownEntry(properties, name)?.['x-zui'].index;
 }

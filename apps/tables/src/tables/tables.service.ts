@@ -2,13 +2,14 @@ import { isDeepStrictEqual } from 'node:util';
 import { Injectable } from '@nestjs/common';
 import type { BotCaller } from '@parley/contracts/access';
 import { mergeEntries, ownEntry } from '@parley/contracts/entries';
-import { ApiError, unavailable } from '@parley/contracts/errors';
+import { ApiError, notFound, unavailable } from '@parley/contracts/errors';
 import {
   type CreateTable,
   type DuplicatedTable,
   type DuplicateTable,
   type GetOrCreateTable,
   type GottenOrCreatedTable,
+  isTableId,
   type ListTables,
   maxTags,
   type RenameTableColumn,
@@ -24,6 +25,8 @@ import {
 } from '@parley/contracts/tables/table-definition';
 import type { TableSchema } from '@parley/contracts/tables/table-schema';
 import { Database, type Transaction } from '@parley/database/database';
+import { JobRowsRepository } from '../jobs/job-rows.repository';
+import { JobsService } from '../jobs/jobs.service';
 import { show } from './column-names';
 import { copyNames } from './copy-names';
 import { effectOnRows, keyColumnOf } from './effect-on-rows';
@@ -50,6 +53,8 @@ export class TablesService {
     private readonly tables: TablesRepository,
     private readonly rows: TableRowsRepository,
     private readonly catalog: TableCatalog,
+    private readonly jobs: JobsService,
+    private readonly jobRows: JobRowsRepository,
   ) {}
 
   async create({ bot }: BotCaller, input: CreateTable): Promise<TableReply> {
@@ -61,6 +66,7 @@ export class TablesService {
     for (let tries = 0; tries < maxTries; tries++) {
       const row = await this.tables.find(caller.bot.id, nameOrId);
       if (row) return { table: toTable(row), created: false, ...(await this.tables.count(row)) };
+      if (isTableId(nameOrId)) throw notFound('table', nameOrId);
       if (!tableName.test(nameOrId)) throw new ApiError('InvalidPayload', `table ${tableNameProblem}.`);
       try {
         const { table } = await this.create(caller, { ...input, name: nameOrId });
@@ -83,10 +89,11 @@ export class TablesService {
 
   update({ bot }: BotCaller, input: UpdateTable): Promise<UpdatedTable> {
     return this.change(bot.id, input.table, async (tx, before) => {
-      const { table, staleColumns } = changed(before, input);
+      const { table, staleColumns, emptied } = changed(before, input);
       if (before.frozen && table.frozen) refuseChange(before, table);
       const row = await this.tables.update(tx, table);
       await this.settleRows(tx, before, row, staleColumns);
+      await this.clear(tx, before, emptied);
       return { table: toTable(row), staleColumns };
     });
   }
@@ -152,6 +159,15 @@ export class TablesService {
     await this.rows.apply(tx, after.number, effect);
   }
 
+  /** The values of these columns are out of reach already; a job removes them. */
+  private async clear(tx: Transaction, table: TableRow, emptied: string[]): Promise<void> {
+    if (emptied.length === 0 || !(await this.jobRows.findLastId(table.number, tx))) return;
+    const columns = columnsOf(table);
+    const keys = emptied.map((name) => columns.get(name)!.key);
+    const task = { type: 'clear_column', tableNumber: table.number, keys } as const;
+    await this.jobs.start(tx, { botId: table.bot_id, tableId: table.id, task });
+  }
+
   private async refuseDuplicates(tx: Transaction, table: TableRow, columnKey: string): Promise<void> {
     const duplicates = await this.rows.listDuplicates(tx, table.number, columnKey, maxDuplicates + 1);
     if (duplicates.length === 0) return;
@@ -170,20 +186,26 @@ export class TablesService {
     const { rows: count } = schemaOnly ? { rows: 0 } : await this.tables.count(source, tx);
     if (factor < source.factor && count > 0)
       throw new ApiError('InvalidPayload', `factor must be at least ${source.factor}, that of the rows to copy.`);
-    if (count > maxCopiedRows)
-      throw new ApiError('LimitExceeded', `At most ${maxCopiedRows} rows are copied: ask for schemaOnly.`);
     const name = input.tableName ?? (await this.freeName(tx, source));
     const copy = await this.insert(tx, { ...source, name, factor, frozen: false });
-    const rows = count === 0 ? 0 : await this.copyRows(tx, source, copy);
-    return { table: toTable(copy), rows };
+    const job = count === 0 ? undefined : await this.copyRows(tx, source, copy, count);
+    return { table: toTable(copy), rows: count, ...(job ? { job: { id: job.id, status: job.status } } : {}) };
   }
 
-  private copyRows(tx: Transaction, source: TableRow, copy: TableRow): Promise<number> {
-    const copied = columnsOf(copy);
-    const columns = [...columnsOf(source).values()];
-    const keys = Object.fromEntries(columns.map(({ name, key }) => [key, copied.get(name)!.key]));
-    const isSearchable = columns.some(({ schema }) => schema['x-zui'].searchable);
-    return this.rows.copy(tx, source.number, copy, keys, isSearchable);
+  /** Within the request, or by a job where they are many. */
+  private async copyRows(tx: Transaction, source: TableRow, copy: TableRow, count: number) {
+    const columns = columnsOf(copy);
+    const keys = [...columnsOf(source).values()].map(({ name, key }) => [key, columns.get(name)!.key]);
+    const task = {
+      sourceNumber: source.number,
+      lastRowId: (await this.jobRows.findLastId(source.number, tx))!,
+      keys: Object.fromEntries(keys) as Record<string, string>,
+    };
+    if (count > maxCopiedRows) {
+      return this.jobs.start(tx, { botId: copy.bot_id, tableId: copy.id, task: { type: 'duplicate_table', ...task } });
+    }
+    await this.jobRows.copy(tx, { ...copy, columns }, task, 0, count);
+    return undefined;
   }
 
   private async freeName(tx: Transaction, { bot_id, name }: TableRow): Promise<string> {
@@ -208,10 +230,17 @@ function draftOf(botId: string, name: string, draft: TableDraft): NewTable {
   };
 }
 
-/** The table with the change, and its columns that are to be computed anew. */
-function changed(before: TableRow, input: UpdateTable): { table: TableRow; staleColumns: string[] } {
+interface Changed {
+  table: TableRow;
+  /** Columns that are to be computed anew. */
+  staleColumns: string[];
+  /** Columns that lost their values. */
+  emptied: string[];
+}
+
+function changed(before: TableRow, input: UpdateTable): Changed {
   const current = { schema: before.schema, nextIndex: before.next_index };
-  const change = input.schema ? changeSchema(current, input.schema) : { ...current, staleColumns: [] };
+  const change = input.schema ? changeSchema(current, input.schema) : { ...current, staleColumns: [], emptied: [] };
   const table: TableRow = {
     ...before,
     name: input.name ?? before.name,
@@ -230,7 +259,7 @@ function changed(before: TableRow, input: UpdateTable): { table: TableRow; stale
     throw new ApiError('InvalidPayload', `tags must have at most ${maxTags} entries.`);
   const isComputedAgain = table.is_compute_enabled && !before.is_compute_enabled;
   const staleColumns = isComputedAgain ? [...computedColumns(table.schema).keys()] : change.staleColumns;
-  return { table, staleColumns };
+  return { table, staleColumns, emptied: change.emptied };
 }
 
 function checkKeyColumn({ key_column, schema }: { key_column: string | null; schema: TableSchema }): void {

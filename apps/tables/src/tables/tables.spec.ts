@@ -1,5 +1,6 @@
 import type { Client } from '@botpress/client';
 import { type Account, configured, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
+import { until } from '@parley/testing/until';
 import { AdminModule } from '../../../admin/src/admin.module';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { TablesConfig } from '../config';
@@ -115,7 +116,7 @@ describe('createTable', () => {
   it.each<[Row, string, RegExp]>([
     [{ name: 'a-b' }, 'InvalidPayload', /^name must be 1 to 50 letters, digits and underscores/],
     [{ name: 'a'.repeat(51) }, 'InvalidPayload', /^name must be 1 to 50/],
-    [{ name: `table_${'0'.repeat(26)}` }, 'InvalidPayload', /^name must .* not look like the id of a table/],
+    [{ name: `table_${'0'.repeat(26)}` }, 'InvalidPayload', /^name must not look like the id of a table/],
     [{ factor: 31 }, 'InvalidPayload', /factor/],
     [{ keyColumn: 'gone' }, 'InvalidPayload', /^keyColumn must be a column .* "gone" is none/],
     [{ keyColumn: 'list' }, 'InvalidPayload', /^keyColumn must be a column/],
@@ -187,13 +188,12 @@ describe('getOrCreateTable', () => {
   });
 
   it('creates none by a name that a table may not have', async () => {
-    const { id } = await tableOf(await newTable());
-    const strange = `${id.slice(0, -1)}${id.endsWith('0') ? 1 : 0}`;
-
-    for (const table of ['a b', strange])
-      await expect(client.getOrCreateTable({ table, schema: {} })).rejects.toMatchObject(
-        failsWith('InvalidPayload', /^table must be 1 to 50 letters/),
-      );
+    await expect(client.getOrCreateTable({ table: 'a b', schema: {} })).rejects.toMatchObject(
+      failsWith('InvalidPayload', /^table must be 1 to 50 letters/),
+    );
+    await expect(client.getOrCreateTable({ table: `table_${'0'.repeat(26)}`, schema: {} })).rejects.toMatchObject(
+      failsWith('ResourceNotFound', /^There is no table/),
+    );
   });
 });
 
@@ -253,10 +253,28 @@ describe('updateTable', () => {
     expect([name, price, color].map((column) => column!['x-zui'].index)).toEqual([0, 3, 4]);
     expect(Object.keys(after.schema.properties)).toEqual(['name', 'price', 'color']);
     const stored = await storedRows(table);
-    expect(stored.map(({ data }) => Object.keys(data).map((key) => key.split('.')[1]))).toEqual([
-      ['0', '1', '2'],
-      ['0', '3', '4'],
-    ]);
+    const [former, fresh] = stored.map(({ data }) =>
+      Object.fromEntries(Object.entries(data).map(([key, value]) => [key.split('.')[1], value])),
+    );
+    expect(former).toMatchObject({ 0: 'cup' });
+    expect(Object.keys(former!)).not.toEqual(expect.arrayContaining(['3']));
+    expect(fresh).toEqual({ 0: 'pot', 3: 'much', 4: 'red' });
+  });
+
+  it('has the values of columns that went removed by a job', async () => {
+    const table = await newTable({}, [{ name: 'cup', price: 3, sold: true }]);
+    const empty = await newTable();
+
+    for (const each of [table, empty])
+      await client.updateTable({ table: each, schema: { price: { type: 'string' }, sold: null } });
+
+    const stored = await until(
+      () => storedRows(table),
+      ([row]) => Object.keys(row!.data).length === 1,
+    );
+    expect(Object.values(stored[0]!.data)).toEqual(['cup']);
+    expect((await client.getTableJobs({ table })).jobs).toMatchObject([{ type: 'clear_column' }]);
+    expect((await client.getTableJobs({ table: empty })).jobs).toEqual([]);
   });
 
   it('takes the schema that it answered', async () => {
@@ -595,6 +613,27 @@ describe('duplicateTable', () => {
     expect(await client.getTable({ table: copy.id })).toMatchObject({ rows: 1, stale: 1, indexing: 1 });
     const [row] = await storedRows(copy.name);
     expect(row).toMatchObject({ stale: Object.keys(row!.computed), unindexed: true });
+  });
+
+  it('copies many rows by a job', async () => {
+    const table = await newTable({ keyColumn: 'name' });
+    for (let batch = 0; batch < 6; batch++) {
+      const rows = Array.from({ length: 1000 }, (_entry, index) => ({ name: `${batch * 1000 + index}` }));
+      await client.createTableRows({ table, rows });
+    }
+
+    const { table: copy, rows, job } = await client.duplicateTable({ sourceTableId: table });
+
+    expect(rows).toBe(6000);
+    expect(job).toEqual({ id: expect.stringMatching(/^job_/) as unknown, status: 'pending' });
+    const done = await until(
+      () => client.getTableJobs({ table: copy.id }),
+      ({ jobs }) => jobs[0]?.status === 'completed',
+    );
+    expect(done.jobs).toMatchObject([{ id: job!.id, type: 'duplicate_table' }]);
+    expect(await client.getTable({ table: copy.id })).toMatchObject({ rows: 6000 });
+    const keys = (await storedRows(copy.name)).map(({ key }) => key);
+    expect(keys).toEqual((await storedRows(table)).map(({ key }) => key));
   });
 
   it('copies the schema alone', async () => {

@@ -287,5 +287,7 @@ export const rows = {
     access: bot.write,
     input: DeleteTableRows,
     output: DeletedRows,
+    // Of many rows by a filter.
+    timeoutMs: 30_000,
   }),
 };

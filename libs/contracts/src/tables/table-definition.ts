@@ -1,4 +1,4 @@
-import { IsBoolean, IsInt, IsNumber, IsString, Length, Matches, Max, Min } from 'class-validator';
+import { IsBoolean, IsInt, IsNumber, IsString, Length, Matches, Max, Min, ValidateBy } from 'class-validator';
 import { JsonObject, ListOf, MapOf, Nested, Nullable, Optional } from '../fields';
 import { PathParam, QueryTags, type TagQuery } from '../query-fields';
 import { maxColumnName, TableSchema } from './table-schema';
@@ -8,12 +8,23 @@ export const maxTags = 100;
 const maxSchemaBytes = 128 * 1024;
 const maxFactor = 30;
 
-/** Letters, digits and underscores, and nothing that could be the id of a table. */
-export const tableName = /^(?!table_[0-9A-HJKMNP-TV-Z]{26}$)\w{1,50}$/;
-export const tableNameProblem = 'must be 1 to 50 letters, digits and underscores, and not look like the id of a table';
+export const tableName = /^\w{1,50}$/;
+export const tableNameProblem = 'must be 1 to 50 letters, digits and underscores';
+const tableId = /^table_[0-9A-HJKMNP-TV-Z]{26}$/;
 
-function IsTableName(): PropertyDecorator {
-  return Matches(tableName, { message: `$property ${tableNameProblem}` });
+/** Whether the text could be the id of a table, so that no table has it for a name. */
+export function isTableId(text: unknown): boolean {
+  return typeof text === 'string' && tableId.test(text);
+}
+
+function IsNoTableId(): PropertyDecorator {
+  return ValidateBy({
+    name: 'isNoTableId',
+    validator: {
+      validate: (value) => !isTableId(value),
+      defaultMessage: (args) => `${args?.property ?? ''} must not look like the id of a table`,
+    },
+  });
 }
 
 /** Bytes of JSON that a row may take for each unit of its table's factor. */
@@ -55,7 +66,8 @@ export class TableDraft {
 
 export class CreateTable extends TableDraft {
   @IsString()
-  @IsTableName()
+  @Matches(tableName, { message: `$property ${tableNameProblem}` })
+  @IsNoTableId()
   name!: string;
 }
 
@@ -80,7 +92,8 @@ export class ListTables {
 export class UpdateTable extends TableName {
   @Optional()
   @IsString()
-  @IsTableName()
+  @Matches(tableName, { message: `$property ${tableNameProblem}` })
+  @IsNoTableId()
   name?: string;
 
   @Optional()
@@ -132,7 +145,8 @@ export class DuplicateTable {
   /** Made from the name of the source when absent. */
   @Optional()
   @IsString()
-  @IsTableName()
+  @Matches(tableName, { message: `$property ${tableNameProblem}` })
+  @IsNoTableId()
   tableName?: string;
 
   /** Leaves the rows out. */
