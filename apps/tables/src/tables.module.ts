@@ -27,6 +27,13 @@ import { JobsController } from './jobs/jobs.controller';
 import { JobsRepository } from './jobs/jobs.repository';
 import { JobsService } from './jobs/jobs.service';
 import { Tables1700000004000 } from './migrations/1700000004000-tables';
+import { LocalIndex1700000000200 } from '@parley/passages/migrations/1700000000200-local-index';
+import { PassagesModule } from '@parley/passages/passages.module';
+import { DroppedPoints1700000004080 } from './migrations/1700000004080-dropped-points';
+import { RowIndexService } from './search/row-index.service';
+import { RowPoints } from './search/row-points';
+import { RowSearch } from './search/row-search';
+import { UnindexedRowsRepository } from './search/unindexed-rows.repository';
 import { Jobs1700000004040 } from './migrations/1700000004040-jobs';
 import { InsertQueue } from './rows/insert-queue';
 import { RowChangesRepository } from './rows/row-changes.repository';
@@ -44,7 +51,10 @@ import { TablesService } from './tables/tables.service';
 import { WorkRepository } from './work/work.repository';
 import { WrittenRows } from './rows/written-rows';
 
-export const tablesDatabase = { schema: 'tables', migrations: [Tables1700000004000, Jobs1700000004040] };
+export const tablesDatabase = {
+  schema: 'tables',
+  migrations: [LocalIndex1700000000200, Tables1700000004000, Jobs1700000004040, DroppedPoints1700000004080],
+};
 
 /** Tables and their rows. */
 @Module({})
@@ -54,6 +64,7 @@ export class TablesModule {
       module: TablesModule,
       imports: [
         ServiceModule.register({ name: 'tables', contract: tables, database: { ...tablesDatabase, config } }, platform),
+        PassagesModule.register(config),
       ],
       controllers: [
         TablesController,
@@ -88,6 +99,9 @@ export class TablesModule {
         JobsRepository,
         JobsService,
         RowsRepository,
+        RowIndexService,
+        RowPoints,
+        RowSearch,
         RowsService,
         Sandbox,
         StaleRowsRepository,
@@ -95,6 +109,7 @@ export class TablesModule {
         TableRowsRepository,
         TablesRepository,
         TablesService,
+        UnindexedRowsRepository,
         WorkRepository,
         WrittenRows,
       ],

@@ -245,6 +245,21 @@ describe('ai', () => {
     expect(row.computed['answer']).toMatchObject({ status: 'failed', error: expect.stringContaining(error) as string });
   });
 
+  it('is asked for again when the row changes before the answer comes', async () => {
+    const table = await newTable({ price, answer: ai('?', ['price']) });
+    let release = () => undefined as void;
+    const after = new Promise<void>((resolve) => (release = resolve));
+    models.order({ text: 'of the former price', after }, { text: 'of the present price' });
+    const asked = models.requests.length;
+    await client.createTableRows({ table, rows: [{ price: 1 }] });
+    await until(() => models.requests.length > asked);
+
+    await client.updateTableRows({ table, rows: [{ id: 1, price: 2 }] });
+    release();
+
+    expect(await settled(table, 1)).toMatchObject({ price: 2, answer: 'of the present price' });
+  });
+
   it('comes later when the server is busy or does not answer, and holds up no other table', async () => {
     const table = await newTable({ price, answer: ai('?', ['price'], 'number') });
     const other = await newTable({ price, count: price, total });
