@@ -1,6 +1,17 @@
 import { parseArgs } from 'node:util';
 
-export const parts = ['read', 'write', 'upload', 'indexing', 'loop', 'start', 'bot', 'hub', 'tables', 'import'] as const;
+export const parts = [
+  'read',
+  'write',
+  'upload',
+  'indexing',
+  'loop',
+  'start',
+  'bot',
+  'hub',
+  'tables',
+  'import',
+] as const;
 export type Part = (typeof parts)[number];
 
 export interface Options {

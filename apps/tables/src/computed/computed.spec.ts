@@ -194,7 +194,9 @@ describe('waitComputed', () => {
 
   it('answers after a while when a server keeps the row waiting', async () => {
     const table = await newTable({ price, text: ai('what is this?') });
-    models.order({ status: 503, message: 'busy', headers: { 'retry-after': '0' } });
+    // Enough for the request and for the worker, whichever asks first.
+    const busy = { status: 503, message: 'busy', headers: { 'retry-after': '1' } };
+    models.order(busy, busy, busy);
 
     const { rows } = await client.createTableRows({ table, rows: [{ price: 2 }], waitComputed: true });
 

@@ -5,6 +5,7 @@ import { createDatabaseOfLanguage, type EmptyDatabase } from '@parley/testing/te
 import fc from 'fast-check';
 import { tablesDatabase } from '../tables.module';
 import { columnsOf } from '../tables/table.entity';
+import { Grouping, type GroupRow } from './grouping';
 import { readFilter } from './filter-reader';
 import { conditionOf } from './filter-sql';
 import { type Direction, orderTerms, readOrder } from './row-order';
@@ -405,4 +406,18 @@ describe('an order', () => {
     if (typeof a === 'object') return 0;
     return typeof a === 'boolean' ? Number(a) - Number(b) : order(a, b);
   }
+});
+
+it('the greatest text of a group is the one with the highest code point', async () => {
+  const row = {
+    ...Object.fromEntries([...columns.keys()].map((name) => [name, null])),
+    createdAt: '2024-01-01',
+    updatedAt: '2024-01-01',
+  };
+  await store(['a', 'B'].map((name, index) => ({ ...row, id: index + 1, name })));
+  const values: unknown[] = [];
+
+  const groups = Grouping.read(columns, { name: ['min', 'max'] }).statement('row', values);
+
+  expect(await database.query<GroupRow>(groups, values)).toEqual([{ outputs: ['B', 'a'] }]);
 });

@@ -184,6 +184,18 @@ describe('findTableRows', () => {
     expect(warnings).toEqual(['select: colour is no column of this table and was left out.']);
   });
 
+  it('answers the whole of a column that is selected as a whole and in part', async () => {
+    const table = await newTable();
+
+    for (const select of [
+      ['meta', 'meta.note'],
+      ['meta.note', 'meta'],
+    ]) {
+      const { rows } = await client.findTableRows({ table, filter: { name: 'Jug' }, select });
+      expect(rows[0]).toMatchObject({ meta: { size: { cm: 25 }, note: 'chipped' } });
+    }
+  });
+
   it('sums up all rows', async () => {
     const table = await newTable();
 

@@ -1,4 +1,5 @@
 import { maxRowId } from '@parley/contracts/tables/rows';
+import type { Column } from '../tables/table.entity';
 import type { KnownTable } from '../tables/table-catalog';
 import type { Remarks } from './remarks';
 
@@ -47,19 +48,16 @@ export function eachIdOnce(changes: Change[], remarks: Remarks): Change[] {
   });
 }
 
-/** The first change with each value; later ones, and those without a value, are refused with these words. */
-export function firstOfEach(
-  changes: Change[],
-  valueOf: (change: Change) => unknown,
-  remarks: Remarks,
-  words: { missing: string; repeated: string },
-): Change[] {
+/** The first change with each value in the column; later ones, and those without a value, are refused. */
+export function firstOfEach(changes: Change[], { name, key }: Column, remarks: Remarks): Change[] {
   const seen = new Set<string>();
-  return changes.filter((change) => {
-    const value = valueOf(change) ?? null;
+  return changes.filter(({ id, place, data }) => {
+    const value = data[key] ?? null;
     const identity = identityOf(value);
     const isFirst = value !== null && !seen.has(identity);
-    if (!isFirst) remarks.refuse(change.place, value === null ? words.missing : words.repeated);
+    if (value === null) remarks.refuse(place, `${name} is needed to find the row`);
+    else if (!isFirst) remarks.refuse(place, `an earlier row of the request has this ${name}`);
+    else if (id !== undefined) remarks.warn(place, 'id is set by the platform and was left out');
     seen.add(identity);
     return isFirst;
   });

@@ -9,13 +9,21 @@ export type RowState = Pick<StoredRow, 'data' | 'computed' | 'stale' | 'unindexe
 type Changed = RowState & Pick<Marks, 'work'>;
 
 /** The row with these columns changed, null emptying them, and what has to be done about it. */
-export function changeRow(table: KnownTable, stored: StoredRow, change: Record<string, unknown>): Changed {
-  const data = withoutNulls({ ...stored.data, ...change });
-  const changed = [...table.columns.values()].filter(({ key }) => !isDeepStrictEqual(data[key], stored.data[key]));
-  const marks = marksOfChange(
-    table,
-    changed.map(({ name }) => name),
-  );
+export function changeRow(
+  table: KnownTable,
+  stored: Omit<StoredRow, 'updated_at'>,
+  change: Record<string, unknown>,
+): Changed {
+  const data = { ...stored.data };
+  const changed: string[] = [];
+  for (const { name, key } of table.columns.values()) {
+    const value = change[key];
+    if (value === undefined || isDeepStrictEqual(value, stored.data[key] ?? null)) continue;
+    changed.push(name);
+    if (value === null) delete data[key];
+    else data[key] = value;
+  }
+  const marks = marksOfChange(table, changed);
   return {
     data,
     computed: marks.computed ? { ...stored.computed, ...marks.computed } : stored.computed,
@@ -26,9 +34,7 @@ export function changeRow(table: KnownTable, stored: StoredRow, change: Record<s
 }
 
 export function newRow(table: KnownTable, given: Record<string, unknown>): Changed {
-  return { data: withoutNulls(given), ...marksOfNewRow(table) };
-}
-
-function withoutNulls(data: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(data).filter(([, value]) => value !== null));
+  const data: Record<string, unknown> = {};
+  for (const key in given) if (given[key] !== null) data[key] = given[key];
+  return { data, ...marksOfNewRow(table) };
 }

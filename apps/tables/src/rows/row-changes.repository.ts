@@ -1,14 +1,20 @@
 import { Injectable } from '@nestjs/common';
 import type { Sql } from '@parley/database/database';
 import { toJsonb } from '@parley/database/storable';
+import { conditionOf } from '../find/filter-sql';
+import { findPlace } from '../find/place';
 import type { WorkKind } from '../computed/marks';
 import type { Column, TableRow } from '../tables/table.entity';
+import { identityOf } from './change';
 import type { RowState } from './changed-row';
 import type { StoredRow } from './row.entity';
 import { noMoreIds } from './rows.repository';
 import { dueNow } from '../work/queue-sql';
 
 type TableVersion = Pick<TableRow, 'number' | 'version'>;
+
+/** A row that stays as it is until the transaction ends. */
+export type LockedRow = Omit<StoredRow, 'updated_at'>;
 
 /** A row with its id, as it is to be. */
 export type WrittenRow = RowState & Pick<StoredRow, 'id'>;
@@ -56,10 +62,10 @@ export class RowChangesRepository {
     return rows.length > 0;
   }
 
-  /** Rows by id, which stay as they are until the transaction ends. In the order of their ids, as everyone locks rows. */
-  async lockRows(tx: Sql, { number }: TableVersion, ids: number[]): Promise<Map<number, StoredRow>> {
-    const rows = await tx.query<StoredRow>(
-      `SELECT id, data, computed, stale, unindexed, created_at, updated_at FROM row
+  /** Rows by id, locked in the order of their ids, as everyone locks rows. */
+  async lockRows(tx: Sql, { number }: TableVersion, ids: number[]): Promise<Map<number, LockedRow>> {
+    const rows = await tx.query<LockedRow>(
+      `SELECT id, data, computed, stale, unindexed, created_at FROM row
        WHERE table_number = $1 AND id = ANY ($2::integer[]) ORDER BY id FOR NO KEY UPDATE`,
       [number, ids],
     );
@@ -76,15 +82,21 @@ export class RowChangesRepository {
     return rows.map(({ ids }) => ids);
   }
 
-  /** Up to two rows that have each value in the column, in order. Index: row_data. */
-  async findByColumn(tx: Sql, { number }: TableVersion, { key }: Column, values: unknown[]): Promise<number[][]> {
-    const rows = await tx.query<{ ids: number[] }>(
-      `SELECT ARRAY(
-         SELECT id FROM row WHERE table_number = $1 AND data @> jsonb_build_object($3::text, value) LIMIT 2) AS ids
-       FROM jsonb_array_elements($2::jsonb) WITH ORDINALITY AS entry (value, place) ORDER BY place`,
-      [number, toJsonb(values), key],
+  /**
+   * Up to two rows that have each string, number or boolean in the column, in order. For a few values by the index
+   * row_data, for more by one look at each row: a look into the index for each value is planned as a scan for each.
+   */
+  async findByColumn(sql: Sql, { number }: TableVersion, column: Column, values: unknown[]): Promise<number[][]> {
+    if (values.length === 0) return [];
+    const place = findPlace(new Map([[column.name, column]]), column.name)!;
+    const parameters: unknown[] = [number, column.key];
+    const rows = await sql.query<{ value: unknown; ids: number[] }>(
+      `SELECT row.data -> $2 AS value, (array_agg(row.id))[1:2] AS ids
+       FROM row WHERE row.table_number = $1 AND ${conditionOf({ kind: 'one of', place, values }, parameters)} GROUP BY 1`,
+      parameters,
     );
-    return rows.map(({ ids }) => ids);
+    const found = new Map(rows.map(({ value, ids }) => [identityOf(value), ids]));
+    return values.map((value) => found.get(identityOf(value)) ?? []);
   }
 
   /**

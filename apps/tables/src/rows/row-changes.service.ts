@@ -6,20 +6,22 @@ import { Database, type Sql } from '@parley/database/database';
 import type { Column } from '../tables/table.entity';
 import { type KnownTable, TableCatalog } from '../tables/table-catalog';
 import { type Change, checkChanges, eachIdOnce, firstOfEach, identityOf, withId } from './change';
-import { changeRow, newRow } from './changed-row';
+import { changeRow, newRow, type RowState } from './changed-row';
 import { Remarks } from './remarks';
-import { type StoredRow, toRow } from './row.entity';
-import { RowChangesRepository } from './row-changes.repository';
+import { toRow } from './row.entity';
+import { type LockedRow, RowChangesRepository } from './row-changes.repository';
 import { WrittenRows } from './written-rows';
 
 /** A change with the row that it changes, which is locked; a new row has none. */
 interface Target extends Change {
-  stored?: StoredRow;
+  stored?: LockedRow;
 }
 
 interface Written {
-  row: Row;
-  isNew: boolean;
+  id: number;
+  stored?: LockedRow;
+  state: RowState;
+  at: Date;
 }
 
 const comparableTypes = ['string', 'number', 'boolean'];
@@ -48,92 +50,95 @@ export class RowChangesService {
   }
 
   /** Undefined when the table is no longer what it is taken for. */
-  private updateIn(table: KnownTable, input: UpdateTableRows): Promise<StoredRows | undefined> {
+  private async updateIn(table: KnownTable, input: UpdateTableRows): Promise<StoredRows | undefined> {
     const remarks = Remarks.of(input);
     const changes = eachIdOnce(withId(checkChanges(table, input.rows, remarks), remarks), remarks);
-    const key = keyColumnOf(table);
-    // Only who gives keys has to keep others from doing so.
-    const givesKeys = key !== undefined && changes.some(({ data }) => (data[key.key] ?? null) !== null);
-    return this.database.transaction(async (tx) => {
-      const isLocked = givesKeys
+    const written = await this.database.transaction(async (tx) => {
+      const isLocked = givesKeys(table, changes)
         ? (await this.changes.lockForKeys(tx, table)) !== undefined
         : await this.changes.lockVersion(tx, table);
       if (!isLocked) return undefined;
 
-      const targets = await this.lockTargets(tx, table, changes, remarks);
-      const written = await this.write(tx, table, await this.withFreeKeys(tx, table, targets, remarks), 0, remarks);
-      return { rows: written.map(({ row }) => row), ...remarks.toAnswer() };
+      const named = changes.map(({ id }) => [id!]);
+      const targets = await this.lockTargets(tx, table, undefined, changes, named, remarks);
+      return this.write(tx, table, await this.withFreeKeys(tx, table, targets, remarks), 0, remarks);
     });
+    return written && { rows: toRows(table, written), ...remarks.toAnswer() };
   }
 
-  /** Undefined when the table is no longer what it is taken for. */
-  private upsertIn(table: KnownTable, input: UpsertTableRows): Promise<UpsertedRows | undefined> {
-    const { keyColumn } = input;
+  /** Undefined when the table, or a row that was found, is no longer what it is taken for. */
+  private async upsertIn(table: KnownTable, input: UpsertTableRows): Promise<UpsertedRows | undefined> {
+    const { table: name, keyColumn = 'id' } = input;
+    const column = keyColumn === 'id' ? undefined : comparableColumnOf(table, keyColumn);
+    if (keyColumn !== 'id' && !column) {
+      if ((await this.catalog.current(table.bot_id, name)) === table) throw notComparable(table);
+      return undefined;
+    }
     const remarks = Remarks.of(input);
-    const changes = checkChanges(table, input.rows, remarks);
-    return this.database.transaction(async (tx) => {
+    const fit = checkChanges(table, input.rows, remarks);
+    const changes = column ? firstOfEach(fit, column, remarks) : eachIdOnce(fit, remarks);
+    const found = await this.findIds(this.database, table, column, changes);
+    const isKey = column !== undefined && column === keyColumnOf(table);
+    // Rows that are there are changed without waiting for those who insert some.
+    const isChangeOnly = found.every((ids) => ids.length > 0) && (isKey || !givesKeys(table, changes));
+    const written = await this.database.transaction(async (tx) => {
+      if (isChangeOnly) {
+        if (!(await this.changes.lockVersion(tx, table))) return undefined;
+        const targets = await this.lockTargets(tx, table, column, changes, found, remarks);
+        return targets.every(({ stored }) => stored) ? this.write(tx, table, targets, 0, remarks) : undefined;
+      }
       const nextId = await this.changes.lockForKeys(tx, table);
       if (nextId === undefined) return undefined;
-
-      const column = keyColumn === undefined || keyColumn === 'id' ? undefined : comparableColumn(table, keyColumn);
-      const targets = await (column
-        ? this.findTargets(tx, table, column, changes, remarks)
-        : this.lockTargets(tx, table, eachIdOnce(changes, remarks), remarks));
+      const ids = await this.findIds(tx, table, column, changes);
+      const targets = await this.lockTargets(tx, table, column, changes, ids, remarks);
       // What was looked for by its key and not found has a free one.
-      const free =
-        column && column === keyColumnOf(table) ? targets : await this.withFreeKeys(tx, table, targets, remarks);
-      const written = await this.write(tx, table, free, nextId, remarks);
-      return {
-        inserted: written.filter(({ isNew }) => isNew).map(({ row }) => row),
-        updated: written.filter(({ isNew }) => !isNew).map(({ row }) => row),
-        ...remarks.toAnswer(),
-      };
+      const free = isKey ? targets : await this.withFreeKeys(tx, table, targets, remarks);
+      return this.write(tx, table, free, nextId, remarks);
     });
+    if (!written) return undefined;
+    const inserted = written.filter(({ stored }) => !stored);
+    const updated = written.filter(({ stored }) => stored);
+    return { inserted: toRows(table, inserted), updated: toRows(table, updated), ...remarks.toAnswer() };
   }
 
-  /** The rows that the changes name by id. A change without an id is a new row. */
-  private async lockTargets(tx: Sql, table: KnownTable, changes: Change[], remarks: Remarks): Promise<Target[]> {
-    const ids = changes.flatMap(({ id }) => (id === undefined ? [] : [id]));
-    const rows = await this.changes.lockRows(tx, table, ids);
-    return changes.flatMap((change) => {
-      if (change.id === undefined) return [change];
-      const stored = rows.get(change.id);
-      if (stored) return [{ ...change, stored }];
-      remarks.refuse(change.place, `there is no row ${change.id} in this table`);
-      return [];
-    });
+  /** For each change the rows that have its value in the column, two at most; without a column, the one that it names. */
+  private async findIds(
+    sql: Sql,
+    table: KnownTable,
+    column: Column | undefined,
+    changes: Change[],
+  ): Promise<number[][]> {
+    if (!column) return changes.map(({ id }) => (id === undefined ? [] : [id]));
+    const values = changes.map(({ data }) => data[column.key]);
+    return column === keyColumnOf(table)
+      ? this.changes.findByKey(sql, table, values)
+      : this.changes.findByColumn(sql, table, column, values);
   }
 
-  /** The rows that have the same value in the column; a change that finds none is a new row. */
-  private async findTargets(
+  /** The changes with the rows that were found for them. What was found for none is a new row. */
+  private async lockTargets(
     tx: Sql,
     table: KnownTable,
-    column: Column,
-    all: Change[],
+    column: Column | undefined,
+    changes: Change[],
+    found: number[][],
     remarks: Remarks,
   ): Promise<Target[]> {
-    const { name, key } = column;
-    const changes = firstOfEach(all, ({ data }) => data[key], remarks, {
-      missing: `${name} is needed to find the row`,
-      repeated: `an earlier row of the request has this ${name}`,
-    });
-    for (const { id, place } of changes) {
-      if (id !== undefined) remarks.warn(place, 'id is set by the platform and was left out');
-    }
-    const values = changes.map(({ data }) => data[key]);
-    const found = await (column === keyColumnOf(table)
-      ? this.changes.findByKey(tx, table, values)
-      : this.changes.findByColumn(tx, table, column, values));
     const rows = await this.changes.lockRows(tx, table, found.flat());
     return changes.flatMap((change, index) => {
-      const ids = found[index]!;
-      if (ids.length > 1) {
-        remarks.refuse(change.place, `more than one row has this ${name}`);
+      const [id, another] = found[index]!;
+      const stored = id === undefined ? undefined : rows.get(id);
+      if (column && another !== undefined) {
+        remarks.refuse(change.place, `more than one row has this ${column.name}`);
         return [];
       }
-      const stored = rows.get(ids[0]!);
-      // One that was deleted or changed until it was locked is not the one that was meant.
-      const isMeant = stored && identityOf(stored.data[key]) === identityOf(change.data[key]);
+      if (!column && id !== undefined && !stored) {
+        remarks.refuse(change.place, `there is no row ${id} in this table`);
+        return [];
+      }
+      // One that was changed until it was locked is not the one that was meant.
+      const isMeant =
+        stored && (!column || identityOf(stored.data[column.key]) === identityOf(change.data[column.key]));
       return [isMeant ? { ...change, stored } : change];
     });
   }
@@ -165,7 +170,7 @@ export class RowChangesService {
     });
   }
 
-  /** Stores what fits the table as a whole, in one statement, and answers it in the order of the request. */
+  /** Stores what fits the table as a whole, in one statement, and tells of it in the order of the request. */
   private async write(
     tx: Sql,
     table: KnownTable,
@@ -195,25 +200,40 @@ export class RowChangesService {
       added,
       work: [...new Set(fit.flatMap(({ state }) => state.work))],
     });
-    const columns = [...table.columns.values()];
-    return fit.map(({ id, stored, state }) => ({
-      row: toRow(columns, { ...state, id, created_at: stored?.created_at ?? at, updated_at: at }),
-      isNew: !stored,
-    }));
+    return fit.map((row) => ({ ...row, at }));
   }
+}
+
+function toRows(table: KnownTable, written: Written[]): Row[] {
+  const columns = [...table.columns.values()];
+  return written.map(({ id, stored, state: { data, computed, stale }, at }) =>
+    toRow(columns, { id, data, computed, stale, created_at: stored?.created_at ?? at, updated_at: at }),
+  );
 }
 
 function keyColumnOf(table: KnownTable): Column | undefined {
   return table.columns.get(table.key_column ?? '');
 }
 
-/** Throws InvalidPayload. */
-function comparableColumn({ columns }: KnownTable, name: string): Column {
+/** Whether a row may get a key: who gives keys has to keep others from doing so. */
+function givesKeys(table: KnownTable, changes: Change[]): boolean {
+  const column = keyColumnOf(table);
+  return column !== undefined && changes.some(({ data }) => (data[column.key] ?? null) !== null);
+}
+
+function comparableColumnOf({ columns }: KnownTable, name: string): Column | undefined {
   const column = columns.get(name);
-  if (column && comparableTypes.includes(column.schema.type)) return column;
-  const right = [...columns.values()].filter(({ schema }) => comparableTypes.includes(schema.type));
-  throw new ApiError(
+  return column && isComparable(column) ? column : undefined;
+}
+
+function isComparable({ schema }: Column): boolean {
+  return comparableTypes.includes(schema.type);
+}
+
+function notComparable({ columns }: KnownTable): ApiError {
+  const names = [...columns.values()].filter(isComparable).map(({ name }) => name);
+  return new ApiError(
     'InvalidPayload',
-    `keyColumn must be id or a column of type string, number or boolean: ${right.map((one) => one.name).join(', ') || 'this table has none'}.`,
+    `keyColumn must be id or a column of type string, number or boolean: ${names.join(', ') || 'this table has none'}.`,
   );
 }

@@ -4,6 +4,7 @@ import { AdminModule } from '../../../admin/src/admin.module';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { TablesConfig } from '../config';
 import { TablesModule } from '../tables.module';
+import { holdWork } from '../test/held-work';
 
 let door: FrontDoor;
 let alice: Account;
@@ -11,6 +12,7 @@ let client: Client;
 
 beforeAll(async () => {
   door = await startFrontDoor(GatewayModule, AdminModule, configured(TablesModule, TablesConfig));
+  await holdWork(door);
   alice = await door.newAccount();
   client = await newBot(alice);
 });
@@ -416,6 +418,21 @@ describe('upsertTableRows', () => {
     const { inserted, updated } = await upsert(table, [{ [column]: value }], column);
 
     expect([inserted, updated]).toMatchObject([[], [{ id: 1 }]]);
+  });
+
+  it('finds many rows by a column that is not the key, each value once', async () => {
+    const rows = Array.from({ length: 300 }, (_entry, price) => ({ name: `cup ${price}`, price }));
+    const table = await newTable([...rows, { name: 'cup 7' }]);
+
+    const answer = await upsert(
+      table,
+      [...rows, { name: 'a new one' }].map(({ name }) => ({ name, sold: true })),
+      'name',
+    );
+
+    expect(answer.updated.map(({ price }) => price)).toEqual(rows.map(({ price }) => price).filter((at) => at !== 7));
+    expect(answer.inserted).toMatchObject([{ id: 302, name: 'a new one', sold: true }]);
+    expect(answer.errors).toEqual(['Row 7: more than one row has this name.']);
   });
 
   it('refuses columns that it cannot go by', async () => {
