@@ -3,6 +3,11 @@ import { tables } from '@parley/contracts/tables/tables';
 import { deadLettersController } from '@parley/outbox/dead-letters';
 import type { Platform } from '@parley/service/platform';
 import { ServiceModule } from '@parley/service/service.module';
+import { CellComputer } from './computed/cell-computer';
+import { Completions } from './computed/completions';
+import { ComputeService } from './computed/compute.service';
+import { Sandbox } from './computed/sandbox/sandbox';
+import { StaleRowsRepository } from './computed/stale-rows.repository';
 import { TablesConfig } from './config';
 import { EraseBotHandler } from './erasure/erase-bot.handler';
 import { ErasureController } from './erasure/erasure.controller';
@@ -22,6 +27,13 @@ import { JobsController } from './jobs/jobs.controller';
 import { JobsRepository } from './jobs/jobs.repository';
 import { JobsService } from './jobs/jobs.service';
 import { Tables1700000004000 } from './migrations/1700000004000-tables';
+import { LocalIndex1700000000200 } from '@parley/passages/migrations/1700000000200-local-index';
+import { PassagesModule } from '@parley/passages/passages.module';
+import { DroppedPoints1700000004080 } from './migrations/1700000004080-dropped-points';
+import { RowIndexService } from './search/row-index.service';
+import { RowPoints } from './search/row-points';
+import { RowSearch } from './search/row-search';
+import { UnindexedRowsRepository } from './search/unindexed-rows.repository';
 import { Jobs1700000004040 } from './migrations/1700000004040-jobs';
 import { InsertQueue } from './rows/insert-queue';
 import { RowChangesRepository } from './rows/row-changes.repository';
@@ -36,8 +48,13 @@ import { TableRowsRepository } from './tables/table-rows.repository';
 import { TablesController } from './tables/tables.controller';
 import { TablesRepository } from './tables/tables.repository';
 import { TablesService } from './tables/tables.service';
+import { WorkRepository } from './work/work.repository';
+import { WrittenRows } from './rows/written-rows';
 
-export const tablesDatabase = { schema: 'tables', migrations: [Tables1700000004000, Jobs1700000004040] };
+export const tablesDatabase = {
+  schema: 'tables',
+  migrations: [LocalIndex1700000000200, Tables1700000004000, Jobs1700000004040, DroppedPoints1700000004080],
+};
 
 /** Tables and their rows. */
 @Module({})
@@ -47,6 +64,7 @@ export class TablesModule {
       module: TablesModule,
       imports: [
         ServiceModule.register({ name: 'tables', contract: tables, database: { ...tablesDatabase, config } }, platform),
+        PassagesModule.register(config),
       ],
       controllers: [
         TablesController,
@@ -58,6 +76,9 @@ export class TablesModule {
       ],
       providers: [
         { provide: TablesConfig, useValue: config },
+        CellComputer,
+        Completions,
+        ComputeService,
         BotFiles,
         ClearColumnJob,
         DuplicateJob,
@@ -78,11 +99,19 @@ export class TablesModule {
         JobsRepository,
         JobsService,
         RowsRepository,
+        RowIndexService,
+        RowPoints,
+        RowSearch,
         RowsService,
+        Sandbox,
+        StaleRowsRepository,
         TableCatalog,
         TableRowsRepository,
         TablesRepository,
         TablesService,
+        UnindexedRowsRepository,
+        WorkRepository,
+        WrittenRows,
       ],
     };
   }

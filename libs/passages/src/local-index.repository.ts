@@ -105,6 +105,13 @@ export class LocalIndexRepository {
     );
   }
 
+  async removeFiles(botId: string, fileIds: string[]): Promise<void> {
+    await this.database.transaction(async (tx) => {
+      await lockForRemoval(tx, botId);
+      await tx.query('DELETE FROM local_index_point WHERE bot_id = $1 AND file_id = ANY ($2)', [botId, fileIds]);
+    });
+  }
+
   async removeAll(botId: string): Promise<void> {
     await this.database.transaction(async (tx) => {
       await lockForRemoval(tx, botId);

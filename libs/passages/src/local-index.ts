@@ -54,6 +54,10 @@ export class LocalIndex implements PassageIndex {
     await this.repository.removeFile(botId, fileId, exceptVersion, within);
   }
 
+  async removeFiles(botId: string, fileIds: string[]): Promise<void> {
+    await this.repository.removeFiles(botId, fileIds);
+  }
+
   async search(botId: string, query: PassageQuery): Promise<PassageHit[]> {
     checkDimensions(query.vector, this.embedder.dimensions);
     const state = await this.repository.findState(botId);

@@ -55,6 +55,8 @@ export interface PassageIndex {
    * index in the caller's own database does it in their transaction, and so needs no second connection.
    */
   removeFile(botId: string, fileId: string, exceptVersion: string | null, within?: Sql): Promise<void>;
+  /** Removes all points of these files. */
+  removeFiles(botId: string, fileIds: string[]): Promise<void>;
   /** Best first: dense and sparse candidates fused by reciprocal rank, or dense ones alone when there are no terms. */
   search(botId: string, query: PassageQuery): Promise<PassageHit[]>;
   /** Removes every point of the bot. */

@@ -14,6 +14,7 @@ function indexThatFails(times: number) {
     write: () => Promise.resolve(void asked.push('write')),
     retag: () => Promise.resolve(void asked.push('retag')),
     removeFile: () => Promise.resolve(void asked.push('removeFile')),
+    removeFiles: () => Promise.resolve(void asked.push('removeFiles')),
     search: () => Promise.resolve([]),
     dropTenant: () => Promise.resolve(void asked.push('dropTenant')),
     count: () => Promise.resolve(7),

@@ -34,6 +34,11 @@ export class PreparedIndex implements PassageIndex {
     await this.index.removeFile(botId, fileId, exceptVersion, within);
   }
 
+  async removeFiles(botId: string, fileIds: string[]): Promise<void> {
+    await this.ready();
+    await this.index.removeFiles(botId, fileIds);
+  }
+
   async search(botId: string, query: PassageQuery): Promise<PassageHit[]> {
     await this.ready();
     return this.index.search(botId, query);

@@ -78,6 +78,10 @@ export class QdrantIndex implements PassageIndex {
     });
   }
 
+  async removeFiles(botId: string, fileIds: string[]): Promise<void> {
+    await this.remove({ must: [isOfBot(botId), { key: 'fileId', match: { any: fileIds } }] });
+  }
+
   async search(botId: string, { vector, terms, tags, limit }: PassageQuery): Promise<PassageHit[]> {
     checkDimensions(vector, this.embedder.dimensions);
     const filter = toFilter(botId, tags);

@@ -278,6 +278,14 @@ describe('removal and count', () => {
     ]);
   });
 
+  it('removes several files at once', async () => {
+    await index.removeFiles(bot, ['file_a', 'file_b']);
+
+    expect(server.requests.map(({ body }) => body)).toEqual([
+      { filter: { must: [ofBot, { key: 'fileId', match: { any: ['file_a', 'file_b'] } }] } },
+    ]);
+  });
+
   it('removes a whole file, and a whole bot', async () => {
     await index.removeFile(bot, 'file_a', null);
     await index.dropTenant(bot);

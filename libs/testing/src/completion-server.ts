@@ -2,9 +2,12 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** How the server answers: with a text, with a status, with nonsense, or never. */
+/** How the server answers: with a text, at once or later, with a status, with nonsense, or never. */
 export type CompletionAnswer =
-  { text: string } | { status: number; message: string; headers?: Record<string, string> } | 'garbage' | 'never';
+  | { text: string; after?: Promise<unknown> }
+  | { status: number; message: string; headers?: Record<string, string> }
+  | 'garbage'
+  | 'never';
 
 export interface CompletionRequest {
   headers: IncomingMessage['headers'];
@@ -48,13 +51,16 @@ export class CompletionServer {
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const body = JSON.parse(Buffer.concat(chunks).toString()) as Omit<CompletionRequest, 'headers'>;
     this.requests.push({ headers: request.headers, ...body });
-    const order = this.orders.shift() ?? { text: `answer to ${body.messages.at(-1)?.content.slice(-20)}` };
+    const order: CompletionAnswer = this.orders.shift() ?? {
+      text: `answer to ${body.messages.at(-1)?.content.slice(-20)}`,
+    };
     if (order === 'never') return;
     if (order === 'garbage') return void response.end('<html>Welcome</html>');
     if ('status' in order)
       return void response
         .writeHead(order.status, order.headers)
         .end(JSON.stringify({ error: { message: order.message } }));
+    await order.after;
     const message = { role: 'assistant', content: order.text };
     response.end(JSON.stringify({ choices: [{ index: 0, message, finish_reason: 'stop' }] }));
   }

@@ -1,7 +1,9 @@
 import { type BeforeApplicationShutdown, Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import type { Row } from '@parley/contracts/tables/rows';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import { TablesConfig } from '../config';
+import { toRow } from '../rows/row.entity';
 import { type KnownTable, TableCatalog } from '../tables/table-catalog';
 import { type BatchResult, pauseAfter, TableWorker } from '../work/table-worker';
 import { type Lease, WorkRepository } from '../work/work.repository';
@@ -33,7 +35,7 @@ export class ComputeService implements OnApplicationBootstrap, BeforeApplication
     @Inject(platformToken) { logger }: Platform,
     { sweepIntervalMs: intervalMs, workLeaseMs: leaseMs }: TablesConfig,
   ) {
-    const options = { kind: 'compute' as const, lanes: tablesAtOnce, leaseMs, intervalMs, logger };
+    const options = { kind: 'compute' as const, tablesAtOnce, leaseMs, intervalMs, logger };
     this.worker = new TableWorker(options, work, (lease, signal) => this.batch(lease, signal));
   }
 
@@ -51,10 +53,15 @@ export class ComputeService implements OnApplicationBootstrap, BeforeApplication
   }
 
   /**
-   * The row with its columns computed, or as far as it is when a server keeps them waiting or patience ends. Undefined
-   * when it was deleted.
+   * The row with its columns computed, or as far as it is when a server keeps them waiting or patience ends. One that was
+   * deleted meanwhile is as it was.
    */
-  async computeNow(table: KnownTable, id: number): Promise<StaleRow | undefined> {
+  async computeNow(table: KnownTable, row: Row): Promise<Row> {
+    const computed = await this.computeStored(table, row.id);
+    return computed ? toRow(table.columns.values(), computed) : row;
+  }
+
+  private async computeStored(table: KnownTable, id: number): Promise<StaleRow | undefined> {
     const patience = AbortSignal.timeout(patienceMs);
     for (let tries = 0; tries < maxTries && !patience.aborted; tries++) {
       const row = await this.rows.find(table.number, id);

@@ -4,6 +4,7 @@ import { Database } from '@parley/database/database';
 import { toJsonb } from '@parley/database/storable';
 import type { StoredRow } from '../rows/row.entity';
 import type { TableRow } from '../tables/table.entity';
+import { dueNow } from '../work/queue-sql';
 
 export interface StaleRow extends StoredRow {
   revision: number;
@@ -67,7 +68,7 @@ export class StaleRowsRepository {
          ORDER BY id FOR UPDATE),
        queued AS (
          INSERT INTO table_work (table_number, kind) SELECT $1, 'index' FROM state WHERE $4
-         ON CONFLICT (table_number, kind) DO UPDATE SET due_at = least(table_work.due_at, now()))
+         ${dueNow})
        UPDATE row SET
          data = (row.data - result.emptied) || result.data,
          computed = (coalesce(row.computed, '{}') - result."left") || result.computed,

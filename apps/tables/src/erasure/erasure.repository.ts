@@ -46,10 +46,22 @@ export class ErasureRepository {
     return rows.length;
   }
 
+  /** Whether somebody has taken the table of this number and was seen alive since then. Index: the primary key. */
+  async isWorkedOn(number: string, leaseMs: number): Promise<boolean> {
+    const rows = await this.database.query(
+      `SELECT 1 FROM table_work
+       WHERE table_number = $1 AND lease IS NOT NULL AND taken_at > now() - $2 * interval '1 millisecond'`,
+      [number, leaseMs],
+    );
+    return rows.length > 0;
+  }
+
   /** The number has no rows and no work any more. */
   async forget(number: string): Promise<void> {
     await this.database.query(
-      'WITH work AS (DELETE FROM table_work WHERE table_number = $1) DELETE FROM dropped_rows WHERE number = $1',
+      `WITH work AS (DELETE FROM table_work WHERE table_number = $1),
+         points AS (DELETE FROM dropped_point WHERE table_number = $1)
+       DELETE FROM dropped_rows WHERE number = $1`,
       [number],
     );
   }

@@ -12,6 +12,7 @@ import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import { isUUID } from 'class-validator';
 import { TablesConfig } from '../config';
+import { RowPoints } from '../search/row-points';
 import { ErasureRepository } from './erasure.repository';
 
 const numbersAtOnce = 20;
@@ -21,13 +22,16 @@ const rowsAtOnce = 5_000;
 @Injectable()
 export class ErasureService implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown {
   private readonly loop: Loop;
+  private readonly leaseMs: number;
   private isStopping = false;
 
   constructor(
     private readonly erasure: ErasureRepository,
+    private readonly points: RowPoints,
     @Inject(platformToken) { logger }: Platform,
-    { sweepIntervalMs: intervalMs }: TablesConfig,
+    { sweepIntervalMs: intervalMs, workLeaseMs }: TablesConfig,
   ) {
+    this.leaseMs = workLeaseMs;
     this.loop = new Loop({ name: 'tables.erase', intervalMs, logger }, () => this.sweep());
   }
 
@@ -59,6 +63,9 @@ export class ErasureService implements OnApplicationBootstrap, OnModuleDestroy, 
     while (!this.isStopping) {
       const deleted = await this.erasure.deleteRows(number, rowsAtOnce);
       if (deleted === rowsAtOnce) continue;
+      // Who works on the table may still be writing its points: it finds the table gone and ends.
+      if (await this.erasure.isWorkedOn(number, this.leaseMs)) return;
+      await this.points.drop(number);
       return this.erasure.forget(number);
     }
   }

@@ -8,7 +8,15 @@ import type { StoredRow } from '../rows/row.entity';
 import type { TableRow } from '../tables/table.entity';
 import { expressionsOf, type Filter } from './filter';
 import type { Grouping, GroupRow } from './grouping';
-import { isSmall, type PageQuestion, pageStatement, type Question, rowsOf } from './page-sql';
+import {
+  isSmall,
+  type PageQuestion,
+  pageStatement,
+  pageWithoutIds,
+  type Question,
+  rowsOf,
+  rowsOfIds,
+} from './page-sql';
 
 @Injectable()
 export class FindRepository {
@@ -38,6 +46,28 @@ export class FindRepository {
     const values: unknown[] = [];
     const groups = grouping.statement(rowsOf(question, values), values);
     return this.read(`${groups} OFFSET $${values.push(offset)}::bigint LIMIT $${values.push(limit)}::bigint`, values);
+  }
+
+  /** Those of the ids whose rows are meant. Throws OperationTimeout. */
+  async meantOf(question: Question, ids: number[]): Promise<number[]> {
+    const values: unknown[] = [];
+    const [found] = await this.read<{ ids: number[] }>(
+      `SELECT ARRAY(SELECT row.id FROM ${rowsOf(question, values)} AND row.id = ANY ($${values.push(ids)}::int[])) AS ids`,
+      values,
+    );
+    return found!.ids;
+  }
+
+  /** The rows of these ids, as they are now. Primary key. */
+  ofIds(question: PageQuestion, ids: number[]): Promise<StoredRow[]> {
+    const values: unknown[] = [];
+    return this.database.query<StoredRow>(rowsOfIds(question, ids, values), values);
+  }
+
+  /** A page of the rows meant but these, by id. Throws OperationTimeout. */
+  pageWithout(question: PageQuestion, ids: number[]): Promise<StoredRow[]> {
+    const values: unknown[] = [];
+    return this.read<StoredRow>(pageWithoutIds(question, ids, values), values);
   }
 
   /** Ids of up to so many rows, whichever. Throws OperationTimeout. */

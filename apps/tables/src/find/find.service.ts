@@ -2,7 +2,9 @@ import { Injectable } from '@nestjs/common';
 import type { BotCaller } from '@parley/contracts/access';
 import { ApiError, notFound } from '@parley/contracts/errors';
 import type { FindTableRows, FoundRows, GetTableRow, Row, RowReply } from '@parley/contracts/tables/rows';
+import { isSearchable } from '../computed/marks';
 import { toRow } from '../rows/row.entity';
+import { type FoundRow, RowSearch } from '../search/row-search';
 import { type KnownTable, TableCatalog } from '../tables/table-catalog';
 import { readFilter } from './filter-reader';
 import { FindRepository } from './find.repository';
@@ -18,6 +20,7 @@ export class FindService {
   constructor(
     private readonly catalog: TableCatalog,
     private readonly rows: FindRepository,
+    private readonly search: RowSearch,
   ) {}
 
   async get({ bot }: BotCaller, { table: name, id }: GetTableRow): Promise<RowReply> {
@@ -31,7 +34,8 @@ export class FindService {
     const table = await this.catalog.current(bot.id, input.table);
     const question = await this.readQuestion(table, input.filter);
     const { limit = defaultLimit, offset = 0, search, group } = input;
-    if (search !== undefined) throw new ApiError('InvalidPayload', 'search is not available in this version.');
+    if (search && group)
+      throw new ApiError('InvalidPayload', 'search and group exclude each other: leave one of them out.');
     const { rows, warnings } = group
       ? await this.findGroups(table, question, input, { offset, limit: limit + 1 })
       : await this.findPage(table, question, input, { offset, limit: limit + 1 });
@@ -58,14 +62,25 @@ export class FindService {
   private async findPage(
     { columns }: KnownTable,
     question: Question,
-    { select, orderBy, orderDirection }: FindTableRows,
+    { select, orderBy, orderDirection, search }: FindTableRows,
     page: Page,
   ): Promise<Found> {
     const selection = new Selection(columns, select);
     const order = readOrder(columns, orderBy, orderDirection);
     const dataOf = (values: unknown[]) => selection.dataOf(values);
-    const rows = await this.rows.page({ ...question, ...page, order, dataOf });
-    return { rows: rows.map((row) => selection.apply(toRow(columns.values(), row))), warnings: selection.warnings };
+    const whole = { ...question, ...page, order, dataOf };
+    const isSearched = Boolean(search) && [...columns.values()].some(isSearchable);
+    const rows: FoundRow[] = isSearched ? await this.search.page(whole, search!) : await this.rows.page(whole);
+    const warnings = [...selection.warnings];
+    if (search && !isSearched) warnings.push('search was left out: no column of the table is searchable.');
+    if (isSearched && orderBy) warnings.push('orderBy was left out: with search, the nearest rows come first.');
+    return {
+      rows: rows.map((row) => ({
+        ...selection.apply(toRow(columns.values(), row)),
+        ...(row.similarity === undefined ? {} : { similarity: row.similarity }),
+      })),
+      warnings,
+    };
   }
 
   /** Groups are numbered in the place of ids. */

@@ -309,7 +309,7 @@ describe('findTableRows', () => {
       { group: { price: ['key', 'sum'] }, orderBy: 'name' },
       'orderBy must be a column of the answer: one of priceKey, priceSum.',
     ],
-    [{ search: 'tea' }, 'search is not available in this version.'],
+    [{ search: 'tea', group: { name: 'key' } }, 'search and group exclude each other: leave one of them out.'],
   ])('refuses %j', async (query, message) => {
     const table = await newTable([]);
 

@@ -49,6 +49,20 @@ export function rowsOf(question: Question, values: unknown[]): string {
   return `row WHERE ${whereOf(question, values)}`;
 }
 
+/** The statement for the rows of these ids. */
+export function rowsOfIds(question: PageQuestion, ids: number[], values: unknown[]): string {
+  const columns = columnsOf(question, values);
+  const number = `$${values.push(question.tableNumber)}::bigint`;
+  return `SELECT ${columns} FROM row WHERE table_number = ${number} AND id = ANY ($${values.push(ids)}::int[])`;
+}
+
+/** The statement for a page, by id, of what is meant but these. */
+export function pageWithoutIds(question: PageQuestion, ids: number[], values: unknown[]): string {
+  const columns = columnsOf(question, values);
+  const rows = `${rowsOf(question, values)} AND row.id <> ALL ($${values.push(ids)}::int[])`;
+  return `SELECT ${columns} FROM ${rows} ORDER BY row.id ${pageOf(question, values)}`;
+}
+
 function plainPage(question: PageQuestion, values: unknown[]): string {
   const columns = columnsOf(question, values);
   const rows = rowsOf(question, values);

@@ -1,7 +1,18 @@
+import type { CreateTableRows } from '@parley/contracts/tables/rows';
+
 /** What an answer says of single rows, in the order of the request. */
 export class Remarks {
   private readonly warnings: Remark[] = [];
   private readonly errors: Remark[] = [];
+  private readonly notices: string[] = [];
+
+  /** Says what of the request as a whole is not done as asked. */
+  static of({ rows, waitComputed }: Pick<CreateTableRows, 'rows' | 'waitComputed'>): Remarks {
+    const remarks = new Remarks();
+    if (waitComputed && rows.length > 1)
+      remarks.notices.push('waitComputed was left out: it is for requests with a single row.');
+    return remarks;
+  }
 
   /** @param place of the row in the request, from 0. */
   warn(place: number, problem: string): void {
@@ -14,9 +25,10 @@ export class Remarks {
 
   /** The fields that an answer adds; a kind without an entry is absent. */
   toAnswer(): { warnings?: string[]; errors?: string[] } {
-    const { warnings, errors } = this;
+    const { errors } = this;
+    const warnings = [...this.notices, ...sentences(this.warnings)];
     return {
-      ...(warnings.length > 0 ? { warnings: sentences(warnings) } : {}),
+      ...(warnings.length > 0 ? { warnings } : {}),
       ...(errors.length > 0 ? { errors: sentences(errors) } : {}),
     };
   }

@@ -9,6 +9,7 @@ import { identityOf } from './change';
 import type { RowState } from './changed-row';
 import type { StoredRow } from './row.entity';
 import { noMoreIds } from './rows.repository';
+import { dueNow } from '../work/queue-sql';
 
 type TableVersion = Pick<TableRow, 'number' | 'version'>;
 
@@ -35,7 +36,7 @@ const writeRows = `
       stale = excluded.stale, unindexed = excluded.unindexed, revision = stored.revision + 1, updated_at = excluded.updated_at),
   queued AS (
     INSERT INTO table_work (table_number, kind) SELECT $1, unnest($5::text[])
-    ON CONFLICT (table_number, kind) DO UPDATE SET due_at = least(table_work.due_at, now()))
+    ${dueNow})
   SELECT at FROM moment`;
 
 @Injectable()

@@ -10,6 +10,7 @@ import { changeRow, newRow, type RowState } from './changed-row';
 import { Remarks } from './remarks';
 import { toRow } from './row.entity';
 import { type LockedRow, RowChangesRepository } from './row-changes.repository';
+import { WrittenRows } from './written-rows';
 
 /** A change with the row that it changes, which is locked; a new row has none. */
 interface Target extends Change {
@@ -31,20 +32,27 @@ export class RowChangesService {
     private readonly database: Database,
     private readonly catalog: TableCatalog,
     private readonly changes: RowChangesRepository,
+    private readonly written: WrittenRows,
   ) {}
 
-  update({ bot }: BotCaller, input: UpdateTableRows): Promise<StoredRows> {
-    return this.catalog.write(bot.id, input.table, (table) => this.updateIn(table, input.rows));
+  async update({ bot }: BotCaller, input: UpdateTableRows): Promise<StoredRows> {
+    const stored = await this.catalog.write(bot.id, input.table, (table) => this.updateIn(table, input));
+    return { ...stored, rows: await this.written.settle(bot.id, input, stored.rows) };
   }
 
-  upsert({ bot }: BotCaller, input: UpsertTableRows): Promise<UpsertedRows> {
-    return this.catalog.write(bot.id, input.table, (table) => this.upsertIn(table, input));
+  async upsert({ bot }: BotCaller, input: UpsertTableRows): Promise<UpsertedRows> {
+    const stored = await this.catalog.write(bot.id, input.table, (table) => this.upsertIn(table, input));
+    return {
+      ...stored,
+      inserted: await this.written.settle(bot.id, input, stored.inserted),
+      updated: await this.written.settle(bot.id, input, stored.updated),
+    };
   }
 
   /** Undefined when the table is no longer what it is taken for. */
-  private async updateIn(table: KnownTable, rows: Record<string, unknown>[]): Promise<StoredRows | undefined> {
-    const remarks = new Remarks();
-    const changes = eachIdOnce(withId(checkChanges(table, rows, remarks), remarks), remarks);
+  private async updateIn(table: KnownTable, input: UpdateTableRows): Promise<StoredRows | undefined> {
+    const remarks = Remarks.of(input);
+    const changes = eachIdOnce(withId(checkChanges(table, input.rows, remarks), remarks), remarks);
     const written = await this.database.transaction(async (tx) => {
       const isLocked = givesKeys(table, changes)
         ? (await this.changes.lockForKeys(tx, table)) !== undefined
@@ -59,17 +67,15 @@ export class RowChangesService {
   }
 
   /** Undefined when the table, or a row that was found, is no longer what it is taken for. */
-  private async upsertIn(
-    table: KnownTable,
-    { table: name, rows, keyColumn = 'id' }: UpsertTableRows,
-  ): Promise<UpsertedRows | undefined> {
+  private async upsertIn(table: KnownTable, input: UpsertTableRows): Promise<UpsertedRows | undefined> {
+    const { table: name, keyColumn = 'id' } = input;
     const column = keyColumn === 'id' ? undefined : comparableColumnOf(table, keyColumn);
     if (keyColumn !== 'id' && !column) {
       if ((await this.catalog.current(table.bot_id, name)) === table) throw notComparable(table);
       return undefined;
     }
-    const remarks = new Remarks();
-    const fit = checkChanges(table, rows, remarks);
+    const remarks = Remarks.of(input);
+    const fit = checkChanges(table, input.rows, remarks);
     const changes = column ? firstOfEach(fit, column, remarks) : eachIdOnce(fit, remarks);
     const found = await this.findIds(this.database, table, column, changes);
     const isKey = column !== undefined && column === keyColumnOf(table);

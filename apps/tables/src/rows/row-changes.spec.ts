@@ -4,6 +4,7 @@ import { AdminModule } from '../../../admin/src/admin.module';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { TablesConfig } from '../config';
 import { TablesModule } from '../tables.module';
+import { holdWork } from '../test/held-work';
 
 let door: FrontDoor;
 let alice: Account;
@@ -11,6 +12,7 @@ let client: Client;
 
 beforeAll(async () => {
   door = await startFrontDoor(GatewayModule, AdminModule, configured(TablesModule, TablesConfig));
+  await holdWork(door);
   alice = await door.newAccount();
   client = await newBot(alice);
 });

@@ -3,13 +3,16 @@ import type { Sql } from '@parley/database/database';
 import type { Filter } from '../find/filter';
 import { conditionOf } from '../find/filter-sql';
 import type { TableRow } from '../tables/table.entity';
+import type { KnownTable } from '../tables/table-catalog';
+import { isSearchable } from '../computed/marks';
+import { dueNow } from '../work/queue-sql';
 
 /**
  * Deletes rows that meet the condition and counts their ids as unused; nothing comes back when the table is no longer of
  * this version. Rows are locked in the order of their ids, as everyone locks them, and then looked at, as they are by
  * then. They are named by arrays, so that no join can be planned badly, and the condition is kept from choosing an index.
  */
-function deletion(condition: string): string {
+function deletion(condition: string, hasPoints: boolean): string {
   return `
     WITH state AS MATERIALIZED (
       SELECT 1 FROM table_state WHERE number = $1 AND version = $2 FOR KEY SHARE),
@@ -20,12 +23,18 @@ function deletion(condition: string): string {
           ORDER BY id OFFSET 0 FOR UPDATE) AS row
         WHERE ${condition}))
       RETURNING id),
+    ${hasPoints ? noted : ''}
     ids AS (SELECT coalesce(array_agg(id ORDER BY id), '{}') AS gone FROM gone),
     counted AS (
       UPDATE "table" SET unused_ids = unused_ids + cardinality(ids.gone) FROM ids
       WHERE number = $1 AND cardinality(ids.gone) > 0)
     SELECT ids.gone FROM ids, state`;
 }
+
+/** So that they leave the passage index too. */
+const noted = `
+    noted AS (INSERT INTO dropped_point (table_number, row_id) SELECT $1, id FROM gone),
+    queued AS (INSERT INTO table_work (table_number, kind) SELECT $1, 'index' FROM state ${dueNow}),`;
 
 const everything: Filter = { kind: 'all', of: [] };
 
@@ -37,12 +46,13 @@ export class RowDeletionsRepository {
    */
   async delete(
     sql: Sql,
-    { number, version }: Pick<TableRow, 'number' | 'version'>,
+    { number, version, columns }: Pick<KnownTable, 'number' | 'version' | 'columns'>,
     ids: number[],
     filter: Filter = everything,
   ): Promise<number[] | undefined> {
     const values: unknown[] = [number, version, ids];
-    const [done] = await sql.query<{ gone: number[] }>(deletion(conditionOf(filter, values)), values);
+    const hasPoints = [...columns.values()].some(isSearchable);
+    const [done] = await sql.query<{ gone: number[] }>(deletion(conditionOf(filter, values), hasPoints), values);
     return done?.gone;
   }
 

@@ -6,6 +6,7 @@ import { isOutOfRange } from '@parley/database/errors';
 import { toJsonb } from '@parley/database/storable';
 import { marksOfNewRow } from '../computed/marks';
 import type { KnownTable } from '../tables/table-catalog';
+import { dueNow } from '../work/queue-sql';
 
 /** What one statement inserted. */
 export interface Inserted {
@@ -34,7 +35,7 @@ export const insertRows = `
     UPDATE "table" SET unused_ids = unused_ids + $3 - count FROM stored WHERE number = $1 AND count < $3),
   queued AS (
     INSERT INTO table_work (table_number, kind) SELECT $1, kind FROM state, unnest($9::text[]) AS kind
-    ON CONFLICT (table_number, kind) DO UPDATE SET due_at = least(table_work.due_at, now()))
+    ${dueNow})
   SELECT first_id::int, now()::timestamptz(3) AS created_at,
     CASE WHEN count < $3 THEN (SELECT array_agg(id) FROM fresh) END AS ids, count::int
   FROM state, stored`;

@@ -6,22 +6,25 @@ import { type KnownTable, TableCatalog } from '../tables/table-catalog';
 import { InsertQueue } from './insert-queue';
 import { Remarks } from './remarks';
 import { toRow } from './row.entity';
+import { WrittenRows } from './written-rows';
 
 @Injectable()
 export class RowsService {
   constructor(
     private readonly catalog: TableCatalog,
     private readonly queue: InsertQueue,
+    private readonly written: WrittenRows,
   ) {}
 
-  create({ bot }: BotCaller, input: CreateTableRows): Promise<StoredRows> {
-    return this.catalog.write(bot.id, input.table, (table) => this.insert(table, input.rows));
+  async create({ bot }: BotCaller, input: CreateTableRows): Promise<StoredRows> {
+    const stored = await this.catalog.write(bot.id, input.table, (table) => this.insert(table, input));
+    return { ...stored, rows: await this.written.settle(bot.id, input, stored.rows) };
   }
 
   /** Undefined when the table is no longer what it is taken for. */
-  private async insert(table: KnownTable, rows: Record<string, unknown>[]): Promise<StoredRows | undefined> {
-    const remarks = new Remarks();
-    const fit = checkNewRows(table, rows, remarks);
+  private async insert(table: KnownTable, input: CreateTableRows): Promise<StoredRows | undefined> {
+    const remarks = Remarks.of(input);
+    const fit = checkNewRows(table, input.rows, remarks);
     if (fit.length === 0) return { rows: [], ...remarks.toAnswer() };
     const inserted = await this.queue.insert(
       table,

@@ -38,6 +38,14 @@ export class TableCatalog {
     return this.read(botId, nameOrId);
   }
 
+  /** The table whose rows have this number, as it is now. */
+  async ofNumber(number: string): Promise<KnownTable | undefined> {
+    const row = await this.tables.findByNumber(number);
+    if (!row) return undefined;
+    const known = this.known.get(place(row.bot_id, row.id));
+    return known?.number === row.number && known.version === row.version ? known : this.know(row, row.id);
+  }
+
   /**
    * What `write` answers for the remembered table. It answers undefined, having written nothing, when the table is no
    * longer what it is taken for; then it has another try with the table as it is. Throws ResourceNotFound.
@@ -60,8 +68,12 @@ export class TableCatalog {
   private async read(botId: string, nameOrId: string): Promise<KnownTable> {
     const row = await this.tables.find(botId, nameOrId);
     if (!row) throw notFound('table', nameOrId);
+    return this.know(row, nameOrId);
+  }
+
+  private know(row: TableRow, nameOrId: string): KnownTable {
     const table = { ...row, columns: columnsOf(row), validator: new RowValidator(row) };
-    this.known.set(place(botId, nameOrId), table);
+    this.known.set(place(row.bot_id, nameOrId), table);
     return table;
   }
 }

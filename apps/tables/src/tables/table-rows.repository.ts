@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Sql } from '@parley/database/database';
 import { toJsonb } from '@parley/database/storable';
 import type { EffectOnRows } from './effect-on-rows';
+import { dueNow } from '../work/queue-sql';
 
 /** Two rows with one value. */
 export interface Duplicate {
@@ -46,7 +47,7 @@ export class TableRowsRepository {
     );
     await tx.query(
       `INSERT INTO table_work (table_number, kind) SELECT $1, unnest($2::text[])
-       ON CONFLICT (table_number, kind) DO UPDATE SET due_at = least(table_work.due_at, now())`,
+       ${dueNow}`,
       [tableNumber, work],
     );
   }

@@ -83,6 +83,11 @@ export class TablesRepository {
     return row;
   }
 
+  async findByNumber(number: string): Promise<TableRow | undefined> {
+    const [row] = await this.database.query<TableRow>(`SELECT ${whole} WHERE number = $1`, [number]);
+    return row;
+  }
+
   /** Whether the table still has this name or id, and the number and the version that it had. */
   async isCurrent({ bot_id, id, number, version }: TableRow, nameOrId: string): Promise<boolean> {
     const rows = await this.database.query(

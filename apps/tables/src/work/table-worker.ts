@@ -9,8 +9,7 @@ export type BatchResult = 'done' | 'more' | { pauseMs: number; error: string };
 
 export interface TableWorkerOptions {
   kind: WorkKind;
-  /** Tables that are worked on at once. */
-  lanes: number;
+  tablesAtOnce: number;
   leaseMs: number;
   /** Pause between two looks for work that nobody told of. */
   intervalMs: number;
@@ -24,8 +23,9 @@ const maxPauseMs = 60_000;
  * for as long as that shows that it is alive.
  */
 export class TableWorker {
-  private readonly loops: Loop[];
+  private readonly loop: Loop;
   private readonly stopping = new AbortController();
+  private readonly running = new Set<Promise<void>>();
 
   /**
    * @param batch works on some rows of the table. Its signal says that it should end, or that the table belongs to
@@ -36,34 +36,50 @@ export class TableWorker {
     private readonly work: WorkRepository,
     private readonly batch: (lease: Lease, signal: AbortSignal) => Promise<BatchResult>,
   ) {
-    const { kind, lanes, intervalMs, logger } = options;
-    this.loops = Array.from(
-      { length: lanes },
-      () => new Loop({ name: `tables.${kind}`, intervalMs, logger }, () => this.round()),
-    );
+    const { kind, intervalMs, logger } = options;
+    this.loop = new Loop({ name: `tables.${kind}`, intervalMs, logger }, () => this.round());
   }
 
   start(): void {
-    this.loops.forEach((loop) => loop.start());
+    this.loop.start();
   }
 
   wake(): void {
-    this.loops.forEach((loop) => loop.wake());
+    this.loop.wake();
   }
 
+  /** Ends the batches under way early and gives their tables back. */
   async stop(): Promise<void> {
     this.stopping.abort(new Error('The service stops.'));
-    await Promise.all(this.loops.map((loop) => loop.stop()));
+    await this.loop.stop();
+    await Promise.all(this.running);
   }
 
   private async round(): Promise<boolean> {
+    if (this.running.size >= this.options.tablesAtOnce) {
+      await Promise.race(this.running);
+      return true;
+    }
     const lease = await this.work.take(this.options.kind, randomUUID(), this.options.leaseMs);
     if (!lease) return false;
-    const result = await this.runBatch(lease);
-    if (result === 'done') await this.work.finish(lease);
-    else if (result === 'more') await this.work.requeue(lease);
-    else await this.work.postpone(lease, result.pauseMs, result.error);
+    const running = this.workOn(lease).finally(() => {
+      this.running.delete(running);
+      this.loop.wake();
+    });
+    this.running.add(running);
     return true;
+  }
+
+  /** Never throws: a table that cannot be given back is free again when its lease ends. */
+  private async workOn(lease: Lease): Promise<void> {
+    const result = await this.runBatch(lease);
+    try {
+      if (result === 'done') await this.work.finish(lease);
+      else if (result === 'more') await this.work.requeue(lease);
+      else await this.work.postpone(lease, result.pauseMs, result.error);
+    } catch (error) {
+      this.options.logger.warn({ err: error, ...lease }, 'a table stays taken until its lease ends');
+    }
   }
 
   private async runBatch(lease: Lease): Promise<BatchResult> {

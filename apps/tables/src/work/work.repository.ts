@@ -9,8 +9,6 @@ export interface Lease {
   tableNumber: string;
   /** Failures in a row. */
   attempts: number;
-  /** Until somebody asks for work sooner. Whoever ends it compares, so that no request is lost. */
-  dueAt: string;
 }
 
 /** The queue of tables: one row for each kind of work that a table has. */
@@ -18,19 +16,23 @@ export interface Lease {
 export class WorkRepository {
   constructor(private readonly database: Database) {}
 
-  /** The table that has waited longest, of those on which nobody works. Index: table_work_due. */
+  /**
+   * The table that has waited longest, of those on which nobody works. It is never due while it is taken, so that whoever
+   * asks for work meanwhile leaves a trace.
+   */
   async take(kind: WorkKind, id: string, leaseMs: number): Promise<Lease | undefined> {
-    const [row] = await this.database.query<{ table_number: string; attempts: number; due_at: string }>(
-      `UPDATE table_work SET lease = $2, taken_at = now(), due_at = now() + $3 * interval '1 millisecond'
+    const [row] = await this.database.query<{ table_number: string; attempts: number }>(
+      `UPDATE table_work SET lease = $2, taken_at = now(), due_at = 'infinity'
        WHERE (table_number, kind) = (
          SELECT table_number, kind FROM table_work
-         WHERE kind = $1 AND due_at <= now()
-           AND (lease IS NULL OR taken_at < now() - $3 * interval '1 millisecond')
-         ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED)
-       RETURNING table_number, attempts, due_at::text`,
+         WHERE kind = $1 AND CASE WHEN lease IS NULL THEN due_at <= now()
+           ELSE taken_at < now() - $3 * interval '1 millisecond' END
+         ORDER BY CASE WHEN lease IS NULL THEN due_at ELSE taken_at END
+         LIMIT 1 FOR UPDATE SKIP LOCKED)
+       RETURNING table_number, attempts`,
       [kind, id, leaseMs],
     );
-    return row && { id, kind, tableNumber: row.table_number, attempts: row.attempts, dueAt: row.due_at };
+    return row && { id, kind, tableNumber: row.table_number, attempts: row.attempts };
   }
 
   /** Shows that its worker is alive. False when another one has taken over. */
@@ -61,15 +63,15 @@ export class WorkRepository {
     );
   }
 
-  /** Nothing is left to do, unless somebody has asked for more meanwhile: then it is due again. */
-  async finish({ id, kind, tableNumber, dueAt }: Lease): Promise<void> {
+  /** Nothing is left to do, unless somebody has asked for more meanwhile: then it is due already. */
+  async finish({ id, kind, tableNumber }: Lease): Promise<void> {
     await this.database.query(
       `WITH done AS (
-         DELETE FROM table_work WHERE table_number = $1 AND kind = $2 AND lease = $3 AND due_at = $4::timestamptz
+         DELETE FROM table_work WHERE table_number = $1 AND kind = $2 AND lease = $3 AND due_at = 'infinity'
          RETURNING 1)
        UPDATE table_work SET lease = NULL, attempts = 0, last_error = NULL
        WHERE table_number = $1 AND kind = $2 AND lease = $3 AND NOT EXISTS (SELECT 1 FROM done)`,
-      [tableNumber, kind, id, dueAt],
+      [tableNumber, kind, id],
     );
   }
 }

@@ -208,6 +208,20 @@ export function describePassageIndex(open: () => PassageIndex): void {
     await expect(open().count(bot)).resolves.toBe(0);
   });
 
+  it('removes several files at once, and no others', async () => {
+    const [bot, another] = [randomUUID(), randomUUID()];
+    const points = ['file_a', 'file_b', 'file_c'].map((fileId) => point({ fileId }));
+    await open().write(bot, points);
+    await open().write(another, points);
+    await open().search(bot, query());
+
+    await open().removeFiles(bot, ['file_a', 'file_c', 'file_unknown']);
+    await open().removeFiles(bot, []);
+
+    expect(await idsOf(bot)).toEqual([points[1]!.id]);
+    await expect(open().count(another)).resolves.toBe(3);
+  });
+
   it('drops a bot, which may come back', async () => {
     const bot = randomUUID();
     const [gone, back] = [point(), point()];

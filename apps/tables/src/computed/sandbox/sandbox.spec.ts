@@ -69,6 +69,7 @@ describe('the code of a column', () => {
 describe('code that wants more than it may have', () => {
   it.each([
     'while (true) {}',
+    'for (;;);',
     'try { while (true) {} } catch { return 1 } finally { return 2 }',
     'const again = () => void Promise.resolve().then(again); again(); return new Promise(() => {})',
     '/^(a+)+$/.test("a".repeat(40) + "!")',

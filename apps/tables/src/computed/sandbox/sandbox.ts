@@ -7,8 +7,8 @@ import type { CodeLimits, CodeOutcome, RowCode } from './row-code.worker';
 const threads = 2;
 const idleTimeoutMs = 30_000;
 
-/** A few functions of QuickJS cannot be interrupted: then the thread is ended, which may take its start besides. */
-const threadTimeoutMs = 2_000;
+/** A few functions of QuickJS cannot be interrupted: then the thread is ended. The time includes its start. */
+const threadTimeoutMs = 3_000;
 
 const defaultLimits: CodeLimits = { timeoutMs: 250, stackKb: 256, resultLength: 128 * 1024 };
 

@@ -1,0 +1,289 @@
+import type { Client } from '@botpress/client';
+import { CompletionServer } from '@parley/testing/completion-server';
+import { type Account, configured, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
+import { until } from '@parley/testing/until';
+import { AdminModule } from '../../../admin/src/admin.module';
+import { GatewayModule } from '../../../gateway/src/gateway.module';
+import { TablesConfig } from '../config';
+import { TablesModule } from '../tables.module';
+
+let models: CompletionServer;
+let door: FrontDoor;
+let alice: Account;
+let client: Client;
+
+beforeAll(async () => {
+  models = await CompletionServer.start();
+  const service = configured(TablesModule, TablesConfig, {
+    sweepIntervalMs: 200,
+    completionsUrl: models.url,
+    completionsTimeoutMs: 1_000,
+  });
+  door = await startFrontDoor(GatewayModule, AdminModule, service);
+  alice = await door.newAccount();
+  const { bot } = await alice.client.createBot({});
+  client = door.client(alice.token, alice.workspaceId, bot.id);
+});
+
+afterAll(async () => {
+  await door?.stop();
+  await models?.stop();
+});
+
+const code = (text: string, dependencies: string[] = [], more: object = {}) => ({
+  'x-zui': { computed: { action: 'code', code: text, dependencies, ...more } },
+});
+const price = { type: 'number' };
+const total = { type: 'number', ...code('row.price * row.count', ['price', 'count']) };
+const label = { type: 'string', ...code('row.total === null ? null : `${row.total} EUR`', ['total']) };
+
+let number = 0;
+async function newTable(properties: object, options: { isComputeEnabled?: boolean } = {}): Promise<string> {
+  const name = `Computed${++number}Table`;
+  await client.createTable({ name, schema: { type: 'object', properties }, ...options });
+  return name;
+}
+
+/** The row once nothing of it waits any more. */
+function settled(table: string, id: number) {
+  return until(
+    async () => (await client.getTableRow({ table, id })).row,
+    ({ stale }) => stale === undefined,
+    20_000,
+  );
+}
+
+async function settledRow(table: string, row: object) {
+  const { rows } = await client.createTableRows({ table, rows: [row] });
+  return settled(table, rows[0]!.id);
+}
+
+const done = { status: 'computed', updatedAt: expect.any(String) as string };
+
+describe('code', () => {
+  it('is computed after the insert, which does not wait, one column from the other', async () => {
+    const table = await newTable({ label, price, count: price, total });
+
+    const { rows } = await client.createTableRows({ table, rows: [{ price: 2.5, count: 4 }, { price: 1 }] });
+
+    expect(rows[0]).toMatchObject({ total: null, label: null, stale: ['label', 'total'] });
+    expect(rows[0]!.computed).toEqual({ label: { status: 'pending' }, total: { status: 'pending' } });
+    expect(await settled(table, 1)).toMatchObject({
+      total: 10,
+      label: '10 EUR',
+      computed: { total: done, label: done },
+    });
+    expect(await settled(table, 2)).toMatchObject({ total: 0, label: '0 EUR' });
+    expect(await client.getTable({ table })).toMatchObject({ rows: 2, stale: 0 });
+  });
+
+  it('is computed again when what it depends on changes, and only then', async () => {
+    const table = await newTable({ price, count: price, note: { type: 'string' }, total, label });
+    const before = await settledRow(table, { price: 2, count: 3 });
+
+    const noted = await client.updateTableRows({ table, rows: [{ id: before.id, note: 'x' }] });
+    const { rows } = await client.updateTableRows({ table, rows: [{ id: before.id, price: 5 }] });
+
+    expect(noted.rows[0]).toMatchObject({ computed: before.computed });
+    expect(noted.rows[0]!.stale).toBeUndefined();
+    expect(rows[0]).toMatchObject({ total: 6, stale: ['total', 'label'] });
+    expect(await settled(table, before.id)).toMatchObject({ total: 15, label: '15 EUR', note: 'x' });
+  });
+
+  it('is computed again in every row when its definition changes', async () => {
+    const table = await newTable({ price, count: price, total });
+    await client.createTableRows({ table, rows: Array.from({ length: 150 }, (_, i) => ({ price: i, count: 2 })) });
+    await settled(table, 150);
+
+    const changed = { type: 'number', ...code('row.price + row.count', ['price', 'count']) };
+    await client.updateTable({ table, schema: { properties: { total: changed } } });
+
+    const { rows } = await until(
+      () => client.findTableRows({ table, limit: 200 }),
+      ({ rows }) => rows.every(({ stale }) => !stale),
+      20_000,
+    );
+    expect(rows.map((row) => row.total)).toEqual(Array.from({ length: 150 }, (_, i) => i + 2));
+  });
+
+  it.each([
+    ['nothing.price', 'Error in line 1: nothing is not defined'],
+    ['"text"', 'The result does not fit the column: total must be number.'],
+    ['"x".repeat(5000)', 'The result does not fit'],
+    ['for (;;);', 'The code took longer than 250 ms.'],
+  ])('that says %j fails with the reason and leaves no value', async (text, error) => {
+    const table = await newTable({ price, total: { type: 'number', ...code(text) } });
+
+    const row = await settledRow(table, { price: 1 });
+
+    expect(row.total).toBeNull();
+    expect(row.computed['total']).toEqual({
+      status: 'failed',
+      error: expect.stringContaining(error) as string,
+      updatedAt: expect.any(String) as string,
+    });
+  });
+
+  it('that fails for one row holds up no other', async () => {
+    const table = await newTable({
+      price,
+      total: { type: 'number', ...code('if (row.price === 1) for (;;);\nreturn 7') },
+    });
+
+    await client.createTableRows({ table, rows: [{ price: 1 }, { price: 2 }] });
+
+    expect((await settled(table, 1)).computed['total']).toMatchObject({ status: 'failed' });
+    expect(await settled(table, 2)).toMatchObject({ total: 7, computed: { total: done } });
+  });
+
+  it('is left alone while its column or its table is not to compute, and computed when it is again', async () => {
+    const table = await newTable(
+      { price, total: { type: 'number', ...code('row.price') } },
+      { isComputeEnabled: false },
+    );
+    const one = await newTable({ price, total: { type: 'number', ...code('row.price', [], { enabled: false }) } });
+
+    const { rows } = await client.createTableRows({ table, rows: [{ price: 3 }] });
+    const { rows: others } = await client.createTableRows({ table: one, rows: [{ price: 3 }] });
+    expect([...rows, ...others]).toMatchObject([
+      { total: null, computed: {} },
+      { total: null, computed: {} },
+    ]);
+    await client.updateTable({ table, isComputeEnabled: true });
+    await client.updateTable({
+      table: one,
+      schema: { properties: { total: { type: 'number', ...code('row.price', [], { enabled: true }) } } },
+    });
+
+    for (const name of [table, one])
+      await until(
+        async () => (await client.getTableRow({ table: name, id: 1 })).row,
+        (row) => row.total === 3,
+        20_000,
+      );
+  });
+});
+
+describe('waitComputed', () => {
+  it('answers a single row with its columns computed', async () => {
+    const table = await newTable({ price, count: price, total, label });
+
+    const created = await client.createTableRows({ table, rows: [{ price: 2, count: 2 }], waitComputed: true });
+    const updated = await client.updateTableRows({ table, rows: [{ id: 1, count: 3 }], waitComputed: true });
+    const upserted = await client.upsertTableRows({ table, rows: [{ id: 1, count: 4 }], waitComputed: true });
+
+    expect(created.rows).toMatchObject([{ total: 4, label: '4 EUR', computed: { total: done, label: done } }]);
+    expect(updated.rows).toMatchObject([{ total: 6, label: '6 EUR' }]);
+    expect(upserted.updated).toMatchObject([{ total: 8, label: '8 EUR' }]);
+    for (const answer of [created.rows, updated.rows, upserted.updated]) expect(answer[0]!.stale).toBeUndefined();
+    expect(created.warnings).toBeUndefined();
+  });
+
+  it('is left out with a warning for several rows', async () => {
+    const table = await newTable({ price, count: price, total });
+
+    const { rows, warnings } = await client.createTableRows({
+      table,
+      rows: [{ price: 2, count: 2 }, {}],
+      waitComputed: true,
+    });
+
+    expect(warnings).toEqual([expect.stringContaining('waitComputed')]);
+    expect(rows).toMatchObject([{ stale: ['total'] }, { stale: ['total'] }]);
+  });
+
+  it('answers after a while when a server keeps the row waiting', async () => {
+    const table = await newTable({ price, text: ai('what is this?') });
+    // Enough for the request and for the worker, whichever asks first.
+    const busy = { status: 503, message: 'busy', headers: { 'retry-after': '1' } };
+    models.order(busy, busy, busy);
+
+    const { rows } = await client.createTableRows({ table, rows: [{ price: 2 }], waitComputed: true });
+
+    expect(rows).toMatchObject([{ text: null, stale: ['text'] }]);
+    expect((await settled(table, 1)).text).toMatch(/^answer to/);
+  });
+});
+
+function ai(prompt: string, dependencies: string[] = [], type = 'string') {
+  return { type, 'x-zui': { computed: { action: 'ai', prompt, dependencies, model: 'small' } } };
+}
+
+describe('ai', () => {
+  it('asks the model of the column with what the column depends on', async () => {
+    const table = await newTable({ price, secret: price, text: ai('Is it dear?', ['price']) });
+    models.order({ text: 'Yes, it is.' });
+
+    const row = await settledRow(table, { price: 77, secret: 88 });
+
+    expect(row).toMatchObject({ text: 'Yes, it is.', computed: { text: done } });
+    const request = models.requests.find(({ messages }) => messages.at(-1)!.content.includes('77'))!;
+    expect(request.model).toBe('small');
+    expect(request.messages.at(-1)!.content).toMatch(/^Is it dear\?\s+\{"price":77\}$/);
+  });
+
+  it.each([
+    ['number', '42', 42],
+    ['boolean', 'true', true],
+    ['object', '```json\n{"a":1}\n```', { a: 1 }],
+    ['array', '[1,2]', [1, 2]],
+  ])('reads an answer of the type %s', async (type, text, value) => {
+    const table = await newTable({ price, answer: ai('?', ['price'], type) });
+    models.order({ text });
+
+    expect((await settledRow(table, { price: 1 })).answer).toEqual(value);
+  });
+
+  it.each([
+    [{ text: 'dear' }, 'not JSON: dear'],
+    [{ text: '"dear"' }, 'The result does not fit the column: answer must be number.'],
+    [{ status: 401, message: 'no such key' }, 'The completion server answered 401: no such key'],
+  ])('fails with the reason after %j', async (order, error) => {
+    const table = await newTable({ price, answer: ai('?', ['price'], 'number') });
+    models.order(order);
+
+    const row = await settledRow(table, { price: 1 });
+
+    expect(row.computed['answer']).toMatchObject({ status: 'failed', error: expect.stringContaining(error) as string });
+  });
+
+  it('is asked for again when the row changes before the answer comes', async () => {
+    const table = await newTable({ price, answer: ai('?', ['price']) });
+    let release = () => undefined as void;
+    const after = new Promise<void>((resolve) => (release = resolve));
+    models.order({ text: 'of the former price', after }, { text: 'of the present price' });
+    const asked = models.requests.length;
+    await client.createTableRows({ table, rows: [{ price: 1 }] });
+    await until(() => models.requests.length > asked);
+
+    await client.updateTableRows({ table, rows: [{ id: 1, price: 2 }] });
+    release();
+
+    expect(await settled(table, 1)).toMatchObject({ price: 2, answer: 'of the present price' });
+  });
+
+  it('comes later when the server is busy or does not answer, and holds up no other table', async () => {
+    const table = await newTable({ price, answer: ai('?', ['price'], 'number') });
+    const other = await newTable({ price, count: price, total });
+    models.order({ status: 429, message: 'slow down', headers: { 'retry-after': '1' } }, 'never', { text: '5' });
+
+    const { rows } = await client.createTableRows({ table, rows: [{ price: 1 }] });
+
+    expect(await settledRow(other, { price: 2, count: 2 })).toMatchObject({ total: 4 });
+    expect(await settled(table, rows[0]!.id)).toMatchObject({ answer: 5 });
+  });
+});
+
+describe('workflow', () => {
+  it('is told to be unavailable', async () => {
+    const computed = { action: 'workflow', workflowId: 'wf_1' };
+    const table = await newTable({ price, answer: { type: 'string', 'x-zui': { computed } } });
+
+    const row = await settledRow(table, { price: 1 });
+
+    expect(row.computed['answer']).toMatchObject({
+      status: 'failed',
+      error: expect.stringContaining('not available in this version') as string,
+    });
+  });
+});

@@ -1,0 +1,95 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { unavailable } from '@parley/contracts/errors';
+import { type Embedder, EmbedderBusy, EmbedderRefused, EmbedderUnavailable } from '@parley/passages/embedder';
+import type { PassageIndex } from '@parley/passages/passage-index';
+import { embedder, passageIndex } from '@parley/passages/tokens';
+import { isSearchable } from '../computed/marks';
+import type { KnownTable } from '../tables/table-catalog';
+import type { UnindexedRow } from './unindexed-rows.repository';
+
+/** What embedding models read of a text, at most. The rest of a longer row is not found. */
+const maxTextLength = 8_000;
+
+/** How near a row is to what was searched for: the cosine similarity. */
+export interface Nearness {
+  id: number;
+  similarity: number;
+}
+
+/** The rows of tables in the passage index: a tenant for each table, a point for each row that has searchable text. */
+@Injectable()
+export class RowPoints {
+  constructor(
+    @Inject(embedder) private readonly model: Embedder,
+    @Inject(passageIndex) private readonly index: PassageIndex,
+  ) {}
+
+  /** Throws EmbedderBusy, EmbedderRefused or EmbedderUnavailable, or what the index throws. */
+  async write(table: KnownTable, rows: UnindexedRow[], signal: AbortSignal): Promise<void> {
+    const texts = rows.map((row) => searchableText(table, row));
+    const withText = rows.filter((_row, place) => texts[place] !== '');
+    const silent = rows.filter((_row, place) => texts[place] === '');
+    const vectors = await this.model.embed(
+      texts.filter((text) => text !== ''),
+      signal,
+    );
+    const points = withText.map(({ id, revision }, place) => ({
+      id: pointId(table.number, id),
+      fileId: String(id),
+      contentVersion: String(revision),
+      vector: vectors[place]!,
+      terms: { indices: [], values: [] },
+      tags: {},
+    }));
+    await this.index.write(tenantOf(table.number), points);
+    await this.remove(
+      table.number,
+      silent.map(({ id }) => id),
+    );
+  }
+
+  async remove(tableNumber: string, ids: number[]): Promise<void> {
+    if (ids.length > 0) await this.index.removeFiles(tenantOf(tableNumber), ids.map(String));
+  }
+
+  /** Removes all points of the table. */
+  async drop(tableNumber: string): Promise<void> {
+    await this.index.dropTenant(tenantOf(tableNumber));
+  }
+
+  /** What is searched for, as a vector. Throws a 503 when the embedding server cannot be asked. */
+  async embed(text: string): Promise<Float32Array> {
+    try {
+      const [vector] = await this.model.embed([text]);
+      return vector!;
+    } catch (error) {
+      const isAway = [EmbedderBusy, EmbedderRefused, EmbedderUnavailable].some((type) => error instanceof type);
+      throw isAway ? unavailable('The text cannot be searched for just now. Try again in a moment.', error) : error;
+    }
+  }
+
+  /** Up to so many rows, the nearest first. Some may be gone by now. */
+  async nearest(tableNumber: string, vector: Float32Array, limit: number): Promise<Nearness[]> {
+    const hits = await this.index.search(tenantOf(tableNumber), { vector, limit });
+    return hits.map(({ fileId, score }) => ({ id: Number(fileId), similarity: score }));
+  }
+}
+
+function tenantOf(tableNumber: string): string {
+  return `tables:${tableNumber}`;
+}
+
+/** A UUID for each row: the number of its table in one half, its id in the other. */
+function pointId(tableNumber: string, id: number): string {
+  const digits = BigInt(tableNumber).toString(16).padStart(16, '0') + id.toString(16).padStart(16, '0');
+  return digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+}
+
+/** Empty for a row that has nothing to be found by. */
+function searchableText({ columns }: KnownTable, { data }: UnindexedRow): string {
+  const values = [...columns.values()].filter(isSearchable).map(({ key }) => data[key]);
+  const texts = values
+    .filter((value) => value !== undefined)
+    .map((value) => (typeof value === 'string' ? value : JSON.stringify(value)));
+  return texts.join('\n').trim().slice(0, maxTextLength);
+}

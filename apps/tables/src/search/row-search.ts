@@ -1,0 +1,59 @@
+import { Injectable } from '@nestjs/common';
+import { FindRepository } from '../find/find.repository';
+import type { PageQuestion } from '../find/page-sql';
+import type { StoredRow } from '../rows/row.entity';
+import { type Nearness, RowPoints } from './row-points';
+
+/** Rows that the index is asked for first, and at most when the filter leaves too few of them. */
+const fewestCandidates = 200;
+const mostCandidates = 10_000;
+const growth = 5;
+
+export interface FoundRow extends StoredRow {
+  /** Absent for a row that the index does not know. */
+  similarity?: number;
+}
+
+/** Rows by their nearness to a text. */
+@Injectable()
+export class RowSearch {
+  constructor(
+    private readonly points: RowPoints,
+    private readonly rows: FindRepository,
+  ) {}
+
+  /**
+   * A page of the rows that the filter means: the nearest first, and behind the rows which the index knows those that it
+   * does not, by id. Of very many rows only the nearest are in their order.
+   */
+  async page(question: PageQuestion, text: string): Promise<FoundRow[]> {
+    const { offset, limit } = question;
+    const vector = await this.points.embed(text);
+    const { known, matching } = await this.candidates(question, vector);
+
+    const page = matching.slice(offset, offset + limit);
+    const similarities = new Map(page.map(({ id, similarity }) => [id, similarity]));
+    const rows = new Map((await this.rows.ofIds(question, [...similarities.keys()])).map((row) => [row.id, row]));
+    const near = page.flatMap(({ id, similarity }) => {
+      const row = rows.get(id);
+      return row ? [{ ...row, similarity }] : [];
+    });
+    if (page.length === limit) return near;
+    const others = { ...question, offset: Math.max(0, offset - matching.length), limit: limit - page.length };
+    return [...near, ...(await this.rows.pageWithout(others, known))];
+  }
+
+  /** Enough rows for the page that the filter means, of those that the index knows. */
+  private async candidates(question: PageQuestion, vector: Float32Array) {
+    const end = question.offset + question.limit;
+    let limit = Math.min(Math.max(fewestCandidates, 2 * end), mostCandidates);
+    for (;;) {
+      const nearest = await this.points.nearest(question.tableNumber, vector, limit);
+      const known = nearest.map(({ id }) => id);
+      const meant = new Set(await this.rows.meantOf(question, known));
+      const matching: Nearness[] = nearest.filter(({ id }) => meant.has(id));
+      if (matching.length >= end || nearest.length < limit || limit === mostCandidates) return { known, matching };
+      limit = Math.min(limit * growth, mostCandidates);
+    }
+  }
+}

@@ -1,0 +1,285 @@
+import type { Client } from '@botpress/client';
+import { EmbeddingServer } from '@parley/testing/embedding-server';
+import { type Account, configured, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
+import { until } from '@parley/testing/until';
+import { AdminModule } from '../../../admin/src/admin.module';
+import { GatewayModule } from '../../../gateway/src/gateway.module';
+import { TablesConfig } from '../config';
+import { TablesModule } from '../tables.module';
+
+let embeddings: EmbeddingServer;
+let door: FrontDoor;
+let alice: Account;
+let client: Client;
+let botId: string;
+
+beforeAll(async () => {
+  embeddings = await EmbeddingServer.start();
+  const service = configured(TablesModule, TablesConfig, {
+    sweepIntervalMs: 200,
+    embeddingsUrl: embeddings.url,
+    embeddingsTimeoutMs: 1_000,
+  });
+  door = await startFrontDoor(GatewayModule, AdminModule, service);
+  alice = await door.newAccount();
+  ({ client, botId } = await newBot());
+});
+
+afterAll(async () => {
+  await door?.stop();
+  await embeddings?.stop();
+});
+
+async function newBot() {
+  const { bot } = await alice.client.createBot({});
+  return { botId: bot.id, client: door.client(alice.token, alice.workspaceId, bot.id) };
+}
+
+const text = { type: 'string', 'x-zui': { searchable: true } };
+const properties = { text, kind: { type: 'string' }, note: { type: 'string' } };
+
+let number = 0;
+async function newTable(rows: object[] = [], columns: object = properties, owner = client): Promise<string> {
+  const name = `Search${++number}Table`;
+  await owner.createTable({ name, schema: { type: 'object', properties: columns } });
+  if (rows.length > 0) await owner.createTableRows({ table: name, rows: rows });
+  return name;
+}
+
+function indexed(table: string, owner = client) {
+  return until(
+    () => owner.getTable({ table }),
+    ({ indexing }) => indexing === 0,
+    20_000,
+  );
+}
+
+async function find(table: string, search: string, more: object = {}) {
+  return client.findTableRows({ table, search, ...more });
+}
+const ids = ({ rows }: { rows: { id: number }[] }) => rows.map(({ id }) => id);
+
+async function pointsOf(table: string): Promise<number> {
+  const [row] = await door.sql<{ count: string }>(
+    `SELECT count(*) FROM tables.local_index_point JOIN tables."table" ON local_index_point.bot_id = 'tables:' || number WHERE name = $1`,
+    [table],
+  );
+  return Number(row!.count);
+}
+
+describe('search', () => {
+  it('answers the nearest rows first, with their similarity, and all others behind them', async () => {
+    const table = await newTable([{ text: 'aaaa' }, { note: 'silent' }, { text: 'bbbb' }, { text: 'bbba' }]);
+    await indexed(table);
+
+    const found = await find(table, 'bbbb');
+
+    expect(ids(found)).toEqual([3, 4, 1, 2]);
+    const similarities = found.rows.map(({ similarity }) => similarity);
+    expect(similarities[0]).toBeCloseTo(1, 5);
+    expect(similarities[1]).toBeLessThan(similarities[0]!);
+    expect(similarities[2]).toBeLessThan(similarities[1]!);
+    expect(similarities[3]).toBeUndefined();
+    expect(found).toMatchObject({ hasMore: false, offset: 0 });
+    expect(found.warnings).toBeUndefined();
+  });
+
+  it('applies the filter and the selection', async () => {
+    const table = await newTable([
+      { text: 'bbbb', kind: 'x' },
+      { text: 'aaaa', kind: 'y' },
+      { text: 'bbba', kind: 'y' },
+    ]);
+    await indexed(table);
+
+    const found = await find(table, 'bbbb', { filter: { kind: 'y' }, select: ['text'] });
+
+    expect(ids(found)).toEqual([3, 2]);
+    expect(found.rows[0]).toMatchObject({ text: 'bbba', similarity: expect.any(Number) as number });
+    expect(found.rows[0]).not.toHaveProperty('kind');
+  });
+
+  it('is paged without a gap or a repeat, through rows with a point and without', async () => {
+    const rows = Array.from({ length: 25 }, (_, i) =>
+      i % 3 === 0 ? {} : { text: 'a'.repeat(i) + 'b'.repeat(25 - i) },
+    );
+    const table = await newTable(rows);
+    await indexed(table);
+    const whole = await find(table, 'b', { limit: 100 });
+
+    const pages = await Promise.all([0, 7, 14, 21].map((offset) => find(table, 'b', { offset, limit: 7 })));
+
+    expect(pages.flatMap(ids)).toEqual(ids(whole));
+    expect(pages.map(({ hasMore }) => hasMore)).toEqual([true, true, true, false]);
+    expect(new Set(ids(whole)).size).toBe(25);
+  });
+
+  it('finds what the filter means behind hundreds of nearer rows', async () => {
+    const near = Array.from({ length: 400 }, () => ({ text: 'bbbb', kind: 'near' }));
+    const table = await newTable([...near, { text: 'aaaa', kind: 'far' }, { text: 'aaab', kind: 'far' }]);
+    await indexed(table);
+
+    const found = await find(table, 'bbbb', { filter: { kind: 'far' } });
+
+    expect(ids(found)).toEqual([402, 401]);
+    expect(found.rows.every(({ similarity }) => similarity !== undefined)).toBe(true);
+  });
+
+  it('follows a row that changes, loses its text or is deleted', async () => {
+    const table = await newTable([{ text: 'aaaa' }, { text: 'bbbb' }, { text: 'cccc' }, { text: 'dddd' }]);
+    await indexed(table);
+
+    await client.updateTableRows({
+      table,
+      rows: [
+        { id: 1, text: 'bbbb' },
+        { id: 3, text: null },
+      ],
+    });
+    await client.deleteTableRows({ table, ids: [2] });
+    await indexed(table);
+
+    const { rows } = await find(table, 'bbbb');
+    expect(rows.map(({ id, similarity }) => [id, similarity === undefined])).toEqual([
+      [1, false],
+      [4, false],
+      [3, true],
+    ]);
+    await until(
+      () => pointsOf(table),
+      (count) => count === 2,
+    );
+    expect(await door.sql('SELECT 1 FROM tables.dropped_point')).toEqual([]);
+  });
+
+  it('follows a row that changes while its former text is embedded', async () => {
+    const table = await newTable([{ text: 'aaaa' }]);
+    await indexed(table);
+    const held = embeddings.hold('former');
+    await client.updateTableRows({ table, rows: [{ id: 1, text: 'former' }] });
+    await held.reached;
+
+    await client.updateTableRows({ table, rows: [{ id: 1, text: 'bbbb' }] });
+    held.release();
+    await indexed(table);
+
+    expect((await find(table, 'bbbb')).rows[0]!.similarity).toBeCloseTo(1, 5);
+  });
+
+  it('finds a column that is made searchable afterwards, and what is computed', async () => {
+    const computed = { action: 'code', code: 'row.note.toUpperCase()', dependencies: ['note'] };
+    const table = await newTable([{ note: 'bbbb' }, { note: 'aaaa' }], {
+      note: { type: 'string' },
+      loud: { type: 'string', 'x-zui': { searchable: true, computed } },
+    });
+    await until(
+      () => client.getTable({ table }),
+      ({ indexing, stale }) => indexing === 0 && stale === 0,
+    );
+    expect(ids(await find(table, 'AAAA'))).toEqual([2, 1]);
+
+    await client.updateTable({
+      table,
+      schema: { properties: { note: { type: 'string', 'x-zui': { searchable: true } } } },
+    });
+    await indexed(table);
+
+    const [best] = (await find(table, 'bbbb\nBBBB')).rows;
+    expect(best!.id).toBe(1);
+    expect(best!.similarity).toBeCloseTo(1, 5);
+  });
+
+  it('says so when there is nothing to search, or an order that it does not follow', async () => {
+    const table = await newTable([{ note: 'x' }], { note: { type: 'string' } });
+    const searchable = await newTable([{ text: 'x' }]);
+    await indexed(searchable);
+
+    const nothing = await find(table, 'x');
+    const ordered = await find(searchable, 'x', { orderBy: 'note' });
+
+    expect(nothing).toMatchObject({ rows: [{ id: 1 }], warnings: [expect.stringContaining('search was left out')] });
+    expect(ordered.warnings).toEqual([expect.stringContaining('orderBy was left out')]);
+  });
+
+  it('knows nothing of the rows of another bot', async () => {
+    const { client: other } = await newBot();
+    const mine = await newTable([{ text: 'bbbb' }]);
+    const theirs = await newTable([{ text: 'aaaa' }, { text: 'bbbb' }], properties, other);
+    await indexed(mine);
+    await indexed(theirs, other);
+
+    expect(ids(await find(mine, 'bbbb'))).toEqual([1]);
+    await expect(find(theirs, 'bbbb')).rejects.toMatchObject({ type: 'ResourceNotFound' });
+  });
+});
+
+describe('an embedding server that is away', () => {
+  it('leaves the rows waiting, which are indexed when it is back, and holds up nothing else', async () => {
+    embeddings.order('away', { status: 503, message: 'busy', headers: { 'retry-after': '1' } }, 'never', 'well');
+    const table = await newTable([{ text: 'away' }]);
+    const other = await newTable([{ text: 'here' }]);
+
+    await indexed(other);
+    expect(await client.getTable({ table })).toMatchObject({ rows: 1, indexing: 1 });
+    expect(ids(await find(table, 'here'))).toEqual([1]);
+    await client.updateTableRows({ table, rows: [{ id: 1, note: 'x' }] });
+
+    await indexed(table);
+    expect((await find(table, 'away')).rows[0]).toMatchObject({ id: 1, note: 'x' });
+  });
+
+  it('is told to who searches', async () => {
+    embeddings.order('nobody', { status: 500, message: 'broken' });
+    const table = await newTable([{ text: 'x' }]);
+
+    const { status, json } = await door.send(`POST /v1/tables/${table}/rows/find`, {
+      headers: {
+        authorization: `Bearer ${alice.token}`,
+        'x-bot-id': botId,
+      },
+      json: { search: 'nobody' },
+    });
+
+    expect([status, json]).toMatchObject([503, { message: expect.stringContaining('searched') as string }]);
+  });
+
+  it('passes over a row that it refuses, and no other', async () => {
+    embeddings.order('poison', { status: 400, message: 'too long' });
+    const table = await newTable([{ text: 'aaaa' }, { text: 'poison' }, { text: 'bbbb' }]);
+
+    await indexed(table);
+
+    const { rows } = await find(table, 'bbbb');
+    expect(rows.map(({ id, similarity }) => [id, similarity === undefined])).toEqual([
+      [3, false],
+      [1, false],
+      [2, true],
+    ]);
+  });
+});
+
+describe('a table that is emptied or deleted', () => {
+  it('leaves no points', async () => {
+    const [emptied, deleted] = [await newTable([{ text: 'aaaa' }]), await newTable([{ text: 'aaaa' }])];
+    await indexed(emptied);
+    await indexed(deleted);
+    const tenants = () =>
+      door.sql(
+        `SELECT 1 FROM tables.local_index_tenant WHERE NOT EXISTS (
+           SELECT 1 FROM tables."table" WHERE local_index_tenant.bot_id = 'tables:' || number)`,
+      );
+
+    await client.deleteTableRows({ table: emptied, deleteAllRows: true });
+    await client.deleteTable({ table: deleted });
+
+    await until(
+      () => door.sql('SELECT 1 FROM tables.dropped_rows'),
+      (notes) => notes.length === 0,
+      20_000,
+    );
+    expect(await tenants()).toEqual([]);
+    await client.createTableRows({ table: emptied, rows: [{ text: 'bbbb' }] });
+    await indexed(emptied);
+    expect(ids(await find(emptied, 'bbbb'))).toEqual([2]);
+  });
+});

@@ -1,0 +1,238 @@
+import { randomUUID } from 'node:crypto';
+import { createLogger } from '@parley/logging/logger';
+import { createTestDatabase, type TestDatabase } from '@parley/testing/test-database';
+import { until } from '@parley/testing/until';
+import { tablesDatabase } from '../tables.module';
+import { dueNow } from './queue-sql';
+import { type BatchResult, TableWorker } from './table-worker';
+import { type Lease, WorkRepository } from './work.repository';
+
+const logger = createLogger('test', 'silent');
+
+let test: TestDatabase;
+let work: WorkRepository;
+beforeAll(async () => {
+  test = await createTestDatabase(tablesDatabase.migrations, 'tables');
+  work = new WorkRepository(test.database);
+});
+afterAll(() => test.drop());
+beforeEach(() => test.database.query('DELETE FROM table_work'));
+
+const ask = (tableNumber: number) =>
+  test.database.query(`INSERT INTO table_work (table_number, kind) VALUES ($1, 'compute') ${dueNow}`, [tableNumber]);
+const take = (leaseMs = 60_000) => work.take('compute', randomUUID(), leaseMs);
+const queue = () =>
+  test.database.query<{ table_number: string; attempts: number; last_error: string | null }>(
+    'SELECT * FROM table_work ORDER BY table_number',
+  );
+const silent = (lease: Lease) =>
+  test.database.query(`UPDATE table_work SET taken_at = now() - interval '1 hour' WHERE lease = $1`, [lease.id]);
+
+describe('the queue of tables', () => {
+  it('gives each table to one worker, the one that has waited longest first', async () => {
+    for (const table of [1, 2, 3]) await ask(table);
+
+    const taken = await Promise.all([take(), take(), take(), take()]);
+
+    const numbers = taken.flatMap((lease) => (lease ? [lease.tableNumber] : []));
+    expect(numbers.sort()).toEqual(['1', '2', '3']);
+  });
+
+  it('puts a table behind the others when there is more to do', async () => {
+    await ask(1);
+    await ask(2);
+
+    const first = (await take())!;
+    await work.requeue(first);
+
+    expect([(await take())?.tableNumber, (await take())?.tableNumber]).toEqual(['2', '1']);
+  });
+
+  it('forgets a table when nothing is left to do', async () => {
+    await ask(1);
+
+    await work.finish((await take())!);
+
+    expect(await queue()).toEqual([]);
+  });
+
+  it('keeps a table for which more was asked while it was taken', async () => {
+    await ask(1);
+    const lease = (await take())!;
+    await ask(1);
+
+    expect(await take()).toBeUndefined();
+    await work.finish(lease);
+
+    expect((await take())?.tableNumber).toBe('1');
+  });
+
+  it('keeps a table for which more is asked in a transaction that is still open', async () => {
+    await ask(1);
+    const lease = (await take())!;
+    let finished = Promise.resolve();
+    await test.database.transaction(async (tx) => {
+      await tx.query(`INSERT INTO table_work (table_number, kind) VALUES (1, 'compute') ${dueNow}`);
+      finished = work.finish(lease);
+      await until(
+        () =>
+          tx.query(`SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`),
+        (waiting) => waiting.length > 0,
+      );
+    });
+
+    await finished;
+
+    expect((await take())?.tableNumber).toBe('1');
+  });
+
+  it('gives a table to another worker when the first is silent, and listens to the first no more', async () => {
+    await ask(1);
+    const dead = (await take())!;
+    await silent(dead);
+
+    const next = (await take())!;
+
+    expect(next.tableNumber).toBe('1');
+    expect(await work.renew(dead)).toBe(false);
+    expect(await work.renew(next)).toBe(true);
+    await work.finish(dead);
+    await work.requeue(dead);
+    await work.postpone(dead, 0, 'x');
+    expect(await take()).toBeUndefined();
+  });
+
+  it('does not give away a table whose worker shows that it is alive', async () => {
+    await ask(1);
+    const lease = (await take())!;
+    await silent(lease);
+
+    await work.renew(lease);
+
+    expect(await take()).toBeUndefined();
+  });
+
+  it('leaves a table alone that is put off, even when more is asked for', async () => {
+    await ask(1);
+    await work.postpone((await take())!, 60_000, 'the server is busy');
+
+    await ask(1);
+
+    expect(await take()).toBeUndefined();
+    expect(await queue()).toMatchObject([{ attempts: 1, last_error: 'the server is busy' }]);
+  });
+});
+
+describe('a worker on tables', () => {
+  const workers: TableWorker[] = [];
+  function start(batch: (lease: Lease, signal: AbortSignal) => Promise<BatchResult>, leaseMs = 60_000) {
+    const options = { kind: 'compute' as const, tablesAtOnce: 2, leaseMs, intervalMs: 50, logger };
+    const worker = new TableWorker(options, work, batch);
+    workers.push(worker);
+    worker.start();
+    return worker;
+  }
+  afterEach(() => Promise.all(workers.splice(0).map((worker) => worker.stop())));
+
+  it('goes on with a table until nothing is left', async () => {
+    await ask(1);
+    let left = 5;
+
+    start(async () => (--left > 0 ? 'more' : 'done'));
+
+    await until(queue, (rows) => rows.length === 0);
+    expect(left).toBe(0);
+  });
+
+  it('holds up no table by another one that takes long', async () => {
+    let release = () => undefined as void;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    await ask(1);
+    await ask(2);
+
+    start(async ({ tableNumber }) => {
+      if (tableNumber === '1') await released;
+      return 'done';
+    });
+
+    await until(queue, (rows) => rows.length === 1);
+    expect(await queue()).toMatchObject([{ table_number: '1' }]);
+    release();
+    await until(queue, (rows) => rows.length === 0);
+  });
+
+  it('puts a table off that fails, and comes back to it', async () => {
+    await ask(1);
+    let tries = 0;
+
+    start(async () => {
+      if (++tries === 1) throw new Error('broken');
+      return 'done';
+    });
+
+    await until(queue, (rows) => rows[0]?.last_error === 'broken');
+    await until(queue, (rows) => rows.length === 0);
+    expect(tries).toBe(2);
+  });
+
+  it('keeps a table that takes longer than its lease, since it shows that it is alive', async () => {
+    await ask(1);
+    let batches = 0;
+    const slow = async (_lease: Lease, signal: AbortSignal) => {
+      batches++;
+      await until(
+        async () => signal.aborted,
+        (aborted) => aborted,
+        2_500,
+      ).catch(() => undefined);
+      return 'done' as const;
+    };
+
+    start(slow, 1_000);
+    start(slow, 1_000);
+
+    await until(queue, (rows) => rows.length === 0);
+    expect(batches).toBe(1);
+  });
+
+  it('is told when another one has taken over, and stops', async () => {
+    await ask(1);
+    const aborted: unknown[] = [];
+    start(
+      (lease, signal) =>
+        new Promise((_, reject) => {
+          void silent(lease).then(() => take(1_000));
+          signal.addEventListener('abort', () => {
+            aborted.push((signal.reason as Error).message);
+            reject(signal.reason as Error);
+          });
+        }),
+      4_000,
+    );
+
+    await until(
+      async () => aborted.length,
+      (count) => count > 0,
+    );
+
+    expect(aborted[0]).toBe('Another worker has taken over the table.');
+  });
+
+  it('gives its tables back when it stops', async () => {
+    await ask(1);
+    let begun = false;
+    const worker = start(async (_lease, signal) => {
+      begun = true;
+      await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
+      return 'done';
+    });
+    await until(
+      async () => begun,
+      (yes) => yes,
+    );
+
+    await worker.stop();
+
+    expect((await take())?.tableNumber).toBe('1');
+  });
+});
