@@ -126,6 +126,10 @@ function serverArguments({ data, port, settings }: ServerOptions): string[] {
     unix_socket_directories: '',
     // Errors of a statement reach the one who sent it: the log is for what the server itself has to say.
     log_min_messages: 'log',
+    // Indexes of millions of rows do not fit the default of 128 MB, and each checkpoint makes their pages go to the log
+    // once more: with the defaults, inserts into a table with a million rows are three times slower than with these.
+    shared_buffers: '256MB',
+    max_wal_size: '4GB',
     ...settings,
   };
   return ['-D', data, ...Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])];
