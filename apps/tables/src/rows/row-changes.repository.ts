@@ -35,7 +35,7 @@ const writeRows = `
     ON CONFLICT (table_number, id) DO UPDATE SET key = excluded.key, data = excluded.data, computed = excluded.computed,
       stale = excluded.stale, unindexed = excluded.unindexed, revision = stored.revision + 1, updated_at = excluded.updated_at),
   queued AS (
-    INSERT INTO table_work (table_number, kind) SELECT $1, unnest($5::text[])
+    INSERT INTO table_work (table_number, kind) SELECT $1, kind FROM unnest($5::text[]) AS kind ORDER BY kind
     ${dueNow})
   SELECT at FROM moment`;
 

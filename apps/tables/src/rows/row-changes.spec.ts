@@ -212,6 +212,33 @@ describe('updateTableRows', () => {
     expect(new Set((await rowsOf(table, ...ids)).map(({ price }) => price)).size).toBe(1);
   });
 
+  it('leaves work of several kinds by many requests at once', async () => {
+    const computed = { action: 'code', code: 'return ""', dependencies: ['price'] };
+    const table = await newTable(
+      Array.from({ length: 40 }, () => ({ name: 'cup', price: 0 })),
+      {
+        schema: {
+          name: { type: 'string', 'x-zui': { searchable: true } },
+          price: { type: 'number' },
+          tag: { type: 'string', 'x-zui': { computed } },
+        },
+      },
+    );
+    const lane = async (_entry: unknown, index: number) => {
+      for (let round = 1; round <= 10; round++) {
+        const rows = [
+          { id: 2 * index + 1, name: `cup ${round}` },
+          { id: 2 * index + 2, price: round },
+        ];
+        await update(table, index % 2 ? rows.reverse() : rows);
+      }
+    };
+
+    await Promise.all(Array.from({ length: 20 }, lane));
+
+    expect(await rowsOf(table, 1, 2)).toMatchObject([{ name: 'cup 10' }, { price: 10 }]);
+  });
+
   it('gives one row a key that many want at once', async () => {
     const table = await newTable(
       Array.from({ length: 10 }, (_entry, index) => ({ name: `cup ${index}` })),
