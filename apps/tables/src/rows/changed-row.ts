@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Marks, marksOfChange, marksOfNewRow } from '../computed/marks';
+import { withoutNulls } from '../tables/row-validator';
 import type { KnownTable } from '../tables/table-catalog';
 import type { StoredRow } from './row.entity';
 
@@ -34,7 +35,5 @@ export function changeRow(
 }
 
 export function newRow(table: KnownTable, given: Record<string, unknown>): Changed {
-  const data: Record<string, unknown> = {};
-  for (const key in given) if (given[key] !== null) data[key] = given[key];
-  return { data, ...marksOfNewRow(table) };
+  return { data: withoutNulls(given), ...marksOfNewRow(table) };
 }
