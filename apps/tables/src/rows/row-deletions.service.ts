@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { BotCaller } from '@parley/contracts/access';
 import { ApiError } from '@parley/contracts/errors';
-import type { DeletedRows, DeleteTableRows } from '@parley/contracts/tables/rows';
+import { type DeletedRows, type DeleteTableRows, maxRowId } from '@parley/contracts/tables/rows';
 import { Database } from '@parley/database/database';
+import type { Filter } from '../find/filter';
 import { FindRepository } from '../find/find.repository';
 import { FindService } from '../find/find.service';
 import { type KnownTable, TableCatalog } from '../tables/table-catalog';
@@ -15,6 +16,8 @@ const rowsAtOnce = 5_000;
 
 /** Less than the operation may take, by more than the last search and the last statement do. */
 const maxDeletionMs = 20_000;
+
+const everythingMeant = 'filter has no condition: give deleteAllRows: true to delete every row.';
 
 @Injectable()
 export class RowDeletionsService {
@@ -35,7 +38,8 @@ export class RowDeletionsService {
   }
 
   private async deleteByIds(table: KnownTable, ids: number[]): Promise<DeletedRows | undefined> {
-    const gone = await this.deletions.delete(this.database, table, ids);
+    const possible = ids.filter((id) => id > 0 && id <= maxRowId);
+    const gone = await this.deletions.delete(this.database, table, possible);
     return gone && { deletedRows: gone.length };
   }
 
@@ -45,6 +49,7 @@ export class RowDeletionsService {
     for (let deletedRows = 0; ;) {
       const table = await this.catalog.current(botId, name);
       const question = await this.find.readQuestion(table, filter);
+      if (meansEverything(question.filter)) throw new ApiError('InvalidPayload', everythingMeant);
       const found = await this.rows.listIds(question, idsAtOnce);
       let left = found;
       while (left.length > 0) {
@@ -66,6 +71,11 @@ export class RowDeletionsService {
     this.catalog.forget(table);
     return deletedRows === undefined ? undefined : { deletedRows };
   }
+}
+
+/** A list of conditions that holds none: who made it may have meant some. */
+function meansEverything(filter: Filter): boolean {
+  return filter.kind === 'all' && filter.of.every(meansEverything);
 }
 
 function unfinished(deletedRows: number): ApiError {
