@@ -52,7 +52,7 @@ export class RowChangesService {
   /** Undefined when the table is no longer what it is taken for. */
   private async updateIn(table: KnownTable, input: UpdateTableRows): Promise<StoredRows | undefined> {
     const remarks = Remarks.of(input);
-    const changes = eachIdOnce(withId(checkChanges(table, input.rows, remarks), remarks), remarks);
+    const changes = eachIdOnce(withId(await checkChanges(table, input.rows, remarks), remarks), remarks);
     const written = await this.database.transaction(async (tx) => {
       const isLocked = givesKeys(table, changes)
         ? (await this.changes.lockForKeys(tx, table)) !== undefined
@@ -75,7 +75,7 @@ export class RowChangesService {
       return undefined;
     }
     const remarks = Remarks.of(input);
-    const fit = checkChanges(table, input.rows, remarks);
+    const fit = await checkChanges(table, input.rows, remarks);
     const changes = column ? firstOfEach(fit, column, remarks) : eachIdOnce(fit, remarks);
     const found = await this.findIds(this.database, table, column, changes);
     const isKey = column !== undefined && column === keyColumnOf(table);
