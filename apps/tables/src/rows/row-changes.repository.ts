@@ -64,6 +64,7 @@ export class RowChangesRepository {
 
   /** Rows by id, locked in the order of their ids, as everyone locks rows. */
   async lockRows(tx: Sql, { number }: TableVersion, ids: number[]): Promise<Map<number, LockedRow>> {
+    if (ids.length === 0) return new Map();
     const rows = await tx.query<LockedRow>(
       `SELECT id, data, computed, stale, unindexed, created_at FROM row
        WHERE table_number = $1 AND id = ANY ($2::integer[]) ORDER BY id FOR NO KEY UPDATE`,
