@@ -7,7 +7,8 @@ const tooDeep = `must not be nested deeper than ${maxDepth} levels`;
 
 /**
  * Why an input could not be stored as it came, with the path of the field: text that Postgres has no place for
- * (U+0000, half a surrogate pair), or nesting without end.
+ * (U+0000, half a surrogate pair), a number such as 1e400, which is read as infinite and would be written as null, or
+ * nesting without end.
  */
 export function storageProblem(value: unknown): string | undefined {
   const found = findProblem(value, 0);
@@ -24,6 +25,7 @@ interface Found {
 
 function findProblem(value: unknown, depth: number): Found | undefined {
   if (typeof value === 'string') return textProblem(value);
+  if (value === Infinity || value === -Infinity) return { path: [], problem: 'is a number that is too large' };
   if (typeof value !== 'object' || value === null) return undefined;
   if (depth >= maxDepth) return { path: [], problem: tooDeep };
   const isArray = Array.isArray(value);
