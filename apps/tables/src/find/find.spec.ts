@@ -135,6 +135,8 @@ describe('findTableRows', () => {
     [{ name: { $regex: '^[jp]', $options: 'i' } }, ['pot', 'Jug']],
     [{ when: { $gt: '2024-01-31T23:00:00-01:00' } }, []],
     [{ when: '2024-02-01T01:00:00+01:00' }, ['pot']],
+    [{ when: '2024-02-01T01:00:00+0100' }, ['pot']],
+    [{ when: '2024-02-01' }, ['pot']],
     [{ 'meta.size.cm': { $lt: 26 } }, ['cup', 'Jug']],
     [{ 'meta.note': { $exists: false } }, ['cup', 'pot', 'tray']],
     [{ meta: { size: { cm: 30 } } }, ['pot']],
@@ -269,6 +271,10 @@ describe('findTableRows', () => {
       'filter.when must be a date, or a date and time such as 2025-01-31T12:00:00Z.',
     ],
     [
+      { filter: { createdAt: { $gt: '2024-02-30' } } },
+      'filter.createdAt.$gt must be a date, or a date and time such as 2025-01-31T12:00:00Z.',
+    ],
+    [
       { filter: { $and: [{ name: 'a' }, { $or: [] }] } },
       'filter.$and.1.$or must be an array with at least one filter.',
     ],
@@ -349,6 +355,18 @@ describe('findTableRows', () => {
     },
   );
 
+  it.each(['{"price":1e400}', '{"price":{"$gt":-1e400}}', '{"meta.size":{"$in":[{"cm":1e400}]}}'])(
+    'refuses a number that is too large: %s',
+    async (filter) => {
+      const table = await newTable();
+
+      expect(await send(table, `{"filter":${filter}}`)).toMatchObject({
+        type: 'InvalidPayload',
+        message: expect.stringMatching(/^filter\..* is a number that is too large/),
+      });
+    },
+  );
+
   it('knows nothing of the tables of another bot, even of the same name', async () => {
     const table = await newTable();
     const other = await newBot();
@@ -379,9 +397,10 @@ describe('findTableRows', () => {
 });
 
 /** What the client would not send as it is. */
-async function send(table: string, json: object): Promise<unknown> {
-  const headers = { authorization: `Bearer ${alice.token}`, 'x-bot-id': botId };
-  return (await door.send(`POST /v1/tables/${table}/rows/find`, { headers, json })).json;
+async function send(table: string, body: object | string): Promise<unknown> {
+  const headers = { authorization: `Bearer ${alice.token}`, 'x-bot-id': botId, 'content-type': 'application/json' };
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  return (await door.send(`POST /v1/tables/${table}/rows/find`, { headers, body: text })).json;
 }
 
 function nested(depth: number, filter: object): object {
