@@ -263,7 +263,14 @@ function changed(before: TableRow, input: UpdateTable): Changed {
 }
 
 function checkKeyColumn({ key_column, schema }: { key_column: string | null; schema: TableSchema }): void {
-  if (key_column === null || keyColumnTypes.includes(ownEntry(schema.properties, key_column)?.type ?? '')) return;
+  if (key_column === null) return;
+  const column = ownEntry(schema.properties, key_column);
+  if (column?.['x-zui'].computed)
+    throw new ApiError(
+      'InvalidPayload',
+      `keyColumn must be a column that rows come with, and "${show(key_column)}" is computed.`,
+    );
+  if (keyColumnTypes.includes(column?.type ?? '')) return;
   throw new ApiError(
     'InvalidPayload',
     `keyColumn must be a column of the table whose type is string, number or boolean, and "${show(key_column)}" is none.`,
