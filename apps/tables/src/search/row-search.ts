@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { FindRepository } from '../find/find.repository';
-import type { PageQuestion } from '../find/page-sql';
-import type { StoredRow } from '../rows/row.entity';
+import type { PageQuestion, PageRow } from '../find/page-sql';
 import { type Nearness, RowPoints } from './row-points';
 
 /** Rows that the index is asked for first, and at most when the filter leaves too few of them. */
@@ -9,7 +8,7 @@ const fewestCandidates = 200;
 const mostCandidates = 10_000;
 const growth = 5;
 
-export interface FoundRow extends StoredRow {
+export interface FoundRow extends PageRow {
   /** Absent for a row that the index does not know. */
   similarity?: number;
 }

@@ -185,6 +185,7 @@ export class FoundRows {
   @ListOf(Row)
   rows!: Row[];
 
+  /** Also when the answer was cut for its size, which a warning says. */
   @IsBoolean()
   hasMore!: boolean;
 
