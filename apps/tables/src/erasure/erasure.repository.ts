@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { TableLeftovers } from '@parley/contracts/tables/tables';
 import { Database } from '@parley/database/database';
+import { tablesOfBot } from '../tables/bot-lock';
 
 /** Rows that are out of reach, until they are gone. */
 @Injectable()
@@ -9,8 +10,12 @@ export class ErasureRepository {
 
   /** From now on nothing of this bot is taken in, and what it has is out of reach. */
   async dropBot(botId: string): Promise<void> {
+    // Committed by itself: who makes a table meanwhile has either made it by then, or finds the bot gone.
     await this.database.transaction(async (tx) => {
+      await tx.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [tablesOfBot(botId)]);
       await tx.query('INSERT INTO deleted_bot (bot_id) VALUES ($1) ON CONFLICT DO NOTHING', [botId]);
+    });
+    await this.database.transaction(async (tx) => {
       // Whoever locks the state of a table does it before anything else of the table.
       await tx.query(
         `SELECT 1 FROM table_state JOIN "table" USING (number) WHERE bot_id = $1 ORDER BY number FOR UPDATE OF table_state`,

@@ -44,6 +44,17 @@ async function filledTable(client: Client, name: string, rows: number): Promise<
   return table.id;
 }
 
+/** Whether a statement with these words waits for somebody else's lock. */
+async function waitsWith(words: string): Promise<boolean> {
+  await door.sql('SELECT pg_stat_clear_snapshot()');
+  const waiting = await door.sql(
+    `SELECT 1 FROM pg_stat_activity
+     WHERE datname = current_database() AND wait_event_type = 'Lock' AND strpos(query, $1) > 0 AND pid <> pg_backend_pid()`,
+    [words],
+  );
+  return waiting.length > 0;
+}
+
 function leftovers(botId: string) {
   return door.call(tables.countLeftovers, systemCaller('test'), { botId });
 }
@@ -92,6 +103,29 @@ describe('a bot that is deleted', () => {
 
     expect(await until(() => leftovers(gone.botId), isNothing)).toEqual(none);
     expect(await leftovers(other.botId)).toEqual({ tables: 1, rows: 3 });
+  });
+
+  it('takes along a table that was on its way when the bot was deleted', async () => {
+    const { botId, client } = await newBot();
+    await door.sql(`
+      CREATE FUNCTION tables.hold() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN PERFORM pg_advisory_xact_lock_shared(4711); RETURN NEW; END $$;
+      CREATE TRIGGER hold BEFORE INSERT ON tables."table" FOR EACH ROW EXECUTE FUNCTION tables.hold()`);
+    await door.sql('SELECT pg_advisory_lock(4711)');
+    const creating = client.createTable({ name: 'onItsWay', schema });
+    await until(() => waitsWith('INSERT INTO "table"'));
+
+    await alice.client.deleteBot({ id: botId });
+    await until(
+      async () =>
+        (await waitsWith('pg_advisory_xact_lock(')) ||
+        (await door.sql('SELECT 1 FROM tables.deleted_bot WHERE bot_id = $1', [botId])).length > 0,
+    );
+    await door.sql('SELECT pg_advisory_unlock(4711)');
+    await creating;
+
+    expect(await until(() => leftovers(botId), isNothing)).toEqual(none);
+    await door.sql('DROP FUNCTION tables.hold CASCADE');
   });
 
   it('takes nothing in any more, however late it comes', async () => {
