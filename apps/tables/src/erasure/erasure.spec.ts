@@ -79,6 +79,58 @@ describe('a table that is deleted', () => {
     ).toEqual({ tables: 1, rows: 10 });
   });
 
+  it('is erased to the end though another process deletes some of its rows at the same moment', async () => {
+    const { client } = await newBot();
+    const table = await filledTable(client, 'shared', 12_000);
+    const [row] = await door.sql<{ number: string }>('SELECT number FROM tables."table" WHERE id = $1', [table]);
+    const left = () => door.sql('SELECT 1 FROM tables.row WHERE table_number = $1 LIMIT 1', [row!.number]);
+
+    await door.sql('BEGIN');
+    await door.sql('DELETE FROM tables.row WHERE table_number = $1 AND id <= 5000', [row!.number]);
+    await client.deleteTable({ table });
+    await until(() => waitsWith('DELETE FROM row'));
+    await door.sql('COMMIT');
+
+    await until(left, (rows) => rows.length === 0);
+    await until(
+      () => door.sql('SELECT 1 FROM tables.dropped_rows WHERE number = $1', [row!.number]),
+      (notes) => notes.length === 0,
+    );
+  });
+
+  it('is erased as fast when the database knows nothing of its rows yet', async () => {
+    const { client } = await newBot();
+    const table = await filledTable(client, 'unknown', 0);
+    const [row] = await door.sql<{ number: string; partition: string }>(
+      `SELECT number, relname AS partition FROM tables."table", pg_class, generate_series(0, 15) AS part
+       WHERE id = $1 AND relname = 'row_' || part AND relnamespace = 'tables'::regnamespace
+         AND satisfies_hash_partition('tables.row'::regclass, 16, part, number)`,
+      [table],
+    );
+    const { number, partition } = row!;
+    // All that is known is of another table in its partition.
+    await door.sql(`ALTER TABLE tables.${partition} SET (autovacuum_enabled = off)`);
+    await door.sql(
+      `INSERT INTO tables.row (table_number, id, data)
+       SELECT other, i, '{}' FROM generate_series(1, 20000) AS i, (
+         SELECT other FROM generate_series(1000000, 1001000) AS other, generate_series(0, 15) AS part
+         WHERE 'row_' || part = $1 AND satisfies_hash_partition('tables.row'::regclass, 16, part, other::bigint) LIMIT 1) AS others`,
+      [partition],
+    );
+    await door.sql('ANALYZE tables.row');
+    await door.sql(
+      `INSERT INTO tables.row (table_number, id, data) SELECT $1, i, '{}' FROM generate_series(1, 40000) AS i`,
+      [number],
+    );
+
+    await client.deleteTable({ table });
+
+    await until(
+      () => door.sql('SELECT 1 FROM tables.row WHERE table_number = $1 LIMIT 1', [number]),
+      (rows) => rows.length === 0,
+    );
+  });
+
   it('leaves its name to a new one, which starts without rows', async () => {
     const { client } = await newBot();
     await filledTable(client, 'goods', 5);
