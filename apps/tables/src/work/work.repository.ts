@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '@parley/database/database';
+import { toText } from '@parley/database/storable';
 import type { WorkKind } from '../computed/marks';
 
 /** A table that this process works on until it lets go, or until it is silent for too long. */
@@ -53,13 +54,13 @@ export class WorkRepository {
     );
   }
 
-  /** Nothing can be done for so long. */
-  async postpone({ id, kind, tableNumber }: Lease, pauseMs: number, error: string): Promise<void> {
+  /** Nothing can be done for so long, after so many failures in a row. */
+  async postpone({ id, kind, tableNumber }: Lease, pauseMs: number, error: string, attempts: number): Promise<void> {
     await this.database.query(
-      `UPDATE table_work SET lease = NULL, due_at = now() + $4 * interval '1 millisecond', attempts = attempts + 1,
+      `UPDATE table_work SET lease = NULL, due_at = now() + $4 * interval '1 millisecond', attempts = $6,
          last_error = $5
        WHERE table_number = $1 AND kind = $2 AND lease = $3`,
-      [tableNumber, kind, id, pauseMs, error],
+      [tableNumber, kind, id, pauseMs, toText(error), attempts],
     );
   }
 

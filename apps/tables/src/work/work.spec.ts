@@ -98,7 +98,7 @@ describe('the queue of tables', () => {
     expect(await work.renew(next)).toBe(true);
     await work.finish(dead);
     await work.requeue(dead);
-    await work.postpone(dead, 0, 'x');
+    await work.postpone(dead, 0, 'x', 1);
     expect(await take()).toBeUndefined();
   });
 
@@ -114,12 +114,12 @@ describe('the queue of tables', () => {
 
   it('leaves a table alone that is put off, even when more is asked for', async () => {
     await ask(1);
-    await work.postpone((await take())!, 60_000, 'the server is busy');
+    await work.postpone((await take())!, 60_000, 'the server\0is busy', 1);
 
     await ask(1);
 
     expect(await take()).toBeUndefined();
-    expect(await queue()).toMatchObject([{ attempts: 1, last_error: 'the server is busy' }]);
+    expect(await queue()).toMatchObject([{ attempts: 1, last_error: 'the server\ufffdis busy' }]);
   });
 });
 
@@ -173,6 +173,26 @@ describe('a worker on tables', () => {
     await until(queue, (rows) => rows[0]?.last_error === 'broken');
     await until(queue, (rows) => rows.length === 0);
     expect(tries).toBe(2);
+  });
+
+  it.each([
+    [{ hasProgressed: false }, [0, 1, 2]],
+    [{ hasProgressed: true }, [0, 1, 1]],
+  ])('pauses longer each time that nothing was done, whatever pause is asked for: %j', async (progress, expected) => {
+    await ask(1);
+    const attempts: number[] = [];
+    const times: number[] = [];
+
+    start(async (lease) => {
+      attempts.push(lease.attempts);
+      times.push(performance.now());
+      return attempts.length === 3 ? 'done' : { pauseMs: 0, error: 'busy', ...progress };
+    });
+
+    await until(queue, (rows) => rows.length === 0, 15_000);
+    expect(attempts).toEqual(expected);
+    expect(times[1]! - times[0]!).toBeGreaterThan(900);
+    expect(times[2]! - times[1]!).toBeGreaterThan(900 * expected[2]!);
   });
 
   it('keeps a table that takes longer than its lease, since it shows that it is alive', async () => {
