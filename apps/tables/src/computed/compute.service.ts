@@ -5,7 +5,7 @@ import { platformToken } from '@parley/service/tokens';
 import { TablesConfig } from '../config';
 import { toRow } from '../rows/row.entity';
 import { type KnownTable, TableCatalog } from '../tables/table-catalog';
-import { type BatchResult, pauseAfter, TableWorker } from '../work/table-worker';
+import { type BatchResult, TableWorker } from '../work/table-worker';
 import { type Lease, WorkRepository } from '../work/work.repository';
 import { CellComputer, type Obstacle } from './cell-computer';
 import { CompletionsBusy } from './completions';
@@ -86,8 +86,8 @@ export class ComputeService implements OnApplicationBootstrap, BeforeApplication
     const { computed, obstacle } = await this.computeAll(table, rows, attempts, signal);
     if (computed.length > 0) await this.rows.write(table, computed);
     if (!obstacle) return 'more';
-    const pauseMs = obstacle instanceof CompletionsBusy ? obstacle.retryAfterMs : pauseAfter(attempts);
-    return { pauseMs, error: obstacle.message };
+    const pauseMs = obstacle instanceof CompletionsBusy ? obstacle.retryAfterMs : 0;
+    return { pauseMs, error: obstacle.message, hasProgressed: computed.length > 0 };
   }
 
   private async computeAll(table: KnownTable, rows: StaleRow[], pauses: number, signal: AbortSignal) {
@@ -100,7 +100,7 @@ export class ComputeService implements OnApplicationBootstrap, BeforeApplication
         const result = await this.cells.compute(table, row, pauses, signal);
         if (result.row.stale.length < row.stale!.length) computed.push(result.row);
         obstacle ??= result.obstacle;
-        if (performance.now() > end) return;
+        if (obstacle || performance.now() > end) return;
       }
     };
     const lanes = Array.from({ length: rowsAtOnce }, lane);

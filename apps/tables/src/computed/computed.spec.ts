@@ -227,6 +227,7 @@ describe('ai', () => {
     ['boolean', 'true', true],
     ['object', '```json\n{"a":1}\n```', { a: 1 }],
     ['array', '[1,2]', [1, 2]],
+    ['array', '```\n[1,2]\n```', [1, 2]],
   ])('reads an answer of the type %s', async (type, text, value) => {
     const table = await newTable({ price, answer: ai('?', ['price'], type) });
     models.order({ text });
@@ -236,6 +237,8 @@ describe('ai', () => {
 
   it.each([
     [{ text: 'dear' }, 'not JSON: dear'],
+    [{ text: '['.repeat(5_000) + ']'.repeat(5_000) }, 'The result is nested deeper than 20 levels.'],
+    [{ text: '```' + ' \n'.repeat(200_000) + 'x' }, 'not JSON: ```'],
     [{ text: '"dear"' }, 'The result does not fit the column: answer must be number.'],
     [{ status: 401, message: 'no such key' }, 'The completion server answered 401: no such key'],
   ])('fails with the reason after %j', async (order, error) => {
