@@ -205,6 +205,20 @@ describe('waitComputed', () => {
   });
 });
 
+it('is answered with the row as it is stored when it cannot be computed now', async () => {
+  const table = await newTable({ price, count: price, total });
+  await door.sql(`CREATE FUNCTION tables.broken() RETURNS trigger LANGUAGE plpgsql AS
+    'BEGIN RAISE EXCEPTION ''broken''; END'`);
+  await door.sql(`CREATE TRIGGER broken BEFORE UPDATE ON tables.row FOR EACH ROW EXECUTE FUNCTION tables.broken()`);
+
+  const { rows } = await client
+    .createTableRows({ table, rows: [{ price: 2, count: 2 }], waitComputed: true })
+    .finally(() => door.sql('DROP FUNCTION tables.broken CASCADE'));
+
+  expect(rows).toMatchObject([{ price: 2, total: null, stale: ['total'] }]);
+  expect(await settled(table, 1)).toMatchObject({ total: 4 });
+});
+
 function ai(prompt: string, dependencies: string[] = [], type = 'string') {
   return { type, 'x-zui': { computed: { action: 'ai', prompt, dependencies, model: 'small' } } };
 }
