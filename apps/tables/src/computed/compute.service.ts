@@ -16,7 +16,8 @@ const rowsPerBatch = 100;
 const rowsAtOnce = 8;
 /** After so long a batch begins no further row, so that tables whose rows take long leave room for others. */
 const batchMs = 2_000;
-const tablesAtOnce = 4;
+/** Of those that ask a completion server, and of the others. */
+const tablesAtOnce = 2;
 /** How long a request waits for the columns of its row. */
 const patienceMs = 5_000;
 /** How often the row may change while its columns are computed for a request. */
@@ -25,7 +26,7 @@ const maxTries = 3;
 /** Computes what waits for it, table by table. A result counts only if its row is still the one that was read. */
 @Injectable()
 export class ComputeService implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  private readonly worker: TableWorker;
+  private readonly workers: TableWorker[];
 
   constructor(
     work: WorkRepository,
@@ -36,20 +37,22 @@ export class ComputeService implements OnApplicationBootstrap, BeforeApplication
     { sweepIntervalMs: intervalMs, workLeaseMs: leaseMs }: TablesConfig,
   ) {
     const options = { kind: 'compute' as const, tablesAtOnce, leaseMs, intervalMs, logger };
-    this.worker = new TableWorker(options, work, (lease, signal) => this.batch(lease, signal));
+    this.workers = (['asking', 'others'] as const).map(
+      (tables) => new TableWorker({ ...options, tables }, work, (lease, signal) => this.batch(lease, signal)),
+    );
   }
 
   onApplicationBootstrap(): void {
-    this.worker.start();
+    for (const worker of this.workers) worker.start();
   }
 
   async beforeApplicationShutdown(): Promise<void> {
-    await this.worker.stop();
+    await Promise.all(this.workers.map((worker) => worker.stop()));
   }
 
   /** Rows were just committed that wait to be computed. */
   wake(): void {
-    this.worker.wake();
+    for (const worker of this.workers) worker.wake();
   }
 
   /**

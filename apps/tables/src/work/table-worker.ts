@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Loop } from '@parley/background/loop';
 import type { Logger } from '@parley/logging/logger';
 import type { WorkKind } from '../computed/marks';
-import type { Lease, WorkRepository } from './work.repository';
+import type { Lease, WorkRepository, WorkTables } from './work.repository';
 
 /** What became of a batch: nothing is left, more may be left, or nothing can be done for a while. */
 export type BatchResult = 'done' | 'more' | Obstructed;
@@ -17,6 +17,8 @@ export interface Obstructed {
 
 export interface TableWorkerOptions {
   kind: WorkKind;
+  /** All unless said otherwise. */
+  tables?: WorkTables;
   tablesAtOnce: number;
   leaseMs: number;
   /** Pause between two looks for work that nobody told of. */
@@ -44,8 +46,8 @@ export class TableWorker {
     private readonly work: WorkRepository,
     private readonly batch: (lease: Lease, signal: AbortSignal) => Promise<BatchResult>,
   ) {
-    const { kind, intervalMs, logger } = options;
-    this.loop = new Loop({ name: `tables.${kind}`, intervalMs, logger }, () => this.round());
+    const { kind, tables = 'all', intervalMs, logger } = options;
+    this.loop = new Loop({ name: `tables.${kind}.${tables}`, intervalMs, logger }, () => this.round());
   }
 
   start(): void {
@@ -68,7 +70,8 @@ export class TableWorker {
       await Promise.race(this.running);
       return true;
     }
-    const lease = await this.work.take(this.options.kind, randomUUID(), this.options.leaseMs);
+    const { kind, leaseMs, tables } = this.options;
+    const lease = await this.work.take(kind, randomUUID(), leaseMs, tables);
     if (!lease) return false;
     const running = this.workOn(lease).finally(() => {
       this.running.delete(running);
