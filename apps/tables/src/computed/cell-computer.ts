@@ -160,7 +160,10 @@ function instructionFor({ name, schema }: Column): string {
 /** Text as it is; for other types JSON, also inside a code block. */
 function readAnswer({ schema }: Column, answer: string): Outcome {
   if (schema.type === 'string') return { value: answer };
-  const inside = /^```(?:json)?\s*([\s\S]*?)\s*```$/.exec(answer)?.[1] ?? answer;
+  const inside = answer
+    .trim()
+    .replace(/^```(json)?/, '')
+    .replace(/```$/, '');
   try {
     return { value: JSON.parse(inside) as unknown };
   } catch {
