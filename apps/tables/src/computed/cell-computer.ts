@@ -200,7 +200,8 @@ function readAnswer({ schema }: Column, answer: string): Outcome {
 
 function withoutFence(answer: string): string {
   const fence = '```';
-  if (!answer.startsWith(fence) || !answer.endsWith(fence)) return answer;
-  const inside = answer.slice(fence.length, -fence.length);
+  const text = answer.trim();
+  if (!text.startsWith(fence) || !text.endsWith(fence)) return text;
+  const inside = text.slice(fence.length, -fence.length);
   return inside.startsWith('json') ? inside.slice('json'.length) : inside;
 }

@@ -264,6 +264,15 @@ describe('ai', () => {
     expect(row.computed['answer']).toMatchObject({ status: 'failed', error: expect.stringContaining(error) as string });
   });
 
+  it('is held up by no answer, however it is made', async () => {
+    const table = await newTable({ price, answer: ai('?', ['price'], 'number') });
+    models.order({ text: `\`\`\`${' '.repeat(100_000)}x` });
+
+    const row = await settledRow(table, { price: 1 });
+
+    expect(row.computed['answer']).toMatchObject({ error: expect.stringContaining('not JSON') as string });
+  });
+
   it('is asked for again when the row changes before the answer comes', async () => {
     const table = await newTable({ price, answer: ai('?', ['price']) });
     let release = () => undefined as void;

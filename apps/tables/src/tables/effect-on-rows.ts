@@ -30,7 +30,10 @@ export function effectOnRows(before: TableRow, after: TableRow, staleColumns: st
     stale,
     uncomputed,
     ...(unindexed === undefined ? {} : { unindexed }),
-    work: [...(stale.length > 0 ? (['compute'] as const) : []), ...(unindexed ? (['index'] as const) : [])],
+    work: [
+      ...(stale.length > 0 ? (['compute'] as const) : []),
+      ...(unindexed === undefined ? [] : (['index'] as const)),
+    ],
   };
 }
 
