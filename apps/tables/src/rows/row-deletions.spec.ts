@@ -190,7 +190,7 @@ describe('deleteTableRows', () => {
       [table],
     );
 
-    const failed = await client.deleteTableRows({ table, filter: {} }).catch((error: unknown) => error);
+    const failed = await client.deleteTableRows({ table, filter: { id: { $gt: 0 } } }).catch((error: unknown) => error);
 
     await door.sql('ROLLBACK');
     expect(failed).toMatchObject({
