@@ -296,6 +296,26 @@ describe('exportTable', () => {
     );
   });
 
+  it('fails when the table is emptied before all of it is read', async () => {
+    const table = await newTable();
+    await filled(table, 2_500);
+    await door.sql('BEGIN');
+    await door.sql('LOCK TABLE tables.row');
+    const { job } = await client.exportTable({ table });
+    await until(
+      () => door.sql(`SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%FROM row%'`),
+      (waiting) => waiting.length > 0,
+    );
+
+    await client.deleteTableRows({ table, deleteAllRows: true });
+    await door.sql('ROLLBACK');
+
+    expect(await ended(table, job.id)).toMatchObject({
+      status: 'failed',
+      failedStatusReason: expect.stringContaining('emptied or deleted') as string,
+    });
+  });
+
   it('fails with the reason for which its file is refused', async () => {
     const table = await newTable({ factor: 30 });
     const name = 'x'.repeat(100_000);
