@@ -54,7 +54,16 @@ describe('A CSV file', () => {
   it('takes numbers as they are usually written', async () => {
     const rows = await read('price\n12\n+1.\n.5\n -0.25 \n1E3\n1.e-2\n.\n1.2.3\n', 'text/csv');
 
-    expect(rows.map((row) => ('row' in row ? row.row.price : row))).toEqual([12, 1, 0.5, -0.25, 1000, 0.01, '.', '1.2.3']);
+    expect(rows.map((row) => ('row' in row ? row.row.price : row))).toEqual([
+      12,
+      1,
+      0.5,
+      -0.25,
+      1000,
+      0.01,
+      '.',
+      '1.2.3',
+    ]);
   });
 
   it.each(['1'.repeat(990_000), `${'1'.repeat(990_000)}x`, `${' '.repeat(990_000)}x`])(
