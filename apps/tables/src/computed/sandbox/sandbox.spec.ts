@@ -124,6 +124,21 @@ describe('code that wants more than it may have', () => {
     expect(await run('1 + 1')).toEqual({ value: 2 });
   });
 
+  it('is ended with its thread, or before it begins, when nobody wants its result any more', async () => {
+    const abort = new AbortController();
+    const runs = ['Array(1e9).join("x").length', 'for (;;);', '1'].map((code) =>
+      sandbox.run(code, {}, { timeoutMs: 600_000 }, abort.signal),
+    );
+    abort.abort(new Error('the service stops'));
+
+    const ends = await Promise.allSettled(runs);
+
+    expect(ends.map((end) => end.status === 'rejected' && (end.reason as Error).message)).toEqual(
+      Array(3).fill('the service stops'),
+    );
+    expect(await run('1 + 1')).toEqual({ value: 2 });
+  });
+
   it('holds nobody else up', async () => {
     const ticks: number[] = [];
     const clock = setInterval(() => ticks.push(Date.now()), 10);
