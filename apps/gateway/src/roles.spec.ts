@@ -58,6 +58,8 @@ const table: Record<Holders, Route[]> = {
     'DELETE /v1/admin/integrations/{id}',
     'DELETE /v1/admin/interfaces/{id}',
     'DELETE /v1/admin/plugins/{id}',
+    // It makes a file of the bot.
+    'GET /v1/tables/{table}/export',
     'POST /v1/admin/bots',
     'POST /v1/admin/bots/{botId}/integrations/{integrationId}/shareable-id',
     'POST /v1/admin/bots/{id}/versions',

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { TableLeftovers } from '@parley/contracts/tables/tables';
 import { Database } from '@parley/database/database';
+import { tablesOfBot } from '../tables/bot-lock';
 
 /** Rows that are out of reach, until they are gone. */
 @Injectable()
@@ -9,8 +10,12 @@ export class ErasureRepository {
 
   /** From now on nothing of this bot is taken in, and what it has is out of reach. */
   async dropBot(botId: string): Promise<void> {
+    // Committed by itself: who makes a table meanwhile has either made it by then, or finds the bot gone.
     await this.database.transaction(async (tx) => {
+      await tx.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [tablesOfBot(botId)]);
       await tx.query('INSERT INTO deleted_bot (bot_id) VALUES ($1) ON CONFLICT DO NOTHING', [botId]);
+    });
+    await this.database.transaction(async (tx) => {
       // Whoever locks the state of a table does it before anything else of the table.
       await tx.query(
         `SELECT 1 FROM table_state JOIN "table" USING (number) WHERE bot_id = $1 ORDER BY number FOR UPDATE OF table_state`,
@@ -29,18 +34,23 @@ export class ErasureRepository {
   async take(limit: number): Promise<string[]> {
     const rows = await this.database.query<{ number: string }>(
       `UPDATE dropped_rows SET due_at = now() + interval '1 minute'
-       WHERE number IN (SELECT number FROM dropped_rows WHERE due_at <= now() ORDER BY number LIMIT $1 FOR UPDATE SKIP LOCKED)
+       WHERE number = ANY (ARRAY(
+         SELECT number FROM dropped_rows WHERE due_at <= now() ORDER BY number LIMIT $1 FOR UPDATE SKIP LOCKED))
        RETURNING number`,
       [limit],
     );
     return rows.map(({ number }) => number);
   }
 
-  /** Deletes up to so many rows of the number; how many there were. Index: the primary key. */
+  /**
+   * Deletes up to so many rows of the number; how many there were. The number is not due again for a minute. The rows are
+   * named by an array, so that no join can be planned badly. Index: the primary key.
+   */
   async deleteRows(number: string, limit: number): Promise<number> {
     const rows = await this.database.query(
-      `DELETE FROM row WHERE table_number = $1
-         AND id IN (SELECT id FROM row WHERE table_number = $1 ORDER BY id LIMIT $2) RETURNING 1`,
+      `WITH taken AS (UPDATE dropped_rows SET due_at = now() + interval '1 minute' WHERE number = $1)
+       DELETE FROM row WHERE table_number = $1
+         AND id = ANY (ARRAY(SELECT id FROM row WHERE table_number = $1 ORDER BY id LIMIT $2)) RETURNING 1`,
       [number, limit],
     );
     return rows.length;
@@ -56,14 +66,17 @@ export class ErasureRepository {
     return rows.length > 0;
   }
 
-  /** The number has no rows and no work any more. */
-  async forget(number: string): Promise<void> {
-    await this.database.query(
-      `WITH work AS (DELETE FROM table_work WHERE table_number = $1),
-         points AS (DELETE FROM dropped_point WHERE table_number = $1)
-       DELETE FROM dropped_rows WHERE number = $1`,
+  /** Removes the note and the work of the number if it has no rows any more, which is what it answers. */
+  async forget(number: string): Promise<boolean> {
+    const [done] = await this.database.query<{ isEmpty: boolean }>(
+      `WITH rest AS MATERIALIZED (SELECT id FROM row WHERE table_number = $1 ORDER BY id LIMIT 1),
+         gone AS (DELETE FROM dropped_rows WHERE number = $1 AND NOT EXISTS (SELECT 1 FROM rest)),
+         work AS (DELETE FROM table_work WHERE table_number = $1 AND NOT EXISTS (SELECT 1 FROM rest)),
+         points AS (DELETE FROM dropped_point WHERE table_number = $1 AND NOT EXISTS (SELECT 1 FROM rest))
+       SELECT NOT EXISTS (SELECT 1 FROM rest) AS "isEmpty"`,
       [number],
     );
+    return done!.isEmpty;
   }
 
   async count(botId: string): Promise<TableLeftovers> {
@@ -71,7 +84,7 @@ export class ErasureRepository {
       `WITH numbers AS (
          SELECT number FROM "table" WHERE bot_id = $1 UNION SELECT number FROM dropped_rows WHERE bot_id = $1)
        SELECT (SELECT count(*) FROM numbers) AS tables,
-         (SELECT count(*) FROM row WHERE table_number IN (SELECT number FROM numbers)) AS rows`,
+         (SELECT count(*) FROM row WHERE table_number = ANY (ARRAY(SELECT number FROM numbers))) AS rows`,
       [botId],
     );
     return { tables: Number(counts!.tables), rows: Number(counts!.rows) };

@@ -44,6 +44,17 @@ async function filledTable(client: Client, name: string, rows: number): Promise<
   return table.id;
 }
 
+/** Whether a statement with these words waits for somebody else's lock. */
+async function waitsWith(words: string): Promise<boolean> {
+  await door.sql('SELECT pg_stat_clear_snapshot()');
+  const waiting = await door.sql(
+    `SELECT 1 FROM pg_stat_activity
+     WHERE datname = current_database() AND wait_event_type = 'Lock' AND strpos(query, $1) > 0 AND pid <> pg_backend_pid()`,
+    [words],
+  );
+  return waiting.length > 0;
+}
+
 function leftovers(botId: string) {
   return door.call(tables.countLeftovers, systemCaller('test'), { botId });
 }
@@ -66,6 +77,58 @@ describe('a table that is deleted', () => {
         ({ tables: count }) => count === 1,
       ),
     ).toEqual({ tables: 1, rows: 10 });
+  });
+
+  it('is erased to the end though another process deletes some of its rows at the same moment', async () => {
+    const { client } = await newBot();
+    const table = await filledTable(client, 'shared', 12_000);
+    const [row] = await door.sql<{ number: string }>('SELECT number FROM tables."table" WHERE id = $1', [table]);
+    const left = () => door.sql('SELECT 1 FROM tables.row WHERE table_number = $1 LIMIT 1', [row!.number]);
+
+    await door.sql('BEGIN');
+    await door.sql('DELETE FROM tables.row WHERE table_number = $1 AND id <= 5000', [row!.number]);
+    await client.deleteTable({ table });
+    await until(() => waitsWith('DELETE FROM row'));
+    await door.sql('COMMIT');
+
+    await until(left, (rows) => rows.length === 0);
+    await until(
+      () => door.sql('SELECT 1 FROM tables.dropped_rows WHERE number = $1', [row!.number]),
+      (notes) => notes.length === 0,
+    );
+  });
+
+  it('is erased as fast when the database knows nothing of its rows yet', async () => {
+    const { client } = await newBot();
+    const table = await filledTable(client, 'unknown', 0);
+    const [row] = await door.sql<{ number: string; partition: string }>(
+      `SELECT number, relname AS partition FROM tables."table", pg_class, generate_series(0, 15) AS part
+       WHERE id = $1 AND relname = 'row_' || part AND relnamespace = 'tables'::regnamespace
+         AND satisfies_hash_partition('tables.row'::regclass, 16, part, number)`,
+      [table],
+    );
+    const { number, partition } = row!;
+    // All that is known is of another table in its partition.
+    await door.sql(`ALTER TABLE tables.${partition} SET (autovacuum_enabled = off)`);
+    await door.sql(
+      `INSERT INTO tables.row (table_number, id, data)
+       SELECT other, i, '{}' FROM generate_series(1, 20000) AS i, (
+         SELECT other FROM generate_series(1000000, 1001000) AS other, generate_series(0, 15) AS part
+         WHERE 'row_' || part = $1 AND satisfies_hash_partition('tables.row'::regclass, 16, part, other::bigint) LIMIT 1) AS others`,
+      [partition],
+    );
+    await door.sql('ANALYZE tables.row');
+    await door.sql(
+      `INSERT INTO tables.row (table_number, id, data) SELECT $1, i, '{}' FROM generate_series(1, 40000) AS i`,
+      [number],
+    );
+
+    await client.deleteTable({ table });
+
+    await until(
+      () => door.sql('SELECT 1 FROM tables.row WHERE table_number = $1 LIMIT 1', [number]),
+      (rows) => rows.length === 0,
+    );
   });
 
   it('leaves its name to a new one, which starts without rows', async () => {
@@ -92,6 +155,29 @@ describe('a bot that is deleted', () => {
 
     expect(await until(() => leftovers(gone.botId), isNothing)).toEqual(none);
     expect(await leftovers(other.botId)).toEqual({ tables: 1, rows: 3 });
+  });
+
+  it('takes along a table that was on its way when the bot was deleted', async () => {
+    const { botId, client } = await newBot();
+    await door.sql(`
+      CREATE FUNCTION tables.hold() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN PERFORM pg_advisory_xact_lock_shared(4711); RETURN NEW; END $$;
+      CREATE TRIGGER hold BEFORE INSERT ON tables."table" FOR EACH ROW EXECUTE FUNCTION tables.hold()`);
+    await door.sql('SELECT pg_advisory_lock(4711)');
+    const creating = client.createTable({ name: 'onItsWay', schema });
+    await until(() => waitsWith('INSERT INTO "table"'));
+
+    await alice.client.deleteBot({ id: botId });
+    await until(
+      async () =>
+        (await waitsWith('pg_advisory_xact_lock(')) ||
+        (await door.sql('SELECT 1 FROM tables.deleted_bot WHERE bot_id = $1', [botId])).length > 0,
+    );
+    await door.sql('SELECT pg_advisory_unlock(4711)');
+    await creating;
+
+    expect(await until(() => leftovers(botId), isNothing)).toEqual(none);
+    await door.sql('DROP FUNCTION tables.hold CASCADE');
   });
 
   it('takes nothing in any more, however late it comes', async () => {

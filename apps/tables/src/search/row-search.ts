@@ -2,15 +2,14 @@ import { Injectable } from '@nestjs/common';
 import { ApiError } from '@parley/contracts/errors';
 import { TablesConfig } from '../config';
 import { FindRepository } from '../find/find.repository';
-import type { PageQuestion } from '../find/page-sql';
-import type { StoredRow } from '../rows/row.entity';
+import type { PageQuestion, PageRow } from '../find/page-sql';
 import { type Nearness, RowPoints } from './row-points';
 
 /** Rows that the index is asked for without a filter, and with one, or when too few of them are left. */
 const fewestCandidates = 200;
 const mostCandidates = 10_000;
 
-export interface FoundRow extends StoredRow {
+export interface FoundRow extends PageRow {
   /** Absent for a row that the index does not know. */
   similarity?: number;
 }

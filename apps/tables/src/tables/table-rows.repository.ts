@@ -46,7 +46,7 @@ export class TableRowsRepository {
       ],
     );
     await tx.query(
-      `INSERT INTO table_work (table_number, kind) SELECT $1, unnest($2::text[])
+      `INSERT INTO table_work (table_number, kind) SELECT $1, kind FROM unnest($2::text[]) AS kind ORDER BY kind
        ${dueNow}`,
       [tableNumber, work],
     );

@@ -1,11 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { ApiError, notFound } from '@parley/contracts/errors';
 import type { TagQuery } from '@parley/contracts/query-fields';
-import { Database, type Sql } from '@parley/database/database';
+import { Database, type Sql, type Transaction } from '@parley/database/database';
 import { isUniqueViolation } from '@parley/database/errors';
 import { newId } from '@parley/database/ids';
 import { toJsonb } from '@parley/database/storable';
 import { tagConditions } from '@parley/database/tags';
+import { tablesOfBot } from './bot-lock';
 import type { TableRow } from './table.entity';
 
 export type NewTable = Pick<
@@ -19,9 +20,11 @@ const whole = '"table".*, table_state.version FROM "table" JOIN table_state USIN
 export class TablesRepository {
   constructor(private readonly database: Database) {}
 
-  /** Undefined when the bot was deleted. Throws AlreadyExists. */
-  async insert(sql: Sql, table: NewTable): Promise<TableRow | undefined> {
-    const [row] = await sql
+  /** Undefined when the bot was deleted, however near to this moment. Throws AlreadyExists. */
+  async insert(tx: Transaction, table: NewTable): Promise<TableRow | undefined> {
+    // A statement before the one that looks for the bot, which has to see what was committed while this one waited.
+    await tx.query('SELECT pg_advisory_xact_lock_shared(hashtextextended($1, 0))', [tablesOfBot(table.bot_id)]);
+    const [row] = await tx
       .query<TableRow>(
         `WITH state AS (
            INSERT INTO table_state (number)

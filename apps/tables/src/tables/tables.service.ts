@@ -58,7 +58,8 @@ export class TablesService {
   ) {}
 
   async create({ bot }: BotCaller, input: CreateTable): Promise<TableReply> {
-    return { table: toTable(await this.insert(this.database, draftOf(bot.id, input.name, input))) };
+    const draft = draftOf(bot.id, input.name, input);
+    return { table: toTable(await this.database.transaction((tx) => this.insert(tx, draft))) };
   }
 
   /** Of many that ask at once, one creates the table. */
@@ -142,11 +143,11 @@ export class TablesService {
     throw busy();
   }
 
-  private async insert(sql: Database | Transaction, table: NewTable): Promise<TableRow> {
+  private async insert(tx: Transaction, table: NewTable): Promise<TableRow> {
     checkKeyColumn(table);
-    if ((await this.tables.countOf(sql, table.bot_id)) >= maxTables)
+    if ((await this.tables.countOf(tx, table.bot_id)) >= maxTables)
       throw new ApiError('LimitExceeded', `A bot has at most ${maxTables} tables. Delete one that is not needed.`);
-    const row = await this.tables.insert(sql, table);
+    const row = await this.tables.insert(tx, table);
     if (!row) throw new ApiError('Forbidden', `x-bot-id "${table.bot_id}" names nothing that this token may use.`);
     return row;
   }
