@@ -17,7 +17,6 @@ import { FindController } from './find/find.controller';
 import { FindRepository } from './find/find.repository';
 import { FindService } from './find/find.service';
 import { BotFiles } from './jobs/bot-files';
-import { ClearColumnJob } from './jobs/clear-column-job';
 import { DuplicateJob } from './jobs/duplicate-job';
 import { ExportJob } from './jobs/export-job';
 import { ImportJob } from './jobs/import-job';
@@ -26,6 +25,7 @@ import { JobRunner } from './jobs/job-runner';
 import { JobsController } from './jobs/jobs.controller';
 import { JobsRepository } from './jobs/jobs.repository';
 import { JobsService } from './jobs/jobs.service';
+import { SettleRowsJob } from './jobs/settle-rows-job';
 import { Tables1700000004000 } from './migrations/1700000004000-tables';
 import { LocalIndex1700000000200 } from '@parley/passages/migrations/1700000000200-local-index';
 import { PassagesModule } from '@parley/passages/passages.module';
@@ -80,7 +80,6 @@ export class TablesModule {
         Completions,
         ComputeService,
         BotFiles,
-        ClearColumnJob,
         DuplicateJob,
         EraseBotHandler,
         ErasureRepository,
@@ -103,6 +102,7 @@ export class TablesModule {
         RowPoints,
         RowSearch,
         RowsService,
+        SettleRowsJob,
         Sandbox,
         StaleRowsRepository,
         TableCatalog,
