@@ -1,6 +1,7 @@
 import { Agent, request } from 'node:http';
 import type { Client } from '@botpress/client';
 import { clientOf } from '@parley/testing/api';
+import { until } from '@parley/testing/until';
 import type { RunningPlatform } from '@parley/testing/running-platform';
 
 const goods = {
@@ -27,6 +28,71 @@ export function describeTables(running: () => RunningPlatform): void {
       return rows;
     }
 
+    /** The job once it has ended. */
+    async function ended(client: Client, table: string, id: string) {
+      const find = async () => (await client.getTableJobs({ table })).jobs.find((job) => job.id === id)!;
+      return until(find, ({ status }) => status === 'completed' || status === 'failed', 60_000);
+    }
+
+    it('compute columns from others, and once more when these change', async () => {
+      const { client } = await newBot();
+      const computed = { action: 'code', dependencies: ['price'], code: 'row.price * 1.19' };
+      const gross = { type: 'number', 'x-zui': { computed } };
+      await client.createTable({ name: 'goods', schema: { ...goods, properties: { ...goods.properties, gross } } });
+
+      const { rows } = await client.createTableRows({ table: 'goods', rows: [{ price: 100 }], waitComputed: true });
+      await client.updateTableRows({ table: 'goods', rows: [{ id: 1, price: 200 }] });
+
+      expect(rows[0]).toMatchObject({ gross: 119, computed: { gross: { status: 'computed' } } });
+      const read = async () => (await client.getTableRow({ table: 'goods', id: 1 })).row;
+      expect(await until(read, ({ stale }) => stale === undefined, 30_000)).toMatchObject({ price: 200, gross: 238 });
+    });
+
+    it('find rows by what their text means, among those of a filter', async () => {
+      const { client } = await newBot();
+      const text = { type: 'string', 'x-zui': { searchable: true } };
+      await client.createTable({
+        name: 'facts',
+        schema: { type: 'object', properties: { text, sold: { type: 'boolean' } } },
+      });
+      await client.createTableRows({
+        table: 'facts',
+        rows: [
+          { text: 'The cat sleeps on the warm sofa', sold: true },
+          { text: 'The parliament voted on the new tax law', sold: true },
+          { text: 'A kitten is lying on the couch', sold: false },
+        ],
+      });
+      await until(
+        () => client.getTable({ table: 'facts' }),
+        ({ indexing }) => indexing === 0,
+        60_000,
+      );
+
+      const found = await client.findTableRows({ table: 'facts', search: 'a pet resting on furniture' });
+      const sold = await client.findTableRows({ table: 'facts', search: 'a pet resting', filter: { sold: true } });
+
+      expect(found.rows).toHaveLength(3);
+      expect(found.rows[2]).toMatchObject({ id: 2 });
+      expect(found.rows[0]!.similarity).toBeGreaterThan(found.rows[2]!.similarity!);
+      expect(sold.rows.map(({ id }) => id)).toEqual([1, 2]);
+    });
+
+    it.each(['csv', 'json'] as const)('go out as %s, and come back', async (format) => {
+      const { client } = await newBot();
+      await client.createTable({ name: 'goods', schema: goods });
+      await client.createTable({ name: 'copies', schema: goods });
+      const rows = Array.from({ length: 1000 }, (_entry, price) => ({ name: `"cup", №\n${price}`, price }));
+      await client.createTableRows({ table: 'goods', rows });
+
+      const { job: out } = await client.exportTable({ table: 'goods', format });
+      const { outputFileId } = await ended(client, 'goods', out.id);
+      const { job: back } = await client.importTable({ table: 'copies', fileId: outputFileId! });
+
+      expect(await ended(client, 'copies', back.id)).toMatchObject({ status: 'completed', progress: 100 });
+      expect((await allRows(client, 'copies')).map(({ name, price }) => ({ name, price }))).toEqual(rows);
+    });
+
     it('keep 8 MB of rows of one request', async () => {
       const { client } = await newBot();
       await client.createTable({ name: 'goods', factor: 3, schema: goods });
@@ -35,7 +101,7 @@ export function describeTables(running: () => RunningPlatform): void {
       const stored = await client.createTableRows({ table: 'goods', rows });
 
       expect(JSON.stringify(rows).length).toBeGreaterThan(8_000_000);
-      expect(stored.rows.map(({ price }) => price)).toEqual(rows.map(({ price }) => price));
+      expect(stored.rows.map((row): unknown => row['price'])).toEqual(rows.map(({ price }) => price));
       expect(await client.getTable({ table: 'goods' })).toMatchObject({ rows: 1000 });
     });
 

@@ -1,6 +1,8 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { tables } from '@parley/contracts/tables/tables';
 import { deadLettersController } from '@parley/outbox/dead-letters';
+import { LocalIndex1700000000200 } from '@parley/passages/migrations/1700000000200-local-index';
+import { PassagesModule } from '@parley/passages/passages.module';
 import type { Platform } from '@parley/service/platform';
 import { ServiceModule } from '@parley/service/service.module';
 import { CellComputer } from './computed/cell-computer';
@@ -27,14 +29,8 @@ import { JobsRepository } from './jobs/jobs.repository';
 import { JobsService } from './jobs/jobs.service';
 import { SettleRowsJob } from './jobs/settle-rows-job';
 import { Tables1700000004000 } from './migrations/1700000004000-tables';
-import { LocalIndex1700000000200 } from '@parley/passages/migrations/1700000000200-local-index';
-import { PassagesModule } from '@parley/passages/passages.module';
-import { DroppedPoints1700000004080 } from './migrations/1700000004080-dropped-points';
-import { RowIndexService } from './search/row-index.service';
-import { RowPoints } from './search/row-points';
-import { RowSearch } from './search/row-search';
-import { UnindexedRowsRepository } from './search/unindexed-rows.repository';
 import { Jobs1700000004040 } from './migrations/1700000004040-jobs';
+import { DroppedPoints1700000004080 } from './migrations/1700000004080-dropped-points';
 import { InsertQueue } from './rows/insert-queue';
 import { RowChangesRepository } from './rows/row-changes.repository';
 import { RowChangesService } from './rows/row-changes.service';
@@ -43,13 +39,17 @@ import { RowDeletionsService } from './rows/row-deletions.service';
 import { RowsController } from './rows/rows.controller';
 import { RowsRepository } from './rows/rows.repository';
 import { RowsService } from './rows/rows.service';
+import { WrittenRows } from './rows/written-rows';
+import { RowIndexService } from './search/row-index.service';
+import { RowPoints } from './search/row-points';
+import { RowSearch } from './search/row-search';
+import { UnindexedRowsRepository } from './search/unindexed-rows.repository';
 import { TableCatalog } from './tables/table-catalog';
 import { TableRowsRepository } from './tables/table-rows.repository';
 import { TablesController } from './tables/tables.controller';
 import { TablesRepository } from './tables/tables.repository';
 import { TablesService } from './tables/tables.service';
 import { WorkRepository } from './work/work.repository';
-import { WrittenRows } from './rows/written-rows';
 
 export const tablesDatabase = {
   schema: 'tables',
@@ -76,34 +76,34 @@ export class TablesModule {
       ],
       providers: [
         { provide: TablesConfig, useValue: config },
+        BotFiles,
         CellComputer,
         Completions,
         ComputeService,
-        BotFiles,
         DuplicateJob,
         EraseBotHandler,
         ErasureRepository,
         ErasureService,
+        ExportJob,
         FindRepository,
         FindService,
-        RowChangesRepository,
-        RowChangesService,
-        RowDeletionsRepository,
-        RowDeletionsService,
-        ExportJob,
         ImportJob,
         InsertQueue,
         JobRowsRepository,
         JobRunner,
         JobsRepository,
         JobsService,
-        RowsRepository,
+        RowChangesRepository,
+        RowChangesService,
+        RowDeletionsRepository,
+        RowDeletionsService,
         RowIndexService,
         RowPoints,
         RowSearch,
+        RowsRepository,
         RowsService,
-        SettleRowsJob,
         Sandbox,
+        SettleRowsJob,
         StaleRowsRepository,
         TableCatalog,
         TableRowsRepository,

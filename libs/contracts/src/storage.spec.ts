@@ -15,6 +15,7 @@ describe('an input', () => {
     ['a high surrogate alone', { a: 'x\ud83d' }, 'a must be Unicode text, without halves of surrogate pairs'],
     ['a low surrogate alone', { a: '\ude00x' }, 'a must be Unicode text, without halves of surrogate pairs'],
     ['half a pair in a name', { '\ud83d': 1 }, '\\ud83d must be Unicode text, without halves of surrogate pairs'],
+    ['a number beyond all numbers', JSON.parse('{"a":[1,-1e400]}'), `a.1 must be a number up to ${Number.MAX_VALUE}`],
     ['too many levels', { a: nested(100) }, 'a must not be nested deeper than 100 levels'],
     ['levels without end', { a: nested(100_000) }, 'a must not be nested deeper than 100 levels'],
   ])('with %s cannot', (_name, input, problem) => {

@@ -3,11 +3,12 @@ type WellFormedText = string & { isWellFormed(): boolean };
 
 /** Levels of objects and arrays in an input. More would exhaust the stack of whoever reads it, Postgres included. */
 const maxDepth = 100;
+const tooLarge = `must be a number up to ${Number.MAX_VALUE}`;
 const tooDeep = `must not be nested deeper than ${maxDepth} levels`;
 
 /**
  * Why an input could not be stored as it came, with the path of the field: text that Postgres has no place for
- * (U+0000, half a surrogate pair), or nesting without end.
+ * (U+0000, half a surrogate pair), a number that JSON reads as infinite and would write as null, or nesting without end.
  */
 export function storageProblem(value: unknown): string | undefined {
   const found = findProblem(value, 0);
@@ -24,6 +25,7 @@ interface Found {
 
 function findProblem(value: unknown, depth: number): Found | undefined {
   if (typeof value === 'string') return textProblem(value);
+  if (typeof value === 'number') return Number.isFinite(value) ? undefined : { path: [], problem: tooLarge };
   if (typeof value !== 'object' || value === null) return undefined;
   if (depth >= maxDepth) return { path: [], problem: tooDeep };
   const isArray = Array.isArray(value);

@@ -55,7 +55,7 @@ type Settings = Record<string, string | number>;
 /** What certainly changes nothing. */
 const isRead = /^\s*SELECT\b/i;
 
-/** One service's connection pool on its own schema. Errors that mean "the database does not answer" become a 503. */
+/** One service's connection pool on its own schema. Errors that may be gone the next time become a 503. */
 export class Database implements Sql {
   private readonly pool: Pool;
 

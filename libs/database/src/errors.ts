@@ -1,8 +1,13 @@
 import { DatabaseError } from 'pg';
 import { ApiError, unavailable } from '@parley/contracts/errors';
 
-/** SQLSTATE classes and codes that say "not now": connection lost, too many connections, shutting down, lock or statement cancelled. */
+/** SQLSTATE classes and codes that say "not now": connection lost, too many connections, shutting down, or one of `ended`. */
 const transientCodes = /^(08|53|57P|57014|55P03|25P03|40001|40P01)/;
+/** What Postgres says when it is well, and only this statement or transaction was ended. */
+const stopped = 'The database stopped this, since it took longer than it may. Try again in a moment, or ask for less.';
+const locked = 'Another request is changing the same data just now. Try again in a moment.';
+const ended: Record<string, string> = { '57014': stopped, '55P03': locked, '40P01': locked, '40001': locked };
+
 const networkCodes = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -21,9 +26,11 @@ const brokenConnection =
 /** What `pg` throws for a statement on a connection that it knows to be broken. */
 const neverSent = /is not queryable/;
 
-/** Turns "the database does not answer" into a 503 that clients may repeat; leaves every other error as it is. */
+/** Turns what may go well another time into a 503 that says why it did not; leaves every other error as it is. */
 export function toApiError(error: unknown): unknown {
-  return isUnavailable(error) ? unavailable('The database does not answer. Try again in a moment.', error) : error;
+  if (!isUnavailable(error)) return error;
+  const reason = error instanceof DatabaseError ? ended[error.code ?? ''] : undefined;
+  return unavailable(reason ?? 'The database does not answer. Try again in a moment.', error);
 }
 
 /** The same for what commits. Unless Postgres itself says what is wrong, it may have been done and only the answer be lost. */

@@ -12,6 +12,6 @@ it.each([
   expect(JSON.parse(toJsonb({ [text]: [text] }))).toEqual({ [stored]: [stored] });
 });
 
-it('makes text without NUL', () => {
-  expect(toText('a\0b')).toBe('a\ufffdb');
+it('makes text without NUL and halves of characters', () => {
+  expect(toText('a\0b\ud83d🦜\udc00\0')).toBe('a\ufffdb\ufffd🦜\ufffd\ufffd');
 });

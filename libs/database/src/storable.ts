@@ -6,7 +6,12 @@ export function toJsonb(value: unknown): string {
   return text.replaceAll(/\\(u0000|ud[89a-f][0-9a-f]{2}|.)/g, (escape) => (escape.length > 2 ? '\\ufffd' : escape));
 }
 
-/** Text that a `text` column takes. */
+/** What Node has and the library of TypeScript's target does not; many times faster than a regular expression. */
+type WellFormedText = string & { isWellFormed(): boolean; toWellFormed(): string };
+
+/** The same text as Postgres takes it. */
 export function toText(value: string): string {
-  return value.replaceAll('\0', '\ufffd');
+  const text = value as WellFormedText;
+  const whole = text.isWellFormed() ? value : text.toWellFormed();
+  return whole.includes('\0') ? whole.replaceAll('\0', '\ufffd') : whole;
 }

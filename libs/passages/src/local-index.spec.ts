@@ -34,6 +34,28 @@ describe('with more points than fit into memory', () => {
   describePassageIndex(() => index);
 });
 
+it('ends a search of more points than fit into memory when it is told to, and makes one at a time', async () => {
+  const bot = randomUUID();
+  const repository = new LocalIndexRepository(test.database);
+  let [underWay, most] = [0, 0];
+  const readSince = repository.readSince.bind(repository);
+  repository.readSince = async (...args) => {
+    most = Math.max(most, ++underWay);
+    await readSince(...args).finally(() => underWay--);
+  };
+  const index = new LocalIndex({ repository, embedder: testEmbedder, cacheMb: 0.0003 });
+  await index.write(bot, [point(), point()]);
+  const ended = new AbortController();
+  ended.abort(new Error('too late'));
+
+  const searches = Array.from({ length: 5 }, () => index.search(bot, query()));
+  const late = index.search(bot, { ...query(), signal: ended.signal });
+
+  await expect(late).rejects.toThrow('too late');
+  expect((await Promise.all(searches)).map((hits) => hits.length)).toEqual([2, 2, 2, 2, 2]);
+  expect(most).toBe(1);
+});
+
 it('sees what other processes write and remove', async () => {
   const bot = randomUUID();
   const [here, there] = [openIndex(), openIndex()];

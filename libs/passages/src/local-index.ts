@@ -64,9 +64,7 @@ export class LocalIndex implements PassageIndex {
     if (!state) return [];
 
     const ranking = new HybridRanking(query);
-    const cached = await this.cachedPoints(botId, state);
-    if (cached) await considerAll(ranking, cached);
-    else await this.considerStored(ranking, botId);
+    await this.considerTenant(ranking, botId, state, query.signal);
     return ranking.hits();
   }
 
@@ -79,14 +77,23 @@ export class LocalIndex implements PassageIndex {
     return this.repository.count(botId);
   }
 
-  /** The bot's points, no older than `state`; null when they are more than the cache may hold. */
-  private async cachedPoints(botId: string, state: TenantState): Promise<StoredPoint[] | null> {
+  /** From memory, no older than `state`; from the database when they are more than the cache may hold. */
+  private async considerTenant(
+    ranking: HybridRanking,
+    botId: string,
+    state: TenantState,
+    signal?: AbortSignal,
+  ): Promise<void> {
     const tenant = this.tenants.get(botId) ?? new Tenant();
     this.tenants.set(botId, tenant);
-    await tenant.inTurn(() => this.refresh(botId, tenant, state));
+    const cached = await tenant.inTurn(async () => {
+      await this.refresh(botId, tenant, state);
+      // A copy: the next refresh may come while a search walks through them.
+      return tenant.tooLarge ? null : [...tenant.points.values()];
+    });
     this.tenants.set(botId, tenant);
-    // A copy: the next refresh may come while a search walks through them.
-    return tenant.tooLarge ? null : [...tenant.points.values()];
+    if (cached) await considerAll(ranking, cached);
+    else await tenant.inTurn(() => this.considerStored(ranking, botId, signal));
   }
 
   private async refresh(botId: string, tenant: Tenant, state: TenantState): Promise<void> {
@@ -105,8 +112,10 @@ export class LocalIndex implements PassageIndex {
     tenant.revision = state.revision;
   }
 
-  private async considerStored(ranking: HybridRanking, botId: string): Promise<void> {
+  private async considerStored(ranking: HybridRanking, botId: string, signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted();
     await this.repository.readSince(botId, this.embedder.model, 0, async (points) => {
+      signal?.throwIfAborted();
       await considerAll(ranking, points);
       return true;
     });
@@ -119,13 +128,13 @@ class Tenant {
   bytes = 0;
   revision = 0;
   tooLarge = false;
-  private turn: Promise<void> = Promise.resolve();
+  private turn: Promise<unknown> = Promise.resolve();
 
-  /** One refresh at a time. */
-  async inTurn(work: () => Promise<void>): Promise<void> {
+  /** One refresh at a time, and one search that reads from the database. */
+  async inTurn<T>(work: () => Promise<T>): Promise<T> {
     const mine = this.turn.then(work);
     this.turn = mine.catch(() => undefined);
-    await mine;
+    return mine;
   }
 
   add(points: StoredPoint[]): void {

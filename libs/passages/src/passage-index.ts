@@ -26,6 +26,8 @@ export interface PassageQuery {
   /** Every entry must hold. */
   tags?: TagQuery;
   limit: number;
+  /** Ends a search that reads much from the database; it throws the signal's reason. */
+  signal?: AbortSignal;
 }
 
 export interface PassageHit {

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 /** How the server answers: with a text, at once or later, with a status, with nonsense, or never. */
 export type CompletionAnswer =
   | { text: string; after?: Promise<unknown> }
-  | { status: number; message: string; headers?: Record<string, string> }
+  | { status: number; message: string; code?: string; headers?: Record<string, string> }
   | 'garbage'
   | 'never';
 
@@ -59,7 +59,7 @@ export class CompletionServer {
     if ('status' in order)
       return void response
         .writeHead(order.status, order.headers)
-        .end(JSON.stringify({ error: { message: order.message } }));
+        .end(JSON.stringify({ error: { message: order.message, code: order.code } }));
     await order.after;
     const message = { role: 'assistant', content: order.text };
     response.end(JSON.stringify({ choices: [{ index: 0, message, finish_reason: 'stop' }] }));

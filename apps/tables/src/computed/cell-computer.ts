@@ -7,6 +7,7 @@ import { dependenciesOf } from '../tables/computed-columns';
 import type { Column } from '../tables/table.entity';
 import { Completions, CompletionsBusy, CompletionsRefused, CompletionsUnavailable } from './completions';
 import { columnsToCompute, isSearchable } from './marks';
+import { isNestedTooDeeply, maxLevels } from './nesting';
 import { Sandbox } from './sandbox/sandbox';
 import type { ComputedRow, StaleRow } from './stale-rows.repository';
 
@@ -15,6 +16,7 @@ const completionsAtOnce = 4;
 /** After so many pauses, a completion server that gives no answer is an error of the cell. */
 const maxPauses = 5;
 const defaultModel = 'gpt-4o';
+const maxErrorLength = 600;
 
 type Outcome = { value: unknown } | { error: string };
 
@@ -33,7 +35,7 @@ export class CellComputer {
 
   /**
    * The stale columns in the order of their dependencies; those which have to wait for a server, and all that need them,
-   * stay stale.
+   * stay stale. Throws nothing but the reason of the signal.
    * @param pauses that the table has had already because of a server
    */
   async compute(
@@ -59,14 +61,14 @@ export class CellComputer {
     let obstacle: Obstacle | undefined;
     for (const column of columns) {
       const isHeldUp = dependenciesOf(column, table.columns).some((name) => waiting.has(name));
-      const outcome = isHeldUp ? undefined : await this.outcome(table, column, row.id, data, signal, pauses);
+      const outcome = isHeldUp ? undefined : await this.tryOutcome(table, column, row.id, data, signal, pauses);
       if (!outcome || outcome instanceof Error) {
         obstacle = outcome ?? obstacle;
         waiting.add(column.name);
         result.stale.push(column.key);
         continue;
       }
-      const { value = null, ...state } = fitted(table, column, data, outcome);
+      const { value = null, ...state } = tryToFit(table, column, data, outcome);
       if (value === null) {
         result.emptied.push(column.key);
         delete data[column.key];
@@ -77,6 +79,17 @@ export class CellComputer {
       result.unindexed ||= isSearchable(column);
     }
     return { row: result, obstacle };
+  }
+
+  private async tryOutcome(...given: Parameters<CellComputer['outcome']>): Promise<Outcome | Obstacle> {
+    const [, , , , signal] = given;
+    signal.throwIfAborted();
+    try {
+      return await this.outcome(...given);
+    } catch (error) {
+      signal.throwIfAborted();
+      return unexpected(error);
+    }
   }
 
   private async outcome(
@@ -90,7 +103,7 @@ export class CellComputer {
     const settings = column.schema['x-zui'].computed!;
     switch (settings.action) {
       case 'code':
-        return this.sandbox.run(settings.code ?? '', { id, ...valuesOf(table.columns.values(), data) });
+        return this.sandbox.run(settings.code ?? '', { id, ...valuesOf(table.columns.values(), data) }, {}, signal);
       case 'ai':
         return this.complete(table, column, settings, data, signal, pauses);
       case 'workflow':
@@ -120,9 +133,8 @@ export class CellComputer {
       return readAnswer(column, answer);
     } catch (error) {
       if (error instanceof CompletionsRefused) return { error: error.message };
-      if (error instanceof CompletionsUnavailable) return pauses < maxPauses ? error : { error: error.message };
-      if (error instanceof CompletionsBusy) return error;
-      throw error;
+      if (!(error instanceof CompletionsBusy || error instanceof CompletionsUnavailable)) throw error;
+      return pauses < maxPauses ? error : { error: error.message };
     }
   }
 }
@@ -131,21 +143,40 @@ function valuesOf(columns: Iterable<Column>, data: Record<string, unknown>): Rec
   return Object.fromEntries([...columns].map(({ name, key }) => [name, data[key] ?? null]));
 }
 
+type Fitted = CellState & { value?: unknown };
+
+/** One value that cannot be dealt with holds up no other row. */
+function tryToFit(table: KnownTable, column: Column, data: Record<string, unknown>, outcome: Outcome): Fitted {
+  try {
+    return fitted(table, column, data, outcome);
+  } catch (error) {
+    return failed(unexpected(error).error);
+  }
+}
+
 /** The value as it is stored, if the column and the row take it. */
 function fitted(
   { validator }: KnownTable,
   { name, key }: Column,
   data: Record<string, unknown>,
   outcome: Outcome,
-): CellState & { value?: unknown } {
-  if ('error' in outcome) return { status: 'failed', error: outcome.error };
+): Fitted {
+  if ('error' in outcome) return failed(outcome.error);
+  if (isNestedTooDeeply(outcome.value)) return failed(`The result is nested deeper than ${maxLevels} levels.`);
   const checked = validator.checkChange({ [name]: outcome.value });
-  if (typeof checked === 'string')
-    return { status: 'failed', error: `The result does not fit the column: ${checked}.` };
+  if (typeof checked === 'string') return failed(`The result does not fit the column: ${checked}.`);
   const value = checked.data[key];
   const tooLarge = validator.wholeProblem({ ...data, [key]: value });
-  if (tooLarge !== undefined) return { status: 'failed', error: `The result does not fit the row: ${tooLarge}.` };
+  if (tooLarge !== undefined) return failed(`The result does not fit the row: ${tooLarge}.`);
   return { status: 'computed', value };
+}
+
+function failed(error: string): Fitted {
+  return { status: 'failed', error: error.slice(0, maxErrorLength) };
+}
+
+function unexpected(error: unknown): { error: string } {
+  return { error: `The column cannot be computed: ${(error as Error).message}` };
 }
 
 function instructionFor({ name, schema }: Column): string {
@@ -161,10 +192,17 @@ function instructionFor({ name, schema }: Column): string {
 /** Text as it is; for other types JSON, also inside a code block. */
 function readAnswer({ schema }: Column, answer: string): Outcome {
   if (schema.type === 'string') return { value: answer };
-  const inside = /^```(?:json)?\s*([\s\S]*?)\s*```$/.exec(answer)?.[1] ?? answer;
   try {
-    return { value: JSON.parse(inside) as unknown };
+    return { value: JSON.parse(withoutFence(answer)) as unknown };
   } catch {
     return { error: `The model answered something that is not JSON: ${answer.slice(0, 200)}` };
   }
+}
+
+function withoutFence(answer: string): string {
+  const fence = '```';
+  const text = answer.trim();
+  if (!text.startsWith(fence) || !text.endsWith(fence)) return text;
+  const inside = text.slice(fence.length, -fence.length);
+  return inside.startsWith('json') ? inside.slice('json'.length) : inside;
 }

@@ -80,6 +80,15 @@ it('is refused what the server will never do, without the key in the message', a
   });
 });
 
+it('is refused when the quota is used up, which the server tells like being busy', async () => {
+  server.order({ status: 429, message: 'check your plan', code: 'insufficient_quota' });
+
+  await expect(open().complete('gpt', '', 'x')).rejects.toMatchObject({
+    name: 'CompletionsRefused',
+    message: 'The completion server answered 429: check your plan',
+  });
+});
+
 it('ends at once when nobody wants the answer any more', async () => {
   server.order('never');
   const abort = new AbortController();

@@ -71,10 +71,17 @@ export class Completions {
 
   private toError({ status, headers }: Response, body: string): Error {
     const message = `The completion server answered ${status}: ${messageOf(body, this.config.completionsApiKey)}`;
+    if (isQuotaUsedUp(body)) return new CompletionsRefused(message);
     if (status === 429 || status === 503) return new CompletionsBusy(message, retryAfterMs(headers.get('retry-after')));
     if (status >= 500 || status === 408) return new CompletionsUnavailable(message);
     return new CompletionsRefused(message);
   }
+}
+
+/** OpenAI answers 429 as well when nothing is left to be paid from, however long one waits. */
+function isQuotaUsedUp(body: string): boolean {
+  const { error } = (parseJson(body) ?? {}) as { error?: { code?: unknown; type?: unknown } | null };
+  return [error?.code, error?.type].includes('insufficient_quota');
 }
 
 function contentOf(body: string): string {

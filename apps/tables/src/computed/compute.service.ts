@@ -5,7 +5,7 @@ import { platformToken } from '@parley/service/tokens';
 import { TablesConfig } from '../config';
 import { toRow } from '../rows/row.entity';
 import { type KnownTable, TableCatalog } from '../tables/table-catalog';
-import { type BatchResult, pauseAfter, TableWorker } from '../work/table-worker';
+import { type BatchResult, TableWorker } from '../work/table-worker';
 import { type Lease, WorkRepository } from '../work/work.repository';
 import { CellComputer, type Obstacle } from './cell-computer';
 import { CompletionsBusy } from './completions';
@@ -16,7 +16,8 @@ const rowsPerBatch = 100;
 const rowsAtOnce = 8;
 /** After so long a batch begins no further row, so that tables whose rows take long leave room for others. */
 const batchMs = 2_000;
-const tablesAtOnce = 4;
+/** Of those that ask a completion server, and of the others. */
+const tablesAtOnce = 2;
 /** How long a request waits for the columns of its row. */
 const patienceMs = 5_000;
 /** How often the row may change while its columns are computed for a request. */
@@ -25,7 +26,7 @@ const maxTries = 3;
 /** Computes what waits for it, table by table. A result counts only if its row is still the one that was read. */
 @Injectable()
 export class ComputeService implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  private readonly worker: TableWorker;
+  private readonly workers: TableWorker[];
 
   constructor(
     work: WorkRepository,
@@ -36,20 +37,22 @@ export class ComputeService implements OnApplicationBootstrap, BeforeApplication
     { sweepIntervalMs: intervalMs, workLeaseMs: leaseMs }: TablesConfig,
   ) {
     const options = { kind: 'compute' as const, tablesAtOnce, leaseMs, intervalMs, logger };
-    this.worker = new TableWorker(options, work, (lease, signal) => this.batch(lease, signal));
+    this.workers = (['asking', 'others'] as const).map(
+      (tables) => new TableWorker({ ...options, tables }, work, (lease, signal) => this.batch(lease, signal)),
+    );
   }
 
   onApplicationBootstrap(): void {
-    this.worker.start();
+    for (const worker of this.workers) worker.start();
   }
 
   async beforeApplicationShutdown(): Promise<void> {
-    await this.worker.stop();
+    await Promise.all(this.workers.map((worker) => worker.stop()));
   }
 
   /** Rows were just committed that wait to be computed. */
   wake(): void {
-    this.worker.wake();
+    for (const worker of this.workers) worker.wake();
   }
 
   /**
@@ -86,8 +89,8 @@ export class ComputeService implements OnApplicationBootstrap, BeforeApplication
     const { computed, obstacle } = await this.computeAll(table, rows, attempts, signal);
     if (computed.length > 0) await this.rows.write(table, computed);
     if (!obstacle) return 'more';
-    const pauseMs = obstacle instanceof CompletionsBusy ? obstacle.retryAfterMs : pauseAfter(attempts);
-    return { pauseMs, error: obstacle.message };
+    const pauseMs = obstacle instanceof CompletionsBusy ? obstacle.retryAfterMs : 0;
+    return { pauseMs, error: obstacle.message, hasProgressed: computed.length > 0 };
   }
 
   private async computeAll(table: KnownTable, rows: StaleRow[], pauses: number, signal: AbortSignal) {
@@ -100,7 +103,7 @@ export class ComputeService implements OnApplicationBootstrap, BeforeApplication
         const result = await this.cells.compute(table, row, pauses, signal);
         if (result.row.stale.length < row.stale!.length) computed.push(result.row);
         obstacle ??= result.obstacle;
-        if (performance.now() > end) return;
+        if (obstacle || performance.now() > end) return;
       }
     };
     const lanes = Array.from({ length: rowsAtOnce }, lane);

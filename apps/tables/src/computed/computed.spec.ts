@@ -205,6 +205,20 @@ describe('waitComputed', () => {
   });
 });
 
+it('is answered with the row as it is stored when it cannot be computed now', async () => {
+  const table = await newTable({ price, count: price, total });
+  await door.sql(`CREATE FUNCTION tables.broken() RETURNS trigger LANGUAGE plpgsql AS
+    'BEGIN RAISE EXCEPTION ''broken''; END'`);
+  await door.sql(`CREATE TRIGGER broken BEFORE UPDATE ON tables.row FOR EACH ROW EXECUTE FUNCTION tables.broken()`);
+
+  const { rows } = await client
+    .createTableRows({ table, rows: [{ price: 2, count: 2 }], waitComputed: true })
+    .finally(() => door.sql('DROP FUNCTION tables.broken CASCADE'));
+
+  expect(rows).toMatchObject([{ price: 2, total: null, stale: ['total'] }]);
+  expect(await settled(table, 1)).toMatchObject({ total: 4 });
+});
+
 function ai(prompt: string, dependencies: string[] = [], type = 'string') {
   return { type, 'x-zui': { computed: { action: 'ai', prompt, dependencies, model: 'small' } } };
 }
@@ -227,6 +241,7 @@ describe('ai', () => {
     ['boolean', 'true', true],
     ['object', '```json\n{"a":1}\n```', { a: 1 }],
     ['array', '[1,2]', [1, 2]],
+    ['array', '```\n[1,2]\n```', [1, 2]],
   ])('reads an answer of the type %s', async (type, text, value) => {
     const table = await newTable({ price, answer: ai('?', ['price'], type) });
     models.order({ text });
@@ -236,6 +251,8 @@ describe('ai', () => {
 
   it.each([
     [{ text: 'dear' }, 'not JSON: dear'],
+    [{ text: '['.repeat(5_000) + ']'.repeat(5_000) }, 'The result is nested deeper than 20 levels.'],
+    [{ text: '```' + ' \n'.repeat(200_000) + 'x' }, 'not JSON: ```'],
     [{ text: '"dear"' }, 'The result does not fit the column: answer must be number.'],
     [{ status: 401, message: 'no such key' }, 'The completion server answered 401: no such key'],
   ])('fails with the reason after %j', async (order, error) => {
@@ -245,6 +262,15 @@ describe('ai', () => {
     const row = await settledRow(table, { price: 1 });
 
     expect(row.computed['answer']).toMatchObject({ status: 'failed', error: expect.stringContaining(error) as string });
+  });
+
+  it('is held up by no answer, however it is made', async () => {
+    const table = await newTable({ price, answer: ai('?', ['price'], 'number') });
+    models.order({ text: `\`\`\`${' '.repeat(100_000)}x` });
+
+    const row = await settledRow(table, { price: 1 });
+
+    expect(row.computed['answer']).toMatchObject({ error: expect.stringContaining('not JSON') as string });
   });
 
   it('is asked for again when the row changes before the answer comes', async () => {

@@ -1,6 +1,7 @@
 import { ApiError } from '@parley/contracts/errors';
 import { isRecord } from '@parley/contracts/is-record';
 import type { Comparison, Filter } from './filter';
+import { toUtc } from '../tables/date-time';
 import { type Columns, findPlace, type Place } from './place';
 
 /** What one filter may have, so that none is much more work than another. */
@@ -182,6 +183,7 @@ class FilterReader {
 
 /** A literal that a value at the place can be equal to, as it is stored. */
 function readValue(place: Place, value: unknown, path: string): unknown {
+  if (!isShallow(value)) refuse(path, `is nested more than ${limits.valueDepth} deep`);
   const type = typeOf(place);
   switch (type) {
     case 'id':
@@ -194,25 +196,19 @@ function readValue(place: Place, value: unknown, path: string): unknown {
     case 'boolean':
       return typeof value === type ? value : refuse(path, `must be a ${type}`);
     case 'object':
-      if (!isRecord(value)) refuse(path, 'must be an object');
-      return isShallow(value) ? value : refuseDeep(path);
+      return isRecord(value) ? value : refuse(path, 'must be an object');
     case 'null':
       return refuse(path, 'must be null, as every value of this column is');
     case 'array':
     case 'any':
-      return isShallow(value) ? value : refuseDeep(path);
+      return value;
   }
 }
 
-/** As it is stored: UTC with milliseconds. A date without a time is its first moment in UTC. */
+/** As it is stored. A date without a time is its first moment in UTC. */
 function readTime(value: unknown): string | undefined {
-  if (typeof value !== 'string' || !/^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/i.test(value))
-    return undefined;
-  const time = new Date(value);
-  if (Number.isNaN(time.getTime())) return undefined;
-  const text = time.toISOString();
-  // Postgres knows no year 0, and writes years of five digits in another way.
-  return /^(?!0000)\d{4}-/.test(text) ? text : undefined;
+  if (typeof value !== 'string') return undefined;
+  return toUtc(/^\d{4}-\d\d-\d\d$/.test(value) ? `${value}T00:00Z` : value);
 }
 
 function typeOf(place: Place): Type {
@@ -239,10 +235,6 @@ function isShallow(value: unknown, depth = limits.valueDepth): boolean {
 function refuseOperator(path: string, type: Type): never {
   const names: Partial<Record<Type, string>> = { id: 'the id', time: 'a time' };
   return refuse(path, `is not for ${names[type] ?? `a column of type ${type}`}`);
-}
-
-function refuseDeep(path: string): never {
-  return refuse(path, `is nested more than ${limits.valueDepth} deep`);
 }
 
 function refuse(path: string, complaint: string): never {

@@ -8,6 +8,7 @@ import { columnsOf } from '../tables/table.entity';
 import { Grouping, type GroupRow } from './grouping';
 import { readFilter } from './filter-reader';
 import { conditionOf } from './filter-sql';
+import { pageStatement } from './page-sql';
 import { type Direction, orderTerms, readOrder } from './row-order';
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
@@ -48,7 +49,7 @@ afterAll(async () => {
   await empty?.drop();
 });
 
-async function store(rows: Row[]): Promise<void> {
+async function store(rows: Row[], keyColumn?: string): Promise<void> {
   await database.query('TRUNCATE row');
   const stored = rows.map(({ id, createdAt, updatedAt, ...values }) => {
     const present = Object.entries(values).filter(([, value]) => value !== null);
@@ -56,11 +57,11 @@ async function store(rows: Row[]): Promise<void> {
     return { id, createdAt, updatedAt, data };
   });
   await database.query(
-    `INSERT INTO row (table_number, id, created_at, updated_at, data)
+    `INSERT INTO row (table_number, id, created_at, updated_at, data, key)
      SELECT $1, (entry ->> 'id')::int, (entry ->> 'createdAt')::timestamptz, (entry ->> 'updatedAt')::timestamptz,
-       entry -> 'data'
+       entry -> 'data', row_key(entry -> 'data' -> $3)
      FROM jsonb_array_elements($2::jsonb) AS entry`,
-    [number, toJsonb(stored)],
+    [number, toJsonb(stored), columns.get(keyColumn ?? '')?.key ?? null],
   );
 }
 
@@ -81,6 +82,27 @@ async function ask(filters: Filter[]): Promise<{ ids: number[]; open: number }[]
     values,
   );
   return answer!.all;
+}
+
+const pageLimit = 30;
+
+/** Ids of the first rows that the statement for a whole page finds. */
+async function page(filter: Filter, direction: Direction): Promise<number[]> {
+  const values: unknown[] = [];
+  const statement = pageStatement(
+    {
+      tableNumber: number,
+      filter: readFilter(filter, columns),
+      keyOfKeyColumn: columns.get('name')!.key,
+      order: readOrder(columns, 'id', direction),
+      offset: 0,
+      limit: pageLimit,
+      dataOf: () => 'row.data',
+      maxRowBytes: 4096,
+    },
+    values,
+  );
+  return (await database.query<{ id: number }>(statement, values)).map(({ id }) => id);
 }
 
 /* The language again, as plain as it goes, and without a line of the compiler. */
@@ -359,6 +381,40 @@ describe('a filter', () => {
     );
     // Filters that mean all rows or none would prove little.
     expect(meant).toBeGreaterThan(asked / 4);
+  }, 120_000);
+});
+
+describe('a page', () => {
+  it('has the rows that its filter means, by keys and behind more empty rows than the first walk takes', async () => {
+    const unique = tables.map((rows) =>
+      rows.filter(({ name }, index) => name === null || rows.findIndex((row) => row.name === name) === index),
+    );
+    const fields = Object.fromEntries([...columns.keys()].map((name) => [name, null]));
+    const empty = Array.from({ length: 1100 }, (_entry, index): Row => {
+      return {
+        ...fields,
+        id: 100 + index,
+        createdAt: '2024-01-01T00:00:00.000Z',
+        updatedAt: '2024-01-01T00:00:00.000Z',
+      };
+    });
+    await database.query('INSERT INTO table_state (number, next_row_id) VALUES ($1, 1200)', [number]);
+    await fc.assert(
+      fc.asyncProperty(unique, fc.array(filters, { minLength: 10, maxLength: 10 }), async (some, all) => {
+        const rows = [...some, ...empty];
+        await store(rows, 'name');
+
+        for (const filter of all) {
+          const meant = rows.filter((row) => isMeant(row, filter)).map(({ id }) => id);
+          const found = { asc: await page(filter, 'asc'), desc: await page(filter, 'desc') };
+          expect({ filter, found }).toEqual({
+            filter,
+            found: { asc: meant.slice(0, pageLimit), desc: meant.toReversed().slice(0, pageLimit) },
+          });
+        }
+      }),
+      { numRuns: Number(process.env.FUZZ_CASES ?? 40) },
+    );
   }, 120_000);
 });
 

@@ -10,13 +10,19 @@ import { expressionsOf, type Filter } from './filter';
 import type { Grouping, GroupRow } from './grouping';
 import {
   isSmall,
+  type Measured,
+  measured,
   type PageQuestion,
+  type PageRow,
   pageStatement,
   pageWithoutIds,
   type Question,
   rowsOf,
   rowsOfIds,
 } from './page-sql';
+
+/** How long all regular expressions of a filter together may take to be compiled. One takes milliseconds. */
+const maxCompilingMs = 1_000;
 
 @Injectable()
 export class FindRepository {
@@ -35,17 +41,23 @@ export class FindRepository {
   }
 
   /** One statement; see `pageStatement` for its indexes. Throws OperationTimeout. */
-  async page(question: PageQuestion): Promise<StoredRow[]> {
+  async page(question: PageQuestion): Promise<PageRow[]> {
     const values: unknown[] = [];
     const statement = pageStatement(question, values);
     return isSmall(question) ? this.database.query(statement, values) : this.read(statement, values);
   }
 
   /** A page of groups. Looks at every row meant. Throws OperationTimeout. */
-  async groups(question: Question, grouping: Grouping, offset: number, limit: number): Promise<GroupRow[]> {
+  async groups(
+    question: Question,
+    grouping: Grouping,
+    offset: number,
+    limit: number,
+  ): Promise<(GroupRow & Measured)[]> {
     const values: unknown[] = [];
     const groups = grouping.statement(rowsOf(question, values), values);
-    return this.read(`${groups} OFFSET $${values.push(offset)}::bigint LIMIT $${values.push(limit)}::bigint`, values);
+    const page = `${groups} OFFSET $${values.push(offset)}::bigint LIMIT $${values.push(limit)}::bigint`;
+    return this.read(measured(page, 'outputs'), values);
   }
 
   /** Those of the ids whose rows are meant. Throws OperationTimeout. */
@@ -58,46 +70,50 @@ export class FindRepository {
     return found!.ids;
   }
 
-  /** The rows of these ids, as they are now. Primary key. */
-  ofIds(question: PageQuestion, ids: number[]): Promise<StoredRow[]> {
+  /** The rows of these ids, as they are now, in the order of the ids. Primary key. */
+  ofIds(question: PageQuestion, ids: number[]): Promise<PageRow[]> {
     const values: unknown[] = [];
-    return this.database.query<StoredRow>(rowsOfIds(question, ids, values), values);
+    return this.database.query<PageRow>(rowsOfIds(question, ids, values), values);
   }
 
   /** A page of the rows meant but these, by id. Throws OperationTimeout. */
-  pageWithout(question: PageQuestion, ids: number[]): Promise<StoredRow[]> {
+  pageWithout(question: PageQuestion, ids: number[]): Promise<PageRow[]> {
     const values: unknown[] = [];
-    return this.read<StoredRow>(pageWithoutIds(question, ids, values), values);
+    return this.read<PageRow>(pageWithoutIds(question, ids, values), values);
   }
 
   /** Ids of up to so many rows, whichever. Throws OperationTimeout. */
-  async listIds(question: Question, limit: number): Promise<number[]> {
+  async listIds(question: Question, limit: number, timeoutMs: number): Promise<number[]> {
     const values: unknown[] = [];
     const rows = rowsOf(question, values);
     const [found] = await this.read<{ ids: number[] }>(
       `SELECT ARRAY(SELECT row.id FROM ${rows} LIMIT $${values.push(limit)}::bigint) AS ids`,
       values,
+      timeoutMs,
     );
     return found!.ids;
   }
 
-  /** Throws InvalidPayload for a regular expression that Postgres does not take. It bounds what one costs to compile. */
+  /** Throws InvalidPayload for a regular expression that Postgres does not take, or not in time. */
   async checkExpressions(filter: Filter): Promise<void> {
+    const deadline = Date.now() + maxCompilingMs;
     for (const { name, pattern } of expressionsOf(filter)) {
-      await this.database.query(`SELECT '' ~ $1`, [toText(pattern)]).catch((error: unknown) => {
-        const problem = expressionProblem(error);
+      const leftMs = Math.max(1, deadline - Date.now());
+      await this.database.readWithin(leftMs, `SELECT '' ~ $1`, [toText(pattern)]).catch((error: unknown) => {
+        const problem = isStopped(error) ? 'the expression is too complex' : expressionProblem(error);
         throw problem === undefined ? error : new ApiError('InvalidPayload', `${name}: ${problem}.`, { cause: error });
       });
     }
   }
 
-  private async read<Row>(statement: string, values: unknown[]): Promise<Row[]> {
-    const { findTimeoutMs } = this.config;
-    return this.database.readWithin<Row>(findTimeoutMs, statement, values).catch((error: unknown) => {
+  /** @param mostMs where it is less than finding may take */
+  private async read<Row>(statement: string, values: unknown[], mostMs = Infinity): Promise<Row[]> {
+    const timeoutMs = Math.min(mostMs, this.config.findTimeoutMs);
+    return this.database.readWithin<Row>(timeoutMs, statement, values).catch((error: unknown) => {
       if (!isStopped(error)) throw error;
       throw new ApiError(
         'OperationTimeout',
-        `Finding these rows took more than ${findTimeoutMs / 1000} s. Narrow the filter: equality with a value that few ` +
+        `Finding these rows took more than ${timeoutMs / 1000} s. Narrow the filter: equality with a value that few ` +
           'rows have is fast, and so are the key column and the order by id.',
         { cause: error },
       );

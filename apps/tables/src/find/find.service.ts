@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { BotCaller } from '@parley/contracts/access';
 import { ApiError, notFound } from '@parley/contracts/errors';
 import type { FindTableRows, FoundRows, GetTableRow, Row, RowReply } from '@parley/contracts/tables/rows';
+import { rowBytesPerFactor } from '@parley/contracts/tables/table-definition';
 import { isSearchable } from '../computed/marks';
 import { toRow } from '../rows/row.entity';
 import { type FoundRow, RowSearch } from '../search/row-search';
@@ -9,7 +10,7 @@ import { type KnownTable, TableCatalog } from '../tables/table-catalog';
 import { readFilter } from './filter-reader';
 import { FindRepository } from './find.repository';
 import { Grouping } from './grouping';
-import type { Question } from './page-sql';
+import { maxPageBytes, type Measured, type Question } from './page-sql';
 import { readOrder } from './row-order';
 import { Selection } from './selection';
 
@@ -23,29 +24,18 @@ export class FindService {
     private readonly search: RowSearch,
   ) {}
 
-  async get({ bot }: BotCaller, { table: name, id }: GetTableRow): Promise<RowReply> {
-    const table = await this.catalog.current(bot.id, name);
-    const row = await this.rows.find(table, id);
-    if (!row) throw notFound('row', String(id));
-    return { row: toRow(table.columns.values(), row) };
+  get({ bot }: BotCaller, { table: name, id }: GetTableRow): Promise<RowReply> {
+    return this.catalog.read(bot.id, name, async (table) => {
+      const row = await this.rows.find(table, id);
+      if (!row) throw notFound('row', String(id));
+      return { row: toRow(table.columns.values(), row) };
+    });
   }
 
-  async find({ bot }: BotCaller, input: FindTableRows): Promise<FoundRows> {
-    const table = await this.catalog.current(bot.id, input.table);
-    const question = await this.readQuestion(table, input.filter);
-    const { limit = defaultLimit, offset = 0, search, group } = input;
-    if (search && group)
+  find({ bot }: BotCaller, input: FindTableRows): Promise<FoundRows> {
+    if (input.search && input.group)
       throw new ApiError('InvalidPayload', 'search and group exclude each other: leave one of them out.');
-    const { rows, warnings } = group
-      ? await this.findGroups(table, question, input, { offset, limit: limit + 1 })
-      : await this.findPage(table, question, input, { offset, limit: limit + 1 });
-    return {
-      rows: rows.slice(0, limit),
-      hasMore: rows.length > limit,
-      offset,
-      limit,
-      ...(warnings.length > 0 ? { warnings } : {}),
-    };
+    return this.catalog.read(bot.id, input.table, (table) => this.findIn(table, input));
   }
 
   /** What a filter means in this table. Throws InvalidPayload. */
@@ -59,19 +49,30 @@ export class FindService {
     };
   }
 
+  private async findIn(table: KnownTable, input: FindTableRows): Promise<FoundRows> {
+    const question = await this.readQuestion(table, input.filter);
+    const { limit = defaultLimit, offset = 0, group } = input;
+    const { rows, hasMore, warnings } = group
+      ? await this.findGroups(table, question, input, { offset, limit })
+      : await this.findPage(table, question, input, { offset, limit });
+    return { rows, hasMore, offset, limit, ...(warnings.length > 0 ? { warnings } : {}) };
+  }
+
   private async findPage(
-    { columns }: KnownTable,
+    { columns, factor }: KnownTable,
     question: Question,
     { select, orderBy, orderDirection, search }: FindTableRows,
-    page: Page,
+    { offset, limit }: Page,
   ): Promise<Found> {
     const selection = new Selection(columns, select);
     const order = readOrder(columns, orderBy, orderDirection);
     const dataOf = (values: unknown[]) => selection.dataOf(values);
-    const whole = { ...question, ...page, order, dataOf };
+    const maxRowBytes = factor * rowBytesPerFactor;
+    const whole = { ...question, offset, limit: limit + 1, order, dataOf, maxRowBytes };
     const isSearched = Boolean(search) && [...columns.values()].some(isSearchable);
-    const rows: FoundRow[] = isSearched ? await this.search.page(whole, search!) : await this.rows.page(whole);
-    const warnings = [...selection.warnings];
+    const found: FoundRow[] = isSearched ? await this.search.page(whole, search!) : await this.rows.page(whole);
+    const { rows, hasMore, cuts } = answerOf(found, { offset, limit });
+    const warnings = [...selection.warnings, ...cuts];
     if (search && !isSearched) warnings.push('search was left out: no column of the table is searchable.');
     if (isSearched && orderBy) warnings.push('orderBy was left out: with search, the nearest rows come first.');
     return {
@@ -79,6 +80,7 @@ export class FindService {
         ...selection.apply(toRow(columns.values(), row)),
         ...(row.similarity === undefined ? {} : { similarity: row.similarity }),
       })),
+      hasMore,
       warnings,
     };
   }
@@ -91,12 +93,32 @@ export class FindService {
     { offset, limit }: Page,
   ): Promise<Found> {
     const grouping = Grouping.read(columns, group, orderBy, orderDirection);
-    const groups = await this.rows.groups(question, grouping, offset, limit);
+    const found = await this.rows.groups(question, grouping, offset, limit + 1);
+    const { rows: groups, hasMore, cuts } = answerOf(found, { offset, limit });
     const rows = groups.map((row, index): Row => {
       return { ...grouping.toValues(row), id: offset + index + 1, computed: {} };
     });
-    return { rows, warnings: select ? ['select was left out: with group, the answer has what group names.'] : [] };
+    const warnings = grouping
+      .tooLargeIn(groups)
+      .map((name) => `${name} is null where it is larger than a number can be.`);
+    if (select) warnings.push('select was left out: with group, the answer has what group names.');
+    return { rows, hasMore, warnings: [...warnings, ...cuts] };
   }
+}
+
+/** What is answered of the rows that were found for a page, which are one more where there are more. */
+function answerOf<Row extends Measured>(found: Row[], { offset, limit }: Page) {
+  const beyond = found.findIndex((row) => row.is_beyond);
+  const isCut = beyond !== -1 && beyond < limit;
+  const rows = found.slice(0, isCut ? beyond : limit);
+  const largest = `${maxPageBytes / 1_000_000} MB`;
+  return {
+    rows,
+    hasMore: found.length > rows.length,
+    cuts: isCut
+      ? [`The answer ends before limit, at ${largest}: ask for the rest with offset ${offset + beyond}.`]
+      : [],
+  };
 }
 
 interface Page {
@@ -106,5 +128,6 @@ interface Page {
 
 interface Found {
   rows: Row[];
+  hasMore: boolean;
   warnings: string[];
 }

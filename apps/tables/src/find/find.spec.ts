@@ -1,5 +1,6 @@
 import type { Client } from '@botpress/client';
 import { type Account, configured, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
+import { until } from '@parley/testing/until';
 import { AdminModule } from '../../../admin/src/admin.module';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { TablesConfig } from '../config';
@@ -135,6 +136,8 @@ describe('findTableRows', () => {
     [{ name: { $regex: '^[jp]', $options: 'i' } }, ['pot', 'Jug']],
     [{ when: { $gt: '2024-01-31T23:00:00-01:00' } }, []],
     [{ when: '2024-02-01T01:00:00+01:00' }, ['pot']],
+    [{ when: '2024-02-01T01:00:00+0100' }, ['pot']],
+    [{ when: '2024-02-01' }, ['pot']],
     [{ 'meta.size.cm': { $lt: 26 } }, ['cup', 'Jug']],
     [{ 'meta.note': { $exists: false } }, ['cup', 'pot', 'tray']],
     [{ meta: { size: { cm: 30 } } }, ['pot']],
@@ -269,6 +272,10 @@ describe('findTableRows', () => {
       'filter.when must be a date, or a date and time such as 2025-01-31T12:00:00Z.',
     ],
     [
+      { filter: { createdAt: { $gt: '2024-02-30' } } },
+      'filter.createdAt.$gt must be a date, or a date and time such as 2025-01-31T12:00:00Z.',
+    ],
+    [
       { filter: { $and: [{ name: 'a' }, { $or: [] }] } },
       'filter.$and.1.$or must be an array with at least one filter.',
     ],
@@ -349,6 +356,18 @@ describe('findTableRows', () => {
     },
   );
 
+  it.each(['{"price":1e400}', '{"price":{"$gt":-1e400}}', '{"meta.size":{"$in":[{"cm":1e400}]}}'])(
+    'refuses a number that is too large: %s',
+    async (filter) => {
+      const table = await newTable();
+
+      expect(await send(table, `{"filter":${filter}}`)).toMatchObject({
+        type: 'InvalidPayload',
+        message: expect.stringMatching(/^filter\..* must be a number up to/),
+      });
+    },
+  );
+
   it('knows nothing of the tables of another bot, even of the same name', async () => {
     const table = await newTable();
     const other = await newBot();
@@ -360,13 +379,67 @@ describe('findTableRows', () => {
     expect((await other.findTableRows({ table, group: { id: 'count' } })).rows).toMatchObject([{ idCount: 0 }]);
   });
 
+  it('cuts what is too large for one answer, and says where it goes on', async () => {
+    const table = `Goods${++number}Table`;
+    await client.createTable({ name: table, factor: 30, schema: { text: { type: 'string' } } });
+    await client.createTableRows({ table, rows: [{ text: 'x' }] });
+    await door.sql(
+      `INSERT INTO tables.row (table_number, id, data)
+       SELECT table_number, place, jsonb_build_object(text.key, place || repeat('x', 100000))
+       FROM tables.row JOIN tables."table" ON number = table_number, jsonb_object_keys(data) AS text (key),
+         generate_series(2, 200) AS place
+       WHERE "table".name = $1`,
+      [table],
+    );
+
+    for (const query of [{}, { orderBy: 'id', filter: { id: { $gt: 0 } } }, { group: { text: 'key' } }]) {
+      const first = await client.findTableRows({ table, limit: 1000, ...query });
+      const rest = await client.findTableRows({ table, limit: 1000, offset: first.rows.length, ...query });
+
+      expect(first).toMatchObject({
+        hasMore: true,
+        warnings: [`The answer ends before limit, at 16 MB: ask for the rest with offset ${first.rows.length}.`],
+      });
+      expect(rest).toMatchObject({ hasMore: false });
+      expect(rest).not.toHaveProperty('warnings');
+      expect(JSON.stringify(first.rows).length).toBeGreaterThan(15_000_000);
+      expect(JSON.stringify(first.rows).length).toBeLessThan(16_500_000);
+      const texts = [...first.rows, ...rest.rows].map(({ text, textKey }) => String(text ?? textKey));
+      expect(new Set(texts).size).toBe(200);
+    }
+  });
+
+  it('says where a sum is larger than a number can be', async () => {
+    const table = await newTable([{ price: 1.7e308 }, { price: 1.7e308 }]);
+
+    const { rows, warnings } = await client.findTableRows({ table, group: { price: ['sum', 'max'] } });
+
+    expect(rows).toMatchObject([{ priceSum: null, priceMax: 1.7e308 }]);
+    expect(warnings).toEqual(['priceSum is null where it is larger than a number can be.']);
+  });
+
+  it('reads again when the table changes while it is read', async () => {
+    const table = await newTable(goods, { keyColumn: 'name' });
+    await names(table, {});
+    await door.sql('BEGIN; LOCK TABLE tables.row');
+
+    const found = names(table, { filter: { name: 'pot' } });
+    await until(async () => (await door.sql(waiting)).length > 0);
+    await removeKeyColumn(table);
+
+    expect(await found).toEqual(['pot']);
+  });
+
   it('says what to narrow when it takes too long', async () => {
     const table = await newTable(goods, { keyColumn: 'name' });
     await door.sql('BEGIN; LOCK TABLE tables.row');
 
-    const answers = [{ filter: { price: 20 } }, { orderBy: 'price' }, { group: { price: 'sum' } }].map((query) =>
-      client.findTableRows({ table, ...query }).catch((error: unknown) => error),
-    );
+    const answers = [
+      { filter: { price: 20 } },
+      { orderBy: 'price' },
+      { group: { price: 'sum' } },
+      { filter: { id: 1, name: { $regex: 'c' } } },
+    ].map((query) => client.findTableRows({ table, ...query }).catch((error: unknown) => error));
 
     for (const error of await Promise.all(answers))
       expect(error).toMatchObject({
@@ -378,10 +451,25 @@ describe('findTableRows', () => {
   });
 });
 
+/** Who waits for a lock that this connection has. */
+const waiting = 'SELECT 1 FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))';
+
+/** As another process would. */
+async function removeKeyColumn(table: string): Promise<void> {
+  const [{ number } = {}] = await door.sql(
+    'UPDATE tables."table" SET key_column = NULL WHERE name = $1 RETURNING number',
+    [table],
+  );
+  await door.sql('UPDATE tables.row SET key = NULL WHERE table_number = $1', [number]);
+  await door.sql('UPDATE tables.table_state SET version = version + 1 WHERE number = $1', [number]);
+  await door.sql('COMMIT');
+}
+
 /** What the client would not send as it is. */
-async function send(table: string, json: object): Promise<unknown> {
-  const headers = { authorization: `Bearer ${alice.token}`, 'x-bot-id': botId };
-  return (await door.send(`POST /v1/tables/${table}/rows/find`, { headers, json })).json;
+async function send(table: string, body: object | string): Promise<unknown> {
+  const headers = { authorization: `Bearer ${alice.token}`, 'x-bot-id': botId, 'content-type': 'application/json' };
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  return (await door.send(`POST /v1/tables/${table}/rows/find`, { headers, body: text })).json;
 }
 
 function nested(depth: number, filter: object): object {

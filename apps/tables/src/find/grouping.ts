@@ -70,9 +70,18 @@ export class Grouping {
       ${terms.length > 0 ? `ORDER BY ${terms.join(', ')}` : ''}`;
   }
 
-  /** The columns of an answered group by name. */
+  /** The columns of an answered group by name. Null stands for a number that JSON cannot hold. */
   toValues({ outputs }: GroupRow): Record<string, unknown> {
-    return Object.fromEntries(this.outputs.map(({ name }, index) => [name, outputs[index]]));
+    return Object.fromEntries(
+      this.outputs.map(({ name }, index) => [name, isTooLarge(outputs[index]) ? null : outputs[index]]),
+    );
+  }
+
+  /** Names of the columns where a number is larger than JSON can hold. */
+  tooLargeIn(groups: GroupRow[]): string[] {
+    return this.outputs
+      .filter((_output, index) => groups.some(({ outputs }) => isTooLarge(outputs[index])))
+      .map(({ name }) => name);
   }
 
   /** By what was asked for, then by the keys, so that pages do not overlap. */
@@ -145,6 +154,11 @@ function typeOf({ operation, place }: Output): ColumnPlace['type'] {
 
 function isText(type: string): boolean {
   return type === 'string' || type === 'date-time' || type === 'time';
+}
+
+/** A sum of many digits is read as infinite. */
+function isTooLarge(value: unknown): boolean {
+  return value === Infinity || value === -Infinity;
 }
 
 function isOperation(value: unknown): value is Operation {

@@ -60,6 +60,7 @@ function statementOf(filter: Record<string, unknown>, page: { direction: Directi
       keyOfKeyColumn: columns.get('name')!.key,
       order: readOrder(columns, 'id', page.direction),
       dataOf: () => 'row.data',
+      maxRowBytes: 4096,
       ...page,
     },
     values,

@@ -1,5 +1,6 @@
 import { toJsonb } from '@parley/database/storable';
-import type { Filter } from './filter';
+import type { StoredRow } from '../rows/row.entity';
+import { expressionsOf, type Filter } from './filter';
 import { conditionOf, isIndexed } from './filter-sql';
 import { type Direction, orderTerms, type RowOrder } from './row-order';
 
@@ -12,6 +13,9 @@ const maxWalkedRows = 20_000;
 
 /** What a row found by the index over `data` costs, in rows that are walked past: measured at a million rows. */
 const foundRowCost = 3;
+
+/** Bytes of data in one page. */
+export const maxPageBytes = 16_000_000;
 
 /** The rows of a table that a filter means. */
 export interface Question {
@@ -28,19 +32,29 @@ export interface PageQuestion extends Question {
   limit: number;
   /** SQL of the data to read, with its values appended. */
   dataOf: (values: unknown[]) => string;
+  /** What no row of the table is larger than. */
+  maxRowBytes: number;
 }
 
-/** The statement for a page of rows, as `StoredRow`; its values are appended. */
+/** A row of a page that may be too large. What is beyond `maxPageBytes` comes without its data. */
+export interface Measured {
+  is_beyond?: boolean;
+}
+
+export type PageRow = StoredRow & Measured;
+
+/** The statement for a page of rows, as `PageRow`; its values are appended. */
 export function pageStatement(question: PageQuestion, values: unknown[]): string {
   const { order, filter, offset, limit } = question;
   const end = offset + limit;
   const isWalked = order.place.kind === 'id' && isIndexed(filter) && !isPinned(question) && end <= maxWalkedEnd;
-  return isWalked ? walkedPage(question, order.direction, values) : plainPage(question, values);
+  return bounded(question, isWalked ? walkedPage(question, order.direction, values) : plainPage(question, values));
 }
 
-/** Whether it is known to be little work before it is asked. */
+/** Whether it is known to be little work before it is asked. One regular expression may be much work on a single row. */
 export function isSmall(question: PageQuestion): boolean {
   const { filter, order, offset } = question;
+  if (expressionsOf(filter).length > 0) return false;
   return isPinned(question) || (requiredBy(filter).length === 0 && order.place.kind === 'id' && offset <= maxWalkedEnd);
 }
 
@@ -49,18 +63,37 @@ export function rowsOf(question: Question, values: unknown[]): string {
   return `row WHERE ${whereOf(question, values)}`;
 }
 
-/** The statement for the rows of these ids. */
+/** The statement for the rows of these ids, in their order, as `PageRow`. */
 export function rowsOfIds(question: PageQuestion, ids: number[], values: unknown[]): string {
   const columns = columnsOf(question, values);
   const number = `$${values.push(question.tableNumber)}::bigint`;
-  return `SELECT ${columns} FROM row WHERE table_number = ${number} AND id = ANY ($${values.push(ids)}::int[])`;
+  const list = `$${values.push(ids)}::int[]`;
+  return bounded(
+    question,
+    `SELECT ${columns} FROM row WHERE table_number = ${number} AND id = ANY (${list}) ORDER BY array_position(${list}, id)`,
+  );
 }
 
-/** The statement for a page, by id, of what is meant but these. */
+/** The statement for a page, by id, of what is meant but these, as `PageRow`. */
 export function pageWithoutIds(question: PageQuestion, ids: number[], values: unknown[]): string {
   const columns = columnsOf(question, values);
   const rows = `${rowsOf(question, values)} AND row.id <> ALL ($${values.push(ids)}::int[])`;
-  return `SELECT ${columns} FROM ${rows} ORDER BY row.id ${pageOf(question, values)}`;
+  return bounded(question, `SELECT ${columns} FROM ${rows} ORDER BY row.id ${pageOf(question, values)}`);
+}
+
+/** The page with `is_beyond`. The sum of what `column`, a `jsonb`, takes runs in the order of the page. */
+export function measured(page: string, column: string, others: string[] = []): string {
+  return `
+    SELECT ${[...others, `CASE WHEN is_beyond THEN '{}' ELSE ${column} END AS ${column}`, 'is_beyond'].join(', ')}
+    FROM (
+      SELECT *, sum(octet_length(${column}::text)) OVER (ROWS UNBOUNDED PRECEDING) > ${maxPageBytes} AS is_beyond
+      FROM (${page}) AS page) AS measured`;
+}
+
+/** Measures rows only where they can be too large together. */
+function bounded({ limit, maxRowBytes }: PageQuestion, page: string): string {
+  if (limit * maxRowBytes <= maxPageBytes) return page;
+  return measured(page, 'data', ['id', 'created_at', 'updated_at', 'computed', 'stale']);
 }
 
 function plainPage(question: PageQuestion, values: unknown[]): string {

@@ -38,6 +38,11 @@ export async function* readCsv(
   }
 }
 
+/** Takes time in proportion to the text. */
+const numberPattern = /^\s*[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?\s*$/i;
+/** No number has more, written with all of its digits. */
+const maxNumberLength = 400;
+
 const quoteAdvice = 'Is there a quotation mark that opens a cell and is not closed?';
 
 function problemOf(code: string): string {
@@ -97,7 +102,7 @@ function readRecord(record: string[], cells: Cell[]): Record<string, unknown> {
 function readCell(text: string, type: string): unknown {
   switch (type) {
     case 'number':
-      return /^\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*$/i.test(text) ? Number(text) : text;
+      return text.length <= maxNumberLength && numberPattern.test(text) ? Number(text) : text;
     case 'boolean':
       return { true: true, false: false }[text.trim().toLowerCase()] ?? text;
     case 'object':

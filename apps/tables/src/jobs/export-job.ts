@@ -7,6 +7,7 @@ import { toRow } from '../rows/row.entity';
 import { type KnownTable, TableCatalog } from '../tables/table-catalog';
 import { BotFiles } from './bot-files';
 import type { TaskOf, TakenJob } from './job.entity';
+import { JobFailed } from './job-failed';
 import { JobRowsRepository } from './job-rows.repository';
 import type { JobLease } from './job-lease';
 import { JobsRepository, type Outcome } from './jobs.repository';
@@ -40,6 +41,10 @@ export class ExportJob {
       const write = (chunks: AsyncIterable<Uint8Array | string>) => file.write(chunks);
       const { signal } = lease;
       await (compress ? pipeline(text, createGzip(), write, { signal }) : pipeline(text, write, { signal }));
+      // Its rows go soon after it: what was read may not be all.
+      if ((await this.rows.findLastId(table.number)) === undefined) {
+        throw new JobFailed('The table was emptied or deleted before all of its rows were exported.');
+      }
       await this.database.transaction((tx) =>
         lease.advance(tx, { position: 0, rows: counter.rows - job.rows, failedRows: 0, errors: [] }),
       );

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { rowBytesPerFactor } from '@parley/contracts/tables/table-definition';
 import { Database } from '@parley/database/database';
 import { RowsRepository } from '../rows/rows.repository';
+import { Turn } from '../rows/turn';
 import { type KnownTable, TableCatalog } from '../tables/table-catalog';
 import { BotFiles, type OpenFile } from './bot-files';
 import type { TaskOf, TakenJob } from './job.entity';
@@ -120,10 +121,12 @@ async function* from(position: number, rows: AsyncIterable<ReadRow>): AsyncItera
 
 async function* batchesOf(table: KnownTable, rows: AsyncIterable<ReadRow>): AsyncIterable<Batch> {
   const maxRows = Math.min(maxRowsAtOnce, Math.floor(maxBytesAtOnce / (table.factor * rowBytesPerFactor)));
+  const turn = new Turn();
   let batch = emptyBatch();
   for await (const row of rows) {
     batch.read += 1;
     check(table, row, batch);
+    if (turn.isOver) await turn.next();
     if (batch.rows.length < maxRows && batch.read < maxReadAtOnce) continue;
     yield batch;
     batch = emptyBatch();

@@ -69,7 +69,7 @@ export class JobRowsRepository {
        queued AS (
          INSERT INTO table_work (table_number, kind)
          SELECT $6, kind FROM state, total, LATERAL (VALUES ('compute', is_stale), ('index', $9)) AS work (kind, is_needed)
-         WHERE is_needed AND total.rows > 0
+         WHERE is_needed AND total.rows > 0 ORDER BY kind
          ${dueNow})
        SELECT total.last_id AS "lastId", total.rows, stored.count AS stored FROM state, total, stored`,
       [

@@ -79,20 +79,24 @@ export class JobsRepository {
 
   /** The oldest job that is due and in nobody's hands. A bot has one job at a time, so that all bots come to their turn. */
   async take(worker: string): Promise<TakenJob | undefined> {
-    const [row] = await this.database.query<TakenJob>(
-      `WITH next AS (
-         SELECT id FROM job
-         WHERE status IN ${unfinished} AND due_at <= now()
-           AND (heartbeat_at IS NULL OR heartbeat_at < now() - make_interval(secs => $3))
-           AND NOT EXISTS (SELECT 1 FROM job AS other WHERE other.bot_id = job.bot_id AND other.status IN ${unfinished}
-             AND other.id <> job.id AND other.heartbeat_at >= now() - make_interval(secs => $3))
-         ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED)
-       UPDATE job SET status = 'in_progress', lease = $1, worker = $2, heartbeat_at = now(), attempts = attempts + 1,
-         updated_at = now()
-       FROM next WHERE job.id = next.id RETURNING job.*`,
-      [newUlid(), worker, staleAfterSeconds],
-    );
-    return row && (toJobRow(row) as TakenJob);
+    return this.database.transaction(async (tx) => {
+      // One at a time, each seeing what the one before has taken: else two could take two jobs of one bot.
+      await tx.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`${this.database.schema}:take-job`]);
+      const [row] = await tx.query<TakenJob>(
+        `WITH next AS (
+           SELECT id FROM job
+           WHERE status IN ${unfinished} AND due_at <= now()
+             AND (heartbeat_at IS NULL OR heartbeat_at < now() - make_interval(secs => $3))
+             AND NOT EXISTS (SELECT 1 FROM job AS other WHERE other.bot_id = job.bot_id AND other.status IN ${unfinished}
+               AND other.id <> job.id AND other.heartbeat_at >= now() - make_interval(secs => $3))
+           ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED)
+         UPDATE job SET status = 'in_progress', lease = $1, worker = $2, heartbeat_at = now(), attempts = attempts + 1,
+           updated_at = now()
+         FROM next WHERE job.id = next.id RETURNING job.*`,
+        [newUlid(), worker, staleAfterSeconds],
+      );
+      return row && (toJobRow(row) as TakenJob);
+    });
   }
 
   /** Says that the holder of the lease is alive. False when the job is no longer its: it must stop. */

@@ -51,6 +51,33 @@ describe('A CSV file', () => {
     expect(row).toMatchObject({ row: { price: '12 Euro', sold: 'perhaps', tags: '[1' } });
   });
 
+  it('takes numbers as they are usually written', async () => {
+    const rows = await read('price\n12\n+1.\n.5\n -0.25 \n1E3\n1.e-2\n.\n1.2.3\n', 'text/csv');
+
+    expect(rows.map((row) => ('row' in row ? row.row.price : row))).toEqual([
+      12,
+      1,
+      0.5,
+      -0.25,
+      1000,
+      0.01,
+      '.',
+      '1.2.3',
+    ]);
+  });
+
+  it.each(['1'.repeat(990_000), `${'1'.repeat(990_000)}x`, `${' '.repeat(990_000)}x`])(
+    'is held up by no cell of a million characters',
+    async (cell) => {
+      const since = performance.now();
+
+      const rows = await read(`price\n${cell}\n`, 'text/csv', new IgnoredColumns(), 65_536);
+
+      expect(rows).toEqual([{ place: 'Line 2', row: { price: cell } }]);
+      expect(performance.now() - since).toBeLessThan(10_000);
+    },
+  );
+
   it('may begin with a byte order mark, end lines as Windows does and lack the last end', async () => {
     const rows = await read('\ufeffname,price\r\nTea,1\r\nMilk,2');
 

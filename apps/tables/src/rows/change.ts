@@ -1,6 +1,7 @@
 import { maxRowId } from '@parley/contracts/tables/rows';
 import type { Column } from '../tables/table.entity';
 import type { KnownTable } from '../tables/table-catalog';
+import { checkRows } from './checked-rows';
 import type { Remarks } from './remarks';
 
 /** What a request wants of one row, found to fit the table. */
@@ -14,16 +15,13 @@ export interface Change {
 }
 
 /** The rows of a request that fit the table. */
-export function checkChanges(table: KnownTable, rows: Record<string, unknown>[], remarks: Remarks): Change[] {
-  return rows.flatMap((row, place) => {
-    const checked = table.validator.checkChange(row);
-    if (typeof checked === 'string') {
-      remarks.refuse(place, checked);
-      return [];
-    }
-    checked.warnings.forEach((warning) => remarks.warn(place, warning));
-    return [{ place, id: (row.id ?? undefined) as number | undefined, data: checked.data }];
-  });
+export async function checkChanges(
+  table: KnownTable,
+  rows: Record<string, unknown>[],
+  remarks: Remarks,
+): Promise<Change[]> {
+  const checked = await checkRows(rows, (row) => table.validator.checkChange(row), remarks);
+  return checked.map(({ place, data }) => ({ place, id: (rows[place]!.id ?? undefined) as number | undefined, data }));
 }
 
 /** Those that name a row by its id. */

@@ -1,27 +1,30 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Marks, marksOfChange, marksOfNewRow } from '../computed/marks';
+import { withoutNulls } from '../tables/row-validator';
 import type { KnownTable } from '../tables/table-catalog';
 import type { StoredRow } from './row.entity';
 
 /** What a change of a row writes. */
 export type RowState = Pick<StoredRow, 'data' | 'computed' | 'stale' | 'unindexed'>;
 
-type Changed = RowState & Pick<Marks, 'work'>;
+export type ChangedRow = RowState & Pick<Marks, 'work'>;
 
-/** The row with these columns changed, null emptying them, and what has to be done about it. */
+/**
+ * The row with these columns changed, null emptying them, and what has to be done about it. It loses what it still has of
+ * columns that the table has no longer.
+ */
 export function changeRow(
   table: KnownTable,
   stored: Omit<StoredRow, 'updated_at'>,
   change: Record<string, unknown>,
-): Changed {
-  const data = { ...stored.data };
+): ChangedRow {
+  const data: Record<string, unknown> = {};
   const changed: string[] = [];
   for (const { name, key } of table.columns.values()) {
-    const value = change[key];
-    if (value === undefined || isDeepStrictEqual(value, stored.data[key] ?? null)) continue;
-    changed.push(name);
-    if (value === null) delete data[key];
-    else data[key] = value;
+    const before = stored.data[key] ?? null;
+    const value = change[key] === undefined ? before : change[key];
+    if (value !== null) data[key] = value;
+    if (value !== before && !isDeepStrictEqual(value, before)) changed.push(name);
   }
   const marks = marksOfChange(table, changed);
   return {
@@ -33,8 +36,6 @@ export function changeRow(
   };
 }
 
-export function newRow(table: KnownTable, given: Record<string, unknown>): Changed {
-  const data: Record<string, unknown> = {};
-  for (const key in given) if (given[key] !== null) data[key] = given[key];
-  return { data, ...marksOfNewRow(table) };
+export function newRow(table: KnownTable, given: Record<string, unknown>): ChangedRow {
+  return { data: withoutNulls(given), ...marksOfNewRow(table) };
 }

@@ -1,18 +1,23 @@
 import { Injectable } from '@nestjs/common';
 import { maxRowsPerRequest } from '@parley/contracts/tables/rows';
 import { Database } from '@parley/database/database';
+import type { CheckedRow } from '../tables/row-validator';
 import type { KnownTable } from '../tables/table-catalog';
 import { type Inserted, RowsRepository } from './rows.repository';
 
 interface Request {
   table: KnownTable;
   data: Record<string, unknown>[];
+  sizeBytes: number;
   resolve: (inserted: Inserted | undefined) => void;
   reject: (error: unknown) => void;
 }
 
 /** Of one table: one commits while the next sends its rows. */
 const statementsAtOnce = 2;
+
+/** Of JSON that requests are put together to. One that is larger by itself goes alone. */
+const maxBytesTogether = 8_000_000;
 
 /**
  * Inserts into one table wait for each other's commit, so what comes meanwhile goes in one statement: many small
@@ -29,10 +34,12 @@ export class InsertQueue {
   ) {}
 
   /** As `RowsRepository.insert`. */
-  insert(table: KnownTable, data: Record<string, unknown>[]): Promise<Inserted | undefined> {
+  insert(table: KnownTable, rows: Pick<CheckedRow, 'data' | 'sizeBytes'>[]): Promise<Inserted | undefined> {
+    const data = rows.map((row) => row.data);
+    const sizeBytes = rows.reduce((sum, row) => sum + row.sizeBytes, 0);
     return new Promise((resolve, reject) => {
       const requests = this.waiting.get(table.number) ?? [];
-      requests.push({ table, data, resolve, reject });
+      requests.push({ table, data, sizeBytes, resolve, reject });
       this.waiting.set(table.number, requests);
       if ((this.running.get(table.number) ?? 0) < statementsAtOnce) void this.run(table.number);
     });
@@ -50,9 +57,12 @@ export class InsertQueue {
   private take(number: string): Request[] {
     const requests = this.waiting.get(number) ?? [];
     let rows = 0;
-    const end = requests.findIndex(({ table, data }) => {
+    let bytes = 0;
+    const end = requests.findIndex(({ table, data, sizeBytes }) => {
       rows += data.length;
-      return table.version !== requests[0]!.table.version || rows > maxRowsPerRequest;
+      bytes += sizeBytes;
+      const isOther = table.version !== requests[0]!.table.version;
+      return isOther || rows > maxRowsPerRequest || bytes > maxBytesTogether;
     });
     const batch = requests.splice(0, end === -1 ? requests.length : Math.max(1, end));
     if (requests.length === 0) this.waiting.delete(number);

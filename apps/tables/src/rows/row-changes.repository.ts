@@ -35,7 +35,7 @@ const writeRows = `
     ON CONFLICT (table_number, id) DO UPDATE SET key = excluded.key, data = excluded.data, computed = excluded.computed,
       stale = excluded.stale, unindexed = excluded.unindexed, revision = stored.revision + 1, updated_at = excluded.updated_at),
   queued AS (
-    INSERT INTO table_work (table_number, kind) SELECT $1, unnest($5::text[])
+    INSERT INTO table_work (table_number, kind) SELECT $1, kind FROM unnest($5::text[]) AS kind ORDER BY kind
     ${dueNow})
   SELECT at FROM moment`;
 
@@ -64,6 +64,7 @@ export class RowChangesRepository {
 
   /** Rows by id, locked in the order of their ids, as everyone locks rows. */
   async lockRows(tx: Sql, { number }: TableVersion, ids: number[]): Promise<Map<number, LockedRow>> {
+    if (ids.length === 0) return new Map();
     const rows = await tx.query<LockedRow>(
       `SELECT id, data, computed, stale, unindexed, created_at FROM row
        WHERE table_number = $1 AND id = ANY ($2::integer[]) ORDER BY id FOR NO KEY UPDATE`,

@@ -3,13 +3,16 @@ import type { BotCaller } from '@parley/contracts/access';
 import { ApiError } from '@parley/contracts/errors';
 import type { Row, StoredRows, UpdateTableRows, UpsertedRows, UpsertTableRows } from '@parley/contracts/tables/rows';
 import { Database, type Sql } from '@parley/database/database';
+import { TablesConfig } from '../config';
+import { sizeOf } from '../tables/row-validator';
 import { type Column, isComparable, keyColumnOf } from '../tables/table.entity';
 import { type KnownTable, TableCatalog } from '../tables/table-catalog';
 import { type Change, checkChanges, eachIdOnce, firstOfEach, identityOf, withId } from './change';
-import { changeRow, newRow, type RowState } from './changed-row';
+import { type ChangedRow, changeRow, newRow } from './changed-row';
 import { Remarks } from './remarks';
 import { toRow } from './row.entity';
 import { type LockedRow, RowChangesRepository } from './row-changes.repository';
+import { Turn } from './turn';
 import { WrittenRows } from './written-rows';
 
 /** A change with the row that it changes, which is locked; a new row has none. */
@@ -20,18 +23,24 @@ interface Target extends Change {
 interface Written {
   id: number;
   stored?: LockedRow;
-  state: RowState;
+  state: ChangedRow;
   at: Date;
 }
 
 @Injectable()
 export class RowChangesService {
+  /** Of rows, which have names and more beside them: an answer that does not pass would hide that it was done. */
+  private readonly maxAnswerBytes: number;
+
   constructor(
+    { maxBodyBytes }: TablesConfig,
     private readonly database: Database,
     private readonly catalog: TableCatalog,
     private readonly changes: RowChangesRepository,
     private readonly written: WrittenRows,
-  ) {}
+  ) {
+    this.maxAnswerBytes = Math.floor(maxBodyBytes / 2);
+  }
 
   async update({ bot }: BotCaller, input: UpdateTableRows): Promise<StoredRows> {
     const stored = await this.catalog.write(bot.id, input.table, (table) => this.updateIn(table, input));
@@ -50,7 +59,7 @@ export class RowChangesService {
   /** Undefined when the table is no longer what it is taken for. */
   private async updateIn(table: KnownTable, input: UpdateTableRows): Promise<StoredRows | undefined> {
     const remarks = Remarks.of(input);
-    const changes = eachIdOnce(withId(checkChanges(table, input.rows, remarks), remarks), remarks);
+    const changes = eachIdOnce(withId(await checkChanges(table, input.rows, remarks), remarks), remarks);
     const written = await this.database.transaction(async (tx) => {
       const isLocked = givesKeys(table, changes)
         ? (await this.changes.lockForKeys(tx, table)) !== undefined
@@ -73,7 +82,7 @@ export class RowChangesService {
       return undefined;
     }
     const remarks = Remarks.of(input);
-    const fit = checkChanges(table, input.rows, remarks);
+    const fit = await checkChanges(table, input.rows, remarks);
     const changes = column ? firstOfEach(fit, column, remarks) : eachIdOnce(fit, remarks);
     const found = await this.findIds(this.database, table, column, changes);
     const isKey = column !== undefined && column === keyColumnOf(table);
@@ -177,14 +186,22 @@ export class RowChangesService {
     remarks: Remarks,
   ): Promise<Written[]> {
     let added = 0;
-    const fit = targets.flatMap(({ place, data, stored }) => {
+    let sizeBytes = 0;
+    const fit: Omit<Written, 'at'>[] = [];
+    const turn = new Turn();
+    for (const { place, data, stored } of targets) {
       const state = stored ? changeRow(table, stored, data) : newRow(table, data);
       const missing = stored ? undefined : table.validator.requiredProblem(data);
-      const problem = missing ?? table.validator.wholeProblem(state.data);
-      if (problem === undefined) return [{ id: stored?.id ?? nextId + added++, stored, state }];
-      remarks.refuse(place, problem);
-      return [];
-    });
+      const rowBytes = sizeOf(state.data);
+      const problem = missing ?? table.validator.sizeProblem(rowBytes);
+      if (problem !== undefined) remarks.refuse(place, problem);
+      else {
+        fit.push({ id: stored?.id ?? nextId + added++, stored, state });
+        sizeBytes += rowBytes;
+      }
+      if (turn.isOver) await turn.next();
+    }
+    if (sizeBytes > this.maxAnswerBytes) throw tooLarge(sizeBytes, this.maxAnswerBytes);
     if (fit.length === 0) return [];
 
     const at = await this.changes.write(tx, table, keyColumnOf(table), {
@@ -200,6 +217,13 @@ export class RowChangesService {
     });
     return fit.map((row) => ({ ...row, at }));
   }
+}
+
+function tooLarge(sizeBytes: number, maxBytes: number): ApiError {
+  return new ApiError(
+    'LimitExceeded',
+    `The rows that would be answered have ${sizeBytes} bytes of JSON, and ${maxBytes} is the most. Nothing was changed: send fewer rows at once.`,
+  );
 }
 
 function toRows(table: KnownTable, written: Written[]): Row[] {

@@ -1,4 +1,6 @@
 import type { Client } from '@botpress/client';
+import type { Caller } from '@parley/contracts/caller';
+import { tables } from '@parley/contracts/tables/tables';
 import { type Account, configured, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
 import { AdminModule } from '../../../admin/src/admin.module';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
@@ -11,7 +13,8 @@ let alice: Account;
 let client: Client;
 
 beforeAll(async () => {
-  door = await startFrontDoor(GatewayModule, AdminModule, configured(TablesModule, TablesConfig));
+  const small = { maxBodyBytes: 1_000_000 };
+  door = await startFrontDoor(GatewayModule, AdminModule, configured(TablesModule, TablesConfig, small));
   await holdWork(door);
   alice = await door.newAccount();
   client = await newBot(alice);
@@ -153,6 +156,39 @@ describe('updateTableRows', () => {
     expect(errors).toEqual([expect.stringMatching(/^Row 0: it must be at most 4096 bytes/)]);
   });
 
+  it('counts nothing that a row still has of columns which are gone, and clears it', async () => {
+    const table = await newTable([{ name: 'cup' }]);
+    const left = `FROM tables."table" WHERE number = table_number AND name = $1`;
+    await door.sql(`UPDATE tables.row SET data = data || jsonb_build_object('gone', repeat('x', 4096)) ${left}`, [
+      table,
+    ]);
+
+    const { rows, errors } = await update(table, [{ id: 1, price: 1 }]);
+
+    expect(errors).toBeUndefined();
+    expect(rows).toEqual([expect.objectContaining({ name: 'cup', price: 1 })]);
+    expect(await door.sql(`SELECT data ? 'gone' AS has FROM tables.row, ${left.slice(5)}`, [table])).toEqual([
+      { has: false },
+    ]);
+  });
+
+  it('changes nothing when the answer would be too large to be told', async () => {
+    const table = await newTable(Array.from({ length: 200 }, () => ({ name: 'x'.repeat(3000), price: 1 })));
+    const change = (from: number, to: number) =>
+      Array.from({ length: to - from + 1 }, (_entry, index) => ({ id: from + index, price: 2 }));
+
+    const attempts = [update(table, change(1, 200)), upsert(table, change(1, 200))];
+
+    for (const attempt of attempts) {
+      await expect(attempt).rejects.toMatchObject({
+        type: 'LimitExceeded',
+        message: expect.stringMatching(/ 60\d{4} bytes .* 500000 .*fewer rows/),
+      });
+    }
+    expect((await update(table, change(1, 100))).rows).toHaveLength(100);
+    expect(await rowsOf(table, 100, 101)).toMatchObject([{ price: 2 }, { price: 1 }]);
+  });
+
   it('refuses a key that another row has, or that an earlier row gets, and changes the others', async () => {
     const rows = ['cup', 'pot', 'jug', 'mug', 'pan'].map((name) => ({ name }));
     const table = await newTable(rows, { keyColumn: 'name' });
@@ -210,6 +246,33 @@ describe('updateTableRows', () => {
 
     expect(answers.every(({ rows, errors }) => rows.length === 50 && !errors)).toBe(true);
     expect(new Set((await rowsOf(table, ...ids)).map(({ price }) => price)).size).toBe(1);
+  });
+
+  it('leaves work of several kinds by many requests at once', async () => {
+    const computed = { action: 'code', code: 'return ""', dependencies: ['price'] };
+    const table = await newTable(
+      Array.from({ length: 40 }, () => ({ name: 'cup', price: 0 })),
+      {
+        schema: {
+          name: { type: 'string', 'x-zui': { searchable: true } },
+          price: { type: 'number' },
+          tag: { type: 'string', 'x-zui': { computed } },
+        },
+      },
+    );
+    const lane = async (_entry: unknown, index: number) => {
+      for (let round = 1; round <= 10; round++) {
+        const rows = [
+          { id: 2 * index + 1, name: `cup ${round}` },
+          { id: 2 * index + 2, price: round },
+        ];
+        await update(table, index % 2 ? rows.reverse() : rows);
+      }
+    };
+
+    await Promise.all(Array.from({ length: 20 }, lane));
+
+    expect(await rowsOf(table, 1, 2)).toMatchObject([{ name: 'cup 10' }, { price: 10 }]);
   });
 
   it('gives one row a key that many want at once', async () => {
@@ -418,6 +481,22 @@ describe('upsertTableRows', () => {
     const { inserted, updated } = await upsert(table, [{ [column]: value }], column);
 
     expect([inserted, updated]).toMatchObject([[], [{ id: 1 }]]);
+  });
+
+  it.each(['name', undefined])('takes texts for one that are stored as one: key column %s', async (keyColumn) => {
+    const table = await newTable([], { keyColumn });
+    const [owner] = await door.sql<{ bot_id: string }>('SELECT bot_id FROM tables."table" WHERE name = $1', [table]);
+    const { workspaceId } = alice;
+    const caller: Caller = { requestId: 'test', credential: 'pat', bot: { id: owner!.bot_id, workspaceId } };
+    const names = ['a\0', 'a\ufffd', 'a\ud83d', 'b'];
+    const rows = names.map((name) => ({ name }));
+
+    const first = await door.call(tables.rows.upsert, caller, { table, rows, keyColumn: 'name' });
+    const again = await door.call(tables.rows.upsert, caller, { table, rows, keyColumn: 'name' });
+
+    const errors = [1, 2].map((place) => `Row ${place}: an earlier row of the request has this name.`);
+    expect(first).toMatchObject({ inserted: [{ name: 'a\ufffd' }, { name: 'b' }], errors });
+    expect(again).toMatchObject({ inserted: [], updated: [{ id: 1 }, { id: 2 }], errors });
   });
 
   it('finds many rows by a column that is not the key, each value once', async () => {

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { Sql } from '@parley/database/database';
+import type { Sql, Transaction } from '@parley/database/database';
 import type { Filter } from '../find/filter';
 import { conditionOf } from '../find/filter-sql';
 import type { TableRow } from '../tables/table.entity';
@@ -54,6 +54,18 @@ export class RowDeletionsRepository {
     const hasPoints = [...columns.values()].some(isSearchable);
     const [done] = await sql.query<{ gone: number[] }>(deletion(conditionOf(filter, values), hasPoints), values);
     return done?.gone;
+  }
+
+  /** The same in no more than this time; 503 when it takes longer. */
+  async deleteWithin(
+    tx: Transaction,
+    timeoutMs: number,
+    table: Pick<KnownTable, 'number' | 'version' | 'columns'>,
+    ids: number[],
+    filter: Filter,
+  ): Promise<number[] | undefined> {
+    await tx.query(`SET LOCAL statement_timeout = ${timeoutMs}`);
+    return this.delete(tx, table, ids, filter);
   }
 
   /**

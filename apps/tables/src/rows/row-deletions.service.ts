@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { BotCaller } from '@parley/contracts/access';
 import { ApiError } from '@parley/contracts/errors';
-import type { DeletedRows, DeleteTableRows } from '@parley/contracts/tables/rows';
+import { type DeletedRows, type DeleteTableRows, maxRowId } from '@parley/contracts/tables/rows';
 import { Database } from '@parley/database/database';
+import type { Filter } from '../find/filter';
 import { FindRepository } from '../find/find.repository';
 import { FindService } from '../find/find.service';
 import { type KnownTable, TableCatalog } from '../tables/table-catalog';
@@ -13,8 +14,10 @@ import { RowDeletionsRepository } from './row-deletions.repository';
 const idsAtOnce = 100_000;
 const rowsAtOnce = 5_000;
 
-/** Less than the operation may take, by more than the last search and the last statement do. */
-const maxDeletionMs = 20_000;
+/** Less than the operation may take: no statement is given more than what is left of it. */
+const maxDeletionMs = 25_000;
+
+const everythingMeant = 'filter has no condition: give deleteAllRows: true to delete every row.';
 
 @Injectable()
 export class RowDeletionsService {
@@ -35,27 +38,46 @@ export class RowDeletionsService {
   }
 
   private async deleteByIds(table: KnownTable, ids: number[]): Promise<DeletedRows | undefined> {
-    const gone = await this.deletions.delete(this.database, table, ids);
+    const possible = ids.filter((id) => id > 0 && id <= maxRowId);
+    const gone = await this.deletions.delete(this.database, table, possible);
     return gone && { deletedRows: gone.length };
   }
 
-  /** In batches, so that no lock is held for long. A table that changes meanwhile is read again, and so is the filter. */
+  /** In batches, so that no lock is held for long. Whatever ends it early says how far it was. */
   private async deleteMatching(botId: string, name: string, filter: Record<string, unknown>): Promise<DeletedRows> {
-    const deadline = Date.now() + maxDeletionMs;
-    for (let deletedRows = 0; ;) {
-      const table = await this.catalog.current(botId, name);
-      const question = await this.find.readQuestion(table, filter);
-      const found = await this.rows.listIds(question, idsAtOnce);
-      let left = found;
-      while (left.length > 0) {
-        if (Date.now() > deadline) throw unfinished(deletedRows);
-        const gone = await this.deletions.delete(this.database, table, left.slice(0, rowsAtOnce), question.filter);
-        if (!gone) break;
-        deletedRows += gone.length;
-        left = left.slice(rowsAtOnce);
-      }
-      if (left.length === 0 && found.length < idsAtOnce) return { deletedRows };
+    const deletion = { deletedRows: 0, deadline: Date.now() + maxDeletionMs };
+    try {
+      while (!(await this.deleteSome(botId, name, filter, deletion)));
+    } catch (error) {
+      throw told(error, deletion);
     }
+    return { deletedRows: deletion.deletedRows };
+  }
+
+  /**
+   * Deletes up to `idsAtOnce` rows; true when there are no more. False also when the table changed meanwhile: then it is
+   * read again, and so is the filter.
+   */
+  private async deleteSome(
+    botId: string,
+    name: string,
+    filter: Record<string, unknown>,
+    deletion: Deletion,
+  ): Promise<boolean> {
+    const { table, question, ids } = await this.catalog.read(botId, name, async (table) => {
+      const question = await this.find.readQuestion(table, filter);
+      if (meansEverything(question.filter)) throw new ApiError('InvalidPayload', everythingMeant);
+      return { table, question, ids: await this.rows.listIds(question, idsAtOnce, leftMs(deletion)) };
+    });
+    for (let start = 0; start < ids.length; start += rowsAtOnce) {
+      const some = ids.slice(start, start + rowsAtOnce);
+      const gone = await this.database.transaction((tx) =>
+        this.deletions.deleteWithin(tx, leftMs(deletion), table, some, question.filter),
+      );
+      if (!gone) return false;
+      deletion.deletedRows += gone.length;
+    }
+    return ids.length < idsAtOnce;
   }
 
   /** At once, whatever the number of rows: they are out of reach, and a sweeper deletes them. */
@@ -68,9 +90,33 @@ export class RowDeletionsService {
   }
 }
 
-function unfinished(deletedRows: number): ApiError {
-  return new ApiError(
+/** A list of conditions that holds none: who made it may have meant some. */
+function meansEverything(filter: Filter): boolean {
+  return filter.kind === 'all' && filter.of.every(meansEverything);
+}
+
+/** A deletion by filter that is under way. */
+interface Deletion {
+  deletedRows: number;
+  deadline: number;
+}
+
+/** Throws OperationTimeout when nothing is left. */
+function leftMs({ deadline }: Deletion): number {
+  const left = deadline - Date.now();
+  if (left > 0) return left;
+  throw new ApiError(
     'OperationTimeout',
-    `${deletedRows} rows are deleted, and there are more. Send the same request again for the rest.`,
+    'There are more rows than can be deleted at once. Send the same request again for the rest.',
   );
+}
+
+/** The error with the number of rows that were deleted before it. No 503, which clients repeat: they would never see it. */
+function told(error: unknown, { deletedRows }: Deletion): unknown {
+  if (!(error instanceof ApiError) || deletedRows === 0) return error;
+  const type = error.code === 503 ? 'OperationTimeout' : error.type;
+  return new ApiError(type, `${error.message} ${deletedRows} rows were deleted before.`, {
+    metadata: error.metadata,
+    cause: error,
+  });
 }

@@ -42,6 +42,22 @@ async function addRows(table: string, count: number): Promise<number[]> {
   return rows.map(({ id }) => id);
 }
 
+/** Gives a new table 12,000 rows. */
+async function addManyRows(table: string): Promise<void> {
+  const [{ number } = { number: '' }] = await door.sql<{ number: string }>(
+    `UPDATE tables.table_state SET next_row_id = 12001 FROM tables."table"
+     WHERE name = $1 AND "table".number = table_state.number RETURNING table_state.number`,
+    [table],
+  );
+  await door.sql(
+    `INSERT INTO tables.row (table_number, id, data) SELECT $1, id, '{}' FROM generate_series(1, 12000) AS id`,
+    [number],
+  );
+}
+
+/** Who waits for a lock that this connection has. */
+const waiting = 'SELECT 1 FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))';
+
 /** What the table says, and what is there. */
 async function countsOf(table: string): Promise<{ said: number; stored: number }> {
   const { rows: said } = await client.getTable({ table });
@@ -58,8 +74,10 @@ describe('deleteTableRows', () => {
 
     const first = await client.deleteTableRows({ table, ids: [2, 4, 4, 99] });
     const again = await client.deleteTableRows({ table, ids: [2, 4] });
+    const none = await client.deleteTableRows({ table, ids: [] });
+    const impossible = await client.deleteTableRows({ table, ids: [0, -1, 2 ** 31, 2 ** 53] });
 
-    expect([first, again]).toEqual([{ deletedRows: 2 }, { deletedRows: 0 }]);
+    expect([first, again, none, impossible]).toEqual([2, 0, 0, 0].map((deletedRows) => ({ deletedRows })));
     expect(await countsOf(table)).toEqual({ said: 3, stored: 3 });
     const { errors } = await client.updateTableRows({ table, rows: [{ id: 2 }, { id: 3 }] });
     expect(errors).toEqual(['Row 0: there is no row 2 in this table.']);
@@ -155,20 +173,49 @@ describe('deleteTableRows', () => {
 
   it('deletes what a filter means of more rows than go at once', async () => {
     const table = await newTable(0);
-    const [{ number } = { number: '' }] = await door.sql<{ number: string }>(
-      `UPDATE tables.table_state SET next_row_id = 12001 FROM tables."table"
-       WHERE name = $1 AND "table".number = table_state.number RETURNING table_state.number`,
-      [table],
-    );
-    await door.sql(
-      `INSERT INTO tables.row (table_number, id, data) SELECT $1, id, '{}' FROM generate_series(1, 12000) AS id`,
-      [number],
-    );
+    await addManyRows(table);
 
     const gone = await client.deleteTableRows({ table, filter: { id: { $gt: 500 } } });
 
     expect(gone).toEqual({ deletedRows: 11_500 });
     expect(await countsOf(table)).toEqual({ said: 500, stored: 500 });
+  });
+
+  it('says how many rows it has deleted when it cannot go on', async () => {
+    const table = await newTable(0);
+    await addManyRows(table);
+    await door.sql('BEGIN');
+    await door.sql(
+      `SELECT 1 FROM tables.row JOIN tables."table" ON number = table_number WHERE name = $1 AND row.id = 7000 FOR UPDATE OF row`,
+      [table],
+    );
+
+    const failed = await client.deleteTableRows({ table, filter: { id: { $gt: 0 } } }).catch((error: unknown) => error);
+
+    await door.sql('ROLLBACK');
+    expect(failed).toMatchObject({
+      type: 'OperationTimeout',
+      message: expect.stringMatching(/^Another request is changing the same data.* 5000 rows were deleted before\.$/),
+    });
+    expect(await countsOf(table)).toEqual({ said: 7000, stored: 7000 });
+  });
+
+  it('reads a filter again when the table changed while nothing was found', async () => {
+    const table = await newTable(2, { keyColumn: 'name' });
+    await door.sql('BEGIN; LOCK TABLE tables.row');
+
+    const gone = client.deleteTableRows({ table, filter: { name: 'cup 2' } });
+    await until(async () => (await door.sql(waiting)).length > 0);
+    const [{ number } = {}] = await door.sql(
+      'UPDATE tables."table" SET key_column = NULL WHERE name = $1 RETURNING number',
+      [table],
+    );
+    await door.sql('UPDATE tables.row SET key = NULL WHERE table_number = $1', [number]);
+    await door.sql('UPDATE tables.table_state SET version = version + 1 WHERE number = $1', [number]);
+    await door.sql('COMMIT');
+
+    expect(await gone).toEqual({ deletedRows: 1 });
+    expect(await countsOf(table)).toEqual({ said: 1, stored: 1 });
   });
 
   it('leaves a row alone that a filter no longer means when its turn comes', async () => {
@@ -180,11 +227,20 @@ describe('deleteTableRows', () => {
     );
 
     const gone = client.deleteTableRows({ table, filter: { price: { $gte: 1 } } });
-    const waiting = 'SELECT 1 FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))';
     await until(async () => (await door.sql(waiting)).length > 0);
     await door.sql('COMMIT');
 
     expect(await gone).toEqual({ deletedRows: 1 });
+    expect(await countsOf(table)).toEqual({ said: 1, stored: 1 });
+  });
+
+  it.each([{}, { $and: [{}, {}] }])('refuses %j as a filter', async (filter) => {
+    const table = await newTable(1);
+
+    await expect(client.deleteTableRows({ table, filter })).rejects.toMatchObject({
+      type: 'InvalidPayload',
+      message: expect.stringContaining('deleteAllRows'),
+    });
     expect(await countsOf(table)).toEqual({ said: 1, stored: 1 });
   });
 
@@ -202,8 +258,6 @@ describe('deleteTableRows', () => {
     ['nothing', {}],
     ['two of them', { ids: [1], deleteAllRows: true }],
     ['ids and a filter', { ids: [1], filter: {} }],
-    ['no ids at all', { ids: [] }],
-    ['an id that cannot be', { ids: [0] }],
     ['deleteAllRows: false', { deleteAllRows: false }],
   ])('refuses %s', async (_what, choice) => {
     const table = await newTable(1);

@@ -34,7 +34,7 @@ export const insertRows = `
   wasted AS (
     UPDATE "table" SET unused_ids = unused_ids + $3 - count FROM stored WHERE number = $1 AND count < $3),
   queued AS (
-    INSERT INTO table_work (table_number, kind) SELECT $1, kind FROM state, unnest($9::text[]) AS kind
+    INSERT INTO table_work (table_number, kind) SELECT $1, kind FROM state, unnest($9::text[]) AS kind ORDER BY kind
     ${dueNow})
   SELECT first_id::int, now()::timestamptz(3) AS created_at,
     CASE WHEN count < $3 THEN (SELECT array_agg(id) FROM fresh) END AS ids, count::int

@@ -3,6 +3,7 @@ import type { BotCaller } from '@parley/contracts/access';
 import type { CreateTableRows, StoredRows } from '@parley/contracts/tables/rows';
 import { marksOfNewRow } from '../computed/marks';
 import { type KnownTable, TableCatalog } from '../tables/table-catalog';
+import { checkRows } from './checked-rows';
 import { InsertQueue } from './insert-queue';
 import { Remarks } from './remarks';
 import { toRow } from './row.entity';
@@ -24,12 +25,13 @@ export class RowsService {
   /** Undefined when the table is no longer what it is taken for. */
   private async insert(table: KnownTable, input: CreateTableRows): Promise<StoredRows | undefined> {
     const remarks = Remarks.of(input);
-    const fit = checkNewRows(table, input.rows, remarks);
-    if (fit.length === 0) return { rows: [], ...remarks.toAnswer() };
-    const inserted = await this.queue.insert(
-      table,
-      fit.map(({ data }) => data),
-    );
+    const fit = await checkRows(input.rows, (row) => table.validator.checkNew(row), remarks);
+    if (fit.length === 0) {
+      // Nothing is written that would show whether the table is still the same.
+      const isCurrent = (await this.catalog.current(table.bot_id, input.table)) === table;
+      return isCurrent ? { rows: [], ...remarks.toAnswer() } : undefined;
+    }
+    const inserted = await this.queue.insert(table, fit);
     if (!inserted) return undefined;
 
     const { computed, stale } = marksOfNewRow(table);
@@ -42,17 +44,4 @@ export class RowsService {
     });
     return { rows: stored, ...remarks.toAnswer() };
   }
-}
-
-/** The rows that fit the table, with their place in the request. */
-function checkNewRows(table: KnownTable, rows: Record<string, unknown>[], remarks: Remarks) {
-  return rows.flatMap((row, place) => {
-    const checked = table.validator.checkNew(row);
-    if (typeof checked === 'string') {
-      remarks.refuse(place, checked);
-      return [];
-    }
-    checked.warnings.forEach((warning) => remarks.warn(place, warning));
-    return [{ place, data: checked.data }];
-  });
 }

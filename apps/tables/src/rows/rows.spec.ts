@@ -3,7 +3,10 @@ import { type Account, configured, type FrontDoor, startFrontDoor } from '@parle
 import { AdminModule } from '../../../admin/src/admin.module';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { TablesConfig } from '../config';
+import type { CheckedRow } from '../tables/row-validator';
+import { TableCatalog } from '../tables/table-catalog';
 import { TablesModule } from '../tables.module';
+import { InsertQueue } from './insert-queue';
 
 let door: FrontDoor;
 let alice: Account;
@@ -22,11 +25,16 @@ async function newBot({ client: owner, token, workspaceId }: Account): Promise<C
   return door.client(token, workspaceId, bot.id);
 }
 
-const columns = { name: { type: 'string' }, price: { type: 'number' }, sold: { type: 'boolean' } };
+const columns = {
+  name: { type: 'string' },
+  price: { type: 'number' },
+  sold: { type: 'boolean' },
+  parts: { type: 'array' },
+};
 let number = 0;
 
 /** The name of a new table with these columns. */
-async function newTable(options: { keyColumn?: string } = {}): Promise<string> {
+async function newTable(options: { keyColumn?: string; factor?: number } = {}): Promise<string> {
   const name = `Goods${++number}Table`;
   await client.createTable({ name, schema: { type: 'object', properties: columns }, ...options });
   return name;
@@ -97,10 +105,78 @@ describe('createTableRows', () => {
     expect(await client.getTable({ table })).toMatchObject({ rows: 300 });
   });
 
+  it('puts requests that wait into one statement, but not too large ones together', async () => {
+    const table = await newTable({ factor: 30 });
+    const [owner] = await door.sql<{ bot_id: string }>('SELECT bot_id FROM tables."table" WHERE name = $1', [table]);
+    const services = door.apps.at(-1)!;
+    const known = await services.get(TableCatalog, { strict: false }).current(owner!.bot_id, table);
+    const checked = known.validator.checkNew({ name: 'x'.repeat(100_000) }) as CheckedRow;
+    const queue = services.get(InsertQueue, { strict: false });
+
+    await Promise.all(Array.from({ length: 20 }, () => queue.insert(known, Array<CheckedRow>(10).fill(checked))));
+
+    const statements = await door.sql<{ rows: number }>(
+      'SELECT count(*)::int AS rows FROM tables.row WHERE table_number = $1 GROUP BY xmin ORDER BY 1',
+      [known.number],
+    );
+    expect(statements.map(({ rows }) => rows)).toEqual([10, 10, 40, 70, 70]);
+  });
+
+  it.each([
+    [
+      'a value of many levels',
+      '{"parts":' + '['.repeat(60) + ']'.repeat(60) + '}',
+      'parts is nested more than 20 deep',
+    ],
+    ['a value too large by itself', `{"name":"${'x'.repeat(1_000_000)}"}`, 'it must be at most 4096 bytes of JSON'],
+  ])('refuses the one row that has %s', async (_what, bad, problem) => {
+    const table = await newTable();
+
+    const { rows, errors } = await client.createTableRows({
+      table,
+      rows: [JSON.parse(bad) as object, { name: 'cup' }],
+    });
+
+    expect(rows).toMatchObject([{ name: 'cup' }]);
+    expect(errors).toEqual([expect.stringContaining(`Row 0: ${problem}`)]);
+  });
+
   it('knows nothing of the tables of another bot', async () => {
     const table = await newTable();
     const other = await newBot(alice);
 
     await expect(other.createTableRows({ table, rows: [{}] })).rejects.toMatchObject({ type: 'ResourceNotFound' });
+  });
+});
+
+describe('two processes', () => {
+  let doors: FrontDoor;
+  let shop: Client;
+
+  beforeAll(async () => {
+    const process = () => configured(TablesModule, TablesConfig);
+    doors = await startFrontDoor(GatewayModule, AdminModule, process(), process());
+    const { client: owner, token, workspaceId } = await doors.newAccount();
+    const { bot } = await owner.createBot({ name: 'shop' });
+    shop = doors.client(token, workspaceId, bot.id);
+  });
+
+  afterAll(() => doors?.stop());
+
+  /** By each process: they take turns. */
+  const create = (rows: object[]) =>
+    Promise.allSettled([1, 2].map(() => shop.createTableRows({ table: 'PricesTable', rows })));
+
+  it('refuse no row by what one of them remembers of the table', async () => {
+    await shop.createTable({ name: 'PricesTable', schema: { price: { type: 'string' } } });
+    await create([{ price: '3' }]);
+    await shop.updateTable({ table: 'PricesTable', schema: { price: { type: 'number' } } });
+
+    const after = await create([{ price: 3 }]);
+    await shop.deleteTable({ table: 'PricesTable' });
+    const gone = await create([{ price: '3' }]);
+
+    expect(after).toMatchObject([{ value: { rows: [{ price: 3 }] } }, { value: { rows: [{ price: 3 }] } }]);
+    expect(gone).toMatchObject([1, 2].map(() => ({ reason: { type: 'ResourceNotFound' } })));
   });
 });

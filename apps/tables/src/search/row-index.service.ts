@@ -2,11 +2,12 @@ import { type BeforeApplicationShutdown, Inject, Injectable, type OnApplicationB
 import { EmbedderBusy, EmbedderRefused } from '@parley/passages/embedder';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
+import { isSearchable } from '../computed/marks';
 import { TablesConfig } from '../config';
 import { type KnownTable, TableCatalog } from '../tables/table-catalog';
 import { type BatchResult, TableWorker } from '../work/table-worker';
 import { type Lease, WorkRepository } from '../work/work.repository';
-import { RowPoints } from './row-points';
+import { type EmbedderProblem, isEmbedderProblem, RowPoints } from './row-points';
 import { type UnindexedRow, UnindexedRowsRepository } from './unindexed-rows.repository';
 
 const rowsPerBatch = 32;
@@ -46,35 +47,53 @@ export class RowIndexService implements OnApplicationBootstrap, BeforeApplicatio
   private async batch({ tableNumber }: Lease, signal: AbortSignal): Promise<BatchResult> {
     const table = await this.catalog.ofNumber(tableNumber);
     if (!table) return 'done';
-    const rows = await this.rows.list(tableNumber, rowsPerBatch);
-    try {
-      if (rows.length > 0) await this.index(table, rows, signal);
-    } catch (error) {
-      if (error instanceof EmbedderBusy) return { pauseMs: error.retryAfterMs, error: error.message };
-      throw error;
+    if (![...table.columns.values()].some(isSearchable)) {
+      await this.points.drop(tableNumber);
+      return 'done';
     }
+    const rows = await this.rows.list(tableNumber, rowsPerBatch);
+    const problem = rows.length > 0 ? await this.index(table, rows, signal) : undefined;
     // After the points, so that a row which was deleted meanwhile loses the one that it was just given.
     const dropped = await this.rows.listDropped(tableNumber, droppedPerBatch);
-    if (rows.length === 0 && dropped.length === 0) return 'done';
     await this.points.remove(tableNumber, dropped);
     await this.rows.forgetDropped(tableNumber, dropped);
-    return 'more';
+    if (problem instanceof EmbedderBusy) return { pauseMs: problem.retryAfterMs, error: problem.message };
+    if (problem) throw problem;
+    return rows.length === 0 && dropped.length === 0 ? 'done' : 'more';
   }
 
-  /** When some rows are refused and others are not, those are at fault: they are left without a point. */
-  private async index(table: KnownTable, rows: UnindexedRow[], signal: AbortSignal): Promise<void> {
+  /** Why nobody can embed rows just now. Rows that alone are refused lose the point that they had. */
+  private async index(
+    table: KnownTable,
+    rows: UnindexedRow[],
+    signal: AbortSignal,
+  ): Promise<EmbedderProblem | undefined> {
     try {
-      await this.points.write(table, rows, signal);
+      const refused = await this.writeOrRefuse(table, rows, signal);
+      await this.points.remove(table.number, refused);
     } catch (error) {
-      if (!(error instanceof EmbedderRefused) || rows.length === 1) throw error;
-      const refused = await this.indexEach(table, rows, signal);
-      if (refused.length === rows.length) throw error;
-      this.platform.logger.warn({ err: error, tableId: table.id, rows: refused }, 'rows cannot be embedded');
+      if (!isEmbedderProblem(error)) throw error;
+      return error;
     }
     await this.rows.markIndexed(table.number, rows);
+    return undefined;
   }
 
-  private async indexEach(table: KnownTable, rows: UnindexedRow[], signal: AbortSignal): Promise<number[]> {
+  /** Ids of the rows that are refused for what they are. */
+  private async writeOrRefuse(table: KnownTable, rows: UnindexedRow[], signal: AbortSignal): Promise<number[]> {
+    try {
+      await this.points.write(table, rows, signal);
+      return [];
+    } catch (error) {
+      if (!(error instanceof EmbedderRefused)) throw error;
+      await this.points.checkEmbedder(signal);
+      const refused = await this.writeEach(table, rows, signal);
+      this.platform.logger.warn({ err: error, tableId: table.id, rows: refused }, 'rows cannot be embedded');
+      return refused;
+    }
+  }
+
+  private async writeEach(table: KnownTable, rows: UnindexedRow[], signal: AbortSignal): Promise<number[]> {
     const refused: number[] = [];
     for (const row of rows) {
       try {

@@ -10,6 +10,8 @@ import type { UnindexedRow } from './unindexed-rows.repository';
 /** What embedding models read of a text, at most. The rest of a longer row is not found. */
 const maxTextLength = 8_000;
 
+export type EmbedderProblem = EmbedderBusy | EmbedderRefused | EmbedderUnavailable;
+
 /** How near a row is to what was searched for: the cosine similarity. */
 export interface Nearness {
   id: number;
@@ -57,22 +59,37 @@ export class RowPoints {
     await this.index.dropTenant(tenantOf(tableNumber));
   }
 
+  /** Throws what the embedding server answers to a word that nobody can refuse: then it is not for what rows hold. */
+  async checkEmbedder(signal: AbortSignal): Promise<void> {
+    await this.model.embed(['ready'], signal);
+  }
+
   /** What is searched for, as a vector. Throws a 503 when the embedding server cannot be asked. */
   async embed(text: string): Promise<Float32Array> {
     try {
       const [vector] = await this.model.embed([text]);
       return vector!;
     } catch (error) {
-      const isAway = [EmbedderBusy, EmbedderRefused, EmbedderUnavailable].some((type) => error instanceof type);
-      throw isAway ? unavailable('The text cannot be searched for just now. Try again in a moment.', error) : error;
+      if (!isEmbedderProblem(error)) throw error;
+      throw error instanceof EmbedderRefused
+        ? unavailable(`The text cannot be searched for: ${error.message}`, error)
+        : unavailable('The text cannot be searched for just now. Try again in a moment.', error);
     }
   }
 
-  /** Up to so many rows, the nearest first. Some may be gone by now. */
-  async nearest(tableNumber: string, vector: Float32Array, limit: number): Promise<Nearness[]> {
-    const hits = await this.index.search(tenantOf(tableNumber), { vector, limit });
+  /** Up to so many rows, the nearest first. Some may be gone by now. Throws the signal's reason when that is earlier. */
+  async nearest(tableNumber: string, vector: Float32Array, limit: number, signal: AbortSignal): Promise<Nearness[]> {
+    const aborted = new Promise<never>((_resolve, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+    });
+    const searched = this.index.search(tenantOf(tableNumber), { vector, limit, signal });
+    const hits = await Promise.race([searched, aborted]);
     return hits.map(({ fileId, score }) => ({ id: Number(fileId), similarity: score }));
   }
+}
+
+export function isEmbedderProblem(error: unknown): error is EmbedderProblem {
+  return [EmbedderBusy, EmbedderRefused, EmbedderUnavailable].some((type) => error instanceof type);
 }
 
 function tenantOf(tableNumber: string): string {

@@ -1,15 +1,15 @@
 import { Injectable } from '@nestjs/common';
+import { ApiError } from '@parley/contracts/errors';
+import { TablesConfig } from '../config';
 import { FindRepository } from '../find/find.repository';
-import type { PageQuestion } from '../find/page-sql';
-import type { StoredRow } from '../rows/row.entity';
+import type { PageQuestion, PageRow } from '../find/page-sql';
 import { type Nearness, RowPoints } from './row-points';
 
-/** Rows that the index is asked for first, and at most when the filter leaves too few of them. */
+/** Rows that the index is asked for without a filter, and with one, or when too few of them are left. */
 const fewestCandidates = 200;
 const mostCandidates = 10_000;
-const growth = 5;
 
-export interface FoundRow extends StoredRow {
+export interface FoundRow extends PageRow {
   /** Absent for a row that the index does not know. */
   similarity?: number;
 }
@@ -20,11 +20,13 @@ export class RowSearch {
   constructor(
     private readonly points: RowPoints,
     private readonly rows: FindRepository,
+    private readonly config: TablesConfig,
   ) {}
 
   /**
    * A page of the rows that the filter means: the nearest first, and behind the rows which the index knows those that it
    * does not, by id. Of very many rows only the nearest are in their order.
+   * Throws OperationTimeout.
    */
   async page(question: PageQuestion, text: string): Promise<FoundRow[]> {
     const { offset, limit } = question;
@@ -46,14 +48,30 @@ export class RowSearch {
   /** Enough rows for the page that the filter means, of those that the index knows. */
   private async candidates(question: PageQuestion, vector: Float32Array) {
     const end = question.offset + question.limit;
-    let limit = Math.min(Math.max(fewestCandidates, 2 * end), mostCandidates);
+    const isFiltered = question.filter.kind !== 'all' || question.filter.of.length > 0;
+    let limit = isFiltered ? mostCandidates : Math.min(Math.max(fewestCandidates, 2 * end), mostCandidates);
     for (;;) {
-      const nearest = await this.points.nearest(question.tableNumber, vector, limit);
+      const nearest = await this.nearest(question.tableNumber, vector, limit);
       const known = nearest.map(({ id }) => id);
       const meant = new Set(await this.rows.meantOf(question, known));
       const matching: Nearness[] = nearest.filter(({ id }) => meant.has(id));
       if (matching.length >= end || nearest.length < limit || limit === mostCandidates) return { known, matching };
-      limit = Math.min(limit * growth, mostCandidates);
+      limit = mostCandidates;
+    }
+  }
+
+  private async nearest(tableNumber: string, vector: Float32Array, limit: number): Promise<Nearness[]> {
+    const { findTimeoutMs } = this.config;
+    const deadline = AbortSignal.timeout(findTimeoutMs);
+    try {
+      return await this.points.nearest(tableNumber, vector, limit, deadline);
+    } catch (error) {
+      if (!deadline.aborted) throw error;
+      throw new ApiError(
+        'OperationTimeout',
+        `Searching these rows took more than ${findTimeoutMs / 1000} s. Try again in a moment; very many rows want a larger vector cache, or Qdrant.`,
+        { cause: error },
+      );
     }
   }
 }

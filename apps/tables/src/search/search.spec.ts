@@ -1,5 +1,5 @@
 import type { Client } from '@botpress/client';
-import { EmbeddingServer } from '@parley/testing/embedding-server';
+import { type EmbeddingAnswer, EmbeddingServer } from '@parley/testing/embedding-server';
 import { type Account, configured, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
 import { until } from '@parley/testing/until';
 import { AdminModule } from '../../../admin/src/admin.module';
@@ -213,6 +213,24 @@ describe('search', () => {
   });
 });
 
+describe('an index that does not come to an end', () => {
+  it('is told to who searches, and keeps nobody from searching afterwards', async () => {
+    const table = await newTable([{ text: 'bbbb' }]);
+    await indexed(table);
+    await door.sql('BEGIN');
+    await door.sql('LOCK TABLE tables.local_index_point');
+
+    const answer = await door.send(`POST /v1/tables/${table}/rows/find`, {
+      headers: { authorization: `Bearer ${alice.token}`, 'x-bot-id': botId },
+      json: { search: 'bbbb' },
+    });
+
+    await door.sql('ROLLBACK');
+    expect(answer).toMatchObject({ status: 504, json: { type: 'OperationTimeout' } });
+    expect(ids(await find(table, 'bbbb'))).toEqual([1]);
+  });
+});
+
 describe('an embedding server that is away', () => {
   it('leaves the rows waiting, which are indexed when it is back, and holds up nothing else', async () => {
     embeddings.order('away', { status: 503, message: 'busy', headers: { 'retry-after': '1' } }, 'never', 'well');
@@ -243,6 +261,21 @@ describe('an embedding server that is away', () => {
     expect([status, json]).toMatchObject([503, { message: expect.stringContaining('searched') as string }]);
   });
 
+  it('is quoted to who searches for what it refuses', async () => {
+    embeddings.order('unwanted', { status: 400, message: 'no such model' });
+    const table = await newTable([{ text: 'x' }]);
+
+    await expect(
+      door.send(`POST /v1/tables/${table}/rows/find`, {
+        headers: { authorization: `Bearer ${alice.token}`, 'x-bot-id': botId },
+        json: { search: 'unwanted' },
+      }),
+    ).resolves.toMatchObject({
+      status: 503,
+      json: { message: expect.stringMatching(/^The text cannot be searched for: .*400: no such model/) as string },
+    });
+  });
+
   it('passes over a row that it refuses, and no other', async () => {
     embeddings.order('poison', { status: 400, message: 'too long' });
     const table = await newTable([{ text: 'aaaa' }, { text: 'poison' }, { text: 'bbbb' }]);
@@ -255,6 +288,84 @@ describe('an embedding server that is away', () => {
       [1, false],
       [2, true],
     ]);
+  });
+
+  it.each([1, 40])('passes over rows that it refuses, be they all of %i', async (count) => {
+    embeddings.order('poison', { status: 413, message: 'too long' });
+    const table = await newTable(Array.from({ length: count }, () => ({ text: 'poison' })));
+
+    await indexed(table);
+
+    expect(await pointsOf(table)).toBe(0);
+    await client.createTableRows({ table, rows: [{ text: 'bbbb' }] });
+    await indexed(table);
+    expect(ids(await find(table, 'bbbb', { limit: 1 }))).toEqual([count + 1]);
+  });
+
+  it('leaves rows waiting when it refuses whatever it is asked, among them rows without text', async () => {
+    const order = (answer: EmbeddingAnswer) => ['locked', 'ready'].forEach((text) => embeddings.order(text, answer));
+    order({ status: 401, message: 'no such key' });
+    const table = await newTable([{ text: 'locked' }, { note: 'silent' }]);
+    await until(
+      () => door.sql(`SELECT 1 FROM tables.table_work WHERE last_error LIKE '%no such key%'`),
+      (failed) => failed.length > 0,
+    );
+
+    expect(await client.getTable({ table })).toMatchObject({ indexing: 2 });
+    order('well');
+    await indexed(table);
+    expect(await pointsOf(table)).toBe(1);
+  });
+
+  it('leaves a row that it refuses without the point of its former text', async () => {
+    embeddings.order('poison', { status: 400, message: 'too long' });
+    const table = await newTable([{ text: 'aaaa' }, { text: 'bbbb' }]);
+    await indexed(table);
+
+    await client.updateTableRows({ table, rows: [{ id: 1, text: 'poison' }] });
+    await indexed(table);
+
+    expect((await find(table, 'aaaa')).rows.map(({ id, similarity }) => [id, similarity === undefined])).toEqual([
+      [2, false],
+      [1, true],
+    ]);
+  });
+
+  it('keeps no row that was deleted in the index', async () => {
+    const table = await newTable([{ text: 'aaaa' }, { text: 'bbbb' }]);
+    await indexed(table);
+    embeddings.order('gone for long', { status: 500, message: 'broken' });
+    await client.createTableRows({ table, rows: [{ text: 'gone for long' }] });
+
+    await client.deleteTableRows({ table, ids: [1] });
+
+    await until(
+      () => pointsOf(table),
+      (count) => count === 1,
+      20_000,
+    );
+    expect(await client.getTable({ table })).toMatchObject({ indexing: 1 });
+    embeddings.order('gone for long', 'well');
+  });
+});
+
+describe('a table whose last searchable column is searchable no more', () => {
+  it('leaves no points, and finds no ghosts when it is searchable again', async () => {
+    const table = await newTable([{ text: 'aaaa' }, { text: 'bbbb' }]);
+    await indexed(table);
+    const search = (searchable: boolean) =>
+      client.updateTable({ table, schema: { properties: { text: { type: 'string', 'x-zui': { searchable } } } } });
+
+    await search(false);
+
+    await until(
+      () => pointsOf(table),
+      (count) => count === 0,
+    );
+    await client.deleteTableRows({ table, ids: [1] });
+    await search(true);
+    await indexed(table);
+    expect(await pointsOf(table)).toBe(1);
   });
 });
 

@@ -44,7 +44,10 @@ export function remainingEffect(effect: EffectOnRows, table: TableRow): EffectOn
 
 /** The queues that the table has to be in. */
 export function workOf({ stale, unindexed }: EffectOnRows): WorkKind[] {
-  return [...(stale.length > 0 ? (['compute'] as const) : []), ...(unindexed ? (['index'] as const) : [])];
+  return [
+    ...(stale.length > 0 ? (['compute'] as const) : []),
+    ...(unindexed === undefined ? [] : (['index'] as const)),
+  ];
 }
 
 function computedKeys(table: TableRow): string[] {

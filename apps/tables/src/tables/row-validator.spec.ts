@@ -9,7 +9,11 @@ function validatorOf(schema: Row, factor = 1): RowValidator {
 }
 
 const oneColumn = (column: unknown) => validatorOf({ type: 'object', properties: { a: column } });
+const sizeBytes = expect.any(Number) as number;
 const fromJson = (text: string) => JSON.parse(text) as Row;
+
+/** So many arrays within each other. */
+const nested = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.repeat(levels));
 
 describe('a new row', () => {
   it('is stored by column key, without what is null or absent', () => {
@@ -17,9 +21,10 @@ describe('a new row', () => {
 
     expect(validator.checkNew({ price: 3.5, name: 'cup', color: null })).toEqual({
       data: { '10.0': 'cup', '10.1': 3.5 },
+      sizeBytes,
       warnings: [],
     });
-    expect(validator.checkNew({})).toEqual({ data: {}, warnings: [] });
+    expect(validator.checkNew({})).toEqual({ data: {}, sizeBytes, warnings: [] });
   });
 
   it.each<[unknown, unknown]>([
@@ -33,6 +38,7 @@ describe('a new row', () => {
     ],
     [{ type: 'object', additionalProperties: { type: 'integer' } }, { b: 1 }],
     [{ type: 'array' }, [1, 'a', null]],
+    [{ type: 'array' }, nested(20)],
     [{ type: 'array', items: { enum: ['a', null] } }, ['a', null]],
     [{ type: 'integer' }, 7],
     [{ type: 'number', multipleOf: 0.01 }, 0.07],
@@ -40,13 +46,15 @@ describe('a new row', () => {
     [{ enum: ['a', 'b'] }, 'b'],
     [{ type: 'string', maxLength: 2 }, '🦜🦜'],
   ])('of a column %j takes %j', (column, value) => {
-    expect(oneColumn(column).checkNew({ a: value })).toEqual({ data: { '10.0': value }, warnings: [] });
+    expect(oneColumn(column).checkNew({ a: value })).toEqual({ data: { '10.0': value }, sizeBytes, warnings: [] });
   });
 
   it.each<[unknown, unknown, string]>([
     [{ type: 'string' }, 1, 'a must be string'],
     [{ type: 'number' }, '1', 'a must be number'],
-    [{ type: 'number' }, Infinity, 'a must be number'],
+    [{ type: 'number' }, Infinity, 'a holds a number that is too large'],
+    [{ type: 'object' }, fromJson('{"b":[1,-1e400]}'), 'a holds a number that is too large'],
+    [{ type: 'array' }, nested(21), 'a is nested more than 20 deep'],
     [{ type: 'boolean' }, 1, 'a must be boolean'],
     [{ type: 'object' }, [], 'a must be object'],
     [{ type: 'array' }, {}, 'a must be array'],
@@ -84,6 +92,19 @@ describe('a new row', () => {
       expect(validator.checkNew({ a: value })).toBe('a must be an ISO 8601 date-time such as 2026-01-31T09:30:00.000Z');
   });
 
+  it('may be nested as deep as it likes without harm to others', () => {
+    expect(oneColumn({ type: 'array' }).checkNew({ a: nested(50_000) })).toBe('a is nested more than 20 deep');
+  });
+
+  it('is as Postgres keeps it', () => {
+    const validator = validatorOf({ a: { type: 'string', pattern: '^[^\\u0000]*$' }, b: { type: 'object' } });
+
+    expect(validator.checkNew({ a: 'cup\0', b: { 'n\ud83d': ['🦜', 'x\udc00'] } })).toMatchObject({
+      data: { '10.0': 'cup\ufffd', '10.1': { 'n\ufffd': ['🦜', 'x\ufffd'] } },
+    });
+    expect(validator.checkChange({ a: '\ud83d' })).toMatchObject({ data: { '10.0': '\ufffd' } });
+  });
+
   it('has what is required', () => {
     const validator = validatorOf({
       type: 'object',
@@ -91,7 +112,7 @@ describe('a new row', () => {
       required: ['a', 'b'],
     });
 
-    expect(validator.checkNew({ a: 'x', b: null })).toEqual({ data: { '10.0': 'x' }, warnings: [] });
+    expect(validator.checkNew({ a: 'x', b: null })).toEqual({ data: { '10.0': 'x' }, sizeBytes, warnings: [] });
     expect(validator.checkNew({ b: 'x' })).toBe('a is required');
     expect(validator.checkNew({ a: null, b: 'x' })).toBe('a may not be null');
     expect(validator.checkNew({ a: 'x' })).toBe('b is required');
@@ -106,6 +127,7 @@ describe('a new row', () => {
 
     expect(validator.checkNew({ a: 'x', colour: 1 })).toEqual({
       data: { '10.0': 'x' },
+      sizeBytes,
       warnings: ['colour is no column of this table and was left out'],
     });
     expect(warningsOf({ b: 1, c: 1 })).toEqual(['b and c are no columns of this table and were left out']);
@@ -122,6 +144,7 @@ describe('a new row', () => {
 
     expect(checked).toEqual({
       data: { '10.0': {} },
+      sizeBytes,
       warnings: [`${name} is no column of this table and was left out`],
     });
     expect(({} as Row).a).toBeUndefined();
@@ -130,7 +153,8 @@ describe('a new row', () => {
   it('keeps any name inside of a value', () => {
     const checked = oneColumn({ type: 'object' }).checkNew(fromJson('{"a":{"__proto__":1,"constructor":2}}'));
 
-    expect(JSON.stringify(checked)).toBe('{"data":{"10.0":{"__proto__":1,"constructor":2}},"warnings":[]}');
+    expect(checked).toHaveProperty('sizeBytes', '{"10.0":{"__proto__":1,"constructor":2}}'.length);
+    expect(JSON.stringify(checked)).toContain('"data":{"10.0":{"__proto__":1,"constructor":2}}');
   });
 
   it.each(['id', 'createdAt', 'updatedAt', 'computed', 'stale', 'similarity'])('may not set %s', (name) => {
@@ -153,6 +177,16 @@ describe('a new row', () => {
     const validator = validatorOf({ a: { type: 'string', pattern: '^([ab]*a[ab]{400})*$' } }, 30);
 
     expect(validator.checkNew({ a: 'ab'.repeat(50_000) })).toMatch(/^a must NOT have more than \d+ characters$/);
+  });
+
+  it('is not looked at closely when it is too large', () => {
+    const slow = oneColumn({ type: 'array', items: { type: 'string', pattern: '^([ab]*a[ab]{400})*$' } });
+    const before = performance.now();
+
+    expect(slow.checkNew({ a: Array(20_000).fill('ab'.repeat(500)) })).toMatch(/^it must be at most 4096 bytes/);
+    expect(slow.checkChange({ a: Array(20_000).fill('ab'.repeat(500)) })).toMatch(/^it must be at most 4096 bytes/);
+
+    expect(performance.now() - before).toBeLessThan(3_000);
   });
 
   it('is not run as code, whatever a schema says', () => {
@@ -190,7 +224,7 @@ describe('a change of a row', () => {
   });
 
   it('has null for what is to be emptied, and needs no more than what changes', () => {
-    expect(validator.checkChange({ b: null })).toEqual({ data: { '10.1': null }, warnings: [] });
+    expect(validator.checkChange({ b: null })).toEqual({ data: { '10.1': null }, sizeBytes, warnings: [] });
     expect(validator.checkChange({ a: null })).toBe('a may not be null');
     expect(validator.checkChange({ b: 'x' })).toBe('b must be number');
   });
@@ -198,15 +232,17 @@ describe('a change of a row', () => {
   it('loses system fields with a warning, and says nothing of the id that names the row', () => {
     expect(validator.checkChange({ id: 1, b: 2, createdAt: 'x' })).toEqual({
       data: { '10.1': 2 },
+      sizeBytes,
       warnings: ['createdAt is set by the platform and was left out'],
     });
     expect(validator.checkChange({ id: 1, b: 2, computed: {}, stale: [], c: 1 })).toEqual({
       data: { '10.1': 2 },
+      sizeBytes,
       warnings: [
         'computed and stale are set by the platform and were left out',
         'c is no column of this table and was left out',
       ],
     });
-    expect(validator.checkChange({ id: 1, b: 2 })).toEqual({ data: { '10.1': 2 }, warnings: [] });
+    expect(validator.checkChange({ id: 1, b: 2 })).toEqual({ data: { '10.1': 2 }, sizeBytes, warnings: [] });
   });
 });

@@ -4,12 +4,15 @@ import Ajv, { type ErrorObject, type ValidateFunction } from 'ajv';
 import { show, systemFields } from './column-names';
 import { toUtc } from './date-time';
 import { Pattern } from './pattern';
+import { toStorable } from './storable-value';
 import { type Column, columnsOf, type TableRow } from './table.entity';
 import type { ValueSchema } from './value-schema';
 
-/** A row as it came, found fit: its data by column key. */
+/** A row as it came, found fit: its data by column key, as it is stored. */
 export interface CheckedRow {
   data: Record<string, unknown>;
+  /** Of the data without nulls, as JSON. */
+  sizeBytes: number;
   /** Columns that were left out, as sentences without the row. */
   warnings: string[];
 }
@@ -21,7 +24,7 @@ const maxListed = 5;
 
 /**
  * Checks rows against the schema of one version of a table. Columns that the table does not have are left out, and
- * date-times come out in UTC. A row takes microseconds, and a pattern in it no more than `Pattern` says.
+ * date-times come out in UTC. A row takes microseconds, and a pattern in it no more than `Pattern` says for each text.
  */
 export class RowValidator {
   private readonly columns: Map<string, Column>;
@@ -41,11 +44,9 @@ export class RowValidator {
     const given = Object.keys(row).find((name) => systemFields.has(name));
     if (given !== undefined) return `${given} is set by the platform and must be left out`;
     const checked = this.check(row);
-    if (typeof checked === 'string') return checked;
-    const missing = this.requiredProblem(checked.data);
-    if (missing !== undefined) return missing;
-    for (const key in checked.data) if (checked.data[key] === null) delete checked.data[key];
-    return this.wholeProblem(checked.data) ?? checked;
+    return typeof checked === 'string'
+      ? checked
+      : (this.requiredProblem(checked.data) ?? { ...checked, data: withoutNulls(checked.data) });
   }
 
   /**
@@ -74,8 +75,14 @@ export class RowValidator {
 
   /** Why a whole row cannot be stored in the table; undefined when it can. */
   wholeProblem(data: Row): string | undefined {
-    const bytes = Buffer.byteLength(JSON.stringify(data));
-    return bytes > this.maxBytes ? `it must be at most ${this.maxBytes} bytes of JSON, and is ${bytes}` : undefined;
+    return this.sizeProblem(sizeOf(data));
+  }
+
+  /** The same of a row whose data has this size. */
+  sizeProblem(sizeBytes: number): string | undefined {
+    return sizeBytes > this.maxBytes
+      ? `it must be at most ${this.maxBytes} bytes of JSON, and is ${sizeBytes}`
+      : undefined;
   }
 
   private check(row: Row): CheckedRow | string {
@@ -89,13 +96,19 @@ export class RowValidator {
         if (!takesNull(column)) return `${name} may not be null`;
         data[column.key] = null;
       } else if (value !== undefined) {
-        const stored = isDateTime(column) ? toStoredTime(value) : value;
+        const storable = toStorable(value);
+        if ('problem' in storable) return `${name} ${storable.problem}`;
+        const stored = isDateTime(column) ? toStoredTime(value) : storable.value;
         if (stored === undefined) return `${name} must be an ISO 8601 date-time such as 2026-01-31T09:30:00.000Z`;
         data[column.key] = stored;
       }
     }
+    const sizeBytes = sizeOf(withoutNulls(data));
+    // What is too large is not worth the time that a pattern takes.
+    const tooLarge = this.sizeProblem(sizeBytes);
+    if (tooLarge !== undefined) return tooLarge;
     if (!this.validate(data)) return this.describe(this.validate.errors?.[0]);
-    return { data, warnings: unknown.length === 0 ? [] : [leftOut(unknown)] };
+    return { data, sizeBytes, warnings: unknown.length === 0 ? [] : [leftOut(unknown)] };
   }
 
   private describe(error: ErrorObject | undefined): string {
@@ -107,6 +120,18 @@ export class RowValidator {
     const detail = right === undefined ? '' : `: ${JSON.stringify(right)}`;
     return `${path} ${error?.message ?? 'does not fit its schema'}${detail}`.slice(0, 500);
   }
+}
+
+/** Bytes that the data of a row takes as JSON. */
+export function sizeOf(data: Row): number {
+  return Buffer.byteLength(JSON.stringify(data));
+}
+
+export function withoutNulls(data: Row): Row {
+  if (!Object.values(data).includes(null)) return data;
+  const kept: Row = {};
+  for (const key in data) if (data[key] !== null) kept[key] = data[key];
+  return kept;
 }
 
 function takesNull({ schema }: Column): boolean {

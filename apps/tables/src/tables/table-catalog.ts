@@ -28,14 +28,14 @@ export class TableCatalog {
    * finds that they no longer hold forgets it and asks again. Throws ResourceNotFound.
    */
   async remembered(botId: string, nameOrId: string): Promise<KnownTable> {
-    return this.known.get(place(botId, nameOrId)) ?? this.read(botId, nameOrId);
+    return this.known.get(place(botId, nameOrId)) ?? this.fetch(botId, nameOrId);
   }
 
   /** The table as it is now. Throws ResourceNotFound. */
   async current(botId: string, nameOrId: string): Promise<KnownTable> {
     const known = this.known.get(place(botId, nameOrId));
     if (known && (await this.tables.isCurrent(known, nameOrId))) return known;
-    return this.read(botId, nameOrId);
+    return this.fetch(botId, nameOrId);
   }
 
   /** The table whose rows have this number, as it is now. */
@@ -44,6 +44,24 @@ export class TableCatalog {
     if (!row) return undefined;
     const known = this.known.get(place(row.bot_id, row.id));
     return known?.number === row.number && known.version === row.version ? known : this.know(row, row.id);
+  }
+
+  /**
+   * What `read` answers or throws for the table as it is: it is taken for what this process last saw, which is looked at
+   * afterwards. When it has changed meanwhile, `read` has another try. Throws ResourceNotFound.
+   */
+  async read<T>(botId: string, nameOrId: string, read: (table: KnownTable) => Promise<T>): Promise<T> {
+    for (let tries = 0; tries < maxTries; tries++) {
+      const table = await this.remembered(botId, nameOrId);
+      // Also when it fails: what a former schema lacks, the table may have by now.
+      const [outcome] = await Promise.allSettled([read(table)]);
+      if (await this.tables.isCurrent(table, nameOrId)) {
+        if (outcome.status === 'rejected') throw outcome.reason;
+        return outcome.value;
+      }
+      this.forget(table);
+    }
+    throw unavailable('The table is being changed just now. Try again in a moment.');
   }
 
   /**
@@ -65,7 +83,7 @@ export class TableCatalog {
     this.known.delete(place(bot_id, name));
   }
 
-  private async read(botId: string, nameOrId: string): Promise<KnownTable> {
+  private async fetch(botId: string, nameOrId: string): Promise<KnownTable> {
     const row = await this.tables.find(botId, nameOrId);
     if (!row) throw notFound('table', nameOrId);
     return this.know(row, nameOrId);

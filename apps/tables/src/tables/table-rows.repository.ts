@@ -91,7 +91,7 @@ export class TableRowsRepository {
            ORDER BY id FOR UPDATE))
          RETURNING 1),
        queued AS (
-         INSERT INTO table_work (table_number, kind) SELECT $1, kind FROM state, unnest($10::text[]) AS kind
+         INSERT INTO table_work (table_number, kind) SELECT $1, kind FROM state, unnest($10::text[]) AS kind ORDER BY kind
          ${dueNow})
        SELECT (SELECT max(id) FROM page) AS "lastId", (SELECT count(*)::int FROM changed) AS rows FROM state`,
       [

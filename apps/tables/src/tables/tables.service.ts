@@ -274,8 +274,14 @@ function changed(before: TableRow, input: UpdateTable): ChangedColumns & { table
 }
 
 function checkKeyColumn({ key_column, schema }: { key_column: string | null; schema: TableSchema }): void {
-  const column = key_column === null ? undefined : ownEntry(schema.properties, key_column);
-  if (key_column === null || (column && isComparable(column))) return;
+  if (key_column === null) return;
+  const column = ownEntry(schema.properties, key_column);
+  if (column?.['x-zui'].computed)
+    throw new ApiError(
+      'InvalidPayload',
+      `keyColumn must be a column that rows come with, and "${show(key_column)}" is computed.`,
+    );
+  if (column && isComparable(column)) return;
   throw new ApiError(
     'InvalidPayload',
     `keyColumn must be a column of the table whose type is string, number or boolean, and "${show(key_column)}" is none.`,

@@ -685,6 +685,21 @@ describe('renameTableColumn', () => {
   });
 });
 
+describe('keyColumn', () => {
+  it('is no computed column, whose values come later', async () => {
+    const computed = { type: 'string', 'x-zui': { computed: { action: 'code', code: '1' } } };
+    const table = await newTable({ keyColumn: 'name' });
+
+    await expect(newTable({ schema: { key: computed }, keyColumn: 'key' })).rejects.toMatchObject({
+      type: 'InvalidPayload',
+      message: expect.stringContaining('"key" is computed') as string,
+    });
+    await expect(client.updateTable({ table, schema: { name: computed } })).rejects.toMatchObject({
+      type: 'InvalidPayload',
+    });
+  });
+});
+
 describe('duplicateTable', () => {
   const schema = { ...columns, total: computed('t', 'price') };
 

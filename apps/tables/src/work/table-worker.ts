@@ -2,13 +2,23 @@ import { randomUUID } from 'node:crypto';
 import { Loop } from '@parley/background/loop';
 import type { Logger } from '@parley/logging/logger';
 import type { WorkKind } from '../computed/marks';
-import type { Lease, WorkRepository } from './work.repository';
+import type { Lease, WorkRepository, WorkTables } from './work.repository';
 
 /** What became of a batch: nothing is left, more may be left, or nothing can be done for a while. */
-export type BatchResult = 'done' | 'more' | { pauseMs: number; error: string };
+export type BatchResult = 'done' | 'more' | Obstructed;
+
+export interface Obstructed {
+  /** What is asked for. The pause is longer when there were several in a row. */
+  pauseMs: number;
+  error: string;
+  /** Something was done all the same, so that this pause is the first in a row. */
+  hasProgressed?: boolean;
+}
 
 export interface TableWorkerOptions {
   kind: WorkKind;
+  /** All unless said otherwise. */
+  tables?: WorkTables;
   tablesAtOnce: number;
   leaseMs: number;
   /** Pause between two looks for work that nobody told of. */
@@ -36,8 +46,8 @@ export class TableWorker {
     private readonly work: WorkRepository,
     private readonly batch: (lease: Lease, signal: AbortSignal) => Promise<BatchResult>,
   ) {
-    const { kind, intervalMs, logger } = options;
-    this.loop = new Loop({ name: `tables.${kind}`, intervalMs, logger }, () => this.round());
+    const { kind, tables = 'all', intervalMs, logger } = options;
+    this.loop = new Loop({ name: `tables.${kind}.${tables}`, intervalMs, logger }, () => this.round());
   }
 
   start(): void {
@@ -60,7 +70,8 @@ export class TableWorker {
       await Promise.race(this.running);
       return true;
     }
-    const lease = await this.work.take(this.options.kind, randomUUID(), this.options.leaseMs);
+    const { kind, leaseMs, tables } = this.options;
+    const lease = await this.work.take(kind, randomUUID(), leaseMs, tables);
     if (!lease) return false;
     const running = this.workOn(lease).finally(() => {
       this.running.delete(running);
@@ -76,10 +87,15 @@ export class TableWorker {
     try {
       if (result === 'done') await this.work.finish(lease);
       else if (result === 'more') await this.work.requeue(lease);
-      else await this.work.postpone(lease, result.pauseMs, result.error);
+      else await this.postpone(lease, result);
     } catch (error) {
       this.options.logger.warn({ err: error, ...lease }, 'a table stays taken until its lease ends');
     }
+  }
+
+  private async postpone(lease: Lease, { pauseMs, error, hasProgressed }: Obstructed): Promise<void> {
+    const attempts = hasProgressed ? 0 : lease.attempts;
+    await this.work.postpone(lease, Math.max(pauseMs, pauseAfter(attempts)), error, attempts + 1);
   }
 
   private async runBatch(lease: Lease): Promise<BatchResult> {
@@ -96,7 +112,7 @@ export class TableWorker {
       if (this.stopping.signal.aborted) return 'more';
       const { kind, tableNumber } = lease;
       this.options.logger.warn({ err: error, kind, tableNumber }, 'work on a table failed and is put off');
-      return { pauseMs: pauseAfter(lease.attempts), error: (error as Error).message };
+      return { pauseMs: 0, error: (error as Error).message };
     } finally {
       clearInterval(heartbeat);
     }
@@ -104,6 +120,6 @@ export class TableWorker {
 }
 
 /** One second after the first failure, twice as long after each further one. */
-export function pauseAfter(attempts: number): number {
+function pauseAfter(attempts: number): number {
   return Math.min(1_000 * 2 ** attempts, maxPauseMs);
 }

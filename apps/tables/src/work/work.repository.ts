@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '@parley/database/database';
+import { toText } from '@parley/database/storable';
 import type { WorkKind } from '../computed/marks';
 
 /** A table that this process works on until it lets go, or until it is silent for too long. */
@@ -11,24 +12,36 @@ export interface Lease {
   attempts: number;
 }
 
+/** Which tables a worker takes: those that ask a completion server may take long and have workers of their own. */
+export type WorkTables = 'all' | 'asking' | 'others';
+
+const isAsking = `coalesce(jsonb_path_exists(schema, '$.properties.*."x-zui".computed ? (@.action == "ai")'), false)`;
+const conditions: Record<WorkTables, string> = { all: 'true', asking: isAsking, others: `NOT ${isAsking}` };
+
 /** The queue of tables: one row for each kind of work that a table has. */
 @Injectable()
 export class WorkRepository {
   constructor(private readonly database: Database) {}
 
   /**
-   * The table that has waited longest, of those on which nobody works. It is never due while it is taken, so that whoever
-   * asks for work meanwhile leaves a trace.
+   * Of the tables on which nobody works the one that has waited longest, of the bot whose last turn is longest ago. It is
+   * never due while it is taken, so that whoever asks for work meanwhile leaves a trace. A table whose worker fell silent
+   * may be what ended it: that counts as a failure, and the pause before the next try grows.
    */
-  async take(kind: WorkKind, id: string, leaseMs: number): Promise<Lease | undefined> {
+  async take(kind: WorkKind, id: string, leaseMs: number, tables: WorkTables = 'all'): Promise<Lease | undefined> {
     const [row] = await this.database.query<{ table_number: string; attempts: number }>(
-      `UPDATE table_work SET lease = $2, taken_at = now(), due_at = 'infinity'
+      `UPDATE table_work SET lease = $2, taken_at = now(), due_at = 'infinity',
+         attempts = attempts + CASE WHEN lease IS NULL THEN 0 ELSE 1 END
        WHERE (table_number, kind) = (
-         SELECT table_number, kind FROM table_work
+         SELECT work.table_number, work.kind FROM table_work work LEFT JOIN "table" ON number = table_number
          WHERE kind = $1 AND CASE WHEN lease IS NULL THEN due_at <= now()
-           ELSE taken_at < now() - $3 * interval '1 millisecond' END
-         ORDER BY CASE WHEN lease IS NULL THEN due_at ELSE taken_at END
-         LIMIT 1 FOR UPDATE SKIP LOCKED)
+           ELSE taken_at < now() - ($3 + least(1000 * (2 ^ least(attempts, 10) - 1), 60000)) * interval '1 millisecond' END
+           AND ${conditions[tables]}
+         ORDER BY
+           (SELECT max(other.taken_at) FROM table_work other JOIN "table" sibling ON sibling.number = other.table_number
+            WHERE sibling.bot_id = "table".bot_id AND other.kind = $1) NULLS FIRST,
+           CASE WHEN lease IS NULL THEN due_at ELSE taken_at END
+         LIMIT 1 FOR UPDATE OF work SKIP LOCKED)
        RETURNING table_number, attempts`,
       [kind, id, leaseMs],
     );
@@ -53,13 +66,13 @@ export class WorkRepository {
     );
   }
 
-  /** Nothing can be done for so long. */
-  async postpone({ id, kind, tableNumber }: Lease, pauseMs: number, error: string): Promise<void> {
+  /** Nothing can be done for so long, after so many failures in a row. */
+  async postpone({ id, kind, tableNumber }: Lease, pauseMs: number, error: string, attempts: number): Promise<void> {
     await this.database.query(
-      `UPDATE table_work SET lease = NULL, due_at = now() + $4 * interval '1 millisecond', attempts = attempts + 1,
+      `UPDATE table_work SET lease = NULL, due_at = now() + $4 * interval '1 millisecond', attempts = $6,
          last_error = $5
        WHERE table_number = $1 AND kind = $2 AND lease = $3`,
-      [tableNumber, kind, id, pauseMs, error],
+      [tableNumber, kind, id, pauseMs, toText(error), attempts],
     );
   }
 

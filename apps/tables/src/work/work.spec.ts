@@ -5,7 +5,7 @@ import { until } from '@parley/testing/until';
 import { tablesDatabase } from '../tables.module';
 import { dueNow } from './queue-sql';
 import { type BatchResult, TableWorker } from './table-worker';
-import { type Lease, WorkRepository } from './work.repository';
+import { type Lease, WorkRepository, type WorkTables } from './work.repository';
 
 const logger = createLogger('test', 'silent');
 
@@ -16,11 +16,20 @@ beforeAll(async () => {
   work = new WorkRepository(test.database);
 });
 afterAll(() => test.drop());
-beforeEach(() => test.database.query('DELETE FROM table_work'));
+beforeEach(async () => {
+  await test.database.query('DELETE FROM table_work');
+  await test.database.query('DELETE FROM "table"');
+});
 
 const ask = (tableNumber: number) =>
   test.database.query(`INSERT INTO table_work (table_number, kind) VALUES ($1, 'compute') ${dueNow}`, [tableNumber]);
-const take = (leaseMs = 60_000) => work.take('compute', randomUUID(), leaseMs);
+const define = (number: number, bot: string, properties: object = {}) =>
+  test.database.query(
+    `INSERT INTO "table" (id, number, bot_id, name, factor, frozen, schema, next_index, tags, is_compute_enabled)
+     VALUES ($1, $2, $3, $1, 1, false, $4, 0, '{}', true)`,
+    [`table_${number}`, number, bot, JSON.stringify({ type: 'object', properties })],
+  );
+const take = (leaseMs = 60_000, tables?: WorkTables) => work.take('compute', randomUUID(), leaseMs, tables);
 const queue = () =>
   test.database.query<{ table_number: string; attempts: number; last_error: string | null }>(
     'SELECT * FROM table_work ORDER BY table_number',
@@ -98,8 +107,50 @@ describe('the queue of tables', () => {
     expect(await work.renew(next)).toBe(true);
     await work.finish(dead);
     await work.requeue(dead);
-    await work.postpone(dead, 0, 'x');
+    await work.postpone(dead, 0, 'x', 1);
     expect(await take()).toBeUndefined();
+  });
+
+  it('counts a failure for a worker that fell silent, and waits longer before the next try', async () => {
+    await ask(1);
+    await silent((await take())!);
+    const second = (await take(1_000))!;
+    await test.database.query(`UPDATE table_work SET taken_at = now() - interval '1500 ms'`);
+
+    const early = await take(1_000);
+    await silent(second);
+    const third = await take(1_000);
+
+    expect(second.attempts).toBe(1);
+    expect(early).toBeUndefined();
+    expect(third?.attempts).toBe(2);
+  });
+
+  it('gives a bot with many tables one turn for each turn of another', async () => {
+    for (const table of [1, 2, 3]) await define(table, 'many');
+    await define(4, 'one');
+    for (const table of [1, 2, 3, 4]) await ask(table);
+
+    const turns: string[] = [];
+    for (let turn = 0; turn < 6; turn++) {
+      const lease = (await take())!;
+      turns.push(lease.tableNumber);
+      await work.requeue(lease);
+    }
+
+    expect(turns).toEqual(['1', '4', '2', '4', '3', '4']);
+  });
+
+  it('gives tables that ask a completion server to workers of their own', async () => {
+    await define(1, 'one', { a: { type: 'string', 'x-zui': { index: 0, computed: { action: 'ai' } } } });
+    await define(2, 'two', { a: { type: 'string', 'x-zui': { index: 0, computed: { action: 'code' } } } });
+    for (const table of [1, 2]) await ask(table);
+
+    const others = [await take(60_000, 'others'), await take(60_000, 'others')];
+    const asking = [await take(60_000, 'asking'), await take(60_000, 'asking')];
+
+    expect(others.map((lease) => lease?.tableNumber)).toEqual(['2', undefined]);
+    expect(asking.map((lease) => lease?.tableNumber)).toEqual(['1', undefined]);
   });
 
   it('does not give away a table whose worker shows that it is alive', async () => {
@@ -114,12 +165,12 @@ describe('the queue of tables', () => {
 
   it('leaves a table alone that is put off, even when more is asked for', async () => {
     await ask(1);
-    await work.postpone((await take())!, 60_000, 'the server is busy');
+    await work.postpone((await take())!, 60_000, 'the server\0is busy', 1);
 
     await ask(1);
 
     expect(await take()).toBeUndefined();
-    expect(await queue()).toMatchObject([{ attempts: 1, last_error: 'the server is busy' }]);
+    expect(await queue()).toMatchObject([{ attempts: 1, last_error: 'the server\ufffdis busy' }]);
   });
 });
 
@@ -173,6 +224,26 @@ describe('a worker on tables', () => {
     await until(queue, (rows) => rows[0]?.last_error === 'broken');
     await until(queue, (rows) => rows.length === 0);
     expect(tries).toBe(2);
+  });
+
+  it.each([
+    [{ hasProgressed: false }, [0, 1, 2]],
+    [{ hasProgressed: true }, [0, 1, 1]],
+  ])('pauses longer each time that nothing was done, whatever pause is asked for: %j', async (progress, expected) => {
+    await ask(1);
+    const attempts: number[] = [];
+    const times: number[] = [];
+
+    start(async (lease) => {
+      attempts.push(lease.attempts);
+      times.push(performance.now());
+      return attempts.length === 3 ? 'done' : { pauseMs: 0, error: 'busy', ...progress };
+    });
+
+    await until(queue, (rows) => rows.length === 0, 15_000);
+    expect(attempts).toEqual(expected);
+    expect(times[1]! - times[0]!).toBeGreaterThan(900);
+    expect(times[2]! - times[1]!).toBeGreaterThan(900 * expected[2]!);
   });
 
   it('keeps a table that takes longer than its lease, since it shows that it is alive', async () => {

@@ -1,6 +1,5 @@
 import {
   ArrayMaxSize,
-  ArrayMinSize,
   IsArray,
   IsBoolean,
   IsIn,
@@ -117,15 +116,14 @@ export class UpsertTableRows extends CreateTableRows {
 
 /** Exactly one of the three. */
 export class DeleteTableRows extends TableName {
+  /** None, or some that no row has, is no mistake. */
   @Optional()
   @IsArray()
-  @ArrayMinSize(1)
   @ArrayMaxSize(maxRowsPerRequest)
   @IsInt({ each: true })
-  @Min(1, { each: true })
-  @Max(maxRowId, { each: true })
   ids?: number[];
 
+  /** Not empty: `deleteAllRows` is for all. */
   @Optional()
   @JsonObject()
   filter?: Record<string, unknown>;
@@ -187,6 +185,7 @@ export class FoundRows {
   @ListOf(Row)
   rows!: Row[];
 
+  /** Also when the answer was cut for its size, which a warning says. */
   @IsBoolean()
   hasMore!: boolean;
 

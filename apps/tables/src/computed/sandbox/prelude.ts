@@ -1,8 +1,9 @@
 /**
- * Runs inside the sandbox, before the code of a column, and keeps what it needs of the language to itself, so that the
- * code cannot replace it. It stops the clock at `instant` and answers two functions: `run` calls the code with the row,
- * `settled` tells what became of the promise that the code answered. Both answer JSON: `{ value }`,
- * `{ refusal }` for a value that cannot be stored, `{ message, stack }` for an error; or undefined while a promise waits.
+ * Runs inside the sandbox before any text of a column is evaluated, and keeps what it needs of the language to itself, so
+ * that the code cannot replace it. It stops the clock at `instant` and answers three functions: `run` calls the code with
+ * the row, `settled` tells what became of the promise that the code answered, `failure` tells of an error. They answer
+ * JSON: `{ value }`, `{ refusal }` for a value that cannot be stored, `{ message, stack, isSyntax }` for an error; or
+ * undefined while a promise waits.
  */
 export const prelude = String.raw`((instant) => {
   const { parse, stringify } = JSON;
@@ -11,6 +12,7 @@ export const prelude = String.raw`((instant) => {
   const { slice } = String.prototype;
   const { then } = Promise.prototype;
   const [text, RealPromise, RealDate, dateText] = [String, Promise, Date, Date.prototype.toString];
+  const [NotCode, OfEngine] = [SyntaxError, InternalError];
 
   const FixedDate = function Date(...given) {
     if (new.target === undefined) return apply(dateText, new RealDate(instant), []);
@@ -30,11 +32,20 @@ export const prelude = String.raw`((instant) => {
     if (type === 'function' || type === 'symbol' || type === 'bigint') return 'a ' + type;
     if (type === 'number' && !isFinite(value)) return text(value);
   };
-  const failure = (error) => {
+  const describe = (error) => {
     const isObject = typeof error === 'object' && error !== null;
     const message = apply(slice, text(isObject ? (error.message ?? error) : error), [0, 1000]);
     const stack = isObject ? apply(slice, text(error.stack), [0, 4000]) : '';
-    return stringify({ message, stack });
+    return stringify({ message, stack, isSyntax: error instanceof NotCode });
+  };
+  const failure = (error) => {
+    try {
+      return describe(error);
+    } catch (inner) {
+      // Null is what QuickJS throws with no memory left for an error.
+      if (inner === null || inner instanceof OfEngine) throw inner;
+      return stringify({ message: 'an error that cannot be read', stack: '' });
+    }
   };
   const success = (value) => {
     let refusal;
@@ -62,5 +73,5 @@ export const prelude = String.raw`((instant) => {
       return failure(error);
     }
   };
-  return { run, settled: () => answer };
+  return { run, settled: () => answer, failure };
 })`;

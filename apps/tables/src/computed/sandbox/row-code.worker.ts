@@ -9,6 +9,7 @@ import {
   Scope,
   type VmCallResult,
 } from 'quickjs-emscripten';
+import { isNestedTooDeeply, maxLevels } from '../nesting';
 import { prelude } from './prelude';
 
 export interface RowCode {
@@ -18,6 +19,8 @@ export interface RowCode {
   /** What the clock shows, in milliseconds since 1970, from beginning to end. */
   instant: number;
   limits: CodeLimits;
+  /** Set to the time at which the thread is ready and the code begins; 0 before. */
+  begun: Float64Array;
 }
 
 export interface CodeLimits {
@@ -30,8 +33,11 @@ export interface CodeLimits {
 /** The value, which is JSON, or why there is none, as a sentence. */
 export type CodeOutcome = { value: unknown } | { error: string };
 
-/** What the prelude answers. */
-type Answer = { value: unknown } | { refusal: string } | { message: string; stack: string };
+/** What the prelude answers, unless the code has a hand in it. */
+type Answer = { value: unknown } | { refusal: string } | Failure;
+type Failure = { message: string; stack: string; isSyntax?: boolean };
+
+type Compiled = { code: QuickJSHandle } | { failure: Failure };
 
 const fileName = 'code';
 const maxErrorLength = 500;
@@ -51,6 +57,8 @@ const pagesPerMb = 16;
 /** A module that breaks throws, and is replaced: it needs not write to the console besides. */
 const silent: object = { printErr: () => undefined };
 
+class AnswerTooLong extends Error {}
+
 /** Some 20 ms of a core that has nothing else to do. */
 const minInterrupts = 100;
 
@@ -58,10 +66,18 @@ let loading: Promise<QuickJSWASMModule> | undefined;
 
 /** Runs the code once, in a runtime of its own, so that nothing is left of it for the next one. */
 export default async function runRowCode(task: RowCode): Promise<CodeOutcome> {
-  const run = new Run(await (loading ??= load()), task);
+  const run = new Run(await loaded(), task);
+  task.begun[0] = Date.now();
   const outcome = run.outcome();
   if (!run.leaveInOrder()) loading = undefined;
   return outcome;
+}
+
+/** The next run loads again what could not be loaded. */
+function loaded(): Promise<QuickJSWASMModule> {
+  loading ??= load();
+  loading.catch(() => (loading = undefined));
+  return loading;
 }
 
 /** QuickJS does not count what its code allocates when it runs in WebAssembly, so the memory itself has an end. */
@@ -93,7 +109,8 @@ class Run {
 
   outcome(): CodeOutcome {
     try {
-      return this.runCode();
+      const outcome = this.runCode();
+      return 'error' in outcome ? { error: outcome.error.slice(0, maxErrorLength) } : outcome;
     } catch (error) {
       this.ended = true;
       return { error: this.describeEnd(error as Error) };
@@ -113,20 +130,23 @@ class Run {
 
   private runCode(): CodeOutcome {
     const { context, task } = this;
-    const compiled = this.compile();
-    if ('error' in compiled) return compiled;
     const prepared = this.call(this.evaluate(prelude), context.newNumber(task.instant));
+    const [run, settled, failure] = ['run', 'settled', 'failure'].map((name) => this.property(prepared, name));
+    const compiled = this.compile(failure!);
+    if ('failure' in compiled) return { error: this.describeFailure(compiled.failure) };
     const row = context.newString(JSON.stringify(task.row));
-    const answer =
-      this.textOf(this.call(this.property(prepared, 'run'), compiled.code, row)) ?? this.textOf(this.settled(prepared));
+    const answer = this.textOf(this.call(run!, compiled.code, row)) ?? this.textOf(this.settled(settled!));
     if (answer !== undefined) return this.toOutcome(answer);
     // What runs after a promise and is ended tells nobody.
     if (this.interrupted) throw new Error('interrupted');
     return { error: endless };
   }
 
-  private describeEnd({ message }: Error): string {
-    if (this.interrupted) return `The code took longer than ${this.task.limits.timeoutMs} ms.`;
+  private describeEnd(error: Error): string {
+    const { timeoutMs, resultLength } = this.task.limits;
+    if (error instanceof AnswerTooLong) return `The result is longer than ${resultLength} characters.`;
+    if (this.interrupted) return `The code took longer than ${timeoutMs} ms.`;
+    const { message } = error;
     if (/out of memory|cannot enlarge memory/i.test(message)) return tooLarge;
     return /call stack|stack overflow/i.test(message) ? tooDeep : 'The code cannot be run.';
   }
@@ -138,27 +158,27 @@ class Run {
   }
 
   /** An expression, or what stands in a function: whichever the code can be read as. The first line stays the first. */
-  private compile(): { code: QuickJSHandle } | { error: string } {
+  private compile(failure: QuickJSHandle): Compiled {
     const { code } = this.task;
-    const expression = this.tryToEvaluate(`(function (row) { return (${code.replace(/[\s;]+$/, '')}\n) })`);
-    if ('code' in expression) return expression;
-    const body = this.tryToEvaluate(`(function (row) { ${code}\n})`);
+    const expression = this.tryToEvaluate(`(function (row) { return (${code.replace(/[\s;]+$/, '')}\n) })`, failure);
+    if ('code' in expression || !expression.failure.isSyntax) return expression;
+    const body = this.tryToEvaluate(`(function (row) { ${code}\n})`, failure);
     if ('code' in body) return body;
     return /\breturn\b/.test(code) ? body : expression;
   }
 
-  private tryToEvaluate(text: string): { code: QuickJSHandle } | { error: string } {
+  /** Code that closes the function around it runs here already, with nothing in reach that it has not later on. */
+  private tryToEvaluate(text: string, failure: QuickJSHandle): Compiled {
     const result = this.context.evalCode(text, fileName);
     if (!result.error) return { code: this.scope.manage(result.value) };
-    const error = this.scope.manage(result.error).consume((handle) => this.context.dump(handle) as Error);
-    if (error?.name !== 'SyntaxError') throw new Error(error?.message ?? 'out of memory');
-    return { error: describe(error.message, error.stack ?? '') };
+    const told = this.textOf(this.call(failure, this.scope.manage(result.error)));
+    return { failure: JSON.parse(told!) as Failure };
   }
 
-  private settled(prepared: QuickJSHandle): QuickJSHandle {
+  private settled(settled: QuickJSHandle): QuickJSHandle {
     const jobs = this.runtime.executePendingJobs();
     if (jobs.error) throw this.toError(jobs.error);
-    return this.call(this.property(prepared, 'settled'));
+    return this.call(settled);
   }
 
   private evaluate(text: string): QuickJSHandle {
@@ -173,8 +193,12 @@ class Run {
     return this.scope.manage(this.context.getProp(object, name));
   }
 
+  /** Whoever replaces what JSON is made of, for all objects, may have made it of any length. */
   private textOf(handle: QuickJSHandle): string | undefined {
-    return this.context.typeof(handle) === 'string' ? this.context.getString(handle) : undefined;
+    if (this.context.typeof(handle) !== 'string') return undefined;
+    if (this.context.getNumber(this.property(handle, 'length')) > this.task.limits.resultLength)
+      throw new AnswerTooLong();
+    return this.context.getString(handle);
   }
 
   private unwrap(result: VmCallResult<QuickJSHandle>): QuickJSHandle {
@@ -185,19 +209,18 @@ class Run {
   /** QuickJS has no memory left for an error object when it answers null. */
   private toError(handle: QuickJSHandle): Error {
     const error = this.scope.manage(handle).consume((thrown) => this.context.dump(thrown) as Error | null);
-    return new Error(error?.message ?? 'out of memory');
+    return new Error(error === null ? 'out of memory' : String(error.message));
   }
 
   private toOutcome(json: string): CodeOutcome {
     const answer = JSON.parse(json) as Answer;
     if ('message' in answer) return { error: this.describeFailure(answer) };
     if ('refusal' in answer) return { error: `The result is or holds ${answer.refusal}, which cannot be stored.` };
-    const { resultLength } = this.task.limits;
-    if (json.length > resultLength) return { error: `The result is longer than ${resultLength} characters.` };
+    if (isNestedTooDeeply(answer.value)) return { error: `The result is nested deeper than ${maxLevels} levels.` };
     return { value: answer.value };
   }
 
-  private describeFailure({ message, stack }: { message: string; stack: string }): string {
+  private describeFailure({ message, stack }: Failure): string {
     if (message === 'circular reference') return 'The result refers to itself and cannot be stored.';
     // With no memory left for an error, QuickJS throws null.
     if (message === 'out of memory' || message === 'null') return tooLarge;

@@ -52,6 +52,9 @@ describe('the code of a column', () => {
     ['{ a: 1 / 0 }', 'The result is or holds Infinity, which cannot be stored.'],
     ['const a = {}; a.a = a; return a', 'The result refers to itself and cannot be stored.'],
     ['"x".repeat(200000)', 'The result is longer than 131072 characters.'],
+    ['let a = []; for (let i = 0; i < 20; i++) a = [a]; return a', 'The result is nested deeper than 20 levels.'],
+    ['let a = []; for (let i = 0; i < 2500; i++) a = [a]; return a', 'deep'],
+    ['(() => { throw { get message() { throw this } } })()', 'Error: an error that cannot be read'],
   ])('%j ends with an error that says why', async (code, error) => {
     expect(await errorOf(code)).toContain(error);
   });
@@ -121,6 +124,21 @@ describe('code that wants more than it may have', () => {
     expect(await run('1 + 1')).toEqual({ value: 2 });
   });
 
+  it('is ended with its thread, or before it begins, when nobody wants its result any more', async () => {
+    const abort = new AbortController();
+    const runs = ['Array(1e9).join("x").length', 'for (;;);', '1'].map((code) =>
+      sandbox.run(code, {}, { timeoutMs: 600_000 }, abort.signal),
+    );
+    abort.abort(new Error('the service stops'));
+
+    const ends = await Promise.allSettled(runs);
+
+    expect(ends.map((end) => end.status === 'rejected' && (end.reason as Error).message)).toEqual(
+      Array(3).fill('the service stops'),
+    );
+    expect(await run('1 + 1')).toEqual({ value: 2 });
+  });
+
   it('holds nobody else up', async () => {
     const ticks: number[] = [];
     const clock = setInterval(() => ticks.push(Date.now()), 10);
@@ -180,6 +198,13 @@ describe('code that looks for a way out', () => {
     expect(Math.abs(value - Date.now())).toBeLessThan(10_000);
   });
 
+  it.each([
+    '}); for (let i = 0; i < 1e6; i++); globalThis.time = Date.now(); (function (row) { return time - Date.now()',
+    '1)}); for (let i = 0; i < 1e6; i++); globalThis.time = +new Date(); (function (row) { return (time - Date.now()',
+  ])('has no other clock outside of its function: %j', async (code) => {
+    expect(await run(code)).toEqual({ value: 0 });
+  });
+
   it('leaves nothing for the next one', async () => {
     await run('globalThis.left = 1; Object.prototype.left = 1; Array.prototype.map = () => "mine"; return 1');
 
@@ -209,6 +234,12 @@ describe('code that looks for a way out', () => {
     '(() => { throw new Proxy({}, { get() { throw 1 } }) })()',
     '(() => { throw { message: "x".repeat(1e6), stack: "code:".repeat(1e6) } })()',
     '1) }), (function () { return (2',
+    `1)}); JSON.stringify = () => '{"refusal":"' + 'x'.repeat(8e6) + '"}'; (function (row) { return (1`,
+    `1)}); JSON.stringify = () => '{"message":"' + 'x'.repeat(8e6) + '"}'; (function (row) { return (1`,
+    `Object.prototype.toJSON = () => ({ refusal: 'x'.repeat(1e5) }); return 1`,
+    `Object.prototype.toJSON = () => ({ refusal: 'x'.repeat(5e6) }); return 1`,
+    `1)}); throw { message: 'x'.repeat(5e6), name: 'SyntaxError' }; (function (row) { return (1`,
+    `1)}); throw new SyntaxError('x'.repeat(5e6)); (function (row) { return (1`,
     '}), (() => { for (let i = 0; i < 3; i++) { return 1 } })(), (function () {',
   ])('%j is answered by a value or an error, whatever it is', async (code) => {
     const outcome = (await run(code)) as { error?: string; value?: unknown };

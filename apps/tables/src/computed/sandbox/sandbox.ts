@@ -7,8 +7,8 @@ import type { CodeLimits, CodeOutcome, RowCode } from './row-code.worker';
 const threads = 2;
 const idleTimeoutMs = 30_000;
 
-/** A few functions of QuickJS cannot be interrupted: then the thread is ended. The time includes its start. */
-const threadTimeoutMs = 3_000;
+/** A few functions of QuickJS cannot be interrupted: so long after its time is over, the thread is ended. */
+const graceMs = 1_000;
 
 const defaultLimits: CodeLimits = { timeoutMs: 250, stackKb: 256, resultLength: 128 * 1024 };
 
@@ -29,23 +29,48 @@ export class Sandbox implements OnApplicationShutdown {
   /**
    * @param code an expression, a function of the row, or what stands in one, with `return`
    * @param row values by name of their column
+   * @param signal ends the code, or its place in the queue: the promise is rejected with its reason
    */
-  run(code: string, row: Record<string, unknown>, limits: Partial<CodeLimits> = {}): Promise<CodeOutcome> {
-    const task: RowCode = { code, row, instant: Date.now(), limits: { ...defaultLimits, ...limits } };
-    return this.slots.run(() => this.runOnThread(task));
+  run(
+    code: string,
+    row: Record<string, unknown>,
+    limits: Partial<CodeLimits> = {},
+    signal?: AbortSignal,
+  ): Promise<CodeOutcome> {
+    const begun = new Float64Array(new SharedArrayBuffer(Float64Array.BYTES_PER_ELEMENT));
+    const task: RowCode = { code, row, instant: Date.now(), limits: { ...defaultLimits, ...limits }, begun };
+    return this.slots.run(() => this.runOnThread(task, signal), signal);
   }
 
   async onApplicationShutdown(): Promise<void> {
     await this.pool.destroy();
   }
 
-  private async runOnThread(task: RowCode): Promise<CodeOutcome> {
-    const timeout = AbortSignal.timeout(threadTimeoutMs);
+  private async runOnThread(task: RowCode, signal?: AbortSignal): Promise<CodeOutcome> {
+    const overdue = new AbortController();
+    const stopWatching = watch(task, () => overdue.abort());
     try {
-      return (await this.pool.run(task, { signal: timeout })) as CodeOutcome;
+      const ending = signal ? AbortSignal.any([signal, overdue.signal]) : overdue.signal;
+      return (await this.pool.run(task, { signal: ending })) as CodeOutcome;
     } catch (error) {
-      if (timeout.aborted) return { error: `The code took longer than ${task.limits.timeoutMs} ms.` };
+      signal?.throwIfAborted();
+      if (overdue.signal.aborted) return { error: `The code took longer than ${task.limits.timeoutMs} ms.` };
       throw error;
+    } finally {
+      stopWatching();
     }
   }
+}
+
+/** Calls `end` when the code goes on for too long. The start of its thread does not count. */
+function watch({ begun, limits }: RowCode, end: () => void): () => void {
+  const allowedMs = limits.timeoutMs + graceMs;
+  let timer: NodeJS.Timeout;
+  const look = () => {
+    const leftMs = begun[0] === 0 ? allowedMs : begun[0]! + allowedMs - Date.now();
+    if (leftMs <= 0) end();
+    else timer = setTimeout(look, leftMs);
+  };
+  look();
+  return () => clearTimeout(timer);
 }

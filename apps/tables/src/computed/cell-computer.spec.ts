@@ -1,0 +1,46 @@
+import { RowValidator } from '../tables/row-validator';
+import type { KnownTable } from '../tables/table-catalog';
+import { columnsOf, type TableRow } from '../tables/table.entity';
+import { TablesConfig } from '../config';
+import { CellComputer } from './cell-computer';
+import { Completions } from './completions';
+import { Sandbox } from './sandbox/sandbox';
+import type { StaleRow } from './stale-rows.repository';
+
+const total = { type: 'number', 'x-zui': { index: 0, computed: { action: 'code', code: '1 + 1' } } };
+const note = { type: 'string', 'x-zui': { index: 1 } };
+const schema = { type: 'object', properties: { total, note } } as unknown as TableRow['schema'];
+const definition = { number: '1', schema, factor: 1, is_compute_enabled: true } as TableRow;
+const table: KnownTable = { ...definition, columns: columnsOf(definition), validator: new RowValidator(definition) };
+const key = table.columns.get('total')!.key;
+const time = new Date();
+const row: StaleRow = {
+  id: 1,
+  revision: 1,
+  data: {},
+  computed: null,
+  stale: [key],
+  unindexed: false,
+  created_at: time,
+  updated_at: time,
+};
+
+const sandbox = new Sandbox();
+afterAll(() => sandbox.onApplicationShutdown());
+const cells = new CellComputer(sandbox, new Completions(new TablesConfig()));
+
+it('computes nothing any more once the batch is to end', async () => {
+  await expect(cells.compute(table, row, 0, AbortSignal.abort(new Error('the end')))).rejects.toThrow('the end');
+});
+
+it('shows in the cell what nobody expected, so that the row holds up no other', async () => {
+  const data = { [table.columns.get('note')!.key]: () => 'what no thread takes' };
+
+  const { row: computed } = await cells.compute(table, { ...row, data }, 0, new AbortController().signal);
+
+  expect(computed.stale).toEqual([]);
+  expect(computed.computed[key]).toMatchObject({
+    status: 'failed',
+    error: expect.stringMatching(/^The column cannot be computed: ./) as string,
+  });
+});
