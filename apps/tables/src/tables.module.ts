@@ -19,7 +19,6 @@ import { FindController } from './find/find.controller';
 import { FindRepository } from './find/find.repository';
 import { FindService } from './find/find.service';
 import { BotFiles } from './jobs/bot-files';
-import { ClearColumnJob } from './jobs/clear-column-job';
 import { DuplicateJob } from './jobs/duplicate-job';
 import { ExportJob } from './jobs/export-job';
 import { ImportJob } from './jobs/import-job';
@@ -28,6 +27,7 @@ import { JobRunner } from './jobs/job-runner';
 import { JobsController } from './jobs/jobs.controller';
 import { JobsRepository } from './jobs/jobs.repository';
 import { JobsService } from './jobs/jobs.service';
+import { SettleRowsJob } from './jobs/settle-rows-job';
 import { Tables1700000004000 } from './migrations/1700000004000-tables';
 import { Jobs1700000004040 } from './migrations/1700000004040-jobs';
 import { DroppedPoints1700000004080 } from './migrations/1700000004080-dropped-points';
@@ -78,7 +78,6 @@ export class TablesModule {
         { provide: TablesConfig, useValue: config },
         BotFiles,
         CellComputer,
-        ClearColumnJob,
         Completions,
         ComputeService,
         DuplicateJob,
@@ -104,6 +103,7 @@ export class TablesModule {
         RowsRepository,
         RowsService,
         Sandbox,
+        SettleRowsJob,
         StaleRowsRepository,
         TableCatalog,
         TableRowsRepository,

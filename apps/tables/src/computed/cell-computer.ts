@@ -3,9 +3,10 @@ import { Slots } from '@parley/background/slots';
 import type { CellState } from '@parley/contracts/tables/rows';
 import type { ComputedSettings } from '@parley/contracts/tables/table-schema';
 import type { KnownTable } from '../tables/table-catalog';
+import { dependenciesOf } from '../tables/computed-columns';
 import type { Column } from '../tables/table.entity';
 import { Completions, CompletionsBusy, CompletionsRefused, CompletionsUnavailable } from './completions';
-import { computedColumns, dependenciesOf, isSearchable } from './marks';
+import { columnsToCompute, isSearchable } from './marks';
 import { isNestedTooDeeply, maxLevels } from './nesting';
 import { Sandbox } from './sandbox/sandbox';
 import type { ComputedRow, StaleRow } from './stale-rows.repository';
@@ -44,7 +45,7 @@ export class CellComputer {
     signal: AbortSignal,
   ): Promise<{ row: ComputedRow; obstacle?: Obstacle }> {
     const stale = new Set(row.stale);
-    const columns = computedColumns(table).filter(({ key }) => stale.has(key));
+    const columns = columnsToCompute(table).filter(({ key }) => stale.has(key));
     const result: ComputedRow = {
       id: row.id,
       revision: row.revision,
@@ -59,7 +60,7 @@ export class CellComputer {
     const waiting = new Set<string>();
     let obstacle: Obstacle | undefined;
     for (const column of columns) {
-      const isHeldUp = dependenciesOf(column, table).some((name) => waiting.has(name));
+      const isHeldUp = dependenciesOf(column, table.columns).some((name) => waiting.has(name));
       const outcome = isHeldUp ? undefined : await this.tryOutcome(table, column, row.id, data, signal, pauses);
       if (!outcome || outcome instanceof Error) {
         obstacle = outcome ?? obstacle;
@@ -118,7 +119,7 @@ export class CellComputer {
     signal: AbortSignal,
     pauses: number,
   ): Promise<Outcome | Obstacle> {
-    const needed = new Set(dependenciesOf(column, table));
+    const needed = new Set(dependenciesOf(column, table.columns));
     const values = valuesOf(
       [...table.columns.values()].filter(({ name }) => needed.has(name)),
       data,

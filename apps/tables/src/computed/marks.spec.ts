@@ -1,6 +1,6 @@
 import type { ComputedSettings } from '@parley/contracts/tables/table-schema';
 import { columnsOf, type TableRow } from '../tables/table.entity';
-import { computedColumns, marksOfChange, marksOfNewRow } from './marks';
+import { columnsToCompute, marksOfChange, marksOfNewRow } from './marks';
 
 type Settings = { computed?: Partial<ComputedSettings>; searchable?: boolean };
 
@@ -83,12 +83,12 @@ describe('computed columns', () => {
   it('come after those that they need', () => {
     const table = tableOf({ last: code('middle', 'first'), middle: code('first'), a: {}, first: code('a') });
 
-    expect(computedColumns(table).map(({ name }) => name)).toEqual(['first', 'middle', 'last']);
+    expect(columnsToCompute(table).map(({ name }) => name)).toEqual(['first', 'middle', 'last']);
   });
 
   it('come once each when they need each other', () => {
     const table = tableOf({ b: code('c'), c: code('b') });
 
-    expect(computedColumns(table).map(({ name }) => name)).toEqual(['c', 'b']);
+    expect(columnsToCompute(table).map(({ name }) => name)).toEqual(['c', 'b']);
   });
 });

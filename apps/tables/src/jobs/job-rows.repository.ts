@@ -2,7 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { Database, type Sql } from '@parley/database/database';
 import { toJsonb } from '@parley/database/storable';
 import type { StoredRow } from '../rows/row.entity';
-import type { KnownTable } from '../tables/table-catalog';
+import { keyColumnOf, type TableWithColumns } from '../tables/table.entity';
+import { dueNow } from '../work/queue-sql';
 
 /** Rows of a number that were looked at: up to this id, if there were any. */
 interface Passed {
@@ -32,33 +33,13 @@ export class JobRowsRepository {
     return state?.last_id;
   }
 
-  /** Removes the keys from the next rows. */
-  async clear(tx: Sql, tableNumber: string, keys: string[], afterId: number, limit: number): Promise<Passed> {
-    const [passed] = await tx.query<Passed>(
-      `WITH page AS (SELECT id FROM row WHERE table_number = $1 AND id > $2 ORDER BY id LIMIT $3),
-       held AS (
-         SELECT id FROM row
-         WHERE table_number = $1 AND id > $2 AND id <= (SELECT max(id) FROM page)
-           AND (data ?| $4::text[] OR computed ?| $4::text[] OR stale && $4::text[])
-         ORDER BY id FOR UPDATE),
-       cleared AS (
-         UPDATE row SET data = data - $4::text[], computed = nullif(computed - $4::text[], '{}'),
-           stale = (SELECT array_agg(key) FROM unnest(stale) AS key WHERE key <> ALL ($4::text[]))
-         FROM held WHERE row.table_number = $1 AND row.id = held.id
-         RETURNING 1)
-       SELECT (SELECT max(id) FROM page) AS "lastId", (SELECT count(*)::int FROM cleared) AS rows`,
-      [tableNumber, afterId, limit, keys],
-    );
-    return passed!;
-  }
-
   /**
    * Copies the next rows, but none after `lastId`, with the values of the columns in `keys` under their new keys and how
    * far each computed one is. Rows whose key is taken are left out. Undefined when the table has changed since it was read.
    */
   async copy(
     tx: Sql,
-    table: Pick<KnownTable, 'number' | 'version' | 'key_column' | 'columns'>,
+    table: Pick<TableWithColumns, 'number' | 'version' | 'key_column' | 'columns'>,
     source: { sourceNumber: string; lastRowId: number; keys: Record<string, string> },
     afterId: number,
     limit: number,
@@ -89,7 +70,7 @@ export class JobRowsRepository {
          INSERT INTO table_work (table_number, kind)
          SELECT $6, kind FROM state, total, LATERAL (VALUES ('compute', is_stale), ('index', $9)) AS work (kind, is_needed)
          WHERE is_needed AND total.rows > 0 ORDER BY kind
-         ON CONFLICT (table_number, kind) DO UPDATE SET due_at = least(table_work.due_at, now()))
+         ${dueNow})
        SELECT total.last_id AS "lastId", total.rows, stored.count AS stored FROM state, total, stored`,
       [
         source.sourceNumber,
@@ -99,7 +80,7 @@ export class JobRowsRepository {
         limit,
         table.number,
         table.version,
-        table.columns.get(table.key_column ?? '')?.key ?? null,
+        keyColumnOf(table)?.key ?? null,
         isSearchable,
       ],
     );

@@ -11,7 +11,6 @@ import { ApiError } from '@parley/contracts/errors';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import { TablesConfig } from '../config';
-import { ClearColumnJob } from './clear-column-job';
 import { DuplicateJob } from './duplicate-job';
 import { ExportJob } from './export-job';
 import { ImportJob } from './import-job';
@@ -19,6 +18,7 @@ import type { JobTask, TakenJob, TaskOf } from './job.entity';
 import { JobFailed } from './job-failed';
 import { JobLease, JobLost } from './job-lease';
 import { JobsRepository, type Outcome } from './jobs.repository';
+import { SettleRowsJob } from './settle-rows-job';
 import { UnreadableFile } from './unreadable-file';
 
 /** Of one process. */
@@ -41,7 +41,7 @@ export class JobRunner implements OnModuleInit, OnApplicationBootstrap, OnModule
     importing: ImportJob,
     exporting: ExportJob,
     duplicating: DuplicateJob,
-    clearing: ClearColumnJob,
+    settling: SettleRowsJob,
     @Inject(platformToken) private readonly platform: Platform,
     { sweepIntervalMs: intervalMs }: TablesConfig,
   ) {
@@ -49,7 +49,8 @@ export class JobRunner implements OnModuleInit, OnApplicationBootstrap, OnModule
       import: (job, lease) => importing.run(job, lease),
       export: (job, lease) => exporting.run(job, lease),
       duplicate_table: (job, lease) => duplicating.run(job, lease),
-      clear_column: (job, lease) => clearing.run(job, lease),
+      clear_column: (job, lease) => settling.run(job, lease),
+      clear_vectors: (job, lease) => settling.run(job, lease),
     };
     const { logger } = platform;
     this.loops = Array.from(

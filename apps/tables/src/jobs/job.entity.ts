@@ -1,5 +1,6 @@
 import type { BotCaller } from '@parley/contracts/access';
 import type { Job, JobStatus } from '@parley/contracts/tables/jobs';
+import type { EffectOnRows } from '../tables/effect-on-rows';
 import type { ExportFormat } from './written-rows';
 
 /** The bot that asked for the job, and how: what it reads and writes elsewhere, it does as this one. */
@@ -10,13 +11,21 @@ export type JobTask =
   | { type: 'export'; caller: JobCaller; format: ExportFormat; compress: boolean }
   /** @param contentVersion of the file when it was first read. */
   | { type: 'import'; caller: JobCaller; fileId: string; contentVersion?: string }
-  /** Removes what rows still hold of columns that are gone or were emptied. */
-  | { type: 'clear_column'; tableNumber: string; keys: string[] }
+  | ({ type: 'clear_column' } & RowsToSettle)
+  /** The same where only what is searched changes. */
+  | ({ type: 'clear_vectors' } & RowsToSettle)
   /**
    * Copies the rows up to this one into the job's table.
    * @param keys column keys of the source with those of the job's table
    */
   | { type: 'duplicate_table'; sourceNumber: string; lastRowId: number; keys: Record<string, string> };
+
+/** Brings the rows up to this one up to date with columns that changed. */
+export interface RowsToSettle {
+  tableNumber: string;
+  lastRowId: number;
+  effect: EffectOnRows;
+}
 
 export type TaskOf<Type extends JobTask['type']> = Extract<JobTask, { type: Type }>;
 

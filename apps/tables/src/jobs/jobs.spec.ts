@@ -12,6 +12,7 @@ import {
   type FrontDoor,
   startFrontDoor,
 } from '@parley/testing/front-door';
+import { joinService } from '@parley/testing/joined-service';
 import { freePort } from '@parley/testing/nats-server';
 import { until } from '@parley/testing/until';
 import type { Platform } from '@parley/service/platform';
@@ -501,8 +502,8 @@ describe('a job that copies a table', () => {
   });
 });
 
-describe('a job that clears columns', () => {
-  it('removes what rows hold of them and leaves the rest', async () => {
+describe('a job that brings rows up to date', () => {
+  it('removes what they hold of columns that are gone and leaves the rest', async () => {
     const table = await newTable();
     await filled(table, 2_500);
     const [name, price] = [await keyOf(table, 0), await keyOf(table, 1)];
@@ -513,7 +514,8 @@ describe('a job that clears columns', () => {
       [number, name, price],
     );
 
-    const job = await started(table, { type: 'clear_column', tableNumber: number, keys: [price, 'none'] });
+    const effect = { emptied: [price, 'none'], stale: [], uncomputed: [] };
+    const job = await started(table, { type: 'clear_column', tableNumber: number, lastRowId: 2_500, effect });
 
     expect(job).toMatchObject({ status: 'completed', progress: 100, rows: 2_500 });
     const rows = await door.sql(
@@ -525,4 +527,73 @@ describe('a job that clears columns', () => {
     );
     expect(rows).toEqual([{ rows: 2_500, prices: 0, names: 2_500, stale: [[name]], computed: [{ [name]: {} }] }]);
   });
+
+  it('does only what still holds when the table has changed once more', async () => {
+    const table = await newTable();
+    await filled(table, 10);
+    const [number, name] = [await numberOf(table), await keyOf(table, 0)];
+
+    const effect = { emptied: [], stale: [name], uncomputed: [], unindexed: true };
+    const job = await started(table, { type: 'clear_column', tableNumber: number, lastRowId: 10, effect });
+
+    expect(job).toMatchObject({ status: 'completed', rows: 0 });
+    expect(await client.getTable({ table })).toMatchObject({ stale: 0, indexing: 0 });
+  });
+});
+
+describe('two processes', () => {
+  it('store each row of a job once, though it is taken from the one that has it', async () => {
+    const [source, copy] = [await newTable(), await newTable()];
+    await filled(source, 1_000);
+    const [number, name] = [await numberOf(source), await keyOf(source, 0)];
+    await door.sql(
+      `INSERT INTO tables.row (table_number, id, data)
+       SELECT $1, i, jsonb_build_object($2::text, 'n' || (i - 1)) FROM generate_series(1001, 30000) AS i`,
+      [number, name],
+    );
+    await door.sql('UPDATE tables.table_state SET next_row_id = 30001 WHERE number = $1', [number]);
+    const task = {
+      type: 'duplicate_table',
+      sourceNumber: number,
+      lastRowId: 30_000,
+      keys: { [name]: await keyOf(copy, 0) },
+    } as const;
+    // Long enough for the job to be taken in the middle of a batch.
+    await door.sql(`
+      CREATE FUNCTION tables.slowly() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.1); RETURN NULL; END $$;
+      CREATE TRIGGER slowly AFTER INSERT ON tables.row FOR EACH STATEMENT EXECUTE FUNCTION tables.slowly()`);
+
+    const copying = started(copy, task);
+    await until(async () => (await holderOf(copy))?.position);
+    const config = Object.assign(new TablesConfig(), door.settings, { sweepIntervalMs: 20 });
+    const other = await joinService(door, 'other', (platform) => TablesModule.register(config, platform));
+    const first = await holderOf(copy);
+    await until(async () => {
+      await door.sql(
+        `UPDATE tables.job SET heartbeat_at = now() - interval '1 hour' WHERE table_id = $1 AND worker = $2 AND lease IS NOT NULL`,
+        [copy, first!.worker],
+      );
+      return (await holderOf(copy))?.worker !== first!.worker;
+    });
+    const second = await holderOf(copy);
+    await door.sql('DROP FUNCTION tables.slowly CASCADE');
+    const job = await copying.finally(() => other.stop());
+
+    expect([first?.worker, second?.worker]).toEqual(['test', 'other']);
+    expect(job).toMatchObject({ status: 'completed', rows: 30_000, failedRows: 0 });
+    const rows = await door.sql<{ id: number; name: string }>(
+      'SELECT id, data ->> $2 AS name FROM tables.row WHERE table_number = $1 ORDER BY id',
+      [await numberOf(copy), await keyOf(copy, 0)],
+    );
+    expect(rows).toEqual(Array.from({ length: 30_000 }, (_row, place) => ({ id: place + 1, name: `n${place}` })));
+  });
+
+  /** Who has the job of the table just now, and how far it is. */
+  async function holderOf(table: string): Promise<{ worker: string; position: number } | undefined> {
+    const [job] = await door.sql<{ worker: string; position: number }>(
+      'SELECT worker, position::int FROM tables.job WHERE table_id = $1 AND lease IS NOT NULL',
+      [table],
+    );
+    return job;
+  }
 });

@@ -19,7 +19,7 @@ it('gives one job of a bot at a time to many workers that ask at once', async ()
   );
   await database.transaction(async (tx) => {
     for (const bot of [1, 1, 1, 2, 2, 2]) {
-      const task = { type: 'clear_column' as const, tableNumber: String(bot), keys: [] };
+      const task = { type: 'duplicate_table' as const, sourceNumber: '0', lastRowId: 0, keys: {} };
       await jobs.insert(tx, { botId: `bot_${bot}`, tableId: `table_${bot}`, task });
     }
   });

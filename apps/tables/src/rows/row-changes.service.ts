@@ -5,7 +5,7 @@ import type { Row, StoredRows, UpdateTableRows, UpsertedRows, UpsertTableRows } 
 import { Database, type Sql } from '@parley/database/database';
 import { TablesConfig } from '../config';
 import { sizeOf } from '../tables/row-validator';
-import type { Column } from '../tables/table.entity';
+import { type Column, isComparable, keyColumnOf } from '../tables/table.entity';
 import { type KnownTable, TableCatalog } from '../tables/table-catalog';
 import { type Change, checkChanges, eachIdOnce, firstOfEach, identityOf, withId } from './change';
 import { type ChangedRow, changeRow, newRow } from './changed-row';
@@ -26,8 +26,6 @@ interface Written {
   state: ChangedRow;
   at: Date;
 }
-
-const comparableTypes = ['string', 'number', 'boolean'];
 
 @Injectable()
 export class RowChangesService {
@@ -235,10 +233,6 @@ function toRows(table: KnownTable, written: Written[]): Row[] {
   );
 }
 
-function keyColumnOf(table: KnownTable): Column | undefined {
-  return table.columns.get(table.key_column ?? '');
-}
-
 /** Whether a row may get a key: who gives keys has to keep others from doing so. */
 function givesKeys(table: KnownTable, changes: Change[]): boolean {
   const column = keyColumnOf(table);
@@ -247,15 +241,11 @@ function givesKeys(table: KnownTable, changes: Change[]): boolean {
 
 function comparableColumnOf({ columns }: KnownTable, name: string): Column | undefined {
   const column = columns.get(name);
-  return column && isComparable(column) ? column : undefined;
-}
-
-function isComparable({ schema }: Column): boolean {
-  return comparableTypes.includes(schema.type);
+  return column && isComparable(column.schema) ? column : undefined;
 }
 
 function notComparable({ columns }: KnownTable): ApiError {
-  const names = [...columns.values()].filter(isComparable).map(({ name }) => name);
+  const names = [...columns.values()].filter(({ schema }) => isComparable(schema)).map(({ name }) => name);
   return new ApiError(
     'InvalidPayload',
     `keyColumn must be id or a column of type string, number or boolean: ${names.join(', ') || 'this table has none'}.`,

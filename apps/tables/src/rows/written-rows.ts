@@ -3,7 +3,7 @@ import type { CreateTableRows, Row } from '@parley/contracts/tables/rows';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import { ComputeService } from '../computed/compute.service';
-import { computedColumns, isSearchable } from '../computed/marks';
+import { columnsToCompute, isSearchable } from '../computed/marks';
 import { RowIndexService } from '../search/row-index.service';
 import { TableCatalog } from '../tables/table-catalog';
 
@@ -41,7 +41,7 @@ export class WrittenRows {
     if (written.length === 0) return written;
     const table = await this.catalog.remembered(botId, name);
     if ([...table.columns.values()].some(isSearchable)) this.index.wake();
-    if (computedColumns(table).length === 0) return written;
+    if (columnsToCompute(table).length === 0) return written;
     const isWaiting = waitComputed === true && rows.length === 1;
     const settled = isWaiting ? await Promise.all(written.map((row) => this.compute.computeNow(table, row))) : written;
     this.compute.wake();

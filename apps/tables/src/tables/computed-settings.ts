@@ -1,6 +1,8 @@
 import { isRecord } from '@parley/contracts/is-record';
 import { computedActions, type ComputedSettings, maxColumns } from '@parley/contracts/tables/table-schema';
 import { show } from './column-names';
+import { dependenciesOf, reachedFrom } from './computed-columns';
+import type { Column } from './table.entity';
 import { invalid } from './value-schema';
 
 const actions: readonly unknown[] = computedActions;
@@ -27,27 +29,16 @@ export function readComputedSettings(raw: unknown, column: string): ComputedSett
 }
 
 /** Throws InvalidJsonSchema unless all dependencies are columns and none leads back to where it began. */
-export function checkDependencies(computed: ReadonlyMap<string, ComputedSettings>, columns: ReadonlySet<string>): void {
-  for (const [name, { dependencies }] of computed) {
-    const missing = dependencies.find((dependency) => !columns.has(dependency));
+export function checkDependencies(columns: ReadonlyMap<string, Pick<Column, 'name' | 'schema'>>): void {
+  const computed = [...columns.values()].filter(({ schema }) => schema['x-zui'].computed);
+  for (const { name, schema } of computed) {
+    const missing = schema['x-zui'].computed!.dependencies.find((dependency) => !columns.has(dependency));
     if (missing !== undefined) throw invalid(show(name), `is computed from ${show(missing)}, which is no column`);
   }
-  for (const name of computed.keys()) {
-    if (dependenciesOf(name, computed).has(name)) throw invalid(show(name), 'is computed from itself');
+  for (const column of computed) {
+    const reached = reachedFrom([column.name], computed, (other) => dependenciesOf(other, columns));
+    if (reached.has(column)) throw invalid(show(column.name), 'is computed from itself');
   }
-}
-
-/** The columns that this one is computed from, also those behind them. */
-export function dependenciesOf(column: string, computed: ReadonlyMap<string, ComputedSettings>): Set<string> {
-  const found = new Set<string>();
-  const waiting = [column];
-  for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
-    for (const dependency of computed.get(name)?.dependencies ?? []) {
-      if (!found.has(dependency)) waiting.push(dependency);
-      found.add(dependency);
-    }
-  }
-  return found;
 }
 
 function isListOfNames(value: unknown): value is string[] {

@@ -1,55 +1,65 @@
 import type { WorkKind } from '../computed/marks';
+import { computedColumns } from './computed-columns';
 import { columnsOf, type TableRow } from './table.entity';
-import { computedColumns } from './table-schema';
 
-/** What a change of a table means for all of its rows. Columns are named by their keys. */
+/** What a change of a table means for all of its rows, beside their keys. Columns are named by their keys. */
 export interface EffectOnRows {
-  /** The column that the rows have their key from now on; undefined when it is the one that they had. */
-  rekey?: { from: string | null; to: string | null };
+  /** Columns that are gone or lost their values. */
+  emptied: string[];
   /** Computed columns whose values are to be made anew. */
   stale: string[];
   /** Columns that are not computed any more. */
   uncomputed: string[];
   /** Whether every row waits to be indexed; undefined when the searchable columns are those that there were. */
   unindexed?: boolean;
-  work: WorkKind[];
 }
 
 /** Undefined when the rows stay as they are. */
-export function effectOnRows(before: TableRow, after: TableRow, staleColumns: string[]): EffectOnRows | undefined {
-  const from = keyColumnOf(before);
-  const to = keyColumnOf(after);
-  const stale = keysOf(after, after.is_compute_enabled ? staleColumns : []);
-  const computed = new Set(keysOf(after, [...computedColumns(after.schema).keys()]));
-  const uncomputed = keysOf(before, [...computedColumns(before.schema).keys()]).filter((key) => !computed.has(key));
-  const searchable = searchableOf(after);
-  const unindexed = searchable.join() === searchableOf(before).join() ? undefined : searchable.length > 0;
-  if (from === to && stale.length === 0 && uncomputed.length === 0 && unindexed === undefined) return undefined;
+export function effectOnRows(
+  before: TableRow,
+  after: TableRow,
+  { emptied, staleColumns }: { emptied: string[]; staleColumns: string[] },
+): EffectOnRows | undefined {
+  const computed = new Set(computedKeys(after));
+  const effect = {
+    emptied: keysOf(before, emptied),
+    stale: after.is_compute_enabled ? keysOf(after, staleColumns) : [],
+    uncomputed: computedKeys(before).filter((key) => !computed.has(key)),
+  };
+  const searchable = searchableKeys(after);
+  if (searchable.join() !== searchableKeys(before).join()) return { ...effect, unindexed: searchable.length > 0 };
+  return Object.values(effect).some((keys) => keys.length > 0) ? effect : undefined;
+}
+
+/** What of the effect still holds, now that the table may have changed once more. */
+export function remainingEffect(effect: EffectOnRows, table: TableRow): EffectOnRows {
+  const computed = new Set(computedKeys(table));
   return {
-    ...(from === to ? {} : { rekey: { from, to } }),
-    stale,
-    uncomputed,
-    ...(unindexed === undefined ? {} : { unindexed }),
-    work: [
-      ...(stale.length > 0 ? (['compute'] as const) : []),
-      ...(unindexed === undefined ? [] : (['index'] as const)),
-    ],
+    ...effect,
+    stale: table.is_compute_enabled ? effect.stale.filter((key) => computed.has(key)) : [],
+    uncomputed: effect.uncomputed.filter((key) => !computed.has(key)),
+    ...(effect.unindexed === undefined ? {} : { unindexed: searchableKeys(table).length > 0 }),
   };
 }
 
-/** The key of the column that rows have their key from. */
-export function keyColumnOf(table: TableRow): string | null {
-  return keysOf(table, table.key_column === null ? [] : [table.key_column])[0] ?? null;
+/** The queues that the table has to be in. */
+export function workOf({ stale, unindexed }: EffectOnRows): WorkKind[] {
+  return [
+    ...(stale.length > 0 ? (['compute'] as const) : []),
+    ...(unindexed === undefined ? [] : (['index'] as const)),
+  ];
+}
+
+function computedKeys(table: TableRow): string[] {
+  return computedColumns(columnsOf(table)).map(({ key }) => key);
+}
+
+function searchableKeys(table: TableRow): string[] {
+  const searchable = [...columnsOf(table).values()].filter(({ schema }) => schema['x-zui'].searchable);
+  return searchable.map(({ key }) => key).sort();
 }
 
 function keysOf(table: TableRow, names: string[]): string[] {
   const columns = columnsOf(table);
   return names.flatMap((name) => columns.get(name)?.key ?? []);
-}
-
-function searchableOf(table: TableRow): string[] {
-  return [...columnsOf(table).values()]
-    .filter(({ schema }) => schema['x-zui'].searchable)
-    .map(({ key }) => key)
-    .sort();
 }

@@ -1,20 +1,20 @@
 import { Injectable } from '@nestjs/common';
 import { notFound, unavailable } from '@parley/contracts/errors';
 import { LRUCache } from 'lru-cache';
-import { type Column, columnsOf, type TableRow } from './table.entity';
+import { type TableRow, type TableWithColumns, withColumns } from './table.entity';
 import { RowValidator } from './row-validator';
 import { TablesRepository } from './tables.repository';
 
 /** A table with what follows from its schema. */
-export interface KnownTable extends TableRow {
-  columns: Map<string, Column>;
-  validator: RowValidator;
+export interface KnownTable extends TableWithColumns {
+  /** Compiled when the first row comes. */
+  readonly validator: RowValidator;
 }
 
 const maxTables = 1000;
 
 /** How often a table may change while rows are on their way into it. */
-const maxTries = 5;
+const maxTries = 20;
 
 /** Remembers tables, so that a row costs no look at its table. */
 @Injectable()
@@ -90,7 +90,13 @@ export class TableCatalog {
   }
 
   private know(row: TableRow, nameOrId: string): KnownTable {
-    const table = { ...row, columns: columnsOf(row), validator: new RowValidator(row) };
+    let validator: RowValidator | undefined;
+    const table: KnownTable = {
+      ...withColumns(row),
+      get validator() {
+        return (validator ??= new RowValidator(row));
+      },
+    };
     this.known.set(place(row.bot_id, nameOrId), table);
     return table;
   }

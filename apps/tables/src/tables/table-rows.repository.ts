@@ -1,8 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import type { Sql } from '@parley/database/database';
+import { ApiError } from '@parley/contracts/errors';
+import type { Sql, Transaction } from '@parley/database/database';
+import { isStopped } from '@parley/database/errors';
 import { toJsonb } from '@parley/database/storable';
-import type { EffectOnRows } from './effect-on-rows';
 import { dueNow } from '../work/queue-sql';
+import { type EffectOnRows, workOf } from './effect-on-rows';
+import type { TableRow } from './table.entity';
 
 /** Two rows with one value. */
 export interface Duplicate {
@@ -10,45 +13,113 @@ export interface Duplicate {
   ids: number[];
 }
 
-/** All rows of a table at once, for a table that is locked. */
+/** Rows that were looked at: up to this id, if there were any. */
+export interface Settled {
+  lastId: number | null;
+  /** Those of them that were changed. */
+  rows: number;
+}
+
+/** Of one statement that gives all rows their keys. Three of them are less than what the operation has. */
+const rekeyTimeoutMs = 9_000;
+
+/** All rows of a table. */
 @Injectable()
 export class TableRowsRepository {
-  /** Up to so many values that several rows have in the column, with the first two of these rows. */
-  async listDuplicates(tx: Sql, tableNumber: string, columnKey: string, limit: number): Promise<Duplicate[]> {
-    return tx.query<Duplicate>(
-      `SELECT (array_agg(data -> $2 ORDER BY id))[1] AS value, (array_agg(id ORDER BY id))[1:2] AS ids
-       FROM row WHERE table_number = $1 AND row_key(data -> $2) IS NOT NULL
-       GROUP BY row_key(data -> $2) HAVING count(*) > 1 ORDER BY min(id) LIMIT $3`,
-      [tableNumber, columnKey, limit],
+  /** The number of rows, and the greatest id so far. */
+  async measure(sql: Sql, { number }: Pick<TableRow, 'number'>): Promise<{ rows: number; lastRowId: number }> {
+    const [row] = await sql.query<{ rows: string; lastRowId: number }>(
+      `SELECT next_row_id - 1 - unused_ids AS rows, (next_row_id - 1)::int AS "lastRowId"
+       FROM table_state JOIN "table" USING (number) WHERE number = $1`,
+      [number],
+    );
+    return { ...row!, rows: Number(row!.rows) };
+  }
+
+  /**
+   * Up to so many values that several rows have in the column, with the first two of these rows. Throws OperationTimeout.
+   */
+  listDuplicates(tx: Transaction, tableNumber: string, columnKey: string, limit: number): Promise<Duplicate[]> {
+    return patiently(tx, () =>
+      tx.query<Duplicate>(
+        `SELECT (array_agg(data -> $2 ORDER BY id))[1] AS value, (array_agg(id ORDER BY id))[1:2] AS ids
+         FROM row WHERE table_number = $1 AND row_key(data -> $2) IS NOT NULL
+         GROUP BY row_key(data -> $2) HAVING count(*) > 1 ORDER BY min(id) LIMIT $3`,
+        [tableNumber, columnKey, limit],
+      ),
     );
   }
 
-  async apply(tx: Sql, tableNumber: string, effect: EffectOnRows): Promise<void> {
-    const { rekey, stale, uncomputed, unindexed = null, work } = effect;
-    // Row by row, a new key could meet the old one of another row.
-    if (rekey?.from && rekey.to) await tx.query('UPDATE row SET key = NULL WHERE table_number = $1', [tableNumber]);
-    await tx.query(
-      `UPDATE row SET
-         key = CASE WHEN $2 THEN row_key(data -> $3) ELSE key END,
-         stale = nullif(ARRAY(SELECT unnest(stale || $4::text[]) EXCEPT SELECT unnest($5::text[])), '{}'),
-         computed = nullif((coalesce(computed, '{}') - $5::text[]) || $6::jsonb, '{}'),
-         unindexed = coalesce($7, unindexed),
-         revision = revision + 1
-       WHERE table_number = $1`,
+  /** Gives each row of a table that is locked its value in the column as its key. Throws OperationTimeout. */
+  rekey(tx: Transaction, tableNumber: string, columnKey: string): Promise<void> {
+    return patiently(tx, async () => {
+      // Row by row, a new key could meet the former one of another row. They stay when a table has no key column any more.
+      await tx.query('UPDATE row SET key = NULL WHERE table_number = $1 AND key IS NOT NULL', [tableNumber]);
+      await tx.query(
+        'UPDATE row SET key = row_key(data -> $2) WHERE table_number = $1 AND row_key(data -> $2) IS NOT NULL',
+        [tableNumber, columnKey],
+      );
+    });
+  }
+
+  /** Brings the next rows up to date. Undefined when the table has changed since it was read. Index: the primary key. */
+  async settle(
+    tx: Sql,
+    { number, version }: Pick<TableRow, 'number' | 'version'>,
+    effect: EffectOnRows,
+    afterId: number,
+    limit: number,
+  ): Promise<Settled | undefined> {
+    const { emptied, stale, uncomputed, unindexed = null } = effect;
+    const [settled] = await tx.query<Settled>(
+      `WITH state AS MATERIALIZED (
+         SELECT 1 FROM table_state WHERE number = $1 AND version = $2 FOR KEY SHARE),
+       page AS MATERIALIZED (
+         SELECT id FROM row WHERE table_number = $1 AND id > $3 AND (SELECT count(*) FROM state) = 1 ORDER BY id LIMIT $4),
+       changed AS (
+         UPDATE row SET
+           data = data - $5::text[],
+           computed = nullif((coalesce(computed, '{}') - $6::text[]) || $8::jsonb, '{}'),
+           stale = nullif(ARRAY(SELECT unnest(stale || $7::text[]) EXCEPT SELECT unnest($6::text[])), '{}'),
+           unindexed = coalesce($9, unindexed),
+           revision = revision + 1
+         WHERE table_number = $1 AND id = ANY (ARRAY(
+           SELECT id FROM row
+           WHERE table_number = $1 AND id = ANY (ARRAY(SELECT id FROM page))
+             AND (cardinality($7::text[]) > 0 OR data ?| $5::text[] OR computed ?| $6::text[] OR stale && $6::text[]
+               OR unindexed <> $9)
+           ORDER BY id FOR UPDATE))
+         RETURNING 1),
+       queued AS (
+         INSERT INTO table_work (table_number, kind) SELECT $1, kind FROM state, unnest($10::text[]) AS kind ORDER BY kind
+         ${dueNow})
+       SELECT (SELECT max(id) FROM page) AS "lastId", (SELECT count(*)::int FROM changed) AS rows FROM state`,
       [
-        tableNumber,
-        rekey !== undefined,
-        rekey?.to ?? null,
+        number,
+        version,
+        afterId,
+        limit,
+        emptied,
+        [...emptied, ...uncomputed],
         stale,
-        uncomputed,
         toJsonb(Object.fromEntries(stale.map((key) => [key, { status: 'pending' }]))),
         unindexed,
+        workOf(effect),
       ],
     );
-    await tx.query(
-      `INSERT INTO table_work (table_number, kind) SELECT $1, kind FROM unnest($2::text[]) AS kind ORDER BY kind
-       ${dueNow}`,
-      [tableNumber, work],
-    );
+    return settled;
   }
+}
+
+async function patiently<T>(tx: Transaction, work: () => Promise<T>): Promise<T> {
+  await tx.query(`SET LOCAL statement_timeout = ${rekeyTimeoutMs}`);
+  return work().catch((error: unknown) => {
+    if (!isStopped(error)) throw error;
+    throw new ApiError(
+      'OperationTimeout',
+      `keyColumn: giving all rows their keys took more than ${rekeyTimeoutMs / 1000} s, so nothing was changed. Try again ` +
+        'when less is going on, or make a new table with this keyColumn and import an export of this one into it.',
+      { cause: error },
+    );
+  });
 }

@@ -1,16 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
-import { mapEntries, ownEntry } from '@parley/contracts/entries';
+import { ownEntry } from '@parley/contracts/entries';
 import { ApiError } from '@parley/contracts/errors';
 import { isRecord } from '@parley/contracts/is-record';
-import {
-  type ColumnSchema,
-  type ComputedSettings,
-  maxColumns,
-  type TableSchema,
-} from '@parley/contracts/tables/table-schema';
+import { type ColumnSchema, maxColumns, type TableSchema } from '@parley/contracts/tables/table-schema';
 import { columnNameProblem, show } from './column-names';
-import { checkDependencies, dependenciesOf, readComputedSettings } from './computed-settings';
+import { computedColumns, dependenciesOf, reachedFrom } from './computed-columns';
+import { checkDependencies, readComputedSettings } from './computed-settings';
 import { readSchemaInput } from './schema-input';
+import type { Column } from './table.entity';
 import { invalid, isNameList, readValueSchema, type ValueSchema } from './value-schema';
 
 /** A schema and the index of the next column that is added. */
@@ -94,16 +91,6 @@ export function renameColumn(schema: TableSchema, name: string, newName: string)
   return schema.required ? { ...changed, required: schema.required.map(renamed) } : changed;
 }
 
-/** The columns that are computed, by name, without those that are switched off. */
-export function computedColumns({ properties }: TableSchema): Map<string, ComputedSettings> {
-  const computed = new Map<string, ComputedSettings>();
-  for (const [name, column] of Object.entries(properties)) {
-    const settings = column['x-zui'].computed;
-    if (settings && settings.enabled !== false) computed.set(name, settings);
-  }
-  return computed;
-}
-
 type UnindexedColumn = Omit<ColumnSchema, 'x-zui'> & { 'x-zui': Record<string, unknown> };
 
 function readColumn(name: string, raw: unknown, isRequired: boolean): UnindexedColumn {
@@ -156,10 +143,7 @@ function checkWhole(schema: TableSchema): void {
   }
   if (Buffer.byteLength(JSON.stringify(schema)) > maxSchemaBytes)
     throw new ApiError('InvalidJsonSchema', `schema must be at most ${maxSchemaBytes} bytes of JSON.`);
-  const computed = Object.entries(schema.properties).flatMap(([name, { 'x-zui': settings }]) =>
-    settings.computed ? [[name, settings.computed] as const] : [],
-  );
-  checkDependencies(new Map(computed), new Set(names));
+  checkDependencies(namedColumns(schema));
 }
 
 function countDescribed({ items, properties = {}, additionalProperties }: ValueSchema): number {
@@ -169,23 +153,27 @@ function countDescribed({ items, properties = {}, additionalProperties }: ValueS
 
 function effectsOf(before: TableSchema, after: TableSchema): Pick<SchemaChange, 'emptied' | 'staleColumns'> {
   const emptied = Object.keys(before.properties).filter((name) => indexOf(after, name) !== indexOf(before, name));
-  const formerly = computedColumns(before);
-  const computed = computedColumns(after);
-  const isOther = (name: string) =>
-    indexOf(before, name) !== indexOf(after, name) || !isDeepStrictEqual(formerly.get(name), computed.get(name));
-  const changed = new Set([...emptied, ...[...computed.keys()].filter(isOther)]);
-  // Who names nothing is computed from all that is not computed.
-  const plain = [before, after].flatMap(({ properties }) =>
-    Object.keys(properties).filter((name) => !properties[name]!['x-zui'].computed),
+  const [formerly, columns] = [namedColumns(before), namedColumns(after)];
+  const settings = new Map(computedColumns(formerly).map(({ name, schema }) => [name, schema['x-zui'].computed]));
+  const computed = computedColumns(columns);
+  const changed = computed.filter(
+    ({ name, schema }) =>
+      indexOf(before, name) !== indexOf(after, name) ||
+      !isDeepStrictEqual(settings.get(name), schema['x-zui'].computed),
   );
-  const sources = mapEntries(Object.fromEntries(computed), (settings) =>
-    settings.dependencies.length > 0 ? settings : { ...settings, dependencies: plain },
-  );
-  const followed = new Map(Object.entries(sources));
-  const staleColumns = [...computed.keys()].filter(
-    (name) => changed.has(name) || [...dependenciesOf(name, followed)].some((source) => changed.has(source)),
-  );
-  return { emptied, staleColumns };
+  // Who names nothing is computed from all that is not computed, and was so from what was not.
+  const reached = reachedFrom([...emptied, ...changed.map(({ name }) => name)], computed, (column) => [
+    ...dependenciesOf(column, columns),
+    ...dependenciesOf(column, formerly),
+  ]);
+  const stale = new Set([...changed, ...reached].map(({ name }) => name));
+  return { emptied, staleColumns: Object.keys(after.properties).filter((name) => stale.has(name)) };
+}
+
+type NamedColumn = Pick<Column, 'name' | 'schema'>;
+
+function namedColumns({ properties }: TableSchema): Map<string, NamedColumn> {
+  return new Map(Object.entries(properties).map(([name, schema]) => [name, { name, schema }]));
 }
 
 function indexOf({ properties }: TableSchema, name: string): number | undefined {

@@ -27,6 +27,11 @@ export interface Column {
   schema: ColumnSchema;
 }
 
+/** A table with its columns by name. */
+export interface TableWithColumns extends TableRow {
+  columns: Map<string, Column>;
+}
+
 /** The columns by name, in the order of their index. */
 export function columnsOf({ number, schema }: Pick<TableRow, 'number' | 'schema'>): Map<string, Column> {
   const columns = Object.entries(schema.properties).map(([name, column]) => ({
@@ -36,6 +41,23 @@ export function columnsOf({ number, schema }: Pick<TableRow, 'number' | 'schema'
   }));
   columns.sort((a, b) => a.schema['x-zui'].index - b.schema['x-zui'].index);
   return new Map(columns.map((column) => [column.name, column]));
+}
+
+export function withColumns(table: TableRow): TableWithColumns {
+  return { ...table, columns: columnsOf(table) };
+}
+
+/** The column that rows have their key from. */
+export function keyColumnOf({
+  key_column,
+  columns,
+}: Pick<TableWithColumns, 'key_column' | 'columns'>): Column | undefined {
+  return key_column === null ? undefined : columns.get(key_column);
+}
+
+/** Whether rows are told apart by values of this type: as a key column, or in an upsert. */
+export function isComparable({ type }: Pick<ColumnSchema, 'type'>): boolean {
+  return ['string', 'number', 'boolean'].includes(type);
 }
 
 /** No two columns share a key, of whatever table: an entry of the index over `data` belongs to one column. */

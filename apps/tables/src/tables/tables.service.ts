@@ -29,11 +29,12 @@ import { JobRowsRepository } from '../jobs/job-rows.repository';
 import { JobsService } from '../jobs/jobs.service';
 import { show } from './column-names';
 import { copyNames } from './copy-names';
-import { effectOnRows, keyColumnOf } from './effect-on-rows';
-import { columnsOf, type TableRow, toTable } from './table.entity';
+import { computedColumns } from './computed-columns';
+import { effectOnRows } from './effect-on-rows';
+import { columnsOf, isComparable, keyColumnOf, type TableRow, toTable, withColumns } from './table.entity';
 import { TableCatalog } from './table-catalog';
 import { TableRowsRepository } from './table-rows.repository';
-import { changeSchema, computedColumns, createSchema, renameColumn } from './table-schema';
+import { changeSchema, createSchema, renameColumn } from './table-schema';
 import { type NewTable, TablesRepository } from './tables.repository';
 
 /** Of one bot: all of them are in one answer. */
@@ -44,7 +45,10 @@ const maxDuplicates = 5;
 /** Rows that one request copies. */
 const maxCopiedRows = 5_000;
 
-const keyColumnTypes = ['string', 'number', 'boolean'];
+/** Rows that one request brings up to date with changed columns. */
+const maxSettledRows = 5_000;
+/** Rows that one request gives other keys: measured, some 10 s, in which nobody else writes to the table. */
+const maxRekeyedRows = 150_000;
 
 @Injectable()
 export class TablesService {
@@ -90,12 +94,11 @@ export class TablesService {
 
   update({ bot }: BotCaller, input: UpdateTable): Promise<UpdatedTable> {
     return this.change(bot.id, input.table, async (tx, before) => {
-      const { table, staleColumns, emptied } = changed(before, input);
+      const { table, ...change } = changed(before, input);
       if (before.frozen && table.frozen) refuseChange(before, table);
       const row = await this.tables.update(tx, table);
-      await this.settleRows(tx, before, row, staleColumns);
-      await this.clear(tx, before, emptied);
-      return { table: toTable(row), staleColumns };
+      await this.settleRows(tx, before, row, change);
+      return { table: toTable(row), staleColumns: change.staleColumns };
     });
   }
 
@@ -152,21 +155,27 @@ export class TablesService {
     return row;
   }
 
-  /** Brings the rows up to date with the table that was just changed. */
-  private async settleRows(tx: Transaction, before: TableRow, after: TableRow, staleColumns: string[]): Promise<void> {
-    const effect = effectOnRows(before, after, staleColumns);
+  /** Brings the rows up to date with the table that was just changed: at once, or by a job where they are many. */
+  private async settleRows(tx: Transaction, before: TableRow, after: TableRow, change: ChangedColumns): Promise<void> {
+    const { rows, lastRowId } = await this.rows.measure(tx, after);
+    if (rows === 0) return;
+    const keyColumn = keyColumnOf(withColumns(after));
+    if (keyColumn && keyColumn.key !== keyColumnOf(withColumns(before))?.key) {
+      if (rows > maxRekeyedRows) throw tooManyToRekey(rows);
+      await this.refuseDuplicates(tx, after, keyColumn.key);
+      await this.rows.rekey(tx, after.number, keyColumn.key);
+    }
+    const effect = effectOnRows(before, after, change);
     if (!effect) return;
-    if (effect.rekey?.to) await this.refuseDuplicates(tx, after, effect.rekey.to);
-    await this.rows.apply(tx, after.number, effect);
-  }
-
-  /** The values of these columns are out of reach already; a job removes them. */
-  private async clear(tx: Transaction, table: TableRow, emptied: string[]): Promise<void> {
-    if (emptied.length === 0 || !(await this.jobRows.findLastId(table.number, tx))) return;
-    const columns = columnsOf(table);
-    const keys = emptied.map((name) => columns.get(name)!.key);
-    const task = { type: 'clear_column', tableNumber: table.number, keys } as const;
-    await this.jobs.start(tx, { botId: table.bot_id, tableId: table.id, task });
+    if (rows <= maxSettledRows) {
+      await this.rows.settle(tx, after, effect, 0, maxSettledRows);
+      return;
+    }
+    const { unindexed: _unindexed, ...columns } = effect;
+    const isOfColumns = Object.values(columns).some((keys) => keys.length > 0);
+    const type = isOfColumns ? ('clear_column' as const) : ('clear_vectors' as const);
+    const task = { type, tableNumber: after.number, lastRowId, effect };
+    await this.jobs.start(tx, { botId: after.bot_id, tableId: after.id, task });
   }
 
   private async refuseDuplicates(tx: Transaction, table: TableRow, columnKey: string): Promise<void> {
@@ -231,15 +240,14 @@ function draftOf(botId: string, name: string, draft: TableDraft): NewTable {
   };
 }
 
-interface Changed {
-  table: TableRow;
+interface ChangedColumns {
   /** Columns that are to be computed anew. */
   staleColumns: string[];
   /** Columns that lost their values. */
   emptied: string[];
 }
 
-function changed(before: TableRow, input: UpdateTable): Changed {
+function changed(before: TableRow, input: UpdateTable): ChangedColumns & { table: TableRow } {
   const current = { schema: before.schema, nextIndex: before.next_index };
   const change = input.schema ? changeSchema(current, input.schema) : { ...current, staleColumns: [], emptied: [] };
   const table: TableRow = {
@@ -259,7 +267,9 @@ function changed(before: TableRow, input: UpdateTable): Changed {
   if (Object.keys(table.tags).length > maxTags)
     throw new ApiError('InvalidPayload', `tags must have at most ${maxTags} entries.`);
   const isComputedAgain = table.is_compute_enabled && !before.is_compute_enabled;
-  const staleColumns = isComputedAgain ? [...computedColumns(table.schema).keys()] : change.staleColumns;
+  const staleColumns = isComputedAgain
+    ? computedColumns(columnsOf(table)).map(({ name }) => name)
+    : change.staleColumns;
   return { table, staleColumns, emptied: change.emptied };
 }
 
@@ -271,7 +281,7 @@ function checkKeyColumn({ key_column, schema }: { key_column: string | null; sch
       'InvalidPayload',
       `keyColumn must be a column that rows come with, and "${show(key_column)}" is computed.`,
     );
-  if (keyColumnTypes.includes(column?.type ?? '')) return;
+  if (column && isComparable(column)) return;
   throw new ApiError(
     'InvalidPayload',
     `keyColumn must be a column of the table whose type is string, number or boolean, and "${show(key_column)}" is none.`,
@@ -282,12 +292,20 @@ function checkKeyColumn({ key_column, schema }: { key_column: string | null; sch
 function refuseChange(before: TableRow, after: TableRow): void {
   const isSame =
     before.name === after.name &&
-    keyColumnOf(before) === keyColumnOf(after) &&
+    before.key_column === after.key_column &&
     isDeepStrictEqual(before.schema, after.schema);
   if (isSame) return;
   throw new ApiError(
     'ResourceLockedConflict',
     `The table "${before.name}" is frozen, so that its name, columns and keyColumn stay. Set frozen to false first.`,
+  );
+}
+
+function tooManyToRekey(rows: number): ApiError {
+  return new ApiError(
+    'LimitExceeded',
+    `keyColumn can be set for a table of at most ${maxRekeyedRows} rows, and this one has ${rows}. Make a new table with ` +
+      'this keyColumn and import an export of this one into it.',
   );
 }
 

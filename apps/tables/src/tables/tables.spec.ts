@@ -263,20 +263,13 @@ describe('updateTable', () => {
     expect(fresh).toEqual({ 0: 'pot', 3: 'much', 4: 'red' });
   });
 
-  it('has the values of columns that went removed by a job', async () => {
+  it('has the values of columns that went removed', async () => {
     const table = await newTable({}, [{ name: 'cup', price: 3, sold: true }]);
-    const empty = await newTable();
 
-    for (const each of [table, empty])
-      await client.updateTable({ table: each, schema: { price: { type: 'string' }, sold: null } });
+    await client.updateTable({ table, schema: { price: { type: 'string' }, sold: null } });
 
-    const stored = await until(
-      () => storedRows(table),
-      ([row]) => Object.keys(row!.data).length === 1,
-    );
-    expect(Object.values(stored[0]!.data)).toEqual(['cup']);
-    expect((await client.getTableJobs({ table })).jobs).toMatchObject([{ type: 'clear_column' }]);
-    expect((await client.getTableJobs({ table: empty })).jobs).toEqual([]);
+    const [stored] = await storedRows(table);
+    expect(Object.values(stored!.data)).toEqual(['cup']);
   });
 
   it('takes the schema that it answered', async () => {
@@ -480,6 +473,123 @@ describe('a frozen table', () => {
   });
 });
 
+describe('a large table', () => {
+  const rows = 20_000;
+
+  /** With as many rows, put there in one statement. */
+  async function largeTable(schema: object): Promise<string> {
+    const table = await newTable({ schema: schema });
+    await door.sql(
+      `WITH state AS (
+         UPDATE tables.table_state SET next_row_id = next_row_id + $2 FROM tables."table"
+         WHERE name = $1 AND table_state.number = "table".number RETURNING table_state.number)
+       INSERT INTO tables.row (table_number, id, data)
+       SELECT number, i, jsonb_build_object($3 || '.0', 'row ' || i, $3 || '.1', i)
+       FROM state, generate_series(1, $2::int) AS i`,
+      [table, rows, await numberInKeys(table)],
+    );
+    return table;
+  }
+
+  async function numberInKeys(table: string): Promise<string> {
+    const [row] = await door.sql<{ number: string }>('SELECT number FROM tables."table" WHERE name = $1', [table]);
+    return Number(row!.number).toString(36);
+  }
+
+  /** The types of its jobs once all of them have ended well, newest first. */
+  async function jobsOf(table: string): Promise<string[]> {
+    const { jobs } = await until(
+      () => client.getTableJobs({ table }),
+      (answer) => answer.jobs.every(({ status }) => status === 'completed'),
+      30_000,
+    );
+    return jobs.map(({ type }) => type);
+  }
+
+  it('has its rows indexed anew by a job when other columns are searchable', async () => {
+    const table = await largeTable(columns);
+
+    await client.updateTable({ table, schema: { name: { type: 'string', 'x-zui': { searchable: true } } } });
+    await client.createTableRows({ table, rows: [{ name: 'new' }] });
+    const jobs = await jobsOf(table);
+    const { indexing } = await client.getTable({ table });
+    await client.updateTable({ table, schema: { name: { type: 'string' } } });
+
+    expect(jobs).toEqual(['clear_vectors']);
+    expect(indexing).toBe(rows + 1);
+    expect(await jobsOf(table)).toEqual(['clear_vectors', 'clear_vectors']);
+    expect(await client.getTable({ table })).toMatchObject({ indexing: 0 });
+  });
+
+  it('has its rows marked and cleared by a job when computed columns, or what they are computed from, change', async () => {
+    const table = await largeTable({ ...columns, length: computed('l', 'name'), tax: computed('t', 'price') });
+
+    const { staleColumns } = await client.updateTable({ table, schema: { price: { type: 'string' } } });
+    const jobs = await jobsOf(table);
+
+    expect([staleColumns, jobs]).toEqual([['tax'], ['clear_column']]);
+    expect(await client.getTable({ table })).toMatchObject({ stale: rows });
+    const stored = await storedRows(table);
+    expect(stored.filter(({ data }) => Object.keys(data).length !== 1)).toEqual([]);
+    expect(new Set(stored.flatMap(({ stale }) => stale!.map((key) => key.split('.')[1])))).toEqual(new Set(['4']));
+  });
+
+  it('has another key column at once', async () => {
+    const table = await largeTable(columns);
+    const insert = async (row: Row) => (await client.createTableRows({ table, rows: [row] })).rows.length;
+
+    await client.updateTable({ table, keyColumn: 'name' });
+    const byName = [await insert({ name: 'row 1', price: -1 }), await insert({ name: 'row 0', price: 1 })];
+    await client.updateTable({ table, keyColumn: null });
+    const byNothing = [await insert({ name: 'row 1', price: -1 }), await insert({ name: 'row 1', price: -2 })];
+    const setting = client.updateTable({ table, keyColumn: 'price' });
+
+    expect([byName, byNothing]).toEqual([
+      [0, 1],
+      [1, 1],
+    ]);
+    await expect(setting).rejects.toMatchObject(failsWith('AlreadyExists', /1 in rows 1 and 20002\.$/));
+    await client.deleteTableRows({ table, ids: [rows + 2] });
+    await client.updateTable({ table, keyColumn: 'price' });
+    expect([await insert({ price: -2 }), await insert({ price: 0 })]).toEqual([0, 1]);
+    expect(await jobsOf(table)).toEqual([]);
+  });
+
+  it('gets no key column when it has more rows than one request can give keys, and says what to do', async () => {
+    const table = await newTable({ keyColumn: 'name' }, [{ name: 'cup' }]);
+    await door.sql(
+      'UPDATE tables.table_state SET next_row_id = 150002 FROM tables."table" WHERE name = $1 AND table_state.number = "table".number',
+      [table],
+    );
+
+    await expect(client.updateTable({ table, keyColumn: 'price' })).rejects.toMatchObject(
+      failsWith(
+        'LimitExceeded',
+        /^keyColumn can be set for a table of at most 150000 rows, and this one has 150001\. Make/,
+      ),
+    );
+    expect((await client.updateTable({ table, keyColumn: null })).table.keyColumn).toBeNull();
+  });
+
+  it('keeps its keys when giving others takes too long, and says so', async () => {
+    const table = await newTable({}, [{ name: 'tooSlow' }]);
+    await door.sql(`
+      CREATE FUNCTION tables.too_slow() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN RAISE EXCEPTION 'canceling statement due to statement timeout' USING ERRCODE = '57014'; END $$;
+      CREATE TRIGGER too_slow BEFORE UPDATE ON tables.row FOR EACH ROW WHEN (NEW.key = '"tooSlow"')
+        EXECUTE FUNCTION tables.too_slow()`);
+
+    await expect(client.updateTable({ table, keyColumn: 'name' })).rejects.toMatchObject(
+      failsWith(
+        'OperationTimeout',
+        /^keyColumn: giving all rows their keys took more than 9 s, so nothing was changed\./,
+      ),
+    );
+    await door.sql('DROP FUNCTION tables.too_slow CASCADE');
+    expect((await tableOf(table)).keyColumn).toBeNull();
+  });
+});
+
 describe('the key column', () => {
   const rows = [{ name: 'cup', price: 1 }, { name: 'pot', price: 2 }, { name: null, price: 3 }, {}];
   const addTwice = (table: string, row: Row) => client.createTableRows({ table, rows: [row, row] });
@@ -525,7 +635,6 @@ describe('the key column', () => {
 
     await client.updateTable({ table, keyColumn: null });
 
-    expect((await storedRows(table)).map(({ key }) => key)).toEqual([null, null, null, null]);
     expect((await addTwice(table, { name: 'cup' })).errors).toBeUndefined();
   });
 

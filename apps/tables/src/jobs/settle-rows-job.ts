@@ -1,0 +1,43 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from '@parley/database/database';
+import { remainingEffect } from '../tables/effect-on-rows';
+import { type KnownTable, TableCatalog } from '../tables/table-catalog';
+import { TableRowsRepository } from '../tables/table-rows.repository';
+import type { TaskOf, TakenJob } from './job.entity';
+import type { JobLease } from './job-lease';
+
+type Job = TakenJob<TaskOf<'clear_column' | 'clear_vectors'>>;
+
+const rowsAtOnce = 2_000;
+
+/** Brings rows up to date with the columns of their table. A batch commits together with the id of its last row. */
+@Injectable()
+export class SettleRowsJob {
+  constructor(
+    private readonly database: Database,
+    private readonly catalog: TableCatalog,
+    private readonly rows: TableRowsRepository,
+  ) {}
+
+  async run(job: Job, lease: JobLease): Promise<void> {
+    while (job.position < job.task.lastRowId) {
+      lease.signal.throwIfAborted();
+      const table = await this.catalog.ofNumber(job.task.tableNumber);
+      // It was emptied.
+      if (!table) return;
+      job.position = await this.settleBatch(table, job, lease);
+    }
+  }
+
+  /** How far it is then: as far as before when the table changed meanwhile. */
+  private settleBatch(table: KnownTable, { task, position }: Job, lease: JobLease): Promise<number> {
+    return this.database.transaction(async (tx) => {
+      const settled = await this.rows.settle(tx, table, remainingEffect(task.effect, table), position, rowsAtOnce);
+      if (!settled) return position;
+      const reached = settled.lastId ?? task.lastRowId;
+      lease.progress = Math.min(99, Math.floor((100 * reached) / task.lastRowId));
+      await lease.advance(tx, { position: reached, rows: settled.rows, failedRows: 0, errors: [] });
+      return reached;
+    });
+  }
+}
