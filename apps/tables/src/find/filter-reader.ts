@@ -2,7 +2,7 @@ import { ApiError } from '@parley/contracts/errors';
 import { isRecord } from '@parley/contracts/is-record';
 import type { Comparison, Filter } from './filter';
 import { toUtc } from '../tables/date-time';
-import { type Columns, findPlace, type Place } from './place';
+import { type Columns, findPlace, noPlace, type Place } from './place';
 
 /** What one filter may have, so that none is much more work than another. */
 const limits = {
@@ -19,6 +19,8 @@ const limits = {
   /** Characters of a name that messages show. */
   shownName: 100,
 };
+
+const operatorNames = '$eq, $ne, $gt, $gte, $lt, $lte, $in, $nin, $exists, $mod, $size, $regex, $not';
 
 const comparisons = new Map<string, Comparison>([
   ['$gt', '>'],
@@ -61,7 +63,7 @@ class FilterReader {
       default: {
         const place = findPlace(this.columns, name);
         if (place) return this.readConditions(place, value, path, depth);
-        return refuse(path, name.startsWith('$') ? 'is not $and, $or or $not' : 'is no column of this table');
+        return refuse(path, name.startsWith('$') ? 'is not $and, $or or $not' : noPlace(this.columns));
       }
     }
   }
@@ -106,7 +108,7 @@ class FilterReader {
       case '$options':
         return refuse(path, 'stands beside $regex only');
       default:
-        return refuse(path, isOperator(name) ? 'is not an operator' : 'stands beside operators, and is none');
+        return refuse(path, isOperator(name) ? `is not one of ${operatorNames}` : 'stands beside operators, and is none');
     }
   }
 

@@ -37,6 +37,7 @@ const properties = {
   tags: { type: 'array' },
   meta: { type: 'object' },
 };
+const columnNames = 'name, price, sold, when, tags, meta, id, createdAt, updatedAt';
 const goods = [
   {
     name: 'cup',
@@ -258,13 +259,16 @@ describe('findTableRows', () => {
   });
 
   it.each<[Query, string]>([
-    [{ filter: { colour: 'red' } }, 'filter.colour is no column of this table.'],
+    [{ filter: { colour: 'red' } }, `filter.colour is no column of this table, which has ${columnNames}.`],
     [{ filter: { $nor: [{}] } }, 'filter.$nor is not $and, $or or $not.'],
     [{ filter: { price: { $gt: 'a' } } }, 'filter.price.$gt must be a number.'],
     [{ filter: { price: '3.5' } }, 'filter.price must be a number.'],
     [{ filter: { price: { $gt: null } } }, 'filter.price.$gt must be a number.'],
     [{ filter: { price: { $gt: 1, max: 2 } } }, 'filter.price.max stands beside operators, and is none.'],
-    [{ filter: { price: { $near: 1 } } }, 'filter.price.$near is not an operator.'],
+    [
+      { filter: { price: { $near: 1 } } },
+      'filter.price.$near is not one of $eq, $ne, $gt, $gte, $lt, $lte, $in, $nin, $exists, $mod, $size, $regex, $not.',
+    ],
     [{ filter: { sold: { $gt: false } } }, 'filter.sold.$gt is not for a column of type boolean.'],
     [{ filter: { when: 'yesterday' } }, 'filter.when must be a date, or a date and time such as 2025-01-31T12:00:00Z.'],
     [
@@ -304,11 +308,11 @@ describe('findTableRows', () => {
       'filter.name.$regex: invalid regular expression: regular expression is too complex.',
     ],
     [{ filter: { name: { $regex: 'a'.repeat(251) } } }, 'filter.name.$regex must be at most 250 characters.'],
-    [{ filter: { 'price.cents': 1 } }, 'filter.price.cents is no column of this table.'],
+    [{ filter: { 'price.cents': 1 } }, `filter.price.cents is no column of this table, which has ${columnNames}.`],
     [{ filter: { meta: 'a' } }, 'filter.meta must be an object.'],
-    [{ orderBy: 'colour' }, 'orderBy "colour" is no column of this table.'],
+    [{ orderBy: 'colour' }, `orderBy "colour" is no column of this table, which has ${columnNames}.`],
     [{ group: {} }, 'group must name at least one column.'],
-    [{ group: { colour: 'key' } }, 'group.colour is no column of this table.'],
+    [{ group: { colour: 'key' } }, `group.colour is no column of this table, which has ${columnNames}.`],
     [{ group: { price: 'median' } }, 'group.price must be one or more of key, count, sum, avg, max, min, unique.'],
     [{ group: { name: 'sum' } }, 'group.name: sum is for columns of type number.'],
     [{ group: { sold: 'max' } }, 'group.sold: max is for numbers, texts and times.'],

@@ -1,7 +1,7 @@
 import { ApiError } from '@parley/contracts/errors';
 import type { Direction } from './row-order';
 import { valueTerms } from './row-order';
-import { type ColumnPlace, type Columns, findPlace, type Place, valueAt } from './place';
+import { type ColumnPlace, type Columns, findPlace, noPlace, type Place, valueAt } from './place';
 
 const operations = ['key', 'count', 'sum', 'avg', 'max', 'min', 'unique'] as const;
 type Operation = (typeof operations)[number];
@@ -97,7 +97,7 @@ export class Grouping {
 
 function readOutputs(columns: Columns, name: string, wanted: unknown): Output[] {
   const place = findPlace(columns, name);
-  if (!place) refuse(`group.${name} is no column of this table`);
+  if (!place) refuse(`group.${name} ${noPlace(columns)}`);
   const list: unknown[] = Array.isArray(wanted) ? wanted : [wanted];
   return [...new Set(list)].map((operation) => {
     if (!isOperation(operation)) refuse(`group.${name} must be one or more of ${operations.join(', ')}`);

@@ -28,6 +28,11 @@ export function findPlace(columns: Columns, name: string): Place | undefined {
   return findInside(columns, name);
 }
 
+/** What a message says of a name that leads nowhere. */
+export function noPlace(columns: Columns): string {
+  return `is no column of this table, which has ${[...columns.keys(), ...Object.keys(systemColumns)].join(', ')}`;
+}
+
 /** The column that a name with dots begins with, and the fields after it. */
 export function splitName(columns: Columns, name: string): { column: Column; path: string[] } | undefined {
   for (let dot = name.indexOf('.'); dot > 0; dot = name.indexOf('.', dot + 1)) {

@@ -1,5 +1,5 @@
 import { ApiError } from '@parley/contracts/errors';
-import { type ColumnPlace, type Columns, findPlace, type Place, valueAt } from './place';
+import { type ColumnPlace, type Columns, findPlace, noPlace, type Place, valueAt } from './place';
 
 export type Direction = 'asc' | 'desc';
 
@@ -11,7 +11,7 @@ export interface RowOrder {
 /** By id when nothing is said. Throws InvalidPayload. */
 export function readOrder(columns: Columns, orderBy = 'id', direction: Direction = 'asc'): RowOrder {
   const place = findPlace(columns, orderBy);
-  if (!place) throw new ApiError('InvalidPayload', `orderBy "${orderBy}" is no column of this table.`);
+  if (!place) throw new ApiError('InvalidPayload', `orderBy "${orderBy}" ${noPlace(columns)}.`);
   return { place, direction };
 }
 
