@@ -1,4 +1,4 @@
-/** Levels of objects and arrays that the value of a cell may have. */
+/** Levels of objects and arrays that the value of a cell may have, as many as filters take. */
 export const maxLevels = 20;
 
 /** Looks no deeper than that, so that no value exhausts the stack. */

@@ -108,7 +108,10 @@ class FilterReader {
       case '$options':
         return refuse(path, 'stands beside $regex only');
       default:
-        return refuse(path, isOperator(name) ? `is not one of ${operatorNames}` : 'stands beside operators, and is none');
+        return refuse(
+          path,
+          isOperator(name) ? `is not one of ${operatorNames}` : 'stands beside operators, and is none',
+        );
     }
   }
 

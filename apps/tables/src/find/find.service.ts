@@ -6,6 +6,7 @@ import { rowBytesPerFactor } from '@parley/contracts/tables/table-definition';
 import { isSearchable } from '../computed/marks';
 import { toRow } from '../rows/row.entity';
 import { type FoundRow, RowSearch } from '../search/row-search';
+import { keyColumnOf } from '../tables/table.entity';
 import { type KnownTable, TableCatalog } from '../tables/table-catalog';
 import { readFilter } from './filter-reader';
 import { FindRepository } from './find.repository';
@@ -45,7 +46,7 @@ export class FindService {
     return {
       tableNumber: table.number,
       filter,
-      keyOfKeyColumn: table.columns.get(table.key_column ?? '')?.key,
+      keyOfKeyColumn: keyColumnOf(table)?.key,
     };
   }
 

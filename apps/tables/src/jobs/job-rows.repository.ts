@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database, type Sql } from '@parley/database/database';
 import { toJsonb } from '@parley/database/storable';
+import { isSearchable } from '../computed/marks';
 import type { StoredRow } from '../rows/row.entity';
 import { keyColumnOf, type TableWithColumns } from '../tables/table.entity';
 import { dueNow } from '../work/queue-sql';
@@ -25,8 +26,8 @@ export class JobRowsRepository {
   }
 
   /** The greatest id so far; undefined when there is no table of this number. */
-  async findLastId(tableNumber: string, sql: Sql = this.database): Promise<number | undefined> {
-    const [state] = await sql.query<{ last_id: number }>(
+  async findLastId(tableNumber: string): Promise<number | undefined> {
+    const [state] = await this.database.query<{ last_id: number }>(
       'SELECT (next_row_id - 1)::int AS last_id FROM table_state WHERE number = $1',
       [tableNumber],
     );
@@ -44,7 +45,6 @@ export class JobRowsRepository {
     afterId: number,
     limit: number,
   ): Promise<(Passed & { stored: number }) | undefined> {
-    const isSearchable = [...table.columns.values()].some(({ schema }) => schema['x-zui'].searchable);
     const [passed] = await tx.query<Passed & { stored: number }>(
       `WITH page AS (
          SELECT id, row_number() OVER (ORDER BY id) AS place,
@@ -81,7 +81,7 @@ export class JobRowsRepository {
         table.number,
         table.version,
         keyColumnOf(table)?.key ?? null,
-        isSearchable,
+        [...table.columns.values()].some(isSearchable),
       ],
     );
     return passed;

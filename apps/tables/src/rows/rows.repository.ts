@@ -5,6 +5,7 @@ import type { Sql } from '@parley/database/database';
 import { isOutOfRange } from '@parley/database/errors';
 import { toJsonb } from '@parley/database/storable';
 import { marksOfNewRow } from '../computed/marks';
+import { keyColumnOf } from '../tables/table.entity';
 import type { KnownTable } from '../tables/table-catalog';
 import { dueNow } from '../work/queue-sql';
 
@@ -45,14 +46,13 @@ export class RowsRepository {
   /** One statement. Undefined when the table has changed since it was read. */
   async insert(sql: Sql, table: KnownTable, data: Record<string, unknown>[]): Promise<Inserted | undefined> {
     const { computed, stale, unindexed, work } = marksOfNewRow(table);
-    const keyColumn = table.columns.get(table.key_column ?? '');
     const [done] = await sql
       .query<{ first_id: number; created_at: Date; count: number; ids: number[] | null }>(insertRows, [
         table.number,
         table.version,
         data.length,
         toJsonb(data),
-        keyColumn?.key ?? null,
+        keyColumnOf(table)?.key ?? null,
         computed && toJsonb(computed),
         stale,
         unindexed,

@@ -1,4 +1,4 @@
-import type { WorkKind } from '../computed/marks';
+import { isSearchable, type WorkKind } from '../computed/marks';
 import { computedColumns } from './computed-columns';
 import { columnsOf, type TableRow } from './table.entity';
 
@@ -55,7 +55,7 @@ function computedKeys(table: TableRow): string[] {
 }
 
 function searchableKeys(table: TableRow): string[] {
-  const searchable = [...columnsOf(table).values()].filter(({ schema }) => schema['x-zui'].searchable);
+  const searchable = [...columnsOf(table).values()].filter(isSearchable);
   return searchable.map(({ key }) => key).sort();
 }
 

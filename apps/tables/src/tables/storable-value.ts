@@ -1,7 +1,5 @@
 import { toText } from '@parley/database/storable';
-
-/** Objects and arrays within a value, as many as filters take. */
-const maxLevels = 20;
+import { maxLevels } from '../computed/nesting';
 
 /**
  * The value as Postgres keeps it, with U+FFFD for NUL and halves of characters, or the sentence without its subject that

@@ -35,18 +35,7 @@ export class TablesRepository {
            SELECT $1, number, $2, $3, $4, $5, $6, $7, $8, $9, $10 FROM state
            RETURNING *)
          SELECT made.*, state.version FROM made JOIN state USING (number)`,
-        [
-          newId('table'),
-          table.bot_id,
-          table.name,
-          table.factor,
-          table.frozen,
-          table.key_column,
-          toJsonb(table.schema),
-          table.next_index,
-          toJsonb(table.tags),
-          table.is_compute_enabled,
-        ],
+        [newId('table'), table.bot_id, ...definitionOf(table)],
       )
       .catch((error: unknown) => {
         throw nameTaken(error, table.name);
@@ -102,11 +91,8 @@ export class TablesRepository {
   }
 
   /** Index-only over the rows that wait, nothing over the others. */
-  async count(
-    { number }: TableRow,
-    sql: Sql = this.database,
-  ): Promise<{ rows: number; stale: number; indexing: number }> {
-    const [counts] = await sql.query<{ rows: string; stale: string; indexing: string }>(
+  async count({ number }: TableRow): Promise<{ rows: number; stale: number; indexing: number }> {
+    const [counts] = await this.database.query<{ rows: string; stale: string; indexing: string }>(
       `SELECT next_row_id - 1 - unused_ids AS rows,
          (SELECT count(*) FROM row WHERE table_number = $1 AND stale IS NOT NULL) AS stale,
          (SELECT count(*) FROM row WHERE table_number = $1 AND unindexed) AS indexing
@@ -152,19 +138,7 @@ export class TablesRepository {
            WHERE id = $1 AND bot_id = $2
            RETURNING *)
          SELECT changed.*, state.version FROM changed, state`,
-        [
-          table.id,
-          table.bot_id,
-          table.number,
-          table.name,
-          table.factor,
-          table.frozen,
-          table.key_column,
-          toJsonb(table.schema),
-          table.next_index,
-          toJsonb(table.tags),
-          table.is_compute_enabled,
-        ],
+        [table.id, table.bot_id, table.number, ...definitionOf(table)],
       )
       .catch((error: unknown) => {
         throw nameTaken(error, table.name);
@@ -188,4 +162,18 @@ function nameTaken(error: unknown, name: string): unknown {
   return isUniqueViolation(error, 'table_name')
     ? new ApiError('AlreadyExists', `There is a table named "${name}" already.`)
     : error;
+}
+
+/** What a client says of a table, in the order of the columns in both statements that write it. */
+function definitionOf(table: NewTable): unknown[] {
+  return [
+    table.name,
+    table.factor,
+    table.frozen,
+    table.key_column,
+    toJsonb(table.schema),
+    table.next_index,
+    toJsonb(table.tags),
+    table.is_compute_enabled,
+  ];
 }

@@ -193,22 +193,27 @@ export class TablesService {
 
   private async copy(tx: Transaction, source: TableRow, input: DuplicateTable): Promise<DuplicatedTable> {
     const { schemaOnly = false, factor = source.factor } = input;
-    const { rows: count } = schemaOnly ? { rows: 0 } : await this.tables.count(source, tx);
+    const { rows: count, lastRowId } = schemaOnly ? { rows: 0, lastRowId: 0 } : await this.rows.measure(tx, source);
     if (factor < source.factor && count > 0)
       throw new ApiError('InvalidPayload', `factor must be at least ${source.factor}, that of the rows to copy.`);
     const name = input.tableName ?? (await this.freeName(tx, source));
     const copy = await this.insert(tx, { ...source, name, factor, frozen: false });
-    const job = count === 0 ? undefined : await this.copyRows(tx, source, copy, count);
+    const job = count === 0 ? undefined : await this.copyRows(tx, source, copy, { count, lastRowId });
     return { table: toTable(copy), rows: count, ...(job ? { job: { id: job.id, status: job.status } } : {}) };
   }
 
   /** Within the request, or by a job where they are many. */
-  private async copyRows(tx: Transaction, source: TableRow, copy: TableRow, count: number) {
+  private async copyRows(
+    tx: Transaction,
+    source: TableRow,
+    copy: TableRow,
+    { count, lastRowId }: { count: number; lastRowId: number },
+  ) {
     const columns = columnsOf(copy);
     const keys = [...columnsOf(source).values()].map(({ name, key }) => [key, columns.get(name)!.key]);
     const task = {
       sourceNumber: source.number,
-      lastRowId: (await this.jobRows.findLastId(source.number, tx))!,
+      lastRowId,
       keys: Object.fromEntries(keys) as Record<string, string>,
     };
     if (count > maxCopiedRows) {
