@@ -1,6 +1,7 @@
 /** What "Boundaries" of CONTRIBUTING.md says, as failing rules. `tools/rules.test.mjs` shows that each one fails. */
 
 const spec = '[.]spec[.]ts$';
+const behaviour = '[.]behaviour[.]ts$';
 const appModule = '^apps/[^/]+/src/[^/]+[.]module[.]ts$';
 const appConfig = '^apps/[^/]+/src/config[.]ts$';
 
@@ -14,7 +15,7 @@ module.exports = {
     forbid(
       'apps-know-no-other-app',
       'Apps talk over the bus. What two of them need is a library.',
-      { path: '^apps/([^/]+)/', pathNot: ['^apps/(standalone|cli)/', spec] },
+      { path: '^apps/([^/]+)/', pathNot: ['^apps/(standalone|cli)/', spec, '^apps/[^/]+/src/test/'] },
       { path: '^apps/', pathNot: '^apps/$1/' },
     ),
     forbid(
@@ -33,7 +34,7 @@ module.exports = {
     forbid(
       'contracts-know-only-their-validators',
       'Everybody reads the contracts, so they may not pull anything else in.',
-      { path: '^libs/contracts/', pathNot: spec },
+      { path: '^libs/contracts/', pathNot: [spec, '^libs/contracts/src/test/'] },
       {
         pathNot: [
           '^libs/contracts/',
@@ -44,7 +45,7 @@ module.exports = {
     forbid(
       'only-the-bus-knows-nats',
       'Ask and announce through @parley/bus. The baselines of the benchmark do without it: that is their point.',
-      { pathNot: ['^libs/bus/', '^bench/bare-'] },
+      { pathNot: ['^libs/bus/', '^bench/bare-', '^deploy/test/'] },
       { path: npm('nats', '@nats-io') },
     ),
     forbid(
@@ -74,6 +75,18 @@ module.exports = {
       { path: npm('@qdrant') },
     ),
     forbid(
+      'only-one-adapter-knows-s3',
+      'Content is kept behind a port; its S3 adapter is libs/blobs/src/s3-blobs.ts.',
+      { pathNot: '^libs/blobs/src/s3-blobs[.]ts$' },
+      { path: npm('@aws-sdk') },
+    ),
+    forbid(
+      'only-tracing-knows-opentelemetry',
+      'Spans are made by @parley/tracing, which makes none while nobody wants them.',
+      { pathNot: '^libs/tracing/' },
+      { path: npm('@opentelemetry') },
+    ),
+    forbid(
       'controllers-know-no-repository',
       'A controller answers by its service, which decides.',
       { path: '[.]controller[.]ts$' },
@@ -95,7 +108,7 @@ module.exports = {
       'bench-serves-nobody',
       'The benchmark measures what is there. Nothing of the product may need it.',
       { path: '^(apps|libs)/' },
-      { path: '^bench/' },
+      { path: '^(bench|faults)/' },
     ),
     forbid('no-cycles', 'Move what both need into a file of its own.', {}, { circular: true }),
     forbid('no-unknown-imports', 'The import leads nowhere.', {}, { couldNotResolve: true }),
@@ -108,7 +121,7 @@ module.exports = {
     forbid(
       'no-development-packages-in-production',
       'Images are built without development packages.',
-      { path: '^(apps|libs)/', pathNot: [spec, '/test/', '^libs/testing/', '^apps/cli/src/demo'] },
+      { path: '^(apps|libs)/', pathNot: [spec, behaviour, '/test/', '^libs/testing/', '^apps/cli/src/demo'] },
       { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'] },
     ),
   ],

@@ -7,26 +7,35 @@ const swc = JSON.parse(readFileSync(join(__dirname, '.swcrc'), 'utf8'));
 delete swc.jsc.paths;
 delete swc.jsc.baseUrl;
 
-/** Packages that ship only ES modules: jest cannot require them, so they are compiled like our own code. */
+/** Packages that ship or import ES modules: jest cannot load those, so they are compiled like our own code. */
 const esmOnly = [
+  '@borewit/[^/]+',
+  '@opentelemetry/otlp-exporter-base',
+  '@tokenizer/[^/]+',
   'ccount',
   'character-entities',
   'decode-named-character-reference',
   'devlop',
   'escape-string-regexp',
+  'file-type',
+  'jose',
   'longest-streak',
   'markdown-table',
   'mdast-util-[^/]+',
   'micromark',
   'micromark-[^/]+',
+  'pdfjs-dist',
+  'strtok3',
+  'token-types',
+  'uint8array-extras',
   'unist-util-[^/]+',
   'zwitch',
 ].join('|');
 
 module.exports = {
   rootDir: __dirname,
-  testMatch: ['apps', 'libs', 'faults', 'bench'].map((folder) => `<rootDir>/${folder}/**/*.spec.ts`),
-  transform: { '^.+\\.[jt]s$': ['@swc/jest', { ...swc, swcrc: false }] },
+  testMatch: ['apps', 'libs', 'faults', 'bench', 'deploy'].map((folder) => `<rootDir>/${folder}/**/*.spec.ts`),
+  transform: { '^.+\\.(?:[jt]s|mjs)$': ['@swc/jest', { ...swc, swcrc: false }] },
   transformIgnorePatterns: [`/node_modules/(?!(${esmOnly})/)`],
   moduleNameMapper: { '^@parley/([^/]+)/(.*)$': '<rootDir>/libs/$1/src/$2' },
   modulePathIgnorePatterns: ['<rootDir>/dist'],

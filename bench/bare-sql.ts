@@ -18,13 +18,19 @@ export interface BareOptions<Operation extends string = 'read' | 'write'> {
   recordings: Record<Operation, Recording>;
 }
 
+/** Of the baselines that answer any operations of one service. */
+export interface BareOperations extends BareOptions<string> {
+  /** Of the service whose statements are run. */
+  schema: string;
+}
+
 type Fill = (ids: Map<string, string>) => string | null;
 interface Step {
   query: { name?: string; text: string };
   fills: Fill[];
 }
 
-const madeId = /\b(file|upload)_[0-9A-Z]{26}\b/g;
+const madeId = /\b(file|upload|msg|evt)_[0-9A-Z]{26}\b/g;
 
 /** Runs what was noted of one request again, in the same transactions, for another file. */
 export class BareSql {

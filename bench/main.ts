@@ -2,11 +2,20 @@ import { spawnSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { availableParallelism, cpus } from 'node:os';
 import { dirname } from 'node:path';
+import { optionsOrExit } from '../faults/command-line';
 import { benchBotDistributed, benchBotEmbedded, benchHub } from './administration';
+import { benchChatDistributed, benchChatEmbedded } from './chat';
 import { benchIndexing, watchLoop } from './indexing';
+import { benchListenDistributed, benchListenEmbedded } from './listen';
+import { benchIndexingMemory } from './memory-indexing';
 import { type Options, readOptions, usage } from './options';
+import { benchParsing } from './parsing';
 import { benchDistributed, benchEmbedded } from './requests';
 import type { Result } from './result';
+import { benchRecovery } from './recovery';
+import { benchRetrieval } from './retrieval';
+import { benchScale } from './scale';
+import { benchSearch } from './search';
 import { Interrupted, Session } from './session';
 import { benchMemory, benchStart } from './start';
 import { printed } from './table';
@@ -14,6 +23,7 @@ import { benchTableGrowth } from './table-growth';
 import { benchTableImport } from './table-import';
 import { benchTablesDistributed, benchTablesEmbedded } from './tables';
 import { benchUpload } from './upload';
+import { benchUploadMemory } from './upload-memory';
 import { openWorkbench, type Workbench } from './workbench';
 
 type Work = (bench: Workbench) => Promise<Result[]>;
@@ -26,6 +36,7 @@ function plan({ only }: Options): { embedded: Work[]; distributed: Work[] } {
     embedded: [
       ...(has('read', 'write') ? [benchEmbedded] : []),
       ...(has('upload') ? [benchUpload] : []),
+      ...(has('parsing') ? [benchParsing] : []),
       ...(has('indexing')
         ? threadCounts.map(
             (threads): Work =>
@@ -38,13 +49,23 @@ function plan({ only }: Options): { embedded: Work[]; distributed: Work[] } {
       ...(has('bot') ? [benchBotEmbedded] : []),
       ...(has('hub') ? [benchHub] : []),
       ...(has('tables') ? [benchTablesEmbedded, benchTableGrowth] : []),
+      ...(has('chat') ? [benchChatEmbedded] : []),
+      ...(has('listen') ? [benchListenEmbedded] : []),
+      ...(has('retrieval') ? [benchRetrieval] : []),
+      ...(has('search') ? [benchSearch] : []),
     ],
     distributed: [
       ...(has('read', 'write') ? [benchDistributed] : []),
       ...(has('start') ? [(bench: Workbench) => benchMemory(bench, 'distributed')] : []),
+      ...(has('upload') ? [benchUploadMemory] : []),
+      ...(has('memory') ? [benchIndexingMemory] : []),
       ...(has('bot') ? [benchBotDistributed] : []),
       ...(has('tables') ? [benchTablesDistributed] : []),
       ...(has('import') ? [benchTableImport] : []),
+      ...(has('chat') ? [benchChatDistributed] : []),
+      ...(has('listen') ? [benchListenDistributed] : []),
+      ...(has('recovery') ? [benchRecovery] : []),
+      ...(has('scale') ? [benchScale] : []),
     ],
   };
 }
@@ -97,21 +118,7 @@ function circumstances() {
   };
 }
 
-function optionsOrExit(): Options {
-  const args = process.argv.slice(2);
-  if (args.includes('--help')) {
-    console.log(usage);
-    process.exit();
-  }
-  try {
-    return readOptions(args);
-  } catch (error) {
-    console.error(`${(error as Error).message}\n\n${usage}`);
-    process.exit(1);
-  }
-}
-
-main(optionsOrExit()).then(
+main(optionsOrExit(usage, readOptions)).then(
   (isGood) => (process.exitCode = isGood ? 0 : 1),
   (error: unknown) => {
     console.error(error instanceof Interrupted ? error.message : error);

@@ -4,10 +4,30 @@ const now = new Date('2026-01-02T03:04:05Z');
 
 it('measures everything in five rounds of four seconds unless it is told otherwise', () => {
   expect(readOptions([], now)).toEqual({
-    only: ['read', 'write', 'upload', 'indexing', 'loop', 'start', 'bot', 'hub', 'tables', 'import'],
+    only: [
+      'read',
+      'write',
+      'upload',
+      'parsing',
+      'indexing',
+      'loop',
+      'memory',
+      'start',
+      'bot',
+      'hub',
+      'tables',
+      'import',
+      'chat',
+      'listen',
+      'retrieval',
+      'search',
+      'recovery',
+      'scale',
+    ],
     seconds: 4,
     rounds: 5,
     connections: 16,
+    heldOut: false,
     profile: undefined,
     out: 'bench/results/2026-01-02T030405.json',
   });

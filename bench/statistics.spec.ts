@@ -1,4 +1,4 @@
-import { median, pairedRatio } from './statistics';
+import { median, pairedRatio, percentile } from './statistics';
 
 it('takes the middle value, and the mean of the two in the middle', () => {
   expect(median([30, 10, 20])).toBe(20);
@@ -12,4 +12,13 @@ it('compares each round with the one of the other side, so that a slow minute of
   const ratio = pairedRatio(quietThenBusy.product, quietThenBusy.baseline);
 
   expect(ratio).toEqual({ median: 0.6, lowest: 0.6, highest: 0.7 });
+});
+
+it('takes the value that a part of all does not exceed, which with few values is the greatest', () => {
+  const values = Array.from({ length: 200 }, (_, place) => 200 - place);
+
+  expect(percentile(values, 0.5)).toBe(100);
+  expect(percentile(values, 0.99)).toBe(198);
+  expect(percentile([3, 1, 2], 0.99)).toBe(3);
+  expect(() => percentile([], 0.5)).toThrow('no values');
 });

@@ -19,3 +19,11 @@ export function pairedRatio(figures: number[], baselines: number[]): Ratio {
   const ratios = figures.map((figure, i) => figure / baselines[i]!);
   return { median: median(ratios), lowest: Math.min(...ratios), highest: Math.max(...ratios) };
 }
+
+/** The least value that this part of all values does not exceed. Throws when there are none. */
+export function percentile(values: number[], part: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const value = sorted[Math.max(0, Math.ceil(part * sorted.length) - 1)];
+  if (value === undefined) throw new Error('There is no percentile of no values.');
+  return value;
+}

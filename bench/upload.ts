@@ -102,7 +102,7 @@ async function measure(side: Candidate, fileMb: number): Promise<UploadRound> {
 }
 
 /** Status of the answer to a body of so many bytes. */
-async function put(agent: Agent, url: string, sizeBytes: number): Promise<number> {
+export async function put(agent: Agent, url: string, sizeBytes: number): Promise<number> {
   const upload = request(url, { method: 'PUT', agent, headers: { 'content-length': sizeBytes } });
   const answered = once(upload, 'response') as Promise<[IncomingMessage]>;
   for (let left = sizeBytes; left > 0; left -= piece.length) {

@@ -40,6 +40,9 @@ interface BackendError extends Error {
   wasReused?: boolean;
 }
 
+/** Nothing of the request was sent anywhere. */
+class NobodyReady extends Error {}
+
 /**
  * Stands between clients and the replicas of an app as a cluster's load balancer does: asks each for `/readyz`, shares
  * requests among those that are ready, and keeps connections to them. Bodies pass as a whole: they are small in tests.
@@ -107,6 +110,10 @@ export class Balancer {
       const { status, headers, body: answer } = await this.ask(request, body);
       response.writeHead(status, endToEnd(headers, answer)).end(answer);
     } catch (error) {
+      if (error instanceof NobodyReady) {
+        response.writeHead(503, { 'retry-after': '1' }).end(JSON.stringify({ code: 503, message: error.message }));
+        return;
+      }
       // Tests see at once that it was the way to the backend that broke.
       response.writeHead(502, { 'content-type': 'text/plain' }).end(`balancer: ${String(error)}`);
     }
@@ -123,7 +130,8 @@ export class Balancer {
       } catch (error) {
         const attempts = this.attemptsThatDidNothing(error as BackendError);
         attempts?.push({ requestId, backend: backend.url });
-        if (!attempts || tries === 2 * this.backends.length) throw error;
+        if (!attempts || tries === 2 * this.backends.length)
+          throw new Error(`${backend.url}: ${String(error)}`, { cause: error });
       }
     }
   }
@@ -138,7 +146,7 @@ export class Balancer {
     const ready = this.backends.filter(({ isReady }) => isReady);
     this.turn += 1;
     const backend = ready[this.turn % ready.length];
-    if (!backend) throw new Error('no backend is ready');
+    if (!backend) throw new NobodyReady('no replica is ready');
     return backend;
   }
 }

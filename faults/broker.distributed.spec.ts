@@ -33,8 +33,8 @@ const faults: Record<string, Fault> = {
     await whileAway();
     await nats.run();
   },
-  'loses its stream': ({ nats }) => deleteStream(nats.url),
-  'loses its consumers': ({ nats }) => deleteConsumers(nats.url),
+  'loses its stream': ({ nats }) => deleteStream(nats),
+  'loses its consumers': ({ nats }) => deleteConsumers(nats),
 };
 
 suite('Uploads with indexing go on, and every file comes to its end, when NATS', () => {
@@ -45,7 +45,7 @@ suite('Uploads with indexing go on, and every file comes to its end, when NATS',
     embeddings = await EmbeddingServer.start();
     // So slow that there are files under way and files that wait, whenever the fault comes.
     embeddings.order('load', { delayMs: 300 });
-    fleet = await Fleet.start({ env: { EMBEDDINGS_URL: embeddings.url, SWEEP_INTERVAL_MS: '500' } });
+    fleet = await Fleet.start({ isSecured: true, env: { EMBEDDINGS_URL: embeddings.url, SWEEP_INTERVAL_MS: '500' } });
   });
 
   afterAll(async () => {
@@ -58,7 +58,7 @@ suite('Uploads with indexing go on, and every file comes to its end, when NATS',
     const { bot } = await clientOf(fleet).createBot({});
     ledger.bot(bot.id);
     const held = await Promise.all([1, 2, 3].map((number) => declare(fleet, ledger, bot.id, `held${number}`)));
-    const load = new Load(fleet, ledger, bot.id, { requestsPerSecond: 20, index: true });
+    const load = new Load(fleet, ledger, bot.id, { requestsPerSecond: 20, indexEvery: 1 });
     await load.start();
     await moreAnswers(load, 20);
 

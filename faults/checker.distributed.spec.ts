@@ -6,11 +6,11 @@ import { EmbeddingServer } from '@parley/testing/embedding-server';
 import { hasNatsServer } from '@parley/testing/nats-server';
 import { Client } from 'pg';
 import { Checker } from './checker/checker';
-import { Ledger } from './checker/ledger';
+import { Ledger, type PromisedConversation, type PromisedTable } from './checker/ledger';
 import { Fleet } from './fleet';
 import { declare, type DeclaredFile } from './promised-file';
 
-jest.setTimeout(60_000);
+jest.setTimeout(180_000);
 const suite = hasNatsServer() ? describe : describe.skip;
 
 interface Scene extends DeclaredFile {
@@ -144,7 +144,8 @@ suite('The checker', () => {
     scenes.set(name, { ...file, ledger, sql, blobName, blob: join(fleet.blobsDir, blobName) });
   }
 
-  const check = (timeoutMs = 0) => new Checker(fleet, ledger).findings(timeoutMs);
+  /** A change of a file is told to admin in the background, which counts as unrest until it is done. */
+  const check = (timeoutMs = 5_000) => new Checker(fleet, ledger).findings(timeoutMs);
 
   it('finds nothing when all is as it was promised', async () => {
     expect(await check(20_000)).toEqual([]);
@@ -156,6 +157,118 @@ suite('The checker', () => {
     const expected = await damage(scenes.get(name)!);
 
     expect((await check()).filter((finding) => !before.includes(finding))).toEqual(expected);
+  });
+
+  describe('of what was written', () => {
+    const names = ['first', 'second', 'third'];
+    let table: PromisedTable;
+    let talk: PromisedConversation;
+
+    /** What the checker says of this table and this conversation. */
+    const checkThem = async () =>
+      (await check()).filter((found) => found.startsWith(table.id) || found.startsWith(talk.id)).map(withoutIds);
+
+    beforeEach(async () => {
+      const { bot } = await clientOf(fleet).createBot({ states: { notes: { type: 'conversation', schema: {} } } });
+      const client = clientOf(fleet, bot.id);
+      const columns = { name: { type: 'string' }, value: { type: 'number' } };
+      const made = await client.createTable({ name: 'Noted', schema: { type: 'object', properties: columns } });
+      const { conversation } = await client.createConversation({
+        channel: 'channel',
+        integrationName: 'chat',
+        tags: Object.fromEntries(names.map((name) => [name, name])),
+      });
+      const { user } = await client.createUser({ tags: {} });
+      table = ledger.table(bot.id, made.table.id);
+      talk = ledger.conversation(bot.id, conversation.id, 'notes');
+      const place = { conversationId: conversation.id, userId: user.id };
+      for (const name of names) {
+        await client.createMessage({ ...place, type: 'text', payload: { text: name }, tags: {} });
+        for (const [values, value] of [
+          [talk.messages, 'said'],
+          [talk.tags, name],
+          [talk.state.entries, 1],
+          [table.rows, 1],
+        ] as const)
+          ledger.attempt(ledger.of(values, name), value)();
+      }
+      const payload = Object.fromEntries(names.map((name) => [name, 1]));
+      await client.setState({ type: 'conversation', id: conversation.id, name: 'notes', payload });
+      await client.createTableRows({ table: made.table.id, rows: names.map((name) => ({ name, value: 1 })) });
+    });
+
+    afterEach(() => {
+      ledger.tables.length = 0;
+      ledger.conversations.length = 0;
+    });
+
+    it('finds nothing when all is as it was promised', async () => {
+      expect(await checkThem()).toEqual([]);
+    });
+
+    it('allows what was never answered to have happened or not, and not to have happened once it was refused', async () => {
+      const maybe = ledger.of(table.rows, 'never');
+      ledger.attempt(maybe, 1);
+      ledger.attempt(ledger.of(table.rows, 'first'), 2);
+      expect(await checkThem()).toEqual([]);
+
+      await database.query(
+        `UPDATE tables.row SET data = replace(data::text, 'second', 'never')::jsonb WHERE table_number IN (SELECT number FROM tables."table" WHERE bot_id = $1)`,
+        [talk.botId],
+      );
+      ledger.refused(maybe, 1);
+
+      expect(await checkThem()).toEqual([
+        'row second is not there, and was promised to be 1',
+        'row never is 1, and was promised to be not there',
+      ]);
+    });
+
+    it.each<[string, string, string[]]>([
+      [
+        'messages that are lost',
+        `DELETE FROM chat.message WHERE conversation_id = $1 AND payload ->> 'text' = 'second'`,
+        [
+          'has another number of messages than its clock says',
+          `message second is not there, and was promised to be "said"`,
+        ],
+      ],
+      [
+        'messages that are there twice',
+        `INSERT INTO chat.message SELECT bot_id, id || 'x', conversation_id, user_id, type, payload, tags, direction, origin,
+           created_at + interval '1 hour', updated_at FROM chat.message WHERE conversation_id = $1 AND payload ->> 'text' = 'third'`,
+        ['has another number of messages than its clock says', 'message third is there 2 times'],
+      ],
+      [
+        'messages in another order',
+        `UPDATE chat.message SET created_at = created_at - interval '1 hour' WHERE conversation_id = $1 AND payload ->> 'text' = 'second'`,
+        ['message first stands after second, which was written later'],
+      ],
+      [
+        'messages of the same time',
+        `UPDATE chat.message SET created_at = now() WHERE conversation_id = $1`,
+        ['message second is no younger than first before it', 'message third is no younger than second before it'],
+      ],
+      [
+        'a gap among signals',
+        `DELETE FROM chat.signal WHERE conversation_id = $1 AND number = 2`,
+        ['has a gap or a repeat among its signals'],
+      ],
+      [
+        'a tag of before',
+        `UPDATE chat.conversation SET tags = tags || '{"third": "older"}' WHERE id = $1`,
+        ['tag third is "older", and was promised to be "third"'],
+      ],
+      [
+        'an entry that a state has lost',
+        `UPDATE chat.state SET payload = payload - 'first' WHERE owner_id = $1`,
+        ['notes first is not there, and was promised to be 1'],
+      ],
+    ])('finds %s', async (_, statement, expected) => {
+      await database.query(statement, [talk.id]);
+
+      expect(await checkThem()).toEqual(expected);
+    });
   });
 
   it('finds a bot that is gone', async () => {
@@ -177,7 +290,7 @@ suite('The checker', () => {
         VALUES ('d', 'chat.listen', 'e', 'hub.happened', '{}', 10, 'It does not work.');
     `);
 
-    expect(await check()).toEqual(
+    expect(await check(0)).toEqual(
       expect.arrayContaining([
         '1 indexing jobs',
         '1 files to tidy',
@@ -191,4 +304,9 @@ suite('The checker', () => {
 
 function promiseBroken(id: string, is: string): unknown {
   return expect.stringMatching(`^${id} is ${is}.*, and was promised to be `);
+}
+
+/** A finding as it is for any table and conversation, at any time. */
+function withoutIds(finding: string): string {
+  return finding.replace(/^(table|conv)_\w+ /, '').replace(/ \((acknowledged|refused) at [^)]+\)/g, '');
 }

@@ -6,7 +6,8 @@ import { until } from '@parley/testing/until';
 import { Client as Postgres } from 'pg';
 import { Checker } from './checker/checker';
 import { document, Ledger } from './checker/ledger';
-import { Load, type LoadTarget } from './load';
+import { Load } from './load';
+import type { LoadTarget } from './noted-requests';
 import { RawClient, rawRequest } from './raw-client';
 
 jest.setTimeout(120_000);
@@ -32,7 +33,7 @@ it('npm start has every acknowledged upload after SIGKILLs in the middle of uplo
   const { bot } = await clientOf(target).createBot({});
   const ledger = new Ledger();
   ledger.bot(bot.id);
-  const load = new Load(target, ledger, bot.id, { requestsPerSecond: 60, index: true });
+  const load = new Load(target, ledger, bot.id, { requestsPerSecond: 60, indexEvery: 1 });
   await load.start();
 
   const again: (() => Promise<void>)[] = [];

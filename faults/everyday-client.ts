@@ -2,7 +2,7 @@ import type { Client } from '@botpress/client';
 import { clientOf } from '@parley/testing/api';
 import { put } from '@parley/testing/bot-files';
 import { until } from '@parley/testing/until';
-import type { LoadTarget } from './load';
+import type { LoadTarget } from './noted-requests';
 
 /** What a fault may cost those whom it does not concern, at most: waits so many times as long, on a machine of any speed. */
 const bearableRatio = 4;

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { seedVariable } from '@parley/bus/permissions';
 import { NatsServer } from '@parley/testing/nats-server';
 import { firstWorkspace } from '@parley/testing/running-platform';
 import { createEmptyDatabase } from '@parley/testing/test-database';
@@ -13,12 +14,18 @@ export const appNames = ['admin', 'hub', 'files', 'files-worker', 'tables', 'cha
 export type AppName = (typeof appNames)[number];
 
 export interface FleetOptions {
-  /** Processes of each app. With more than one, a balancer stands before the gateways and one before the files service. */
+  /** Processes of each app. A balancer stands before several gateways, and before several of the files service. */
   replicas?: number;
+  /** Processes of single apps, if there are to be more or fewer. */
+  replicasOf?: Partial<Record<AppName, number>>;
   /** Added to the environment of every app. */
   env?: Record<string, string>;
+  /** Added to that of single apps. */
+  envOf?: Partial<Record<AppName, Record<string, string>>>;
   /** A Postgres of the suite's own, for one that breaks it. */
   databaseUrl?: string;
+  /** With NATS as `deploy/nats` has it: each app has its own key, and may do what it must. */
+  isSecured?: boolean;
 }
 
 /** The distributed mode with every process in the test's hands: to be killed, stopped and started again, one by one. */
@@ -28,6 +35,7 @@ export class Fleet {
   readonly balancers: Balancer[] = [];
   workspaceId = '';
   private readonly apps = new Map<AppName, Replica[]>();
+  private readonly fronts = new Map<AppName, string>();
   private readonly undo: (() => Promise<unknown>)[] = [];
 
   private constructor(
@@ -36,10 +44,17 @@ export class Fleet {
     readonly databaseUrl: string,
   ) {}
 
-  static async start({ replicas = 1, env = {}, databaseUrl }: FleetOptions = {}): Promise<Fleet> {
+  static async start({
+    replicas = 1,
+    replicasOf = {},
+    env = {},
+    envOf = {},
+    databaseUrl,
+    isSecured = false,
+  }: FleetOptions = {}): Promise<Fleet> {
     const folder = await mkdtemp(join(tmpdir(), 'parley-fleet-'));
     const database = databaseUrl ? { url: databaseUrl, drop: () => Promise.resolve() } : await createEmptyDatabase();
-    const nats = await NatsServer.start();
+    const nats = await (isSecured ? NatsServer.startSecured() : NatsServer.start());
     const fleet = new Fleet(folder, nats, database.url);
     fleet.undo.push(
       () => rm(folder, { recursive: true, force: true }),
@@ -47,7 +62,7 @@ export class Fleet {
       () => nats.stop(),
     );
     try {
-      await fleet.open(replicas, env);
+      await fleet.open((name) => replicasOf[name] ?? replicas, env, envOf);
       return fleet;
     } catch (error) {
       await fleet.stop();
@@ -87,12 +102,21 @@ export class Fleet {
     return this.all.flatMap(({ output }) => output.split('\n').filter((line) => /"level":[4-6]0/.test(line)));
   }
 
+  /** The processes that do not run, each with its last words. */
+  get ended(): string[] {
+    return this.all.filter(({ isRunning }) => !isRunning).map(({ name, output }) => `${name}: ${output.slice(-5_000)}`);
+  }
+
   async stop(): Promise<void> {
     await Promise.all(this.all.map((replica) => replica.end('SIGKILL')));
     for (const step of this.undo.splice(0).reverse()) await step();
   }
 
-  private async open(replicas: number, env: Record<string, string>): Promise<void> {
+  private async open(
+    countOf: (name: AppName) => number,
+    env: Record<string, string>,
+    envOf: NonNullable<FleetOptions['envOf']>,
+  ): Promise<void> {
     await mkdir(this.blobsDir);
     const shared = {
       HOST: '127.0.0.1',
@@ -102,33 +126,43 @@ export class Fleet {
       BLOBS_DIR: this.blobsDir,
       PARLEY_SECRET_KEY: this.secretKey,
       PARLEY_BOOTSTRAP_TOKEN: this.token,
+      RATE_LIMIT_PER_SECOND: '0',
       ...env,
     };
     for (const name of appNames) {
-      const made = await Promise.all(Array.from({ length: replicas }, () => Replica.create(name, shared)));
+      const made = await Promise.all(
+        Array.from({ length: countOf(name) }, () =>
+          Replica.create(name, { ...shared, ...this.keyOf(name), ...envOf[name] }),
+        ),
+      );
       this.apps.set(name, made);
     }
-    if (replicas > 1) await this.putBalancersBefore('gateway', 'files');
+    for (const name of ['gateway', 'files'] as const) if (countOf(name) > 1) await this.putBalancerBefore(name);
     for (const replica of this.all) {
       replica.env['PUBLIC_URL'] = this.url;
       replica.env['CONTENT_URL'] = this.frontOf('files');
     }
 
     await runToEnd('dist/apps/cli/src/migrate.js', shared);
+    if (this.nats.isSecured) await runToEnd('dist/apps/cli/src/streams.js', { ...shared, ...this.keyOf('operator') });
     await Promise.all(this.all.map((replica) => replica.start()));
     await Promise.all(this.balancers.map((balancer) => balancer.allReady()));
     this.workspaceId = await firstWorkspace(this.url, this.token);
   }
 
-  private async putBalancersBefore(...names: AppName[]): Promise<void> {
-    for (const name of names) {
-      const balancer = await Balancer.start(this.replicas(name).map(({ url }) => url));
-      this.balancers.push(balancer);
-      this.undo.push(() => balancer.stop());
-    }
+  private keyOf(name: string): Record<string, string> {
+    const { [seedVariable(name)]: seed, NATS_CA_FILE: caFile } = this.nats.access;
+    return { ...(seed ? { NATS_NKEY_SEED: seed } : {}), ...(caFile ? { NATS_CA_FILE: caFile } : {}) };
   }
 
-  private frontOf(name: 'gateway' | 'files'): string {
-    return this.balancers[name === 'gateway' ? 0 : 1]?.url ?? this.the(name).url;
+  private async putBalancerBefore(name: AppName): Promise<void> {
+    const balancer = await Balancer.start(this.replicas(name).map(({ url }) => url));
+    this.fronts.set(name, balancer.url);
+    this.balancers.push(balancer);
+    this.undo.push(() => balancer.stop());
+  }
+
+  private frontOf(name: AppName): string {
+    return this.fronts.get(name) ?? this.the(name).url;
   }
 }

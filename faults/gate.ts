@@ -1,8 +1,12 @@
 import { until } from '@parley/testing/until';
 import { Client } from 'pg';
 
-/** A statement that a gate can hold: it moves the job of a file to a stage, or the file to a status, or commits that. */
-export type Step = 'parsed' | 'embedding' | 'switching' | 'indexing_completed' | 'commit of indexing_completed';
+/**
+ * A statement that a gate can hold: it moves the job of a file to a stage, or the file to a status, or commits that, or
+ * writes vectors of the file.
+ */
+export type Step =
+  'parsed' | 'embedding' | 'vectors' | 'switching' | 'indexing_completed' | 'commit of indexing_completed';
 
 /** Each passes through a lock that is named for its file and step, which nobody holds but a test. */
 const triggers = `
@@ -17,6 +21,9 @@ const triggers = `
   CREATE FUNCTION faults.pass_file() RETURNS trigger LANGUAGE plpgsql AS
     $$ BEGIN PERFORM faults.pass(NEW.id, TG_ARGV[0] || NEW.status); RETURN NEW; END $$;
   CREATE TRIGGER gate BEFORE UPDATE OF status ON files.file FOR EACH ROW EXECUTE FUNCTION faults.pass_file('');
+  CREATE FUNCTION faults.pass_vectors() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN PERFORM faults.pass(NEW.file_id, 'vectors'); RETURN NEW; END $$;
+  CREATE TRIGGER gate BEFORE INSERT ON files.local_index_point FOR EACH ROW EXECUTE FUNCTION faults.pass_vectors();
   CREATE CONSTRAINT TRIGGER gate_of_commit AFTER UPDATE ON files.file DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW EXECUTE FUNCTION faults.pass_file('commit of ');
 `;

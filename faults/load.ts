@@ -1,41 +1,14 @@
-import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { document, type Ledger, type PromisedFile, sha256 } from './checker/ledger';
-import { KeepAliveClient } from './keep-alive-client';
-
-export interface LoadTarget {
-  url: string;
-  token: string;
-  workspaceId: string;
-}
+import { type Failure, type LoadReport, type LoadTarget, NotedRequests } from './noted-requests';
 
 export interface LoadOptions {
   /** Begun at this pace, whatever becomes of those before. */
   requestsPerSecond: number;
-  /** Whether uploads ask to be indexed. */
-  index?: boolean;
+  /** One of so many uploads asks to be indexed; none by default. */
+  indexEvery?: number;
 }
 
-/** A request that had no complete answer, or another one than it should have. */
-export interface Failure {
-  request: string;
-  requestId: string;
-  /** A whole answer came; no connection was to be had; or the connection broke before there was an answer. */
-  kind: 'answered' | 'refused' | 'broken';
-  /** The status and the answer, or what broke. */
-  outcome: string;
-  retryAfter: string | null;
-  tookMs: number;
-  /** By the clock of `Date.now()`. */
-  endedAt: number;
-}
-
-export interface LoadReport {
-  answered: number;
-  failures: Failure[];
-}
-
-const clientCount = 8;
 const paragraphs = 3;
 
 /**
@@ -44,34 +17,34 @@ const paragraphs = 3;
  */
 export class Load {
   private readonly stopping = new AbortController();
-  private readonly report: LoadReport = { answered: 0, failures: [] };
+  private readonly requests: NotedRequests;
   private readonly underWay = new Set<Promise<unknown>>();
-  private readonly clients = Array.from({ length: clientCount }, () => new KeepAliveClient());
   private readonly ours: PromisedFile[] = [];
-  private readonly name = `load-${randomUUID()}`;
   private running?: Promise<void>;
   private count = 0;
 
   constructor(
-    private readonly target: LoadTarget,
+    target: LoadTarget,
     private readonly ledger: Ledger,
     private readonly botId: string,
     private readonly options: LoadOptions,
-  ) {}
+  ) {
+    this.requests = new NotedRequests(target, botId);
+  }
 
   /** Begins, and resolves when the first upload was acknowledged. */
   async start(): Promise<void> {
     await this.upload();
-    if (this.ours.length === 0) throw new Error(`The first upload failed: ${JSON.stringify(this.report.failures)}`);
+    if (this.ours.length === 0) throw new Error(`The first upload failed: ${JSON.stringify(this.failures)}`);
     this.running = this.run();
   }
 
   get answered(): number {
-    return this.report.answered;
+    return this.requests.report.answered;
   }
 
   get failures(): Failure[] {
-    return this.report.failures;
+    return this.requests.report.failures;
   }
 
   /** Waits for every answer that is still to come. */
@@ -79,8 +52,8 @@ export class Load {
     this.stopping.abort();
     await this.running;
     await Promise.all(this.underWay);
-    this.clients.forEach((client) => client.close());
-    return this.report;
+    this.requests.close();
+    return this.requests.report;
   }
 
   private async run(): Promise<void> {
@@ -107,14 +80,17 @@ export class Load {
   private async upload(): Promise<void> {
     const name = `load${(this.count += 1)}`;
     const { text, content } = document(name, paragraphs);
-    const index = this.options.index ?? false;
+    const { indexEvery } = this.options;
+    const index = indexEvery !== undefined && this.count % indexEvery === 0;
     const declaration = { key: `${name}.txt`, size: text.length, index, contentType: 'text/plain' };
     const answer = await this.ask('PUT', '/v1/files', declaration);
     if (!answer) return;
     const { id, uploadUrl } = (answer as { file: { id: string; uploadUrl: string } }).file;
     const file = this.ledger.declared({ botId: this.botId, id, index });
     const acknowledge = this.ledger.attempt(file, content);
-    if ((await this.send('PUT', uploadUrl, text, { 'content-type': 'text/plain' })) === undefined) return;
+    const headers = { 'content-type': 'text/plain' };
+    const sent = await this.requests.send({ method: 'PUT', url: uploadUrl, body: text, headers });
+    if ('failure' in sent) return;
     acknowledge();
     this.ours.push(file);
   }
@@ -124,9 +100,9 @@ export class Load {
     const answer = await this.ask('GET', `/v1/files/${id}`);
     if (!answer || typeof state === 'string') return;
     const { url } = (answer as { file: { url: string } }).file;
-    const content = await this.send('GET', url, undefined, {});
-    if (content !== undefined && sha256(content) !== state.sha256) {
-      throw new Error(`${id} came back with another content than was acknowledged.`);
+    const got = await this.requests.send({ method: 'GET', url, headers: {} });
+    if ('body' in got && sha256(got.body) !== state.sha256) {
+      this.requests.isWrong('GET of a content', `${id} came back with another content than was acknowledged`);
     }
   }
 
@@ -142,43 +118,7 @@ export class Load {
 
   /** The answer; undefined, and a failure in the report, for anything but success. */
   private async ask(method: string, path: string, body?: object): Promise<unknown> {
-    const { url, token, workspaceId } = this.target;
-    const answer = await this.send(method, `${url}${path}`, body && JSON.stringify(body), {
-      authorization: `Bearer ${token}`,
-      'x-workspace-id': workspaceId,
-      'x-bot-id': this.botId,
-      ...(body ? { 'content-type': 'application/json' } : {}),
-    });
-    return answer === undefined ? undefined : (JSON.parse(answer) as unknown);
-  }
-
-  /** The body of the answer; undefined, and a failure in the report, for anything but success. */
-  private async send(
-    method: string,
-    url: string,
-    body: string | undefined,
-    headers: Record<string, string>,
-  ): Promise<string | undefined> {
-    this.count += 1;
-    const requestId = `${this.name}-${this.count}`;
-    const begunAt = Date.now();
-    const failed = (kind: Failure['kind'], outcome: string, retryAfter: string | null = null) => {
-      const request = `${method} ${new URL(url).pathname.replace(/file_\w+/, '{id}')}`;
-      const endedAt = Date.now();
-      this.report.failures.push({ request, requestId, kind, outcome, retryAfter, tookMs: endedAt - begunAt, endedAt });
-    };
-    try {
-      const client = this.clients[this.count % clientCount]!;
-      const answer = await client.send({ method, url, body, headers: { ...headers, 'x-request-id': requestId } });
-      if (answer.status < 300) {
-        this.report.answered += 1;
-        return answer.body;
-      }
-      failed('answered', `${answer.status} ${answer.body.slice(0, 200)}`, answer.headers['retry-after'] ?? null);
-    } catch (error) {
-      const { code, message } = error as NodeJS.ErrnoException;
-      failed(code === 'ECONNREFUSED' ? 'refused' : 'broken', message);
-    }
-    return undefined;
+    const result = await this.requests.ask(method, path, body);
+    return 'answer' in result ? result.answer : undefined;
   }
 }

@@ -1,4 +1,4 @@
-import type { Failure } from './load';
+import type { Failure } from './noted-requests';
 import type { Replica } from './replica';
 
 /** Whatever has reached a process and had no whole answer, and every answer but that nobody is there just now. */

@@ -1,7 +1,7 @@
 import { clientOf } from '@parley/testing/api';
 import { put } from '@parley/testing/bot-files';
 import { document, type Ledger, type PromisedFile } from './checker/ledger';
-import type { LoadTarget } from './load';
+import type { LoadTarget } from './noted-requests';
 
 /** A file that a ledger knows of, still without its content. */
 export interface DeclaredFile {

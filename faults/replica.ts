@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '@parley/testing/nats-server';
 import { until } from '@parley/testing/until';
 
-const startTimeoutMs = 60_000;
+const startTimeoutMs = 120_000;
 
 /** One process of an app, on a port that it keeps when it is started again. */
 export class Replica {

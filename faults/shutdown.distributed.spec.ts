@@ -19,6 +19,16 @@ import { SlowRequests } from './slow-requests';
 jest.setTimeout(120_000);
 const suite = hasNatsServer() ? describe : describe.skip;
 const limitMs = 2_000;
+/** Of a rolling restart: 200 on a machine of its own. */
+const rollingRequestsPerSecond = Number(process.env['ROLLING_REQUESTS_PER_SECOND'] ?? 40);
+/** At a higher pace fewer of the uploads are indexed: that is work for seconds, and the pace is that of requests. */
+const mostIndexedOf = 40;
+/** So long that the balancer of the tests has asked for readiness, on a machine with other work too. */
+const rollingGraceMs = 3_000;
+const defaultTimeoutMs = 800;
+/** At a higher pace, what is under way shares the machine with more. */
+const rollingTimeoutMs = rollingRequestsPerSecond > mostIndexedOf ? 5_000 : defaultTimeoutMs;
+const rollingLimitMs = rollingGraceMs + limitMs + rollingTimeoutMs - defaultTimeoutMs;
 
 suite('SIGTERM to the only replica of an app', () => {
   let fleet: Fleet;
@@ -230,7 +240,15 @@ suite('two replicas of each app', () => {
 
   beforeAll(async () => {
     embeddings = await EmbeddingServer.start();
-    fleet = await Fleet.start({ replicas: 2, env: { SWEEP_INTERVAL_MS: '500', EMBEDDINGS_URL: embeddings.url } });
+    fleet = await Fleet.start({
+      replicas: 2,
+      env: {
+        SWEEP_INTERVAL_MS: '500',
+        EMBEDDINGS_URL: embeddings.url,
+        SHUTDOWN_GRACE_MS: String(rollingGraceMs),
+        SHUTDOWN_TIMEOUT_MS: String(rollingTimeoutMs),
+      },
+    });
   });
 
   afterEach(async () => {
@@ -245,18 +263,21 @@ suite('two replicas of each app', () => {
 
   it('fail no request of a load while every app is restarted, one replica after the other', async () => {
     const ledger = new Ledger();
-    load = await startLoad(fleet, 40, ledger);
+    load = await startLoad(fleet, rollingRequestsPerSecond, ledger);
 
     for (const place of [0, 1]) {
       const leaving = appNames.map((name) => fleet.replicas(name)[place]!);
       const slow = await SlowRequests.begin(fleet, place);
+      tell(
+        `${new Date().toISOString()} replica ${place} of each app leaves: ${leaving.map(({ url }) => url).join(' ')}`,
+      );
       const ended = endAll(leaving);
       await fleet.replicas('gateway')[place]!.stopsListening();
       const answers = await slow.finish();
 
       tell(`ended after ${(await ended).map((ms, i) => `${appNames[i]} ${Math.round(ms)} ms`).join(', ')}`);
-      expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
-      expect(Math.max(...(await ended))).toBeLessThan(limitMs);
+      expect(answers.filter(({ status }) => status !== 200)).toEqual([]);
+      expect(Math.max(...(await ended))).toBeLessThan(rollingLimitMs);
       await startAll(leaving);
       await Promise.all(fleet.balancers.map((balancer) => balancer.allReady()));
       await goesOn(load);
@@ -265,6 +286,9 @@ suite('two replicas of each app', () => {
 
     const resets = fleet.balancers.flatMap(({ idleResets }) => idleResets);
     tell(`${answered} requests answered, ${resets.length} idle connections reset`);
+    // Which failed, how and when, and whether it had reached a process.
+    for (const failure of failures)
+      tell(JSON.stringify({ ...failure, reached: wasSeen(failure.requestId, fleet.all) }));
     expect(failures).toEqual([]);
     expect(fleet.balancers.flatMap(({ refused }) => refused)).toEqual([]);
     expect(resets.filter(({ requestId }) => wasSeen(requestId, fleet.all))).toEqual([]);
@@ -330,9 +354,9 @@ suite('two replicas of each app', () => {
 
     const ended = await worker.end('SIGTERM');
     // The sweeper would need 15 s, and the broker 30 s.
-    const given = await until(job, (found) => found.taker !== null && found.taker !== taker, 5_000);
+    const given = await until(job, (found) => found.taker !== null && found.taker !== taker, 10_000);
 
-    expect(ended).toBeLessThan(limitMs);
+    expect(ended).toBeLessThan(rollingLimitMs);
     expect(given.attempts).toBe(1);
     held.release();
     await until(
@@ -370,7 +394,8 @@ async function newBot(fleet: Fleet) {
 async function startLoad(fleet: Fleet, requestsPerSecond: number, ledger = new Ledger()): Promise<Load> {
   const { bot } = await newBot(fleet);
   ledger.bot(bot.id);
-  const load = new Load(fleet, ledger, bot.id, { requestsPerSecond, index: true });
+  const indexEvery = Math.ceil(requestsPerSecond / mostIndexedOf);
+  const load = new Load(fleet, ledger, bot.id, { requestsPerSecond, indexEvery });
   await load.start();
   return load;
 }

@@ -1,10 +1,11 @@
+import { isDeepStrictEqual } from 'node:util';
 import { clientOf } from '@parley/testing/api';
 import { EmbeddingServer } from '@parley/testing/embedding-server';
 import { hasNatsServer } from '@parley/testing/nats-server';
 import { until } from '@parley/testing/until';
 import { Client } from 'pg';
 import { Checker } from './checker/checker';
-import { Ledger } from './checker/ledger';
+import { document, Ledger } from './checker/ledger';
 import { Fleet } from './fleet';
 import { Gate, type Step } from './gate';
 import { declare } from './promised-file';
@@ -28,12 +29,22 @@ interface Moment {
   /** What the row of the job says by then. */
   stage: string;
   written: number;
+  /** Passages that are stored by then, where not as many as have vectors. */
+  stored?: number;
 }
 
 const moments: Moment[] = [
   { name: 'taken', held: 'parsed', statement: 'lost', stage: 'taken', written: 0 },
   { name: 'parsed', held: 'embedding', statement: 'lost', stage: 'parsed', written: 0 },
   { name: 'half-embedded', held: 'second batch', stage: 'embedding', written: firstBatch },
+  {
+    name: 'half-written',
+    held: 'vectors',
+    statement: 'lost',
+    stage: 'embedding',
+    written: 0,
+    stored: firstBatch,
+  },
   { name: 'vectors-written', held: 'switching', statement: 'lost', stage: 'written', written: passages },
   { name: 'last-word', held: 'switching', statement: 'done', stage: 'written', written: passages },
   { name: 'before-the-switch', held: 'indexing_completed', statement: 'lost', stage: 'switching', written: passages },
@@ -46,11 +57,18 @@ const moments: Moment[] = [
   },
 ];
 
+/** Where there is nothing to parse: a worker begins with passages that are stored. */
+const momentsOfPassages: Moment[] = moments
+  .filter(({ name }) => ['taken', 'half-embedded', 'half-written', 'before-the-switch'].includes(name))
+  .map((moment) => ({ ...moment, name: `passages-${moment.name}`, stored: passages }));
+
 suite('a worker killed with SIGKILL at each stage of a file, and started again', () => {
   let embeddings: EmbeddingServer;
   let fleet: Fleet;
   let database: Client;
   let gate: Gate;
+  let ledger: Ledger;
+  let botId: string;
 
   beforeAll(async () => {
     embeddings = await EmbeddingServer.start();
@@ -61,6 +79,12 @@ suite('a worker killed with SIGKILL at each stage of a file, and started again',
     gate = await Gate.install(fleet.databaseUrl);
   });
 
+  beforeEach(async () => {
+    ledger = new Ledger();
+    botId = (await clientOf(fleet).createBot({})).bot.id;
+    ledger.bot(botId);
+  });
+
   afterAll(async () => {
     await Promise.all([gate?.remove(), database?.end()]);
     await fleet?.stop();
@@ -68,41 +92,81 @@ suite('a worker killed with SIGKILL at each stage of a file, and started again',
   });
 
   it('completes each file once, with no passage twice and no vector orphaned', async () => {
-    const ledger = new Ledger();
-    const { bot } = await clientOf(fleet).createBot({});
-    ledger.bot(bot.id);
-    const worker = fleet.the('files-worker');
-
-    for (const { name, held, statement, stage, written } of moments) {
-      const file = await declare(fleet, ledger, bot.id, name, { passages });
-      const batch = embeddings.hold(held === 'second batch' ? file.marks.at(-1)! : 'no text has this');
-      if (held !== 'second batch') await gate.close(file.id, held);
-      expect(await file.upload()).toBe(200);
-      await (held === 'second batch' ? batch.reached : gate.reached());
-      const job = await jobOf(database, file.id);
-      expect({ name, ...job }).toEqual({ name, stage, passages_written: written, passages: written, vectors: written });
-
-      await worker.end('SIGKILL');
-      if (statement === 'lost') await gate.turnAway();
-      await gate.open();
-      batch.release();
-      await worker.start();
+    for (const moment of moments) {
+      const file = await declare(fleet, ledger, botId, moment.name, { passages });
+      await killAt(moment, file.id, file.marks.at(-1)!, async () => expect(await file.upload()).toBe(200));
     }
-    const started = performance.now();
-    const findings = await new Checker(fleet, ledger).findings(completedWithinMs);
-    const elapsedMs = Math.round(performance.now() - started);
-    await repeatEvents(database, worker);
+    const findings = await findingsAfterRestart();
+    await repeatEvents(database, fleet.the('files-worker'));
 
-    process.stderr.write(`all complete ${elapsedMs} ms after the last restart\n`);
-    if (findings.length > 0) process.stderr.write(fleet.warnings.join('\n'));
     expect(findings).toEqual([]);
-    expect(await statusesOf(database)).toEqual(
+    expect(await statusesOf(database, botId)).toEqual(
       moments.map(({ name }) => ({
         key: `${name}.txt`,
         statuses: 'upload_pending indexing_pending indexing_completed',
       })),
     );
   });
+
+  it('completes each file whose passages are set once, and shows those of before until then', async () => {
+    for (const moment of momentsOfPassages) {
+      const file = await declare(fleet, ledger, botId, moment.name, { passages: 1 });
+      expect(await file.upload()).toBe(200);
+      await until(
+        () => clientOf(fleet, botId).getFile({ id: file.id }),
+        (answer) => answer.file.status === 'indexing_completed',
+      );
+      const marks = Array.from({ length: passages }, (_, place) => `set${moment.name}x${place}x`);
+      const { sha256 } = document(moment.name, 1).content;
+      await killAt(moment, file.id, marks.at(-1)!, async () => {
+        const acknowledge = ledger.attempt(file.promised, { sha256, marks });
+        const contents = marks.map((mark) => ({ content: `The passage ${mark} was set.` }));
+        await clientOf(fleet, botId).setFilePassages({ id: file.id, passages: contents });
+        acknowledge();
+      });
+      const { passages: shown } = await clientOf(fleet, botId).listFilePassages({ id: file.id });
+      expect(shown.map(({ content }) => content)).toEqual([expect.stringContaining(file.marks[0]!)]);
+    }
+
+    expect(await findingsAfterRestart()).toEqual([]);
+    const once = 'upload_pending indexing_pending indexing_completed';
+    expect(await statusesOf(database, botId)).toEqual(
+      momentsOfPassages.map(({ name }) => ({
+        key: `${name}.txt`,
+        statuses: `${once} indexing_pending indexing_completed`,
+      })),
+    );
+  });
+
+  /** Lets `begin` give the worker something to do, kills the worker at the moment, and starts it again. */
+  async function killAt(moment: Moment, fileId: string, lastMark: string, begin: () => Promise<void>): Promise<void> {
+    const { held, statement, stage, written, stored = written } = moment;
+    const worker = fleet.the('files-worker');
+    const batch = embeddings.hold(held === 'second batch' ? lastMark : 'no text has this');
+    if (held !== 'second batch') await gate.close(fileId, held);
+    await begin();
+    await (held === 'second batch' ? batch.reached : gate.reached());
+    const reached = { stage, passages_written: written, passages: stored, vectors: written };
+    // A batch is still being written when the next one is embedded.
+    await until(
+      () => jobOf(database, fileId),
+      (job) => isDeepStrictEqual(job, reached),
+    );
+
+    await worker.end('SIGKILL');
+    if (statement === 'lost') await gate.turnAway();
+    await gate.open();
+    batch.release();
+    await worker.start();
+  }
+
+  async function findingsAfterRestart(): Promise<string[]> {
+    const started = performance.now();
+    const findings = await new Checker(fleet, ledger).findings(completedWithinMs);
+    process.stderr.write(`all complete ${Math.round(performance.now() - started)} ms after the last restart\n`);
+    if (findings.length > 0) process.stderr.write(fleet.warnings.join('\n'));
+    return findings;
+  }
 });
 
 /** Every status that a file is given is written down, the same one again too. */
@@ -114,11 +178,12 @@ const statusHistory = `
     FOR EACH ROW EXECUTE FUNCTION public.note_status();
 `;
 
-/** Resolves when every event so far was handled once more. */
+/** Resolves when every upload so far was announced and handled once more. */
 async function repeatEvents(database: Client, worker: Replica): Promise<void> {
   const before = await countHandled(worker);
   const { rowCount } = await database.query(
-    "INSERT INTO files.outbox (id, subject, data) SELECT 'again ' || id, subject, data FROM files.outbox",
+    `INSERT INTO files.outbox (id, subject, data)
+     SELECT 'again ' || id, subject, data FROM files.outbox WHERE subject = 'files.uploaded'`,
   );
   await until(
     () => countHandled(worker),
@@ -132,10 +197,12 @@ async function countHandled(worker: Replica): Promise<number> {
   return Number(count);
 }
 
-async function statusesOf(database: Client) {
+async function statusesOf(database: Client, botId: string) {
   const { rows } = await database.query<{ key: string; statuses: string }>(
     `SELECT key, string_agg(given.status, ' ' ORDER BY given.number) AS statuses
-     FROM files.file JOIN public.status_given given ON given.file_id = file.id GROUP BY key, file.id ORDER BY file.id`,
+     FROM files.file JOIN public.status_given given ON given.file_id = file.id
+     WHERE bot_id = $1 GROUP BY key, file.id ORDER BY file.id`,
+    [botId],
   );
   return rows;
 }
@@ -144,9 +211,11 @@ async function statusesOf(database: Client) {
 async function jobOf(database: Client, fileId: string) {
   const { rows } = await database.query(
     `SELECT stage, passages_written,
-       (SELECT count(*)::int FROM files.passage WHERE file_id = $1) AS passages,
-       (SELECT count(*)::int FROM files.local_index_point WHERE file_id = $1) AS vectors
-     FROM files.indexing_job WHERE file_id = $1`,
+       (SELECT count(*)::int FROM files.passage p
+         WHERE p.file_id = $1 AND p.content_version = job.content_version) AS passages,
+       (SELECT count(*)::int FROM files.local_index_point v
+         WHERE v.file_id = $1 AND v.content_version = job.content_version) AS vectors
+     FROM files.indexing_job job WHERE file_id = $1`,
     [fileId],
   );
   return rows[0];

@@ -7,7 +7,16 @@ import { fileURLToPath } from 'node:url';
 export const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const require = createRequire(import.meta.url);
 const marker = join(root, 'dist', '.built');
-const sources = ['apps', 'libs', 'bench', 'package-lock.json', 'nest-cli.json', 'tsconfig.base.json', '.swcrc'];
+const sources = [
+  'apps',
+  'libs',
+  'bench',
+  'faults',
+  'package-lock.json',
+  'nest-cli.json',
+  'tsconfig.base.json',
+  '.swcrc',
+];
 
 /** Compiles into `dist` unless nothing has changed since; silent unless it fails, which ends the process. */
 export function build() {

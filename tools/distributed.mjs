@@ -1,7 +1,8 @@
 // Starts every app of the distributed mode on this machine, each as a process of its own, against NATS_URL and
 // DATABASE_URL. Ports are free ones unless PORT (gateway) and FILES_PORT are set. Ctrl-C stops them all.
 // The first token, the secret key and the content are kept in PARLEY_DATA_DIR (.parley-distributed), so that the next
-// run finds what this one has stored. With STATE_FILE it writes where everything is, as JSON, once all are ready.
+// run finds what this one has stored. Where NATS wants keys, NATS_SEED_<APP> holds that of each app, as
+// `npm run parley -- nats keys` prints them; each app gets its own alone. With STATE_FILE it writes where everything is, as JSON, once all are ready.
 import { randomBytes } from 'node:crypto';
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
@@ -24,7 +25,11 @@ mkdirSync(home, { recursive: true, mode: 0o700 });
 const token = kept('token', process.env.PARLEY_BOOTSTRAP_TOKEN, () =>
   run('cli/src/main.js', ['token', 'generate']).trim(),
 );
-const secretKey = kept('secret.key', process.env.PARLEY_SECRET_KEY, () => randomBytes(32).toString('base64url'));
+// As in embedded mode: the current key in the first line, former ones below.
+const [secretKey, ...keptFormerKeys] = process.env.PARLEY_SECRET_KEY
+  ? [process.env.PARLEY_SECRET_KEY]
+  : kept('secret.key', undefined, () => randomBytes(32).toString('base64url')).split(/\s+/);
+const formerSecretKeys = [...keptFormerKeys, process.env.PARLEY_FORMER_SECRET_KEYS].filter(Boolean);
 const ports = Object.fromEntries(await Promise.all(names.map(async (name) => [name, await freePort()])));
 if (process.env.PORT) ports.gateway = Number(process.env.PORT);
 if (process.env.FILES_PORT) ports.files = Number(process.env.FILES_PORT);
@@ -35,10 +40,15 @@ const env = {
   CONTENT_URL: process.env.CONTENT_URL ?? `http://127.0.0.1:${ports.files}`,
   BLOBS_DIR: resolve(process.env.BLOBS_DIR ?? join(home, 'blobs')),
   PARLEY_SECRET_KEY: secretKey,
+  PARLEY_FORMER_SECRET_KEYS: formerSecretKeys.join(','),
   PARLEY_BOOTSTRAP_TOKEN: token,
+  // Who runs it on one machine is alone with it.
+  RATE_LIMIT_PER_SECOND: process.env.RATE_LIMIT_PER_SECOND || '0',
 };
+for (const name of Object.keys(env)) if (name.startsWith('NATS_SEED_')) delete env[name];
 mkdirSync(env.BLOBS_DIR, { recursive: true });
 run('cli/src/migrate.js', []);
+if (process.env.NATS_SEED_OPERATOR) run('cli/src/streams.js', [], keyOf('operator'));
 
 let stopping = false;
 for (const name of names) start(name);
@@ -62,7 +72,7 @@ process.stdout.write(`\n  Parley is ready at ${state.url}\n  Token  ${token}\n\n
 
 function start(name) {
   const child = spawn(process.execPath, [join(root, `dist/apps/${name}/src/main.js`)], {
-    env: { ...env, PORT: String(ports[name]) },
+    env: { ...env, ...keyOf(name), PORT: String(ports[name]) },
     stdio: ['ignore', 'inherit', 'inherit'],
   });
   apps.set(name, child);
@@ -100,9 +110,14 @@ function kept(name, given, make) {
   return readFileSync(path, 'utf8').trim();
 }
 
-function run(script, args) {
+function keyOf(name) {
+  const seed = process.env[`NATS_SEED_${name.toUpperCase().replaceAll('-', '_')}`];
+  return seed ? { NATS_NKEY_SEED: seed } : {};
+}
+
+function run(script, args, key = {}) {
   const done = spawnSync(process.execPath, [join(root, 'dist/apps', script), ...args], {
-    env: process.env,
+    env: { ...process.env, ...key },
     encoding: 'utf8',
   });
   if (done.status !== 0) fail(`${done.stdout}${done.stderr}`);

@@ -38,7 +38,7 @@ export function complaint(path) {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const root = dirname(dirname(fileURLToPath(import.meta.url)));
-  const complaints = ['apps', 'libs', 'faults', 'bench']
+  const complaints = ['apps', 'libs', 'faults', 'bench', 'deploy']
     .flatMap((folder) => readdirSync(join(root, folder), { recursive: true }).map((path) => `${folder}/${path}`))
     .filter((path) => path.endsWith('.ts'))
     .map(complaint)

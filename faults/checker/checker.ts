@@ -2,13 +2,12 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
+import { type Asked, Asker } from './asker';
 import { type Content, type FileState, type Ledger, type PromisedFile, sha256 } from './ledger';
+import { brokenPromises, outOfOrder, whenOf } from './values';
 
 /** Where the platform under examination keeps things. */
-export interface Examined {
-  url: string;
-  token: string;
-  workspaceId: string;
+export interface Examined extends Asked {
   databaseUrl: string;
   blobsDir: string;
 }
@@ -43,10 +42,17 @@ const offences: Record<string, string> = {
   'a passage without a vector': `
     SELECT DISTINCT p.file_id AS id FROM files.passage p
     WHERE NOT EXISTS (SELECT 1 FROM files.local_index_point v WHERE v.id = p.id AND v.bot_id = p.bot_id)`,
+  'another number of messages than its clock says': `
+    SELECT conversation_id AS id FROM chat.conversation_clock c WHERE message_count <> (
+      SELECT count(*) FROM chat.message m WHERE m.bot_id = c.bot_id AND m.conversation_id = c.conversation_id)`,
+  'a gap or a repeat among its signals': `
+    SELECT s.conversation_id AS id FROM chat.signal s JOIN chat.conversation_clock c USING (bot_id, conversation_id)
+    GROUP BY s.bot_id, s.conversation_id, c.signal_count
+    HAVING count(*) <> max(number) - min(number) + 1 OR count(DISTINCT number) <> count(*) OR max(number) <> c.signal_count`,
   'a status that its contents contradict': `
     SELECT id FROM files.file WHERE (status = 'indexing_completed' AND active_version IS DISTINCT FROM content_version)
-      OR (status IN ('upload_pending', 'upload_failed') AND (content_version IS NOT NULL OR active_version IS NOT NULL))
-      OR (status NOT IN ('upload_pending', 'upload_failed') AND content_version IS NULL)`,
+      OR (status IN ('upload_pending', 'upload_failed') AND coalesce(blob_version, content_version, active_version) IS NOT NULL)
+      OR (status NOT IN ('upload_pending', 'upload_failed') AND (blob_version IS NULL OR content_version IS NULL))`,
 };
 
 /**
@@ -54,10 +60,14 @@ const offences: Record<string, string> = {
  * asks the API as a client does, Postgres by SQL of its own, and the disk.
  */
 export class Checker {
+  private readonly asker: Asker;
+
   constructor(
     private readonly examined: Examined,
     private readonly ledger: Ledger,
-  ) {}
+  ) {
+    this.asker = new Asker(examined);
+  }
 
   /** Waits until nothing is under way any more, at most so long, and says everything that is wrong then. */
   async findings(timeoutMs: number): Promise<string[]> {
@@ -96,7 +106,7 @@ export class Checker {
   /** Every accepted content has its blob, and every blob its file. */
   private async blobs(database: Client): Promise<string[]> {
     const { rows } = await database.query<{ path: string }>(
-      `SELECT bot_id || '/' || id || '/' || content_version AS path FROM files.file WHERE content_version IS NOT NULL`,
+      `SELECT bot_id || '/' || id || '/' || blob_version AS path FROM files.file WHERE blob_version IS NOT NULL`,
     );
     const expected = new Set(rows.map(({ path }) => path));
     const stored = new Set(await listFiles(this.examined.blobsDir));
@@ -109,22 +119,37 @@ export class Checker {
   private async promises(): Promise<string[]> {
     const findings: string[] = [];
     for (const botId of this.ledger.bots) {
-      if ((await this.ask(`/v1/admin/bots/${botId}`)).status !== 200) findings.push(`the bot ${botId} is gone`);
+      if ((await this.asker.ask(`/v1/admin/bots/${botId}`)).status !== 200) findings.push(`the bot ${botId} is gone`);
     }
     for (const file of this.ledger.files) findings.push(...(await this.promiseOf(file)));
+    for (const { botId, id, rows } of this.ledger.tables) {
+      findings.push(...brokenPromises(`${id} row`, rows, await this.asker.rows(botId, id)));
+    }
+    for (const { botId, id, messages, tags, state } of this.ledger.conversations) {
+      const found = await this.asker.messages(botId, id);
+      const texts = new Map(
+        found.map(({ text }) => [text, found.filter((one) => one.text === text).map(() => 'said')]),
+      );
+      findings.push(
+        ...brokenPromises(`${id} message`, messages, texts),
+        ...outOfOrder(id, messages, found),
+        ...brokenPromises(`${id} tag`, tags, await this.asker.tags(botId, id)),
+        ...brokenPromises(`${id} ${state.name}`, state.entries, await this.asker.state(botId, id, state.name)),
+      );
+    }
     return findings;
   }
 
   private async promiseOf(file: PromisedFile): Promise<string[]> {
     const allowed = [file.state, ...file.possible];
-    const { status, body } = await this.ask(`/v1/files/${file.id}`, file.botId);
+    const { status, body } = await this.asker.ask(`/v1/files/${file.id}`, file.botId);
     const found = status === 404 ? 'deleted' : (body as { file: ShownFile }).file;
     const hash =
       found === 'deleted' || withoutContent.includes(found.status) ? undefined : await contentHash(found.url);
     const state = allowed.find((candidate) => isIn(candidate, found, hash));
     if (!state) {
       const is = found === 'deleted' ? found : `${found.status} with the content ${hash}`;
-      return [`${file.id} is ${is}, and was promised to be ${JSON.stringify(allowed)}`];
+      return [`${file.id} is ${is}, and was promised to be ${JSON.stringify(allowed)}${whenOf(file)}`];
     }
     if (typeof state === 'string' || !file.index || found === 'deleted') return [];
     if (found.status !== 'indexing_completed') return [`${file.id} ended as ${found.status}`];
@@ -136,7 +161,7 @@ export class Checker {
     let text = '';
     for (let next: string | undefined = ''; next !== undefined;) {
       const token = next && `&nextToken=${encodeURIComponent(next)}`;
-      const { body } = await this.ask(`/v1/files/${file.id}/passages?limit=200${token}`, file.botId);
+      const { body } = await this.asker.ask(`/v1/files/${file.id}/passages?limit=200${token}`, file.botId);
       const { passages, meta } = body as { passages: { content: string }[]; meta: { nextToken?: string } };
       text += passages.map(({ content }) => `${content}\n`).join('');
       next = meta.nextToken;
@@ -145,19 +170,6 @@ export class Checker {
       .map((mark) => ({ mark, count: text.split(mark).length - 1 }))
       .filter(({ count }) => count !== 1)
       .map(({ mark, count }) => `${file.id} has ${mark} ${count} times in its passages`);
-  }
-
-  private async ask(path: string, botId?: string): Promise<{ status: number; body: unknown }> {
-    const { url, token, workspaceId } = this.examined;
-    const response = await fetch(`${url}${path}`, {
-      headers: {
-        authorization: `Bearer ${token}`,
-        'x-workspace-id': workspaceId,
-        ...(botId ? { 'x-bot-id': botId } : {}),
-      },
-    });
-    if (response.status !== 200 && response.status !== 404) throw new Error(`${path}: ${await response.text()}`);
-    return { status: response.status, body: await response.json() };
   }
 }
 

@@ -9,19 +9,52 @@ export interface Content {
   marks: string[];
 }
 
-export interface PromisedFile {
+/** Something that clients change. */
+export interface Promised<State> {
+  /** What was acknowledged last. */
+  state: State;
+  /** What was asked for and never answered: it may have happened, or happen yet. */
+  possible: State[];
+  /** By the clock of `Date.now()`. */
+  acknowledgedAt?: number;
+  /** When it was said last that nothing had been done. */
+  refusedAt?: number;
+}
+
+export interface PromisedFile extends Promised<FileState> {
   botId: string;
   id: string;
   index: boolean;
-  /** What was acknowledged last. */
-  state: FileState;
-  /** What was asked for and never answered: it may have happened. */
-  possible: FileState[];
+}
+
+/** Of something that has a name: undefined as long as there is none of this name. */
+export type Value = string | number | undefined;
+
+/** By name, in the order in which they were first asked for. */
+export type PromisedValues = Map<string, Promised<Value>>;
+
+/** A table with the columns `name` and `value`. */
+export interface PromisedTable {
+  botId: string;
+  id: string;
+  rows: PromisedValues;
+}
+
+/** A conversation in which one client writes, one message after the other. Its messages are named by their texts. */
+export interface PromisedConversation {
+  botId: string;
+  id: string;
+  messages: PromisedValues;
+  tags: PromisedValues;
+  /** What is merged into its state. */
+  state: { name: string; entries: PromisedValues };
 }
 
 /** What the platform has acknowledged to its clients. Nothing else is written down: the checker asks the platform. */
 export class Ledger {
   readonly bots = new Set<string>();
+  readonly tables: PromisedTable[] = [];
+  readonly conversations: PromisedConversation[] = [];
   private readonly known = new Map<string, PromisedFile>();
 
   get files(): PromisedFile[] {
@@ -38,14 +71,46 @@ export class Ledger {
     return promised;
   }
 
+  table(botId: string, id: string): PromisedTable {
+    const table: PromisedTable = { botId, id, rows: new Map() };
+    this.tables.push(table);
+    return table;
+  }
+
+  conversation(botId: string, id: string, stateName: string): PromisedConversation {
+    const state = { name: stateName, entries: new Map() };
+    const conversation: PromisedConversation = { botId, id, messages: new Map(), tags: new Map(), state };
+    this.conversations.push(conversation);
+    return conversation;
+  }
+
+  /** The promise of this name, which is none as long as nothing was acknowledged. */
+  of(values: PromisedValues, name: string): Promised<Value> {
+    const promised = values.get(name) ?? { state: undefined, possible: [] };
+    values.set(name, promised);
+    return promised;
+  }
+
   /** Call before the request is sent. Call what it gives when the request was acknowledged. */
-  attempt(file: PromisedFile, state: FileState): () => void {
-    file.possible.push(state);
+  attempt<State>(thing: Promised<State>, state: State): () => void {
+    thing.possible.push(state);
     return () => {
-      file.state = state;
-      file.possible = file.possible.filter((other) => other !== state);
+      thing.state = state;
+      thing.acknowledgedAt = Date.now();
+      forget(thing, state);
     };
   }
+
+  /** Call when the answer to an attempt was that nothing has been done. */
+  refused<State>(thing: Promised<State>, state: State): void {
+    thing.refusedAt = Date.now();
+    forget(thing, state);
+  }
+}
+
+/** One attempt of perhaps several. */
+function forget<State>({ possible }: Promised<State>, state: State): void {
+  possible.splice(possible.indexOf(state), 1);
 }
 
 /** A text of so many paragraphs, with a mark in each. */

@@ -1,8 +1,8 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { admin } from '@parley/contracts/admin/admin';
 import { deadLettersController } from '@parley/outbox/dead-letters';
-import { deriveKey } from '@parley/secrets/derived-key';
-import { SecretBox } from '@parley/secrets/secret-box';
+import type { SealedColumns } from '@parley/secrets/sealed-texts.repository';
+import { SealingModule } from '@parley/secrets/sealing.module';
 import type { Platform } from '@parley/service/platform';
 import { ServiceModule } from '@parley/service/service.module';
 import { AccountsController } from './accounts/accounts.controller';
@@ -47,9 +47,13 @@ import { BotSettings1700000001040 } from './migrations/1700000001040-bot-setting
 import { Installations1700000001060 } from './migrations/1700000001060-installations';
 import { BotVersions1700000001041 } from './migrations/1700000001041-bot-versions';
 import { BotAccess1700000001042 } from './migrations/1700000001042-bot-access';
+import { RecurringEvents1700000001070 } from './migrations/1700000001070-recurring-events';
 import { PreferencesController } from './preferences/preferences.controller';
 import { PreferencesRepository } from './preferences/preferences.repository';
 import { PreferencesService } from './preferences/preferences.service';
+import { RuntimeController } from './runtime/runtime.controller';
+import { RuntimeRepository } from './runtime/runtime.repository';
+import { RuntimeService } from './runtime/runtime.service';
 import { TokensController } from './tokens/tokens.controller';
 import { TokensRepository } from './tokens/tokens.repository';
 import { TokensService } from './tokens/tokens.service';
@@ -75,6 +79,18 @@ export const adminDatabase = {
     BotAccess1700000001042,
     Installations1700000001060,
     ShareableIds1700000001061,
+    RecurringEvents1700000001070,
+  ],
+};
+
+const sealedColumns: SealedColumns = {
+  owners: 'bot',
+  columns: [
+    { table: 'bot', column: 'signing_secret', owner: 'id' },
+    { table: 'bot', column: 'secrets', owner: 'id', isMap: true },
+    { table: 'bot_former_signing_secret', column: 'secret', owner: 'bot_id' },
+    { table: 'installation', column: 'configuration', owner: 'bot_id' },
+    { table: 'bot_plugin', column: 'configuration', owner: 'bot_id' },
   ],
 };
 
@@ -86,6 +102,7 @@ export class AdminModule {
       module: AdminModule,
       imports: [
         ServiceModule.register({ name: 'admin', contract: admin, database: { ...adminDatabase, config } }, platform),
+        SealingModule.register(config, sealedColumns, admin.sealedTexts),
       ],
       controllers: [
         AccountsController,
@@ -99,6 +116,7 @@ export class AdminModule {
         IntrospectionController,
         MembersController,
         PreferencesController,
+        RuntimeController,
         TokensController,
         UsageController,
         WorkspacesController,
@@ -106,7 +124,6 @@ export class AdminModule {
       ],
       providers: [
         { provide: AdminConfig, useValue: config },
-        { provide: SecretBox, useFactory: () => new SecretBox(deriveKey(config.secretKey, 'secrets')) },
         AccountsRepository,
         AccountsService,
         AuditRepository,
@@ -136,6 +153,8 @@ export class AdminModule {
         UsageService,
         RecordChangeHandler,
         RefreshInstallationsHandler,
+        RuntimeRepository,
+        RuntimeService,
         TokensRepository,
         TokensService,
         WorkspacesRepository,

@@ -1,13 +1,16 @@
 import { Env, integer, Rejected, text, url, type VariableOptions } from '@parley/config/config';
 import { tokenKind } from '@parley/secrets/token';
-import { secretKeyVariable, ServiceConfig } from '@parley/service/config';
+import { formerSecretKeysVariable, secretKeyVariable, ServiceConfig } from '@parley/service/config';
 
 /** What this version refuses to go beyond. The other amounts are told to clients and nothing more. */
-const enforced = ['BOT_COUNT', 'WORKSPACE_MEMBER_COUNT'];
+const enforced = ['BOT_COUNT', 'KNOWLEDGEBASE_VECTOR_STORAGE', 'STORAGE_COUNT', 'WORKSPACE_MEMBER_COUNT'];
 
 export class AdminConfig extends ServiceConfig {
   @Env(secretKeyVariable)
   secretKey!: string;
+
+  @Env(formerSecretKeysVariable)
+  formerSecretKeys?: string[];
 
   @Env({
     env: 'PARLEY_BOOTSTRAP_TOKEN',

@@ -1,18 +1,147 @@
 import { type DynamicModule, Module } from '@nestjs/common';
+import { chat } from '@parley/contracts/chat/chat';
+import { deadLettersController } from '@parley/outbox/dead-letters';
 import type { Platform } from '@parley/service/platform';
 import { ServiceModule } from '@parley/service/service.module';
-import type { ChatConfig } from './config';
+import { ChatConfig } from './config';
+import { ConversationsController } from './conversations/conversations.controller';
+import { ConversationsRepository } from './conversations/conversations.repository';
+import { ConversationsService } from './conversations/conversations.service';
+import { ParticipantsController } from './conversations/participants.controller';
+import { ParticipantsRepository } from './conversations/participants.repository';
+import { ParticipantsService } from './conversations/participants.service';
+import { Askers } from './endpoint/askers';
+import { ChatConversationsService } from './endpoint/chat-conversations.service';
+import { ChatEventsService } from './endpoint/chat-events.service';
+import { ChatInstallations } from './endpoint/chat-installations';
+import { ChatMessagesService } from './endpoint/chat-messages.service';
+import { ChatParticipantsService } from './endpoint/chat-participants.service';
+import { ChatUsersService } from './endpoint/chat-users.service';
+import { EndpointController } from './endpoint/endpoint.controller';
+import { EndpointRepository } from './endpoint/endpoint.repository';
+import { UserKeys } from './endpoint/user-keys';
+import { EraseBotHandler } from './erasure/erase-bot.handler';
+import { ErasureController } from './erasure/erasure.controller';
+import { ErasureRepository } from './erasure/erasure.repository';
+import { ErasureService } from './erasure/erasure.service';
+import { DueEvents } from './events/due-events';
+import { EventsController } from './events/events.controller';
+import { EventsRepository } from './events/events.repository';
+import { EventsService } from './events/events.service';
+import { MessagePartsRepository } from './events/message-parts.repository';
+import { MessagePayloads } from './events/message-payloads';
+import { BoundedReads } from './lists/bounded-reads';
+import { MessageImports } from './messages/message-imports';
+import { MessageWriter } from './messages/message-writer';
+import { MessagesController } from './messages/messages.controller';
+import { MessagesRepository } from './messages/messages.repository';
+import { MessagesService } from './messages/messages.service';
+import { NewMessagesRepository } from './messages/new-messages.repository';
+import { ScheduledMessages } from './messages/scheduled-messages';
+import { ScheduledMessagesRepository } from './messages/scheduled-messages.repository';
+import { Chat1700000005000 } from './migrations/1700000005000-chat';
+import { KeepRecurringEventsHandler } from './recurring/keep-recurring-events.handler';
+import { RecurringEvents } from './recurring/recurring-events';
+import { RecurringEventsRepository } from './recurring/recurring-events.repository';
+import { BotRuntimes } from './runtime/bot-runtimes';
+import { SignalPartitions } from './signals/signal-partitions';
+import { SignalPartitionsRepository } from './signals/signal-partitions.repository';
+import { SignalsController } from './signals/signals.controller';
+import { SignalsRepository } from './signals/signals.repository';
+import { SignalsService } from './signals/signals.service';
+import { ExpiredStatesService } from './states/expired-states.service';
+import { StatesController } from './states/states.controller';
+import { StatesRepository } from './states/states.repository';
+import { StatesService } from './states/states.service';
+import { TagValuesRepository } from './tags/tag-values.repository';
+import { TagsController } from './tags/tags.controller';
+import { TagsRepository } from './tags/tags.repository';
+import { TagsService } from './tags/tags.service';
+import { UsersController } from './users/users.controller';
+import { UsersRepository } from './users/users.repository';
+import { UsersService } from './users/users.service';
+import { EndedWorkflowsService } from './workflows/ended-workflows.service';
+import { WorkflowEvents } from './workflows/workflow-events';
+import { WorkflowsController } from './workflows/workflows.controller';
+import { WorkflowsRepository } from './workflows/workflows.repository';
+import { WorkflowsService } from './workflows/workflows.service';
 
-export const chatDatabase = { schema: 'chat', migrations: [] };
+export const chatDatabase = { schema: 'chat', migrations: [Chat1700000005000] };
 
-/** Users, conversations, messages, states and events. Owns its schema and answers no operation yet. */
+/** Users, conversations, messages, states and events, and what end users' clients ask. */
 @Module({})
 export class ChatModule {
   static register(config: ChatConfig, platform: Platform): DynamicModule {
     return {
       module: ChatModule,
       imports: [
-        ServiceModule.register({ name: 'chat', contract: {}, database: { ...chatDatabase, config } }, platform),
+        ServiceModule.register({ name: 'chat', contract: chat, database: { ...chatDatabase, config } }, platform),
+      ],
+      controllers: [
+        ConversationsController,
+        EndpointController,
+        ErasureController,
+        EventsController,
+        MessagesController,
+        ParticipantsController,
+        SignalsController,
+        StatesController,
+        TagsController,
+        UsersController,
+        WorkflowsController,
+        deadLettersController(chat.deadLetters),
+      ],
+      providers: [
+        { provide: ChatConfig, useValue: config },
+        Askers,
+        BotRuntimes,
+        BoundedReads,
+        ChatConversationsService,
+        ChatEventsService,
+        ChatInstallations,
+        ChatMessagesService,
+        ChatParticipantsService,
+        ChatUsersService,
+        ConversationsRepository,
+        ConversationsService,
+        DueEvents,
+        EndedWorkflowsService,
+        EndpointRepository,
+        EraseBotHandler,
+        ErasureRepository,
+        ErasureService,
+        EventsRepository,
+        EventsService,
+        ExpiredStatesService,
+        KeepRecurringEventsHandler,
+        MessageImports,
+        MessagePartsRepository,
+        MessagePayloads,
+        MessageWriter,
+        MessagesRepository,
+        MessagesService,
+        NewMessagesRepository,
+        ParticipantsRepository,
+        ParticipantsService,
+        RecurringEvents,
+        RecurringEventsRepository,
+        ScheduledMessages,
+        ScheduledMessagesRepository,
+        SignalPartitions,
+        SignalPartitionsRepository,
+        SignalsRepository,
+        SignalsService,
+        StatesRepository,
+        StatesService,
+        TagValuesRepository,
+        TagsRepository,
+        UserKeys,
+        TagsService,
+        UsersRepository,
+        UsersService,
+        WorkflowEvents,
+        WorkflowsRepository,
+        WorkflowsService,
       ],
     };
   }

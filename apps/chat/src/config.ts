@@ -1,3 +1,35 @@
-import { ServiceConfig } from '@parley/service/config';
+import { Env, integer, text } from '@parley/config/config';
+import {
+  formerSecretKeysVariable,
+  secretKeyVariable,
+  ServiceConfig,
+  sweepIntervalVariable,
+} from '@parley/service/config';
 
-export class ChatConfig extends ServiceConfig {}
+export class ChatConfig extends ServiceConfig {
+  @Env(secretKeyVariable)
+  secretKey!: string;
+
+  @Env(formerSecretKeysVariable)
+  formerSecretKeys?: string[];
+
+  @Env(sweepIntervalVariable)
+  sweepIntervalMs = 5_000;
+
+  @Env({
+    env: 'CHAT_LIST_TIMEOUT_MS',
+    type: integer(100, 9_000),
+    about: 'How long a list with filters that no index serves may take before it is stopped with OperationTimeout.',
+  })
+  listTimeoutMs = 5_000;
+
+  @Env({
+    env: 'CHAT_ENCRYPTION_KEY',
+    type: text(),
+    about:
+      'What the keys of users of the chat endpoint are signed with (HS256), where a bot has no encryption key of its own.',
+    optional: true,
+    defaultText: 'derived from `PARLEY_SECRET_KEY`',
+  })
+  chatEncryptionKey?: string;
+}

@@ -3,6 +3,8 @@ import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from '@botpress/client';
 import { lookup } from 'mime-types';
+import { endWithReader } from './closed-output';
+import { CommandFailed } from './command-failed';
 import { readKeptFile } from './kept-file';
 
 const botName = 'demo';
@@ -18,14 +20,15 @@ interface Credentials {
 /** Uploads files through the public client, waits until they are indexed, and prints what a search would find. */
 async function demo(paths: string[]): Promise<void> {
   if (paths.length === 0) throw new Error('Name one file or more: npm run demo -- README.md');
+  const contents = await Promise.all(paths.map(readDocument));
   const { url, workspaceId, token } = JSON.parse(
     readKeptFile('credentials.json', 'set PARLEY_DATA_DIR to its data folder'),
   ) as Credentials;
   const admin = new Client({ apiUrl: url, workspaceId, token });
   const botId = await findOrCreateBot(admin);
   const client = new Client({ apiUrl: url, workspaceId, token, botId });
-  for (const path of paths) {
-    const id = await upload(client, path);
+  for (const [index, path] of paths.entries()) {
+    const id = await upload(client, path, contents[index]!);
     await waitUntilIndexed(client, id, path);
     await printPassages(client, id);
   }
@@ -40,8 +43,13 @@ async function findOrCreateBot(client: Client): Promise<string> {
   return bot.id;
 }
 
-async function upload(client: Client, path: string): Promise<string> {
-  const content = await readFile(path);
+function readDocument(path: string): Promise<Buffer> {
+  return readFile(path).catch(({ code, message }: NodeJS.ErrnoException) => {
+    throw new CommandFailed(code === 'ENOENT' ? `There is no file ${path}.` : `${path} cannot be read: ${message}`);
+  });
+}
+
+async function upload(client: Client, path: string, content: Buffer): Promise<string> {
   const contentType = lookup(path) || 'text/plain';
   const { file } = await client.uploadFile({ key: basename(path), content, contentType, index: true });
   return file.id;
@@ -49,10 +57,12 @@ async function upload(client: Client, path: string): Promise<string> {
 
 async function waitUntilIndexed(client: Client, id: string, path: string): Promise<void> {
   const started = Date.now();
+  let told: string | undefined;
   for (;;) {
     const { file } = await client.getFile({ id });
     const seconds = ((Date.now() - started) / 1000).toFixed(1);
-    progress(`${path}  ${file.status}  ${seconds} s`);
+    if (process.stdout.isTTY || file.status !== told) progress(`${path}  ${file.status}  ${seconds} s`);
+    told = file.status;
     if (file.status === 'indexing_completed') break;
     if (file.status === 'indexing_failed')
       throw new Error(`${path} cannot be indexed: ${file.failedStatusReason ?? ''}`);
@@ -76,6 +86,7 @@ async function printPassages(client: Client, id: string): Promise<void> {
   process.stdout.write(more > 0 ? `\n… and ${more} more passages\n\n` : '\n');
 }
 
+endWithReader();
 demo(process.argv.slice(2)).catch((error: unknown) => {
   process.stderr.write(`\n${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = 1;

@@ -2,9 +2,14 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CommandFailed } from './command-failed';
 
+/** Where the embedded mode keeps everything. */
+export function dataFolder(): string {
+  return process.env['PARLEY_DATA_DIR'] ?? '.parley';
+}
+
 /** A file that the embedded mode keeps in its data folder. Throws CommandFailed, with what to do instead, when there is none. */
 export function readKeptFile(name: 'credentials.json' | 'secret.key', instead: string): string {
-  const folder = process.env['PARLEY_DATA_DIR'] ?? '.parley';
+  const folder = dataFolder();
   try {
     return readFileSync(join(folder, name), 'utf8');
   } catch (error) {

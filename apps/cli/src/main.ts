@@ -1,5 +1,8 @@
 import 'reflect-metadata';
+import { endWithReader } from './closed-output';
 import { runCommand } from './commands';
+
+endWithReader();
 
 void runCommand(process.argv.slice(2), (text) => process.stdout.write(text)).then((code) => {
   process.exitCode = code;

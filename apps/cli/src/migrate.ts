@@ -6,6 +6,7 @@ import { hubDatabase } from '../../hub/src/hub.module';
 import { tablesDatabase } from '../../tables/src/tables.module';
 import { ConfigError, readConfig } from '@parley/config/config';
 import { Database } from '@parley/database/database';
+import { CannotConnect } from '@parley/database/errors';
 import { serviceMigrations } from '@parley/service/service.module';
 import { ServiceConfig } from '@parley/service/config';
 
@@ -29,6 +30,7 @@ async function migrate(): Promise<void> {
 }
 
 migrate().catch((error: unknown) => {
-  process.stderr.write(`${error instanceof ConfigError ? error.message : ((error as Error).stack ?? String(error))}\n`);
+  const isExpected = error instanceof ConfigError || error instanceof CannotConnect;
+  process.stderr.write(`${isExpected ? error.message : ((error as Error).stack ?? String(error))}\n`);
   process.exitCode = 1;
 });

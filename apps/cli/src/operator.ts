@@ -1,5 +1,6 @@
 import type { ErrorBody } from '@parley/contracts/errors';
 import type { Operation } from '@parley/contracts/operation';
+import { parseKeyFile } from '@parley/secrets/key-file';
 import { operatorToken } from '@parley/secrets/token';
 import { CommandFailed } from './command-failed';
 import { readKeptFile } from './kept-file';
@@ -11,14 +12,19 @@ export class Operator {
   private constructor(
     private readonly url: string,
     private readonly token: string,
+    /** Whether the data folder keeps the current key and no former one. */
+    readonly knowsOneKey: boolean,
   ) {}
 
   /** `PARLEY_URL` and `PARLEY_SECRET_KEY`, or what the embedded mode keeps in its data folder. */
   static find(): Operator {
-    const { PARLEY_URL, PARLEY_SECRET_KEY } = process.env;
+    const { PARLEY_URL, PARLEY_SECRET_KEY, PARLEY_FORMER_SECRET_KEYS } = process.env;
     const url = PARLEY_URL ?? (JSON.parse(readKeptFile('credentials.json', setBoth)) as { url: string }).url;
-    const secretKey = PARLEY_SECRET_KEY ?? readKeptFile('secret.key', setBoth).trim();
-    return new Operator(url, operatorToken(secretKey));
+    const kept = PARLEY_SECRET_KEY ? undefined : parseKeyFile(readKeptFile('secret.key', setBoth));
+    const secretKey = PARLEY_SECRET_KEY || kept?.secretKey;
+    if (!secretKey) throw new CommandFailed(`There is no key in secret.key: ${setBoth}.`);
+    const knowsOneKey = kept?.formerSecretKeys.length === 0 && !PARLEY_FORMER_SECRET_KEYS;
+    return new Operator(url, operatorToken(secretKey), knowsOneKey);
   }
 
   async call<I extends object, O>(operation: Operation<I, O>, input: I): Promise<O> {
@@ -27,12 +33,12 @@ export class Operator {
     const filled = (path ?? '').replaceAll(/\{(\w+)\}/g, (_match, name: string) =>
       encodeURIComponent(String(fields.get(name))),
     );
-    const response = await fetch(`${this.url}${filled}`, {
+    const response = await fetch(`${this.url}${filled}${method === 'GET' ? queryOf(path ?? '', fields) : ''}`, {
       method,
       headers: { authorization: `Bearer ${this.token}`, 'content-type': 'application/json' },
       body: method === 'GET' ? undefined : JSON.stringify(input),
     }).catch((error: unknown) => {
-      throw new CommandFailed(`Nothing answers at ${this.url}: start Parley first (npm start). ${String(error)}`);
+      throw new CommandFailed(`Nothing answers at ${this.url}: start Parley first (npm start).`, { cause: error });
     });
     const body: unknown = await response.json().catch(() => {
       throw new CommandFailed(
@@ -42,4 +48,26 @@ export class Operator {
     if (!response.ok) throw new CommandFailed(`${(body as ErrorBody).type}: ${(body as ErrorBody).message}`);
     return body as O;
   }
+
+  /** The answers of all pages, one after the other. */
+  async *pages<I extends { nextToken?: string }, O extends { meta: { nextToken?: string } }>(
+    operation: Operation<I, O>,
+    input: I,
+  ): AsyncGenerator<O> {
+    let nextToken: string | undefined;
+    do {
+      const page: O = await this.call(operation, { ...input, limit: 200, nextToken });
+      yield page;
+      nextToken = page.meta.nextToken;
+    } while (nextToken !== undefined);
+  }
+}
+
+/** The fields that are not part of the path. */
+function queryOf(path: string, fields: Map<string, unknown>): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of fields) {
+    if (value !== undefined && !path.includes(`{${name}}`)) query.append(name, `${value as string | number}`);
+  }
+  return query.size > 0 ? `?${query.toString()}` : '';
 }

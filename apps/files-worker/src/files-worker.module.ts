@@ -1,10 +1,14 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { FileStoreModule, filesDatabase } from '@parley/file-store/file-store.module';
+import { Completions } from '@parley/openai/completions';
 import type { Platform } from '@parley/service/platform';
 import { ServiceModule } from '@parley/service/service.module';
 import { FilesWorkerConfig } from './config';
 import { IndexFileHandler } from './index-file.handler';
 import { Indexer } from './indexer';
+import { DocumentAdvisers } from './models/document-advisers';
+import { ModelServer } from './models/model-server';
+import { Summarizer } from './models/summarizer';
 import { DocumentReader } from './parsing/document-reader';
 
 /** Turns uploaded content into passages. Scales by its queue, apart from the files service. */
@@ -20,7 +24,16 @@ export class FilesWorkerModule {
         ),
         FileStoreModule.register(config),
       ],
-      providers: [{ provide: FilesWorkerConfig, useValue: config }, DocumentReader, Indexer, IndexFileHandler],
+      providers: [
+        { provide: FilesWorkerConfig, useValue: config },
+        { provide: Completions, useValue: new Completions(config) },
+        ModelServer,
+        DocumentAdvisers,
+        Summarizer,
+        DocumentReader,
+        Indexer,
+        IndexFileHandler,
+      ],
     };
   }
 }

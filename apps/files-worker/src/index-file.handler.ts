@@ -1,20 +1,28 @@
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
-import { type Delivery } from '@parley/bus/event-stream';
+import { type Delivery, redeliveryDelayMs } from '@parley/bus/event-stream';
 import { Consumes } from '@parley/bus/handles';
-import { ApiError } from '@parley/contracts/errors';
-import { fileUploaded } from '@parley/contracts/files';
+import { ApiError, unavailable } from '@parley/contracts/errors';
+import { indexFile } from '@parley/contracts/files';
 import { Database, type Transaction } from '@parley/database/database';
 import { FilesRepository } from '@parley/file-store/files.repository';
+import { IndexModelsRepository } from '@parley/file-store/index-models.repository';
 import { JobsRepository, type TakenJob } from '@parley/file-store/jobs.repository';
 import type { ContentVersion } from '@parley/file-store/passages.repository';
 import { UntidyFilesRepository } from '@parley/file-store/untidy-files.repository';
-import { EmbedderBusy, EmbedderRefused, EmbedderUnavailable } from '@parley/passages/embedder';
+import { ServerBusy, ServerRefused, ServerUnavailable } from '@parley/openai/server-errors';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
+import { continueTrace, currentTraceparent, type SpanStart } from '@parley/tracing/tracing';
 import { FilesWorkerConfig } from './config';
 import { Indexer } from './indexer';
 import { JobLost, JobWatch } from './job-watch';
 import { UnreadableDocument } from './parsing/block';
+
+/** Characters of a reason that the log keeps. */
+const maxLoggedReason = 120;
+
+/** Pause of a job that failed through no fault of its own. */
+const oursPauseMs = 2_000;
 
 /** Indexes one content: from the event to passages that readers see, or to a reason why there are none. */
 @Injectable()
@@ -24,6 +32,7 @@ export class IndexFileHandler implements OnModuleInit {
     private readonly files: FilesRepository,
     private readonly jobs: JobsRepository,
     private readonly untidy: UntidyFilesRepository,
+    private readonly models: IndexModelsRepository,
     private readonly indexer: Indexer,
     private readonly config: FilesWorkerConfig,
     @Inject(platformToken) private readonly platform: Platform,
@@ -34,15 +43,20 @@ export class IndexFileHandler implements OnModuleInit {
     return this.jobs.releaseAllOf(this.platform.instance);
   }
 
-  /** Safe to repeat: a job is taken by one worker at a time, and every write is conditional on still being its newest. */
-  @Consumes(fileUploaded, { name: 'files-worker.index', concurrency: 2, maxDeliveries: 100 })
-  async handle(version: ContentVersion, { signal }: Delivery): Promise<void> {
-    const job = await this.jobs.take(version, this.platform.instance);
-    // Done, superseded, or in the hands of a worker that is alive: the sweeper announces it again should that one die.
+  /**
+   * An event says that there is one more job, and is good for one: the next in turn, whichever was announced. Safe to
+   * repeat: a job is taken by one worker at a time, and every write is conditional on still being its newest.
+   */
+  @Consumes(indexFile)
+  async handle(_announced: ContentVersion, { signal }: Delivery): Promise<void> {
+    const job = await this.jobs.takeNext(this.platform.instance);
+    // Done or superseded, or others are at it: the sweeper announces again what they leave.
     if (!job) return;
+    const { version } = job;
     const watch = new JobWatch(this.jobs, version, job.lease, this.platform, this.config.heartbeatMs, signal);
     try {
-      await this.index(version, job, watch);
+      const traceparent = job.traceparent ?? currentTraceparent();
+      await continueTrace(traceparent, spanOf(job), () => this.index(version, job, watch));
     } catch (error) {
       await this.settle(version, job, error, signal);
     } finally {
@@ -56,31 +70,45 @@ export class IndexFileHandler implements OnModuleInit {
     if (job.attempts > indexingAttempts) {
       throw new UnreadableDocument(outOfAttempts(indexingAttempts, job.lastError ?? 'The worker ended each time.'));
     }
-    await this.indexer.index(version, job.file, watch);
+    const models = await this.indexer.index(version, job, watch);
     await watch.advance({ stage: 'switching' });
-    await this.end(version, job, (tx) => this.files.finishIndexing(tx, version.fileId, version.contentVersion));
+    await this.end(version, job, (tx) => this.finish(tx, version, models));
   }
 
-  /** Ends the job, or gives it back for another try. Throws what should be delivered again. */
+  private async finish(tx: Transaction, version: ContentVersion, models: string[]): Promise<void> {
+    if (!(await this.files.finishIndexing(tx, version.fileId, version.contentVersion))) return;
+    if (await this.models.markWhole(tx, version, models)) return;
+    throw unavailable('Another embedding model is searched meanwhile: this worker must start anew, configured for it.');
+  }
+
+  /** Ends the job, or gives it back for another try. Throws when the event should be delivered again. */
   private async settle(version: ContentVersion, job: TakenJob, error: unknown, signal: AbortSignal): Promise<void> {
     const { logger } = this.platform;
     if (error instanceof JobLost) return this.end(version, job);
-    if (error instanceof UnreadableDocument || error instanceof EmbedderRefused)
+    if (error instanceof UnreadableDocument || error instanceof ServerRefused)
       return this.fail(version, job, error.message);
 
-    const isOurs = signal.aborted || error instanceof EmbedderBusy || error instanceof ApiError;
+    const isOurs = signal.aborted || error instanceof ServerBusy || error instanceof ApiError;
     const reason = publicReason(error);
     if (signal.aborted) logger.info(version, 'this process stops: the file is left to another');
     else logger.warn({ ...version, attempt: job.attempts, err: error }, 'a try to index a file did not succeed');
     if (!isOurs && job.attempts >= this.config.indexingAttempts) {
       return this.fail(version, job, outOfAttempts(job.attempts, reason));
     }
-    await this.jobs.release(version, job.lease, reason, isOurs ? 'pause' : 'attempt');
-    throw error;
+    if (signal.aborted) {
+      await this.jobs.giveBack(version, job.lease, reason);
+      // Another process has the event, and with it the job, at once.
+      throw error;
+    }
+    // The sweeper announces the job when it is due.
+    const pauseMs = isOurs ? oursPauseMs : redeliveryDelayMs(job.attempts);
+    await this.jobs.release(version, job.lease, reason, isOurs ? 'pause' : 'attempt', pauseMs);
   }
 
   private fail(version: ContentVersion, job: TakenJob, reason: string): Promise<void> {
-    this.platform.logger.warn({ ...version, reason }, 'a file cannot be indexed');
+    // The rest is advice, which stands in the file.
+    const logged = reason.slice(0, maxLoggedReason);
+    this.platform.logger.warn({ ...version, reason: logged }, 'a file cannot be indexed');
     return this.end(version, job, (tx) => this.files.failIndexing(tx, version.fileId, version.contentVersion, reason));
   }
 
@@ -91,7 +119,7 @@ export class IndexFileHandler implements OnModuleInit {
   private end(
     { botId, fileId, contentVersion }: ContentVersion,
     { lease }: TakenJob,
-    decide?: (tx: Transaction) => Promise<boolean>,
+    decide?: (tx: Transaction) => Promise<unknown>,
   ): Promise<void> {
     return this.database.transaction(async (tx) => {
       const isHolder = await this.jobs.end(tx, { botId, fileId, contentVersion }, lease);
@@ -101,12 +129,17 @@ export class IndexFileHandler implements OnModuleInit {
   }
 }
 
+function spanOf({ version: { botId, fileId }, attempts }: TakenJob): SpanStart {
+  const attributes = { 'parley.bot.id': botId, 'parley.file.id': fileId, 'parley.attempt': attempts };
+  return { name: 'index file', kind: 'consumer', attributes };
+}
+
 function outOfAttempts(attempts: number, reason: string): string {
   return `Indexing was tried ${attempts} times. ${reason}`;
 }
 
 /** What the file's owner may read: errors of our own making say what is wrong, others could tell of the inside. */
 function publicReason(error: unknown): string {
-  const isPublic = error instanceof EmbedderUnavailable || error instanceof EmbedderBusy || error instanceof ApiError;
+  const isPublic = error instanceof ServerUnavailable || error instanceof ServerBusy || error instanceof ApiError;
   return isPublic ? error.message : 'Something went wrong on our side: upload the file again later.';
 }

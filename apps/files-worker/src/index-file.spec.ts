@@ -18,6 +18,8 @@ import { FilesWorkerConfig } from './config';
 import { FilesWorkerModule } from './files-worker.module';
 
 const apiKey = 'sk-very-secret';
+/** Longer than any test holds a request. */
+const embeddingsTimeoutMs = 5_000;
 
 let service: RunningService;
 let embeddings: EmbeddingServer;
@@ -31,7 +33,7 @@ const workerConfig = (databaseUrl: string) =>
     blobsDir,
     embeddingsUrl: embeddings.url,
     embeddingsApiKey: apiKey,
-    embeddingsTimeoutMs: 2_000,
+    embeddingsTimeoutMs,
     indexingAttempts: 2,
     heartbeatMs: 50,
   });
@@ -140,7 +142,7 @@ describe('a document', () => {
     ['blank', 'a.md', ' \n\t\n ', /text found/],
     ['a binary that calls itself text', 'a.txt', randomBytes(20_000), /./],
     ['a page of nothing but scripts', 'a.html', '<script>let x = 1</script><style>b {}</style>', /text found/],
-    ['of a type that is not read', 'a.zip', 'PK', /application\/zip cannot be indexed/],
+    ['of a type that is not read', 'a.zip', 'PK\u0003\u0004', /application\/zip cannot be indexed/],
   ])('that is %s ends with a reason and without passages', async (_name, key, content, reason) => {
     const bot = newBot();
     const { id } = await bot.upload(key, content, index);
@@ -171,6 +173,7 @@ describe('a document', () => {
       ...index,
       indexing: { configuration: { chunking: { maximumChunkLength: 5000 } } },
     });
+    const begun = performance.now();
     let slowestMs = 0;
 
     const file = await until(
@@ -184,6 +187,7 @@ describe('a document', () => {
       60_000,
     );
 
+    const tookMs = performance.now() - begun;
     expect(file.status).toBe('indexing_completed');
     expect((await bot.passages(id)).every(({ content }) => content.length <= 5000)).toBe(true);
     const [{ length }] = (await rows(
@@ -191,8 +195,48 @@ describe('a document', () => {
       bot.id,
     )) as [{ length: string }];
     expect(Number(length)).toBeGreaterThan(19_900_000);
-    expect(slowestMs).toBeLessThan(1_500);
+    // On a busy machine, both take longer.
+    expect(slowestMs).toBeLessThan(tookMs / 8);
   }, 90_000);
+
+  it('is embedded with as many neighbours as are wanted, across the batches in which it is read', async () => {
+    const [bot, marker] = [newBot(), newMarker()];
+    const passages = Array.from(
+      { length: 70 },
+      (_, n) => `${marker} passage ${n}. ${'Filled up to the brim. '.repeat(2)}`,
+    );
+    const configuration = {
+      parsing: { minimumParagraphLength: 50 },
+      chunking: { maximumChunkLength: 100, embeddedContextLevels: 2 },
+    };
+    const { id } = await bot.upload('near.txt', passages.join('\n\n'), { ...index, indexing: { configuration } });
+    await bot.settled(id);
+
+    const embedded = embeddings.requests.flat().filter((text) => text.includes(marker));
+
+    const numbers = embedded.map((text) => Array.from(text.matchAll(/passage (\d+)/g), ([, n]) => Number(n)));
+    expect(numbers).toEqual(
+      passages.map((_, n) => [n - 2, n - 1, n, n + 1, n + 2].filter((near) => near >= 0 && near < 70)),
+    );
+  });
+
+  it('shows how much of it is indexed', async () => {
+    const [bot, marker] = [newBot(), newMarker()];
+    const first = embeddings.hold(marker);
+    const { id } = await bot.upload('half.txt', paragraphs(4_000, marker), index);
+    await first.reached;
+
+    const before = (await jobsOf(bot))[0]!['part'];
+    first.release();
+    const [during] = await until(
+      () => jobsOf(bot),
+      ([job]) => !job || Number(job['part']) > 0,
+    );
+
+    expect(Number(before)).toBe(0);
+    expect(Number(during!['part'])).toBeLessThan(1);
+    expect(await bot.settled(id, 60_000)).toMatchObject({ status: 'indexing_completed' });
+  }, 70_000);
 });
 
 describe('a file that changes while it is indexed', () => {
@@ -256,7 +300,7 @@ describe('a file that changes while it is indexed', () => {
       tags: { kept: '1', state: 'old' },
     });
     await held.reached;
-    expect(await tagsOfPoints()).toEqual([{ kept: '1', state: 'old' }]);
+    await until(tagsOfPoints, ([tags]) => isDeepStrictEqual(tags, { kept: '1', state: 'old' }));
 
     await bot.ask(files.update, { id, tags: { state: 'new' } });
     await until(tagsOfPoints, ([tags]) => isDeepStrictEqual(tags, { kept: '1', state: 'new' }));
@@ -277,7 +321,10 @@ describe('a file that changes while it is indexed', () => {
     const held = embeddings.hold(marker);
     const { id } = await bot.upload('a.txt', content, index);
     await held.reached;
-    expect((await bot.leftovers()).passages).toBeGreaterThan(0);
+    await until(
+      () => bot.leftovers(),
+      ({ points }) => points > 0,
+    );
 
     await bot.delete(id);
     await until(
@@ -334,7 +381,7 @@ describe('a job', () => {
     await announce([await versionOf(bot, marked.id), old, await versionOf(bot, file.id), old]);
     await announce([{ botId: bot.id, fileId: 'file_none', contentVersion: 'none' }]);
     await until(
-      () => rows('SELECT 1 FROM events.delivery'),
+      () => rows('SELECT 1 FROM outbox WHERE published_at IS NULL UNION ALL SELECT 1 FROM events.delivery'),
       ({ length }) => length === 0,
     );
 
@@ -420,7 +467,8 @@ describe('a job', () => {
     const given = await until(
       () => jobsOf(bot),
       (all) => all.every((job) => job['taken_by'] !== 'first'),
-      3_000,
+      // The sweeper would need 15 s.
+      10_000,
     );
     held.release();
     await stopping;
@@ -480,13 +528,13 @@ describe('an embedding server', () => {
       /tried 2 times\. The embedding server answered 500: out of memory$/,
     ],
     ['garbage', 'garbage' as const, /tried 2 times\. The embedding server answered with something that is not a list/],
-    ['nothing', 'never' as const, /tried 2 times\. The embedding server gave no answer within 2000 ms/],
+    ['nothing', 'never' as const, /tried 2 times\. The embedding server gave no answer within 5000 ms/],
   ])('that answers %s is tried again, and in the end its answer is the reason', async (_name, answer, reason) => {
     const [bot, marker] = [newBot(), newMarker()];
     embeddings.order(marker, answer);
     const { id } = await bot.upload('a.txt', marker, index);
 
-    expect(await bot.settled(id)).toMatchObject({
+    expect(await bot.settled(id, 25_000)).toMatchObject({
       status: 'indexing_failed',
       failedStatusReason: expect.stringMatching(reason),
     });

@@ -1,80 +1,195 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { arrayBuffer } from 'node:stream/consumers';
 import type { BlobStore } from '@parley/blobs/blob-store';
 import type { IndexingConfiguration } from '@parley/contracts/indexing-options';
-import { blobKey, type FileRow } from '@parley/file-store/file.entity';
-import { type ContentVersion, passageId, PassagesRepository } from '@parley/file-store/passages.repository';
-import { blobStore } from '@parley/file-store/tokens';
-import { type Embedder, EmbedderBusy } from '@parley/passages/embedder';
-import { documentTerms } from '@parley/passages/lexicon';
-import type { PassageIndex } from '@parley/passages/passage-index';
+import { embeddedTexts, toPoint } from '@parley/file-store/embedded-texts';
+import { blobOf, type FileRow } from '@parley/file-store/file.entity';
+import { IndexModelsRepository } from '@parley/file-store/index-models.repository';
+import type { TakenJob } from '@parley/file-store/jobs.repository';
+import type { NextModel } from '@parley/file-store/next-model';
+import { type ContentVersion, PassagesRepository } from '@parley/file-store/passages.repository';
+import { blobStore, nextModel } from '@parley/file-store/tokens';
+import { type Embedder, EmbedderUnavailable } from '@parley/passages/embedder';
+import type { PassageIndex, PassagePoint } from '@parley/passages/passage-index';
 import { embedder, passageIndex } from '@parley/passages/tokens';
-import { type Chunk, embeddedText } from './chunking/chunker';
+import type { Platform } from '@parley/service/platform';
+import { platformToken } from '@parley/service/tokens';
+import { inSpan, type SpanStart, stepsInSpans } from '@parley/tracing/tracing';
+import type { Chunk } from './chunking/chunker';
+import { DocumentAdvisers } from './models/document-advisers';
+import { Summarizer } from './models/summarizer';
+import type { Batch } from './parsing/document.worker';
 import { DocumentReader } from './parsing/document-reader';
 import type { JobWatch } from './job-watch';
 
-/** Passages that are embedded and written together. */
-const batchSize = 32;
-const maxBusyPauseMs = 60_000;
+const storedBatch = 32;
+
+const stage = (name: string): SpanStart => ({ name: `index ${name}`, kind: 'internal', attributes: {} });
+const stages = {
+  reading: stage('reading'),
+  chunking: stage('chunking'),
+  embedding: stage('embedding'),
+  writing: stage('writing'),
+};
 
 /** Turns a content into passages and vectors of its version. Repeating it writes the same ones. */
 @Injectable()
 export class Indexer {
+  private readonly countPassages: (by: number) => void;
+  private readonly noted = new Set<string>();
+
   constructor(
     private readonly documents: DocumentReader,
+    private readonly advisers: DocumentAdvisers,
+    private readonly summarizer: Summarizer,
     private readonly passages: PassagesRepository,
     @Inject(blobStore) private readonly blobs: BlobStore,
     @Inject(embedder) private readonly model: Embedder,
     @Inject(passageIndex) private readonly points: PassageIndex,
-  ) {}
-
-  async index(version: ContentVersion, file: FileRow, watch: JobWatch): Promise<void> {
-    const bytes = new Uint8Array(await arrayBuffer(await this.blobs.read(blobKey(version, version.contentVersion))));
-    const document = { bytes, contentType: file.content_type, key: file.key, ...limits(file.indexing) };
-    const chunks = await this.documents.read(document, watch.signal);
-    await watch.advance({ stage: 'parsed', passages: chunks.length });
-    for (let start = 0; start < chunks.length; start += batchSize) {
-      const batch = chunks.slice(start, start + batchSize);
-      await this.write(version, file, batch, texts(chunks, batch, file.indexing), watch);
-      await watch.advance({ stage: 'embedding', passagesWritten: start + batch.length });
-    }
-    await watch.advance({ stage: 'written' });
-  }
-
-  private async write(
-    version: ContentVersion,
-    file: FileRow,
-    batch: Chunk[],
-    embedded: string[],
-    watch: JobWatch,
-  ): Promise<void> {
-    const vectors = await this.embed(embedded, watch);
-    await watch.advance({ stage: 'embedding' });
-    await this.passages.write(version, batch);
-    await this.points.write(
-      version.botId,
-      batch.map((chunk, place) => ({
-        id: passageId(version.fileId, version.contentVersion, chunk.position),
-        fileId: version.fileId,
-        contentVersion: version.contentVersion,
-        vector: vectors[place]!,
-        terms: documentTerms(embedded[place]!),
-        tags: file.tags,
-      })),
+    private readonly models: IndexModelsRepository,
+    @Inject(nextModel) private readonly next: NextModel | null,
+    @Inject(platformToken) private readonly platform: Platform,
+  ) {
+    this.countPassages = platform.metrics.counter(
+      'parley_files_passages_indexed_total',
+      'Passages that were given their vectors.',
     );
   }
 
-  /** A server that asks to slow down is given the time that it asks for, however often. */
-  private async embed(embedded: string[], watch: JobWatch): Promise<Float32Array[]> {
-    for (;;) {
-      try {
-        return await this.model.embed(embedded, watch.signal);
-      } catch (error) {
-        if (!(error instanceof EmbedderBusy)) throw error;
-        await watch.pause(Math.min(error.retryAfterMs, maxBusyPauseMs));
-      }
+  /** Says of which models there are points now: of the next one too, unless it did not take all of them. */
+  async index(version: ContentVersion, { file, source }: TakenJob, watch: JobWatch): Promise<string[]> {
+    let next = this.next?.isResting ? null : this.next;
+    const batches = source === 'passages' ? this.stored(version) : await this.parsed(version, file, watch);
+    let passagesWritten = 0;
+    for await (const { chunks, part, texts, vectors } of oneAhead((left) =>
+      this.embedded(batches, file, watch, left),
+    )) {
+      await watch.advance({ stage: 'embedding' });
+      await inSpan(stages.writing, async () => {
+        if (source === 'content') await this.passages.write(version, chunks);
+        await this.note(this.model);
+        await this.points.write(version.botId, toPoints(version, file, chunks, texts, vectors));
+      });
+      if (next && !(await this.writeNext(next, version, file, chunks, texts, watch))) next = null;
+      passagesWritten += chunks.length;
+      this.countPassages(chunks.length);
+      await watch.advance({ stage: 'embedding', passagesWritten, part });
+    }
+    await watch.advance({ stage: 'written', passages: passagesWritten, part: 1 });
+    return [this.model.model, ...(next ? [next.model] : [])];
+  }
+
+  private async *embedded(
+    batches: AsyncIterable<Batch>,
+    { indexing }: FileRow,
+    watch: JobWatch,
+    left: AbortSignal,
+  ): AsyncGenerator<EmbeddedBatch> {
+    const signal = AbortSignal.any([watch.signal, left]);
+    let isFirst = true;
+    for await (const { before, after, ...batch } of withNeighbours(stepsInSpans(stages.chunking, batches))) {
+      if (isFirst) await watch.advance({ stage: 'parsed' });
+      isFirst = false;
+      const texts = embeddedTexts(batch.chunks, before, after, indexing);
+      const vectors = await inSpan(stages.embedding, () =>
+        watch.whenFree(() => this.model.embed(texts, signal), signal),
+      );
+      yield { ...batch, texts, vectors };
     }
   }
+
+  private async parsed(version: ContentVersion, file: FileRow, watch: JobWatch): Promise<AsyncIterable<Batch>> {
+    const { indexing } = file;
+    if (asksModels(indexing)) await this.forget(version, file);
+    const document = {
+      bytes: await inSpan(stages.reading, () => this.read(version, file)),
+      contentType: file.content_type,
+      key: file.key,
+    };
+    const { advice, adviser } = this.advisers.adviceFor(indexing, watch);
+    const batches = this.documents.read({ ...document, ...limits(indexing), advice }, watch.signal, { adviser });
+    const { summarization } = indexing;
+    return summarization?.enable ? this.summarizer.withSummaries(batches, summarization, watch) : batches;
+  }
+
+  /** Models do not answer the same always: an earlier try may have written more than this one will. */
+  private async forget(version: ContentVersion, file: FileRow): Promise<void> {
+    if (!(await this.passages.deleteVersion(version))) return;
+    await this.points.removeFile(version.botId, version.fileId, file.active_version);
+  }
+
+  /** Passages that are there already. */
+  private async *stored(version: ContentVersion): AsyncGenerator<Batch> {
+    const count = await this.passages.count(version);
+    for (let start = 0; start < count; start += storedBatch) {
+      const chunks = await this.passages.listFrom(version, start, storedBatch);
+      yield { chunks, part: Math.min(1, (start + chunks.length) / count) };
+    }
+  }
+
+  /** In one piece of memory that the thread can have, never in two at a time. */
+  private async read(version: ContentVersion, file: FileRow): Promise<Uint8Array> {
+    const bytes = new Uint8Array(Number(file.size));
+    let length = 0;
+    for await (const part of await this.blobs.read(blobOf(file))) {
+      bytes.set(part as Uint8Array, length);
+      length += (part as Uint8Array).length;
+    }
+    return bytes.subarray(0, length);
+  }
+
+  /** No file fails or waits for long because of the next model: what it does not take is left to the re-index. */
+  private async writeNext(
+    next: NextModel,
+    version: ContentVersion,
+    file: FileRow,
+    chunks: Chunk[],
+    texts: string[],
+    watch: JobWatch,
+  ): Promise<boolean> {
+    try {
+      const vectors = await next.embedder.embed(texts, watch.signal);
+      await this.note(next.embedder);
+      await next.index.write(version.botId, toPoints(version, file, chunks, texts, vectors));
+      return true;
+    } catch (error) {
+      watch.signal.throwIfAborted();
+      next.rest();
+      this.platform.logger.warn(
+        { ...version, model: next.model, err: error },
+        'a file is indexed without the next embedding model',
+      );
+      return false;
+    }
+  }
+
+  private async note({ model, dimensions }: Embedder): Promise<void> {
+    if (this.noted.has(model)) return;
+    if (!(await this.models.note({ model, dimensions }))) {
+      throw new EmbedderUnavailable(
+        `The embedding model "${model}" answers with ${dimensions} dimensions, and with others before.`,
+      );
+    }
+    this.noted.add(model);
+  }
+}
+
+function toPoints(
+  version: ContentVersion,
+  { tags }: FileRow,
+  chunks: Chunk[],
+  texts: string[],
+  vectors: Float32Array[],
+): PassagePoint[] {
+  return chunks.map(({ position }, place) =>
+    toPoint(version, tags, { position, text: texts[place]!, vector: vectors[place]! }),
+  );
+}
+
+function asksModels({ parsing, summarization, vision }: IndexingConfiguration): boolean {
+  const { transcribePages, indexPages } = vision ?? {};
+  return [parsing?.mode === 'agent', parsing?.smartCleanup, summarization?.enable, transcribePages, indexPages].some(
+    Boolean,
+  );
 }
 
 function limits({ parsing, chunking }: IndexingConfiguration) {
@@ -84,15 +199,46 @@ function limits({ parsing, chunking }: IndexingConfiguration) {
   };
 }
 
-/** What is embedded of each passage: its breadcrumb unless that is turned off, and as many neighbours as are asked for. */
-function texts(all: Chunk[], batch: Chunk[], { chunking }: IndexingConfiguration): string[] {
-  const levels = chunking?.embeddedContextLevels ?? 0;
-  const embedBreadcrumb = chunking?.embedBreadcrumb ?? true;
-  return batch.map((chunk) => {
-    const own = embeddedText(chunk, { embedBreadcrumb });
-    if (levels === 0) return own;
-    const before = all.slice(Math.max(0, chunk.position - levels), chunk.position);
-    const after = all.slice(chunk.position + 1, chunk.position + 1 + levels);
-    return [...before.map(({ content }) => content), own, ...after.map(({ content }) => content)].join('\n\n');
-  });
+interface EmbeddedBatch extends Batch {
+  texts: string[];
+  vectors: Float32Array[];
+}
+
+interface Neighbourhood extends Batch {
+  before: Chunk[];
+  after: Chunk[];
+}
+
+/** Each batch with those on both sides of it. */
+async function* withNeighbours(batches: AsyncIterable<Batch>): AsyncGenerator<Neighbourhood> {
+  let before: Chunk[] = [];
+  let current: Batch | undefined;
+  for await (const next of batches) {
+    if (current) {
+      yield { ...current, before, after: next.chunks };
+      before = current.chunks;
+    }
+    current = next;
+  }
+  if (current) yield { ...current, before, after: [] };
+}
+
+/** Makes the next item while the one before is worked on, and no more. Whoever leaves the loop ends the making of it. */
+async function* oneAhead<Item>(make: (left: AbortSignal) => AsyncGenerator<Item>): AsyncGenerator<Item> {
+  const left = new AbortController();
+  const items = make(left.signal);
+  let next = items.next();
+  try {
+    for (;;) {
+      const made = await next;
+      if (made.done) return;
+      next = items.next();
+      // Its error is thrown when it is asked for; until then it is nobody's.
+      next.catch(() => undefined);
+      yield made.value;
+    }
+  } finally {
+    left.abort();
+    await items.return(undefined);
+  }
 }

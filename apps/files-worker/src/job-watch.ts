@@ -1,7 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { JobsRepository, Stage } from '@parley/file-store/jobs.repository';
+import type { IndexingStage } from '@parley/contracts/indexing-work';
+import type { JobsRepository } from '@parley/file-store/jobs.repository';
 import type { ContentVersion } from '@parley/file-store/passages.repository';
+import { ServerBusy } from '@parley/openai/server-errors';
 import type { Platform } from '@parley/service/platform';
+
+const maxPauseMs = 60_000;
 
 /** The content was replaced or deleted, or another worker has the job: stop, and leave no trace. */
 export class JobLost extends Error {
@@ -9,16 +13,18 @@ export class JobLost extends Error {
 }
 
 export interface Progress {
-  stage: Stage;
+  stage: IndexingStage;
   passages?: number;
   passagesWritten?: number;
+  /** How much of the document is done, from 0 to 1. */
+  part?: number;
 }
 
 /** Shows that the job is alive, and tells the worker when it is no longer its. */
 export class JobWatch {
   private readonly lost = new AbortController();
   private readonly timer: NodeJS.Timeout;
-  private stage: Stage = 'taken';
+  private stage: IndexingStage = 'taken';
   /** Aborted when the job is lost or the process stops. */
   readonly signal: AbortSignal;
 
@@ -43,8 +49,16 @@ export class JobWatch {
     this.signal.throwIfAborted();
   }
 
-  async pause(ms: number): Promise<void> {
-    await sleep(ms, undefined, { signal: this.signal }).catch(() => this.signal.throwIfAborted());
+  /** What the server answers. One that asks to slow down is given the time that it asks for, however often. */
+  async whenFree<T>(ask: () => Promise<T>, signal = this.signal): Promise<T> {
+    for (;;) {
+      try {
+        return await ask();
+      } catch (error) {
+        if (!(error instanceof ServerBusy)) throw error;
+        await pauseFor(error, signal);
+      }
+    }
   }
 
   stop(): void {
@@ -64,4 +78,8 @@ export class JobWatch {
   private lose(): void {
     this.lost.abort(new JobLost('The job is no longer this worker’s.'));
   }
+}
+
+async function pauseFor({ retryAfterMs }: ServerBusy, signal: AbortSignal): Promise<void> {
+  await sleep(Math.min(retryAfterMs, maxPauseMs), undefined, { signal }).catch(() => signal.throwIfAborted());
 }

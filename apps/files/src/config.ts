@@ -1,10 +1,13 @@
 import { Env, integer, url } from '@parley/config/config';
 import { FileStoreConfig } from '@parley/file-store/config';
-import { secretKeyVariable, sweepIntervalVariable } from '@parley/service/config';
+import { formerSecretKeysVariable, secretKeyVariable, sweepIntervalVariable } from '@parley/service/config';
 
 export class FilesConfig extends FileStoreConfig {
   @Env(secretKeyVariable)
   secretKey!: string;
+
+  @Env(formerSecretKeysVariable)
+  formerSecretKeys?: string[];
 
   @Env({
     env: 'CONTENT_URL',
@@ -20,6 +23,16 @@ export class FilesConfig extends FileStoreConfig {
     about: 'Largest file that may be declared.',
   })
   maxUploadBytes = 5_000_000_000;
+
+  @Env({
+    env: 'CONTENT_MAX_UPLOADS',
+    type: integer(1, 100_000),
+    about:
+      'How many contents are taken in at once: a bot has as many of these places as are free, so half of them alone. In front of S3, each may take 5 MB of the temporary folder.',
+    optional: true,
+    defaultText: '`400`',
+  })
+  contentMaxUploads?: number;
 
   @Env(sweepIntervalVariable)
   sweepIntervalMs = 5_000;

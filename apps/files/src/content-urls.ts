@@ -1,3 +1,4 @@
+import type { SecretKeys } from '@parley/secrets/secret-keys';
 import { UrlSignature } from '@parley/secrets/url-signature';
 
 const uploadLifetimeMs = 60 * 60_000;
@@ -15,7 +16,8 @@ export interface UploadGrant {
 
 interface DownloadGrant {
   fileId: string;
-  contentVersion: string;
+  /** Of its content, or the id of the upload that brings it. */
+  version: string;
 }
 
 /** Signs and checks the URLs of the content address: each is good for one method, one file and what it says. */
@@ -24,9 +26,9 @@ export class ContentUrls {
 
   constructor(
     private readonly baseUrl: string,
-    key: Buffer,
+    keys: SecretKeys,
   ) {
-    this.signature = new UrlSignature(key);
+    this.signature = new UrlSignature(keys.derive('content-urls'));
   }
 
   uploadExpiry(): Date {
@@ -42,8 +44,13 @@ export class ContentUrls {
     });
   }
 
-  download({ fileId, contentVersion }: DownloadGrant, now = Date.now()): string {
-    return this.sign('GET', fileId, new Date(now + downloadLifetimeMs), { version: contentVersion });
+  download(fileId: string, version: string, now = Date.now()): string {
+    return this.sign('GET', fileId, new Date(now + downloadLifetimeMs), { version });
+  }
+
+  /** Where everybody reads what the file holds, for as long as it is public. */
+  publicDownload(fileId: string): string {
+    return `${this.baseUrl}/content/${fileId}`;
   }
 
   /** Throws Forbidden for an altered or expired URL. */
@@ -57,9 +64,10 @@ export class ContentUrls {
     return { fileId, uploadId: upload!, size: Number(size), contentType: type!, tagged: tagged === '1' };
   }
 
-  /** Throws Forbidden for an altered or expired URL. */
-  readDownload(fileId: string, query: Record<string, unknown>): DownloadGrant {
-    return { fileId, contentVersion: this.signature.verify(['GET', fileId], query, ['version'])['version']! };
+  /** Undefined for a URL that shows no signature; throws Forbidden for an altered or expired one. */
+  readDownload(fileId: string, query: Record<string, unknown>): DownloadGrant | undefined {
+    if (query['signature'] === undefined) return undefined;
+    return { fileId, version: this.signature.verify(['GET', fileId], query, ['version'])['version']! };
   }
 
   private sign(method: string, fileId: string, expiresAt: Date, parameters: Record<string, string>): string {

@@ -4,38 +4,55 @@ import cors from '@fastify/cors';
 import type { ByteRange } from '@parley/blobs/blob-store';
 import { ApiError } from '@parley/contracts/errors';
 import type { FileRow } from '@parley/file-store/file.entity';
+import { Admission, whenEnded } from '@parley/service/admission';
 import { ErrorFilter } from '@parley/service/error.filter';
 import type { Platform } from '@parley/service/platform';
 import { logRequests } from '@parley/service/request-log';
+import { traceRequests } from '@parley/service/request-trace';
 import { platformToken } from '@parley/service/tokens';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { FilesConfig } from './config';
 import { ContentUrls } from './content-urls';
 import { ContentService } from './content.service';
 
 /** A client that sends or takes nothing for this long is cut off. */
 const idleTimeoutMs = 60_000;
+const defaultMaxUploads = 400;
+const maxDownloads = 2_000;
 /** Types that a browser shows without running anything of them. */
 const inertTypes = /^(image\/(?!svg)|audio\/|video\/|text\/plain|application\/pdf)/;
 
-const exposedHeaders = ['x-request-id', 'x-error-id'];
+/** The URL stays when the content changes or is no longer public: that is seen within a minute. */
+const publicCaching = 'public, max-age=60, stale-if-error=60';
+
+const exposedHeaders = ['x-request-id', 'x-error-id', 'retry-after'];
 
 type ContentRequest = FastifyRequest<{ Params: { fileId: string }; Querystring: Record<string, unknown> }>;
 
 /** The content address: signed PUT and GET, streamed between the client and the blob store, never through the bus. */
 @Controller()
 export class ContentController implements OnModuleInit {
+  private readonly uploads: Admission;
+  private readonly downloads: Admission;
+
   constructor(
     private readonly http: HttpAdapterHost,
     private readonly service: ContentService,
     private readonly urls: ContentUrls,
     private readonly errors: ErrorFilter,
+    { contentMaxUploads: maxUploads = defaultMaxUploads, maxLoopDelayMs }: FilesConfig,
     @Inject(platformToken) private readonly platform: Platform,
-  ) {}
+  ) {
+    const common = { maxLoopDelayMs, metrics: platform.metrics };
+    this.uploads = new Admission({ place: 'uploads', max: maxUploads, ...common });
+    this.downloads = new Admission({ place: 'downloads', max: maxDownloads, ...common });
+  }
 
   async onModuleInit(): Promise<void> {
     const fastify = this.http.httpAdapter.getInstance<FastifyInstance>();
     await fastify.register(async (scope) => {
       await scope.register(cors, { origin: true, methods: ['GET', 'HEAD', 'PUT'], exposedHeaders, maxAge: 600 });
+      traceRequests(scope);
       logRequests(scope, this.platform, ({ params }) => ({
         file: (params as ContentRequest['params']).fileId.slice(0, 40),
       }));
@@ -43,6 +60,10 @@ export class ContentController implements OnModuleInit {
       scope.removeAllContentTypeParsers();
       scope.addContentTypeParser('*', (_request, _payload, done) => done(null));
       scope.setErrorHandler((error, request, reply) => this.errors.answer(error, request, reply));
+      scope.addHook('onRequest', (request, reply, done) => {
+        if (request.method !== 'PUT') whenEnded(reply, this.downloads.enter());
+        done();
+      });
       scope.put('/content/:fileId', (request: ContentRequest, reply) => this.put(request, reply));
       // Not by `get`: the HEAD route that comes with it would announce a length of 0.
       const get = (request: ContentRequest, reply: FastifyReply) => this.get(request, reply);
@@ -62,19 +83,23 @@ export class ContentController implements OnModuleInit {
         'x-amz-tagging must be public=true, since publicContentImmediatelyAccessible was asked for.',
       );
     }
+    const declared = await this.service.getDeclared(grant);
+    whenEnded(reply, this.uploads.enter(declared.botId));
     if (length !== undefined && Number(length) !== grant.size) {
       await this.service.refuse(grant, Number(length));
     }
     cutWhenIdle(request);
-    await this.service.upload(grant, request.raw);
+    await this.service.upload(grant, declared, request.raw);
     return reply.code(200).send();
   }
 
   private async get(request: ContentRequest, reply: FastifyReply) {
-    const { fileId, contentVersion } = this.urls.readDownload(request.params.fileId, request.query);
-    const file = await this.service.find(fileId, contentVersion);
+    const grant = this.urls.readDownload(request.params.fileId, request.query);
+    const file = grant
+      ? await this.service.find(grant.fileId, grant.version)
+      : await this.service.findPublic(request.params.fileId);
     const size = Number(file.size);
-    describeContent(reply, file);
+    describeContent(reply, file, grant ? 'private, max-age=900' : publicCaching);
     if (isKnown(request.headers['if-none-match'], String(reply.getHeader('etag')))) return reply.code(304).send();
 
     const range = request.method === 'GET' ? readRange(request, reply, size) : undefined;
@@ -88,7 +113,7 @@ export class ContentController implements OnModuleInit {
 }
 
 /** Content may come from anybody: a browser must neither guess its type nor run it. */
-function describeContent(reply: FastifyReply, file: FileRow): void {
+function describeContent(reply: FastifyReply, file: FileRow, caching: string): void {
   const name = encodeURIComponent(file.key.split('/').pop() ?? file.key).replace(
     /['()*]/g,
     (sign) => `%${sign.charCodeAt(0).toString(16)}`,
@@ -98,10 +123,9 @@ function describeContent(reply: FastifyReply, file: FileRow): void {
     'content-type': file.content_type,
     'content-disposition': `${disposition}; filename*=UTF-8''${name}`,
     'content-security-policy': "sandbox; default-src 'none'",
-    'x-content-type-options': 'nosniff',
     'accept-ranges': 'bytes',
-    'cache-control': 'private, max-age=900',
-    etag: `"${file.content_version ?? ''}"`,
+    'cache-control': caching,
+    etag: `"${file.blob_version ?? ''}"`,
   });
 }
 

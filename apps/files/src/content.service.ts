@@ -2,43 +2,58 @@ import type { Readable } from 'node:stream';
 import { type BeforeApplicationShutdown, Inject, Injectable } from '@nestjs/common';
 import { BlobMissing, type BlobStore, type ByteRange } from '@parley/blobs/blob-store';
 import { ApiError, notFound } from '@parley/contracts/errors';
-import { fileUploaded } from '@parley/contracts/files';
-import { Database } from '@parley/database/database';
-import { newUlid } from '@parley/database/ids';
-import { blobKey, type FileRef, type FileRow } from '@parley/file-store/file.entity';
+import { Database, type Transaction } from '@parley/database/database';
+import { newId, newUlid } from '@parley/database/ids';
+import { blobKey, blobOf, type FileRef, type FileRow } from '@parley/file-store/file.entity';
 import { FilesRepository } from '@parley/file-store/files.repository';
-import { JobsRepository } from '@parley/file-store/jobs.repository';
 import { blobStore } from '@parley/file-store/tokens';
 import { UntidyFilesRepository } from '@parley/file-store/untidy-files.repository';
 import { UploadsRepository } from '@parley/file-store/uploads.repository';
-import { Outbox } from '@parley/outbox/outbox';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import type { UploadGrant } from './content-urls';
+import { DeclarationsService, type Place } from './declarations.service';
+import { IndexingService } from './indexing.service';
 
 const touchMs = 60_000;
 
 /** Takes content in and gives it out, always as a stream. */
 @Injectable()
 export class ContentService implements BeforeApplicationShutdown {
-  private readonly underWay = new Set<Promise<void>>();
+  private readonly underWay = new Set<Promise<unknown>>();
 
   constructor(
     private readonly database: Database,
+    private readonly declarations: DeclarationsService,
     private readonly files: FilesRepository,
     private readonly uploads: UploadsRepository,
-    private readonly jobs: JobsRepository,
     private readonly untidy: UntidyFilesRepository,
-    private readonly outbox: Outbox,
+    private readonly indexing: IndexingService,
     @Inject(blobStore) private readonly blobs: BlobStore,
     @Inject(platformToken) private readonly platform: Platform,
   ) {}
 
-  /** Once this resolves the content is stored and survives any crash. Throws, and keeps nothing, when the size is not as declared. */
-  async upload(grant: UploadGrant, body: Readable): Promise<void> {
-    const work = this.receive(grant, body).finally(() => this.underWay.delete(work));
+  /** The file that the grant is for. Throws Forbidden when it was declared anew, deleted or has expired meanwhile. */
+  async getDeclared({ fileId, uploadId }: UploadGrant): Promise<FileRef> {
+    const file = await this.files.findUnexpired(fileId);
+    if (!file || file.upload_id !== uploadId) throw replaced();
+    return { botId: file.bot_id, fileId };
+  }
+
+  /**
+   * Once this resolves the content is stored and survives any crash. Throws, and keeps nothing, when the size is not as
+   * declared.
+   *
+   * @param ref from `getDeclared`
+   */
+  async upload(grant: UploadGrant, ref: FileRef, body: Readable): Promise<void> {
+    await this.track(this.receive(grant, ref, body));
+  }
+
+  private track<T>(task: Promise<T>): Promise<T> {
+    const work = task.finally(() => this.underWay.delete(work));
     this.underWay.add(work);
-    await work;
+    return work;
   }
 
   /** An upload that was cut still has to take back what it began. */
@@ -48,36 +63,93 @@ export class ContentService implements BeforeApplicationShutdown {
 
   /** Refuses an upload before its first byte, when its length is announced and wrong. */
   async refuse(grant: UploadGrant, announcedBytes: number): Promise<never> {
-    await this.getDeclared(grant);
     const error = wrongSize(grant.size, String(announcedBytes));
     await this.files.noteFailedUpload(grant.fileId, grant.uploadId, error.message);
     throw error;
   }
 
-  /** Throws ResourceNotFound for content that is gone, replaced or expired. */
-  async find(fileId: string, contentVersion: string): Promise<FileRow> {
-    const file = await this.files.findVisible(fileId);
-    if (!file || contentVersion === '' || file.content_version !== contentVersion)
-      throw notFound('content of file', fileId);
+  /**
+   * Throws ResourceNotFound for content that is gone, replaced or expired.
+   *
+   * @param version names the content, or the upload that it came with: a file that was just declared has no other
+   */
+  async find(fileId: string, version: string): Promise<FileRow> {
+    const file = await this.files.findUnexpired(fileId);
+    const isThere = file?.blob_version && [file.blob_version, file.upload_id].includes(version);
+    if (!isThere) throw notFound('content of file', fileId);
     return file;
   }
 
-  async read(file: FileRow, range?: ByteRange): Promise<Readable> {
+  /** For a URL without a signature. The same words for what is not public and for what does not exist. */
+  async findPublic(fileId: string): Promise<FileRow> {
+    const file = await this.files.findUnexpired(fileId);
+    if (!file || file.blob_version === null || !file.access_policies.includes('public_content')) {
+      throw new ApiError('Forbidden', 'This URL has no signature, and names no public content.');
+    }
+    return file;
+  }
+
+  /**
+   * A file with the content of another, which nobody sees before it is whole. What it replaces is kept until then. Throws
+   * what declaring a file throws, and ResourceNotFound when the content was deleted meanwhile.
+   *
+   * @param commit runs what makes the copy a file in a transaction, or knows that this was done before
+   */
+  async copy<T>(
+    place: Place,
+    source: FileRow,
+    { key, replaces }: { key: string; replaces: boolean },
+    commit: (work: (tx: Transaction) => Promise<FileRow>) => Promise<T>,
+  ): Promise<T> {
+    const declaration = { ...declarationOf(source), key, replaces };
+    const former = await this.declarations.refuseEarly(place, declaration);
+    const ref = { botId: place.scope.botId, fileId: former?.id ?? newId('file') };
+    return this.track(
+      this.copyTo(
+        ref,
+        source,
+        (tx) => this.declarations.declareCarefully(tx, place, { ...declaration, id: ref.fileId }),
+        commit,
+      ),
+    );
+  }
+
+  private async copyTo<T>(
+    ref: FileRef,
+    source: FileRow,
+    declare: (tx: Transaction) => Promise<FileRow>,
+    commit: (work: (tx: Transaction) => Promise<FileRow>) => Promise<T>,
+  ): Promise<T> {
+    const contentVersion = newUlid();
+    await this.uploads.begin(ref, contentVersion);
+    const touching = setInterval(() => this.touch(null, contentVersion), touchMs);
+    let isHeld = false;
     try {
-      return await this.blobs.read(blobKey({ botId: file.bot_id, fileId: file.id }, file.content_version ?? ''), range);
-    } catch (error) {
-      if (error instanceof BlobMissing) throw notFound('content of file', file.id);
-      throw error;
+      await found(source, this.blobs.copy(blobOf(source), blobKey(ref, contentVersion)));
+      return await commit(async (tx) => {
+        const file = await declare(tx);
+        if (file.id !== ref.fileId || !(await this.uploads.end(tx, contentVersion))) throw copiedAtOnce(file.key);
+        await this.hold(tx, file, contentVersion);
+        // What it may have replaced.
+        await this.untidy.add(tx, [ref]);
+        tx.afterCommit(() => (isHeld = true));
+        return (await this.files.findForUpdate(tx, file.id))!;
+      });
+    } finally {
+      clearInterval(touching);
+      if (!isHeld) await this.dropUpload(ref, contentVersion);
     }
   }
 
-  private async receive(grant: UploadGrant, body: Readable): Promise<void> {
-    const file = await this.getDeclared(grant);
-    const ref = { botId: file.bot_id, fileId: file.id };
+  read(file: FileRow, range?: ByteRange): Promise<Readable> {
+    return found(file, this.blobs.read(blobOf(file), range));
+  }
+
+  private async receive(grant: UploadGrant, ref: FileRef, body: Readable): Promise<void> {
     const contentVersion = newUlid();
     await this.uploads.begin(ref, contentVersion);
     const lost = new AbortController();
-    const touching = setInterval(() => this.touch(grant, contentVersion, lost), touchMs);
+    const touching = setInterval(() => this.touch(grant.uploadId, contentVersion, lost), touchMs);
     try {
       await this.blobs.write(blobKey(ref, contentVersion), exactly(grant.size, body, lost.signal));
       await this.accept(grant, contentVersion);
@@ -90,20 +162,14 @@ export class ContentService implements BeforeApplicationShutdown {
   }
 
   /** Ends an upload that nobody waits for any more. */
-  private touch({ uploadId }: UploadGrant, contentVersion: string, lost: AbortController): void {
+  private touch(uploadId: string | null, contentVersion: string, lost?: AbortController): void {
     this.uploads.touch(contentVersion, uploadId).then(
       (alive) => {
-        if (!alive) lost.abort(replaced());
+        if (!alive) lost?.abort(replaced());
       },
       (error: unknown) =>
         this.platform.logger.warn({ err: error, contentVersion }, 'an upload under way could not be touched'),
     );
-  }
-
-  private async getDeclared({ fileId, uploadId }: UploadGrant): Promise<FileRow> {
-    const file = await this.files.findVisible(fileId);
-    if (!file || file.upload_id !== uploadId) throw replaced();
-    return file;
   }
 
   /** The newest content, its job and its event in one commit, unless the file was declared anew or deleted meanwhile. */
@@ -115,13 +181,17 @@ export class ContentService implements BeforeApplicationShutdown {
         throw new ApiError('Forbidden', 'This URL has expired: declare the file again to get a new one.');
       if (!(await this.uploads.end(tx, contentVersion)))
         throw new ApiError('Forbidden', 'The upload took too long: send it again.');
-      const ref = { botId: file.bot_id, fileId };
-      await this.files.accept(tx, fileId, contentVersion);
-      if (file.content_version) await this.untidy.add(tx, [ref]);
-      if (!file.index) return;
-      await this.jobs.create(tx, { ...ref, contentVersion });
-      await this.outbox.add(tx, fileUploaded, { ...ref, contentVersion });
+      await this.hold(tx, file, contentVersion);
     });
+  }
+
+  /** The file holds these bytes from now on, and is to be indexed where that was asked for. */
+  private async hold(tx: Transaction, file: FileRow, contentVersion: string): Promise<void> {
+    const ref = { botId: file.bot_id, fileId: file.id };
+    await this.files.accept(tx, file.id, contentVersion);
+    if (file.content_version) await this.untidy.add(tx, [ref]);
+    if (!file.index) return;
+    await this.indexing.begin(tx, { ...ref, contentVersion }, 'content');
   }
 
   private async giveUp(
@@ -132,7 +202,12 @@ export class ContentService implements BeforeApplicationShutdown {
   ): Promise<void> {
     if (error instanceof ApiError && error.code < 500)
       await this.files.noteFailedUpload(fileId, uploadId, error.message);
-    await this.database.transaction(async (tx) => {
+    await this.dropUpload(ref, contentVersion);
+  }
+
+  /** What came in is nobody's: it is swept. */
+  private dropUpload(ref: FileRef, contentVersion: string): Promise<void> {
+    return this.database.transaction(async (tx) => {
       await this.uploads.end(tx, contentVersion);
       await this.untidy.add(tx, [ref]);
     });
@@ -167,6 +242,36 @@ function wrongSize(declared: number, received: string): ApiError {
   return new ApiError(
     'InvalidPayload',
     `The upload carries ${received} bytes, but size was declared as ${declared}: send exactly these, or declare the file again.`,
+  );
+}
+
+/** A blob may be gone by the time that somebody reads the file of before. */
+async function found<T>({ id }: FileRow, blob: Promise<T>): Promise<T> {
+  return blob.catch((error: unknown) => {
+    throw error instanceof BlobMissing ? notFound('content of file', id) : error;
+  });
+}
+
+/** What a copy takes over. */
+function declarationOf(source: FileRow) {
+  return {
+    size: Number(source.size),
+    contentType: source.content_type,
+    tags: source.tags,
+    metadata: source.metadata,
+    accessPolicies: source.access_policies,
+    index: source.index,
+    indexing: source.indexing,
+    immediatelyPublic: source.immediately_public,
+    expiresAt: source.expires_at,
+  };
+}
+
+function copiedAtOnce(key: string): ApiError {
+  return new ApiError(
+    'ResourceLockedConflict',
+    `The file with the key "${key}" was changed while it was copied to: copy again.`,
+    { retryAfterSeconds: 1 },
   );
 }
 

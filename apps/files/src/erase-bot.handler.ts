@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { BlobStore } from '@parley/blobs/blob-store';
 import type { Delivery } from '@parley/bus/event-stream';
 import { Consumes } from '@parley/bus/handles';
-import { botDeleted, type BotDeleted } from '@parley/contracts/admin/bots';
+import { type BotDeleted, eraseBotInFiles } from '@parley/contracts/admin/bots';
 import { DeletedBotsRepository } from '@parley/file-store/deleted-bots.repository';
 import { blobStore } from '@parley/file-store/tokens';
 import { Inbox } from '@parley/outbox/inbox';
@@ -19,16 +19,17 @@ export class EraseBotHandler {
     @Inject(passageIndex) private readonly index: PassageIndex,
   ) {}
 
-  @Consumes(botDeleted, { name: 'files.eraseBot' })
+  @Consumes(eraseBotInFiles)
   async handle({ botId }: BotDeleted, { event }: Delivery): Promise<void> {
-    await this.inbox.once('files.eraseBot', event.id, (tx) => this.bots.add(tx, botId));
+    await this.inbox.once(eraseBotInFiles.name, event.id, (tx) => this.bots.add(tx, botId));
     await this.erase(botId);
   }
 
-  /** Rows first: what has no row is out of reach at once. */
+  /** Rows first: what has no row is out of reach at once. While a backup copies contents, the sweeper comes back for them. */
   async erase(botId: string): Promise<void> {
     await this.bots.eraseRows(botId);
     await this.index.dropTenant(botId);
+    if (!(await this.bots.mayRemoveContent())) return;
     await this.blobs.deletePrefix(botId);
     await this.bots.markErased(botId);
   }

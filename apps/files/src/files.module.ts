@@ -3,7 +3,7 @@ import { APP_FILTER } from '@nestjs/core';
 import { files } from '@parley/contracts/files';
 import { FileStoreModule, filesDatabase } from '@parley/file-store/file-store.module';
 import { deadLettersController } from '@parley/outbox/dead-letters';
-import { deriveKey } from '@parley/secrets/derived-key';
+import { SecretKeys } from '@parley/secrets/secret-keys';
 import { ErrorFilter } from '@parley/service/error.filter';
 import type { Platform } from '@parley/service/platform';
 import { ServiceModule } from '@parley/service/service.module';
@@ -11,9 +11,25 @@ import { FilesConfig } from './config';
 import { ContentController } from './content.controller';
 import { ContentService } from './content.service';
 import { ContentUrls } from './content-urls';
+import { DeclarationsService } from './declarations.service';
+import { DestinationsService } from './destinations.service';
 import { EraseBotHandler } from './erase-bot.handler';
 import { FilesController } from './files.controller';
 import { FilesService } from './files.service';
+import { IndexingService } from './indexing.service';
+import { IndexingWorkController } from './indexing-work/indexing-work.controller';
+import { IndexingWorkRepository } from './indexing-work/indexing-work.repository';
+import { IndexingWorkService } from './indexing-work/indexing-work.service';
+import { WorkFiguresService } from './indexing-work/work-figures.service';
+import { KnowledgeBasesController } from './knowledge-bases/knowledge-bases.controller';
+import { KnowledgeBasesRepository } from './knowledge-bases/knowledge-bases.repository';
+import { KnowledgeBasesService } from './knowledge-bases/knowledge-bases.service';
+import { MoveBotHandler } from './move-bot.handler';
+import { ReindexController } from './reindex/reindex.controller';
+import { ReindexService } from './reindex/reindex.service';
+import { SearchService } from './search/search.service';
+import { StorageController } from './storage.controller';
+import { StorageService } from './storage.service';
 import { SweeperService } from './sweeper.service';
 
 export { filesDatabase };
@@ -28,16 +44,36 @@ export class FilesModule {
         ServiceModule.register({ name: 'files', contract: files, database: { ...filesDatabase, config } }, platform),
         FileStoreModule.register(config),
       ],
-      controllers: [FilesController, ContentController, deadLettersController(files.deadLetters)],
+      controllers: [
+        FilesController,
+        KnowledgeBasesController,
+        IndexingWorkController,
+        StorageController,
+        ContentController,
+        ReindexController,
+        deadLettersController(files.deadLetters),
+      ],
       providers: [
         { provide: FilesConfig, useValue: config },
         {
           provide: ContentUrls,
-          useFactory: () => new ContentUrls(config.contentUrl, deriveKey(config.secretKey, 'content-urls')),
+          useFactory: () => new ContentUrls(config.contentUrl, new SecretKeys(config)),
         },
         FilesService,
         ContentService,
+        DeclarationsService,
+        DestinationsService,
+        IndexingService,
+        KnowledgeBasesRepository,
+        KnowledgeBasesService,
+        ReindexService,
+        SearchService,
+        IndexingWorkRepository,
+        IndexingWorkService,
+        WorkFiguresService,
+        StorageService,
         EraseBotHandler,
+        MoveBotHandler,
         SweeperService,
         ErrorFilter,
         { provide: APP_FILTER, useExisting: ErrorFilter },

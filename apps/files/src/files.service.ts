@@ -1,25 +1,37 @@
+import { extname } from 'node:path';
 import { Inject, Injectable } from '@nestjs/common';
 import type { BlobStore } from '@parley/blobs/blob-store';
 import type { BotCaller } from '@parley/contracts/access';
 import { ApiError, notFound } from '@parley/contracts/errors';
-import { type ListFilePassages, type Passages } from '@parley/contracts/passages';
 import {
+  type CopyFile,
   type CountLeftovers,
   type FileId,
+  files as operations,
   type FileReply,
   type Files,
+  type FileTags,
+  type FileTagValues,
   type Leftovers,
   type ListFiles,
-  maxIndexedBytes,
+  type ListFileTagValues,
+  maxKeyLength,
   maxMetadataBytes,
   maxTags,
+  tagName,
   type UpdateFile,
   type UpsertedFile,
   type UpsertFile,
 } from '@parley/contracts/files';
+import type { Empty, PageQuery } from '@parley/contracts/paging';
+import { type ListFilePassages, type Passages, type SetFilePassages } from '@parley/contracts/passages';
 import { Database } from '@parley/database/database';
+import { Idempotency } from '@parley/database/idempotency';
+import { newUlid } from '@parley/database/ids';
 import { DeletedBotsRepository } from '@parley/file-store/deleted-bots.repository';
-import { type FileRow, toFile } from '@parley/file-store/file.entity';
+import { type FileRow, type FileWithJob, toFile } from '@parley/file-store/file.entity';
+import { type FileScope, fileScopeOf, owns } from '@parley/file-store/file-scope';
+import { FileTagsRepository } from '@parley/file-store/file-tags.repository';
 import { FilesRepository } from '@parley/file-store/files.repository';
 import { PassagesRepository } from '@parley/file-store/passages.repository';
 import { blobStore } from '@parley/file-store/tokens';
@@ -28,8 +40,11 @@ import type { PassageIndex } from '@parley/passages/passage-index';
 import { passageIndex } from '@parley/passages/tokens';
 import { isUUID } from 'class-validator';
 import { lookup } from 'mime-types';
-import { FilesConfig } from './config';
+import { ContentService } from './content.service';
 import { ContentUrls } from './content-urls';
+import { DeclarationsService } from './declarations.service';
+import { DestinationsService } from './destinations.service';
+import { IndexingService } from './indexing.service';
 
 const maxLifetimeDays = 90;
 const dayMs = 24 * 3_600_000;
@@ -42,19 +57,22 @@ export class FilesService {
     private readonly passages: PassagesRepository,
     private readonly untidy: UntidyFilesRepository,
     private readonly deletedBots: DeletedBotsRepository,
+    private readonly tags: FileTagsRepository,
+    private readonly indexing: IndexingService,
+    private readonly idempotency: Idempotency,
+    private readonly declarations: DeclarationsService,
+    private readonly destinations: DestinationsService,
+    private readonly content: ContentService,
     private readonly urls: ContentUrls,
-    private readonly config: FilesConfig,
     @Inject(blobStore) private readonly blobs: BlobStore,
     @Inject(passageIndex) private readonly index: PassageIndex,
   ) {}
 
-  async upsert({ bot }: BotCaller, input: UpsertFile): Promise<UpsertedFile> {
-    this.checkSize(input);
-    const row = await this.files.declare({
-      botId: bot.id,
+  async upsert(caller: BotCaller, input: UpsertFile): Promise<UpsertedFile> {
+    const row = await this.declarations.declare(this.declarations.placeOf(caller), {
       key: input.key,
       size: input.size,
-      contentType: input.contentType ?? (lookup(input.key) || 'application/octet-stream'),
+      contentType: input.contentType ?? contentTypeOf(input.key),
       tags: input.tags ?? {},
       metadata: input.metadata ?? {},
       accessPolicies: input.accessPolicies ?? [],
@@ -62,55 +80,117 @@ export class FilesService {
       indexing: input.indexing?.configuration ?? {},
       immediatelyPublic: input.publicContentImmediatelyAccessible ?? false,
       expiresAt: input.expiresAt === undefined ? null : readExpiry(input.expiresAt),
-      uploadExpiresAt: this.urls.uploadExpiry(),
+      replaces: true,
     });
-    if (!row) throw new ApiError('Forbidden', `x-bot-id "${bot.id}" names nothing that this token may use.`);
     return { file: { ...this.toFile(row), uploadUrl: this.uploadUrl(row) } };
   }
 
-  async get({ bot }: BotCaller, { id }: FileId): Promise<FileReply> {
-    return { file: this.toFile(await this.getRow(bot.id, id)) };
+  async get(caller: BotCaller, { id }: FileId): Promise<FileReply> {
+    return { file: this.toFile(await this.getRow(fileScopeOf(caller), id)) };
   }
 
-  async list({ bot }: BotCaller, query: ListFiles): Promise<Files> {
-    const { rows, nextToken } = await this.files.list(bot.id, query);
+  async list(caller: BotCaller, query: ListFiles): Promise<Files> {
+    const { rows, nextToken } = await this.files.list(fileScopeOf(caller), query);
     return { files: rows.map((row) => this.toFile(row)), meta: { nextToken } };
   }
 
-  async update({ bot }: BotCaller, { id, expiresAt, ...change }: UpdateFile): Promise<FileReply> {
-    const { id: fileId } = await this.getRow(bot.id, id);
+  async update(caller: BotCaller, { id, expiresAt, ...change }: UpdateFile): Promise<FileReply> {
+    const scope = fileScopeOf(caller);
+    checkNewNames(change);
+    const { id: fileId } = await this.getOwn(scope, id);
     const row = await this.database.transaction(async (tx) => {
-      const updated = await this.files.update(tx, bot.id, fileId, {
+      const updated = await this.files.update(tx, scope, fileId, {
         ...change,
         expiresAt: typeof expiresAt === 'string' ? readExpiry(expiresAt) : expiresAt,
       });
       if (!updated) throw notFound('file', id);
       checkMerged(updated);
       // Its points carry the tags of before: they get the new ones soon after.
-      if (change.tags && updated.index) await this.untidy.add(tx, [{ botId: bot.id, fileId }]);
+      if (change.tags && updated.index) await this.untidy.add(tx, [{ botId: scope.botId, fileId }]);
       return updated;
     });
     return { file: this.toFile(row) };
   }
 
-  async delete({ bot }: BotCaller, { id }: FileId) {
-    const { id: fileId } = await this.getRow(bot.id, id);
+  async delete(caller: BotCaller, { id }: FileId) {
+    const scope = fileScopeOf(caller);
+    const { id: fileId } = await this.getOwn(scope, id);
     await this.database.transaction(async (tx) => {
-      if (!(await this.files.delete(tx, bot.id, fileId))) throw notFound('file', id);
-      await this.untidy.add(tx, [{ botId: bot.id, fileId }]);
+      if (!(await this.files.delete(tx, scope, fileId))) throw notFound('file', id);
+      await this.untidy.add(tx, [{ botId: scope.botId, fileId }]);
+    });
+    return {};
+  }
+
+  /** The bytes are copied first: until they are there, nobody sees anything of the copy, and what it replaces stays. */
+  async copy(caller: BotCaller, input: CopyFile): Promise<FileReply> {
+    const { idOrKey, destinationKey: key, destinationBotId, overwrite: replaces = false } = input;
+    const known = await this.idempotency.find<FileReply>(caller, operations.copy, input);
+    if (known) return known;
+    const source = await this.getRow(fileScopeOf(caller), idOrKey);
+    if (source.blob_version === null) {
+      throw new ApiError('InvalidPayload', `The file "${idOrKey}" has no content yet: upload it before it is copied.`);
+    }
+    if ([...key].length > maxKeyLength) {
+      throw new ApiError('InvalidPayload', `destinationKey must be at most ${maxKeyLength} characters.`);
+    }
+    const place = await this.destinations.find(caller, destinationBotId);
+    return this.content.copy(place, source, { key, replaces }, (work) =>
+      this.idempotency.run(caller, operations.copy, input, async (tx) => ({ file: this.toFile(await work(tx)) })),
+    );
+  }
+
+  async listTags(caller: BotCaller, query: PageQuery): Promise<FileTags> {
+    const { names, nextToken } = await this.tags.listNames(fileScopeOf(caller), query);
+    return { tags: names, meta: { nextToken } };
+  }
+
+  async listTagValues(caller: BotCaller, { tag, ...query }: ListFileTagValues): Promise<FileTagValues> {
+    const { values, nextToken } = await this.tags.listValues(fileScopeOf(caller), tag, query);
+    return { values, meta: { nextToken } };
+  }
+
+  /** They are stored at once and become searchable, in place of what was, when they have their vectors. */
+  async setPassages(caller: BotCaller, { id, passages }: SetFilePassages): Promise<Empty> {
+    const scope = fileScopeOf(caller);
+    const { id: fileId } = await this.getOwn(scope, id);
+    await this.database.transaction(async (tx) => {
+      const file = await this.files.findForUpdate(tx, fileId);
+      if (!file) throw notFound('file', id);
+      if (!file.index)
+        throw new ApiError('InvalidPayload', `The file "${id}" is not indexed: declare it with index: true.`);
+      if (file.blob_version === null)
+        throw new ApiError(
+          'InvalidPayload',
+          `The file "${id}" has no content yet: upload it before its passages are set.`,
+        );
+      const version = { botId: scope.botId, fileId, contentVersion: newUlid() };
+      await this.passages.write(
+        version,
+        passages.map(({ content, type = 'paragraph', pageNumber }, position) => ({
+          position,
+          content,
+          type: type === 'image' ? 'image' : 'chunk',
+          subtype: type,
+          pageNumber,
+          breadcrumb: [],
+        })),
+        tx,
+      );
+      await this.indexing.beginAnew(tx, version, 'passages');
     });
     return {};
   }
 
   async listPassages(caller: BotCaller, query: ListFilePassages): Promise<Passages> {
-    const { bot } = caller;
-    const file = await this.getRow(bot.id, query.id);
+    const scope = fileScopeOf(caller);
+    const file = await this.getRow(scope, query.id);
     // A file without a searchable content has no passages; a token of what it held before is refused all the same.
     const { passages, nextToken } = await this.passages.list(file.id, file.active_version ?? '', query);
     if (passages.length > 0 || !file.active_version) return { passages, meta: { nextToken } };
 
     // None, though there should be: another version was switched to between the two looks.
-    const isSame = (await this.getRow(bot.id, query.id)).active_version === file.active_version;
+    const isSame = (await this.getRow(scope, query.id)).active_version === file.active_version;
     return isSame ? { passages, meta: { nextToken } } : this.listPassages(caller, query);
   }
 
@@ -124,22 +204,24 @@ export class FilesService {
     return { ...rows, blobs, points };
   }
 
-  private checkSize({ size, index }: UpsertFile): void {
-    if (index && size > maxIndexedBytes) {
-      throw new ApiError('LimitExceeded', `size must be at most ${maxIndexedBytes} bytes for a file with index: true.`);
-    }
-    const { maxUploadBytes } = this.config;
-    if (size > maxUploadBytes) throw new ApiError('LimitExceeded', `size must be at most ${maxUploadBytes} bytes.`);
-  }
-
-  private async getRow(botId: string, idOrKey: string): Promise<FileRow> {
-    const row = await this.files.find(botId, idOrKey);
+  private async getRow(scope: FileScope, idOrKey: string): Promise<FileWithJob> {
+    const row = await this.files.find(scope, idOrKey);
     if (!row) throw notFound('file', idOrKey);
     return row;
   }
 
-  private toFile(row: FileRow) {
-    return toFile(row, this.urls.download({ fileId: row.id, contentVersion: row.content_version ?? '' }));
+  /** What the caller may change. Throws Forbidden for what it may only read. */
+  private async getOwn(scope: FileScope, idOrKey: string): Promise<FileRow> {
+    const row = await this.getRow(scope, idOrKey);
+    if (!owns(scope, row)) throw new ApiError('Forbidden', `The file "${idOrKey}" belongs to another owner.`);
+    return row;
+  }
+
+  private toFile(row: FileRow & Partial<FileWithJob>) {
+    const isPublic = row.access_policies.includes('public_content');
+    const version = row.blob_version ?? row.upload_id ?? '';
+    const url = isPublic ? this.urls.publicDownload(row.id) : this.urls.download(row.id, version);
+    return toFile(row, url);
   }
 
   private uploadUrl(row: FileRow): string {
@@ -151,6 +233,21 @@ export class FilesService {
       tagged: row.immediately_public,
     };
     return this.urls.upload(grant, row.upload_expires_at);
+  }
+}
+
+/** By the extension alone: a key such as `html` has none. */
+function contentTypeOf(key: string): string {
+  const extension = extname(key);
+  if (extension.toLowerCase() === '.jsonl') return 'application/jsonl';
+  return lookup(extension) || 'application/octet-stream';
+}
+
+/** A name that is too long, from before there was a limit, can only be removed. */
+function checkNewNames({ tags = {} }: Pick<UpdateFile, 'tags'>): void {
+  const wrong = Object.keys(tags).find((name) => tags[name] !== null && !tagName.test(name));
+  if (wrong !== undefined) {
+    throw new ApiError('InvalidPayload', `tags has a name "${wrong.slice(0, 50)}…": names have up to 200 characters.`);
   }
 }
 
@@ -167,14 +264,14 @@ function checkMerged({ tags, metadata }: FileRow): void {
   }
 }
 
-/** Whole minutes, in the future, at most 90 days ahead. */
+/** Without its seconds in the future, and at most 90 days ahead; UTC when no zone is given. */
 function readExpiry(text: string): Date {
-  const time = Date.parse(text);
-  const minute = Math.floor(time / 60_000) * 60_000;
-  if (!(minute > Date.now() && time <= Date.now() + maxLifetimeDays * dayMs)) {
+  const isLocal = /T[^Z+-]*$/i.test(text);
+  const minute = Math.floor(Date.parse(isLocal ? `${text}Z` : text) / 60_000) * 60_000;
+  if (!(minute > Date.now() && minute <= Date.now() + maxLifetimeDays * dayMs)) {
     throw new ApiError(
       'InvalidPayload',
-      `expiresAt must be in the future and at most ${maxLifetimeDays} days from now.`,
+      `expiresAt must be in the future and at most ${maxLifetimeDays} days from now by its minute: seconds are left out.`,
     );
   }
   return new Date(minute);

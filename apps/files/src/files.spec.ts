@@ -11,6 +11,7 @@ import {
   UpdateFile,
   UpsertFile,
 } from '@parley/contracts/files';
+import type { IndexingConfiguration } from '@parley/contracts/indexing-options';
 import { Database } from '@parley/database/database';
 import { BotFiles, put } from '@parley/testing/bot-files';
 import { type RunningService, startService } from '@parley/testing/running-service';
@@ -118,8 +119,10 @@ describe('upsert', () => {
     ['deep/path/b.HTML', 'text/html'],
     ['c.md', 'text/markdown'],
     ['photo.jpeg', 'image/jpeg'],
+    ['rows.JSONL', 'application/jsonl'],
     ['no-extension', 'application/octet-stream'],
     ['weird.qqzz', 'application/octet-stream'],
+    ['html', 'application/octet-stream'],
   ])('infers the content type of %s', async (key, contentType) => {
     expect((await newBot().upsert({ key, size: 1 })).contentType).toBe(contentType);
   });
@@ -136,7 +139,7 @@ describe('upsert', () => {
     for (const ask of [() => bot.upsert({ key: 'b', size: 1, expiresAt }), () => update(bot, { id, expiresAt })]) {
       await expect(ask()).rejects.toMatchObject({
         type: 'InvalidPayload',
-        message: expect.stringMatching(/^expiresAt must be .*90 days/),
+        message: expect.stringMatching(/^expiresAt must be .*90 days from now by its minute: seconds are left out\.$/),
       });
     }
   });
@@ -161,6 +164,61 @@ describe('upsert', () => {
     await expect(bot.upsert({ key: 'a', size: maxIndexedBytes, index: true })).resolves.toMatchObject({ index: true });
     await expect(bot.upsert({ key: 'a', size })).resolves.toMatchObject({ index: false });
   });
+
+  it.each<[string, IndexingConfiguration]>([
+    ['summarization.enable needs', { summarization: { enable: true } }],
+    ['parsing.mode: agent needs', { parsing: { mode: 'agent' } }],
+    ['parsing.smartCleanup needs', { parsing: { mode: 'standard', smartCleanup: true } }],
+    ['vision.transcribePages needs', { vision: { transcribePages: true, indexPages: [] } }],
+    ['vision.indexPages needs', { vision: { indexPages: [3] } }],
+    [
+      'parsing.smartCleanup, indexing.configuration.vision.indexPages need',
+      { parsing: { smartCleanup: true }, vision: { indexPages: true } },
+    ],
+  ])('refuses without a model server what only a model can do: %s it', async (words, configuration) => {
+    const upsert = newBot().upsert({ key: 'a', size: 1, index: true, indexing: { configuration } });
+
+    await expect(upsert).rejects.toMatchObject({
+      type: 'InvalidPayload',
+      message: expect.stringMatching(
+        `^indexing.configuration.${words} a model server: set COMPLETIONS_URL, or leave (it|them) out.$`,
+      ) as string,
+    });
+  });
+
+  it('takes without a model server what says to do without it', async () => {
+    const configuration: IndexingConfiguration = {
+      parsing: { mode: 'standard', smartCleanup: false },
+      summarization: { enable: false, modelType: 'accurate', generateMasterSummary: true },
+      vision: { transcribePages: false, indexPages: [] },
+    };
+
+    await expect(
+      newBot().upsert({ key: 'a', size: 1, index: true, indexing: { configuration } }),
+    ).resolves.toBeDefined();
+  });
+
+  it('refuses to copy a file that was declared while there was a model server', async () => {
+    const bot = newBot();
+    const { id } = await bot.upload('a', 'x', { index: true });
+    await sql.query(`UPDATE file SET indexing = '{"parsing": {"mode": "agent"}}' WHERE id = $1`, [id]);
+
+    await expect(bot.ask(files.copy, { idOrKey: id, destinationKey: 'b' })).rejects.toMatchObject({
+      type: 'InvalidPayload',
+      message: expect.stringContaining('parsing.mode: agent needs a model server') as string,
+    });
+  });
+
+  it.each([[0], [[0]], [[5_001]], [[1.5]], [['1']], ['all'], [null], [{}], [Array<number>(5_001).fill(1)]])(
+    'refuses pages by name that are none: %j',
+    (indexPages) => {
+      const input = { key: 'a', size: 1, indexing: { configuration: { vision: { indexPages } } } };
+
+      expect(problemsOf(toInstance(UpsertFile, input) as object)).toEqual([
+        'indexing.configuration.vision.indexPages must be a boolean or a list of at most 5000 page numbers, each from 1 to 5000',
+      ]);
+    },
+  );
 
   it('refuses more than may be uploaded', async () => {
     await expect(newBot().upsert({ key: 'a', size: 1_000_000_001 })).rejects.toMatchObject({

@@ -7,13 +7,16 @@ import {
 } from '@nestjs/common';
 import { Loop } from '@parley/background/loop';
 import type { BlobStore } from '@parley/blobs/blob-store';
+import { usageChanged } from '@parley/contracts/admin/usage';
 import { fileUploaded } from '@parley/contracts/files';
+import { mayRemoveContent } from '@parley/database/content-hold';
 import { Database } from '@parley/database/database';
 import { DeletedBotsRepository } from '@parley/file-store/deleted-bots.repository';
 import { blobFolder, blobKey, type FileRef } from '@parley/file-store/file.entity';
 import { FilesRepository } from '@parley/file-store/files.repository';
 import { JobsRepository } from '@parley/file-store/jobs.repository';
 import { PassagesRepository } from '@parley/file-store/passages.repository';
+import { StorageUseRepository } from '@parley/file-store/storage-use.repository';
 import { blobStore } from '@parley/file-store/tokens';
 import { UntidyFilesRepository } from '@parley/file-store/untidy-files.repository';
 import { UploadsRepository } from '@parley/file-store/uploads.repository';
@@ -47,6 +50,7 @@ export class SweeperService implements OnApplicationBootstrap, OnModuleDestroy, 
     private readonly uploads: UploadsRepository,
     private readonly untidy: UntidyFilesRepository,
     private readonly deletedBots: DeletedBotsRepository,
+    private readonly use: StorageUseRepository,
     private readonly eraser: EraseBotHandler,
     private readonly outbox: Outbox,
     @Inject(blobStore) private readonly blobs: BlobStore,
@@ -60,6 +64,7 @@ export class SweeperService implements OnApplicationBootstrap, OnModuleDestroy, 
       new Loop({ name: 'files.sweep', intervalMs, logger }, () => this.sweep()),
       new Loop({ name: 'files.tidy', intervalMs, logger }, () => this.tidy()),
       new Loop({ name: 'files.erase', intervalMs, logger }, () => this.erase()),
+      new Loop({ name: 'files.tellUse', intervalMs, logger }, () => this.tellUse()),
       new Loop({ name: 'files.clearBlobs', intervalMs: clearBlobsMs, logger }, () => this.clearBlobs()),
     ];
   }
@@ -81,14 +86,32 @@ export class SweeperService implements OnApplicationBootstrap, OnModuleDestroy, 
     await this.database.transaction(async (tx) => {
       await this.outbox.addAll(tx, fileUploaded, await this.jobs.takeStalled(tx));
     });
-    await this.files.failLapsedUploads();
-    return this.database.transaction(async (tx) => {
+    await this.jobs.deleteOldTurns();
+    await this.database.transaction(async (tx) => {
       const abandoned = await this.uploads.deleteAbandoned(tx);
       const superseded = await this.jobs.deleteSuperseded(tx);
-      const expired = await this.files.deleteExpired(tx, batchSize);
-      await this.untidy.add(tx, [...abandoned, ...superseded, ...expired]);
-      return expired.length === batchSize;
+      await this.untidy.add(tx, [...abandoned, ...superseded]);
     });
+    const bots = await this.files.listBotsWithOverdue(batchSize);
+    let isMore = bots.length === batchSize;
+    for (const botId of bots) {
+      if (this.isStopping) break;
+      await this.unlessItFails(botId, async () => {
+        isMore = (await this.sweepOverdue(botId)) || isMore;
+      });
+    }
+    return isMore;
+  }
+
+  /** Whether the bot may have more of what has lapsed or expired. */
+  private async sweepOverdue(botId: string): Promise<boolean> {
+    const lapsed = await this.files.failLapsedUploads(botId, batchSize);
+    const expired = await this.database.transaction(async (tx) => {
+      const files = await this.files.deleteExpired(tx, botId, batchSize);
+      await this.untidy.add(tx, files);
+      return files.length;
+    });
+    return Math.max(lapsed, expired) === batchSize;
   }
 
   /** Erases again what is left of deleted bots. */
@@ -100,8 +123,12 @@ export class SweeperService implements OnApplicationBootstrap, OnModuleDestroy, 
     return false;
   }
 
-  /** Removes blobs, passages and points of files that no longer need them, and gives those that stay the file's tags. */
+  /**
+   * Removes blobs, passages and points of files that no longer need them, and gives those that stay the file's tags. Not
+   * while a backup copies contents.
+   */
   private async tidy(): Promise<boolean> {
+    if (!(await mayRemoveContent(this.database))) return false;
     const due = await this.untidy.take(batchSize);
     for (const [place, file] of due.entries()) {
       if (this.isStopping) {
@@ -111,6 +138,22 @@ export class SweeperService implements OnApplicationBootstrap, OnModuleDestroy, 
       await this.unlessItFails(file.fileId, () => this.tidyFile(file));
     }
     return due.length === batchSize;
+  }
+
+  /** Tells admin what bots store now. It pays no heed to a bot that is gone. */
+  private async tellUse(): Promise<boolean> {
+    return this.database.transaction(async (tx) => {
+      const changed = await this.use.takeChanged(tx, batchSize);
+      const news = changed.flatMap(({ botId, workspaceId, at, fileBytes, vectorBytes }) => {
+        const about = { botId, workspaceId, at: at.toISOString() };
+        return [
+          { ...about, type: 'storage_count' as const, value: fileBytes },
+          { ...about, type: 'knowledgebase_vector_storage' as const, value: vectorBytes },
+        ];
+      });
+      await this.outbox.addAll(tx, usageChanged, news);
+      return changed.length === batchSize;
+    });
   }
 
   private async clearBlobs(): Promise<boolean> {
@@ -128,21 +171,24 @@ export class SweeperService implements OnApplicationBootstrap, OnModuleDestroy, 
       // The lock keeps a new content from being accepted, and so from being indexed, while its points could be taken
       // for those of an older one.
       const row = await this.files.findForUpdate(tx, file.fileId);
+      if (!(await mayRemoveContent(tx))) return;
       // A version that is being indexed has passages and points that are not active yet: the end of its job notes the
       // file again.
       const indexing = row?.status === 'indexing_pending' ? row.content_version : null;
-      const kept = [row?.active_version, indexing].filter((version) => version != null);
+      // Passages that were set are all that their file could be indexed from again.
+      const source = row?.are_passages_set ? row.content_version : null;
+      const kept = [row?.active_version, indexing, source].filter((version) => version != null);
       await this.passages.deleteExcept(tx, file.fileId, kept);
       // The blobs first: one that is placed after the look at the uploads could not be told from garbage.
       const stored = await this.blobs.list(blobFolder(file));
       const arriving = await this.uploads.versionsOf(tx, file.fileId);
       for (const version of stored) {
-        if (![row?.content_version, ...arriving].includes(version)) await this.blobs.delete(blobKey(file, version));
+        if (![row?.blob_version, ...arriving].includes(version)) await this.blobs.delete(blobKey(file, version));
       }
       // Last, since a local index lets nobody write points of this bot until the commit.
       if (!indexing) await this.index.removeFile(file.botId, file.fileId, row?.active_version ?? null, tx);
       // A worker writes the tags that it found when it began: what it writes after this is put right at its job's end.
-      if (row && kept.length > 0) await this.index.retag(file.botId, file.fileId, row.tags, tx);
+      if (row && (row.active_version ?? indexing)) await this.index.retag(file.botId, file.fileId, row.tags, tx);
       await this.untidy.remove(tx, file);
     });
   }

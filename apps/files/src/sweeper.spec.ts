@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { botDeleted } from '@parley/contracts/admin/bots';
 import { files as operations, type FileStatus } from '@parley/contracts/files';
+import { contentHold } from '@parley/database/content-hold';
 import { Database } from '@parley/database/database';
 import { FilesRepository } from '@parley/file-store/files.repository';
 import { JobsRepository } from '@parley/file-store/jobs.repository';
@@ -72,7 +73,7 @@ const lapse = (id: string) =>
 /** Does what a worker does with a content: one passage, and the end of its job. */
 async function playWorker(bot: BotFiles, fileId: string, outcome: 'finish' | 'fail'): Promise<void> {
   const version = await versionOf(bot, fileId);
-  const job = (await jobs.take(version, 'player'))!;
+  const job = (await jobs.takeOf(bot.id, 'player'))!;
   await writePassage(version, `passage of ${version.contentVersion}`);
   await sql.transaction(async (tx) => {
     await jobs.end(tx, version, job.lease);
@@ -144,9 +145,9 @@ describe('the status of a file', () => {
     'its URL takes content': ({ uploadUrl }: Subject) => put(uploadUrl, 'x'),
     'an upload is too short': ({ uploadUrl }: Subject) => put(uploadUrl, ''),
     'an upload is too long': ({ uploadUrl }: Subject) => put(uploadUrl, 'xx'),
-    'its URL lapses': async ({ id }: Subject) => {
+    'its URL lapses': async ({ id, bot }: Subject) => {
       await lapse(id);
-      await files.failLapsedUploads();
+      await files.failLapsedUploads(bot.id, 100);
     },
     'the job of its content ends': async ({ id }: Subject) =>
       files.finishIndexing(sql, id, (await rowOf(id))['content_version'] ?? 'none'),
@@ -232,7 +233,7 @@ describe('the sweeper', () => {
     );
 
     await lapse(id);
-    await files.failLapsedUploads();
+    await files.failLapsedUploads(bot.id, 100);
     request.end('67890');
 
     expect(await answered).toBe(200);
@@ -286,6 +287,37 @@ describe('the sweeper', () => {
     await until(
       () => bot.leftovers(),
       ({ blobs }) => blobs === 0,
+    );
+  });
+
+  it('removes no content while a backup copies them, and does so afterwards', async () => {
+    const [bot, deleted] = [newBot(), newBot()];
+    await bot.upload('a', 'former');
+    await deleted.upload('b', 'x');
+    const lapsed = await bot.upsert({ key: 'lapsed', size: 1 });
+
+    await sql.transaction(async (tx) => {
+      await tx.query(`SELECT pg_advisory_xact_lock(${contentHold})`);
+      await bot.upload('a', 'newer');
+      await announceDeleted(deleted);
+      await until(
+        () => countOf('file', deleted),
+        (count) => count === 0,
+      );
+      // The sweeper has been round since.
+      await lapse(lapsed.id);
+      await until(
+        () => bot.get(lapsed.id),
+        ({ status }) => status === 'upload_failed',
+      );
+
+      expect([(await bot.leftovers()).blobs, (await deleted.leftovers()).blobs]).toEqual([2, 1]);
+    });
+
+    await sql.query("UPDATE deleted_bot SET deleted_at = now() - interval '2 minutes' WHERE bot_id = $1", [deleted.id]);
+    await until(
+      async () => [(await bot.leftovers()).blobs, (await deleted.leftovers()).blobs],
+      ([ofBot, ofDeleted]) => ofBot === 1 && ofDeleted === 0,
     );
   });
 
@@ -352,7 +384,7 @@ describe('the sweeper', () => {
     const bot = newBot();
     const file = await bot.upload('a', '1', { index: true });
     const version = await versionOf(bot, file.id);
-    await jobs.take(version, 'vanished');
+    await jobs.takeOf(bot.id, 'vanished');
     await bot.upsert({ key: 'a', size: 1 });
     await until(
       () => countOf('untidy_file', bot),
@@ -373,7 +405,8 @@ describe('the sweeper', () => {
   it('announces a waiting job again, each time after a longer pause', async () => {
     const bot = newBot();
     await bot.upload('a', '1', { index: true });
-    const announced = async () => (await rows("SELECT 1 FROM outbox WHERE data->>'botId' = $1", bot.id)).length;
+    const announced = async () =>
+      (await rows("SELECT 1 FROM outbox WHERE subject = 'files.uploaded' AND data->>'botId' = $1", bot.id)).length;
     const wait = (seconds: number) =>
       sql.query('UPDATE indexing_job SET announced_at = now() - make_interval(secs => $2) WHERE bot_id = $1', [
         bot.id,

@@ -1,4 +1,5 @@
-import { randomUUID } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { Bus } from '@parley/bus/bus';
 import { type Access, authorize } from '@parley/contracts/access';
@@ -7,12 +8,15 @@ import { credentialsChanged, type Identify, type Identity } from '@parley/contra
 import type { Caller } from '@parley/contracts/caller';
 import { ApiError } from '@parley/contracts/errors';
 import { hashToken, tokenKind } from '@parley/secrets/token';
+import type { TracedRequest } from '@parley/service/request-trace';
 import type { FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 
 /** An answer of `admin.identify` is believed for as long, so that a revocation holds even when its broadcast is lost. */
 const identityTtlMs = 1_000;
 const maxIdentities = 10_000;
+/** A question that has no answer by then is asked once more: all requests of its token wait for it, and who had it may be dead. */
+const askAgainMs = 500;
 
 /** What admin is asked, and for which request. */
 interface Question {
@@ -28,7 +32,7 @@ export class CallerGuard implements OnModuleInit {
     ttl: identityTtlMs,
     // Whoever waits for an answer while the cache is cleared still gets it; it is only not kept.
     ignoreFetchAbort: true,
-    fetchMethod: (_key, _stale, { context }) => this.bus.call(admin.identity.identify, context.asker, context.question),
+    fetchMethod: (_key, _stale, { context }) => this.ask(context),
   });
 
   constructor(private readonly bus: Bus) {}
@@ -38,10 +42,11 @@ export class CallerGuard implements OnModuleInit {
   }
 
   /** Throws Unauthorized, Forbidden, or InvalidPayload for a missing context header. */
-  async identify(request: FastifyRequest, access: Access): Promise<Caller> {
-    const base = { requestId: request.id, traceparent: traceparent(request), address: request.ip };
+  async identify(request: TracedRequest, access: Access): Promise<Caller> {
+    const base = { requestId: request.id, traceparent: request.traceparent, address: request.ip };
     const asker: Caller = { ...base, credential: 'none' };
     if (access.actor === 'anyone') return asker;
+    if (access.actor === 'chat-user' || access.actor === 'chat-visitor') return showing(request, asker, access);
 
     const question = readCredential(request, access);
     const key = JSON.stringify(question);
@@ -51,11 +56,32 @@ export class CallerGuard implements OnModuleInit {
     authorize(access, caller);
     return caller;
   }
+
+  private async ask({ asker, question }: Question): Promise<Identity> {
+    const ask = () => this.bus.call(admin.identity.identify, asker, question);
+    const first = ask();
+    const patience = new AbortController();
+    const late = sleep(askAgainMs, undefined, { signal: patience.signal }).catch(() => undefined);
+    const answer = await Promise.race([first, late]).finally(() => patience.abort());
+    return answer ?? Promise.race([first, ask()]);
+  }
+}
+
+/** The caller with the user key that the request shows, which only the chat service can verify. */
+function showing(request: FastifyRequest, asker: Caller, { actor }: Access): Caller {
+  const userKey = header(request, 'x-user-key');
+  if (userKey) return { ...asker, credential: 'user', userKey };
+  if (actor === 'chat-visitor') return asker;
+  throw new ApiError('Unauthorized', 'The header x-user-key is missing: it must be the key of a user of this bot.');
+}
+
+export function bearerToken({ authorization }: IncomingHttpHeaders): string | undefined {
+  return /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1];
 }
 
 /** What the request shows of its sender; only the headers that this operation looks at. */
 function readCredential(request: FastifyRequest, { actor }: Access): Identify {
-  const token = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
+  const token = bearerToken(request.headers);
   if (!token) throw new ApiError('Unauthorized', 'The Authorization header must be "Bearer <token>".');
   const kind = tokenKind(token);
   if (!kind) throw new ApiError('Unauthorized', 'The token in the Authorization header is malformed or was cut.');
@@ -75,20 +101,11 @@ function readCredential(request: FastifyRequest, { actor }: Access): Identify {
   return question;
 }
 
-function header(request: FastifyRequest, name: string): string | undefined {
+export function header(request: Pick<FastifyRequest, 'headers'>, name: string): string | undefined {
   const value = request.headers[name];
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
 function missing(name: string, right: string): ApiError {
   return new ApiError('InvalidPayload', `The header ${name} is missing: it must be ${right}.`);
-}
-
-/** The W3C trace context of the request, or a new one. */
-function traceparent(request: FastifyRequest): string {
-  const given = header(request, 'traceparent');
-  if (given && /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/.test(given)) return given;
-  // Two random UUIDs: they cost a tenth of as many random bytes.
-  const [trace, span] = [randomUUID(), randomUUID()].map((uuid) => uuid.replaceAll('-', ''));
-  return `00-${trace}-${span!.slice(0, 16)}-01`;
 }

@@ -1,8 +1,24 @@
+import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { Controller, Get, Header } from '@nestjs/common';
+import { Controller, Get, Header, UseGuards } from '@nestjs/common';
 import { allOperations } from '@parley/contracts/contracts';
 import { openApiDocument } from './openapi';
+import { ReaderGuard } from './reader.guard';
+
+// Nothing is asked of other origins: by default the page would show every address to a validator on the internet.
+const script = "SwaggerUIBundle({ url: '/openapi.json', dom_id: '#docs', deepLinking: true, validatorUrl: null })";
+/** What the page may load. Its styles are partly inline. */
+const policy = [
+  "default-src 'none'",
+  `script-src 'self' 'sha256-${createHash('sha256').update(script).digest('base64')}'`,
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
 
 const page = `<!doctype html>
 <html lang="en">
@@ -14,23 +30,26 @@ const page = `<!doctype html>
   <body>
     <div id="docs"></div>
     <script src="/docs/swagger-ui-bundle.js"></script>
-    <script>SwaggerUIBundle({ url: '/openapi.json', dom_id: '#docs', deepLinking: true })</script>
+    <script>${script}</script>
   </body>
 </html>
 `;
 
 /** The API's documentation, made from the contracts. */
 @Controller()
+@UseGuards(ReaderGuard)
 export class DocsController {
-  private readonly document = openApiDocument(allOperations);
+  private readonly document = JSON.stringify(openApiDocument(allOperations));
 
   @Get('openapi.json')
+  @Header('content-type', 'application/json; charset=utf-8')
   openApi() {
     return this.document;
   }
 
   @Get('docs')
   @Header('content-type', 'text/html; charset=utf-8')
+  @Header('content-security-policy', policy)
   docs() {
     return page;
   }

@@ -17,6 +17,9 @@ import { GatewayConfig } from './config';
 import { DocsController } from './docs.controller';
 import { ErrorFilter } from '@parley/service/error.filter';
 import { ForwardController } from './forward.controller';
+import { ListenController } from './listen.controller';
+import { Streams } from './listening/streams';
+import { RateLimits } from './rate-limits';
 
 /** The only way in: proves who is calling, checks what they send, and forwards it to the service that owns it. */
 @Module({})
@@ -24,7 +27,7 @@ export class GatewayModule {
   static register(config: GatewayConfig, platform: Platform): DynamicModule {
     return {
       module: GatewayModule,
-      controllers: [HealthController, DocsController, ForwardController],
+      controllers: [HealthController, DocsController, ForwardController, ListenController],
       providers: [
         { provide: GatewayConfig, useValue: config },
         ...platformProviders(platform),
@@ -35,6 +38,8 @@ export class GatewayModule {
         Readiness,
         GatewayLifecycle,
         CallerGuard,
+        RateLimits,
+        Streams,
         ErrorFilter,
         { provide: APP_FILTER, useExisting: ErrorFilter },
       ],
@@ -42,10 +47,11 @@ export class GatewayModule {
   }
 }
 
-/** Leaves the bus when the last request has its answer. */
+/** Leaves the bus when the streams have ended and the last request has its answer. */
 @Injectable()
 class GatewayLifecycle implements OnModuleDestroy, OnApplicationShutdown {
   constructor(
+    private readonly streams: Streams,
     private readonly connections: Connections,
     private readonly config: GatewayConfig,
     @Inject(platformToken) private readonly platform: Platform,
@@ -53,6 +59,7 @@ class GatewayLifecycle implements OnModuleDestroy, OnApplicationShutdown {
 
   async onModuleDestroy(): Promise<void> {
     const { shutdownTimeoutMs } = this.config;
+    this.streams.stop();
     await this.connections.close(shutdownTimeoutMs);
     await this.platform.transport.drain(shutdownTimeoutMs);
   }

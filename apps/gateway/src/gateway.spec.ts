@@ -9,6 +9,7 @@ import {
   startFrontDoor,
 } from '@parley/testing/front-door';
 import { newToken } from '@parley/secrets/token';
+import { until } from '@parley/testing/until';
 import { AdminModule } from '../../admin/src/admin.module';
 import { GatewayModule } from './gateway.module';
 
@@ -101,8 +102,9 @@ describe('a credential', () => {
 
       await (isPersonal ? client.deletePersonalAccessToken({ id: key.id }) : client.deleteBotApiKey({ id: key.id }));
 
-      await sleep(50);
-      expect(await use()).toEqual(anError(401, 'Unauthorized', /revoked/));
+      // Before a second has passed, after which it would be asked for again.
+      const refused = await until(use, ({ status }) => status !== 200, 500);
+      expect(refused).toEqual(anError(401, 'Unauthorized', /revoked/));
     },
   );
 
@@ -184,8 +186,8 @@ describe('a context header', () => {
     expect((await use({ 'x-bot-id': aliceBot })).status).toBe(503);
   });
 
-  it('that names an installation or a user, which this version has none of, is Forbidden', async () => {
-    const names = ['x-integration-id', 'x-integration-alias', 'x-integration-name', 'x-user-id'];
+  it('that names an installation which is not there is Forbidden', async () => {
+    const names = ['x-integration-id', 'x-integration-alias', 'x-integration-name'];
 
     const answers = await Promise.all(
       names.map((name) => send('GET /v1/files', { headers: { 'x-bot-id': aliceBot, [name]: 'x' } })),
@@ -209,7 +211,6 @@ describe('a context header', () => {
 describe('a request that leads nowhere', () => {
   it.each([
     ['GET /'],
-    ['GET /v1/chat/conversations'],
     ['PATCH /v1/files'],
     ['POST /v1/admin/nothing?x=1'],
     ['PATCH /v1/admin/workspaces/x'],
@@ -282,7 +283,7 @@ describe('a body', () => {
   });
 
   it('that is empty is one without fields', async () => {
-    const missing = anError(400, 'InvalidPayload', /name must be/);
+    const missing = anError(400, 'InvalidPayload', /name is missing/);
 
     expect(await send(create, { headers, body: '' })).toEqual(missing);
     expect(await send(create)).toEqual(missing);
@@ -347,10 +348,9 @@ describe('a body', () => {
     expect(problems).toEqual([
       'medias must be an array of objects',
       'name must be a string',
-      'name must be longer than or equal to 1 and shorter than or equal to 200 characters',
       'tags has an entry "a" that must be a string',
       'type must be one of the following values: studio, adk, desk',
-      'user.tags has an entry "t" whose title must be shorter than or equal to 64 characters',
+      'user.tags has an entry "t" whose title must be a string',
     ]);
   });
 
@@ -437,12 +437,15 @@ describe('large bodies', () => {
     await sleep(200);
     two.forEach(({ abort }) => abort());
     await Promise.all(two.map(({ status }) => status));
-    await sleep(100);
 
-    const next = startLarge();
-    next.finish();
-
-    expect(await next.status).toBe(200);
+    await until(
+      () => {
+        const next = startLarge();
+        next.finish();
+        return next.status;
+      },
+      (status) => status === 200,
+    );
   });
 
   it('say what is wrong and when to come again', async () => {
@@ -565,7 +568,7 @@ describe('an answer', () => {
     const asked = {
       origin,
       'access-control-request-method': 'DELETE',
-      'access-control-request-headers': 'authorization,x-bot-id,x-whatever',
+      'access-control-request-headers': 'authorization,x-bot-id,x-user-key,x-whatever',
     };
 
     const preflight = await door.send('OPTIONS /v1/admin/bots/x', { headers: asked });
@@ -576,13 +579,15 @@ describe('an answer', () => {
       headers: {
         'access-control-allow-origin': origin,
         'access-control-allow-credentials': 'true',
-        'access-control-allow-headers': 'authorization,x-bot-id,x-whatever',
+        'access-control-allow-headers': 'authorization,x-bot-id,x-user-key,x-whatever',
         'access-control-allow-methods': expect.stringContaining('DELETE'),
       },
     });
     expect(answer.headers).toMatchObject({
       'access-control-allow-origin': origin,
       'access-control-allow-credentials': 'true',
+      'access-control-expose-headers':
+        'x-request-id, retry-after, idempotent-replayed, ratelimit-limit, ratelimit-remaining, ratelimit-reset',
       vary: expect.stringMatching(/origin/i),
     });
   });
@@ -594,7 +599,7 @@ describe('an answer', () => {
 
     expect(answer).toEqual(anError(503, 'Internal', /Nobody answers/));
     expect(answer.headers['retry-after']).toBe('1');
-    expect(performance.now() - started).toBeLessThan(1_000);
+    expect(performance.now() - started).toBeLessThan(5_000);
   });
 
   it('tells nothing of the inside of a service that fails', async () => {

@@ -1,7 +1,9 @@
 import Ajv, { type AnySchema } from 'ajv';
 import addFormats from 'ajv-formats';
 import { getMetadataStorage } from 'class-validator';
+import { chatUser, chatVisitor } from '@parley/contracts/access';
 import { allOperations } from '@parley/contracts/contracts';
+import { operation } from '@parley/contracts/operation';
 import { openApiDocument } from './openapi';
 
 /** As much of OpenAPI 3.0 as these tests read. */
@@ -54,6 +56,16 @@ describe('the OpenAPI document', () => {
     );
   });
 
+  it('shows the body of every operation that reads one, also where all its fields come from a parent class', () => {
+    const reading = publicOnes.filter(({ route, input }) => {
+      const fields = getMetadataStorage().getTargetValidationMetadatas(input, '', false, false);
+      return !/^(GET|DELETE) /.test(route!) && fields.length > 0;
+    });
+
+    const shown = described.filter(({ requestBody }) => requestBody).map(({ operationId }) => operationId);
+    expect(shown.sort()).toEqual(reading.map(({ subject }) => subject).sort());
+  });
+
   it('shows what is answered as text, and what takes no token', () => {
     const { responses, security } = document.paths['/v1/admin/bots/{id}/versions/{versionId}/code']!['get']!;
 
@@ -62,6 +74,18 @@ describe('the OpenAPI document', () => {
     });
     expect(security).toEqual([]);
     expect(document.paths['/v1/admin/bots']!['get']!.security).toBeUndefined();
+  });
+
+  it('says of an operation of end users which key it takes', () => {
+    class Nothing {}
+    const declared = { summary: 'x', input: Nothing, output: Nothing };
+    const { paths } = openApiDocument([
+      operation({ ...declared, subject: 'a', route: 'GET /user', access: chatUser }),
+      operation({ ...declared, subject: 'b', route: 'GET /visitor', access: chatVisitor }),
+    ]) as unknown as Document;
+
+    expect(paths['/user']!['get']!.security).toEqual([{ userKey: [] }]);
+    expect(paths['/visitor']!['get']!.security).toEqual([]);
   });
 
   it('has a schema for every reference', () => {
@@ -106,6 +130,24 @@ describe('the OpenAPI document', () => {
     expect(headersOf('files.get')).toEqual(['x-bot-id']);
     expect(headersOf('admin.bots.list')).toEqual(['x-workspace-id']);
     expect(headersOf('admin.workspaces.list')).toEqual([]);
+  });
+
+  it('says where the header Idempotency-Key is taken, which nobody has to send', () => {
+    const takers = described.filter(({ parameters }) => parameters.some(({ name }) => name === 'idempotency-key'));
+
+    expect(takers.map(({ operationId }) => operationId).sort()).toEqual(
+      publicOnes
+        .filter(({ isIdempotent }) => isIdempotent)
+        .map(({ subject }) => subject)
+        .sort(),
+    );
+    takers.forEach(({ parameters }) =>
+      expect(parameters.find(({ name }) => name === 'idempotency-key')).toMatchObject({
+        in: 'header',
+        required: false,
+      }),
+    );
+    expect(takers.length).toBeGreaterThan(5);
   });
 
   it('has schemas that tell right from wrong', () => {

@@ -1,9 +1,17 @@
 import { fieldSources } from '@parley/contracts/query-fields';
-import { componentSchemas, type JsonSchema } from '@parley/contracts/json-schema';
+import { componentSchemas, type JsonSchema, schemaNameOf } from '@parley/contracts/json-schema';
 import type { Operation } from '@parley/contracts/operation';
 import { errorCodes } from '@parley/contracts/errors';
+import { idempotencyHeader, maxKeyLength } from './idempotency-key';
 
 const contextHeaders: Record<string, string[]> = { workspace: ['x-workspace-id'], bot: ['x-bot-id'] };
+
+/** What an operation asks for in place of a token. */
+const otherSecurity: Record<string, JsonSchema[]> = {
+  anyone: [],
+  'chat-visitor': [],
+  'chat-user': [{ userKey: [] }],
+};
 
 /** The OpenAPI 3 document of every operation that has a public route. */
 export function openApiDocument(operations: Operation[]): JsonSchema {
@@ -21,7 +29,10 @@ export function openApiDocument(operations: Operation[]): JsonSchema {
     security: [{ token: [] }],
     paths,
     components: {
-      securitySchemes: { token: { type: 'http', scheme: 'bearer' } },
+      securitySchemes: {
+        token: { type: 'http', scheme: 'bearer' },
+        userKey: { type: 'apiKey', in: 'header', name: 'x-user-key' },
+      },
       schemas: reachable(paths, schemas),
     },
   };
@@ -42,7 +53,7 @@ function reachable(root: unknown, schemas: Record<string, JsonSchema>): Record<s
 }
 
 function describe(operation: Operation, method: string, schemas: Record<string, JsonSchema>): JsonSchema {
-  const { subject, summary, input, output, status, access, contentType } = operation;
+  const { subject, summary, input, output, status, access, contentType, isIdempotent } = operation;
   const parameters = [
     ...fieldSources(input).map(({ parameter, in: place, schema, required }) => ({
       name: parameter,
@@ -56,16 +67,18 @@ function describe(operation: Operation, method: string, schemas: Record<string, 
       schema: { type: 'string' },
       required: true,
     })),
+    ...(isIdempotent ? [idempotencyKey] : []),
   ];
-  const hasBody = method !== 'GET' && method !== 'DELETE' && input.name in schemas;
-  const answer = json(output.name in schemas ? { $ref: reference(output.name) } : { type: 'object' });
+  const body = method === 'GET' || method === 'DELETE' ? undefined : schemaNameOf(input, schemas);
+  const answered = schemaNameOf(output, schemas);
+  const answer = json(answered ? { $ref: reference(answered) } : { type: 'object' });
   return {
     operationId: subject,
     tags: [subject.split('.').slice(0, -1).join('.')],
     summary,
-    ...(access.actor === 'anyone' ? { security: [] } : {}),
+    ...(access.actor in otherSecurity ? { security: otherSecurity[access.actor] } : {}),
     parameters,
-    ...(hasBody ? { requestBody: { required: true, content: json({ $ref: reference(input.name) }) } } : {}),
+    ...(body ? { requestBody: { required: true, content: json({ $ref: reference(body) }) } } : {}),
     responses: {
       [status]: {
         description: 'Success',
@@ -75,6 +88,16 @@ function describe(operation: Operation, method: string, schemas: Record<string, 
     },
   };
 }
+
+const idempotencyKey: JsonSchema = {
+  name: idempotencyHeader,
+  in: 'header',
+  description:
+    'Whoever is not sure that a request was answered sends it again with the same key: for 24 hours it has its effect ' +
+    'once, and a repeat gets the same answer with the header `Idempotent-Replayed: true`.',
+  schema: { type: 'string', minLength: 1, maxLength: maxKeyLength },
+  required: false,
+};
 
 const errorSchema: JsonSchema = {
   type: 'object',

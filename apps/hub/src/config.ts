@@ -1,7 +1,10 @@
 import { Env } from '@parley/config/config';
-import { secretKeyVariable, ServiceConfig } from '@parley/service/config';
+import { formerSecretKeysVariable, secretKeyVariable, ServiceConfig } from '@parley/service/config';
 
 export class HubConfig extends ServiceConfig {
   @Env(secretKeyVariable)
   secretKey!: string;
+
+  @Env(formerSecretKeysVariable)
+  formerSecretKeys?: string[];
 }

@@ -3,8 +3,8 @@ import { hub } from '@parley/contracts/hub/hub';
 import { deadLettersController } from '@parley/outbox/dead-letters';
 import type { Platform } from '@parley/service/platform';
 import { ServiceModule } from '@parley/service/service.module';
-import { deriveKey } from '@parley/secrets/derived-key';
-import { SecretBox } from '@parley/secrets/secret-box';
+import type { SealedColumns } from '@parley/secrets/sealed-texts.repository';
+import { SealingModule } from '@parley/secrets/sealing.module';
 import { HubConfig } from './config';
 import { CountersRepository } from './counters/counters.repository';
 import { ViewsService } from './counters/views.service';
@@ -48,13 +48,25 @@ export const hubDatabase = {
   ],
 };
 
+const sealedColumns: SealedColumns = {
+  owners: 'integration',
+  columns: [
+    { table: 'integration', column: 'signing_secret', owner: 'id' },
+    { table: 'integration', column: 'previous_signing_secret', owner: 'id' },
+    { table: 'integration', column: 'secrets', owner: 'id', isMap: true },
+  ],
+};
+
 /** Integrations, interfaces and plugins with their versions. */
 @Module({})
 export class HubModule {
   static register(config: HubConfig, platform: Platform): DynamicModule {
     return {
       module: HubModule,
-      imports: [ServiceModule.register({ name: 'hub', contract: hub, database: { ...hubDatabase, config } }, platform)],
+      imports: [
+        ServiceModule.register({ name: 'hub', contract: hub, database: { ...hubDatabase, config } }, platform),
+        SealingModule.register(config, sealedColumns, hub.sealedTexts),
+      ],
       controllers: [
         IntegrationsController,
         InterfacesController,
@@ -65,7 +77,6 @@ export class HubModule {
       ],
       providers: [
         { provide: HubConfig, useValue: config },
-        { provide: SecretBox, useFactory: () => new SecretBox(deriveKey(config.secretKey, 'secrets')) },
         CountersRepository,
         InstallationsRepository,
         InstallationsService,

@@ -1,4 +1,5 @@
 import type { Account, Answer, FrontDoor, SendOptions } from '@parley/testing/front-door';
+import { type Type, types, wrong } from './test/field-types';
 import { startWholeDoor } from './test/whole-door';
 
 jest.setTimeout(60_000);
@@ -30,33 +31,6 @@ function refusal(type: string, message: RegExp) {
 }
 
 const optionalHeaders: Record<string, string>[] = [{}, { 'x-multiple-integrations': 'true' }];
-
-/** What the reference calls the types of fields. */
-const types = {
-  string: (value: unknown) => typeof value === 'string',
-  'string or null': (value: unknown) => value === null || typeof value === 'string',
-  'date-time': (value: unknown) => /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(String(value)),
-  boolean: (value: unknown) => typeof value === 'boolean',
-  number: (value: unknown) => typeof value === 'number',
-  integer: (value: unknown) => Number.isInteger(value),
-  object: (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value),
-  'string[]': (value: unknown) => Array.isArray(value) && value.every((entry) => typeof entry === 'string'),
-  'object[]': (value: unknown) => Array.isArray(value) && value.every((entry) => types.object(entry)),
-  'unapproved, pending, approved or rejected': (value: unknown) =>
-    ['unapproved', 'pending', 'approved', 'rejected'].includes(value as string),
-};
-type Type = keyof typeof types;
-
-/** Fields of the resource, of which those of inner objects are written with dots, that are not there in their type. */
-function wrong(resource: unknown, fields: Record<string, Type>): string[] {
-  return Object.entries(fields)
-    .filter(([path, type]) => !types[type](at(resource, path)))
-    .map(([path, type]) => `${path} is ${JSON.stringify(at(resource, path))} and no ${type}`);
-}
-
-function at(value: unknown, path: string): unknown {
-  return path.split('.').reduce((inner, name) => (inner as Record<string, unknown> | undefined)?.[name], value);
-}
 
 const schema = { type: 'object', properties: { text: { type: 'string' } }, additionalProperties: false };
 const tags = { order: { title: 'Order', description: 'Number of the order' } };
@@ -231,7 +205,7 @@ const badBotChanges: [field: string, sent: unknown, message: RegExp][] = [
   ['code', {}, /^code must/],
   ['name', '', /^name must be longer than or equal to 1/],
   ['description', 'x'.repeat(2001), /^description must be shorter than or equal to 2000/],
-  ['medias', [{ url: 'x' }], /^medias\.0\.name must/],
+  ['medias', [{ url: 'x' }], /^medias\[0\]\.name is missing/],
   ['secrets', { camelCase: 'x' }, /^secrets has a name "camelCase"/],
   ['layers', 'a', /^layers must/],
 ];
@@ -642,6 +616,7 @@ describe('inserting rows into a table', () => {
   let botId: string;
   let integrationId: string;
   let integrationKey: string;
+  let userId: string;
 
   beforeAll(async () => {
     integrationId = (await succeed('POST /v1/admin/integrations', { json: { name: 'till', version: '1.0.0' } }))
@@ -649,6 +624,8 @@ describe('inserting rows into a table', () => {
     integrationKey = (await succeed('POST /v1/admin/integrations/iaks', { json: { integrationId } })).value;
     const { bot } = await succeed('POST /v1/admin/bots', { json: { name: 'shop' } });
     botId = bot.id;
+    const asBot = door.client(owner.token, owner.workspaceId, botId);
+    userId = (await asBot.createUser({ tags: {} })).user.id;
     await succeed(`PUT /v1/admin/bots/${botId}`, {
       headers: { 'x-multiple-integrations': 'true' },
       json: { integrations: { front: { integrationId, enabled: true } } },
@@ -694,7 +671,7 @@ describe('inserting rows into a table', () => {
   });
 
   it.each([
-    ['no rows', {}, /rows must be an array of objects/],
+    ['no rows', {}, /rows is missing/],
     ['rows that are null', { rows: null }, /rows must be an array of objects/],
     ['an empty array', { rows: [] }, /rows must have 1 to 1000 entries/],
     ['1001 rows', { rows: Array.from({ length: 1001 }, () => ({})) }, /rows must have 1 to 1000 entries/],
@@ -729,6 +706,7 @@ describe('inserting rows into a table', () => {
     ['x-integration-id', () => integrationId],
     ['x-integration-alias', () => 'front'],
     ['x-integration-name', () => 'front'],
+    ['x-user-id', () => userId],
     ['x-user-role', () => 'manager'],
   ])('takes the header %s', async (header, value) => {
     expect((await insert({ rows: [{}] }, { [header]: value() })).status).toBe(200);

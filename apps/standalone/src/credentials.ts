@@ -1,16 +1,17 @@
-import { randomBytes } from 'node:crypto';
-import { open, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Bus } from '@parley/bus/bus';
 import { admin } from '@parley/contracts/admin/admin';
 import { systemCaller } from '@parley/contracts/caller';
 import { ApiError } from '@parley/contracts/errors';
+import { readSecretFile, writeSecretFile } from '@parley/secrets/secret-file';
 import { hashToken, newToken, tokenKind } from '@parley/secrets/token';
 
 /** What a client on this machine needs; kept as `credentials.json` in the data folder. */
 export interface Credentials {
   url: string;
   chatUrl: string;
+  /** Of the account that has the token: `token create` makes another one for it. */
+  email: string;
   workspaceId: string;
   token: string;
 }
@@ -21,11 +22,11 @@ export function credentialsPath(folder: string): string {
 
 /** The token of the start before, or a new one. It is on disk before the platform knows it, so that no crash can lose it. */
 export async function openToken(folder: string): Promise<{ token: string; isNew: boolean }> {
-  const known = await readIfThere(credentialsPath(folder));
+  const known = await readSecretFile(credentialsPath(folder));
   const token = known && (JSON.parse(known) as Partial<Credentials>).token;
   if (token && tokenKind(token) === 'pat') return { token, isNew: false };
   const made = newToken('pat');
-  await saveCredentials(folder, { url: '', chatUrl: '', workspaceId: '', token: made });
+  await saveCredentials(folder, { url: '', chatUrl: '', email: '', workspaceId: '', token: made });
   return { token: made, isNew: true };
 }
 
@@ -34,7 +35,7 @@ export async function findOwner(
   bus: Bus,
   email: string,
   known: string,
-): Promise<{ token: string; workspaceId: string }> {
+): Promise<Pick<Credentials, 'email' | 'workspaceId' | 'token'>> {
   const caller = systemCaller('start');
   const identify = (token: string) =>
     bus.call(admin.identity.identify, caller, { tokenHash: hashToken(token), kind: 'pat' });
@@ -51,41 +52,9 @@ export async function findOwner(
   const { caller: owner } = await identify(token);
   const { workspaces } = await bus.call(admin.workspaces.list, { ...caller, ...owner }, { limit: 200 });
   const workspace = workspaces.find(({ handle }) => handle === 'default') ?? workspaces.at(-1);
-  return { token, workspaceId: workspace?.id ?? '' };
+  return { email: owner.account?.email ?? email, workspaceId: workspace?.id ?? '', token };
 }
 
 export async function saveCredentials(folder: string, credentials: Credentials): Promise<void> {
-  await writeSecret(credentialsPath(folder), `${JSON.stringify(credentials, null, 2)}\n`);
-}
-
-/** The key that secrets are encrypted under: made once, then kept beside the data. */
-export async function openSecretKey(folder: string): Promise<string> {
-  const path = join(folder, 'secret.key');
-  const known = await readIfThere(path);
-  if (known) return known.trim();
-  const made = randomBytes(32).toString('base64url');
-  await writeSecret(path, `${made}\n`);
-  return made;
-}
-
-async function readIfThere(path: string): Promise<string | undefined> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
-}
-
-/** Whole or not at all, and for this user alone. */
-async function writeSecret(path: string, content: string): Promise<void> {
-  const draft = `${path}.new`;
-  const file = await open(draft, 'w', 0o600);
-  try {
-    await file.writeFile(content);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  await rename(draft, path);
+  await writeSecretFile(credentialsPath(folder), `${JSON.stringify(credentials, null, 2)}\n`);
 }

@@ -1,13 +1,67 @@
+import { LoopbackServer } from '@parley/testing/loopback-server';
 import { hasNatsServer } from '@parley/testing/nats-server';
 import { run, startDistributed } from '@parley/testing/running-platform';
 import { createEmptyDatabase } from '@parley/testing/test-database';
 import { describePlatform } from './platform.behaviour';
 
+/** As OTLP has it in JSON. */
+interface OtlpSpan {
+  name: string;
+  spanId: string;
+  parentSpanId?: string;
+}
+
+interface OtlpBody {
+  resourceSpans: {
+    resource: { attributes: { key: string; value: { stringValue: string } }[] };
+    scopeSpans: { spans: OtlpSpan[] }[];
+  }[];
+}
+
+/** Each with the name of its process before its own. */
+function spansOf({ resourceSpans }: OtlpBody): OtlpSpan[] {
+  return resourceSpans.flatMap(({ resource, scopeSpans }) => {
+    const service = resource.attributes.find(({ key }) => key === 'service.name')!.value.stringValue;
+    return scopeSpans.flatMap(({ spans }) => spans.map((span) => ({ ...span, name: `${service} ${span.name}` })));
+  });
+}
+
+/** The names from the first request down to the span. */
+function pathTo({ name, parentSpanId }: OtlpSpan, all: OtlpSpan[]): string[] {
+  const parent = all.find(({ spanId }) => spanId === parentSpanId);
+  return [...(parent ? pathTo(parent, all) : []), name];
+}
+
 jest.setTimeout(90_000);
 const suite = hasNatsServer() ? describe : describe.skip;
 
 suite('distributed mode', () => {
-  describePlatform('over NATS, a process for each app', () => startDistributed());
+  let collector: LoopbackServer;
+
+  beforeAll(async () => {
+    collector = await LoopbackServer.start((_request, response) => void response.end('{}'));
+  });
+
+  afterAll(() => collector.close());
+
+  // With the least permissions: what an app needs and may not do shows here.
+  describePlatform('over NATS, a process for each app, traced', () =>
+    startDistributed({ isSecured: true, env: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url } }),
+  );
+
+  it('told a collector of each request through all processes that worked for it', () => {
+    const spans = collector.requests.flatMap(({ body }) => spansOf(body as OtlpBody));
+    const paths = new Set(spans.map((span) => pathTo(span, spans).join(' > ')));
+
+    expect(paths).toContain(
+      'parley-gateway PUT /v1/files > parley-gateway files.upsert > parley-files files.upsert > parley-files WITH',
+    );
+    const announced = 'parley-files PUT /content/:fileId > parley-files send files.uploaded';
+    expect(paths).toContain(`${announced} > parley-files-worker process files.uploaded > parley-files-worker WITH`);
+    expect(paths).toContain(
+      'parley-files PUT /content/:fileId > parley-files-worker index file > parley-files-worker COMMIT',
+    );
+  });
 
   it.each(['gateway', 'admin', 'hub', 'files', 'files-worker', 'tables', 'chat'])(
     'stops %s at start with every variable that is missing or wrong',

@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, readFile, rm, stat, unlink } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, readFile, rm, stat, unlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { clientOf } from '@parley/testing/api';
@@ -22,13 +22,15 @@ describe('embedded mode on one machine', () => {
     await rm(dataDir, { recursive: true, force: true });
   });
 
-  function standalone() {
-    return run('dist/apps/standalone/src/main.js', { PORT: '0', PARLEY_DATA_DIR: dataDir });
+  function standalone(env: Record<string, string> = {}) {
+    return run('dist/apps/standalone/src/main.js', { PORT: '0', PARLEY_DATA_DIR: dataDir, ...env });
   }
 
   async function credentials() {
     return JSON.parse(await readFile(join(dataDir, 'credentials.json'), 'utf8')) as {
       url: string;
+      chatUrl: string;
+      email: string;
       token: string;
       workspaceId: string;
     };
@@ -40,14 +42,44 @@ describe('embedded mode on one machine', () => {
     const { token } = await credentials();
     await first.stop();
 
-    const second = standalone();
+    const second = standalone({ SHUTDOWN_TIMEOUT_MS: '10000' });
     await second.said(/Try {8}npm run demo/);
     await second.stop();
 
     expect(first.output()).toContain(token);
+    expect(first.output()).toContain('Account    admin@parley.local');
+    expect((await credentials()).email).toBe('admin@parley.local');
     expect(second.output()).not.toContain(token);
+    expect(second.output()).toMatch(/README\.md\n\nParley is stopping …\n$/);
     expect((await credentials()).token).toBe(token);
     expect((await stat(join(dataDir, 'credentials.json'))).mode & 0o777).toBe(0o600);
+  });
+
+  it('tells all wrong variables of all apps before anything starts', async () => {
+    const platform = standalone({ PORT: 'abc', RATE_LIMIT_PER_SECOND: '-1', PARLEY_SECRET_KEY: 'short' });
+    await platform.ended;
+
+    expect(
+      platform
+        .output()
+        .match(/^ {2}- \S+/gm)!
+        .toSorted(),
+    ).toEqual(['  - PARLEY_SECRET_KEY', '  - PORT', '  - RATE_LIMIT_PER_SECOND']);
+    expect(await readdir(dataDir)).toEqual([]);
+  });
+
+  it.each([
+    [
+      { DATABASE_URL: 'postgres://ann:hidden@127.0.0.1:1/x' },
+      'The Postgres of DATABASE_URL, 127.0.0.1:1, cannot be used: connect ECONNREFUSED 127.0.0.1:1.',
+    ],
+    [{ HOST: '192.0.2.1' }, '192.0.2.1 is no address of this machine (listen EADDRNOTAVAIL'],
+  ])('tells what is wrong with %j in one sentence', async (env, sentence) => {
+    const platform = standalone(env);
+    await platform.ended;
+
+    expect(platform.output()).toContain(`Parley could not start.\n${sentence}`);
+    expect(platform.output()).not.toMatch(/hidden|"level"|\n {4}at /);
   });
 
   it('finishes after kill -9 what was under way, and has lost nothing', async () => {
@@ -88,6 +120,22 @@ describe('embedded mode on one machine', () => {
     await first.stop();
   });
 
+  it.each([
+    ['below its own address', {}, (url: string) => `${url}/chat`],
+    ['at CHAT_URL', { CHAT_URL: 'https://chat.example.com/' }, () => 'https://chat.example.com'],
+  ])('has the chat of a bot %s, and says so in credentials.json', async (_where, env, expected) => {
+    const platform = standalone(env);
+    await platform.said(/Parley is ready/);
+    const found = await credentials();
+
+    const { bot } = await clientOf(found).createBot({});
+
+    const [chat] = Object.values(bot.integrations);
+    expect(found.chatUrl).toBe(expected(found.url));
+    expect(chat!.webhookUrl).toBe(`${expected(found.url)}/${chat!.webhookId}`);
+    await platform.stop();
+  });
+
   it('makes credentials.json anew when it was lost', async () => {
     const first = standalone();
     await first.said(/Parley is ready/);
@@ -100,6 +148,44 @@ describe('embedded mode on one machine', () => {
     const found = await credentials();
     expect((await clientOf(found).listWorkspaces({})).workspaces.map(({ id }) => id)).toContain(found.workspaceId);
     await second.stop();
+  });
+
+  it('replaces its secret key while it is stopped, and opens what was sealed before', async () => {
+    const first = standalone();
+    await first.said(/Parley is ready/);
+    const { bot } = await clientOf(await credentials()).createBot({ secrets: { KEY: 'value' } });
+    const before = await readFile(join(dataDir, 'secret.key'), 'utf8');
+    const command = async (...line: string[]) => {
+      const cli = run('dist/apps/cli/src/main.js', { PARLEY_DATA_DIR: dataDir }, line);
+      await cli.ended;
+      return cli.output();
+    };
+    const whileRunning = await command('secrets', 'new-key');
+    await first.stop();
+
+    const said = await command('secrets', 'new-key');
+    const second = standalone();
+    await second.said(/Parley is ready/);
+    const rotated = await command('secrets', 'rotate');
+    await second.stop();
+
+    const [current, ...former] = (await readFile(join(dataDir, 'secret.key'), 'utf8')).split('\n');
+    expect(whileRunning).toContain(`in use by process ${first.pid}`);
+    expect(said).toContain('There is a new key');
+    expect(former.join('\n')).toBe(before);
+    expect(rotated).toMatch(/admin: 2 secrets sealed anew/);
+    await writeFile(join(dataDir, 'secret.key'), before);
+    const wrong = standalone();
+    await wrong.ended;
+    expect(wrong.output()).toMatch(
+      / {2}- PARLEY_SECRET_KEY is another key than before: 2 secrets in the schema "admin"/,
+    );
+    expect(wrong.output().trim().split('\n')).toHaveLength(5);
+    await writeFile(join(dataDir, 'secret.key'), `${current}\n`);
+    const third = standalone();
+    await third.said(/Parley is ready/);
+    expect((await clientOf(await credentials()).getBot({ id: bot.id })).bot.signingSecret).toBe(bot.signingSecret);
+    await third.stop();
   });
 
   it('serves on for as long as it is told to when it stops, and says that it is not ready', async () => {
@@ -132,6 +218,8 @@ describe('embedded mode on one machine', () => {
     await demo.ended;
 
     expect(demo.output()).toMatch(/README\.md {2}indexing_completed/);
+    const told = demo.output().match(/README\.md {2}indexing_\w+/g)!;
+    expect(told).toEqual([...new Set(told)]);
     expect(demo.output()).toMatch(/example\.html {2}indexing_completed/);
     expect(demo.output()).toMatch(/\[0\] (title|paragraph|code|list|table)/);
     await platform.stop();

@@ -1,42 +1,39 @@
+import { chmod, mkdir } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DynamicModule } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { AdminModule } from '../../admin/src/admin.module';
-import { AdminConfig } from '../../admin/src/config';
 import { ChatModule } from '../../chat/src/chat.module';
-import { ChatConfig } from '../../chat/src/config';
-import { FilesConfig } from '../../files/src/config';
 import { FilesModule } from '../../files/src/files.module';
-import { FilesWorkerConfig } from '../../files-worker/src/config';
 import { FilesWorkerModule } from '../../files-worker/src/files-worker.module';
-import { GatewayConfig } from '../../gateway/src/config';
 import { GatewayModule } from '../../gateway/src/gateway.module';
-import { HubConfig } from '../../hub/src/config';
 import { HubModule } from '../../hub/src/hub.module';
-import { TablesConfig } from '../../tables/src/config';
 import { TablesModule } from '../../tables/src/tables.module';
 import { within } from '@parley/background/within';
 import { Bus } from '@parley/bus/bus';
 import { InProcessHub, InProcessTransport } from '@parley/bus/in-process-transport';
-import { readConfig } from '@parley/config/config';
+import { ConfigError } from '@parley/config/config';
 import { Database } from '@parley/database/database';
 import { DataFolder, DataFolderInUse } from '@parley/local-postgres/data-folder';
 import { type LocalPostgres, startLocalPostgres } from '@parley/local-postgres/local-postgres';
 import type { Logger } from '@parley/logging/logger';
-import { DeliveriesRepository } from '@parley/outbox/deliveries.repository';
-import { Events1700000000110 } from '@parley/outbox/migrations/1700000000110-events';
+import { DeliveriesRepository, deliveryMigrations } from '@parley/outbox/deliveries.repository';
 import { PostgresEvents } from '@parley/outbox/postgres-events';
+import { openKeyFile } from '@parley/secrets/key-file';
 import { Readiness } from '@parley/service/health.controller';
 import { createHttpApp } from '@parley/service/http-app';
 import { Metrics } from '@parley/service/metrics';
 import type { Platform } from '@parley/service/platform';
+import { readAppConfigs } from './app-configs';
 import type { StandaloneConfig } from './config';
-import { type Credentials, credentialsPath, findOwner, openSecretKey, openToken, saveCredentials } from './credentials';
+import { type Credentials, credentialsPath, findOwner, openToken, saveCredentials } from './credentials';
 import { FrontDoor } from './front-door';
 
 /** For the apps to give back what they work on and to close. Then Postgres is stopped all the same. */
 const closeMs = 300;
+/** For what is closed after those who took all the time. */
+const leastCloseMs = 100;
 /** A process whose npm was just killed notices and ends within this time. */
 const claimPatienceMs = 3_000;
 
@@ -46,11 +43,16 @@ export class EmbeddedPlatform {
   private readonly apps: NestFastifyApplication[] = [];
   private credentials?: Credentials;
   private isTokenNew = false;
+  /** Silent once Postgres is stopped under apps that have not closed: what fails then tells nobody anything. */
+  private readonly appsLogger: Logger;
+  private closeBy = Infinity;
 
   private constructor(
     private readonly config: StandaloneConfig,
     private readonly logger: Logger,
-  ) {}
+  ) {
+    this.appsLogger = logger.child({});
+  }
 
   /** Whatever was started is stopped again when a later step fails. The signal ends the step that can take long. */
   static async start(config: StandaloneConfig, logger: Logger, signal: AbortSignal): Promise<EmbeddedPlatform> {
@@ -66,13 +68,14 @@ export class EmbeddedPlatform {
 
   /** What the person at the terminal needs; the token only at the very first start. */
   get welcome(): string {
-    const { url, workspaceId, token } = this.credentials!;
+    const { url, email, workspaceId, token } = this.credentials!;
     const folder = displayed(this.config.dataDir);
     return [
       '',
       '  Parley is ready',
       '',
       `  URL        ${url}`,
+      `  Account    ${email}`,
       `  Workspace  ${workspaceId}`,
       `  Token      ${this.isTokenNew ? `${token}  (shown this once)` : `in ${credentialsPath(folder)}`}`,
       `  Data       ${folder}`,
@@ -92,9 +95,14 @@ export class EmbeddedPlatform {
   }
 
   private async undo(): Promise<void> {
+    this.closeBy = performance.now() + this.config.shutdownTimeoutMs + closeMs;
     for (const step of this.started.splice(0).reverse()) {
       await step().catch((error: unknown) => this.logger.error({ err: error }, 'a part of the platform did not stop'));
     }
+  }
+
+  private get timeLeftMs(): number {
+    return Math.max(leastCloseMs, this.closeBy - performance.now());
   }
 
   private async boot(signal: AbortSignal): Promise<void> {
@@ -107,47 +115,50 @@ export class EmbeddedPlatform {
     await folder.announce(publicUrl);
 
     const { token, isNew } = await openToken(folder.path);
-    const blobsDir = process.env['BLOBS_DIR'] ?? join(folder.path, 'blobs');
+    const blobsDir = process.env['BLOBS_DIR'] || (await privateFolder(join(folder.path, 'blobs')));
     const env = {
       ...process.env,
       LOG_LEVEL: this.config.logLevel,
       BLOBS_DIR: blobsDir,
       PUBLIC_URL: publicUrl,
-      CONTENT_URL: process.env['CONTENT_URL'] ?? publicUrl,
+      CONTENT_URL: process.env['CONTENT_URL'] || publicUrl,
       FILES_URL: door.url,
-      PARLEY_SECRET_KEY: process.env['PARLEY_SECRET_KEY'] ?? (await openSecretKey(folder.path)),
-      PARLEY_BOOTSTRAP_TOKEN: process.env['PARLEY_BOOTSTRAP_TOKEN'] ?? token,
-      DATABASE_URL: process.env['DATABASE_URL'] ?? (await this.startPostgres(folder.path, signal)).url,
+      ...(await openSecretKeys(folder.path)),
+      // Who runs it for themselves is alone with it.
+      RATE_LIMIT_PER_SECOND: process.env['RATE_LIMIT_PER_SECOND'] || '0',
+      PARLEY_BOOTSTRAP_TOKEN: process.env['PARLEY_BOOTSTRAP_TOKEN'] || token,
+      DATABASE_URL: process.env['DATABASE_URL'] || (await this.startPostgres(folder.path, signal)).url,
     };
+    const configs = readAppConfigs(env);
     const events = await this.openEvents(env.DATABASE_URL);
     const hub = new InProcessHub();
     const metrics = new Metrics();
     const platform = (): Platform => ({
-      transport: new InProcessTransport(hub, maxBodyBytes, this.logger),
+      transport: new InProcessTransport(hub, maxBodyBytes, this.appsLogger),
       events,
-      logger: this.logger,
+      logger: this.appsLogger,
       metrics,
       migrateAtStart: true,
       instance: 'embedded',
     });
 
     this.started.push(() => this.closeApps());
-    const [files] = await Promise.all([
-      this.open(FilesModule.register(readConfig(FilesConfig, env), platform())),
-      this.open(AdminModule.register(readConfig(AdminConfig, env), platform())),
-      this.open(FilesWorkerModule.register(readConfig(FilesWorkerConfig, env), platform())),
-      this.open(HubModule.register(readConfig(HubConfig, env), platform())),
-      this.open(TablesModule.register(readConfig(TablesConfig, env), platform())),
-      this.open(ChatModule.register(readConfig(ChatConfig, env), platform())),
+    const [files] = await allOpen([
+      this.open(FilesModule.register(configs.files, platform())),
+      this.open(AdminModule.register(configs.admin, platform())),
+      this.open(FilesWorkerModule.register(configs.filesWorker, platform())),
+      this.open(HubModule.register(configs.hub, platform())),
+      this.open(TablesModule.register(configs.tables, platform())),
+      this.open(ChatModule.register(configs.chat, platform())),
     ]);
-    const gateway = await this.open(GatewayModule.register(readConfig(GatewayConfig, env), platform()));
+    const gateway = await this.open(GatewayModule.register(configs.gateway, platform()));
     await events.open();
-    this.openDoor(door, gateway, files);
+    this.openDoor(door, gateway, files!);
 
     const bus = new Bus(platform().transport);
-    const { bootstrapEmail } = readConfig(AdminConfig, env);
+    const { bootstrapEmail, chatUrl = `${publicUrl}/chat` } = configs.admin;
     const owner = await findOwner(bus, bootstrapEmail, env.PARLEY_BOOTSTRAP_TOKEN);
-    this.credentials = { url: publicUrl, chatUrl: `${publicUrl}/chat`, ...owner };
+    this.credentials = { url: publicUrl, chatUrl, ...owner };
     this.isTokenNew = isNew || owner.token !== env.PARLEY_BOOTSTRAP_TOKEN;
     await saveCredentials(folder.path, this.credentials);
   }
@@ -159,36 +170,66 @@ export class EmbeddedPlatform {
   }
 
   private async openEvents(url: string): Promise<PostgresEvents> {
-    const database = await Database.open({ url, schema: 'events', migrations: [Events1700000000110], poolSize: 10 });
-    this.started.push(async () => void (await within(closeMs, database.close())));
+    const database = await Database.open({ url, schema: 'events', migrations: deliveryMigrations, poolSize: 10 });
+    this.started.push(async () => void (await within(this.timeLeftMs, database.close())));
     await database.migrate();
-    return new PostgresEvents(new DeliveriesRepository(database), this.logger);
+    return new PostgresEvents(new DeliveriesRepository(database), this.appsLogger);
   }
 
   private async open(module: DynamicModule): Promise<NestFastifyApplication> {
-    const app = await createHttpApp(module, this.logger, this.config);
+    const app = await createHttpApp(module, this.appsLogger, this.config);
     this.apps.push(app);
     return app;
   }
 
-  /** The gateway, which asks the others, first. */
+  /** The gateway, which asks the others, first. What the front door did not take of its time is theirs. */
   private async closeApps(): Promise<void> {
     const [gateway, ...others] = [...this.apps].reverse();
     const closed = gateway?.close().then(() => Promise.all(others.map((app) => app.close())));
-    if (closed && !(await within(closeMs, closed))) this.logger.warn('not every app has closed in time');
+    if (!closed || (await within(this.timeLeftMs, closed))) return;
+    this.logger.warn('not every app has closed in time');
+    this.appsLogger.level = 'silent';
   }
 
   /** Everything is the gateway's but content, and the question whether the database answers, which the gateway has none of. */
   private openDoor(door: FrontDoor, gateway: NestFastifyApplication, files: NestFastifyApplication): void {
     const toFiles = files.getHttpAdapter().getInstance();
     const toGateway = gateway.getHttpAdapter().getInstance();
-    door.open((request, response) => {
-      const isForFiles = request.url === '/readyz' || request.url?.startsWith('/content/');
-      if (isForFiles) toFiles.routing(request, response);
-      else toGateway.routing(request, response);
-    });
+    door.open(
+      (request, response) => {
+        const isForFiles = request.url === '/readyz' || request.url?.startsWith('/content/');
+        if (isForFiles) toFiles.routing(request, response);
+        else toGateway.routing(request, response);
+      },
+      (request, socket, head) => void toGateway.server.emit('upgrade', request, socket, head),
+    );
     this.started.push(() => door.close(this.config.shutdownTimeoutMs));
   }
+}
+
+/** When all have opened, or failed to: only then can they be closed. Wrong configurations are told at once. */
+async function allOpen(opening: Promise<NestFastifyApplication>[]): Promise<NestFastifyApplication[]> {
+  const outcomes = await Promise.allSettled(opening);
+  const problems = outcomes.flatMap((outcome) =>
+    outcome.status === 'rejected' && outcome.reason instanceof ConfigError ? outcome.reason.problems : [],
+  );
+  if (problems.length > 0) throw new ConfigError(problems);
+  return Promise.all(opening);
+}
+
+/** Others may pass through the data folder of root, but not into what people have uploaded. */
+async function privateFolder(path: string): Promise<string> {
+  await mkdir(path, { recursive: true, mode: 0o700 });
+  await chmod(path, 0o700);
+  return path;
+}
+
+/** The variables of the environment, or what the data folder keeps. Former keys of both count. */
+async function openSecretKeys(folder: string): Promise<Record<string, string>> {
+  if (process.env['PARLEY_SECRET_KEY']) return {};
+  const { secretKey, formerSecretKeys } = await openKeyFile(folder);
+  const former = [...formerSecretKeys, process.env['PARLEY_FORMER_SECRET_KEYS'] ?? ''].filter(Boolean);
+  return { PARLEY_SECRET_KEY: secretKey, PARLEY_FORMER_SECRET_KEYS: former.join(',') };
 }
 
 /** Waits a moment for an owner that is about to end. Throws DataFolderInUse for one that is not. */

@@ -1,27 +1,48 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { unavailable } from '@parley/contracts/errors';
+import type { Duplex } from 'node:stream';
+import { ApiError, unavailable } from '@parley/contracts/errors';
 import { Connections } from '@parley/service/connections';
 import { newErrorId, toErrorBody } from '@parley/service/error-body';
 import { configureServer } from '@parley/service/http-app';
+import { rawAnswer } from '@parley/service/raw-answer';
+import { securityHeaders } from '@parley/service/security-headers';
+import { onWebSocket } from '@parley/service/web-sockets';
 
 type Route = (request: IncomingMessage, response: ServerResponse) => void;
+type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
+
+/** Why the address cannot be listened on, and what to do. */
+export class CannotListen extends Error {
+  constructor({ code, message }: NodeJS.ErrnoException, host: string, port: number) {
+    const reasons: Record<string, string> = {
+      EADDRINUSE: `Port ${port} is taken by another program: stop it, or set PORT to another one.`,
+      EACCES: `Port ${port} is not for this user: set PORT to one above 1023.`,
+    };
+    super(
+      reasons[code ?? ''] ??
+        `${host} is no address of this machine (${message}): set HOST to one, such as 127.0.0.1, or to 0.0.0.0 for all.`,
+    );
+  }
+}
 
 /** The one HTTP server of the embedded mode. It listens before anything else starts, so that a taken port is told at once. */
 export class FrontDoor {
-  private route: Route = starting;
+  private route: Route = refuse;
+  private upgrade: Upgrade = refuseUpgrade;
   private readonly connections: Connections;
 
   private constructor(private readonly server: Server) {
     this.connections = new Connections(server);
     server.on('request', (request, response) => this.route(request, response));
+    onWebSocket(server, (request, socket, head) => this.upgrade(request, socket, head));
   }
 
   static async listen(port: number, host: string): Promise<FrontDoor> {
     const server = createServer();
     configureServer(server);
     await new Promise<void>((resolve, reject) => {
-      server.once('error', reject);
+      server.once('error', (error) => reject(new CannotListen(error, host, port)));
       server.listen(port, host, resolve);
     });
     return new FrontDoor(server);
@@ -33,8 +54,9 @@ export class FrontDoor {
     return `http://${family === 'IPv6' && host === address ? `[${host}]` : host}:${port}`;
   }
 
-  open(route: Route): void {
+  open(route: Route, upgrade: Upgrade): void {
     this.route = route;
+    this.upgrade = upgrade;
   }
 
   /** Lets the requests under way end, for at most so long, and takes no further ones. */
@@ -43,7 +65,22 @@ export class FrontDoor {
   }
 }
 
-function starting(_request: IncomingMessage, response: ServerResponse): void {
-  const body = toErrorBody(unavailable('Parley is starting. Try again in a moment.'), newErrorId());
-  response.writeHead(body.code, { 'content-type': 'application/json', 'retry-after': '1' }).end(JSON.stringify(body));
+const starting = 'Parley is starting. Try again in a moment.';
+
+/** Who listens comes back for ever by itself after a failure of ours, but waits when it is told to. */
+function refusal({ url = '' }: IncomingMessage): ApiError {
+  return /\/listen(\?|$)/.test(url)
+    ? new ApiError('RateLimited', starting, { retryAfterSeconds: 1 })
+    : unavailable(starting);
+}
+
+function refuse(request: IncomingMessage, response: ServerResponse): void {
+  const body = toErrorBody(refusal(request), newErrorId());
+  const headers = { ...securityHeaders, 'content-type': 'application/json', 'retry-after': '1' };
+  response.writeHead(body.code, headers).end(JSON.stringify(body));
+}
+
+function refuseUpgrade(request: IncomingMessage, socket: Duplex): void {
+  socket.on('error', () => undefined);
+  socket.end(rawAnswer(refusal(request), newErrorId()), () => socket.destroy());
 }

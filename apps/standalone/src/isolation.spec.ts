@@ -1,16 +1,23 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Operation } from '@parley/contracts/operation';
 import type { Answer, FrontDoor } from '@parley/testing/front-door';
 import { brokenPromises } from './test/answers';
 import { publicThings } from './test/public-things';
 import { ask, disagreements, type Request, requestOf, routedOperations, type Sender, senderOf } from './test/requests';
 import { storedRows } from './test/stored-rows';
-import { Tenant } from './test/tenant';
+import { newName, Tenant } from './test/tenant';
 import { startWholeDoor } from './test/whole-door';
 
 jest.setTimeout(60_000);
 
 /** Operations whose request is a credential itself: who has all of it is served, and who has a part of it is refused. */
-const credentials = ['admin.botVersions.download'];
+const credentials = [
+  'admin.botVersions.download',
+  'chat.endpoint.createUser',
+  'chat.endpoint.deleteUser',
+  'chat.endpoint.hello',
+  'chat.endpoint.helloWithSlash',
+];
 
 let door: FrontDoor;
 let alice: Tenant;
@@ -61,19 +68,25 @@ interface Intrusion {
 async function intrusions(operation: Operation, request: Request, own: Request, marks: string[]): Promise<Intrusion[]> {
   const { actor, credentials: kinds } = operation.access;
   const takesContext = actor === 'workspace' || actor === 'bot';
-  const headersOf = ({ account: { workspaceId }, has: { botId } }: Tenant) => ({ workspaceId, botId });
+  const headersOf = ({ account: { workspaceId }, has: { botId, userKey } }: Tenant) => ({
+    workspaceId,
+    botId,
+    userKey,
+  });
   const tokens = [
     { kind: 'a personal token', token: mallory.account.token },
     ...(kinds.includes('bak') ? [{ kind: 'a bot key', token: mallory.has.botKey }] : []),
     ...(kinds.includes('iak') ? [{ kind: 'an integration key', token: mallory.has.integrationKey }] : []),
   ];
   const mixed = [...mixtures(own, request, marks), ...(await throughPublicDoors(request))];
+  const isCredential = credentials.includes(operation.subject);
+  const partial = mixed.filter((mixture) => !isCredential || !isDeepStrictEqual(mixture.request, request));
   return [
-    ...(credentials.includes(operation.subject) ? [] : tokens).flatMap(({ kind, token }) => [
+    ...(isCredential ? [] : tokens).flatMap(({ kind, token }) => [
       { name: `${kind}, own headers`, sender: { token, ...headersOf(mallory) }, request },
       ...(takesContext ? [{ name: `${kind}, her headers`, sender: { token, ...headersOf(alice) }, request }] : []),
     ]),
-    ...mixed.map((mixture) => ({
+    ...partial.map((mixture) => ({
       name: `own request with ${mixture.changed} of hers`,
       sender: { token: mallory.account.token, ...headersOf(mallory) },
       request: mixture.request,
@@ -126,7 +139,18 @@ function textsIn(value: unknown): string[] {
 
 /** Whether an answer refuses, in the words that are the same for what is foreign and for what is absent. */
 function isRefusal({ status, json }: Answer): boolean {
-  return status === 403 || status === 404 || (status === 400 && json?.type === 'ReferenceNotFound');
+  return status === 401 || status === 403 || status === 404 || (status === 400 && json?.type === 'ReferenceNotFound');
+}
+
+/** Whether what is alice's stands in the filters of a list alone, which find what is there: nothing, foreign or absent. */
+function isFilter({ sender, request }: Pick<Intrusion, 'sender' | 'request'>, marks: string[]): boolean {
+  const others = JSON.stringify({ sender, request: { ...request, query: undefined, as: undefined } });
+  return !marks.some((mark) => others.includes(mark));
+}
+
+function findsNothing({ status, json }: Answer): boolean {
+  const lists = Object.values((json ?? {}) as object).filter(Array.isArray);
+  return status === 200 && lists.length > 0 && lists.every(({ length }) => length === 0);
 }
 
 /** Alice's marks in an answer that the request did not name itself. */
@@ -157,7 +181,8 @@ describe('another tenant', () => {
         const answer = await ask(door.url, operation, intrusion.sender, intrusion.request);
         const mustRefuse = before.marks.some((mark) => sent.includes(mark));
         const leaked = leaks(answer, sent, before.marks);
-        if ((mustRefuse && !isRefusal(answer)) || leaked.length > 0)
+        const isRight = isRefusal(answer) || (isFilter(intrusion, before.marks) && findsNothing(answer));
+        if ((mustRefuse && !isRight) || leaked.length > 0)
           wrong.push({ name, sent, leaked, answer: `${answer.status} ${answer.text}` });
       }
       const after = await holdings();
@@ -169,4 +194,42 @@ describe('another tenant', () => {
       expect(brokenPromises(operation, served)).toEqual([]);
     },
   );
+
+  it.each([
+    ['x-user-id', () => alice.has.userId],
+    ['x-integration-id', () => alice.has.integrationId],
+    ['x-workspace-id', () => alice.account.workspaceId],
+    ['x-bot-id', () => alice.has.botId],
+  ])('is refused when it names what is hers in %s, in the words for what is not there', async (header, idOf) => {
+    const naming = (id: string) =>
+      door.send('GET /v1/chat/users', {
+        headers: { authorization: `Bearer ${mallory.account.token}`, 'x-bot-id': mallory.has.botId, [header]: id },
+      });
+    const absent = idOf().replace(/.$/, (last) => (last === '0' ? '1' : '0'));
+
+    const [foreign, nothing] = await Promise.all([naming(idOf()), naming(absent)]);
+
+    expect(foreign).toMatchObject({ status: 403, json: { type: 'Forbidden' } });
+    expect(foreign.json.message).toBe((nothing.json.message as string).replaceAll(absent, idOf()));
+  });
+
+  it('reaches no content of hers, neither without a URL nor by one of its own', async () => {
+    const [hers, own] = await Promise.all(
+      [alice, mallory].map(async ({ asBot, tag }) => {
+        const { id } = (await asBot.uploadFile({ key: newName(), content: tag })).file;
+        const { uploadUrl } = (await asBot.upsertFile({ key: newName(), size: 3 })).file;
+        return { id, url: (await asBot.getFile({ id })).file.url, uploadUrl: uploadUrl };
+      }),
+    );
+    const { origin } = new URL(hers!.url);
+    const toHers = (url: string) => url.replace(/file_[^/?]+/, hers!.id);
+    const ask = async (url: string, method = 'GET') =>
+      (await fetch(url, { method, body: method === 'PUT' ? 'new' : undefined })).status;
+
+    expect(await ask(`${origin}/content/${hers!.id}`)).toBe(403);
+    expect(await ask(toHers(own!.url))).toBe(403);
+    expect(await ask(toHers(own!.uploadUrl), 'PUT')).toBe(403);
+    expect(await ask(hers!.url, 'PUT')).toBe(403);
+    expect(await (await fetch(hers!.url)).text()).toBe(alice.tag);
+  });
 });

@@ -1,24 +1,31 @@
 import 'reflect-metadata';
-import { ConfigError, readConfig } from '@parley/config/config';
+import { ConfigError } from '@parley/config/config';
+import { CannotConnect } from '@parley/database/errors';
 import { DataFolderInUse } from '@parley/local-postgres/data-folder';
 import { createLogger } from '@parley/logging/logger';
 import { exitOnUnexpected, onStopSignal } from '@parley/service/run';
-import { StandaloneConfig } from './config';
+import { flushMs, traceProcess } from '@parley/service/trace-process';
+import { readStandaloneConfig } from './app-configs';
 import { EmbeddedPlatform } from './embedded';
+import { CannotListen } from './front-door';
 
+/** What whoever starts it can mend: told without a stack. */
+const expected = [CannotConnect, CannotListen, ConfigError, DataFolderInUse];
 const parentCheckMs = 250;
 const stopping = new AbortController();
 
 async function main(): Promise<void> {
-  const config = readConfig(StandaloneConfig);
+  const config = readStandaloneConfig();
   const logger = createLogger('parley', config.logLevel);
   exitOnUnexpected(logger);
+  const stopTracing = await traceProcess('parley', config, logger);
   const stop = onStopSignal(async () => {
     process.stdout.write('Parley is stopping …\n');
     stopping.abort();
     // Only what has started can be stopped as a whole; a start that fails undoes itself.
     const platform = await starting.catch(() => undefined);
     await platform?.stop();
+    await stopTracing(flushMs);
   }, logger);
   stopWithNpm(stop);
   process.stdout.write('Parley is starting …\n');
@@ -48,14 +55,8 @@ function isAlive(pid: number): boolean {
 
 main().catch((error: unknown) => {
   if (stopping.signal.aborted) return;
-  const expected = error instanceof ConfigError || error instanceof DataFolderInUse;
-  const { code, message, stack, port } = error as NodeJS.ErrnoException & { port?: number };
-  const text =
-    code === 'EADDRINUSE'
-      ? `Port ${port ?? ''} is taken by another program: stop it, or set PORT to another one.`
-      : expected
-        ? message
-        : stack;
-  process.stderr.write(`\nParley could not start.\n${text ?? String(error)}\n`);
+  const isExpected = expected.some((type) => error instanceof type);
+  const { message, stack } = error as Error;
+  process.stderr.write(`\nParley could not start.\n${isExpected ? message : (stack ?? String(error))}\n`);
   process.exit(1);
 });

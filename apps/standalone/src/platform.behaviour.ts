@@ -1,17 +1,26 @@
 import { randomBytes } from 'node:crypto';
 import type { Client } from '@botpress/client';
+import { chat } from '@parley/contracts/chat/chat';
+import { operationsOf } from '@parley/contracts/operation';
 import { operatorToken } from '@parley/secrets/token';
 import { clientOf, parley } from '@parley/testing/api';
+import { sendTo } from '@parley/testing/front-door';
 import { until } from '@parley/testing/until';
 import type { RunningPlatform } from '@parley/testing/running-platform';
+import { describeChat } from './chat.behaviour';
+import { describeFiles } from './files.behaviour';
 import { describeTables } from './tables.behaviour';
 import { undeclared } from './test/answers';
-import { anonymous, call, clientMethods } from './test/client-methods';
+import { anonymous, call, callChat, clientMethods } from './test/client-methods';
 import { disagreements, requestOf, routedOperations, senderOf } from './test/requests';
 import { Tenant } from './test/tenant';
 
 /** Those that the public client knows; URLs that are credentials are for anyone. */
-const publicOperations = routedOperations.filter(({ access }) => !['operator', 'anyone'].includes(access.actor));
+const publicOperations = routedOperations.filter(
+  ({ access }) => !['operator', 'anyone', 'chat-user', 'chat-visitor'].includes(access.actor),
+);
+/** Those that the public client of the chat has a method for, each under its own name. */
+const chatOperations = operationsOf(chat.endpoint).filter(({ subject }) => !subject.includes('.hello'));
 
 const page = `<html><head><title>Tea</title><script>alert('no')</script></head><body>
 <h1>How to make tea</h1><p>Boil the water. Pour it over the leaves.</p>
@@ -72,7 +81,8 @@ export function describePlatform(name: string, start: () => Promise<RunningPlatf
       const { file } = await client.uploadFile({ key: 'noise.bin', content });
 
       const { url } = (await client.getFile({ id: file.id })).file;
-      expect(Buffer.from(await (await fetch(url)).arrayBuffer()).equals(content)).toBe(true);
+      for (const one of [file.url, url])
+        expect(Buffer.from(await (await fetch(one)).arrayBuffer()).equals(content)).toBe(true);
       const part = await fetch(url, { headers: { range: 'bytes=100-199' } });
       expect(part.status).toBe(206);
       expect(Buffer.from(await part.arrayBuffer()).equals(content.subarray(100, 200))).toBe(true);
@@ -134,7 +144,7 @@ export function describePlatform(name: string, start: () => Promise<RunningPlatf
           () => false,
           (error: { type: string }) => error.type === 'Unauthorized',
         );
-      expect(await until(refused, (is) => is, 1_500)).toBe(true);
+      expect(await until(refused)).toBe(true);
     });
 
     it('erases everything of a deleted bot', async () => {
@@ -146,13 +156,16 @@ export function describePlatform(name: string, start: () => Promise<RunningPlatf
         schema: { type: 'object', properties: { leaf: { type: 'string' } } },
       });
       await client.createTableRows({ table: table.id, rows: [{ leaf: 'green' }] });
+      await client.createConversation({ channel: 'channel', tags: { drink: 'tea' } });
 
       await admin.deleteBot({ id: botId });
 
       const leftovers = () =>
         Promise.resolve(JSON.parse(parley(platform, 'bot', 'leftovers', botId).stdout) as Record<string, number>);
-      const none = { files: 0, passages: 0, blobs: 0, points: 0, tables: 0, rows: 0 };
-      expect(await until(leftovers, (left) => Object.values(left).every((count) => count === 0))).toEqual(none);
+      const left = await until(leftovers, (counts) => Object.values(counts).every((count) => count === 0));
+      expect(Object.keys(left)).toEqual(
+        expect.arrayContaining(['files', 'passages', 'blobs', 'points', 'tables', 'rows', 'conversations', 'messages']),
+      );
       await expect(client.listFiles({})).rejects.toMatchObject({ type: 'Forbidden' });
     });
 
@@ -175,7 +188,21 @@ export function describePlatform(name: string, start: () => Promise<RunningPlatf
       await expect(admin.listBotIssues({ id: 'x' })).rejects.toMatchObject({ type: 'ResourceNotFound' });
     });
 
+    describeChat(() => platform);
+    describeFiles(() => platform);
     describeTables(() => platform);
+
+    it('takes WebSocket handshakes where conversations are listened to, and nowhere else', async () => {
+      const headers = { connection: 'Upgrade', upgrade: 'websocket' };
+      const [elsewhere, withoutKey] = await Promise.all(
+        ['/v1/files', '/chat/hook/conversations/a/listen'].map((path) =>
+          sendTo(platform.url, `GET ${path}`, { headers }),
+        ),
+      );
+
+      expect(elsewhere).toMatchObject({ status: 404, json: { type: 'ResourceNotFound' } });
+      expect(withoutKey).toMatchObject({ status: 401, json: { type: 'Unauthorized' } });
+    });
 
     describe('every operation', () => {
       let methods: Map<string, string>;
@@ -200,6 +227,19 @@ export function describePlatform(name: string, start: () => Promise<RunningPlatf
           const props = { apiUrl: platform.url, ...(as ?? senderOf(operation, tenant)), headers };
 
           const answer = await call(props, methods.get(anonymous(operation.route!))!, { ...path, ...query, ...body });
+
+          expect(undeclared(operation, answer)).toEqual([]);
+        },
+      );
+
+      it.each(chatOperations.map((operation) => [operation.subject, operation] as const))(
+        '%s answers the public chat client as declared',
+        async (subject, operation) => {
+          const { path, query, body, headers } = await requestOf(operation, tenant);
+          const { webhookId, ...parameters } = path!;
+          const input = { 'x-user-key': tenant.has.userKey, ...headers, ...parameters, ...query, ...body };
+
+          const answer = await callChat(`${platform.url}/chat/${webhookId}`, subject.split('.').at(-1)!, input);
 
           expect(undeclared(operation, answer)).toEqual([]);
         },

@@ -1,4 +1,5 @@
-import { Env, integer, text, url } from '@parley/config/config';
+import { Env, integer, url } from '@parley/config/config';
+import { completionsApiKeyVariable, completionsTimeoutVariable, completionsUrlVariable } from '@parley/openai/config';
 import { PassagesConfig } from '@parley/passages/config';
 import { sweepIntervalVariable } from '@parley/service/config';
 
@@ -23,23 +24,13 @@ export class TablesConfig extends PassagesConfig {
   })
   filesUrl?: string;
 
-  @Env({
-    env: 'COMPLETIONS_URL',
-    type: url('http', 'https'),
-    about:
-      'Server with an OpenAI-compatible `/v1/chat/completions`, for computed columns with the action `ai`. Without it they show an error.',
-    optional: true,
-  })
+  @Env(completionsUrlVariable)
   completionsUrl?: string;
 
-  @Env({ env: 'COMPLETIONS_API_KEY', type: text(), about: 'Key of the completion server.', optional: true })
+  @Env(completionsApiKeyVariable)
   completionsApiKey?: string;
 
-  @Env({
-    env: 'COMPLETIONS_TIMEOUT_MS',
-    type: integer(100, 600_000),
-    about: 'How long the completion server may take for one answer.',
-  })
+  @Env(completionsTimeoutVariable)
   completionsTimeoutMs = 60_000;
 
   @Env({

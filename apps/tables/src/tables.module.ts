@@ -1,12 +1,13 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { tables } from '@parley/contracts/tables/tables';
+import { Completions } from '@parley/openai/completions';
 import { deadLettersController } from '@parley/outbox/dead-letters';
 import { LocalIndex1700000000200 } from '@parley/passages/migrations/1700000000200-local-index';
+import { LocalIndexModels1700000000210 } from '@parley/passages/migrations/1700000000210-local-index-models';
 import { PassagesModule } from '@parley/passages/passages.module';
 import type { Platform } from '@parley/service/platform';
 import { ServiceModule } from '@parley/service/service.module';
 import { CellComputer } from './computed/cell-computer';
-import { Completions } from './computed/completions';
 import { ComputeService } from './computed/compute.service';
 import { Sandbox } from './computed/sandbox/sandbox';
 import { StaleRowsRepository } from './computed/stale-rows.repository';
@@ -40,6 +41,8 @@ import { RowsController } from './rows/rows.controller';
 import { RowsRepository } from './rows/rows.repository';
 import { RowsService } from './rows/rows.service';
 import { WrittenRows } from './rows/written-rows';
+import { ReindexController } from './search/reindex.controller';
+import { ReindexService } from './search/reindex.service';
 import { RowIndexService } from './search/row-index.service';
 import { RowPoints } from './search/row-points';
 import { RowSearch } from './search/row-search';
@@ -53,7 +56,13 @@ import { WorkRepository } from './work/work.repository';
 
 export const tablesDatabase = {
   schema: 'tables',
-  migrations: [LocalIndex1700000000200, Tables1700000004000, Jobs1700000004040, DroppedPoints1700000004080],
+  migrations: [
+    LocalIndex1700000000200,
+    LocalIndexModels1700000000210,
+    Tables1700000004000,
+    Jobs1700000004040,
+    DroppedPoints1700000004080,
+  ],
 };
 
 /** Tables and their rows. */
@@ -72,13 +81,14 @@ export class TablesModule {
         FindController,
         JobsController,
         ErasureController,
+        ReindexController,
         deadLettersController(tables.deadLetters),
       ],
       providers: [
         { provide: TablesConfig, useValue: config },
         BotFiles,
         CellComputer,
-        Completions,
+        { provide: Completions, useValue: new Completions(config) },
         ComputeService,
         DuplicateJob,
         EraseBotHandler,
@@ -93,6 +103,7 @@ export class TablesModule {
         JobRunner,
         JobsRepository,
         JobsService,
+        ReindexService,
         RowChangesRepository,
         RowChangesService,
         RowDeletionsRepository,

@@ -55,6 +55,41 @@ describe('A background loop', () => {
     await loop.stop();
   });
 
+  it('begins a round at the earliest of the times that it was told', async () => {
+    const rounds: number[] = [];
+    const loop = loopOf(60_000, async () => {
+      rounds.push(performance.now());
+      return false;
+    });
+    loop.start();
+    await until(() => rounds.length === 1);
+    const told = performance.now();
+
+    loop.wakeIn(30_000);
+    loop.wakeIn(50);
+    loop.wakeIn(10_000);
+
+    await until(() => rounds.length === 2);
+    expect(rounds[1]! - told).toBeGreaterThan(40);
+    await loop.stop();
+  });
+
+  it('can be told a time that lies further away than a timer reaches, and stopped before it comes', async () => {
+    let rounds = 0;
+    const loop = loopOf(60_000, async () => {
+      rounds += 1;
+      return false;
+    });
+    loop.start();
+    await until(() => rounds === 1);
+
+    loop.wakeIn(366 * 86_400_000);
+    await sleep(50);
+    await loop.stop();
+
+    expect(rounds).toBe(1);
+  });
+
   it('begins one more round when it was woken during one', async () => {
     let rounds = 0;
     let release = () => {};

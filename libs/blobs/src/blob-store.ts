@@ -10,8 +10,10 @@ export interface ByteRange {
 export interface BlobStore {
   /** Streams to the store. The blob is there, durably and whole, once this resolves; a source that fails leaves nothing. */
   write(key: string, source: AsyncIterable<Uint8Array>): Promise<void>;
-  /** Throws BlobMissing. */
+  /** What there is of the range. Throws BlobMissing. */
   read(key: string, range?: ByteRange): Promise<Readable>;
+  /** Copies whole and durably, or not at all, without the bytes passing through memory of ours. Throws BlobMissing. */
+  copy(fromKey: string, toKey: string): Promise<void>;
   /** Removing what is not there is fine. */
   delete(key: string): Promise<void>;
   /** Names directly below the prefix. */
@@ -21,10 +23,18 @@ export interface BlobStore {
   removeAbandoned(): Promise<void>;
   /** Blobs at any depth below the prefix. */
   count(prefix: string): Promise<number>;
-  /** Throws unless the store can be written. */
+  /** Throws, saying what to do, unless the store can be used. */
   ready(): Promise<void>;
+  close(): void;
 }
 
 export class BlobMissing extends Error {
   override readonly name = 'BlobMissing';
+}
+
+const safeKey = /^[\w-]+(\/[\w-]+)*$/;
+
+/** Throws unless it is `/`-separated ids, for a key and for a prefix. */
+export function checkKey(key: string): void {
+  if (!safeKey.test(key)) throw new Error(`"${key}" is no key of a blob.`);
 }

@@ -1,10 +1,9 @@
-import { randomBytes } from 'node:crypto';
 import { mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import { BlobMissing } from './blob-store';
 import { FolderBlobs } from './folder-blobs';
+import { describeBlobStore, of } from './test/blob-store.behaviour';
 
 let folder: string;
 let blobs: FolderBlobs;
@@ -16,85 +15,51 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-async function* of(...chunks: (string | Uint8Array | Error)[]): AsyncIterable<Uint8Array> {
-  for (const chunk of chunks) {
-    if (chunk instanceof Error) throw chunk;
-    yield await Promise.resolve(Buffer.from(chunk as Uint8Array));
-  }
-}
 const incoming = () => readdir(join(folder, 'incoming'));
 
-it('gives back what was written, whole and in part', async () => {
-  const content = randomBytes(200_000);
+describeBlobStore(() => blobs);
 
-  await blobs.write('bot/file/1', of(content.subarray(0, 70_000), content.subarray(70_000)));
-
-  expect((await buffer(await blobs.read('bot/file/1'))).equals(content)).toBe(true);
-  const part = await buffer(await blobs.read('bot/file/1', { start: 69_999, end: 70_001 }));
-  expect(part.equals(content.subarray(69_999, 70_002))).toBe(true);
-});
-
-it('keeps an empty blob', async () => {
-  await blobs.write('bot/file/1', of());
-
-  expect(await buffer(await blobs.read('bot/file/1'))).toHaveLength(0);
-});
-
-it('leaves nothing of a source that fails', async () => {
+it('leaves nothing of a source that fails where blobs arrive', async () => {
   const written = blobs.write('bot/file/1', of('half of it', new Error('cut')));
 
   await expect(written).rejects.toThrow('cut');
-  expect(await blobs.list('bot/file')).toEqual([]);
   expect(await incoming()).toEqual([]);
 });
 
-it('shows nothing of a blob before it is whole', async () => {
-  let seen: string[] | undefined;
-  async function* source() {
-    yield Buffer.from('first');
-    seen = await blobs.list('bot/file');
-    yield Buffer.from('second');
-  }
+it('leaves nothing where blobs arrive of a copy that fails', async () => {
+  await blobs.write('bot/file/1', of('content'));
 
-  await blobs.write('bot/file/1', source());
+  await expect(blobs.copy('bot/none/1', 'bot/file/2')).rejects.toThrow('There is no blob bot/none/1.');
+  await expect(blobs.copy('bot/file/1', 'bot/file/1/below')).rejects.toThrow('EEXIST');
 
-  expect(seen).toEqual([]);
-  expect(await blobs.list('bot/file')).toEqual(['1']);
+  expect(await incoming()).toEqual([]);
 });
 
-it('keeps the blob that was there when the one that replaces it fails', async () => {
-  await blobs.write('bot/file/1', of('old'));
+it('keeps a copy apart from the blob that it was made of', async () => {
+  await blobs.write('bot/file/1', of('content'));
 
-  await expect(blobs.write('bot/file/1', of('new', new Error('cut')))).rejects.toThrow('cut');
+  await blobs.copy('bot/file/1', 'bot/file/2');
+  await writeFile(join(folder, 'bot/file/1'), 'changed');
 
-  expect((await buffer(await blobs.read('bot/file/1'))).toString()).toBe('old');
+  expect((await buffer(await blobs.read('bot/file/2'))).toString()).toBe('content');
 });
 
-it('says that a blob is missing', async () => {
-  await expect(blobs.read('bot/file/1')).rejects.toBeInstanceOf(BlobMissing);
-});
+it('copies while the folders that it copies to are removed over and over', async () => {
+  await blobs.write('kept/file/1', of('content'));
+  let copying = true;
+  const removing = (async () => {
+    while (copying) await blobs.deletePrefix('bot');
+  })();
 
-it.each([
-  '../x',
-  'bot/../../x',
-  '/etc/passwd',
-  'bot//x',
-  'bot/',
-  '',
-  '.',
-  'bot/x\0',
-  'bot\\..\\x',
-  'bot/x.y',
-  'bot/\n',
-])('refuses the key %j in every verb', async (key) => {
-  const message = 'is no key of a blob';
+  const results = await Promise.allSettled(
+    Array.from({ length: 100 }, (_, n) => blobs.copy('kept/file/1', `bot/file${n % 7}/${n}`)),
+  );
+  copying = false;
+  await removing;
 
-  await expect(blobs.write(key, of('x'))).rejects.toThrow(message);
-  await expect(blobs.read(key)).rejects.toThrow(message);
-  await expect(blobs.delete(key)).rejects.toThrow(message);
-  await expect(blobs.list(key)).rejects.toThrow(message);
-  await expect(blobs.count(key)).rejects.toThrow(message);
-  await expect(blobs.deletePrefix(key)).rejects.toThrow(message);
+  const refused = results.filter(({ status }) => status === 'rejected');
+  for (const result of refused) expect((result as PromiseRejectedResult).reason).toMatchObject({ code: 'ENOENT' });
+  expect(await incoming()).toEqual([]);
 });
 
 it('removes a blob and the folder that it leaves empty, and nothing else', async () => {
@@ -108,19 +73,6 @@ it('removes a blob and the folder that it leaves empty, and nothing else', async
 
   expect(await readdir(join(folder, 'bot'))).toEqual(['two']);
   expect(await blobs.list('bot/two')).toEqual(['2']);
-});
-
-it('counts and removes what is below a prefix, and not what only begins like it', async () => {
-  await blobs.write('bot/one/1', of('1'));
-  await blobs.write('bot/two/1', of('1'));
-  await blobs.write('bot2/one/1', of('1'));
-
-  expect(await blobs.count('bot')).toBe(2);
-  await blobs.deletePrefix('bot');
-  await blobs.deletePrefix('bot');
-
-  expect(await blobs.count('bot')).toBe(0);
-  expect(await blobs.count('bot2')).toBe(1);
 });
 
 it('keeps each write either whole or not at all while its prefix is removed over and over', async () => {

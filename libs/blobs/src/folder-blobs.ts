@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { constants, createReadStream } from 'node:fs';
-import { access, mkdir, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
+import { access, copyFile, mkdir, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { BlobMissing, type BlobStore, type ByteRange } from './blob-store';
+import { BlobMissing, type BlobStore, type ByteRange, checkKey } from './blob-store';
 
 const incoming = 'incoming';
-const safeKey = /^[\w-]+(\/[\w-]+)*$/;
 /** A writer whose source gives nothing for a minute is cut: what did not grow for an hour has no writer. */
 const abandonedAfterMs = 3_600_000;
 const placeAttempts = 10;
@@ -21,18 +20,11 @@ export class FolderBlobs implements BlobStore {
   }
 
   async write(key: string, source: AsyncIterable<Uint8Array>): Promise<void> {
-    const path = this.path(key);
-    const temporary = join(this.folder, incoming, randomUUID());
-    await mkdir(dirname(temporary), { recursive: true });
-    // Opened before the source is asked: a stream that opens late would make the file after it was removed below.
-    const file = await open(temporary, 'wx');
-    try {
+    await this.make(this.path(key), async (temporary) => {
+      // Opened before the source is asked: a stream that opens late would make the file after it was removed.
+      const file = await open(temporary, 'wx');
       await pipeline(source, file.createWriteStream({ flush: true }));
-      await this.place(temporary, path);
-    } catch (error) {
-      await rm(temporary, { force: true });
-      throw error;
-    }
+    });
   }
 
   async read(key: string, range?: ByteRange): Promise<Readable> {
@@ -44,6 +36,17 @@ export class FolderBlobs implements BlobStore {
       });
     });
     return stream;
+  }
+
+  /** By reference where the file system can, else the system copies. */
+  async copy(fromKey: string, toKey: string): Promise<void> {
+    const source = this.path(fromKey);
+    await this.make(this.path(toKey), async (temporary) => {
+      await copyFile(source, temporary, constants.COPYFILE_FICLONE).catch((error: unknown) => {
+        throw isMissing(error) ? new BlobMissing(`There is no blob ${fromKey}.`) : error;
+      });
+      await flush(temporary);
+    });
   }
 
   async delete(key: string): Promise<void> {
@@ -82,6 +85,21 @@ export class FolderBlobs implements BlobStore {
     await access(this.folder, constants.W_OK);
   }
 
+  close(): void {}
+
+  /** The blob is what `fill` puts in the temporary file, durably; when that fails, nothing is left. */
+  private async make(path: string, fill: (temporary: string) => Promise<void>): Promise<void> {
+    const temporary = join(this.folder, incoming, randomUUID());
+    await mkdir(dirname(temporary), { recursive: true });
+    try {
+      await fill(temporary);
+      await this.place(temporary, path);
+    } catch (error) {
+      await rm(temporary, { force: true });
+      throw error;
+    }
+  }
+
   /** A folder that was removed meanwhile, as empty or with its bot, is made again. A name is durable once its folder is flushed. */
   private async place(temporary: string, path: string): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
@@ -108,7 +126,7 @@ export class FolderBlobs implements BlobStore {
   }
 
   private path(key: string): string {
-    if (!safeKey.test(key)) throw new Error(`"${key}" is no key of a blob.`);
+    checkKey(key);
     return join(this.folder, key);
   }
 }
@@ -126,12 +144,16 @@ async function removeIfEmpty(folder: string): Promise<void> {
 /** From the inner folder up to the outer one, which holds it. */
 async function flushFolders(inner: string, outer: string): Promise<void> {
   for (let path = inner; ; path = dirname(path)) {
-    const folder = await open(path);
-    try {
-      await folder.sync();
-    } finally {
-      await folder.close();
-    }
+    await flush(path);
     if (path === outer || path === dirname(path)) return;
+  }
+}
+
+async function flush(path: string): Promise<void> {
+  const handle = await open(path);
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
   }
 }

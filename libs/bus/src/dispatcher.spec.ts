@@ -2,10 +2,11 @@ import { Controller, Injectable, Module, type Provider, type Type } from '@nestj
 import { DiscoveryModule, DiscoveryService, NestFactory } from '@nestjs/core';
 import { anyone } from '@parley/contracts/access';
 import { ApiError } from '@parley/contracts/errors';
-import { type Contract, event, operation } from '@parley/contracts/operation';
+import { consumer, type Contract, event, operation } from '@parley/contracts/operation';
 import { Bus } from './bus';
 import { Dispatcher, type Handled } from './dispatcher';
-import type { Consumer, EventStream } from './event-stream';
+import { recordSpans } from '@parley/tracing/test/recorded-spans';
+import type { EventStream, WorkingConsumer } from './event-stream';
 import { Consumes, Handles } from './handles';
 import { InProcessHub, InProcessTransport } from './in-process-transport';
 import { Anything, caller, silent } from './test/probe';
@@ -48,7 +49,7 @@ class SecondController {
 class Recorder {
   readonly seen: unknown[] = [];
 
-  @Consumes(happened, { name: 'probe.record', concurrency: 3, maxDeliveries: 7 })
+  @Consumes(consumer({ name: 'probe.record', event: happened, concurrency: 3, maxDeliveries: 7 }))
   async record(data: Anything): Promise<void> {
     if (data['refused']) throw new Error('No.');
     this.seen.push(data);
@@ -57,13 +58,15 @@ class Recorder {
 
 @Injectable()
 class OtherRecorder {
-  @Consumes(happened, { name: 'probe.record' })
+  @Consumes(consumer({ name: 'probe.record', event: happened }))
   async record(): Promise<void> {}
 }
 
 /** Remembers who consumes; nothing ever happens on it. */
 class QuietStream implements EventStream {
-  readonly consumers: Consumer[] = [];
+  readonly isOpen = true;
+
+  readonly consumers: WorkingConsumer[] = [];
 
   async publish(): Promise<undefined> {}
 
@@ -71,7 +74,7 @@ class QuietStream implements EventStream {
     return true;
   }
 
-  async consume(consumer: Consumer): Promise<void> {
+  async consume(consumer: WorkingConsumer): Promise<void> {
     this.consumers.push(consumer);
   }
 
@@ -182,6 +185,30 @@ describe('A dispatched call', () => {
     expect(handled.map(({ kind, outcome }) => [kind, outcome])).toEqual([
       ['event', 'ok'],
       ['event', 'Internal'],
+    ]);
+  });
+
+  it('of an event shows each try with its outcome, in the trace in which it was announced', async () => {
+    const { events } = await boot({}, [], [Recorder]);
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+    const { signal } = new AbortController();
+    const deliver = (attempt: number, data: object) =>
+      events.consumers[0]!.handle({
+        event: { id: 'event-1', subject: happened.subject, data, traceparent },
+        attempt,
+        signal,
+      });
+    const recorded = recordSpans();
+
+    await deliver(1, { refused: true }).catch(() => undefined);
+    await deliver(2, {});
+    const spans = recorded.spans();
+    await recorded.stop();
+
+    const about = { kind: 'consumer', traceId: traceparent.slice(3, 35), parentId: traceparent.slice(36, 52) };
+    expect(spans).toMatchObject([
+      { ...about, hasFailed: true, attributes: { 'parley.attempt': 1, 'parley.outcome': 'Internal' } },
+      { ...about, hasFailed: false, attributes: { 'parley.attempt': 2, 'parley.outcome': 'ok' } },
     ]);
   });
 

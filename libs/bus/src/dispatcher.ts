@@ -1,15 +1,17 @@
 import { type DiscoveryService, MetadataScanner } from '@nestjs/core';
-import { type Contract, type Operation, operationsOf } from '@parley/contracts/operation';
+import { type Consumer, type Contract, type Operation, operationsOf } from '@parley/contracts/operation';
 import { ApiError } from '@parley/contracts/errors';
 import type { Logger } from '@parley/logging/logger';
+import { continueTrace, currentTraceparent, isTracing } from '@parley/tracing/tracing';
+import { traceIdOf } from '@parley/tracing/traceparent';
 import { answerMessage, errorMessage, readRequest, type Request } from './envelope';
-import type { Consumer, EventStream } from './event-stream';
-import { consumedEvent, type ConsumerDeclaration, handledOperation } from './handles';
+import type { Delivery, EventStream, WorkingConsumer } from './event-stream';
+import { declaredConsumer, handledOperation } from './handles';
 import type { Message } from './message';
 import type { Answer, Transport } from './transport';
 
 type Handler = (caller: Request['caller'], input: unknown) => Promise<unknown>;
-type EventHandler = (data: unknown, delivery: unknown) => Promise<void>;
+type EventHandler = (data: unknown, delivery: Delivery) => Promise<void>;
 
 /** How one operation or event went, for logs and metrics. */
 export interface Handled {
@@ -18,6 +20,9 @@ export interface Handled {
   durationMs: number;
   /** `ok`, the type of the error, or `given back` for an event that a stopping process leaves to another. */
   outcome: string;
+  /** Of an event: who consumed it, and 1 the first time. */
+  consumer?: string;
+  attempt?: number;
 }
 
 export interface DispatcherOptions {
@@ -27,15 +32,17 @@ export interface DispatcherOptions {
   transport: Transport;
   events: EventStream;
   /** Keeps an event that a consumer gave up on. */
-  bury: (consumer: string, ...letter: Parameters<Consumer['bury']>) => Promise<void>;
+  bury: (consumer: string, ...letter: Parameters<WorkingConsumer['bury']>) => Promise<void>;
   logger: Logger;
   observe: (handled: Handled) => void;
+  /** Called before a request is read, and what it gives when that is answered. Throws to refuse it. */
+  admit?: (operation: Operation) => () => void;
 }
 
 /** Connects the methods marked `@Handles` and `@Consumes` of one Nest container with the bus. */
 export class Dispatcher {
   private readonly handlers = new Map<Operation, Handler>();
-  private readonly consumers: { declaration: ConsumerDeclaration; handler: EventHandler }[] = [];
+  private readonly consumers: { declaration: Consumer; handler: EventHandler }[] = [];
 
   constructor(
     private readonly options: DispatcherOptions,
@@ -73,7 +80,7 @@ export class Dispatcher {
       if (this.handlers.has(operation)) throw new Error(`${operation.subject} has two handlers; keep one of them.`);
       this.handlers.set(operation, method.bind(target));
     }
-    const declaration = consumedEvent(method);
+    const declaration = declaredConsumer(method);
     if (!declaration) return;
     if (this.consumers.some((known) => known.declaration.name === declaration.name)) {
       throw new Error(`There are two consumers named ${declaration.name}; give one of them another name.`);
@@ -94,13 +101,27 @@ export class Dispatcher {
     if (foreign.length > 0) throw new Error(`${service} handles what is not in its contract: ${subjects(foreign)}.`);
   }
 
-  private answer({ subject }: Operation, handler: Handler): Answer {
+  private answer(operation: Operation, handler: Handler): Answer {
+    const { admit = () => () => undefined } = this.options;
+    const handle = this.handle(operation, handler);
+    return async (message: Message) => {
+      let leave: () => void;
+      try {
+        leave = admit(operation);
+      } catch (error) {
+        return errorMessage(error);
+      }
+      return handle(message).finally(leave);
+    };
+  }
+
+  private handle({ subject }: Operation, handler: Handler): Answer {
     return async (message: Message) => {
       const started = performance.now();
       let request: Request | undefined;
       try {
         request = readRequest(message);
-        const reply = answerMessage(await handler(request.caller, request.input));
+        const reply = answerMessage(await this.handled(subject, handler, request));
         this.report('operation', subject, started, 'ok', asked(request));
         return reply;
       } catch (error) {
@@ -110,7 +131,21 @@ export class Dispatcher {
     };
   }
 
-  private consumer(declaration: ConsumerDeclaration, handler: EventHandler): Consumer {
+  /** In a span of the trace that the caller is part of. */
+  private handled(subject: string, handler: Handler, { caller, input }: Request): Promise<unknown> {
+    if (!isTracing() || !caller.traceparent) return handler(caller, input);
+    const attributes = {
+      'rpc.system': 'parley',
+      'rpc.service': this.options.service,
+      'rpc.method': subject,
+      'parley.bot.id': caller.bot?.id,
+    };
+    return continueTrace(caller.traceparent, { name: subject, kind: 'server', attributes }, () =>
+      handler(caller, input),
+    );
+  }
+
+  private consumer(declaration: Consumer, handler: EventHandler): WorkingConsumer {
     const { event, name, concurrency, maxDeliveries } = declaration;
     return {
       name,
@@ -124,20 +159,38 @@ export class Dispatcher {
           'an event became a dead letter',
         );
       },
-      handle: async (delivery) => {
-        const started = performance.now();
-        const about = { consumer: name, event: delivery.event.id, attempt: delivery.attempt };
-        try {
-          await handler(delivery.event.data, delivery);
-          this.report('event', event.subject, started, 'ok', about);
-        } catch (error) {
-          // What a stopping process gives back has not failed.
-          if (delivery.signal.aborted) this.report('event', event.subject, started, 'given back', about);
-          else this.report('event', event.subject, started, outcomeOf(error), about, error);
-          throw error;
-        }
-      },
+      handle: (delivery) => this.consume(declaration, handler, delivery),
     };
+  }
+
+  /** In a span of the trace in which the event was announced. */
+  private async consume({ event, name }: Consumer, handler: EventHandler, delivery: Delivery): Promise<void> {
+    const { subject } = event;
+    const { id, traceparent } = delivery.event;
+    const attributes = {
+      'messaging.system': 'parley',
+      'messaging.operation.type': 'process',
+      'messaging.destination.name': subject,
+      'messaging.consumer.group.name': name,
+      'messaging.message.id': id,
+      'parley.attempt': delivery.attempt,
+    };
+    await continueTrace(traceparent, { name: `process ${subject}`, kind: 'consumer', attributes }, async (span) => {
+      const started = performance.now();
+      const traceId = traceIdOf(currentTraceparent() ?? traceparent);
+      const about = { consumer: name, event: id, attempt: delivery.attempt, traceId };
+      try {
+        await handler(delivery.event.data, delivery);
+        span.set('parley.outcome', 'ok');
+        this.report('event', subject, started, 'ok', about);
+      } catch (error) {
+        // What a stopping process gives back has not failed.
+        const outcome = delivery.signal.aborted ? 'given back' : outcomeOf(error);
+        span.set('parley.outcome', outcome);
+        this.report('event', subject, started, outcome, about, delivery.signal.aborted ? undefined : error);
+        throw error;
+      }
+    });
   }
 
   private report(
@@ -145,11 +198,12 @@ export class Dispatcher {
     subject: string,
     started: number,
     outcome: string,
-    about: object,
+    about: Pick<Handled, 'consumer' | 'attempt'>,
     error?: unknown,
   ): void {
     const durationMs = performance.now() - started;
-    this.options.observe({ kind, subject, durationMs, outcome });
+    const { consumer, attempt } = about;
+    this.options.observe({ kind, subject, durationMs, outcome, consumer, attempt });
     const line = { subject, ms: Math.round(durationMs * 10) / 10, outcome, ...about };
     // What nobody expected is logged with its stack; an answer such as ResourceNotFound is everyday life.
     if (error !== undefined && !(error instanceof ApiError && error.code < 500)) {
@@ -164,7 +218,7 @@ export class Dispatcher {
 function asked(request: Request | undefined): object {
   if (!request) return {};
   const { requestId, traceparent, account, bot } = request.caller;
-  return { requestId, traceparent, account: account?.id, bot: bot?.id };
+  return { requestId, traceId: traceIdOf(traceparent), account: account?.id, bot: bot?.id };
 }
 
 function instanceOf({ instance }: { instance: unknown }): object | undefined {

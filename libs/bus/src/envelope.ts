@@ -1,8 +1,10 @@
 import { ApiError, type WireError } from '@parley/contracts/errors';
 import type { Caller } from '@parley/contracts/caller';
+import { isReplayed } from '@parley/contracts/replayed';
 import type { Message } from './message';
 
 const ok = 'ok';
+const okAgain = 'replayed';
 const failed = 'error';
 
 /** A request; its head says who asks. */
@@ -27,7 +29,7 @@ export function readRequest({ head, body }: Message): Request {
 }
 
 export function answerMessage(output: unknown): Message {
-  return { head: ok, body: JSON.stringify(output ?? {}) };
+  return { head: isReplayed(output) ? okAgain : ok, body: JSON.stringify(output ?? {}) };
 }
 
 /** Only what an ApiError says crosses the bus; anything else becomes Internal without its message. */
@@ -36,9 +38,16 @@ export function errorMessage(error: unknown): Message {
   return { head: failed, body: wireText(known) };
 }
 
-/** The output as JSON text, or throws the ApiError that was sent in its place. */
-export function readAnswer({ head, body }: Message): string {
-  if (head === ok) return body;
+export interface Answered {
+  /** The output as the JSON text that the service wrote. */
+  text: string;
+  /** It is what an earlier request with the same idempotency key was answered. */
+  isReplayed: boolean;
+}
+
+/** Throws the ApiError that was sent in place of an output. */
+export function readAnswer({ head, body }: Message): Answered {
+  if (head === ok || head === okAgain) return { text: body, isReplayed: head === okAgain };
   throw ApiError.fromWire(readError(body));
 }
 

@@ -4,6 +4,8 @@ export interface EventMessage {
   /** `<service>.<past tense>`. */
   subject: string;
   data: unknown;
+  /** W3C trace context in which it was announced. */
+  traceparent?: string;
   /** Set when one consumer that had given the event up gets it once more. It is for no other. */
   again?: { consumer: string; messageId: string };
 }
@@ -21,7 +23,8 @@ export interface Delivery {
   signal: AbortSignal;
 }
 
-export interface Consumer {
+/** A consumer of the contracts at work in this process. */
+export interface WorkingConsumer {
   /** Durable name, unique on the platform: all processes of this name share the work. */
   name: string;
   subject: string;
@@ -43,6 +46,8 @@ export interface StreamPlace {
 
 /** Carries events to durable consumers: at least once, in no promised order. */
 export interface EventStream {
+  /** False while not every consumer is known: nothing may be published yet. */
+  readonly isOpen: boolean;
   /**
    * Resolves when every event is stored, with the place of the last one unless the stream cannot lose any. Publishing
    * one twice is harmless.
@@ -50,7 +55,7 @@ export interface EventStream {
   publish(events: EventMessage[]): Promise<StreamPlace | undefined>;
   /** False when the message is no longer there, or another one is, before its time is over: the stream has lost events. */
   keeps(place: StreamPlace): Promise<boolean>;
-  consume(consumer: Consumer): Promise<void>;
+  consume(consumer: WorkingConsumer): Promise<void>;
   /** Takes no further events, aborts those under way and resolves when their handlers have ended. */
   drain(): Promise<void>;
 }

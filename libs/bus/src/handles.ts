@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import type { CallerFor, Event, Operation } from '@parley/contracts/operation';
+import type { CallerFor, Consumer, Operation } from '@parley/contracts/operation';
 import type { Delivery } from './event-stream';
 
 const operationKey = Symbol('parley:operation');
@@ -21,22 +21,10 @@ export function Handles<I, O, A extends Operation>(
   };
 }
 
-export interface ConsumerDeclaration {
-  event: Event;
-  /** Durable name: `<service>.<verb>`. */
-  name: string;
-  concurrency: number;
-  maxDeliveries: number;
-}
-
-/** This method consumes the event: it returns to acknowledge and throws to have it again. It must be safe to repeat. */
-export function Consumes<D>(
-  event: Event<D>,
-  options: { name: string; concurrency?: number; maxDeliveries?: number },
-): Method<(data: D, delivery: Delivery) => Promise<void>> {
-  const declaration: ConsumerDeclaration = { event, concurrency: 1, maxDeliveries: 10, ...options };
+/** This method gets the events of the consumer: it returns to acknowledge and throws to have it again. It must be safe to repeat. */
+export function Consumes<D>(consumer: Consumer<D>): Method<(data: D, delivery: Delivery) => Promise<void>> {
   return (_target, _property, descriptor) => {
-    Reflect.defineMetadata(consumerKey, declaration, descriptor.value as object);
+    Reflect.defineMetadata(consumerKey, consumer, descriptor.value as object);
   };
 }
 
@@ -44,6 +32,6 @@ export function handledOperation(method: object): Operation | undefined {
   return Reflect.getMetadata(operationKey, method) as Operation | undefined;
 }
 
-export function consumedEvent(method: object): ConsumerDeclaration | undefined {
-  return Reflect.getMetadata(consumerKey, method) as ConsumerDeclaration | undefined;
+export function declaredConsumer(method: object): Consumer | undefined {
+  return Reflect.getMetadata(consumerKey, method) as Consumer | undefined;
 }

@@ -1,7 +1,15 @@
 import { unavailable } from '@parley/contracts/errors';
 import type { Logger } from '@parley/logging/logger';
 import type { Message } from './message';
-import { type Answer, drainTimeoutMs, InFlight, tooLarge, type Transport, withDeadline } from './transport';
+import {
+  type Answer,
+  drainTimeoutMs,
+  InFlight,
+  type Listening,
+  tooLarge,
+  type Transport,
+  withDeadline,
+} from './transport';
 
 /** What the containers of one process share in place of a broker. */
 export class InProcessHub {
@@ -31,10 +39,9 @@ export class InProcessHub {
   }
 
   removeListener(subject: string, listener: (message: Message) => void): void {
-    this.listeners.set(
-      subject,
-      this.listenersOf(subject).filter((candidate) => candidate !== listener),
-    );
+    const others = this.listenersOf(subject).filter((candidate) => candidate !== listener);
+    if (others.length > 0) this.listeners.set(subject, others);
+    else this.listeners.delete(subject);
   }
 
   listenersOf(subject: string): ((message: Message) => void)[] {
@@ -45,7 +52,7 @@ export class InProcessHub {
 /** One container's way to the others in the same process. Bodies are JSON text here too, so nothing is shared by accident. */
 export class InProcessTransport implements Transport {
   private readonly inFlight = new InFlight();
-  private readonly undo: (() => void)[] = [];
+  private readonly undo = new Set<() => void>();
 
   constructor(
     private readonly hub: InProcessHub,
@@ -65,31 +72,44 @@ export class InProcessTransport implements Transport {
   serve(subject: string, _queue: string, answer: Answer): void {
     const tracked: Answer = (message) => new Promise((resolve) => void this.inFlight.answer(answer(message), resolve));
     this.hub.add(subject, tracked);
-    this.undo.push(() => this.hub.remove(subject, tracked));
+    this.undo.add(() => this.hub.remove(subject, tracked));
   }
 
   broadcast(subject: string, message: Message): void {
-    for (const listener of this.hub.listenersOf(subject)) setImmediate(listener, message);
+    // Never within the turn of who tells it, and before anything that they answer later.
+    for (const listener of this.hub.listenersOf(subject)) queueMicrotask(() => listener(message));
   }
 
-  listen(subject: string, listener: (message: Message) => void): void {
+  listen(subject: string, listener: (message: Message) => void): Listening {
+    let isStopped = false;
     const guarded = (message: Message) => {
+      if (isStopped) return;
       try {
         listener(message);
       } catch (error) {
         this.logger.error({ err: error, subject }, 'a message was dropped');
       }
     };
+    const stop = () => {
+      isStopped = true;
+      this.undo.delete(stop);
+      this.hub.removeListener(subject, guarded);
+    };
     this.hub.addListener(subject, guarded);
-    this.undo.push(() => this.hub.removeListener(subject, guarded));
+    this.undo.add(stop);
+    return { live: Promise.resolve(), stop };
   }
+
+  /** There is no connection to lose. */
+  onReconnected(_listener: () => void): void {}
 
   ready(): Promise<void> {
     return Promise.resolve();
   }
 
   async drain(timeoutMs = drainTimeoutMs): Promise<void> {
-    this.undo.splice(0).forEach((undo) => undo());
+    this.undo.forEach((undo) => undo());
+    this.undo.clear();
     await this.inFlight.settled(timeoutMs);
   }
 

@@ -1,39 +1,25 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  AckPolicy,
-  DeliverPolicy,
-  type JsMsg,
-  type JetStreamClient,
-  type JetStreamManager,
-  headers,
-  type MsgHdrs,
-  nanos,
-  NatsError,
-  RetentionPolicy,
-  StorageType,
-} from 'nats';
+import { type JsMsg, type JetStreamClient, type JetStreamManager, headers, type MsgHdrs } from 'nats';
 import { Loop } from '@parley/background/loop';
 import type { Logger } from '@parley/logging/logger';
 import {
   ackWaitMs,
-  type Consumer,
+  type WorkingConsumer,
   type EventMessage,
   type EventStream,
   heartbeatMs,
   messageIdOf,
   redeliveryDelayMs,
-  retentionHours,
   type StreamPlace,
 } from './event-stream';
 import { isMissing, type NatsLink } from './nats-connection';
+import { eventPlace, eventStream, pullRequest, repeatPlace } from './places';
 import { Puller } from './puller';
+import { type Durable, durableConfig, durablesOf, eventStreamConfig, unlessGone } from './streams';
 
-const stream = 'PARLEY';
-const prefix = 'events.';
 const messageIdHeader = 'Nats-Msg-Id';
 const eventIdHeader = 'parley-event-id';
-const consumerHeader = 'parley-consumer';
-const retention = nanos(retentionHours * 3_600_000);
+const traceHeader = 'traceparent';
 const publishTimeoutMs = 5_000;
 /** Pause between noticing that a stream or a consumer was deleted and making it again: the server may still be at it. */
 const settleMs = 1_000;
@@ -49,6 +35,7 @@ const defaultTiming: DeliveryTiming = { ackWaitMs, heartbeatMs, pullMs: 5_000 };
 
 /** Events over JetStream. The stream and its consumers are made when they are missing, whenever that is noticed. */
 export class JetStreamEvents implements EventStream {
+  readonly isOpen = true;
   private readonly client: JetStreamClient;
   private readonly stopping = new AbortController();
   private loops: Loop[] = [];
@@ -78,21 +65,19 @@ export class JetStreamEvents implements EventStream {
   keeps({ sequence, messageId }: StreamPlace): Promise<boolean> {
     return this.link.whileUp(async () => {
       const { streams } = await this.manager();
-      const message = await unlessGone(streams.getMessage(stream, { seq: sequence }));
+      const message = await unlessGone(streams.getMessage(eventStream, { seq: sequence }));
       if (message) return message.header.get(messageIdHeader) === messageId;
-      const info = await unlessGone(streams.info(stream));
+      const info = await unlessGone(streams.info(eventStream));
       return info !== undefined && sequence < info.state.first_seq;
     });
   }
 
-  async consume(consumer: Consumer): Promise<void> {
-    await this.ensureConsumer(consumer);
-    for (let slot = 0; slot < consumer.concurrency; slot += 1) {
-      const round = this.slotOf(consumer);
-      const loop = new Loop({ name: consumer.name, intervalMs: 1_000, logger: this.logger }, round);
-      this.loops.push(loop);
-      loop.start();
-    }
+  async consume(consumer: WorkingConsumer): Promise<void> {
+    const { events, repeats } = durablesOf(consumer.name, consumer.subject);
+    await this.ensureDurable(events);
+    await this.ensureDurable(repeats);
+    for (let slot = 0; slot < consumer.concurrency; slot += 1) this.startSlot(consumer, events);
+    this.startSlot(consumer, repeats);
   }
 
   async drain(): Promise<void> {
@@ -100,11 +85,18 @@ export class JetStreamEvents implements EventStream {
     await Promise.all(this.loops.map((loop) => loop.stop()));
   }
 
+  private startSlot(consumer: WorkingConsumer, durable: Durable): void {
+    const round = this.slotOf(consumer, durable);
+    const loop = new Loop({ name: durable.name, intervalMs: 1_000, logger: this.logger }, round);
+    this.loops.push(loop);
+    loop.start();
+  }
+
   private async send(events: EventMessage[]): Promise<StreamPlace | undefined> {
     const places = await Promise.all(
       events.map(async (event) => {
         const messageId = messageIdOf(event);
-        const { seq } = await this.client.publish(`${prefix}${event.subject}`, JSON.stringify(event.data), {
+        const { seq } = await this.client.publish(placeOf(event), JSON.stringify(event.data), {
           msgID: messageId,
           headers: headersOf(event),
           timeout: publishTimeoutMs,
@@ -119,19 +111,19 @@ export class JetStreamEvents implements EventStream {
   }
 
   /** A round waits a while for one event and works on it. It says true when there may be another. */
-  private slotOf(consumer: Consumer): () => Promise<boolean> {
-    const puller = new Puller(this.link, pullSubject(consumer), this.timing.pullMs);
+  private slotOf(consumer: WorkingConsumer, durable: Durable): () => Promise<boolean> {
+    const puller = new Puller(this.link, pullRequest(durable.name), this.timing.pullMs);
     let isThere = true;
     return async () => {
       if (!this.link.isUp) return false;
-      if (!isThere) await this.link.whileUp(() => this.ensureConsumer(consumer));
+      if (!isThere) await this.link.whileUp(() => this.ensureDurable(durable));
       isThere = true;
       try {
         const message = await puller.next(this.stopping.signal);
         if (message) await this.work(consumer, message);
       } catch (error) {
         if (!isMissing(error)) throw error;
-        this.logger.warn({ err: error, consumer: consumer.name }, 'the consumer may be gone, making sure of it');
+        this.logger.warn({ err: error, consumer: durable.name }, 'the consumer may be gone, making sure of it');
         isThere = false;
         await sleep(settleMs);
       }
@@ -139,7 +131,7 @@ export class JetStreamEvents implements EventStream {
     };
   }
 
-  private async work(consumer: Consumer, message: JsMsg): Promise<void> {
+  private async work(consumer: WorkingConsumer, message: JsMsg): Promise<void> {
     const heartbeat = setInterval(() => this.link.isUp && message.working(), this.timing.heartbeatMs);
     try {
       await this.settle(consumer, message);
@@ -149,14 +141,12 @@ export class JetStreamEvents implements EventStream {
   }
 
   /** Acknowledges the event, gives it back or buries it. When that fails too, it comes again after the ack wait. */
-  private async settle(consumer: Consumer, message: JsMsg): Promise<void> {
+  private async settle(consumer: WorkingConsumer, message: JsMsg): Promise<void> {
     const { signal } = this.stopping;
     if (signal.aborted) return message.nak();
-    const addressee = message.headers?.get(consumerHeader);
-    if (addressee && addressee !== consumer.name) return message.ack();
     const attempt = message.info.redeliveryCount;
-    const event = readEvent(message);
-    if (!event) return bury(consumer, message, garbage(message), attempt, 'The event is not JSON.');
+    const event = readEvent(consumer, message);
+    if (!event) return bury(consumer, message, garbage(consumer, message), attempt, 'The event is not JSON.');
     if (attempt > consumer.maxDeliveries) {
       return bury(consumer, message, event, attempt, 'The process that worked on it ended every time.');
     }
@@ -173,39 +163,21 @@ export class JetStreamEvents implements EventStream {
 
   private async ensureStream(): Promise<void> {
     const { streams } = await this.manager();
-    const config = {
-      name: stream,
-      subjects: [`${prefix}>`],
-      retention: RetentionPolicy.Limits,
-      storage: StorageType.File,
-      max_age: retention,
-      duplicate_window: nanos(2 * 60_000),
-      num_replicas: this.replicas,
-    };
     try {
-      await streams.info(stream);
+      await streams.info(eventStream);
     } catch (error) {
       if (!isMissing(error)) throw error;
       // A server that still clears the folder of a stream would clear that of its successor with it.
       if (this.hasSeenStream) await sleep(settleMs);
-      await streams.add(config);
+      await streams.add(eventStreamConfig(this.replicas));
     }
     this.hasSeenStream = true;
   }
 
-  private async ensureConsumer(consumer: Consumer): Promise<void> {
+  private async ensureDurable(durable: Durable): Promise<void> {
     await this.ensureStream();
     const { consumers } = await this.manager();
-    await consumers.add(stream, {
-      durable_name: durableName(consumer.name),
-      filter_subject: `${prefix}${consumer.subject}`,
-      ack_policy: AckPolicy.Explicit,
-      deliver_policy: DeliverPolicy.All,
-      ack_wait: nanos(this.timing.ackWaitMs),
-      max_ack_pending: 1000,
-      // Deliveries are bounded by ourselves: JetStream would only stop, and the event would be forgotten.
-      max_deliver: -1,
-    });
+    await consumers.add(eventStream, durableConfig(durable, this.timing.ackWaitMs));
   }
 
   /** Asks nothing by itself. */
@@ -214,18 +186,8 @@ export class JetStreamEvents implements EventStream {
   }
 }
 
-/** Undefined only where the server says for sure that it does not have it. */
-async function unlessGone<T>(asked: Promise<T>): Promise<T | undefined> {
-  try {
-    return await asked;
-  } catch (error) {
-    if (error instanceof NatsError && error.api_error?.code === 404) return undefined;
-    throw error;
-  }
-}
-
 async function bury(
-  consumer: Consumer,
+  consumer: WorkingConsumer,
   message: JsMsg,
   event: EventMessage,
   attempts: number,
@@ -235,39 +197,35 @@ async function bury(
   message.term();
 }
 
-function headersOf({ id, again }: EventMessage): MsgHdrs | undefined {
-  if (!again) return undefined;
+function placeOf({ subject, again }: EventMessage): string {
+  return again ? repeatPlace(again.consumer) : eventPlace(subject);
+}
+
+function headersOf({ id, again, traceparent }: EventMessage): MsgHdrs | undefined {
+  if (!again && !traceparent) return undefined;
   const own = headers();
+  if (traceparent) own.set(traceHeader, traceparent);
+  if (!again) return own;
   own.set(eventIdHeader, id);
-  own.set(consumerHeader, again.consumer);
   return own;
 }
 
-function readEvent(message: JsMsg): EventMessage | undefined {
+function readEvent({ subject }: WorkingConsumer, message: JsMsg): EventMessage | undefined {
   try {
     const id = message.headers?.get(eventIdHeader) || message.headers?.get(messageIdHeader) || place(message);
-    return { id, subject: message.subject.slice(prefix.length), data: message.json() };
+    const traceparent = message.headers?.get(traceHeader) || undefined;
+    return { id, subject, data: message.json(), traceparent };
   } catch {
     // Not one of ours.
     return undefined;
   }
 }
 
-function garbage(message: JsMsg): EventMessage {
-  return { id: place(message), subject: message.subject.slice(prefix.length), data: message.string() };
+function garbage({ subject }: WorkingConsumer, message: JsMsg): EventMessage {
+  return { id: place(message), subject, data: message.string() };
 }
 
 /** Names a message that has no id, also after the stream was made anew and counts from 1 again. */
 function place({ info }: JsMsg): string {
   return `${info.streamSequence}-${info.timestampNanos}`;
-}
-
-/** Where the server is asked for an event of the consumer. */
-function pullSubject({ name }: Consumer): string {
-  return `$JS.API.CONSUMER.MSG.NEXT.${stream}.${durableName(name)}`;
-}
-
-/** A durable name may hold no dot. */
-function durableName(name: string): string {
-  return name.replaceAll('.', '-');
 }

@@ -1,43 +1,97 @@
-import { connect, Events, type NatsConnection, NatsError } from 'nats';
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { connect, createInbox, Events, type NatsConnection, NatsError, nkeyAuthenticator } from 'nats';
 import type { Logger } from '@parley/logging/logger';
+import { inboxPrefix } from './places';
+
+/** How this process shows who it is, and how it knows the server. Nothing of it for an open server. */
+export interface NatsCredentials {
+  /** The nkey of the app, or the file that holds it. The file is read again for each connection. */
+  seed?: string;
+  seedFile?: string;
+  /** Certificate authority of the server, and a certificate of our own where the server wants one. */
+  caFile?: string;
+  certFile?: string;
+  keyFile?: string;
+}
+
+/** What the server does not let this process do. */
+export interface Refusal {
+  operation: string;
+  subject: string;
+}
+
+const retryMs = 250;
+/** For the server's greeting too: a server that hangs up after the handshake of TLS is noticed by it alone. */
+const connectMs = 5_000;
+export const seedPattern = /^SU[A-Z2-7]{56}$/;
+export const seedForm = 'the seed of a user: 58 letters and digits that begin with SU';
 
 /** A connection that never gives up: it waits for the server at the start and reconnects for ever. */
 export class NatsLink {
   private up = true;
   private readonly onDown = new Set<() => void>();
+  private readonly onUp: (() => void)[] = [];
+  private readonly onNo: ((refusal: Refusal) => void)[] = [];
 
   private constructor(
     readonly connection: NatsConnection,
+    private readonly name: string,
     private readonly logger: Logger,
   ) {
     void this.watch();
   }
 
-  static async open(url: string, name: string, logger: Logger): Promise<NatsLink> {
-    const patience = setTimeout(() => logger.warn(`waiting for NATS at ${withoutCredentials(url)}`), 2_000);
-    const connection = await connect({
+  /** @param name is that of the app, as in `apps` of the contracts. Throws when its own files cannot be read. */
+  static async open(url: string, name: string, logger: Logger, credentials: NatsCredentials = {}): Promise<NatsLink> {
+    const options = {
       servers: url.split(','),
       name,
+      inboxPrefix: inboxPrefix(name),
       maxReconnectAttempts: -1,
-      reconnectTimeWait: 250,
-      waitOnFirstConnect: true,
+      reconnectTimeWait: retryMs,
+      timeout: connectMs,
       pingInterval: 10_000,
       maxPingOut: 2,
       noAsyncTraces: true,
       // A server that comes back before its accounts do must not end this process's bus for good.
       ignoreAuthErrorAbort: true,
-    }).finally(() => clearTimeout(patience));
-    return new NatsLink(connection, logger);
+      ...securityOf(credentials),
+    };
+    for (let told = ''; ; await sleep(retryMs)) {
+      try {
+        return new NatsLink(await connect(options), name, logger);
+      } catch (error) {
+        const reason = reasonOf(error);
+        if (reason !== told) logger.warn(`waiting for NATS at ${withoutCredentials(url)}: ${reason}`);
+        told = reason;
+      }
+    }
   }
 
   get isUp(): boolean {
     return this.up && !this.connection.isClosed();
   }
 
+  /** A new place for answers to this process. */
+  newInbox(): string {
+    return createInbox(inboxPrefix(this.name));
+  }
+
   /** Calls the listener at each loss of the connection, until the function that it gives is called. */
   onLost(listener: () => void): () => void {
     this.onDown.add(listener);
     return () => this.onDown.delete(listener);
+  }
+
+  /** Calls the listener each time that the connection is back, with all its subscriptions. */
+  onReconnected(listener: () => void): void {
+    this.onUp.push(listener);
+  }
+
+  /** Calls the listener each time that the server refuses what this process may not do. */
+  onRefused(listener: (refusal: Refusal) => void): void {
+    this.onNo.push(listener);
   }
 
   /** The next loss of the connection. */
@@ -68,18 +122,32 @@ export class NatsLink {
   }
 
   private async watch(): Promise<void> {
+    let told: unknown;
     for await (const status of this.connection.status()) {
       if (status.type === Events.Disconnect) {
+        if (this.up) this.logger.warn('the connection to NATS is lost, reconnecting');
         this.up = false;
         this.onDown.forEach((listener) => listener());
-        this.logger.warn('the connection to NATS is lost, reconnecting');
       } else if (status.type === Events.Reconnect) {
         this.up = true;
+        told = undefined;
         this.logger.info('connected to NATS again');
+        this.onUp.forEach((listener) => listener());
       } else if (status.type === Events.Error) {
-        this.logger.error({ data: status.data }, 'NATS reports an error');
+        if (status.permissionContext) this.tellRefusal(status.permissionContext);
+        // While it is away, each attempt to come back has the same reason.
+        else if (this.up || told !== status.data) this.logger.error({ data: status.data }, 'NATS reports an error');
+        told = status.data;
       }
     }
+  }
+
+  private tellRefusal({ operation, subject }: Refusal): void {
+    this.logger.error(
+      { app: this.name, operation, subject },
+      'NATS does not permit it: give the server the permissions of this version (deploy/nats)',
+    );
+    this.onNo.forEach((listener) => listener({ operation, subject }));
   }
 }
 
@@ -92,6 +160,31 @@ export function isMissing(error: unknown): boolean {
     error.api_error?.code === 404 ||
     /not found|deleted/i.test(error.message)
   );
+}
+
+/** Reads the files once, so that a wrong name ends the start rather than each attempt to connect. */
+function securityOf({ seed, seedFile, caFile, certFile, keyFile }: NatsCredentials): object {
+  if (seed && seedFile) throw new Error('NATS_NKEY_SEED and NATS_NKEY_SEED_FILE are both set: set one of them.');
+  if (!certFile !== !keyFile) throw new Error('NATS_CERT_FILE and NATS_KEY_FILE belong together: set both or none.');
+  const readSeed = () => (seedFile ? readSeedFile(seedFile) : Buffer.from(seed ?? ''));
+  for (const file of [caFile, certFile, keyFile]) if (file) readFileSync(file);
+  return {
+    ...(readSeed().length > 0 ? { authenticator: nkeyAuthenticator(readSeed) } : {}),
+    ...(caFile || certFile ? { tls: { caFile, certFile, keyFile } } : {}),
+  };
+}
+
+/** Throws without telling what the file holds. */
+function readSeedFile(path: string): Buffer {
+  const text = readFileSync(path, 'utf8').trim();
+  if (!seedPattern.test(text)) throw new Error(`${path} does not hold ${seedForm}.`);
+  return Buffer.from(text);
+}
+
+function reasonOf(error: unknown): string {
+  const reason = error instanceof Error ? error.message : String(error);
+  if (/authorization/i.test(reason)) return 'the server does not know the key of this process (NATS_NKEY_SEED)';
+  return /timeout/i.test(reason) ? 'it does not answer, or it wants a certificate (NATS_CERT_FILE)' : reason;
 }
 
 function withoutCredentials(url: string): string {

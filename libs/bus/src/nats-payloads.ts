@@ -1,86 +1,136 @@
 import { randomUUID } from 'node:crypto';
-import { headers as natsHeaders, type Msg, type MsgHdrs, type ObjectStore } from 'nats';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ErrorCode, headers as natsHeaders, type Msg, type MsgHdrs, NatsError } from 'nats';
 import { ApiError, unavailable } from '@parley/contracts/errors';
-import type { Logger } from '@parley/logging/logger';
 import { isMissing, type NatsLink } from './nats-connection';
 import type { Message } from './message';
+import { bodyPlace, bodyRequest } from './places';
+import { bodyStreamConfig } from './streams';
 import { tooLarge, withDeadline } from './transport';
 
-/** Names the object that holds the payload of a message which is too large for the server. */
+/** Says where the pieces of a payload lie that is too large for one message of the server, and how many they are. */
 const payloadHeader = 'parley-payload';
+const payloadPlace = /^(bodies\.[a-z-]+\.[\da-f-]{36}) (\d{1,4})$/;
+/** The server adds it to what it reads from a stream. */
+const streamHeader = 'Nats-Stream';
 /** Room that headers and protocol take beside the payload. */
 const headroomBytes = 16 * 1024;
-const bucket = 'parley-bodies';
-const lifetimeMs = 5 * 60_000;
 /** Longest wait for a payload that passes by reference. */
 const fetchTimeoutMs = 10_000;
+/** How long a copy of the stream may take to have what another copy has confirmed. */
+const copyingMs = 2_000;
 
 /** What NATS carries of a message: its head, a line break and its body. */
 export interface Payload {
   data: Uint8Array;
   headers?: MsgHdrs;
+  /** Where the pieces of it lie when the message only says so. */
+  pieces?: string[];
 }
 
-/** Messages to payloads and back. A payload too large for one NATS message passes by reference through the object store. */
+/** Messages to payloads and back. A payload too large for one NATS message passes by reference, through a stream. */
 export class NatsPayloads {
-  private store?: Promise<ObjectStore>;
-
   constructor(
     private readonly link: NatsLink,
     private readonly maxBodyBytes: number,
-    private readonly logger: Logger,
+    private readonly replicas: number,
   ) {}
 
-  /** Throws PayloadTooLarge for a body over the platform's limit. */
-  async pack(what: 'request' | 'answer', message: Message): Promise<Payload> {
+  /** @param receiver is the app that may read it. Throws PayloadTooLarge for a body over the platform's limit. */
+  async pack(what: 'request' | 'answer', receiver: string, message: Message): Promise<Payload> {
     if (Buffer.byteLength(message.body) > this.maxBodyBytes) throw tooLarge(what, this.maxBodyBytes);
     const data = encode(message);
-    const limit = (this.link.connection.info?.max_payload ?? 1024 * 1024) - headroomBytes;
-    if (data.length <= limit) return { data };
+    if (data.length <= this.pieceBytes) return { data };
 
-    const name = randomUUID();
-    await this.put(name, data);
+    const place = bodyPlace(receiver, randomUUID());
+    const pieces = await this.put(place, data);
     const headers = natsHeaders();
-    headers.set(payloadHeader, name);
-    return { data: Buffer.alloc(0), headers };
+    headers.set(payloadHeader, `${place} ${pieces.length}`);
+    return { data: Buffer.alloc(0), headers, pieces };
+  }
+
+  /**
+   * Gives back the room of a payload whose reader has it. Its sender does so, as readers may not write there: whoever
+   * could do both could have the server tell anything anywhere.
+   */
+  release({ pieces = [] }: Payload): void {
+    if (this.link.isUp) pieces.forEach((piece) => this.link.connection.publish(piece));
+  }
+
+  /** The same when nobody says that the reader has it. */
+  releaseLater(payload: Payload): void {
+    if (payload.pieces) setTimeout(() => this.release(payload), fetchTimeoutMs).unref();
   }
 
   async unpack(message: Msg): Promise<Message> {
-    const name = readHeaders(message)?.get(payloadHeader);
-    return decode(name ? await withDeadline(message.subject, this.take(name), fetchTimeoutMs) : message.data);
+    const headers = readHeaders(message);
+    // Whoever reads a stream may have the server send what it finds to any place.
+    if (headers?.has(streamHeader)) throw new ApiError('InvalidPayload', 'The message on the bus is one of a stream.');
+    const reference = headers?.get(payloadHeader);
+    return decode(reference ? await withDeadline(message.subject, this.take(reference), fetchTimeoutMs) : message.data);
   }
 
-  private async take(name: string): Promise<Uint8Array> {
-    const store = await this.open();
-    const data = await store.getBlob(name);
-    if (!data) throw unavailable('The body of a large message is gone. Try again.');
-    store.delete(name).catch((error: unknown) => this.logger.debug({ err: error }, 'a body stays until it expires'));
-    return data;
+  private get pieceBytes(): number {
+    return (this.link.connection.info?.max_payload ?? 1024 * 1024) - headroomBytes;
   }
 
-  /** A broker that lost its disk has also lost the bucket: then it is made again. */
-  private async put(name: string, data: Uint8Array): Promise<void> {
-    const put = async () => (await this.open()).putBlob({ name }, data);
+  /** A broker that lost its disk has also lost the stream: then it is made again. */
+  private async put(place: string, data: Uint8Array): Promise<string[]> {
     try {
-      await put();
+      return await this.write(place, data);
     } catch (error) {
       if (!isMissing(error)) throw error;
-      this.store = undefined;
-      await put();
+      const { streams } = await this.link.connection.jetstreamManager({ checkAPI: false });
+      await streams.add(bodyStreamConfig(this.replicas));
+      return this.write(place, data);
     }
   }
 
-  /** What its readers do not delete goes after five minutes. */
-  private open(): Promise<ObjectStore> {
-    this.store ??= this.link.connection
-      .jetstream()
-      .views.os(bucket, { ttl: lifetimeMs * 1_000_000 })
-      .catch((error: unknown) => {
-        this.store = undefined;
-        throw error;
-      });
-    return this.store;
+  private async write(place: string, data: Uint8Array): Promise<string[]> {
+    const stream = this.link.connection.jetstream();
+    const pieces: string[] = [];
+    for (let start = 0; start < data.length; start += this.pieceBytes) {
+      const piece = `${place}.${pieces.length}`;
+      await stream.publish(piece, data.subarray(start, start + this.pieceBytes));
+      pieces.push(piece);
+    }
+    return pieces;
   }
+
+  private async take(reference: string): Promise<Uint8Array> {
+    const [, place, count] = payloadPlace.exec(reference) ?? [];
+    if (!place)
+      throw new ApiError('InvalidPayload', 'The message on the bus says nothing usable of where its body is.');
+    const pieces: Uint8Array[] = [];
+    let size = 0;
+    for (let index = 0; index < Number(count); index += 1) {
+      const piece = await this.read(`${place}.${index}`);
+      size += piece.length;
+      if (size > this.maxBodyBytes + headroomBytes) throw tooLarge('message', this.maxBodyBytes);
+      pieces.push(piece);
+    }
+    return Buffer.concat(pieces);
+  }
+
+  /**
+   * Asks again for a while: in a cluster the copy that answers may be a moment behind. Without the stream, the server
+   * says nothing.
+   */
+  private async read(subject: string): Promise<Uint8Array> {
+    for (const deadline = Date.now() + copyingMs; ; await sleep(50)) {
+      try {
+        const { data, headers } = await this.link.connection.request(bodyRequest(subject), '', { timeout: copyingMs });
+        if (data.length > 0 && !headers?.code) return data;
+      } catch (error) {
+        if (!isMissing(error) && !isTimeout(error)) throw error;
+      }
+      if (Date.now() > deadline) throw unavailable('The body of a large message is gone. Try again.');
+    }
+  }
+}
+
+function isTimeout(error: unknown): boolean {
+  return error instanceof NatsError && error.code === String(ErrorCode.Timeout);
 }
 
 /** Throws InvalidPayload for headers that nobody of ours has sent. */
@@ -97,7 +147,7 @@ export function encode({ head, body }: Message): Uint8Array {
 }
 
 /** What nobody of ours has sent becomes a head that nobody understands. */
-function decode(data: Uint8Array): Message {
+export function decode(data: Uint8Array): Message {
   const text = Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString();
   const end = text.indexOf('\n');
   return end < 0 ? { head: text, body: '' } : { head: text.slice(0, end), body: text.slice(end + 1) };

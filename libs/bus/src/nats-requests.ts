@@ -1,4 +1,4 @@
-import { createInbox, type Msg } from 'nats';
+import type { Msg } from 'nats';
 import { ApiError, unavailable } from '@parley/contracts/errors';
 import type { Logger } from '@parley/logging/logger';
 import type { NatsLink } from './nats-connection';
@@ -17,7 +17,7 @@ interface OpenRequest {
 
 /** Requests under way and the inbox for their answers. The client's own way makes an error with its stack for each. */
 export class NatsRequests {
-  private readonly inbox = createInbox();
+  private readonly inbox: string;
   private readonly open = new Map<string, OpenRequest>();
   private count = 0;
 
@@ -26,6 +26,7 @@ export class NatsRequests {
     private readonly outgoing: NatsOutgoing,
     logger: Logger,
   ) {
+    this.inbox = link.newInbox();
     link.connection.subscribe(`${this.inbox}.*`, {
       callback: (error, answer) => {
         if (error) logger.error({ err: error }, 'the inbox for answers failed');
@@ -33,6 +34,9 @@ export class NatsRequests {
       },
     });
     link.onLost(() => this.open.forEach((request) => request.settle(broken(request))));
+    link.onRefused(({ subject }) => {
+      for (const request of this.open.values()) if (request.subject === subject) request.settle(refused(request));
+    });
   }
 
   /** @param payload is made while the deadline runs already. */
@@ -87,6 +91,11 @@ function isUnserved(answer: Msg): boolean {
 
 function unserved({ subject }: OpenRequest): ApiError {
   return unavailable(`Nobody answers ${subject} just now. Try again in a moment.`);
+}
+
+/** The log says what is wrong. */
+function refused({ subject }: OpenRequest): ApiError {
+  return unavailable(`${subject} cannot be asked just now. Try again later.`);
 }
 
 function late({ subject, isSent }: OpenRequest, timeoutMs: number): ApiError {

@@ -4,10 +4,11 @@ import { unavailable } from '@parley/contracts/errors';
 import { errorMessage } from './envelope';
 import type { NatsLink } from './nats-connection';
 import { NatsOutgoing } from './nats-outgoing';
-import { encode, NatsPayloads, type Payload } from './nats-payloads';
+import { decode, encode, NatsPayloads, type Payload } from './nats-payloads';
 import { NatsRequests } from './nats-requests';
 import type { Message } from './message';
-import { type Answer, drainTimeoutMs, InFlight, type Transport } from './transport';
+import { appOfInbox } from './places';
+import { type Answer, drainTimeoutMs, InFlight, type Listening, type Transport } from './transport';
 
 /** Requests and broadcasts over NATS. */
 export class NatsTransport implements Transport {
@@ -15,49 +16,74 @@ export class NatsTransport implements Transport {
   private readonly outgoing: NatsOutgoing;
   private readonly payloads: NatsPayloads;
   private readonly requests: NatsRequests;
-  private subscriptions: Subscription[] = [];
+  private readonly subscriptions = new Set<Subscription>();
+  private readonly refused = new Set<string>();
 
   constructor(
     private readonly link: NatsLink,
     maxBodyBytes: number,
+    replicas: number,
     private readonly logger: Logger,
   ) {
     this.outgoing = new NatsOutgoing(logger);
-    this.payloads = new NatsPayloads(link, maxBodyBytes, logger);
+    this.payloads = new NatsPayloads(link, maxBodyBytes, replicas);
     this.requests = new NatsRequests(link, this.outgoing, logger);
+    link.onRefused(({ operation, subject }) => operation === 'subscription' && this.refused.add(subject));
   }
 
   async request(subject: string, message: Message, timeoutMs: number): Promise<Message> {
     this.checkLink();
-    return this.payloads.unpack(await this.requests.send(subject, this.payloads.pack('request', message), timeoutMs));
+    const payload = this.payloads.pack('request', serviceOf(subject), message);
+    try {
+      return await this.payloads.unpack(await this.requests.send(subject, payload, timeoutMs));
+    } finally {
+      payload.then(
+        (sent) => this.payloads.release(sent),
+        () => undefined,
+      );
+    }
   }
 
   serve(subject: string, queue: string, answer: Answer): void {
-    this.subscribe(subject, queue, (message) =>
-      this.inFlight.answer(this.answerTo(message, answer), (reply) => this.reply(message, reply)),
+    this.subscribe(
+      subject,
+      queue,
+      (message) => void this.inFlight.answer(this.answerTo(message, answer), (reply) => this.reply(message, reply)),
     );
   }
 
   broadcast(subject: string, message: Message): void {
     if (!this.link.isUp) return;
-    try {
-      this.link.connection.publish(subject, encode(message));
-    } catch (error) {
-      this.logger.error({ err: error, subject }, 'a broadcast was not sent');
-    }
+    const data = encode(message);
+    this.outgoing.add(() => this.link.connection.publish(subject, data));
   }
 
-  listen(subject: string, listener: (message: Message) => void): void {
-    this.subscribe(subject, undefined, async (message) => listener(await this.payloads.unpack(message)));
+  listen(subject: string, listener: (message: Message) => void): Listening {
+    const subscription = this.subscribe(subject, undefined, (message) => listener(decode(message.data)));
+    const live = this.link.whileUp(() => this.link.connection.flush());
+    // Not everyone waits for it.
+    live.catch(() => undefined);
+    const stop = () => {
+      this.subscriptions.delete(subscription);
+      subscription.unsubscribe();
+    };
+    return { live, stop };
+  }
+
+  onReconnected(listener: () => void): void {
+    this.link.onReconnected(listener);
   }
 
   async ready(): Promise<void> {
     this.checkLink();
     await this.link.connection.flush();
+    if (this.refused.size > 0) throw unavailable(`NATS does not permit to listen on ${[...this.refused].join(', ')}.`);
   }
 
   async drain(timeoutMs = drainTimeoutMs): Promise<void> {
-    await Promise.all(this.subscriptions.splice(0).map((subscription) => this.end(subscription)));
+    const subscriptions = [...this.subscriptions];
+    this.subscriptions.clear();
+    await Promise.all(subscriptions.map((subscription) => this.end(subscription)));
     await this.inFlight.settled(timeoutMs);
     this.outgoing.flush();
   }
@@ -66,15 +92,21 @@ export class NatsTransport implements Transport {
     return this.link.close();
   }
 
-  private subscribe(subject: string, queue: string | undefined, handle: (message: Msg) => Promise<void>): void {
-    const callback = (error: Error | null, message: Msg) => {
-      if (error) this.logger.error({ err: error, subject }, 'a subscription failed');
-      else
-        void handle(message).catch((reason: unknown) =>
-          this.logger.error({ err: reason, subject }, 'a message was dropped'),
-        );
+  private subscribe(subject: string, queue: string | undefined, handle: (message: Msg) => void): Subscription {
+    const callback = (failure: Error | null, message: Msg) => {
+      if (failure) return this.logger.error({ err: failure, subject }, 'a subscription failed');
+      // JetStream delivers wherever who pulls asks it to: such a message still has the subject of the stream.
+      if (message.subject !== subject)
+        return this.logger.error({ subject }, 'a message of another subject was dropped');
+      try {
+        handle(message);
+      } catch (error) {
+        this.logger.error({ err: error, subject }, 'a message was dropped');
+      }
     };
-    this.subscriptions.push(this.link.connection.subscribe(subject, { queue, callback }));
+    const subscription = this.link.connection.subscribe(subject, { queue, callback });
+    this.subscriptions.add(subscription);
+    return subscription;
   }
 
   /** Takes what the server has sent already; without a server there is nothing to take. */
@@ -99,25 +131,33 @@ export class NatsTransport implements Transport {
   }
 
   private async reply(message: Msg, reply: Message): Promise<void> {
-    if (!message.reply) return;
+    // Whoever asks could name any place, and the server would let this process answer there.
+    const asker = appOfInbox(message.reply ?? '');
+    if (!asker) return;
     try {
-      const { data, headers } = await this.packAnswer(reply);
-      this.outgoing.add(() => message.respond(data, { headers }));
+      const payload = await this.packAnswer(asker, reply);
+      this.outgoing.add(() => message.respond(payload.data, { headers: payload.headers }));
+      this.payloads.releaseLater(payload);
     } catch (error) {
       this.logger.error({ err: error, subject: message.subject }, 'an answer was not sent');
     }
   }
 
   /** An answer that cannot be sent is replaced by the error that says so. */
-  private async packAnswer(reply: Message): Promise<Payload> {
+  private async packAnswer(asker: string, reply: Message): Promise<Payload> {
     try {
-      return await this.payloads.pack('answer', reply);
+      return await this.payloads.pack('answer', asker, reply);
     } catch (error) {
-      return this.payloads.pack('answer', errorMessage(error));
+      return this.payloads.pack('answer', asker, errorMessage(error));
     }
   }
 
   private checkLink(): void {
     if (!this.link.isUp) throw unavailable('The bus is not connected. Try again in a moment.');
   }
+}
+
+/** The app that answers it. */
+function serviceOf(subject: string): string {
+  return subject.slice(0, subject.indexOf('.'));
 }

@@ -1,4 +1,4 @@
-import { createInbox, ErrorCode, type JsMsg, type Msg, nanos, NatsError } from 'nats';
+import { ErrorCode, type JsMsg, type Msg, nanos, NatsError } from 'nats';
 // The package does not export it by name.
 import { toJsMsg } from 'nats/lib/jetstream/jsmsg';
 import type { NatsLink } from './nats-connection';
@@ -13,7 +13,7 @@ type Outcome = { event: JsMsg | null } | { error: Error };
  * pulls of the client drop it: they give up by a clock of their own, and the event comes again only after the ack wait.
  */
 export class Puller {
-  private readonly inbox = createInbox();
+  private readonly inbox: string;
   private count = 0;
   private waiting?: (outcome: Outcome) => void;
 
@@ -22,6 +22,7 @@ export class Puller {
     private readonly subject: string,
     private readonly waitMs: number,
   ) {
+    this.inbox = link.newInbox();
     const callback = (error: Error | null, message: Msg) => (error ? void this.end({ error }) : this.receive(message));
     link.connection.subscribe(`${this.inbox}.*`, { callback });
   }

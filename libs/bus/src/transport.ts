@@ -6,6 +6,13 @@ import type { Message } from './message';
 /** Answers a request. A failure is an answer too; what it throws all the same becomes one. */
 export type Answer = (message: Message) => Promise<Message>;
 
+export interface Listening {
+  /** Resolves when all that is told from now on is heard; rejects when the connection is lost before that. */
+  live: Promise<void>;
+  /** Nothing is heard after it, not even what was on its way. */
+  stop(): void;
+}
+
 /**
  * Moves messages between services. Both adapters keep the same promises: nobody listening and a lost connection fail
  * at once (503), a missing answer fails at its deadline (504), and what is drained answers what it has taken.
@@ -15,10 +22,12 @@ export interface Transport {
   request(subject: string, message: Message, timeoutMs: number): Promise<Message>;
   /** Answers requests on the subject, sharing them with everyone of the same queue. */
   serve(subject: string, queue: string, answer: Answer): void;
-  /** Tells everyone who listens right now. May be lost. */
+  /** Tells everyone who listens right now. May be lost. What one process tells on one subject arrives in this order. */
   broadcast(subject: string, message: Message): void;
-  /** A listener that throws is logged and disturbs nobody. */
-  listen(subject: string, listener: (message: Message) => void): void;
+  /** A listener that throws is logged and disturbs nobody. It goes on when a lost connection is back. */
+  listen(subject: string, listener: (message: Message) => void): Listening;
+  /** Calls the listener each time that a lost connection is back: what was told meanwhile has not been heard. */
+  onReconnected(listener: () => void): void;
   /** Throws unless requests can be sent and served. */
   ready(): Promise<void>;
   /**

@@ -2,8 +2,10 @@ import {
   choice,
   ConfigError,
   Env,
+  fraction,
   integer,
   readConfig,
+  readConfigs,
   Rejected,
   text,
   url,
@@ -46,6 +48,21 @@ it('names every missing and wrong variable at once, and what would be right', ()
   expect(read).toThrow(/MODE must be one of: fast, safe/);
 });
 
+it('names once what is wrong with several configurations', () => {
+  class Other extends Base {
+    @Env({ env: 'NUMBER', type: integer(0, 9), about: 'A number.' })
+    number!: number;
+  }
+  const read = () => readConfigs({ example: Example, other: Other }, { DATABASE_URL, PORT: '0x10' });
+
+  expect(read).toThrow(
+    new ConfigError([
+      'PORT must be an integer from 1 to 65535.',
+      'NUMBER is missing: it must be an integer from 0 to 9. A number.',
+    ]),
+  );
+});
+
 it('takes an empty variable for an absent one', () => {
   expect(readConfig(Example, { DATABASE_URL, PORT: '' }).port).toBe(3000);
 });
@@ -63,6 +80,8 @@ it('knows the variables of a class and its parents, and not those of its childre
 it.each<[string, VariableType, string, unknown]>([
   ['an integer', integer(0, 10), '0', 0],
   ['an integer', integer(0, 10), '10', 10],
+  ['a fraction', fraction, '0.01', 0.01],
+  ['a fraction', fraction, '1', 1],
   ['a URL without its last slashes', url('http', 'https'), 'https://a.example/b//', 'https://a.example/b'],
   ['a choice', choice('a', 'b'), 'b', 'b'],
   ['a text that fits', text('digits', /^\d+$/), '12', '12'],
@@ -76,6 +95,8 @@ it.each<[string, VariableType, string]>([
   ['a fraction', integer(0, 10), '1.5'],
   ['an integer with a space', integer(0, 10), ' 1'],
   ['an exponent', integer(0, 10), '1e0'],
+  ['a fraction that is too large', fraction, '1.01'],
+  ['a fraction that is a word', fraction, 'half'],
   ['another protocol', url('http', 'https'), 'ftp://a.example'],
   ['no URL', url('http'), 'a.example'],
   ['no choice', choice('a', 'b'), 'c'],

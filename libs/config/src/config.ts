@@ -71,6 +71,27 @@ export function readConfig<T extends object>(type: ConfigClass<T>, env: NodeJS.P
   return config as T;
 }
 
+/** Fills several configurations. Throws one ConfigError with the problems of all of them. */
+export function readConfigs<T extends Record<string, ConfigClass<object>>>(
+  types: T,
+  env: NodeJS.ProcessEnv = process.env,
+): { [Name in keyof T]: InstanceType<T[Name]> } {
+  const problems: string[] = [];
+  const read = (type: ConfigClass<object>) => {
+    try {
+      return readConfig(type, env);
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      problems.push(...error.problems);
+      return undefined;
+    }
+  };
+  const configs = Object.entries(types).map(([name, type]) => [name, read(type)]);
+  // Several read the same variables.
+  if (problems.length > 0) throw new ConfigError([...new Set(problems)]);
+  return Object.fromEntries(configs) as { [Name in keyof T]: InstanceType<T[Name]> };
+}
+
 export function text(accepts = 'a text', pattern?: RegExp): VariableType<string> {
   return { accepts, read: (value) => (!pattern || pattern.test(value) ? value : rejected) };
 }
@@ -82,10 +103,35 @@ export function integer(min: number, max: number): VariableType<number> {
   };
 }
 
+export const fraction: VariableType<number> = {
+  accepts: 'a number from 0 to 1',
+  read: (value) => (/^(\d+(\.\d*)?|\.\d+)$/.test(value) && Number(value) <= 1 ? Number(value) : rejected),
+};
+
 export function choice<T extends string>(...choices: T[]): VariableType<T> {
   return {
     accepts: `one of: ${choices.join(', ')}`,
     read: (value) => choices.find((candidate) => candidate === value) ?? rejected,
+  };
+}
+
+/** Values separated by commas. */
+export function list<T>(of: VariableType<T>): VariableType<T[]> {
+  return {
+    accepts: `${of.accepts}; several are separated by commas`,
+    read: (value) => {
+      const read = value.split(',').map((part) => of.read(part.trim()));
+      const values = read.filter((part) => !(part instanceof Rejected));
+      return values.length < read.length ? rejected : values;
+    },
+  };
+}
+
+/** The word, or what the other type takes. */
+export function orWord(word: string, type: VariableType<string>): VariableType<string> {
+  return {
+    accepts: `\`${word}\` or ${type.accepts}`,
+    read: (value) => (value === word ? value : type.read(value)),
   };
 }
 

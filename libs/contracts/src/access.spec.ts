@@ -3,6 +3,8 @@ import {
   anyone,
   authorize,
   bot,
+  chatUser,
+  chatVisitor,
   hasPermission,
   operator,
   type Permission,
@@ -22,7 +24,7 @@ const holders: Record<Permission, Role[]> = {
   own: ['owner'],
 };
 
-const credentials: CredentialKind[] = ['none', 'pat', 'bak', 'iak', 'operator'];
+const credentials: CredentialKind[] = ['none', 'pat', 'bak', 'iak', 'operator', 'user'];
 
 function callerWith(credential: CredentialKind, role?: Role): Caller {
   return { requestId: 'req_1', credential, role };
@@ -47,6 +49,8 @@ describe('an operation', () => {
     'that reads a workspace, for bots too': [workspace.readAlsoByBot, ['pat', 'bak']],
     'that reads as a bot': [bot.read, ['pat', 'bak']],
     'that writes as a bot': [bot.write, ['pat', 'bak']],
+    'of a user of a bot': [chatUser, ['user']],
+    'of a user of a bot, or of one to be': [chatVisitor, ['none', 'user']],
     'of the operator': [operator, ['operator']],
     'between services': [service, []],
   } as const).flatMap(([name, [access, allowed]]) =>

@@ -5,7 +5,8 @@ import type { Caller, CredentialKind, Role } from './caller';
 export type Permission = 'belong' | 'read' | 'write' | 'manage' | 'administer' | 'own';
 
 /** On whose behalf an operation runs. `service` operations have no route: only other services ask them. */
-export type Actor = 'anyone' | 'token' | 'account' | 'workspace' | 'bot' | 'operator' | 'service';
+export type Actor =
+  'anyone' | 'token' | 'account' | 'workspace' | 'bot' | 'chat-user' | 'chat-visitor' | 'operator' | 'service';
 
 /** Who may call an operation. An account operation asks nothing of a workspace role; the service decides. */
 export interface Access<A extends Actor = Actor> {
@@ -14,7 +15,7 @@ export interface Access<A extends Actor = Actor> {
   credentials: readonly CredentialKind[];
 }
 
-type With<K extends 'account' | 'workspace' | 'bot'> = Caller & Required<Pick<Caller, K>>;
+type With<K extends 'account' | 'workspace' | 'bot' | 'userKey'> = Caller & Required<Pick<Caller, K>>;
 
 /** The caller as an operation with this access sees it: what the access promises is there. */
 export type CallerOf<A extends Access> = A['actor'] extends 'account'
@@ -23,7 +24,9 @@ export type CallerOf<A extends Access> = A['actor'] extends 'account'
     ? With<'workspace'>
     : A['actor'] extends 'bot'
       ? With<'bot' | 'workspace'>
-      : Caller;
+      : A['actor'] extends 'chat-user'
+        ? With<'userKey'>
+        : Caller;
 
 const ranks: Record<Permission, readonly Role[]> = {
   belong: ['owner', 'administrator', 'manager', 'developer', 'viewer', 'billing'],
@@ -61,6 +64,11 @@ export const bot = {
   writeAlsoByIntegration: access('bot', 'write', ['pat', 'bak', 'iak']),
 };
 
+/** An end user on the chat endpoint. Needs `x-user-key`, which the chat service verifies. */
+export const chatUser = access('chat-user', 'read', ['user']);
+/** Somebody on the chat endpoint who has no key yet. */
+export const chatVisitor = access('chat-visitor', 'read', ['none', 'user']);
+
 export function hasPermission(role: Role, permission: Permission): boolean {
   return ranks[permission].includes(role);
 }
@@ -97,6 +105,7 @@ const credentialNames: Record<CredentialKind, string> = {
   bak: 'A bot API key',
   iak: 'An integration API key',
   operator: 'An operator key',
+  user: 'A user key',
 };
 
 function access<A extends Actor>(actor: A, permission: Permission, credentials: readonly CredentialKind[]): Access<A> {
@@ -106,3 +115,4 @@ function access<A extends Actor>(actor: A, permission: Permission, credentials: 
 export type AccountCaller = CallerOf<typeof account>;
 export type WorkspaceCaller = CallerOf<typeof workspace.read>;
 export type BotCaller = CallerOf<typeof bot.read>;
+export type ChatUserCaller = CallerOf<typeof chatUser>;

@@ -1,8 +1,10 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { Client as ChatClient, type ClientRequests, type ClientResponses } from '@botpress/chat';
 import { Client, type ClientInputs, type ClientOutputs, type ErrorType as ClientErrorType } from '@botpress/client';
 import type { Access } from './access';
 import { admin } from './admin/admin';
+import { chat } from './chat/chat';
 import { allOperations } from './contracts';
 import type { ErrorType } from './errors';
 import type { TagQuery } from './query-fields';
@@ -12,7 +14,9 @@ import type { Text } from './paging';
 import { tables } from './tables/tables';
 import type { Contract, InputOf, Operation, OutputOf } from './operation';
 
-const contracts = { admin, files, hub, tables };
+/** The endpoint is that of another client. */
+const { endpoint, ...runtimeOfChat } = chat;
+const contracts = { admin, chat: runtimeOfChat, files, hub, tables };
 type Contracts = typeof contracts;
 
 /** The operation of the public client that asks for each of ours. One that is missing here does not compile. */
@@ -87,13 +91,79 @@ const clientNames = {
       checkHandle: 'checkHandleAvailability',
     },
   },
+  chat: {
+    conversations: {
+      create: 'createConversation',
+      get: 'getConversation',
+      getOrCreate: 'getOrCreateConversation',
+      list: 'listConversations',
+      update: 'updateConversation',
+      delete: 'deleteConversation',
+    },
+    events: {
+      create: 'createEvent',
+      get: 'getEvent',
+      list: 'listEvents',
+      cancelScheduled: 'cancelScheduledEvent',
+    },
+    messages: {
+      create: 'createMessage',
+      get: 'getMessage',
+      getOrCreate: 'getOrCreateMessage',
+      list: 'listMessages',
+      update: 'updateMessage',
+      delete: 'deleteMessage',
+      import: 'importMessages',
+    },
+    participants: {
+      list: 'listParticipants',
+      add: 'addParticipant',
+      get: 'getParticipant',
+      remove: 'removeParticipant',
+    },
+    states: {
+      get: 'getState',
+      set: 'setState',
+      getOrSet: 'getOrSetState',
+      patch: 'patchState',
+      setExpiry: 'setStateExpiry',
+    },
+    tags: { listValues: 'listTagValues' },
+    users: {
+      create: 'createUser',
+      get: 'getUser',
+      getOrCreate: 'getOrCreateUser',
+      list: 'listUsers',
+      update: 'updateUser',
+      delete: 'deleteUser',
+    },
+    workflows: {
+      create: 'createWorkflow',
+      get: 'getWorkflow',
+      getOrCreate: 'getOrCreateWorkflow',
+      list: 'listWorkflows',
+      update: 'updateWorkflow',
+      delete: 'deleteWorkflow',
+    },
+  },
   files: {
     upsert: 'upsertFile',
     get: 'getFile',
     list: 'listFiles',
     update: 'updateFileMetadata',
     delete: 'deleteFile',
+    copy: 'copyFile',
+    search: 'searchFiles',
+    listTags: 'listFileTags',
+    listTagValues: 'listFileTagValues',
+    setPassages: 'setFilePassages',
     listPassages: 'listFilePassages',
+    knowledgeBases: {
+      create: 'createKnowledgeBase',
+      delete: 'deleteKnowledgeBase',
+      list: 'listKnowledgeBases',
+      update: 'updateKnowledgeBase',
+    },
   },
   hub: {
     interfaces: {
@@ -198,6 +268,20 @@ type Requests<O, N> = N extends ClientName
   : { [K in keyof N & keyof O]: Requests<O[K], N[K]> };
 type AllAgree<N> = { [K in keyof N]: N[K] extends string ? 'agree' : AllAgree<N[K]> };
 
+/** The endpoint's operations have the names that its client knows. A greeting of the client is no operation of it. */
+type Endpoint = Omit<typeof endpoint, 'hello' | 'helloWithSlash'>;
+type EndpointReplies = {
+  [K in keyof Endpoint]: OutputOf<Endpoint[K]> extends ClientResponses[K]
+    ? 'agree'
+    : { reply: OutputOf<Endpoint[K]>; isNo: ClientResponses[K] };
+};
+/** The client is made for one endpoint, and so does not say which it means. */
+type EndpointRequests = {
+  [K in keyof Endpoint]: ClientRequests[K] extends Omit<InputOf<Endpoint[K]>, 'webhookId'>
+    ? 'agree'
+    : { request: ClientRequests[K]; isNo: InputOf<Endpoint[K]> };
+};
+
 /** Compiles only when `Actual` fits `Expected`. */
 type Fits<_Expected, _Actual extends _Expected> = true;
 
@@ -205,9 +289,11 @@ type Fits<_Expected, _Actual extends _Expected> = true;
 const agreement: [
   Fits<AllAgree<Names>, Replies<Contracts, Names>>,
   Fits<AllAgree<Names>, Requests<Contracts, Names>>,
+  Fits<AllAgree<Record<keyof Endpoint, string>>, EndpointReplies>,
+  Fits<AllAgree<Record<keyof Endpoint, string>>, EndpointRequests>,
   Fits<ClientErrorType, ErrorType>,
   Fits<ErrorType, ClientErrorType>,
-] = [true, true, true, true];
+] = [true, true, true, true, true, true];
 
 /** Each public operation with the client's name for it. */
 function pairs(contract: Contract, names: object): [string, Operation, ClientName][] {
@@ -221,7 +307,8 @@ function pairs(contract: Contract, names: object): [string, Operation, ClientNam
 describe('the contracts', () => {
   it('name every public operation for the client, in what the compiler compares and at run time', () => {
     const publicOnes = allOperations.filter(
-      ({ access, contentType }) => !contentType && !['operator', 'service'].includes(access.actor),
+      ({ access, contentType }) =>
+        !contentType && !['operator', 'service', 'chat-user', 'chat-visitor'].includes(access.actor),
     );
 
     expect(agreement).not.toContain(false);
@@ -234,28 +321,61 @@ describe('the contracts', () => {
   it.each(pairs(contracts, clientNames))(
     '%s has the route that the client asks for',
     async (_subject, { route }, name) => {
-      const asked = await listenOnce();
+      const asked = await listen();
       const client = new Client({ apiUrl: asked.url, token: 'x', botId: 'b', workspaceId: 'w' });
       const call = client[name] as (input: object) => Promise<unknown>;
 
       const parameters = [...route!.matchAll(/\{(\w+)\}/g)].map(([, parameter]) => [parameter, 'a/b']);
       await call.call(client, Object.fromEntries(parameters) as object);
+      await asked.stop();
 
-      expect(await asked.request).toBe(route!.replaceAll(/\{\w+\}/g, 'a%2Fb'));
+      expect(asked.requests).toEqual([route!.replaceAll(/\{\w+\}/g, 'a%2Fb')]);
     },
   );
 });
 
-/** A server that answers one request with `{}` and tells its method and path. */
-async function listenOnce(): Promise<{ url: string; request: Promise<string> }> {
-  const server = createServer();
-  const request = new Promise<string>((resolve) => {
-    server.once('request', ({ method, url }, response) => {
-      response.setHeader('connection', 'close').setHeader('content-type', 'application/json').end('{}');
-      server.close();
-      resolve(`${method} ${url?.split('?')[0]}`);
-    });
+describe('the contracts of the chat endpoint', () => {
+  const { hello, helloWithSlash, ...operations } = endpoint;
+  type Name = keyof typeof operations;
+
+  it('name every operation as its client does, but the stream', () => {
+    const names = Object.keys(new ChatClient({ apiUrl: 'http://127.0.0.1:1' })).filter(
+      (name) => !['props', '_connectionTested', '_auto', 'listenConversation'].includes(name) && !name.startsWith('_'),
+    );
+
+    expect(Object.keys(operations).sort()).toEqual(names.sort());
+    expect([hello, helloWithSlash].map(({ route }) => route)).toEqual([
+      'GET /chat/{webhookId}/hello',
+      'GET /chat/{webhookId}/hello/',
+    ]);
+  });
+
+  it.each(Object.entries(operations) as [Name, Operation][])(
+    '%s has the route that the client asks for',
+    async (name, { route }) => {
+      const asked = await listen();
+      const client = new ChatClient({ apiUrl: `${asked.url}/chat/a%2Fb` });
+      const parameters = [...route!.matchAll(/\{(\w+)\}/g)].map(([, parameter]) => [parameter, 'a/b']);
+
+      await client[name]({ 'x-user-key': 'x', ...Object.fromEntries(parameters) } as never);
+      await asked.stop();
+
+      expect(asked.requests).toEqual(['GET /chat/a%2Fb/hello/', route!.replaceAll(/\{\w+\}/g, 'a%2Fb')]);
+    },
+  );
+});
+
+/** A server that answers every request with `{}` and notes its method and path. */
+async function listen(): Promise<{ url: string; requests: string[]; stop(): Promise<void> }> {
+  const requests: string[] = [];
+  const server = createServer(({ method, url }, response) => {
+    requests.push(`${method} ${url?.split('?')[0]}`);
+    response.setHeader('connection', 'close').setHeader('content-type', 'application/json').end('{}');
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, request };
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests,
+    stop: () => new Promise((resolve) => server.close(() => resolve())),
+  };
 }

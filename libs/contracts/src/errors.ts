@@ -86,3 +86,8 @@ export function unavailable(message: string, cause?: unknown): ApiError {
 export function notFound(resource: string, id: string): ApiError {
   return new ApiError('ResourceNotFound', `There is no ${resource} "${id}" here.`);
 }
+
+/** Likewise for what a header names. */
+export function forbiddenHeader(header: string, value: string): ApiError {
+  return new ApiError('Forbidden', `${header} "${value}" names nothing that this token may use.`);
+}

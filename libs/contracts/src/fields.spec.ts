@@ -1,4 +1,4 @@
-import { IsIn, IsInt, IsString, MaxLength } from 'class-validator';
+import { ArrayUnique, IsArray, IsIn, IsInt, IsString, Length, Matches, Max, MaxLength, Min } from 'class-validator';
 import {
   JsonObject,
   JsonObjects,
@@ -227,11 +227,83 @@ describe('a field', () => {
 
     expect(read(Outer, { a: { be: 'x' } }).problems).toEqual(['a.be must be one of the following values: a, be, must']);
     expect(problemsIn({ list: [{ type: 'red' }, { type: 'x' }] })).toEqual([
-      'list.1.type must be one of the following values: red, blue',
+      'list[1].type must be one of the following values: red, blue',
     ]);
     expect(problemsIn({ branch: { tags: { tags: 1 } } })).toEqual([
       'branch.tags has an entry "tags" that must be a string',
     ]);
+  });
+
+  it('that is absent is missing and nothing else, wherever it is', () => {
+    class Inner {
+      @IsString()
+      @Length(1, 5)
+      name!: string;
+
+      @IsIn(['red'])
+      color!: string;
+
+      @MapOf(String)
+      tags!: Record<string, string>;
+    }
+    class Outer {
+      @Nested(Inner)
+      inner!: Inner;
+
+      @ListOf(Inner)
+      list!: Inner[];
+
+      @MapOf(Inner)
+      map!: Record<string, Inner>;
+    }
+
+    expect(read(Outer, {}).problems).toEqual(['inner is missing', 'list is missing', 'map is missing']);
+    expect(read(Outer, { inner: { name: 'a' }, list: [{ color: 'red', tags: {} }], map: { a: {} } }).problems).toEqual([
+      'inner.color is missing',
+      'inner.tags is missing',
+      'list[0].name is missing',
+      'map has an entry "a" whose name is missing',
+    ]);
+  });
+
+  it.each([
+    [
+      'the wrong type',
+      { text: 1, count: '3', texts: 7 },
+      ['must be a string', 'must be an integer number', 'must be an array'],
+    ],
+    [
+      'the wrong form',
+      { text: '', count: 3, texts: ['a', 'a'] },
+      ['must match /^a/ regular expression', '', 'elements must be unique'],
+    ],
+    [
+      'the wrong range',
+      { text: 'aaaa', count: 4, texts: ['aaaa'] },
+      ['must be shorter', 'must not be greater than 3', 'must be shorter'],
+    ],
+  ])('of %s is told that alone', (_what, body, wanted) => {
+    class Limited {
+      @Length(1, 3)
+      @Matches(/^a/)
+      @IsString()
+      text!: string;
+
+      @IsInt()
+      @Min(1)
+      @Max(3)
+      count!: number;
+
+      @IsArray()
+      @ArrayUnique()
+      @IsString({ each: true })
+      @MaxLength(3, { each: true })
+      texts!: string[];
+    }
+
+    const { problems } = read(Limited, body);
+
+    expect(problems).toEqual(wanted.filter(Boolean).map((words) => expect.stringContaining(words)));
   });
 
   it('of any JSON keeps what came and is limited in bytes', () => {

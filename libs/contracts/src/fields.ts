@@ -26,6 +26,14 @@ export function Nullable(): PropertyDecorator {
   );
 }
 
+/** Lets `null` through; an absent field is refused. */
+export function OrNull(): PropertyDecorator {
+  return all(
+    ValidateIf((object: object, value: unknown) => value !== null),
+    jsonSchema({ nullable: true }),
+  );
+}
+
 /** One object of this class; `null` where it is nullable. */
 export function Nested(type: Class<object>, { nullable = false } = {}): PropertyDecorator {
   return all(
@@ -121,7 +129,28 @@ export function JsonValue({ maxBytes = 128 * 1024 } = {}): PropertyDecorator {
   );
 }
 
-/** Every problem of an input as one sentence each; empty when it is as its class declares. */
+/** A field with rules of its own. A problem begins with "must", or with where it is: ".items[1].text must …". */
+export function Checked(rules: {
+  convert: (value: unknown) => unknown;
+  problem: (value: unknown) => string | undefined;
+  schema: JsonSchema;
+}): PropertyDecorator {
+  return all(converted(rules.convert), check('checked', rules.problem), jsonSchema(rules.schema));
+}
+
+/** Marked in the documentation as what new clients should not use. It works all the same. */
+export function Deprecated(): PropertyDecorator {
+  return jsonSchema({ deprecated: true });
+}
+
+/** An absolute URI such as `https://…` or `data:…`. */
+export function IsUri(): PropertyDecorator {
+  return check('isUri', (value) =>
+    typeof value === 'string' && URL.canParse(value) ? undefined : 'must be a URI such as https://example.com/me.png',
+  );
+}
+
+/** One sentence for each field of an input that is absent or wrong; empty when it is as its class declares. */
 export function problemsOf(input: object): string[] {
   return describeProblems(validateSync(input, { forbidUnknownValues: false }));
 }
@@ -184,21 +213,40 @@ function converted(convert: Convert): PropertyDecorator {
   };
 }
 
-/** Every complaint as one sentence each, with the path of the field: `indexing.stack must be …`. */
+/** One complaint for each field, with its path: `indexing.stack must be …`, `list[1].name is missing`. */
 function describeProblems(errors: ValidationError[], parent = ''): string[] {
-  return errors.flatMap((error) => {
-    const path = parent ? `${parent}.${error.property}` : error.property;
-    const own = new Set(Object.values(error.constraints ?? {}).map((text) => withPath(text, error.property, path)));
+  return errors.flatMap(({ property, value, constraints = {}, children = [] }) => {
+    const path = pathOf(property, parent);
+    const [first] = Object.keys(constraints).sort((a, b) => rank(a) - rank(b));
     // What is inside of something that has the wrong shape as a whole is not worth a word.
-    return own.size > 0 ? [...own] : describeProblems(error.children ?? [], path);
+    if (first === undefined) return describeProblems(children, path);
+    return value === undefined ? `${path} is missing` : withPath(constraints[first]!, property, path);
   });
+}
+
+const types = ['isArray', 'isString', 'isInt', 'isNumber', 'isBoolean'];
+const ranges = ['isLength', 'minLength', 'maxLength', 'min', 'max', 'arrayMinSize', 'arrayMaxSize'];
+
+/** A value of the wrong type is told that alone, and one of the wrong form nothing of its length. */
+function rank(constraint: string): number {
+  if (types.includes(constraint)) return types.indexOf(constraint);
+  return types.length + (ranges.includes(constraint) ? 1 : 0);
+}
+
+function pathOf(property: string, parent: string): string {
+  if (!parent) return property;
+  return /^\d+$/.test(property) ? `${parent}[${property}]` : `${parent}.${property}`;
 }
 
 /** Messages name their field once, as a word of its own; the rest of the text may hold the same letters. */
 function withPath(text: string, field: string, path: string): string {
   const words = text.split(' ');
   const index = words.indexOf(field);
-  return index < 0 ? `${path}: ${text}` : words.with(index, path).join(' ');
+  if (index >= 0) return words.with(index, path).join(' ');
+  // Or they begin with what is wrong in it.
+  if (['.', '['].includes(text.charAt(field.length)) && text.startsWith(field))
+    return `${path}${text.slice(field.length)}`;
+  return `${path}: ${text}`;
 }
 
 function toMap(value: unknown, type: EntryType, { maxEntries = defaultMaxEntries }: MapOptions): unknown {
@@ -273,7 +321,10 @@ function check(name: string, problem: (value: unknown) => string | undefined): P
     name,
     validator: {
       validate: (value) => problem(value) === undefined,
-      defaultMessage: (args) => `${args?.property ?? ''} ${problem(args?.value) ?? 'is not valid'}`,
+      defaultMessage: (args) => {
+        const text = problem(args?.value) ?? 'is not valid';
+        return `${args?.property ?? ''}${/^[.[]/.test(text) ? '' : ' '}${text}`;
+      },
     },
   });
 }

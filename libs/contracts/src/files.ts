@@ -17,10 +17,15 @@ import { bot, operator } from './access';
 import { deadLetterOperations } from './dead-letters';
 import { JsonObject, ListOf, MapOf, Nested, Nullable, Optional } from './fields';
 import { IndexingOptions } from './indexing-options';
-import { event, operation } from './operation';
+import { IndexingProgress, indexingWork } from './indexing-work';
+import { knowledgeBases } from './knowledge-bases';
+import { consumer, event, operation } from './operation';
 import { Empty, PageMeta, PageQuery } from './paging';
-import { ListFilePassages, Passages } from './passages';
-import { PathParam, QueryBoolean, QueryChoice, QueryList, QueryTags, type TagQuery } from './query-fields';
+import { FoundPassages, SearchFiles } from './passage-search';
+import { ListFilePassages, maxPassagesBytes, Passages, SetFilePassages } from './passages';
+import { HeaderText, PathParam, QueryBoolean, QueryChoice, QueryList, QueryTags, type TagQuery } from './query-fields';
+import { storageCounts } from './storage-counts';
+import { reindex } from './reindex';
 
 export const fileStatuses = [
   'upload_pending',
@@ -38,17 +43,23 @@ export type AccessPolicy = (typeof accessPolicies)[number];
 /** Largest file that is indexed, in bytes. */
 export const maxIndexedBytes = 95 * 1024 * 1024;
 
+/** Longest key of a file. */
+export const maxKeyLength = 1000;
+
 /** Most tags of a file. */
 export const maxTags = 100;
+
+/** Of a tag: up to 200 characters. */
+export const tagName = /^.{0,200}$/s;
 
 /** Largest metadata of a file, in bytes of JSON. */
 export const maxMetadataBytes = 128 * 1024;
 
 /** Creates a file or replaces the one that has this key. The content follows by HTTP PUT to `uploadUrl`. */
 export class UpsertFile {
-  /** Unique within the bot. */
+  /** Unique within the bot, and within the integration when it acts as one. */
   @IsString()
-  @Length(1, 1000)
+  @Length(1, maxKeyLength)
   key!: string;
 
   /** Bytes that the upload will carry. */
@@ -58,7 +69,7 @@ export class UpsertFile {
   size!: number;
 
   @Optional()
-  @MapOf(String, { maxLength: 1000, maxEntries: maxTags })
+  @MapOf(String, { maxLength: 1000, maxEntries: maxTags, key: tagName })
   tags?: Record<string, string>;
 
   /** Makes the content searchable; its passages are listed once the status is `indexing_completed`. */
@@ -84,7 +95,7 @@ export class UpsertFile {
   @Matches(/^[\w!#$&^.+-]+\/[\w!#$&^.+-]+( *;[ -~]*)?$/, { message: 'contentType must look like type/subtype' })
   contentType?: string;
 
-  /** In the future, at most 90 days from now; counted in whole minutes. */
+  /** In the future and at most 90 days from now by its minute: seconds are left out. */
   @Optional()
   @IsISO8601({ strict: true, strictSeparator: true })
   @MaxLength(40)
@@ -126,7 +137,7 @@ export class File {
   @IsString()
   key!: string;
 
-  /** Where the content is read: signed, and good for 15 minutes. */
+  /** Where the content is read: for good when it is `public_content`, else signed and good for 15 minutes. */
   @IsString()
   url!: string;
 
@@ -175,6 +186,10 @@ export class File {
   @Optional()
   @IsIn(['v1', 'v2'])
   indexingStack?: 'v1' | 'v2';
+
+  @Optional()
+  @Nested(IndexingProgress)
+  indexing?: IndexingProgress;
 }
 
 export class UploadableFile extends File {
@@ -193,9 +208,12 @@ export class FileReply {
   file!: File;
 }
 
+/** In units of UTF-16, of which a character may take two. */
+const idOrKey = { maxLength: 2 * maxKeyLength };
+
 export class FileId {
   /** Id or key of the file. */
-  @PathParam()
+  @PathParam(idOrKey)
   id!: string;
 }
 
@@ -217,7 +235,7 @@ export class UpdateFile extends FileId {
   @IsIn(accessPolicies, { each: true })
   accessPolicies?: AccessPolicy[];
 
-  /** In the future, at most 90 days from now; counted in whole minutes. `null` keeps the file for good. */
+  /** In the future and at most 90 days from now by its minute: seconds are left out. `null` keeps the file for good. */
   @Nullable()
   @IsISO8601({ strict: true, strictSeparator: true })
   @MaxLength(40)
@@ -250,6 +268,47 @@ export class Files {
   meta!: PageMeta;
 }
 
+/** The bytes are copied within the store; what is indexed is indexed again. */
+export class CopyFile {
+  @PathParam(idOrKey)
+  idOrKey!: string;
+
+  @PathParam(idOrKey)
+  destinationKey!: string;
+
+  /** Another bot that the caller may write. */
+  @HeaderText('x-destination-bot-id')
+  destinationBotId?: string;
+
+  /** Replaces a file that has the key already; otherwise that is AlreadyExists. */
+  @Optional()
+  @IsBoolean()
+  overwrite?: boolean;
+}
+
+export class FileTags {
+  @IsArray()
+  @IsString({ each: true })
+  tags!: string[];
+
+  @Nested(PageMeta)
+  meta!: PageMeta;
+}
+
+export class ListFileTagValues extends PageQuery {
+  @PathParam()
+  tag!: string;
+}
+
+export class FileTagValues {
+  @IsArray()
+  @IsString({ each: true })
+  values!: string[];
+
+  @Nested(PageMeta)
+  meta!: PageMeta;
+}
+
 /** The content of this version is there and waits to be indexed. */
 export class FileUploaded {
   @IsString()
@@ -263,6 +322,13 @@ export class FileUploaded {
 }
 
 export const fileUploaded = event({ subject: 'files.uploaded', data: FileUploaded });
+
+export const indexFile = consumer({
+  name: 'files-worker.index',
+  event: fileUploaded,
+  concurrency: 2,
+  maxDeliveries: 100,
+});
 
 export class CountLeftovers {
   @PathParam()
@@ -289,7 +355,7 @@ export const files = {
     subject: 'files.upsert',
     route: 'PUT /v1/files',
     summary: 'Creates a file or replaces the one that has this key.',
-    access: bot.write,
+    access: bot.writeAlsoByIntegration,
     input: UpsertFile,
     output: UpsertedFile,
   }),
@@ -297,7 +363,7 @@ export const files = {
     subject: 'files.get',
     route: 'GET /v1/files/{id}',
     summary: 'Gets a file by its id or key.',
-    access: bot.read,
+    access: bot.readAlsoByIntegration,
     input: FileId,
     output: FileReply,
   }),
@@ -305,7 +371,7 @@ export const files = {
     subject: 'files.list',
     route: 'GET /v1/files',
     summary: 'Lists the files of the bot, newest first unless sorted otherwise.',
-    access: bot.read,
+    access: bot.readAlsoByIntegration,
     input: ListFiles,
     output: Files,
   }),
@@ -313,7 +379,7 @@ export const files = {
     subject: 'files.update',
     route: 'PUT /v1/files/{id}',
     summary: 'Changes the tags, the metadata, the access policies or the expiry of a file.',
-    access: bot.write,
+    access: bot.writeAlsoByIntegration,
     input: UpdateFile,
     output: FileReply,
   }),
@@ -321,15 +387,59 @@ export const files = {
     subject: 'files.delete',
     route: 'DELETE /v1/files/{id}',
     summary: 'Deletes a file with its content and its passages.',
-    access: bot.write,
+    access: bot.writeAlsoByIntegration,
     input: FileId,
     output: Empty,
+  }),
+  copy: operation({
+    subject: 'files.copy',
+    route: 'POST /v1/files/{idOrKey}/{destinationKey}',
+    summary: 'Copies a file with its content, its tags and its metadata.',
+    access: bot.writeAlsoByIntegration,
+    input: CopyFile,
+    output: FileReply,
+    timeoutMs: 30_000,
+    isIdempotent: true,
+  }),
+  search: operation({
+    subject: 'files.search',
+    route: 'GET /v1/files/search',
+    summary: 'Finds passages by meaning and by words, best first.',
+    access: bot.readAlsoByIntegration,
+    input: SearchFiles,
+    output: FoundPassages,
+  }),
+  listTags: operation({
+    subject: 'files.listTags',
+    route: 'GET /v1/files/tags',
+    summary: 'Lists the names of tags that files have, in alphabetical order.',
+    access: bot.readAlsoByIntegration,
+    input: PageQuery,
+    output: FileTags,
+  }),
+  listTagValues: operation({
+    subject: 'files.listTagValues',
+    route: 'GET /v1/files/tags/{tag}/values',
+    summary: 'Lists the values that files have for a tag, in alphabetical order.',
+    access: bot.readAlsoByIntegration,
+    input: ListFileTagValues,
+    output: FileTagValues,
+  }),
+  knowledgeBases,
+  setPassages: operation({
+    subject: 'files.setPassages',
+    route: 'PUT /v1/files/{id}/passages',
+    summary: 'Gives a file these passages in place of those of its content.',
+    access: bot.writeAlsoByIntegration,
+    input: SetFilePassages,
+    output: Empty,
+    bodyLimitBytes: maxPassagesBytes,
   }),
   listPassages: operation({
     subject: 'files.listPassages',
     route: 'GET /v1/files/{id}/passages',
     summary: 'Lists the passages of an indexed file in the order of the document.',
-    access: bot.read,
+    access: bot.readAlsoByIntegration,
     input: ListFilePassages,
     output: Passages,
   }),
@@ -341,5 +451,8 @@ export const files = {
     input: CountLeftovers,
     output: Leftovers,
   }),
+  indexing: indexingWork,
+  storage: storageCounts,
+  reindex,
   deadLetters: deadLetterOperations('files'),
 };

@@ -1,5 +1,5 @@
 import { IsBoolean, IsIn, IsInt, Max, Min } from 'class-validator';
-import { JsonObject, Nested, Optional } from './fields';
+import { Checked, Nested, Optional } from './fields';
 
 export class ParsingOptions {
   @Optional()
@@ -46,21 +46,57 @@ export class SummarizationOptions {
   @IsIn(['inexpensive', 'balanced', 'accurate'])
   modelType?: 'inexpensive' | 'balanced' | 'accurate';
 
+  /** Characters of text below which a document gets no summary; 1000 by default. */
   @Optional()
   @IsInt()
   @Min(1000)
   @Max(10_000)
   minimumInputLength?: number;
 
+  /** Tokens of the longest summary; 1000 by default. */
   @Optional()
   @IsInt()
   @Min(1000)
   @Max(10_000)
   outputTokenLimit?: number;
 
+  /** One more summary, of the summaries, for a document that is too long for a single one. */
   @Optional()
   @IsBoolean()
   generateMasterSummary?: boolean;
+}
+
+/** All pages, none, or a list of the numbers of some, from 1 on; the public client calls the list an object. */
+export type PageChoice = boolean | object;
+
+const maxPageNumber = 5_000;
+const isPageNumber = (value: unknown) =>
+  Number.isInteger(value) && Number(value) >= 1 && Number(value) <= maxPageNumber;
+
+function IsPageChoice(): PropertyDecorator {
+  const pageNumber = { type: 'integer', minimum: 1, maximum: maxPageNumber } as const;
+  return Checked({
+    convert: (value) => value,
+    problem: (value) => {
+      if (typeof value === 'boolean') return undefined;
+      if (Array.isArray(value) && value.length <= maxPageNumber && value.every(isPageNumber)) return undefined;
+      return `must be a boolean or a list of at most ${maxPageNumber} page numbers, each from 1 to ${maxPageNumber}`;
+    },
+    schema: { oneOf: [{ type: 'boolean' }, { type: 'array', items: pageNumber, maxItems: maxPageNumber }] },
+  });
+}
+
+/** Of PDF files; others are indexed as if it were absent. */
+export class VisionOptions {
+  /** Pages whose text a model reads from their picture. */
+  @Optional()
+  @IsPageChoice()
+  transcribePages?: PageChoice;
+
+  /** Pages that a model describes, each in a passage of type `image`. */
+  @Optional()
+  @IsPageChoice()
+  indexPages?: PageChoice;
 }
 
 export class IndexingConfiguration {
@@ -81,8 +117,8 @@ export class IndexingConfiguration {
   stack?: 'legacy' | 'realtime-v1';
 
   @Optional()
-  @JsonObject({ maxBytes: 20_000 })
-  vision?: Record<string, unknown>;
+  @Nested(VisionOptions)
+  vision?: VisionOptions;
 }
 
 export class IndexingOptions {

@@ -24,6 +24,8 @@ export interface Operation<I = unknown, O = unknown, A extends Access = Access> 
   bodyLimitBytes: number;
   /** Of an answer whose body is the text of `Text`; absent for JSON. */
   contentType?: string;
+  /** Takes the header `Idempotency-Key`: its service does all of it by `Idempotency` of `libs/database`. */
+  isIdempotent?: boolean;
 }
 
 type Defaults = 'kind' | 'status' | 'timeoutMs' | 'bodyLimitBytes';
@@ -50,6 +52,26 @@ export function event<D>(declared: Omit<Event<D>, 'kind'>): Event<D> {
   return { kind: 'event', ...declared };
 }
 
+/** A durable wish for the events of one kind. All processes of an app share the work. */
+export interface Consumer<D = unknown> {
+  kind: 'consumer';
+  /** `<app>.<verb>`. Not to be changed: under another name everything that the stream keeps comes again. */
+  name: string;
+  event: Event<D>;
+  /** Events worked on at once in one process. */
+  concurrency: number;
+  /** Deliveries after which an event is a dead letter. */
+  maxDeliveries: number;
+}
+
+type ConsumerDefaults = 'concurrency' | 'maxDeliveries';
+type DeclaredConsumer<D> = Omit<Consumer<D>, 'kind' | ConsumerDefaults> & Partial<Pick<Consumer, ConsumerDefaults>>;
+
+/** Declares a consumer: one event at a time and 10 deliveries unless it says otherwise. */
+export function consumer<D>(declared: DeclaredConsumer<D>): Consumer<D> {
+  return { kind: 'consumer', concurrency: 1, maxDeliveries: 10, ...declared };
+}
+
 /** A hint told to every process at once, which may be lost without harm. */
 export interface Broadcast<D = unknown> {
   kind: 'broadcast';
@@ -59,6 +81,20 @@ export interface Broadcast<D = unknown> {
 
 export function broadcast<D>(declared: Omit<Broadcast<D>, 'kind'>): Broadcast<D> {
   return { kind: 'broadcast', ...declared };
+}
+
+/**
+ * News of one of many things, told to whoever follows that one right now, in the order in which one process tells them.
+ * They may be lost: who follows must be able to ask for them.
+ */
+export interface Channel<D = unknown> {
+  kind: 'channel';
+  subject: string;
+  data: Class<D>;
+}
+
+export function channel<D>(declared: Omit<Channel<D>, 'kind'>): Channel<D> {
+  return { kind: 'channel', ...declared };
 }
 
 /** The operations of one service, grouped as its callers name them. */

@@ -1,4 +1,4 @@
-import { IsIn, IsInt, IsString } from 'class-validator';
+import { IsIn, IsInt, IsString, Length, Max, Min } from 'class-validator';
 import { ListOf, Nested, Optional } from './fields';
 import { PageMeta, PageQuery } from './paging';
 import { PathParam } from './query-fields';
@@ -16,9 +16,15 @@ export const passageSubtypes = [
 ] as const;
 export type PassageSubtype = (typeof passageSubtypes)[number];
 
+export const passageTypes = ['chunk', 'summary', 'consolidated', 'image'] as const;
+export type PassageType = (typeof passageTypes)[number];
+
+/** Largest body of a request that sets passages. */
+export const maxPassagesBytes = 16_000_000;
+
 export class PassageMeta {
-  @IsIn(['chunk', 'summary', 'consolidated', 'image'])
-  type!: 'chunk' | 'summary' | 'consolidated' | 'image';
+  @IsIn(passageTypes)
+  type!: PassageType;
 
   @IsIn(passageSubtypes)
   subtype!: PassageSubtype;
@@ -46,7 +52,7 @@ export class Passage {
 
 export class ListFilePassages extends PageQuery {
   /** Id or key of the file. */
-  @PathParam()
+  @PathParam({ maxLength: 2_000 })
   id!: string;
 }
 
@@ -56,4 +62,36 @@ export class Passages {
 
   @Nested(PageMeta)
   meta!: PageMeta;
+}
+
+/** What a caller may give a passage: what is on a whole page is told by `pageNumber`. */
+const settableSubtypes = passageSubtypes.filter((subtype) => subtype !== 'page');
+
+export class NewPassage {
+  @IsString()
+  @Length(1, 10_000)
+  content!: string;
+
+  /** `paragraph` when absent. */
+  @Optional()
+  @IsIn(settableSubtypes)
+  type?: PassageSubtype;
+
+  /** The first page is 1. */
+  @Optional()
+  @IsInt()
+  @Min(1)
+  @Max(1_000_000)
+  pageNumber?: number;
+}
+
+/** They are embedded in the background: the file is `indexing_pending` until that is done, and keeps what it had. */
+export class SetFilePassages {
+  /** Id or key of the file. */
+  @PathParam({ maxLength: 2_000 })
+  id!: string;
+
+  /** In the order of the document. */
+  @ListOf(NewPassage, { maxItems: 5_000 })
+  passages!: NewPassage[];
 }

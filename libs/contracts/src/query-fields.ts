@@ -37,6 +37,11 @@ export function PathParam({ maxLength = 1000 } = {}): PropertyDecorator {
   });
 }
 
+/** A part of the path that is one of these. */
+export function PathChoice(choices: readonly string[]): PropertyDecorator {
+  return source('path', { type: 'string', enum: choices }, true, oneOf(choices));
+}
+
 export function QueryString({ maxLength = 1000, required = false } = {}): PropertyDecorator {
   return source('query', { type: 'string', maxLength }, required, (text, name) => {
     const value = single(text, name);
@@ -46,11 +51,7 @@ export function QueryString({ maxLength = 1000, required = false } = {}): Proper
 }
 
 export function QueryChoice(choices: readonly string[], { required = false } = {}): PropertyDecorator {
-  return source('query', { type: 'string', enum: choices }, required, (text, name) => {
-    const value = single(text, name);
-    if (!choices.includes(value)) throw new FieldProblem(`${name} must be one of: ${choices.join(', ')}`);
-    return value;
-  });
+  return source('query', { type: 'string', enum: choices }, required, oneOf(choices));
 }
 
 export function QueryInteger(options: { min: number; max: number; required?: boolean }): PropertyDecorator {
@@ -82,6 +83,26 @@ export function HeaderFlag(header: string): PropertyDecorator {
       schema: { type: 'string', enum: ['true', 'false'] },
       required: false,
       read: (headers) => headers[header] === 'true',
+    });
+  };
+}
+
+/** The text of the header; absent when that is empty. */
+export function HeaderText(header: string, { maxLength = 200 } = {}): PropertyDecorator {
+  return (target, property) => {
+    register(target, {
+      in: 'header',
+      name: String(property),
+      parameter: header,
+      schema: { type: 'string', maxLength },
+      required: false,
+      read: (headers) => {
+        const text = headers[header];
+        if (text === undefined || text === '') return undefined;
+        if (typeof text !== 'string' || text.length > maxLength)
+          throw new FieldProblem(`${header} must be one text of at most ${maxLength} characters`);
+        return text;
+      },
     });
   };
 }
@@ -238,6 +259,14 @@ function refuseNul(text: string | string[], name: string): void {
 function single(text: string | string[], name: string): string {
   if (typeof text !== 'string') throw new FieldProblem(`${name} must be given once`);
   return text;
+}
+
+function oneOf(choices: readonly string[]) {
+  return (text: string | string[], name: string) => {
+    const value = single(text, name);
+    if (!choices.includes(value)) throw new FieldProblem(`${name} must be one of: ${choices.join(', ')}`);
+    return value;
+  };
 }
 
 function source(

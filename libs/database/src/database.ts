@@ -1,13 +1,18 @@
+import { unavailable } from '@parley/contracts/errors';
 import { DataSource, type MigrationInterface } from 'typeorm';
-import { Client, type Pool, type PoolClient } from 'pg';
-import { isUnsettled, toApiError, toUnknownOutcome } from './errors';
+import { Client, type ClientConfig, type Pool, type PoolClient, type QueryConfig, type QueryResult } from 'pg';
+import { inSpan, isTraced } from '@parley/tracing/tracing';
+import { CannotConnect, hasNoRoom, isUnsettled, toApiError, toUnknownOutcome } from './errors';
 
 export type MigrationClass = new () => MigrationInterface;
 
 /** Runs SQL. A repository takes this, so that one method serves inside and outside a transaction. */
 export interface Sql {
-  /** Rows of the statement, with `int8` and `numeric` as text, as `pg` gives them. */
-  query<Row = Record<string, unknown>>(text: string, values?: readonly unknown[]): Promise<Row[]>;
+  /**
+   * Rows of the statement, with `int8` and `numeric` as text, as `pg` gives them.
+   * @param name of a statement that takes longer to plan than to run: each connection plans it a few times and not again
+   */
+  query<Row = Record<string, unknown>>(text: string, values?: readonly unknown[], name?: string): Promise<Row[]>;
 }
 
 export interface Transaction extends Sql {
@@ -26,6 +31,10 @@ export interface DatabaseOptions {
   poolSize: number;
   /** Longest time that one statement may take; those of migrations may take longer. */
   statementTimeoutMs?: number;
+  /** How many may wait for a connection. */
+  maxWaiting?: number;
+  /** Is told when one more would have had to wait. */
+  onShed?: () => void;
 }
 
 /**
@@ -33,7 +42,11 @@ export interface DatabaseOptions {
  * that it is told that nothing was done rather than that time is up.
  */
 const connectTimeoutMs = 3_000;
+/** The same for who starts, on a machine that may be starting everything else too. Nobody waits for an answer yet. */
+const openTimeoutMs = 10_000;
 const lockTimeoutMs = 5_000;
+/** More than a service works on at once, so that only what is beside its operations comes to it. */
+export const defaultMaxWaiting = 2_000;
 /** The longest deadline of an operation. Longer work is done in batches. */
 export const defaultStatementTimeoutMs = 30_000;
 /**
@@ -64,6 +77,7 @@ export class Database implements Sql {
     private readonly options: DatabaseOptions,
   ) {
     this.pool = (source.driver as unknown as { master: Pool }).master;
+    this.pool.options.connectionTimeoutMillis = connectTimeoutMs;
   }
 
   static async open(options: DatabaseOptions): Promise<Database> {
@@ -82,9 +96,9 @@ export class Database implements Sql {
   }
 
   /** A statement that is a transaction of its own. OperationTimeout when it may have been done and no answer came. */
-  async query<Row>(text: string, values?: readonly unknown[]): Promise<Row[]> {
+  async query<Row>(text: string, values?: readonly unknown[], name?: string): Promise<Row[]> {
     const explain = isRead.test(text) ? toApiError : toUnknownOutcome;
-    return this.lend((client) => runQuery<Row>(client, text, values, explain));
+    return this.lend((client) => runQuery<Row>(client, text, values, { name, explain }));
   }
 
   /** A statement that changes nothing, stopped after this time: `isStopped` tells by its error. */
@@ -105,7 +119,7 @@ export class Database implements Sql {
     const actions: (() => void)[] = [];
     const result = await this.lend(async (client) => {
       const tx: Transaction = {
-        query: (text, values) => runQuery(client, text, values),
+        query: (text, values, name) => runQuery(client, text, values, { name }),
         afterCommit: (action) => actions.push(action),
       };
       await tx.query('BEGIN');
@@ -121,15 +135,16 @@ export class Database implements Sql {
   async migrate(): Promise<void> {
     const { url, schema } = this.options;
     // The lock sits on a connection of its own, so that a pool of one cannot wait for itself.
-    const lock = new Client({
+    const lock = new ListenedClient({
       connectionString: url,
       application_name: `parley-${schema}-migrate`,
-      connectionTimeoutMillis: connectTimeoutMs,
+      connectionTimeoutMillis: openTimeoutMs,
       options: startOptions(schema, { ...sessionSettings, lock_timeout: 0 }),
     });
-    lock.on('error', ignore);
     try {
-      await lock.connect().catch(rethrow);
+      await lock.connect().catch((error: unknown) => {
+        throw new CannotConnect(url, error);
+      });
       await lock.query('SELECT pg_advisory_lock(hashtextextended($1, 0))', [`migrate:${schema}`]);
       await lock.query(`CREATE SCHEMA IF NOT EXISTS "${schema}"`);
       const source = await openSource(this.options, { max: 1 });
@@ -150,15 +165,54 @@ export class Database implements Sql {
     return names.filter((name) => !applied.some((row) => row.name === name));
   }
 
+  /** How its connections are used: more than the pool has are waited for. */
+  get use(): { size: number; inUse: number; idle: number; waiting: number } {
+    const { totalCount, idleCount, waitingCount } = this.pool;
+    return { size: this.options.poolSize, inUse: totalCount - idleCount, idle: idleCount, waiting: waitingCount };
+  }
+
+  /**
+   * Throws when Postgres does not answer. A pool that is all in use says nothing about that, and whoever asks must not wait
+   * for it: then a connection is made for the question.
+   */
+  async ping(): Promise<void> {
+    const { inUse, size } = this.use;
+    if (inUse < size) return void (await this.query('SELECT 1'));
+    const { url, schema } = this.options;
+    const client = new ListenedClient({
+      connectionString: url,
+      application_name: `parley-${schema}-ping`,
+      connectionTimeoutMillis: connectTimeoutMs,
+      query_timeout: connectTimeoutMs,
+    });
+    try {
+      await client.connect();
+      await client.query('SELECT 1');
+    } catch (error) {
+      // It answers, and this process has its connections already.
+      if (!hasNoRoom(error)) rethrow(error);
+    } finally {
+      await client.end();
+    }
+  }
+
   async close(): Promise<void> {
     if (this.source.isInitialized) await this.source.destroy();
   }
 
+  /** How many wait for a connection. */
+  get waiting(): number {
+    return this.pool.waitingCount;
+  }
+
   /** A connection that breaks, or that may be in the middle of something, does not come back to the pool. */
   private async lend<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
+    const { maxWaiting = defaultMaxWaiting, onShed } = this.options;
+    if (this.pool.waitingCount >= maxWaiting) {
+      onShed?.();
+      throw unavailable('Too many wait for the database just now. Try again in a moment.');
+    }
     const client = await this.pool.connect().catch(rethrow);
-    // The pool listens only to idle clients: without this, a connection that breaks between two statements ends the process.
-    client.on('error', ignore);
     let failure: unknown;
     try {
       return await work(client);
@@ -166,9 +220,19 @@ export class Database implements Sql {
       failure = error;
       throw error;
     } finally {
-      client.off('error', ignore);
       client.release(isUnsettled(failure));
     }
+  }
+}
+
+/**
+ * The pool listens to idle clients alone. A connection that breaks between two statements, or in the packet that also
+ * said that it is open, must not end the process: the next statement tells what is wrong with it.
+ */
+class ListenedClient extends Client {
+  constructor(config?: string | ClientConfig) {
+    super(config);
+    this.on('error', () => undefined);
   }
 }
 
@@ -184,14 +248,16 @@ async function openSource(
     migrations,
     migrationsTableName: 'migration',
     applicationName: `parley-${schema}`,
-    connectTimeoutMS: connectTimeoutMs,
+    connectTimeoutMS: openTimeoutMs,
     // What TypeORM would only log when an idle connection breaks: the pool drops it and opens another.
     poolErrorHandler: () => undefined,
     // Silent unless DEBUG names it. What fails is thrown, and logged by who starts.
     logger: 'debug',
-    extra: { ...pool, options: startOptions(schema, { ...sessionSettings, ...settings }) },
+    extra: { ...pool, Client: ListenedClient, options: startOptions(schema, { ...sessionSettings, ...settings }) },
   });
-  return source.initialize().catch(rethrow);
+  return source.initialize().catch((error: unknown) => {
+    throw new CannotConnect(url, error);
+  });
 }
 
 function startOptions(schema: string, settings: Settings): string {
@@ -205,12 +271,26 @@ async function runQuery<Row>(
   client: PoolClient,
   text: string,
   values?: readonly unknown[],
-  explain = toApiError,
+  { name, explain = toApiError }: { name?: string; explain?: (error: unknown) => unknown } = {},
 ): Promise<Row[]> {
-  const result = await client.query(text, values as unknown[]).catch((error: unknown) => {
+  const result = await send(client, { name, text, values: values as unknown[] }).catch((error: unknown) => {
     throw explain(error);
   });
   return result.rows as Row[];
+}
+
+/** What is done for a request shows its statements, without their values. What nobody waits for shows none. */
+function send(client: PoolClient, statement: QueryConfig): Promise<QueryResult> {
+  if (!isTraced()) return client.query(statement);
+  const { text } = statement;
+  const operation = /^\W*(\w+)/.exec(text)?.[1]?.toUpperCase() ?? 'SQL';
+  const attributes = { 'db.system.name': 'postgresql', 'db.operation.name': operation, 'db.query.text': text.trim() };
+  return inSpan({ name: operation, kind: 'client', attributes }, async (span) => {
+    const result = await client.query(statement);
+    // Several statements in one have a list of results, none of which counts.
+    if (typeof result.rowCount === 'number') span.set('db.response.returned_rows', result.rowCount);
+    return result;
+  });
 }
 
 /** The end of a connection that may be broken undoes everything too: nobody waits for it to take a ROLLBACK. */
@@ -218,22 +298,19 @@ async function orRollBack<T>(client: PoolClient, work: () => Promise<T>): Promis
   try {
     return await work();
   } catch (error) {
-    if (!isUnsettled(error)) await client.query('ROLLBACK').catch(rethrow);
+    if (!isUnsettled(error)) await send(client, { text: 'ROLLBACK' }).catch(rethrow);
     throw error;
   }
 }
 
 /** Postgres answers COMMIT with a rollback when a statement failed and `work` did not throw: that is no success. */
 async function commit(client: PoolClient): Promise<void> {
-  const { command } = await client.query('COMMIT').catch((error: unknown) => {
+  const { command } = await send(client, { text: 'COMMIT' }).catch((error: unknown) => {
     throw toUnknownOutcome(error);
   });
   if (command !== 'COMMIT')
     throw new Error('The transaction was rolled back: a statement failed and its error was swallowed.');
 }
-
-/** The next statement on the connection tells what is wrong with it. */
-function ignore(): void {}
 
 function rethrow(error: unknown): never {
   throw toApiError(error);

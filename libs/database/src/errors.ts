@@ -26,6 +26,19 @@ const brokenConnection =
 /** What `pg` throws for a statement on a connection that it knows to be broken. */
 const neverSent = /is not queryable/;
 
+/** The database cannot be used at a start. Says where it was looked for and why, and never with which password. */
+export class CannotConnect extends Error {
+  constructor(url: string, cause: unknown) {
+    const { hostname, port } = new URL(url);
+    // Of a host with several addresses that all refuse, there is a code and no message.
+    const { message, code } = cause as NodeJS.ErrnoException;
+    super(
+      `The Postgres of DATABASE_URL, ${hostname || 'localhost'}:${port || 5432}, cannot be used: ${message || (code ?? String(cause))}.`,
+      { cause },
+    );
+  }
+}
+
 /** Turns what may go well another time into a 503 that says why it did not; leaves every other error as it is. */
 export function toApiError(error: unknown): unknown {
   if (!isUnavailable(error)) return error;
@@ -65,6 +78,11 @@ export function isOutOfRange(error: unknown): boolean {
 /** Whether the statement took longer than it may. */
 export function isStopped(error: unknown): boolean {
   return error instanceof ApiError && error.cause instanceof DatabaseError && error.cause.code === '57014';
+}
+
+/** Whether Postgres has as many connections as it takes. */
+export function hasNoRoom(error: unknown): boolean {
+  return error instanceof DatabaseError && error.code === '53300';
 }
 
 /** What Postgres says of a regular expression that it does not take; undefined for every other error. */

@@ -1,5 +1,5 @@
 import { webcrypto } from 'node:crypto';
-import { monotonicFactory } from 'ulid';
+import { decodeTime, monotonicFactory } from 'ulid';
 
 /** Random numbers are drawn in bulk: one call for each costs more than the rest of an id. */
 const drawn = new Uint32Array(1024);
@@ -17,4 +17,9 @@ export const newUlid: () => string = monotonicFactory(() => {
 /** `<prefix>_<ULID>`: sorts by the time of its making, and within one process by the order of it. 28 to 36 characters for prefixes of 1 to 9. */
 export function newId(prefix: string): string {
   return `${prefix}_${newUlid()}`;
+}
+
+/** When an id of ours was made, in the milliseconds that it begins with. */
+export function timeOfId(id: string): Date {
+  return new Date(decodeTime(id.slice(-26)));
 }

@@ -12,3 +12,8 @@ export function tagConditions(column: string, filter: TagQuery | undefined, valu
   });
   return conditions.length > 0 ? conditions.map((condition) => `(${condition})`).join(' AND ') : 'true';
 }
+
+/** SQL of a `jsonb` object with the entries of another, without those that are `null` there. */
+export function mergedJson(column: string, change: string): string {
+  return `(${column} || ${change}::jsonb) - ARRAY(SELECT key FROM jsonb_each(${change}::jsonb) WHERE value = 'null')`;
+}

@@ -1,13 +1,92 @@
-import { Env, text } from '@parley/config/config';
+import { choice, Env, orWord, text, url } from '@parley/config/config';
+import { completionsApiKeyVariable, completionsTimeoutVariable, completionsUrlVariable } from '@parley/openai/config';
 import { PassagesConfig } from '@parley/passages/config';
 
 /** What the files service and its worker share: where content, vectors and their model are. */
 export class FileStoreConfig extends PassagesConfig {
   @Env({
+    env: 'NEXT_EMBEDDINGS_URL',
+    type: orWord('bundled', url('http', 'https')),
+    about: 'The model that takes over after a re-index: its server, or the bundled one. It is filled and not searched.',
+    optional: true,
+  })
+  nextEmbeddingsUrl?: string;
+
+  @Env({ env: 'NEXT_EMBEDDINGS_MODEL', type: text(), about: 'Model that the server of the next model is asked for.' })
+  nextEmbeddingsModel = 'text-embedding-3-small';
+
+  @Env({ env: 'NEXT_EMBEDDINGS_API_KEY', type: text(), about: 'Key of the server of the next model.', optional: true })
+  nextEmbeddingsApiKey?: string;
+
+  @Env({
+    env: 'BLOBS',
+    type: choice('folder', 's3'),
+    about: 'Where content is kept: in a folder, or in a bucket of AWS S3 or of a server that speaks its protocol.',
+    optional: true,
+    defaultText: '`s3` if `S3_BUCKET` is set, else `folder`',
+  })
+  blobs?: 'folder' | 's3';
+
+  @Env({
     env: 'BLOBS_DIR',
     type: text('a folder'),
     about:
       'Folder that content is kept in, shared by the files service and its workers. Inside the data folder in embedded mode.',
+    optional: true,
+    defaultText: 'required with `BLOBS=folder`',
   })
-  blobsDir!: string;
+  blobsDir?: string;
+
+  @Env({ env: 'S3_ENDPOINT', type: url('http', 'https'), about: 'S3 server. Without it: AWS.', optional: true })
+  s3Endpoint?: string;
+
+  @Env({ env: 'S3_REGION', type: text(), about: 'Region of the bucket.' })
+  s3Region = 'us-east-1';
+
+  @Env({
+    env: 'S3_BUCKET',
+    type: text('the name of a bucket', /^[\w.-]{3,255}$/),
+    about: 'Bucket that content is kept in, without versioning. It must exist.',
+    optional: true,
+    defaultText: 'required with `BLOBS=s3`',
+  })
+  s3Bucket?: string;
+
+  @Env({
+    env: 'S3_PREFIX',
+    type: text('names of letters, digits, - and _ with / between them', /^[\w-]+(\/[\w-]+)*$/),
+    about: 'Begins the key of all content, for a bucket that holds other things too.',
+    optional: true,
+  })
+  s3Prefix?: string;
+
+  @Env({
+    env: 'S3_ACCESS_KEY_ID',
+    type: text(),
+    about:
+      "Key of the S3 server. Without it, whatever AWS's SDK finds: its variables, files or the role of the machine.",
+    optional: true,
+  })
+  s3AccessKeyId?: string;
+
+  @Env({ env: 'S3_SECRET_ACCESS_KEY', type: text(), about: 'Secret of `S3_ACCESS_KEY_ID`.', optional: true })
+  s3SecretAccessKey?: string;
+
+  @Env({
+    env: 'S3_PATH_STYLE',
+    type: choice('true', 'false'),
+    about: 'Whether the bucket stands in the path of URLs, not in the name of the host.',
+    optional: true,
+    defaultText: '`true` if `S3_ENDPOINT` is set, else `false`',
+  })
+  s3PathStyle?: 'true' | 'false';
+
+  @Env(completionsUrlVariable)
+  completionsUrl?: string;
+
+  @Env(completionsApiKeyVariable)
+  completionsApiKey?: string;
+
+  @Env(completionsTimeoutVariable)
+  completionsTimeoutMs = 60_000;
 }

@@ -1,8 +1,19 @@
 import { Injectable } from '@nestjs/common';
 import type { Leftovers } from '@parley/contracts/files';
+import { mayRemoveContent } from '@parley/database/content-hold';
 import { Database, type Sql } from '@parley/database/database';
 
-const tables = ['file', 'upload', 'indexing_job', 'passage', 'untidy_file'] as const;
+const tables = [
+  'file',
+  'upload',
+  'indexing_job',
+  'passage',
+  'untidy_file',
+  'knowledge_base',
+  'storage_use',
+  'bot_home',
+  'idempotency_key',
+] as const;
 const batchSize = 5_000;
 
 /** What the schema holds of bots that are gone. */
@@ -28,6 +39,11 @@ export class DeletedBotsRepository {
         deleted = rows.length;
       }
     }
+  }
+
+  /** Not while a backup copies contents. */
+  mayRemoveContent(): Promise<boolean> {
+    return mayRemoveContent(this.database);
   }
 
   async markErased(botId: string): Promise<void> {

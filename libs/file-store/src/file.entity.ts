@@ -1,5 +1,7 @@
 import type { IndexingConfiguration } from '@parley/contracts/indexing-options';
-import type { AccessPolicy, File, FileStatus } from '@parley/contracts/files';
+import type { AccessPolicy, File, FileOwner, FileStatus } from '@parley/contracts/files';
+import type { IndexingStage } from '@parley/contracts/indexing-work';
+import type { OwnerType } from './file-scope';
 
 /** Which file, and whose. */
 export interface FileRef {
@@ -10,7 +12,10 @@ export interface FileRef {
 export interface FileRow {
   id: string;
   bot_id: string;
+  namespace: string;
   key: string;
+  owner_type: OwnerType;
+  owner_id: string | null;
   content_type: string;
   /** `bigint`, which arrives as text; so does `size`. */
   declared_size: string;
@@ -26,13 +31,23 @@ export interface FileRow {
   expires_at: Date | null;
   upload_id: string;
   upload_expires_at: Date;
+  /** Names the bytes. */
+  blob_version: string | null;
+  /** Names what is to be searchable of them: another one with each upload, each set of passages and each new try. */
   content_version: string | null;
+  /** What is searchable. */
   active_version: string | null;
+  are_passages_set: boolean;
   created_at: Date;
   updated_at: Date;
 }
 
-export function toFile(row: FileRow, url: string): File {
+/** The file with its job, while it has one. */
+export interface FileWithJob extends FileRow {
+  job: { stage: IndexingStage; part: number; attempts: number; last_error: string | null } | null;
+}
+
+export function toFile(row: FileRow & Partial<FileWithJob>, url: string): File {
   return {
     id: row.id,
     botId: row.bot_id,
@@ -49,14 +64,39 @@ export function toFile(row: FileRow, url: string): File {
     status: row.status,
     failedStatusReason: row.failed_status_reason ?? undefined,
     expiresAt: row.expires_at?.toISOString(),
-    owner: { type: 'bot', id: row.bot_id },
-    indexingStack: row.index ? 'v1' : undefined,
+    owner: ownerOf(row),
+    indexingStack: row.index ? stackOf(row.indexing) : undefined,
+    indexing: row.job ? progressOf(row.job) : undefined,
   };
 }
 
-/** Where the content of this version rests. */
-export function blobKey(file: FileRef, contentVersion: string): string {
-  return `${blobFolder(file)}/${contentVersion}`;
+function ownerOf({ owner_type: type, owner_id, bot_id, namespace }: FileRow): FileOwner {
+  if (type === 'bot') return { type, id: bot_id };
+  return { type, id: owner_id ?? undefined, alias: type === 'integration' ? namespace : undefined };
+}
+
+/** Both go the same way here. */
+function stackOf({ stack }: IndexingConfiguration): 'v1' | 'v2' {
+  return stack === 'realtime-v1' ? 'v2' : 'v1';
+}
+
+function progressOf({ stage, part, attempts, last_error }: NonNullable<FileWithJob['job']>) {
+  return { stage, percentage: Math.floor(part * 100), attempts, lastError: last_error ?? undefined };
+}
+
+/** Gone for readers, though the row may still be there. */
+export function isExpired({ expires_at: at }: FileRow): boolean {
+  return at !== null && at.getTime() <= Date.now();
+}
+
+/** Where the bytes of the file rest. */
+export function blobOf(file: FileRow): string {
+  return blobKey({ botId: file.bot_id, fileId: file.id }, file.blob_version ?? '');
+}
+
+/** Where the bytes of this version rest. */
+export function blobKey(file: FileRef, blobVersion: string): string {
+  return `${blobFolder(file)}/${blobVersion}`;
 }
 
 /** What all contents of the file share. */

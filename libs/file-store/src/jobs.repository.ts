@@ -1,20 +1,26 @@
 import { Injectable } from '@nestjs/common';
 import { Database, type Sql, type Transaction } from '@parley/database/database';
 import { newUlid } from '@parley/database/ids';
+import type { IndexingStage } from '@parley/contracts/indexing-work';
+import { currentTraceparent } from '@parley/tracing/tracing';
 import type { FileRef, FileRow } from './file.entity';
 import type { ContentVersion } from './passages.repository';
 
-/** How far a worker has come with a content. */
-export type Stage = 'announced' | 'taken' | 'parsed' | 'embedding' | 'written' | 'switching';
+/** Whether passages are made from the bytes, or are there and lack only their vectors. */
+export type JobSource = 'content' | 'passages';
 
 export interface TakenJob {
+  version: ContentVersion;
   file: FileRow;
+  source: JobSource;
   /** Names this one taking: whoever has lost the job, even to another try of the same process, holds an old one. */
   lease: string;
   /** This one included. */
   attempts: number;
   /** Why the try before this one ended. */
   lastError: string | null;
+  /** W3C trace context of the request that asked for it, where that is recorded. */
+  traceparent: string | null;
 }
 
 /** Seconds after which a worker that has not shown itself counts as gone. */
@@ -22,70 +28,141 @@ const staleAfterSeconds = 15;
 /** Pause before a job that nobody took is announced again; it doubles each time, so that a long queue is not flooded. */
 const announceAgainAfterSeconds = 60;
 const maxDoublings = 6;
+const botsAtOnce = 10;
+/**
+ * Of `job` and its `file`: it waits, it was announced, and its content is still the newest. One whose pause is over is
+ * taken only once it is announced: else it would use up the event of another job, for which nobody would come then.
+ */
+const isTakeable = `job.lease IS NULL AND job.announcements > 0 AND job.due_at <= now()
+  AND file.content_version = job.content_version AND file.status = 'indexing_pending'`;
 
 /** One row for each content version that is being indexed: who has it, how far it is, and when it last moved. */
 @Injectable()
 export class JobsRepository {
   constructor(private readonly database: Database) {}
 
-  async create(tx: Sql, { botId, fileId, contentVersion }: ContentVersion): Promise<void> {
+  async create(tx: Sql, { botId, fileId, contentVersion }: ContentVersion, source: JobSource): Promise<void> {
     await tx.query(
-      `INSERT INTO indexing_job (file_id, content_version, bot_id) VALUES ($1, $2, $3)
-       ON CONFLICT (file_id, content_version) DO UPDATE SET
-         stage = 'announced', attempts = 0, taken_by = NULL, lease = NULL, heartbeat_at = NULL, announced_at = now(),
-         announcements = 1`,
-      [fileId, contentVersion, botId],
+      'INSERT INTO indexing_job (file_id, content_version, bot_id, source, traceparent) VALUES ($1, $2, $3, $4, $5)',
+      [fileId, contentVersion, botId, source, currentTraceparent() ?? null],
     );
   }
 
-  /** The job, now this worker's; undefined when it is done, superseded, or in the hands of a worker that is alive. */
-  async take({ fileId, contentVersion }: ContentVersion, worker: string): Promise<TakenJob | undefined> {
-    const lease = newUlid();
-    const [row] = await this.database.query<FileRow & Omit<TakenJob, 'file' | 'lease'>>(
-      `WITH job AS (
-         UPDATE indexing_job SET stage = 'taken', attempts = attempts + 1, taken_by = $3, lease = $5, heartbeat_at = now(),
-           passages = NULL, passages_written = 0
-         FROM file
-         WHERE indexing_job.file_id = $1 AND indexing_job.content_version = $2
-           AND file.id = $1 AND file.content_version = $2 AND file.status = 'indexing_pending'
-           AND (heartbeat_at IS NULL OR heartbeat_at < now() - make_interval(secs => $4))
-         RETURNING indexing_job.file_id, indexing_job.attempts, indexing_job.last_error)
-       SELECT job.attempts, job.last_error AS "lastError", file.* FROM job JOIN file ON file.id = job.file_id`,
-      [fileId, contentVersion, worker, staleAfterSeconds, lease],
+  /**
+   * The next job, now this worker's: the oldest that is due of the bot whose last turn is longest ago. Undefined when none
+   * is due, so whoever has 10,000 files waiting keeps nobody else's one waiting.
+   */
+  async takeNext(worker: string): Promise<TakenJob | undefined> {
+    for (;;) {
+      const bots = await this.listBotsInTurn();
+      for (const botId of bots) {
+        const job = await this.takeOf(botId, worker);
+        if (job) return job;
+      }
+      // Others have taken what these bots had.
+      if (bots.length < botsAtOnce) return undefined;
+    }
+  }
+
+  /** Bots with jobs that are due. They are found one by one in index indexing_job_waiting, however many jobs each has. */
+  private async listBotsInTurn(): Promise<string[]> {
+    const rows = await this.database.query<{ botId: string }>(
+      `WITH RECURSIVE bot AS (
+         (SELECT bot_id FROM indexing_job WHERE lease IS NULL ORDER BY bot_id LIMIT 1)
+         UNION ALL
+         SELECT (SELECT job.bot_id FROM indexing_job job WHERE lease IS NULL AND job.bot_id > bot.bot_id
+           ORDER BY job.bot_id LIMIT 1)
+         FROM bot WHERE bot.bot_id IS NOT NULL)
+       SELECT bot.bot_id AS "botId" FROM bot LEFT JOIN indexing_turn turn USING (bot_id)
+         CROSS JOIN LATERAL (SELECT 1 FROM indexing_job job JOIN file ON file.id = job.file_id
+           WHERE job.bot_id = bot.bot_id AND ${isTakeable} LIMIT 1) due
+       ORDER BY turn.taken_at NULLS FIRST LIMIT $1`,
+      [botsAtOnce],
     );
-    return row && { file: row, lease, attempts: row.attempts, lastError: row.lastError };
+    return rows.map(({ botId }) => botId);
+  }
+
+  /** The oldest job of the bot that is due. */
+  async takeOf(botId: string, worker: string): Promise<TakenJob | undefined> {
+    const lease = newUlid();
+    const [row] = await this.database.query<FileRow & Omit<TakenJob, 'version' | 'file' | 'lease'> & ContentVersion>(
+      `WITH next AS MATERIALIZED (
+         SELECT job.file_id, job.content_version FROM indexing_job job JOIN file ON file.id = job.file_id
+         WHERE job.bot_id = $1 AND ${isTakeable}
+         ORDER BY job.created_at LIMIT 1 FOR UPDATE OF job SKIP LOCKED),
+       job AS (
+         UPDATE indexing_job SET stage = 'taken', attempts = attempts + 1, taken_by = $2, lease = $3, heartbeat_at = now(),
+           passages = NULL, passages_written = 0, part = 0
+         FROM next WHERE indexing_job.file_id = next.file_id AND indexing_job.content_version = next.content_version
+         RETURNING indexing_job.*),
+       turn AS (
+         INSERT INTO indexing_turn (bot_id, taken_at) SELECT bot_id, clock_timestamp() FROM job
+         ON CONFLICT (bot_id) DO UPDATE SET taken_at = EXCLUDED.taken_at)
+       SELECT job.content_version AS "contentVersion", job.attempts, job.last_error AS "lastError", job.source,
+         job.traceparent, file.*
+       FROM job JOIN file ON file.id = job.file_id`,
+      [botId, worker, lease],
+    );
+    if (!row) return undefined;
+    const { contentVersion, attempts, lastError, source, traceparent, ...file } = row;
+    const version = { botId, fileId: file.id, contentVersion };
+    return { version, file, source, lease, attempts, lastError, traceparent };
   }
 
   /** Says that the holder of the lease is alive and how far it is. False when the job is no longer its: it must stop. */
   async beat(
     { fileId, contentVersion }: ContentVersion,
     lease: string,
-    progress: { stage: Stage; passages?: number; passagesWritten?: number },
+    progress: { stage: IndexingStage; passages?: number; passagesWritten?: number; part?: number },
   ): Promise<boolean> {
     const rows = await this.database.query(
       `UPDATE indexing_job SET heartbeat_at = now(), stage = $4, passages = coalesce($5, passages),
-         passages_written = coalesce($6, passages_written)
+         passages_written = coalesce($6, passages_written), part = coalesce($7, part)
        FROM file
        WHERE indexing_job.file_id = $1 AND indexing_job.content_version = $2 AND lease = $3
          AND file.id = $1 AND file.content_version = $2 AND file.status = 'indexing_pending'
        RETURNING 1`,
-      [fileId, contentVersion, lease, progress.stage, progress.passages ?? null, progress.passagesWritten ?? null],
+      [
+        fileId,
+        contentVersion,
+        lease,
+        progress.stage,
+        progress.passages ?? null,
+        progress.passagesWritten ?? null,
+        progress.part ?? null,
+      ],
     );
     return rows.length > 0;
   }
 
-  /** Gives the job back, for whoever takes it next. Backpressure does not count as an attempt. */
-  async release(
-    { fileId, contentVersion }: ContentVersion,
+  /** Gives the job back until it is announced again, after a pause. Backpressure does not count as an attempt. */
+  release(
+    version: ContentVersion,
     lease: string,
     error: string,
     counts: 'attempt' | 'pause',
+    pauseMs: number,
   ): Promise<void> {
+    return this.leave(version, lease, { error, attempts: counts === 'attempt' ? 0 : 1, announcements: 0, pauseMs });
+  }
+
+  /** Gives the job back together with its event, for whoever gets that next, as if it had not been tried. */
+  giveBack(version: ContentVersion, lease: string, error: string): Promise<void> {
+    return this.leave(version, lease, { error, attempts: 1, announcements: 1, pauseMs: 0 });
+  }
+
+  /** @param attempts that do not count */
+  private async leave(
+    { fileId, contentVersion }: ContentVersion,
+    lease: string,
+    back: { error: string; attempts: number; announcements: number; pauseMs: number },
+  ): Promise<void> {
+    const { error, attempts, announcements, pauseMs } = back;
     await this.database.query(
       `UPDATE indexing_job SET heartbeat_at = NULL, taken_by = NULL, lease = NULL, stage = 'announced', last_error = $4,
-         attempts = attempts - CASE WHEN $5 = 'pause' THEN 1 ELSE 0 END, announced_at = now(), announcements = 1
+         attempts = attempts - $5, announcements = $6, announced_at = now(), due_at = now() + make_interval(secs => $7)
        WHERE file_id = $1 AND content_version = $2 AND lease = $3`,
-      [fileId, contentVersion, lease, error.slice(0, 1000), counts],
+      [fileId, contentVersion, lease, error.slice(0, 1000), attempts, announcements, pauseMs / 1000],
     );
   }
 
@@ -108,8 +185,8 @@ export class JobsRepository {
   }
 
   /**
-   * Jobs that have stopped moving: their worker is gone, or nobody took them for a while. They count as announced
-   * from now on, so that the sweeper does not announce them again before somebody could take them.
+   * Jobs that nobody would come for: their worker is gone, their pause is over, or nobody took them for a while. They
+   * count as announced from now on, so that the sweeper does not announce them again before somebody could take them.
    */
   async takeStalled(tx: Transaction): Promise<ContentVersion[]> {
     return tx.query<ContentVersion>(
@@ -119,8 +196,8 @@ export class JobsRepository {
        WHERE file.id = indexing_job.file_id AND file.content_version = indexing_job.content_version
          AND file.status = 'indexing_pending'
          AND (heartbeat_at < now() - make_interval(secs => $1)
-           OR (heartbeat_at IS NULL
-             AND announced_at < now() - make_interval(secs => $2 * 2 ^ least(announcements - 1, $3))))
+           OR (heartbeat_at IS NULL AND due_at <= now() AND (announcements = 0
+             OR announced_at < now() - make_interval(secs => $2 * 2 ^ least(announcements - 1, $3)))))
        RETURNING indexing_job.bot_id AS "botId", indexing_job.file_id AS "fileId",
          indexing_job.content_version AS "contentVersion"`,
       [staleAfterSeconds, announceAgainAfterSeconds, maxDoublings],
@@ -137,6 +214,11 @@ export class JobsRepository {
        RETURNING bot_id AS "botId", file_id AS "fileId"`,
       [staleAfterSeconds],
     );
+  }
+
+  /** Forgets turns so long ago that they say nothing any more. */
+  async deleteOldTurns(): Promise<void> {
+    await this.database.query(`DELETE FROM indexing_turn WHERE taken_at < now() - interval '1 hour'`);
   }
 
   /** Contents that wait or are worked on. */

@@ -1,13 +1,15 @@
 import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import type { ListFilePassages, Passage, PassageSubtype } from '@parley/contracts/passages';
+import type { ListFilePassages, Passage, PassageSubtype, PassageType } from '@parley/contracts/passages';
 import { Database, type Sql } from '@parley/database/database';
 import { Keyset, pageSize } from '@parley/database/keyset';
 import type { FileRef } from './file.entity';
 
-interface NewPassage {
+export interface NewPassage {
   position: number;
   content: string;
+  /** `chunk` when absent. */
+  type?: PassageType;
   subtype: PassageSubtype;
   pageNumber?: number;
   breadcrumb: string[];
@@ -17,6 +19,7 @@ interface PassageRow {
   id: string;
   position: number;
   content: string;
+  type: PassageType;
   subtype: PassageSubtype;
   page_number: number | null;
 }
@@ -40,22 +43,27 @@ export class PassagesRepository {
   constructor(private readonly database: Database) {}
 
   /** One statement for any number of passages; repeating it changes nothing. */
-  async write({ botId, fileId, contentVersion }: ContentVersion, passages: NewPassage[]): Promise<void> {
-    const rows = passages.map(({ position, content, subtype, pageNumber, breadcrumb }) => ({
+  async write(
+    { botId, fileId, contentVersion }: ContentVersion,
+    passages: NewPassage[],
+    sql: Sql = this.database,
+  ): Promise<void> {
+    const rows = passages.map(({ position, content, type = 'chunk', subtype, pageNumber, breadcrumb }) => ({
       position,
       id: passageId(fileId, contentVersion, position),
       content,
+      type,
       subtype,
       page_number: pageNumber ?? null,
       breadcrumb,
     }));
-    await this.database.query(
-      `INSERT INTO passage (file_id, content_version, bot_id, position, id, content, subtype, page_number, breadcrumb)
-       SELECT $1, $2, $3, position, id, content, subtype, page_number, breadcrumb
-       FROM jsonb_to_recordset($4::jsonb)
-         AS entry (position integer, id uuid, content text, subtype text, page_number integer, breadcrumb text[])
+    await sql.query(
+      `INSERT INTO passage (file_id, content_version, bot_id, position, id, content, type, subtype, page_number, breadcrumb)
+       SELECT $1, $2, $3, position, id, content, type, subtype, page_number, breadcrumb
+       FROM jsonb_to_recordset($4::jsonb) AS entry (position integer, id uuid, content text, type text, subtype text,
+         page_number integer, breadcrumb text[])
        ON CONFLICT (file_id, content_version, position) DO UPDATE SET
-         content = excluded.content, subtype = excluded.subtype, page_number = excluded.page_number,
+         content = excluded.content, type = excluded.type, subtype = excluded.subtype, page_number = excluded.page_number,
          breadcrumb = excluded.breadcrumb`,
       [fileId, contentVersion, botId, JSON.stringify(rows)],
     );
@@ -71,7 +79,7 @@ export class PassagesRepository {
     const values: unknown[] = [fileId, activeVersion];
     const boundTo = [fileId, activeVersion];
     const found = await this.database.query<PassageRow>(
-      `SELECT id, position, content, subtype, page_number FROM passage
+      `SELECT id, position, content, type, subtype, page_number FROM passage
        WHERE file_id = $1 AND content_version = $2 AND ${documentOrder.after(query.nextToken, boundTo, values)}
        ORDER BY ${documentOrder.orderBy} LIMIT ${limit + 1}`,
       values,
@@ -80,11 +88,46 @@ export class PassagesRepository {
     return { passages: rows.map(toPassage), nextToken };
   }
 
+  async count({ fileId, contentVersion }: ContentVersion): Promise<number> {
+    const [row] = await this.database.query<{ count: number }>(
+      'SELECT count(*)::int AS count FROM passage WHERE file_id = $1 AND content_version = $2',
+      [fileId, contentVersion],
+    );
+    return row!.count;
+  }
+
+  /** Those of positions from `start` on. Index: the primary key. */
+  listFrom({ fileId, contentVersion }: ContentVersion, start: number, limit: number): Promise<NewPassage[]> {
+    return this.database.query<NewPassage>(
+      `SELECT position, content, type, subtype, page_number AS "pageNumber", breadcrumb FROM passage
+       WHERE file_id = $1 AND content_version = $2 AND position >= $3 ORDER BY position LIMIT $4`,
+      [fileId, contentVersion, start, limit],
+    );
+  }
+
+  listAll(tx: Sql, { fileId, contentVersion }: ContentVersion): Promise<NewPassage[]> {
+    return tx.query<NewPassage>(
+      `SELECT position, content, type, subtype, page_number AS "pageNumber", breadcrumb FROM passage
+       WHERE file_id = $1 AND content_version = $2 ORDER BY position`,
+      [fileId, contentVersion],
+    );
+  }
+
+  /** Whether there were any. */
+  async deleteVersion({ fileId, contentVersion }: ContentVersion): Promise<boolean> {
+    const deleted = await this.database.query(
+      `WITH deleted AS (DELETE FROM passage WHERE file_id = $1 AND content_version = $2 RETURNING 1)
+       SELECT 1 FROM deleted LIMIT 1`,
+      [fileId, contentVersion],
+    );
+    return deleted.length > 0;
+  }
+
   async deleteExcept(sql: Sql, fileId: string, keptVersions: string[]): Promise<void> {
     await sql.query('DELETE FROM passage WHERE file_id = $1 AND content_version <> ALL($2)', [fileId, keptVersions]);
   }
 }
 
-function toPassage({ id, content, subtype, page_number, position }: PassageRow): Passage {
-  return { id, content, meta: { type: 'chunk', subtype, pageNumber: page_number ?? undefined, position } };
+function toPassage({ id, content, type, subtype, page_number, position }: PassageRow): Passage {
+  return { id, content, meta: { type, subtype, pageNumber: page_number ?? undefined, position } };
 }

@@ -18,11 +18,15 @@ export class UploadsRepository {
     ]);
   }
 
-  /** Shows that the upload is alive. False when it can no longer be accepted: given up, or its file declared anew or deleted. */
-  async touch(contentVersion: string, uploadId: string): Promise<boolean> {
+  /**
+   * Shows that the content is still coming. False when it can no longer be accepted: given up, or its file declared anew or
+   * deleted; a copy, which has no declaration yet, is asked for the first alone.
+   */
+  async touch(contentVersion: string, uploadId: string | null): Promise<boolean> {
     const rows = await this.database.query(
-      `UPDATE upload SET touched_at = now() FROM file
-       WHERE upload.content_version = $1 AND file.id = upload.file_id AND file.upload_id = $2 RETURNING 1`,
+      `UPDATE upload SET touched_at = now() WHERE content_version = $1
+         AND ($2::text IS NULL OR EXISTS (SELECT FROM file WHERE file.id = upload.file_id AND file.upload_id = $2))
+       RETURNING 1`,
       [contentVersion, uploadId],
     );
     return rows.length > 0;

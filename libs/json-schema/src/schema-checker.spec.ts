@@ -5,7 +5,8 @@ const slow = {
   value: { a: `${'a'.repeat(40)}!` },
   path: 'slow',
 };
-const right = { schema: { required: ['a'] }, value: { a: 1 }, path: 'right' };
+/** Takes no time, but has to wait for a thread. */
+const right = { schema: { properties: { a: { pattern: '^a$' } } }, value: { a: 'a' }, path: 'right' };
 
 describe('checking a value against a schema', () => {
   const checker = new SchemaChecker();
@@ -27,6 +28,7 @@ describe('checking a value against a schema', () => {
 
   it.each([
     [{ required: ['a'] }, {}, "configuration must have required property 'a'"],
+    [{ required: ['toString'] }, {}, "configuration must have required property 'toString'"],
     [
       { properties: { a: { properties: { 'b/c': { type: 'string' } } } } },
       { a: { 'b/c': 1 } },

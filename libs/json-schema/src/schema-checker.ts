@@ -2,7 +2,8 @@ import { Slots } from '@parley/background/slots';
 import { workerFile } from '@parley/background/worker-file';
 import { unavailable } from '@parley/contracts/errors';
 import Piscina from 'piscina';
-import type { SchemaCheck } from './schema-checks.worker';
+import { CompiledSchemas, firstProblem, type SchemaCheck } from './compiled-schemas';
+import { isQuick } from './quick-schema';
 
 const threads = 2;
 const idleTimeoutMs = 30_000;
@@ -12,8 +13,9 @@ const maxHeapMb = 128;
 const limits = { timeoutMs: 2_000, waitMs: 5_000, maxWaiting: 100 };
 
 /**
- * Checks values against schemas that came from outside, on threads of their own, bounded in time and memory: neither a
- * schema nor a pattern in it can hold up anything else. Answers 503 when no thread comes free in time.
+ * Checks values against schemas that came from outside. What may take more than some milliseconds happens on threads of
+ * their own, bounded in time and memory: neither a schema nor a pattern in it can hold up anything else. Answers 503 when
+ * no thread comes free in time.
  */
 export class SchemaChecker {
   private readonly pool = new Piscina({
@@ -25,6 +27,7 @@ export class SchemaChecker {
   });
 
   private readonly slots = new Slots(threads);
+  private readonly quickSchemas = new CompiledSchemas(200_000);
   private readonly limits: typeof limits;
 
   constructor(changed: Partial<typeof limits> = {}) {
@@ -33,7 +36,7 @@ export class SchemaChecker {
 
   /** What keeps the first value that does not fit its schema from it, as a sentence; undefined when all fit. */
   async firstProblem(checks: SchemaCheck[]): Promise<string | undefined> {
-    if (checks.length === 0) return undefined;
+    if (checks.every(isQuick)) return firstProblem(checks, this.quickSchemas);
     const { waitMs, maxWaiting } = this.limits;
     if (this.slots.waitingCount >= maxWaiting) throw busy();
     const patience = AbortSignal.timeout(waitMs);
@@ -63,5 +66,5 @@ export class SchemaChecker {
 }
 
 function busy() {
-  return unavailable('Too many configurations are just being checked. Try again in a moment.');
+  return unavailable('Too many values are just being checked against their schemas. Try again in a moment.');
 }

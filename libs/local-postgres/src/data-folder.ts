@@ -38,7 +38,7 @@ export class DataFolder {
   /** Makes the folder when there is none. Throws DataFolderInUse while the process that has claimed it lives. */
   static async claim(folder: string): Promise<DataFolder> {
     const path = resolve(folder);
-    await makeFolder(path);
+    await makeDataFolder(path);
     const owner = await describeThisProcess();
     const name = `${randomUUID()}.json`;
     const draft = join(path, `parley.lock.${name}`);
@@ -66,8 +66,8 @@ export class DataFolder {
   }
 }
 
-/** Ours alone; as root, others may pass through it: Postgres may run as one of them. */
-async function makeFolder(path: string): Promise<void> {
+/** Unless it is there. Ours alone; as root, others may pass through it: Postgres may run as one of them. */
+export async function makeDataFolder(path: string): Promise<void> {
   const first = await mkdir(path, { recursive: true });
   if (first) await chmod(path, process.getuid?.() === 0 ? 0o711 : 0o700);
 }

@@ -19,6 +19,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { until } from '@parley/testing/until';
 import { Client } from 'pg';
 import { startLocalPostgres, type LocalPostgres, type LocalPostgresOptions } from './local-postgres';
 import { findPrograms, findSource } from './postgres-programs';
@@ -138,7 +139,10 @@ describe('while it runs', () => {
     const client = await connect(postgres.url);
     // It counts without ever looking whether its server still lives.
     const counting = client.query('SELECT count(*) FROM generate_series(1, 10000000)').catch((error: Error) => error);
-    await sleep(100);
+    await until(
+      () => query(postgres.url, `SELECT 1 FROM pg_stat_activity WHERE state = 'active' AND query LIKE 'SELECT count%'`),
+      (active) => active.length > 0,
+    );
 
     process.kill(firstPid, 'SIGKILL');
 

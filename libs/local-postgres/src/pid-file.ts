@@ -5,6 +5,7 @@ import { join } from 'node:path';
 export interface PidFile {
   pid: number;
   data: string;
+  port: number;
   isReady: boolean;
 }
 
@@ -14,7 +15,7 @@ export async function readPidFile(data: string): Promise<PidFile | null> {
   // Line by line: pid, data folder, start time, port, socket folder, address, shared memory, status.
   const lines = text.split('\n').map((line) => line.trim());
   if (!Number(lines[0]) || !lines[1]) return null;
-  return { pid: Number(lines[0]), data: lines[1], isReady: lines[7] === 'ready' };
+  return { pid: Number(lines[0]), data: lines[1], port: Number(lines[3]), isReady: lines[7] === 'ready' };
 }
 
 /**

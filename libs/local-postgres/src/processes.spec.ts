@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { until } from '@parley/testing/until';
 import { findInProc, findWithPs, isRunning } from './processes';
 
 const sources = process.platform === 'linux' ? [findInProc, findWithPs] : [findWithPs];
@@ -32,9 +33,11 @@ describe.each(sources)('%p', (find) => {
 
     try {
       const [pid] = (await once(parent.stdout, 'data')) as [Buffer];
-      await new Promise((resolve) => setTimeout(resolve, 100));
 
-      expect(await find(Number(pid))).toBeNull();
+      await until(
+        () => find(Number(pid)),
+        (found) => found === null,
+      );
     } finally {
       parent.kill('SIGKILL');
     }

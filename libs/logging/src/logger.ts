@@ -55,6 +55,8 @@ export class NestLogger implements LoggerService {
   }
 
   error(message: unknown, ...context: unknown[]): void {
+    // It is thrown as well, and told by who starts.
+    if (context.at(-1) === 'ExceptionHandler') return this.debug(message, ...context);
     this.logger.error({ context }, String(message));
   }
 

@@ -30,6 +30,11 @@ export class DeadLettersRepository {
     );
   }
 
+  async count(): Promise<number> {
+    const [row] = await this.database.query<{ count: number }>('SELECT count(*)::int AS count FROM dead_letter');
+    return row!.count;
+  }
+
   async list(limit: number): Promise<DeadLetter[]> {
     const rows = await this.database.query<DeadLetterRow>(
       `SELECT id, consumer, subject, reason, attempts, created_at AS "createdAt"

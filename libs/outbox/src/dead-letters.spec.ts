@@ -5,7 +5,7 @@ import { systemCaller } from '@parley/contracts/caller';
 import { deadLetterOperations } from '@parley/contracts/dead-letters';
 import { service as serviceAccess } from '@parley/contracts/access';
 import { Empty } from '@parley/contracts/paging';
-import { operation } from '@parley/contracts/operation';
+import { consumer, operation } from '@parley/contracts/operation';
 import { Handles } from '@parley/bus/handles';
 import { Database } from '@parley/database/database';
 import { ServiceConfig } from '@parley/service/config';
@@ -35,7 +35,7 @@ class Picky {
   static handled: number[] = [];
   static lastId: string;
 
-  @Consumes(happened, { name: 'probe.picky', maxDeliveries: 1 })
+  @Consumes(consumer({ name: 'probe.picky', event: happened, maxDeliveries: 1 }))
   async handle({ number }: Happened, { event }: Delivery): Promise<void> {
     if (Picky.broken && number < 10) throw new Error(`It is too small: ${number}.`);
     Picky.handled.push(number);
@@ -47,7 +47,7 @@ class Picky {
 class Watchful {
   static seen: EventMessage[] = [];
 
-  @Consumes(happened, { name: 'probe.watchful' })
+  @Consumes(consumer({ name: 'probe.watchful', event: happened }))
   async handle(_data: Happened, { event }: Delivery): Promise<void> {
     Watchful.seen.push(event);
   }

@@ -1,11 +1,16 @@
 import type { EventMessage } from '@parley/bus/event-stream';
 import type { Database } from '@parley/database/database';
 import { toText } from '@parley/database/storable';
+import { Events1700000000110 } from './migrations/1700000000110-events';
+import { DeliveryTraceparent1700000000160 } from './migrations/1700000000160-delivery-traceparent';
 
 export interface TakenDelivery extends EventMessage {
   /** This one included. */
   attempts: number;
 }
+
+/** Schema of the event stream in Postgres. */
+export const deliveryMigrations = [Events1700000000110, DeliveryTraceparent1700000000160];
 
 export class DeliveriesRepository {
   constructor(private readonly database: Database) {}
@@ -13,9 +18,9 @@ export class DeliveriesRepository {
   /** A row for each event and each consumer of its subject. What is there already stays as it is. */
   async add(events: EventMessage[], consumers: { name: string; subject: string }[]): Promise<void> {
     await this.database.query(
-      `INSERT INTO delivery (consumer, event_id, subject, data)
-       SELECT consumer.name, event.id, event.subject, event.data
-       FROM unnest($1::text[], $2::text[], $3::jsonb[]) AS event (id, subject, data)
+      `INSERT INTO delivery (consumer, event_id, subject, data, traceparent)
+       SELECT consumer.name, event.id, event.subject, event.data, event.traceparent
+       FROM unnest($1::text[], $2::text[], $3::jsonb[], $6::text[]) AS event (id, subject, data, traceparent)
        JOIN unnest($4::text[], $5::text[]) AS consumer (name, subject) ON consumer.subject = event.subject
        ON CONFLICT DO NOTHING`,
       [
@@ -24,30 +29,31 @@ export class DeliveriesRepository {
         events.map(({ data }) => JSON.stringify(data)),
         consumers.map(({ name }) => name),
         consumers.map(({ subject }) => subject),
+        events.map(({ traceparent }) => traceparent ?? null),
       ],
     );
   }
 
   /** One more delivery to this consumer, also when it is about to finish the one that it has given up. */
-  async addAgain({ id, subject, data }: EventMessage, consumer: string): Promise<void> {
+  async addAgain({ id, subject, data, traceparent }: EventMessage, consumer: string): Promise<void> {
     await this.database.query(
-      `INSERT INTO delivery (consumer, event_id, subject, data) VALUES ($1, $2, $3, $4)
-       ON CONFLICT (consumer, event_id) DO UPDATE SET attempts = 0, due_at = now()`,
-      [consumer, id, subject, JSON.stringify(data)],
+      `INSERT INTO delivery (consumer, event_id, subject, data, traceparent) VALUES ($1, $2, $3, $4, $5)
+       ON CONFLICT (consumer, event_id) DO UPDATE SET attempts = 0, due_at = now(), traceparent = $5`,
+      [consumer, id, subject, JSON.stringify(data), traceparent ?? null],
     );
   }
 
   /** The delivery that is due the longest, not due again until the lease ends. Index delivery_due. */
   async take(consumer: string, leaseMs: number): Promise<TakenDelivery | undefined> {
-    const [row] = await this.database.query<TakenDelivery>(
+    const [row] = await this.database.query<TakenDelivery & { traceparent: string | null }>(
       `UPDATE delivery SET due_at = now() + make_interval(secs => $2::float8 / 1000), attempts = attempts + 1
        WHERE consumer = $1 AND event_id = (
          SELECT event_id FROM delivery WHERE consumer = $1 AND due_at <= now()
          ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED)
-       RETURNING event_id AS id, subject, data, attempts`,
+       RETURNING event_id AS id, subject, data, attempts, traceparent`,
       [consumer, leaseMs],
     );
-    return row;
+    return row && { ...row, traceparent: row.traceparent ?? undefined };
   }
 
   /** Ends the delivery, unless it has begun anew since it was taken. */

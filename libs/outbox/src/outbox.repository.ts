@@ -1,6 +1,8 @@
 import { type EventMessage, messageIdOf, type StreamPlace } from '@parley/bus/event-stream';
 import type { Database, Sql, Transaction } from '@parley/database/database';
+import { deleteOlder } from '@parley/database/delete-older';
 import { Outbox1700000000100 } from './migrations/1700000000100-outbox';
+import { OutboxTraceparent1700000000150 } from './migrations/1700000000150-outbox-traceparent';
 import { RepeatedEvents1700000000120 } from './migrations/1700000000120-repeated-events';
 import { StreamPlace1700000000130 } from './migrations/1700000000130-stream-place';
 
@@ -10,10 +12,16 @@ interface OutboxRow {
   data: unknown;
   repeats: string | null;
   consumer: string | null;
+  traceparent: string | null;
 }
 
 /** The tables that every service has for what it announces and consumes. */
-export const outboxMigrations = [Outbox1700000000100, RepeatedEvents1700000000120, StreamPlace1700000000130];
+export const outboxMigrations = [
+  Outbox1700000000100,
+  RepeatedEvents1700000000120,
+  StreamPlace1700000000130,
+  OutboxTraceparent1700000000150,
+];
 
 const placeLock = `hashtextextended(current_schema() || ':stream', 0)`;
 
@@ -30,7 +38,7 @@ export class OutboxRepository {
   /** The oldest rows that no other relay holds; they stay locked until the transaction ends. Index outbox_unpublished. */
   async takeUnpublished(tx: Sql, limit: number): Promise<EventMessage[]> {
     const rows = await tx.query<OutboxRow>(
-      `SELECT id, subject, data, repeats, consumer FROM outbox WHERE published_at IS NULL
+      `SELECT id, subject, data, repeats, consumer, traceparent FROM outbox WHERE published_at IS NULL
        ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED`,
       [limit],
     );
@@ -61,12 +69,12 @@ export class OutboxRepository {
 
   /** Index outbox_published. */
   async deletePublished(hours: number): Promise<void> {
-    await this.deleteOlder('outbox', 'published_at', hours);
+    await deleteOlder(this.database, 'outbox', 'published_at', hours);
   }
 
   /** Forgets events whose repeats can no longer come. Index inbox_received. */
   async deleteReceived(hours: number): Promise<void> {
-    await this.deleteOlder('inbox', 'received_at', hours);
+    await deleteOlder(this.database, 'inbox', 'received_at', hours);
   }
 
   /** Where the stream keeps what was published last. */
@@ -102,28 +110,18 @@ export class OutboxRepository {
     await tx.query('DELETE FROM outbox_place');
   }
 
-  /** Events that wait to be published. */
-  async countUnpublished(): Promise<number> {
-    const [row] = await this.database.query<{ count: string }>(
-      'SELECT count(*) FROM outbox WHERE published_at IS NULL',
+  /** Events that wait to be published, and the age of the first of them. Index outbox_unpublished. */
+  async measure(): Promise<{ count: number; oldestSeconds: number }> {
+    const [row] = await this.database.query<{ count: number; oldestSeconds: number }>(
+      `SELECT count(*)::int AS count, coalesce(extract(epoch FROM now() - min(created_at)), 0)::float AS "oldestSeconds"
+       FROM outbox WHERE published_at IS NULL`,
     );
-    return Number(row?.count ?? 0);
-  }
-
-  private async deleteOlder(table: 'outbox' | 'inbox', time: string, hours: number): Promise<void> {
-    let deleted = maxChangedRows;
-    while (deleted === maxChangedRows) {
-      const rows = await this.database.query(
-        `DELETE FROM ${table} WHERE ctid IN (
-           SELECT ctid FROM ${table} WHERE ${time} < now() - make_interval(hours => $1) LIMIT $2) RETURNING 1`,
-        [hours, maxChangedRows],
-      );
-      deleted = rows.length;
-    }
+    return row!;
   }
 }
 
-function toEvent({ id, subject, data, repeats, consumer }: OutboxRow): EventMessage {
-  if (!repeats || !consumer) return { id, subject, data };
-  return { id: repeats, subject, data, again: { consumer, messageId: id } };
+function toEvent({ id, subject, data, repeats, consumer, ...row }: OutboxRow): EventMessage {
+  const traceparent = row.traceparent ?? undefined;
+  if (!repeats || !consumer) return { id, subject, data, traceparent };
+  return { id: repeats, subject, data, traceparent, again: { consumer, messageId: id } };
 }

@@ -171,8 +171,8 @@ describe('The event stream of one process', () => {
   });
 
   it('does not deliver an event twice while its handler works longer than the lease', async () => {
-    const events = newStream({ ackWaitMs: 400, heartbeatMs: 100 });
-    const slow = consumerOf('slow', { concurrency: 2, handle: () => sleep(1_500) });
+    const events = newStream({ ackWaitMs: 1_500, heartbeatMs: 100 });
+    const slow = consumerOf('slow', { concurrency: 2, handle: () => sleep(3_000) });
     await events.consume(slow.consumer);
     await events.open();
 

@@ -1,7 +1,7 @@
 import { Loop } from '@parley/background/loop';
 import {
   ackWaitMs,
-  type Consumer,
+  type WorkingConsumer,
   type EventMessage,
   type EventStream,
   heartbeatMs,
@@ -17,8 +17,9 @@ import type { DeliveriesRepository, TakenDelivery } from './deliveries.repositor
  */
 export class PostgresEvents implements EventStream {
   private readonly stopping = new AbortController();
-  private readonly consumers: { consumer: Consumer; loops: Loop[] }[] = [];
-  private isOpen = false;
+  private readonly consumers: { consumer: WorkingConsumer; loops: Loop[] }[] = [];
+
+  isOpen = false;
 
   constructor(
     private readonly deliveries: DeliveriesRepository,
@@ -54,7 +55,7 @@ export class PostgresEvents implements EventStream {
     return Promise.resolve(true);
   }
 
-  consume(consumer: Consumer): Promise<void> {
+  consume(consumer: WorkingConsumer): Promise<void> {
     const loops = Array.from(
       { length: consumer.concurrency },
       () => new Loop({ name: consumer.name, intervalMs: 1_000, logger: this.logger }, () => this.round(consumer)),
@@ -69,14 +70,14 @@ export class PostgresEvents implements EventStream {
     await Promise.all(this.consumers.flatMap(({ loops }) => loops).map((loop) => loop.stop()));
   }
 
-  private async round(consumer: Consumer): Promise<boolean> {
+  private async round(consumer: WorkingConsumer): Promise<boolean> {
     const delivery = await this.deliveries.take(consumer.name, this.timing.ackWaitMs);
     if (!delivery) return false;
     await this.work(consumer, delivery);
     return true;
   }
 
-  private async work(consumer: Consumer, delivery: TakenDelivery): Promise<void> {
+  private async work(consumer: WorkingConsumer, delivery: TakenDelivery): Promise<void> {
     const heartbeat = setInterval(() => this.extend(consumer.name, delivery.id), this.timing.heartbeatMs);
     try {
       await this.settle(consumer, delivery);
@@ -86,7 +87,7 @@ export class PostgresEvents implements EventStream {
   }
 
   /** Finishes the delivery, gives it back or buries it. When that fails too, it comes again after its lease. */
-  private async settle(consumer: Consumer, delivery: TakenDelivery): Promise<void> {
+  private async settle(consumer: WorkingConsumer, delivery: TakenDelivery): Promise<void> {
     const { attempts, ...event } = delivery;
     const { name, maxDeliveries } = consumer;
     const { signal } = this.stopping;
@@ -108,7 +109,7 @@ export class PostgresEvents implements EventStream {
     await this.deliveries.finish(name, delivery);
   }
 
-  private async bury(consumer: Consumer, delivery: TakenDelivery, reason: string): Promise<void> {
+  private async bury(consumer: WorkingConsumer, delivery: TakenDelivery, reason: string): Promise<void> {
     const { attempts, ...event } = delivery;
     await consumer.bury(event, attempts, reason);
     await this.deliveries.finish(consumer.name, delivery);

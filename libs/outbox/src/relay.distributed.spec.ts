@@ -10,6 +10,7 @@ import {
   announce,
   consumerOf,
   createOutboxDatabase,
+  numberOf,
   type OutboxDatabase,
   range,
   silent,
@@ -29,7 +30,7 @@ suite('The outbox relay over JetStream', () => {
   beforeEach(async () => {
     [server, database] = await Promise.all([NatsServer.start(), createOutboxDatabase()]);
     link = await NatsLink.open(server.url, 'test', silent);
-    events = new JetStreamEvents(link, 1, silent, { ackWaitMs: 1_000, heartbeatMs: 300, pullMs: 1_000 });
+    events = new JetStreamEvents(link, 1, silent, { ackWaitMs: 30_000, heartbeatMs: 300, pullMs: 1_000 });
     relay = new Relay(new OutboxRepository(database.service), events, silent);
   });
 
@@ -86,6 +87,32 @@ suite('The outbox relay over JetStream', () => {
     const record = consumerOf('probe.record');
     await events.consume(record.consumer);
     await until(() => new Set(record.numbers()).size === 4);
+  });
+
+  it('brings back the effects that a restored Postgres no longer has, and no other, when NATS is started empty', async () => {
+    const inbox = new Inbox(database.service);
+    const effects: number[] = [];
+    const record = consumerOf('probe.record', {
+      handle: async (delivery) =>
+        void (await inbox.once('probe.record', delivery.event.id, async () => void effects.push(numberOf(delivery)))),
+    });
+    await events.consume(record.consumer);
+    relay.start();
+    await announce(database.service, range(5));
+    relay.wake();
+    await until(() => effects.length === 5);
+    await until(async () => (await unpublished(database.service)) === 0);
+    await server.kill('SIGTERM');
+    await server.wipe();
+
+    // Of a moment before 4 and 5 were consumed: the outbox has them as published.
+    await database.service.query(
+      `DELETE FROM inbox USING outbox WHERE outbox.id = inbox.event_id AND (outbox.data ->> 'number')::int > 3`,
+    );
+    await server.run();
+
+    await until(() => record.deliveries.length >= 10 && effects.length >= 7);
+    expect(effects.slice(5).sort()).toEqual([4, 5]);
   });
 
   it('lets a replayed dead letter have its effect once, also when the stream is lost after that', async () => {

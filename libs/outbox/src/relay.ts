@@ -1,17 +1,15 @@
 import { Loop } from '@parley/background/loop';
-import { type EventStream, retentionHours, type StreamPlace } from '@parley/bus/event-stream';
+import type { EventStream, StreamPlace } from '@parley/bus/event-stream';
 import type { Logger } from '@parley/logging/logger';
 import type { OutboxRepository } from './outbox.repository';
 
 const batchSize = 200;
 const watchMs = 5_000;
-const cleanMs = 60_000;
 
 /** Publishes outbox rows and marks them. Any number of relays may run at once: each takes rows that no other holds. */
 export class Relay {
   private readonly publishing: Loop;
   private readonly watching: Loop;
-  private readonly cleaning: Loop;
 
   constructor(
     private readonly outbox: OutboxRepository,
@@ -20,13 +18,11 @@ export class Relay {
   ) {
     this.publishing = new Loop({ name: 'outbox.publish', intervalMs: 1_000, logger }, () => this.publish());
     this.watching = new Loop({ name: 'outbox.watch', intervalMs: watchMs, logger }, () => this.watch());
-    this.cleaning = new Loop({ name: 'outbox.clean', intervalMs: cleanMs, logger }, () => this.clean());
   }
 
   start(): void {
     this.publishing.start();
     this.watching.start();
-    this.cleaning.start();
   }
 
   wake(): void {
@@ -34,11 +30,12 @@ export class Relay {
   }
 
   async stop(): Promise<void> {
-    await Promise.all([this.publishing.stop(), this.watching.stop(), this.cleaning.stop()]);
+    await Promise.all([this.publishing.stop(), this.watching.stop()]);
   }
 
-  /** One batch. A crash between publishing and marking publishes it again, which consumers allow for. */
+  /** One batch, once the stream is open. A crash between publishing and marking publishes it again, which consumers allow for. */
   async publish(): Promise<boolean> {
+    if (!this.events.isOpen) return false;
     return this.outbox.transaction(async (tx) => {
       const events = await this.outbox.takeUnpublished(tx, batchSize);
       if (events.length === 0) return false;
@@ -72,12 +69,5 @@ export class Relay {
 
   private async isKept(place: StreamPlace | undefined): Promise<boolean> {
     return !place || this.events.keeps(place);
-  }
-
-  private async clean(): Promise<boolean> {
-    await this.outbox.deletePublished(retentionHours);
-    // A row stays that long, and what is published last stays in the stream as long again.
-    await this.outbox.deleteReceived(2 * retentionHours);
-    return false;
   }
 }

@@ -5,8 +5,13 @@ export class Best<Item> {
 
   constructor(private readonly limit: number) {}
 
+  /** Whether an item of this score would be kept, for as long as no better ones come. */
+  admits(score: number): boolean {
+    return score > this.threshold;
+  }
+
   offer(item: Item, score: number): void {
-    if (score <= this.threshold) return;
+    if (!this.admits(score)) return;
     this.entries.push({ item, score });
     if (this.entries.length >= 2 * this.limit) this.cut();
   }

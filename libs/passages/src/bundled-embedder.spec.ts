@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
-import { BundledEmbedder } from './bundled-embedder';
+import { BundledEmbedder, threadsFor } from './bundled-embedder';
 import { dot } from './vectors';
 
 const opened: BundledEmbedder[] = [];
@@ -14,6 +14,16 @@ const workersOf = (embedder: BundledEmbedder): Worker[] => [...embedder['workers
 const prose = 'The gateway proves who is calling and forwards the body to the service that owns the operation. ';
 
 afterAll(() => Promise.all(opened.map((embedder) => embedder.close())));
+
+it.each([
+  [8, Infinity, 7],
+  [1, Infinity, 1],
+  [8, 2 * 2 ** 30, 3],
+  [2, 2 * 2 ** 30, 1],
+  [8, 2 ** 28, 1],
+])('takes of %d cores and %d bytes no more than leaves room for all else: %d threads', (cores, limitBytes, threads) => {
+  expect(threadsFor(cores, limitBytes)).toBe(threads);
+});
 
 it('starts no thread before the first text', async () => {
   const embedder = open();

@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { memoryLimitBytes } from '@parley/background/memory-limit';
 import { type Embedder, EmbedderUnavailable } from './embedder';
 import { Slots } from '@parley/background/slots';
 import { textWindows } from './text-windows';
@@ -9,9 +10,17 @@ import { toUnit } from './vectors';
 /** The model reads 128 tokens, about this much English prose, and ignores the rest. */
 export const windowCharacters = 500;
 
+/** What a thread with the model takes, measured at 180 MB. */
+const threadBytes = 200_000_000;
+
 export interface BundledEmbedderOptions {
-  /** One window of text keeps one thread busy for 50 ms. The default leaves a core to the event loop. */
+  /** One window of text keeps one thread busy for 50 ms. By default `threadsFor` this machine. */
   threads?: number;
+}
+
+/** Leaves a core to the event loop, and two thirds of the container's memory to all else. */
+export function threadsFor(cores: number, limitBytes: number): number {
+  return Math.max(1, Math.min(cores - 1, Math.floor(limitBytes / 3 / threadBytes)));
 }
 
 /**
@@ -26,7 +35,7 @@ export class BundledEmbedder implements Embedder {
   private readonly idle: Worker[] = [];
   private closed = false;
 
-  constructor({ threads = Math.max(1, availableParallelism() - 1) }: BundledEmbedderOptions = {}) {
+  constructor({ threads = threadsFor(availableParallelism(), memoryLimitBytes()) }: BundledEmbedderOptions = {}) {
     this.slots = new Slots(threads);
   }
 

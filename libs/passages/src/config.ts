@@ -50,9 +50,9 @@ export class PassagesConfig extends ServiceConfig {
     env: 'EMBEDDINGS_THREADS',
     type: integer(1, 256),
     about:
-      'Threads that the bundled model runs on, each as fast as one core. A worker on a machine of its own may use all.',
+      'Threads that the bundled model runs on, each as fast as one core and with 200 MB of memory. Unset, they leave a core and two thirds of the memory of a container to all else. A worker on a machine of its own may use all.',
     optional: true,
-    defaultText: "one less than the machine's cores",
+    defaultText: "one less than the machine's cores, or fewer",
   })
   embeddingsThreads?: number;
 }

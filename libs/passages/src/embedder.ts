@@ -1,3 +1,5 @@
+import { ServerBusy, ServerRefused, ServerUnavailable } from '@parley/openai/server-errors';
+
 /** Turns text into dense vectors. Safe to call from many jobs at once: it queues and bounds its own work. */
 export interface Embedder {
   /** Name of the model: vectors of two models are never mixed. */
@@ -11,23 +13,14 @@ export interface Embedder {
   close(): Promise<void>;
 }
 
-/** The server asks to slow down (429, 503): backpressure, not failure. */
-export class EmbedderBusy extends Error {
+export class EmbedderBusy extends ServerBusy {
   override readonly name = 'EmbedderBusy';
-  constructor(
-    message: string,
-    readonly retryAfterMs: number,
-  ) {
-    super(message);
-  }
 }
 
-/** The server will never accept this (bad key, unknown model, input too long): the message is its answer, shortened. */
-export class EmbedderRefused extends Error {
+export class EmbedderRefused extends ServerRefused {
   override readonly name = 'EmbedderRefused';
 }
 
-/** No usable answer (5xx, timeout, connection refused, garbage): worth another attempt later. */
-export class EmbedderUnavailable extends Error {
+export class EmbedderUnavailable extends ServerUnavailable {
   override readonly name = 'EmbedderUnavailable';
 }

@@ -1,6 +1,9 @@
 /** The constant of reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009): the higher, the less the first ranks count. */
 export const rankConstant = 60;
 
+/** The score of what is first in both rankings. */
+export const highestFusedScore = 2 / (rankConstant + 1);
+
 /** How many candidates the dense and the sparse side each bring to the fusion. */
 export function candidatesPerSide(limit: number): number {
   return Math.max(100, limit);

@@ -2,39 +2,26 @@ import type { TagQuery } from '@parley/contracts/query-fields';
 import { Best } from './best';
 import { candidatesPerSide, fuse } from './fusion';
 import type { PassageHit, PassageQuery, SparseTerms } from './passage-index';
+import type { PointBlock, Postings } from './point-block';
 import { dot } from './vectors';
 
-/** A point as the local index keeps it in memory. `termIndices` are ascending. */
-export interface StoredPoint {
-  id: string;
-  fileId: string;
-  contentVersion: string;
-  vector: Float32Array;
-  termIndices: Uint32Array;
-  termValues: Float32Array;
-  tags: Record<string, string>;
-}
+type Item = Omit<PassageHit, 'score'>;
 
-interface Scored {
-  item: StoredPoint;
-  score: number;
-}
-
-/** The query's terms that a point has, and the weight that it gives to each. */
-interface TermMatch {
-  point: StoredPoint;
-  terms: number[];
-  values: number[];
+/** Where a block has terms of the query, and which of its rows may be hits. */
+interface Matches {
+  block: PointBlock;
+  isWanted: Uint8Array;
+  postings: (Postings | undefined)[];
 }
 
 /**
- * Ranks points that come one by one, each once. The dense side is exact, and alone when the query has no terms; the
- * sparse side is BM25 whose document
- * frequencies are those of all points considered, also of those that the tag filter leaves out.
+ * Ranks points that come in blocks, each point once. The dense side is exact, and alone when the query has no terms; the
+ * sparse side is BM25 whose document frequencies are those of all points considered, also of those that the tag filter
+ * leaves out.
  */
 export class HybridRanking {
-  private readonly nearest: Best<StoredPoint>;
-  private readonly matches: TermMatch[] = [];
+  private readonly nearest: Best<Item>;
+  private readonly matches: Matches[] = [];
   private readonly terms: SparseTerms;
   private readonly documentFrequencies: number[];
   private considered = 0;
@@ -45,42 +32,52 @@ export class HybridRanking {
     this.documentFrequencies = this.terms.indices.map(() => 0);
   }
 
-  consider(point: StoredPoint): void {
-    this.considered++;
-    const match = this.matchTerms(point);
-    if (!hasTags(point.tags, this.query.tags)) return;
-    this.nearest.offer(point, dot(this.query.vector, point.vector));
-    if (match) this.matches.push(match);
+  /** All points of the block but those of the rows that are dead. */
+  consider(block: PointBlock, dead?: Uint8Array): void {
+    this.countTerms(block, dead);
+    const isWanted = this.wantedRows(block, dead);
+    const { vector } = this.query;
+    for (let row = 0; row < block.size; row++) {
+      if (!isWanted[row]) continue;
+      const score = dot(vector, block.vectors, row * vector.length);
+      if (this.nearest.admits(score)) this.nearest.offer(itemOf(block, row), score);
+    }
+    const postings = this.terms.indices.map((term) => block.postingsOf(term));
+    if (postings.some(Boolean)) this.matches.push({ block, isWanted, postings });
   }
 
-  hits(): PassageHit[] {
-    return (this.query.terms ? this.fused() : this.nearest.ranked().slice(0, this.query.limit)).map(toHit);
+  /** Best first. `pause` is called after each block, for who has to let other work in. */
+  async hits(pause?: () => Promise<void>): Promise<PassageHit[]> {
+    const ranked = this.query.terms ? await this.fused(pause) : this.nearest.ranked().slice(0, this.query.limit);
+    return ranked.map(({ item, score }) => ({ ...item, score }));
   }
 
-  private fused(): Scored[] {
-    const best = new Best<StoredPoint>(candidatesPerSide(this.query.limit));
+  private async fused(pause?: () => Promise<void>): Promise<{ item: Item; score: number }[]> {
+    const best = new Best<Item>(candidatesPerSide(this.query.limit));
     const weights = this.documentFrequencies.map((frequency, i) => this.terms.values[i]! * this.idf(frequency));
-    for (const { point, terms, values } of this.matches) {
-      best.offer(
-        point,
-        terms.reduce((score, term, i) => score + weights[term]! * values[i]!, 0),
-      );
+    for (const { block, isWanted, postings } of this.matches) {
+      const scores = scoresOf(block, postings, weights);
+      for (let row = 0; row < scores.length; row++) {
+        const score = scores[row]!;
+        if (score > 0 && isWanted[row] && best.admits(score)) best.offer(itemOf(block, row), score);
+      }
+      await pause?.();
     }
     return fuse([this.nearest.items(), best.items()], this.query.limit);
   }
 
-  private matchTerms(point: StoredPoint): TermMatch | null {
-    const { indices } = this.terms;
-    let match: TermMatch | null = null;
-    for (let term = 0; term < indices.length; term++) {
-      const position = find(point.termIndices, indices[term]!);
-      if (position < 0) continue;
-      this.documentFrequencies[term]!++;
-      match ??= { point, terms: [], values: [] };
-      match.terms.push(term);
-      match.values.push(point.termValues[position]!);
-    }
-    return match;
+  private countTerms(block: PointBlock, dead?: Uint8Array): void {
+    this.considered += dead ? block.size - countOnes(dead) : block.size;
+    this.terms.indices.forEach((term, i) => {
+      const { from, to } = block.postingsOf(term) ?? { from: 0, to: 0 };
+      const rows = block.postingRows.subarray(from, to);
+      this.documentFrequencies[i]! += dead ? rows.reduce((count, row) => count + 1 - dead[row]!, 0) : rows.length;
+    });
+  }
+
+  private wantedRows({ sources, sourceOf }: PointBlock, dead?: Uint8Array): Uint8Array {
+    const fits = sources.map(({ tags }) => hasTags(tags, this.query.tags));
+    return Uint8Array.from(sourceOf, (source, row) => (fits[source] && !dead?.[row] ? 1 : 0));
   }
 
   /** The form that is never negative, as Lucene and Qdrant have it. */
@@ -89,8 +86,25 @@ export class HybridRanking {
   }
 }
 
-function toHit({ item: { id, fileId, contentVersion }, score }: Scored): PassageHit {
-  return { id, fileId, contentVersion, score };
+function scoresOf(block: PointBlock, postings: (Postings | undefined)[], weights: number[]): Float64Array {
+  const scores = new Float64Array(block.size);
+  postings.forEach((run, term) => {
+    if (!run) return;
+    const weight = weights[term]!;
+    for (let posting = run.from; posting < run.to; posting++) {
+      scores[block.postingRows[posting]!]! += weight * block.postingValues[posting]!;
+    }
+  });
+  return scores;
+}
+
+function itemOf(block: PointBlock, row: number): Item {
+  const { fileId, contentVersion } = block.sources[block.sourceOf[row]!]!;
+  return { id: block.ids[row]!, fileId, contentVersion };
+}
+
+function countOnes(flags: Uint8Array): number {
+  return flags.reduce((count, flag) => count + flag, 0);
 }
 
 function hasTags(tags: Record<string, string>, filter: TagQuery = {}): boolean {
@@ -99,17 +113,4 @@ function hasTags(tags: Record<string, string>, filter: TagQuery = {}): boolean {
     if (value === null) return allowed.length === 0;
     return (allowed.length === 0 || allowed.includes(value)) && !banned.includes(value);
   });
-}
-
-/** Position of the value in an ascending list, or -1. */
-function find(list: Uint32Array, value: number): number {
-  let low = 0;
-  let high = list.length - 1;
-  while (low <= high) {
-    const middle = (low + high) >>> 1;
-    if (list[middle]! === value) return middle;
-    if (list[middle]! < value) low = middle + 1;
-    else high = middle - 1;
-  }
-  return -1;
 }

@@ -1,6 +1,6 @@
 import type { Database, Sql } from '@parley/database/database';
-import type { StoredPoint } from './hybrid-ranking';
 import type { PassagePoint } from './passage-index';
+import type { StoredPoint } from './point-block';
 
 /** How far a bot's points have changed. Revisions come from one sequence, so that none is ever used twice. */
 export interface TenantState {
@@ -8,6 +8,8 @@ export interface TenantState {
   /** Of the newest removal: whoever has read less than this may hold points that are gone. */
   removedRevision: number;
 }
+
+const removedAtOnce = 5_000;
 
 /** SQL of the local passage index. Every write locks the bot's row of local_index_tenant first. */
 export class LocalIndexRepository {
@@ -22,8 +24,8 @@ export class LocalIndexRepository {
   }
 
   /** One statement; no two points may have the same id. */
-  async write(botId: string, model: string, points: PassagePoint[]): Promise<void> {
-    await this.database.query(
+  async write(botId: string, model: string, points: PassagePoint[], sql: Sql = this.database): Promise<void> {
+    await sql.query(
       `WITH tenant AS (
          INSERT INTO local_index_tenant (bot_id, revision, removed_revision)
          SELECT $1, next, next FROM nextval('local_index_revision') AS next
@@ -35,8 +37,8 @@ export class LocalIndexRepository {
        SELECT $1, id, $2, file_id, content_version, vector, term_indices, term_values, tags, tenant.revision
        FROM tenant, unnest($3::uuid[], $4::text[], $5::text[], $6::bytea[], $7::bytea[], $8::bytea[], $9::jsonb[])
          AS point (id, file_id, content_version, vector, term_indices, term_values, tags)
-       ON CONFLICT (bot_id, id) DO UPDATE SET
-         model = excluded.model, file_id = excluded.file_id, content_version = excluded.content_version,
+       ON CONFLICT (bot_id, id, model) DO UPDATE SET
+         file_id = excluded.file_id, content_version = excluded.content_version,
          vector = excluded.vector, term_indices = excluded.term_indices, term_values = excluded.term_values,
          tags = excluded.tags, revision = excluded.revision`,
       [
@@ -56,6 +58,8 @@ export class LocalIndexRepository {
   /**
    * Gives `take` the points of this model written after the revision, page by page in one snapshot, while it answers
    * true. Index: (bot_id, revision). A cursor, since pages by key are sorted anew each where statistics are missing.
+   * Postgres works on a page while the one before is taken. Base64, since the driver reads text alone, and this is the
+   * shortest and fastest that Postgres writes.
    */
   async readSince(
     botId: string,
@@ -66,21 +70,26 @@ export class LocalIndexRepository {
     await this.database.transaction(async (tx) => {
       await tx.query(
         `DECLARE changed NO SCROLL CURSOR FOR
-         SELECT id, file_id, content_version, vector, term_indices, term_values, tags
+         SELECT id, file_id, content_version, octet_length(vector) AS vector_bytes,
+           octet_length(term_indices) AS term_bytes,
+           encode(vector || term_indices || term_values, 'base64') AS numbers, tags::text
          FROM local_index_point WHERE bot_id = $1 AND model = $2 AND revision > $3`,
         [botId, model, revision],
       );
-      for (;;) {
-        const rows = await tx.query<Row>('FETCH 500 FROM changed');
-        if (rows.length === 0 || !(await take(rows.map(toPoint)))) return;
+      let rows = await readPage(tx);
+      while (rows.length > 0) {
+        const [next, goesOn] = await Promise.all([readPage(tx), take(toPoints(rows))]);
+        if (!goesOn) return;
+        rows = next;
       }
     });
   }
 
-  async listIds(botId: string): Promise<string[]> {
-    const rows = await this.database.query<{ id: string }>('SELECT id FROM local_index_point WHERE bot_id = $1', [
-      botId,
-    ]);
+  async listIds(botId: string, model: string): Promise<string[]> {
+    const rows = await this.database.query<{ id: string }>(
+      'SELECT id FROM local_index_point WHERE bot_id = $1 AND model = $2',
+      [botId, model],
+    );
     return rows.map(({ id }) => id);
   }
 
@@ -120,6 +129,21 @@ export class LocalIndexRepository {
     });
   }
 
+  /** A few at a time: while they are deleted nobody can write points of this bot. */
+  async removeModel(botId: string, model: string): Promise<void> {
+    for (let removed = removedAtOnce; removed === removedAtOnce;) {
+      removed = await this.database.transaction(async (tx) => {
+        await lockForRemoval(tx, botId);
+        const rows = await tx.query(
+          `DELETE FROM local_index_point WHERE ctid IN (
+             SELECT ctid FROM local_index_point WHERE bot_id = $1 AND model = $2 LIMIT $3) RETURNING 1`,
+          [botId, model, removedAtOnce],
+        );
+        return rows.length;
+      });
+    }
+  }
+
   async count(botId: string): Promise<number> {
     const [row] = await this.database.query<{ count: string }>(
       'SELECT count(*) FROM local_index_point WHERE bot_id = $1',
@@ -133,10 +157,15 @@ interface Row {
   id: string;
   file_id: string;
   content_version: string;
-  vector: Buffer;
-  term_indices: Buffer;
-  term_values: Buffer;
-  tags: Record<string, string>;
+  vector_bytes: number;
+  term_bytes: number;
+  /** Vector, term indices and term values. */
+  numbers: string;
+  tags: string;
+}
+
+function readPage(tx: Sql): Promise<Row[]> {
+  return tx.query<Row>('FETCH 500 FROM changed');
 }
 
 /**
@@ -157,19 +186,30 @@ async function lockForRemoval(tx: Sql, botId: string): Promise<void> {
   await tx.query('UPDATE local_index_tenant SET removed_revision = revision WHERE bot_id = $1', [botId]);
 }
 
-/** The three arrays of a point share one piece of memory, outside of the buffers that the driver uses again. */
-function toPoint(row: Row): StoredPoint {
-  const { buffer } = Uint8Array.from(Buffer.concat([row.vector, row.term_indices, row.term_values]));
-  const [termStart, valueStart] = [row.vector.length, row.vector.length + row.term_indices.length];
-  return {
-    id: row.id,
-    fileId: row.file_id,
-    contentVersion: row.content_version,
-    vector: new Float32Array(buffer, 0, row.vector.length / 4),
-    termIndices: new Uint32Array(buffer, termStart, row.term_indices.length / 4),
-    termValues: new Float32Array(buffer, valueStart, row.term_values.length / 4),
-    tags: row.tags,
-  };
+/** The numbers of all points share one piece of memory, and points with the same tags one object. */
+function toPoints(rows: Row[]): StoredPoint[] {
+  const sizes = rows.map(({ vector_bytes, term_bytes }) => vector_bytes + 2 * term_bytes);
+  const buffer = new ArrayBuffer(sizes.reduce((sum, size) => sum + size, 0));
+  const bytes = Buffer.from(buffer);
+  const tagsByText = new Map<string, Record<string, string>>();
+  let start = 0;
+  return rows.map((row, place) => {
+    bytes.write(row.numbers, start, 'base64');
+    const [termStart, valueStart] = [start + row.vector_bytes, start + row.vector_bytes + row.term_bytes];
+    const tags = tagsByText.get(row.tags) ?? (JSON.parse(row.tags) as Record<string, string>);
+    tagsByText.set(row.tags, tags);
+    const point = {
+      id: row.id,
+      fileId: row.file_id,
+      contentVersion: row.content_version,
+      vector: new Float32Array(buffer, start, row.vector_bytes / 4),
+      termIndices: new Uint32Array(buffer, termStart, row.term_bytes / 4),
+      termValues: new Float32Array(buffer, valueStart, row.term_bytes / 4),
+      tags,
+    };
+    start += sizes[place]!;
+    return point;
+  });
 }
 
 /** Little endian, as every processor that Node runs on keeps its numbers. */

@@ -1,10 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
+import { Database } from '@parley/database/database';
 import { createTestDatabase, type TestDatabase } from '@parley/testing/test-database';
 import { until } from '@parley/testing/until';
+import { documentTerms } from './lexicon';
 import { LocalIndex } from './local-index';
 import { LocalIndexRepository } from './local-index.repository';
 import { LocalIndex1700000000200 } from './migrations/1700000000200-local-index';
+import { LocalIndexModels1700000000210 } from './migrations/1700000000210-local-index-models';
 import { describePassageIndex, point, query, testEmbedder } from './test/passage-index.behaviour';
 
 let test: TestDatabase;
@@ -16,7 +19,7 @@ const openIndex = (options: { cacheMb?: number; model?: string } = {}) =>
   });
 
 beforeAll(async () => {
-  test = await createTestDatabase([LocalIndex1700000000200], 'files');
+  test = await createTestDatabase([LocalIndex1700000000200, LocalIndexModels1700000000210], 'files');
 });
 afterAll(() => test.drop());
 
@@ -92,6 +95,36 @@ it('reads only what changed since its last search', async () => {
   expect(changed).toEqual([late.id]);
 });
 
+it('reads a bot once for first searches that come together, and also when nobody waits for them any more', async () => {
+  const bot = randomUUID();
+  const repository = new LocalIndexRepository(test.database);
+  let reads = 0;
+  const readSince = repository.readSince.bind(repository);
+  repository.readSince = async (...args) => {
+    reads++;
+    await readSince(...args);
+  };
+  const index = new LocalIndex({ repository, embedder: testEmbedder });
+  await index.write(
+    bot,
+    Array.from({ length: 1_200 }, () => point()),
+  );
+  const left = new AbortController();
+
+  const first = index.search(bot, { ...query(), signal: left.signal }).catch(() => []);
+  const second = index.search(bot, query({ limit: 50 }));
+  await until(
+    () => reads,
+    (begun) => begun > 0,
+  );
+  left.abort();
+
+  await expect(second).resolves.toHaveLength(50);
+  await first;
+  await expect(index.search(bot, query({ limit: 50 }))).resolves.toHaveLength(50);
+  expect(reads).toBe(1);
+});
+
 it('loses none of many writes and removals at once', async () => {
   const bot = randomUUID();
   const indexes = [openIndex(), openIndex(), openIndex()];
@@ -111,6 +144,57 @@ it('loses none of many writes and removals at once', async () => {
     expect(new Set(hits.map(({ contentVersion }) => contentVersion))).toEqual(new Set(versions));
     expect(hits).toHaveLength(12);
   }
+});
+
+it('finds the same in memory as in the database after any writes, retags and removals', async () => {
+  const bot = randomUUID();
+  const [inMemory, stored] = [openIndex(), openIndex({ cacheMb: 0.0003 })];
+  const words = ['ship', 'quay', 'tide', 'harbour', 'crane'];
+  const any = <T>(items: T[]) => items[Math.floor(Math.random() * items.length)]!;
+  // No two of the same score: their order would be that in which they come.
+  const anyTerms = () => {
+    const { indices } = documentTerms(`${any(words)} ${any(words)} ${any(words)}`);
+    return { indices, values: indices.map(() => Math.random()) };
+  };
+  const anyPoint = (overrides: Parameters<typeof point>[0]) =>
+    point({
+      fileId: `file_${Math.floor(Math.random() * 8)}`,
+      terms: anyTerms(),
+      vector: Float32Array.of(Math.random(), Math.random(), Math.random()),
+      tags: { kind: any(['a', 'b']) },
+      ...overrides,
+    });
+  const fresh = (count: number) => Array.from({ length: count }, () => anyPoint({}));
+  const written = fresh(700);
+  const steps = [
+    () => inMemory.write(bot, written),
+    ...Array.from({ length: 8 }, () => () => inMemory.write(bot, fresh(20))),
+    () =>
+      stored.write(
+        bot,
+        written.slice(0, 400).map(({ id }) => anyPoint({ id })),
+      ),
+    () => stored.retag(bot, 'file_1', { kind: 'c' }),
+    ...[2, 3, 4, 5, 6].map((n) => () => stored.removeFile(bot, `file_${n}`, null)),
+    () => inMemory.write(bot, fresh(30)),
+  ];
+  const found = async (index: LocalIndex, overrides: Parameters<typeof query>[0]) =>
+    (await index.search(bot, query(overrides))).map(({ id, score }) => ({ id, score: score.toFixed(12) }));
+
+  for (const step of steps) {
+    await step();
+    for (const kind of ['a', 'c', undefined]) {
+      const question = {
+        text: `${any(words)} ${any(words)}`,
+        vector: Float32Array.of(Math.random(), Math.random(), Math.random()),
+        tags: kind ? { kind: { in: [kind], notIn: [] } } : undefined,
+        limit: 50,
+      };
+      expect(await found(inMemory, question)).toEqual(await found(stored, question));
+    }
+  }
+
+  expect(await inMemory.count(bot)).toBeGreaterThan(100);
 });
 
 it('counts a removal that waited for a write as newer than the write', async () => {
@@ -154,9 +238,68 @@ it('leaves vectors of another model unseen, and erases them with the bot', async
   await expect(index.count(bot)).resolves.toBe(0);
 });
 
+it('keeps the points of two models side by side, and removes them together or those of one', async () => {
+  const bot = randomUUID();
+  const [now, next] = [openIndex(), openIndex({ model: 'next' })];
+  const [kept, removed] = [point(), point({ fileId: 'file_b' })];
+  await now.write(bot, [kept, removed]);
+  await next.write(bot, [kept, removed]);
+  const ids = async (index: LocalIndex) => (await index.search(bot, query())).map(({ id }) => id);
+  expect(await Promise.all([now, next].map(ids))).toEqual([expect.any(Array), expect.any(Array)]);
+  expect(await now.count(bot)).toBe(4);
+
+  await now.removeFile(bot, 'file_b', null);
+
+  expect(await Promise.all([now, next].map(ids))).toEqual([[kept.id], [kept.id]]);
+  await next.dropModel(bot, testEmbedder);
+  expect(await next.count(bot)).toBe(1);
+  expect(await Promise.all([now, next].map(ids))).toEqual([[], [kept.id]]);
+});
+
+it('writes in the transaction of the caller, and nothing when that is undone', async () => {
+  const bot = randomUUID();
+  const index = openIndex();
+
+  const undone = test.database.transaction(async (tx) => {
+    await index.write(bot, [point()], tx);
+    throw new Error('no');
+  });
+
+  await expect(undone).rejects.toThrow('no');
+  expect(await index.count(bot)).toBe(0);
+});
+
+it('keeps its points when it learns of several models, and those of the first when it goes back', async () => {
+  const [bot, id] = [randomUUID(), randomUUID()];
+  const migrations = [LocalIndex1700000000200, LocalIndexModels1700000000210];
+  const old = await createTestDatabase([LocalIndex1700000000200], 'files');
+  const write = (sql: Database, model: string, revision: number) =>
+    sql.query(
+      `INSERT INTO local_index_point
+         (bot_id, id, model, file_id, content_version, vector, term_indices, term_values, tags, revision)
+       VALUES ($1, $2, $3, 'file_a', 'v1', '', '', '', '{}', $4)`,
+      [bot, id, model, revision],
+    );
+  await write(old.database, 'first', 1);
+  await expect(write(old.database, 'second', 2)).rejects.toThrow();
+  const current = await Database.open({ url: old.url, schema: 'files', migrations, poolSize: 1 });
+
+  await current.migrate();
+  await write(current, 'second', 2);
+
+  const models = () => current.query('SELECT model FROM local_index_point ORDER BY model');
+  expect(await models()).toEqual([{ model: 'first' }, { model: 'second' }]);
+  await expect(write(current, 'second', 3)).rejects.toThrow();
+  await new LocalIndexModels1700000000210().down(current as never);
+  expect(await models()).toEqual([{ model: 'first' }]);
+  await expect(write(current, 'second', 2)).rejects.toThrow();
+  await current.close();
+  await old.drop();
+});
+
 it('comes back to memory when a bot that had too many points has few again', async () => {
   const bot = randomUUID();
-  const index = openIndex({ cacheMb: 0.01 });
+  const index = openIndex({ cacheMb: 0.005 });
   const few = point({ fileId: 'file_small' });
   await index.write(bot, [few, ...Array.from({ length: 40 }, () => point())]);
   await expect(index.search(bot, query({ limit: 50 }))).resolves.toHaveLength(41);
@@ -169,11 +312,12 @@ it('comes back to memory when a bot that had too many points has few again', asy
 it('lets other work in while it searches a large bot', async () => {
   const bot = randomUUID();
   const index = openIndex();
-  const text = 'some forty words '.repeat(14);
+  const text = Array.from({ length: 300 }, (_, n) => `word${n}`).join(' ');
+  const terms = documentTerms(text);
   for (let i = 0; i < 20; i++) {
     await index.write(
       bot,
-      Array.from({ length: 2000 }, () => point({ text })),
+      Array.from({ length: 2000 }, () => point({ terms })),
     );
   }
   await index.search(bot, query());

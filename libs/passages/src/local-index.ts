@@ -2,9 +2,10 @@ import { setImmediate } from 'node:timers/promises';
 import type { Sql } from '@parley/database/database';
 import { LRUCache } from 'lru-cache';
 import type { Embedder } from './embedder';
-import { HybridRanking, type StoredPoint } from './hybrid-ranking';
+import { HybridRanking } from './hybrid-ranking';
 import type { LocalIndexRepository, TenantState } from './local-index.repository';
-import type { PassageHit, PassageIndex, PassagePoint, PassageQuery } from './passage-index';
+import type { KnownModel, PassageHit, PassageIndex, PassagePoint, PassageQuery } from './passage-index';
+import { mostPointsInBlock, PointBlock, type StoredPoint } from './point-block';
 import { checkDimensions } from './vectors';
 
 export interface LocalIndexOptions {
@@ -16,8 +17,6 @@ export interface LocalIndexOptions {
 }
 
 const pointsPerWrite = 500;
-/** Ids, tags and the map's entry of one point, measured at some 500 bytes. */
-const bytesBesideVectors = 500;
 const holdEventLoopMs = 4;
 
 /** Exact search in process over vectors kept in Postgres: right up to some 100,000 passages a bot. */
@@ -38,11 +37,11 @@ export class LocalIndex implements PassageIndex {
     await this.repository.findState('');
   }
 
-  async write(botId: string, points: PassagePoint[]): Promise<void> {
+  async write(botId: string, points: PassagePoint[], within?: Sql): Promise<void> {
     points.forEach(({ vector }) => checkDimensions(vector, this.embedder.dimensions));
     const unique = [...new Map(points.map((point) => [point.id, point])).values()];
     for (let start = 0; start < unique.length; start += pointsPerWrite) {
-      await this.repository.write(botId, this.embedder.model, unique.slice(start, start + pointsPerWrite));
+      await this.repository.write(botId, this.embedder.model, unique.slice(start, start + pointsPerWrite), within);
     }
   }
 
@@ -65,12 +64,16 @@ export class LocalIndex implements PassageIndex {
 
     const ranking = new HybridRanking(query);
     await this.considerTenant(ranking, botId, state, query.signal);
-    return ranking.hits();
+    return ranking.hits(pauses());
   }
 
   async dropTenant(botId: string): Promise<void> {
     await this.repository.removeAll(botId);
     this.tenants.delete(botId);
+  }
+
+  async dropModel(botId: string, { model }: KnownModel): Promise<void> {
+    await this.repository.removeModel(botId, model);
   }
 
   async count(botId: string): Promise<number> {
@@ -88,8 +91,8 @@ export class LocalIndex implements PassageIndex {
     this.tenants.set(botId, tenant);
     const cached = await tenant.inTurn(async () => {
       await this.refresh(botId, tenant, state);
-      // A copy: the next refresh may come while a search walks through them.
-      return tenant.tooLarge ? null : [...tenant.points.values()];
+      // The next refresh may come while a search walks through them.
+      return tenant.tooLarge ? null : tenant.snapshot();
     });
     this.tenants.set(botId, tenant);
     if (cached) await considerAll(ranking, cached);
@@ -103,7 +106,7 @@ export class LocalIndex implements PassageIndex {
     if (tenant.tooLarge) tenant.reset();
 
     // First, so that what is gone does not take the room of what is new.
-    if (mayHoldRemoved && tenant.points.size > 0) tenant.keepOnly(await this.repository.listIds(botId));
+    if (mayHoldRemoved && tenant.size > 0) tenant.keepOnly(await this.repository.listIds(botId, this.embedder.model));
     await this.repository.readSince(botId, this.embedder.model, tenant.revision, async (points) => {
       tenant.add(points);
       return tenant.bytes <= this.cacheBytes;
@@ -116,19 +119,31 @@ export class LocalIndex implements PassageIndex {
     signal?.throwIfAborted();
     await this.repository.readSince(botId, this.embedder.model, 0, async (points) => {
       signal?.throwIfAborted();
-      await considerAll(ranking, points);
+      await considerAll(ranking, [{ block: PointBlock.of(points) }]);
       return true;
     });
   }
 }
 
+/** A block, and the rows of it that count no more. Neither is changed: a search may be walking through them. */
+interface Part {
+  block: PointBlock;
+  dead?: Uint8Array;
+}
+
 /** What this process holds of one bot. */
 class Tenant {
-  readonly points = new Map<string, StoredPoint>();
   bytes = 0;
   revision = 0;
   tooLarge = false;
+  private readonly parts = new Set<PointBlock>();
+  private readonly deadRows = new Map<PointBlock, Uint8Array>();
+  private readonly blockOf = new Map<string, PointBlock>();
   private turn: Promise<unknown> = Promise.resolve();
+
+  get size(): number {
+    return this.blockOf.size;
+  }
 
   /** One refresh at a time, and one search that reads from the database. */
   async inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -137,21 +152,30 @@ class Tenant {
     return mine;
   }
 
+  snapshot(): Part[] {
+    return [...this.parts].map((block) => ({ block, dead: this.deadRows.get(block) }));
+  }
+
+  /** No two with the same id. */
   add(points: StoredPoint[]): void {
-    for (const point of points) {
-      this.remove(point.id);
-      this.points.set(point.id, point);
-      this.bytes += sizeOf(point);
+    this.remove(points.map(({ id }) => id));
+    let block = PointBlock.of(points);
+    // Blocks that grew point by point are joined, and none more often than it doubles.
+    for (let last = [...this.parts].at(-1); last && fitTogether(last, block); last = [...this.parts].at(-1)) {
+      block = PointBlock.of([...this.takeOut(last), ...block.points()]);
     }
+    this.put(block);
   }
 
   keepOnly(ids: string[]): void {
     const living = new Set(ids);
-    for (const id of this.points.keys()) if (!living.has(id)) this.remove(id);
+    this.remove([...this.blockOf.keys()].filter((id) => !living.has(id)));
   }
 
   reset(): void {
-    this.points.clear();
+    this.parts.clear();
+    this.deadRows.clear();
+    this.blockOf.clear();
     this.bytes = 0;
     this.revision = 0;
     this.tooLarge = false;
@@ -163,27 +187,59 @@ class Tenant {
     this.tooLarge = true;
   }
 
-  private remove(id: string): void {
-    const point = this.points.get(id);
-    if (!point) return;
-    this.points.delete(id);
-    this.bytes -= sizeOf(point);
-  }
-}
-
-function sizeOf({ vector }: StoredPoint): number {
-  return vector.buffer.byteLength + bytesBesideVectors;
-}
-
-/** Lets other work of the process in every few milliseconds. */
-async function considerAll(ranking: HybridRanking, points: StoredPoint[]): Promise<void> {
-  let since = performance.now();
-  let count = 0;
-  for (const point of points) {
-    ranking.consider(point);
-    if (++count % 64 === 0 && performance.now() - since > holdEventLoopMs) {
-      await setImmediate();
-      since = performance.now();
+  private remove(ids: string[]): void {
+    const changed = new Map<PointBlock, Uint8Array>();
+    for (const id of ids) {
+      const block = this.blockOf.get(id);
+      if (!block) continue;
+      const dead = changed.get(block) ?? Uint8Array.from(this.deadRows.get(block) ?? new Uint8Array(block.size));
+      dead[block.ids.indexOf(id)] = 1;
+      changed.set(block, dead);
+      this.blockOf.delete(id);
+    }
+    for (const [block, dead] of changed) {
+      this.deadRows.set(block, dead);
+      const living = dead.filter((isDead) => !isDead).length;
+      if (living > block.size / 2) continue;
+      const points = this.takeOut(block);
+      if (points.length > 0) this.put(PointBlock.of(points));
     }
   }
+
+  private put(block: PointBlock): void {
+    this.parts.add(block);
+    this.bytes += block.bytes;
+    for (const id of block.ids) this.blockOf.set(id, block);
+  }
+
+  /** The points of the block that count. */
+  private takeOut(block: PointBlock): StoredPoint[] {
+    const points = block.points(this.deadRows.get(block));
+    this.parts.delete(block);
+    this.deadRows.delete(block);
+    this.bytes -= block.bytes;
+    return points;
+  }
+}
+
+function fitTogether(last: PointBlock, next: PointBlock): boolean {
+  return last.size <= next.size && last.size + next.size <= mostPointsInBlock;
+}
+
+async function considerAll(ranking: HybridRanking, parts: Part[]): Promise<void> {
+  const pause = pauses();
+  for (const { block, dead } of parts) {
+    ranking.consider(block, dead);
+    await pause();
+  }
+}
+
+/** Called often, it lets other work of the process in every few milliseconds. */
+function pauses(): () => Promise<void> {
+  let since = performance.now();
+  return async () => {
+    if (performance.now() - since <= holdEventLoopMs) return;
+    await setImmediate();
+    since = performance.now();
+  };
 }

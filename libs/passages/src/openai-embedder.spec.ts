@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout } from 'node:timers/promises';
+import { json, LoopbackServer, type Answer, type LoopbackRequest } from '@parley/testing/loopback-server';
 import { OpenAiEmbedder, type OpenAiEmbedderOptions } from './openai-embedder';
-import { json, LoopbackServer, type Answer, type LoopbackRequest } from './test/loopback-server';
 
 let server: LoopbackServer;
 let answer: Answer;

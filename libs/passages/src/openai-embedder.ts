@@ -1,6 +1,7 @@
 import { type Embedder, EmbedderBusy, EmbedderRefused, EmbedderUnavailable } from './embedder';
 import { Slots } from '@parley/background/slots';
-import { AnswerTooLong, codeOf, messageOf, parseJson, readBounded, retryAfterMs } from '@parley/openai/answer';
+import { parseJson } from '@parley/openai/answer';
+import { type OpenAiServer, post } from '@parley/openai/post';
 import { toUnit } from './vectors';
 
 export interface OpenAiEmbedderOptions {
@@ -23,28 +24,25 @@ const maxAnswerBytes = 32 * 1024 * 1024;
 /** Client of any server that answers `POST /v1/embeddings` as OpenAI does. Never retries: whoever calls decides. */
 export class OpenAiEmbedder implements Embedder {
   readonly model: string;
-  private readonly endpoint: string;
-  private readonly headers: Record<string, string>;
-  private readonly apiKey?: string;
+  private readonly server: OpenAiServer;
   private readonly batchSize: number;
   private readonly maxBatchCharacters: number;
-  private readonly timeoutMs: number;
   private readonly slots: Slots;
   private readonly closing = new AbortController();
   private knownDimensions?: number;
 
   constructor(options: OpenAiEmbedderOptions) {
     this.model = options.model;
-    this.endpoint = `${options.url.replace(/\/+$/, '').replace(/\/v1$/, '')}/v1/embeddings`;
-    this.apiKey = options.apiKey;
-    this.headers = {
-      'content-type': 'application/json',
-      accept: 'application/json',
-      ...(options.apiKey && { authorization: `Bearer ${options.apiKey}` }),
+    this.server = {
+      name: 'embedding server',
+      url: options.url,
+      apiKey: options.apiKey,
+      timeoutMs: options.timeoutMs ?? 30_000,
+      maxAnswerBytes,
+      errors: { Busy: EmbedderBusy, Refused: EmbedderRefused, Unavailable: EmbedderUnavailable },
     };
     this.batchSize = options.batchSize ?? 32;
     this.maxBatchCharacters = options.maxBatchCharacters ?? 32_000;
-    this.timeoutMs = options.timeoutMs ?? 30_000;
     this.slots = new Slots(options.concurrency ?? 4);
   }
 
@@ -84,38 +82,9 @@ export class OpenAiEmbedder implements Embedder {
   }
 
   private async request(batch: string[], signal?: AbortSignal): Promise<Float32Array[]> {
-    const timeout = AbortSignal.timeout(this.timeoutMs);
-    const signals = [this.closing.signal, timeout, ...(signal ? [signal] : [])];
-    let response: Response;
-    let body: string;
-    try {
-      response = await fetch(this.endpoint, {
-        method: 'POST',
-        headers: this.headers,
-        body: JSON.stringify({ model: this.model, input: batch }),
-        redirect: 'manual',
-        signal: AbortSignal.any(signals),
-      });
-      body = await readBounded(response, maxAnswerBytes);
-    } catch (error) {
-      signal?.throwIfAborted();
-      this.closing.signal.throwIfAborted();
-      if (timeout.aborted) throw unavailable(`gave no answer within ${this.timeoutMs} ms`, error);
-      if (error instanceof AnswerTooLong) throw unavailable(`answered with more than ${maxAnswerBytes} bytes`, error);
-      throw unavailable(`cannot be reached${codeOf(error)}`, error);
-    }
-    if (!response.ok) throw this.toError(response, body);
+    const ending = signal ? AbortSignal.any([signal, this.closing.signal]) : this.closing.signal;
+    const body = await post(this.server, 'embeddings', { model: this.model, input: batch }, ending);
     return this.toVectors(body, batch.length);
-  }
-
-  private toError({ status, headers }: Response, body: string): Error {
-    const message = `The embedding server answered ${status}: ${messageOf(body, this.apiKey)}`;
-    if (status === 429 || status === 503) return new EmbedderBusy(message, retryAfterMs(headers.get('retry-after')));
-    if (status >= 500 || status === 408) return new EmbedderUnavailable(message);
-    if (status >= 400) return new EmbedderRefused(message);
-    return new EmbedderRefused(
-      `The embedding server answered ${status}, a redirect. Set the address that it leads to.`,
-    );
   }
 
   private toVectors(body: string, count: number): Float32Array[] {
@@ -145,8 +114,8 @@ export class OpenAiEmbedder implements Embedder {
   }
 }
 
-function unavailable(what: string, cause?: unknown): EmbedderUnavailable {
-  return new EmbedderUnavailable(`The embedding server ${what}.`, { cause });
+function unavailable(what: string): EmbedderUnavailable {
+  return new EmbedderUnavailable(`The embedding server ${what}.`);
 }
 
 function dataOf(body: string): { index: number; embedding: unknown }[] {

@@ -41,15 +41,22 @@ export interface PassageHit {
   score: number;
 }
 
+/** An embedding model that an index has points of. */
+export interface KnownModel {
+  model: string;
+  dimensions: number;
+}
+
 /**
- * Derived index over passages, apart for each bot. May be dropped and rebuilt: Postgres holds the truth.
+ * Derived index over passages, apart for each bot and each model: points are written of one model, searched of that one,
+ * and retagged, removed and counted of all that are known. May be dropped and rebuilt: Postgres holds the truth.
  * Every verb takes the bot, and no verb ever touches another bot's points.
  */
 export interface PassageIndex {
   /** Creates what the index needs (collection, payload indexes) and fails when it does not answer. */
   ready(): Promise<void>;
-  /** Stores or replaces points by id. When it returns, a search sees them. */
-  write(botId: string, points: PassagePoint[]): Promise<void>;
+  /** Stores or replaces points by id. When it returns, a search sees them. `within` as for `removeFile`. */
+  write(botId: string, points: PassagePoint[], within?: Sql): Promise<void>;
   /** Replaces the tags of all points of the file. Replacing none is fine. `within` as for `removeFile`. */
   retag(botId: string, fileId: string, tags: Record<string, string>, within?: Sql): Promise<void>;
   /**
@@ -63,6 +70,8 @@ export interface PassageIndex {
   search(botId: string, query: PassageQuery): Promise<PassageHit[]>;
   /** Removes every point of the bot. */
   dropTenant(botId: string): Promise<void>;
+  /** Removes the points of the bot that another model made. */
+  dropModel(botId: string, model: KnownModel): Promise<void>;
   /** Points that the bot has, to prove that an erasure left nothing. */
   count(botId: string): Promise<number>;
 }

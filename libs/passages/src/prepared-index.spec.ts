@@ -17,6 +17,7 @@ function indexThatFails(times: number) {
     removeFiles: () => Promise.resolve(void asked.push('removeFiles')),
     search: () => Promise.resolve([]),
     dropTenant: () => Promise.resolve(void asked.push('dropTenant')),
+    dropModel: () => Promise.resolve(void asked.push('dropModel')),
     count: () => Promise.resolve(7),
   };
   return { index, asked };
@@ -43,4 +44,17 @@ it('asks nothing of an index that is not ready, and tries again the next time', 
   await prepared.dropTenant('a');
 
   expect(asked).toEqual(['ready', 'ready', 'dropTenant']);
+});
+
+it('prepares the index again before the write that follows one which failed', async () => {
+  const { index, asked } = indexThatFails(0);
+  const write = index.write;
+  index.write = () => Promise.reject(new Error('no collection'));
+  const prepared = new PreparedIndex(index, () => Promise.resolve());
+
+  await expect(prepared.write('a', [])).rejects.toThrow('no collection');
+  index.write = write;
+  await prepared.write('a', []);
+
+  expect(asked).toEqual(['ready', 'ready', 'write']);
 });

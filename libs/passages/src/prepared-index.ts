@@ -1,5 +1,5 @@
 import type { Sql } from '@parley/database/database';
-import type { PassageHit, PassageIndex, PassagePoint, PassageQuery } from './passage-index';
+import type { KnownModel, PassageHit, PassageIndex, PassagePoint, PassageQuery } from './passage-index';
 
 /** Makes an index ready before its first use, and tries again at the next use when that fails. */
 export class PreparedIndex implements PassageIndex {
@@ -19,9 +19,15 @@ export class PreparedIndex implements PassageIndex {
     return this.preparation;
   }
 
-  async write(botId: string, points: PassagePoint[]): Promise<void> {
+  async write(botId: string, points: PassagePoint[], within?: Sql): Promise<void> {
     await this.ready();
-    await this.index.write(botId, points);
+    try {
+      await this.index.write(botId, points, within);
+    } catch (error) {
+      // A server that was replaced by an empty one lacks what was prepared.
+      this.preparation = undefined;
+      throw error;
+    }
   }
 
   async retag(botId: string, fileId: string, tags: Record<string, string>, within?: Sql): Promise<void> {
@@ -47,6 +53,11 @@ export class PreparedIndex implements PassageIndex {
   async dropTenant(botId: string): Promise<void> {
     await this.ready();
     await this.index.dropTenant(botId);
+  }
+
+  async dropModel(botId: string, model: KnownModel): Promise<void> {
+    await this.ready();
+    await this.index.dropModel(botId, model);
   }
 
   async count(botId: string): Promise<number> {

@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto';
 import { QdrantClient, type Schemas } from '@qdrant/js-client-rest';
 import { unavailable } from '@parley/contracts/errors';
+import type { Sql } from '@parley/database/database';
 import type { TagQuery } from '@parley/contracts/query-fields';
+import { inSpan } from '@parley/tracing/tracing';
 import type { Embedder } from './embedder';
 import { candidatesPerSide, rankConstant } from './fusion';
-import type { PassageHit, PassageIndex, PassagePoint, PassageQuery, SparseTerms } from './passage-index';
+import type { KnownModel, PassageHit, PassageIndex, PassagePoint, PassageQuery, SparseTerms } from './passage-index';
 import { checkDimensions } from './vectors';
 
 export interface QdrantIndexOptions {
@@ -12,6 +14,8 @@ export interface QdrantIndexOptions {
   apiKey?: string;
   /** Names the collection: vectors of two models are never mixed. Its `ready()` comes first. */
   embedder: Pick<Embedder, 'model' | 'dimensions'>;
+  /** Those whose points are retagged, removed and counted too; asked within the transaction of the caller. */
+  knownModels?: (within?: Sql) => Promise<KnownModel[]>;
   timeoutMs?: number;
 }
 
@@ -38,10 +42,18 @@ const payloadIndexes: Record<keyof Omit<Payload, 'passageId'>, Schemas['PayloadF
 export class QdrantIndex implements PassageIndex {
   private readonly client: QdrantClient;
   private readonly embedder: Pick<Embedder, 'model' | 'dimensions'>;
+  private readonly knownModels: (within?: Sql) => Promise<KnownModel[]>;
 
-  constructor({ url, apiKey, embedder, timeoutMs = 15_000 }: QdrantIndexOptions) {
+  constructor({
+    url,
+    apiKey,
+    embedder,
+    knownModels = () => Promise.resolve([]),
+    timeoutMs = 15_000,
+  }: QdrantIndexOptions) {
     const { origin, pathname } = new URL(url);
     this.embedder = embedder;
+    this.knownModels = knownModels;
     this.client = new QdrantClient({
       url: origin,
       prefix: pathname.replace(/\/+$/, ''),
@@ -53,7 +65,7 @@ export class QdrantIndex implements PassageIndex {
   }
 
   async ready(): Promise<void> {
-    await answered(this.ensureCollection());
+    await answered('ensure', () => this.ensureCollection());
   }
 
   async write(botId: string, points: PassagePoint[]): Promise<void> {
@@ -61,21 +73,27 @@ export class QdrantIndex implements PassageIndex {
     const size = Math.max(1, Math.min(pointsPerRequest, Math.floor(numbersPerRequest / this.embedder.dimensions)));
     for (let start = 0; start < points.length; start += size) {
       const batch = points.slice(start, start + size).map((point) => toQdrantPoint(botId, point));
-      await answered(this.client.upsert(this.collection, { points: batch, wait: start + size >= points.length }));
+      const wait = start + size >= points.length;
+      await answered('upsert', () => this.client.upsert(this.collection, { points: batch, wait }));
     }
   }
 
-  async retag(botId: string, fileId: string, tags: Record<string, string>): Promise<void> {
+  async retag(botId: string, fileId: string, tags: Record<string, string>, within?: Sql): Promise<void> {
     const payload: Pick<Payload, 'tags'> = { tags: toKeywords(tags) };
     const filter = { must: isOfFile(botId, fileId) };
-    await answered(this.client.setPayload(this.collection, { payload: { ...payload }, filter, wait: true }));
+    await this.inEach(
+      'set_payload',
+      (collection) => this.client.setPayload(collection, { payload: { ...payload }, filter, wait: true }),
+      within,
+    );
   }
 
-  async removeFile(botId: string, fileId: string, exceptVersion: string | null): Promise<void> {
-    await this.remove({
+  async removeFile(botId: string, fileId: string, exceptVersion: string | null, within?: Sql): Promise<void> {
+    const filter = {
       must: isOfFile(botId, fileId),
       must_not: exceptVersion === null ? [] : [{ key: 'contentVersion', match: { value: exceptVersion } }],
-    });
+    };
+    await this.remove(filter, within);
   }
 
   async removeFiles(botId: string, fileIds: string[]): Promise<void> {
@@ -85,7 +103,7 @@ export class QdrantIndex implements PassageIndex {
   async search(botId: string, { vector, terms, tags, limit }: PassageQuery): Promise<PassageHit[]> {
     checkDimensions(vector, this.embedder.dimensions);
     const filter = toFilter(botId, tags);
-    const { points } = await answered(
+    const { points } = await answered('query', () =>
       this.client.query(this.collection, {
         ...toQuery(Array.from(vector), terms, filter, candidatesPerSide(limit)),
         filter,
@@ -103,18 +121,33 @@ export class QdrantIndex implements PassageIndex {
     await this.remove({ must: [isOfBot(botId)] });
   }
 
-  async count(botId: string): Promise<number> {
+  async dropModel(botId: string, model: KnownModel): Promise<void> {
     const filter = { must: [isOfBot(botId)] };
-    const { count } = await answered(this.client.count(this.collection, { filter, exact: true }));
-    return count;
+    await answered('delete', () => unlessMissing(this.client.delete(collectionOf(model), { filter, wait: true })));
   }
 
-  /** Names that differ only in characters which Qdrant does not take differ in the hash. */
+  async count(botId: string): Promise<number> {
+    const filter = { must: [isOfBot(botId)] };
+    const counts = await this.inEach('count', (collection) => this.client.count(collection, { filter, exact: true }));
+    return counts.reduce((sum, counted) => sum + (counted?.count ?? 0), 0);
+  }
+
   private get collection(): string {
-    const { model, dimensions } = this.embedder;
-    const safe = model.replace(/[^A-Za-z0-9_-]+/g, '_').slice(0, 80);
-    const hash = createHash('sha256').update(model).digest('hex').slice(0, 8);
-    return `parley_${safe}_${dimensions}_${hash}`;
+    return collectionOf(this.embedder);
+  }
+
+  /** The same in the collection of each model. One that was removed by hand has nothing. */
+  private async inEach<T>(
+    operation: string,
+    ask: (collection: string) => Promise<T>,
+    within?: Sql,
+  ): Promise<(T | undefined)[]> {
+    const known = (await this.knownModels(within))
+      .map(collectionOf)
+      .filter((collection) => collection !== this.collection);
+    return answered(operation, () =>
+      Promise.all([ask(this.collection), ...known.map((collection) => unlessMissing(ask(collection)))]),
+    );
   }
 
   /** Several replicas may do this at once: whoever comes second finds everything there. */
@@ -141,8 +174,24 @@ export class QdrantIndex implements PassageIndex {
     return (await this.client.collectionExists(this.collection)).exists;
   }
 
-  private async remove(filter: Schemas['Filter']): Promise<void> {
-    await answered(this.client.delete(this.collection, { filter, wait: true }));
+  private async remove(filter: Schemas['Filter'], within?: Sql): Promise<void> {
+    await this.inEach('delete', (collection) => this.client.delete(collection, { filter, wait: true }), within);
+  }
+}
+
+/** Names that differ only in characters which Qdrant does not take differ in the hash. */
+function collectionOf({ model, dimensions }: KnownModel): string {
+  const safe = model.replace(/[^A-Za-z0-9_-]+/g, '_').slice(0, 80);
+  const hash = createHash('sha256').update(model).digest('hex').slice(0, 8);
+  return `parley_${safe}_${dimensions}_${hash}`;
+}
+
+async function unlessMissing<T>(request: Promise<T>): Promise<T | undefined> {
+  try {
+    return await request;
+  } catch (error) {
+    if ((error as { status?: number }).status === 404) return undefined;
+    throw error;
   }
 }
 
@@ -212,9 +261,10 @@ function isOfFile(botId: string, fileId: string): Schemas['FieldCondition'][] {
 }
 
 /** Turns "Qdrant does not answer" into a 503 that may be repeated; says why when it refuses. */
-async function answered<T>(request: Promise<T>): Promise<T> {
+async function answered<T>(operation: string, ask: () => Promise<T>): Promise<T> {
+  const attributes = { 'db.system.name': 'qdrant', 'db.operation.name': operation };
   try {
-    return await request;
+    return await inSpan({ name: operation, kind: 'client', attributes }, ask);
   } catch (error) {
     const { status, data } = error as { status?: number; data?: unknown };
     const refused = status !== undefined && status < 500 && status !== 408 && status !== 429;

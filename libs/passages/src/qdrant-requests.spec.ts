@@ -1,7 +1,8 @@
 import { ApiError } from '@parley/contracts/errors';
+import type { Sql } from '@parley/database/database';
+import { json, LoopbackServer, type Answer, type LoopbackRequest } from '@parley/testing/loopback-server';
 import { queryTerms } from './lexicon';
 import { QdrantIndex } from './qdrant-index';
-import { json, LoopbackServer, type Answer, type LoopbackRequest } from './test/loopback-server';
 import { OpenApiDocument } from './test/openapi-document';
 import { point, query, testEmbedder } from './test/passage-index.behaviour';
 
@@ -302,6 +303,71 @@ describe('removal and count', () => {
     await expect(index.count(bot)).resolves.toBe(3);
 
     expect(server.requests[0]!.body).toEqual({ filter: { must: [ofBot] }, exact: true });
+  });
+});
+
+describe('with points of other models', () => {
+  const next = { model: 'next', dimensions: 5 };
+  const nextCollection = '/collections/parley_next_5_c6c1c9a9';
+  const known = () => new QdrantIndex({ url: server.url, embedder: testEmbedder, knownModels });
+  const within = { query: () => Promise.resolve([]) };
+  let askedWithin: (Sql | undefined)[];
+  const knownModels = (sql?: Sql) => {
+    askedWithin.push(sql);
+    return Promise.resolve([testEmbedder, next]);
+  };
+  beforeEach(() => (askedWithin = []));
+  const paths = () => server.requests.map(({ path }) => path).sort();
+
+  it.each<[string, (index: QdrantIndex) => Promise<unknown>]>([
+    ['delete', (index) => index.removeFile(bot, 'file_a', null, within)],
+    ['delete', (index) => index.removeFiles(bot, ['file_a'])],
+    ['delete', (index) => index.dropTenant(bot)],
+    ['payload', (index) => index.retag(bot, 'file_a', { a: 'b' }, within)],
+  ])('asks each collection to %s', async (verb, ask) => {
+    await ask(known());
+
+    expect(paths()).toEqual([`${nextCollection}/points/${verb}`, `${collection}/points/${verb}`]);
+    expect(server.requests[0]!.body).toEqual(server.requests[1]!.body);
+  });
+
+  it('asks for the models within the transaction of the caller', async () => {
+    await known().removeFile(bot, 'file_a', null, within);
+    await known().retag(bot, 'file_a', {}, within);
+
+    expect(askedWithin).toEqual([within, within]);
+  });
+
+  it('counts all, and writes and searches its own', async () => {
+    answers['POST count'] = json({ result: { count: 3 } });
+    answers['POST query'] = json({ result: { points: [] } });
+
+    expect(await known().count(bot)).toBe(6);
+    server.requests.splice(0);
+    await known().write(bot, [point()]);
+    await known().search(bot, query());
+
+    expect(paths()).toEqual([`${collection}/points`, `${collection}/points/query`]);
+  });
+
+  it('takes a collection that was removed for an empty one, unless it is its own', async () => {
+    answers['POST count'] = (request, response) =>
+      (request.path.startsWith(nextCollection)
+        ? json({ status: { error: 'Not found' } }, 404)
+        : json({ result: { count: 3 } }))(request, response);
+
+    expect(await known().count(bot)).toBe(3);
+    answers['POST count'] = json({ status: { error: 'Not found' } }, 404);
+    await expect(known().count(bot)).rejects.toThrow('404');
+  });
+
+  it('drops those of one model, of the bot alone', async () => {
+    await index.dropModel(bot, next);
+
+    expect(server.requests).toMatchObject([{ method: 'POST', path: `${nextCollection}/points/delete` }]);
+    expect(server.requests[0]!.body).toEqual({ filter: { must: [ofBot] } });
+    answers['POST delete'] = json({ status: { error: 'Not found' } }, 404);
+    await expect(index.dropModel(bot, next)).resolves.toBeUndefined();
   });
 });
 

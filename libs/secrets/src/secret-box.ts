@@ -1,26 +1,70 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import type { SecretKeys } from './secret-keys';
 
 const nonceBytes = 12;
 const tagBytes = 16;
+/** Of the name of a key in front of a text that it sealed: hexadecimal digits, then a dot, which base64 has none of. */
+export const keyIdLength = 8;
 
-/** Encrypts what rests in the database: AES-256-GCM, as nonce, tag and text in base64. */
+interface SealingKey {
+  id: string;
+  key: Buffer;
+}
+
+/**
+ * Encrypts what rests in the database: AES-256-GCM, as nonce, tag and text in base64, behind the id of the key. Texts of
+ * earlier versions have no id and are tried with every key.
+ */
 export class SecretBox {
-  constructor(private readonly key: Buffer) {}
+  private readonly keys: SealingKey[];
+  private readonly current: SealingKey;
+
+  constructor(keys: SecretKeys) {
+    const ids = keys.derive('secret-key-id').map((bytes) => bytes.toString('hex').slice(0, keyIdLength));
+    this.keys = keys.derive('secrets').map((key, index) => ({ id: ids[index]!, key }));
+    this.current = this.keys[0]!;
+  }
+
+  /** Names the key that seals, and tells nothing of it. */
+  get keyId(): string {
+    return this.current.id;
+  }
 
   seal(plain: string): string {
     const nonce = randomBytes(nonceBytes);
-    const cipher = createCipheriv('aes-256-gcm', this.key, nonce, { authTagLength: tagBytes });
+    const cipher = createCipheriv('aes-256-gcm', this.current.key, nonce, { authTagLength: tagBytes });
     const sealed = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()]);
-    return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64');
+    return `${this.current.id}.${Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64')}`;
   }
 
-  /** Throws when the text was altered or sealed under another key. */
+  /** Throws when the text was altered or sealed under a key that is not known here. */
   open(sealed: string): string {
-    const bytes = Buffer.from(sealed, 'base64');
-    const decipher = createDecipheriv('aes-256-gcm', this.key, bytes.subarray(0, nonceBytes), {
-      authTagLength: tagBytes,
-    });
-    decipher.setAuthTag(bytes.subarray(nonceBytes, nonceBytes + tagBytes));
-    return Buffer.concat([decipher.update(bytes.subarray(nonceBytes + tagBytes)), decipher.final()]).toString('utf8');
+    const [id, text] = sealed[keyIdLength] === '.' ? sealed.split('.') : [undefined, sealed];
+    const bytes = Buffer.from(text ?? '', 'base64');
+    const candidates = id === undefined ? this.keys : this.keys.filter((key) => key.id === id);
+    let failure: unknown = new Error(`The text is sealed under the key ${id}, which is not known here.`);
+    for (const { key } of candidates) {
+      try {
+        return decrypt(key, bytes);
+      } catch (error) {
+        failure = error;
+      }
+    }
+    throw failure;
   }
+
+  canOpen(sealed: string): boolean {
+    try {
+      this.open(sealed);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+}
+
+function decrypt(key: Buffer, bytes: Buffer): string {
+  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, nonceBytes), { authTagLength: tagBytes });
+  decipher.setAuthTag(bytes.subarray(nonceBytes, nonceBytes + tagBytes));
+  return Buffer.concat([decipher.update(bytes.subarray(nonceBytes + tagBytes)), decipher.final()]).toString('utf8');
 }

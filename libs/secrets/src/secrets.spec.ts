@@ -1,8 +1,11 @@
 import { deriveKey } from './derived-key';
 import { SecretBox } from './secret-box';
+import { SecretKeys } from './secret-keys';
 import { hashToken, newToken, operatorToken, tokenKind } from './token';
+import { UrlSignature } from './url-signature';
 
 const secretKey = 'a secret key of thirty-two letters';
+const other = 'another one of thirty-two letters!';
 
 describe('tokens', () => {
   it('carry their kind and at least 160 random bits, and never repeat', () => {
@@ -37,8 +40,14 @@ describe('tokens', () => {
   });
 });
 
+/** Of a sealed text: the id of its key, and what stands behind it. */
+function parts(sealed: string): { id: string; bytes: Buffer } {
+  const [id, text] = sealed.split('.');
+  return { id: id!, bytes: Buffer.from(text!, 'base64') };
+}
+
 describe('the secret box', () => {
-  const box = new SecretBox(deriveKey(secretKey, 'secrets'));
+  const box = new SecretBox(new SecretKeys({ secretKey }));
 
   it('opens what it sealed, and seals the same text differently each time', () => {
     const sealed = box.seal('hush ü');
@@ -49,20 +58,67 @@ describe('the secret box', () => {
 
   it('refuses what was altered or sealed under another key', () => {
     const sealed = box.seal('hush');
-    const altered = Buffer.from(sealed, 'base64');
-    altered[altered.length - 1]! ^= 1;
+    const { id, bytes } = parts(sealed);
+    bytes[bytes.length - 1]! ^= 1;
 
-    expect(() => box.open(altered.toString('base64'))).toThrow();
-    expect(() => new SecretBox(deriveKey(secretKey, 'operator')).open(sealed)).toThrow();
+    expect(() => box.open(`${id}.${bytes.toString('base64')}`)).toThrow();
+    expect(() => new SecretBox(new SecretKeys({ secretKey: other })).open(sealed)).toThrow('not known here');
   });
 
   it('refuses what was cut, however little of it is left', () => {
-    const sealed = Buffer.from(box.seal(''), 'base64');
+    const sealed = box.seal('');
+    const { id, bytes } = parts(sealed);
 
-    for (let length = 0; length < sealed.length; length += 1) {
-      expect(() => box.open(sealed.subarray(0, length).toString('base64'))).toThrow();
+    for (let length = 0; length < bytes.length; length += 1) {
+      expect(() => box.open(`${id}.${bytes.subarray(0, length).toString('base64')}`)).toThrow();
     }
-    expect(box.open(sealed.toString('base64'))).toBe('');
+    for (let length = 0; length < id.length + 20; length += 1)
+      expect(() => box.open(sealed.slice(0, length))).toThrow();
+    expect(box.open(sealed)).toBe('');
+  });
+
+  it('opens what former keys have sealed, tells it apart by the key, and seals with the current one', () => {
+    const rotated = new SecretBox(new SecretKeys({ secretKey: other, formerSecretKeys: [secretKey] }));
+    const former = box.seal('hush');
+
+    const fresh = rotated.seal(rotated.open(former));
+
+    expect(rotated.open(former)).toBe('hush');
+    expect(rotated.open(fresh)).toBe('hush');
+    expect(former.startsWith(`${box.keyId}.`)).toBe(true);
+    expect(fresh.startsWith(`${rotated.keyId}.`)).toBe(true);
+    expect(box.canOpen(fresh)).toBe(false);
+  });
+
+  it('opens texts of versions that told no key, whichever of its keys they are under', () => {
+    const unnamed = box.seal('hush').split('.')[1]!;
+
+    const rotated = new SecretBox(new SecretKeys({ secretKey: other, formerSecretKeys: [secretKey] }));
+
+    expect(box.open(unnamed)).toBe('hush');
+    expect(rotated.open(unnamed)).toBe('hush');
+    expect(() => new SecretBox(new SecretKeys({ secretKey: other })).open(unnamed)).toThrow();
+  });
+});
+
+describe('a signed URL', () => {
+  const before = new SecretKeys({ secretKey });
+  const signatureOf = (keys: SecretKeys) => new UrlSignature(keys.derive('content-urls'));
+  const soon = () => new Date(Date.now() + 60_000);
+  const read = (query: string) => Object.fromEntries(new URLSearchParams(query));
+
+  it('stays good while its key is a former one, and no new one is signed with that', () => {
+    const rotated = new SecretKeys({ secretKey: other, formerSecretKeys: [secretKey] });
+    const url = read(signatureOf(before).sign(['GET'], { version: '1' }, soon()));
+
+    const fresh = read(signatureOf(rotated).sign(['GET'], { version: '1' }, soon()));
+
+    expect(signatureOf(rotated).verify(['GET'], url, ['version'])).toMatchObject({ version: '1' });
+    expect(() => signatureOf(rotated).verify(['PUT'], url, ['version'])).toThrow('signature');
+    expect(() => signatureOf(before).verify(['GET'], fresh, ['version'])).toThrow('signature');
+    expect(() => signatureOf(new SecretKeys({ secretKey: other })).verify(['GET'], url, ['version'])).toThrow(
+      'signature',
+    );
   });
 });
 

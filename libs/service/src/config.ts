@@ -1,6 +1,10 @@
-import { choice, Env, integer, text, url, type VariableOptions } from '@parley/config/config';
-import { defaultStatementTimeoutMs } from '@parley/database/database';
+import { choice, Env, fraction, integer, list, text, url, type VariableOptions } from '@parley/config/config';
+import { type NatsCredentials, seedForm, seedPattern } from '@parley/bus/nats-connection';
+import { defaultMaxWaiting, defaultStatementTimeoutMs } from '@parley/database/database';
 import type { LogLevel } from '@parley/logging/logger';
+
+type TracesSampler =
+  'always_on' | 'always_off' | 'traceidratio' | `parentbased_${'always_on' | 'always_off' | 'traceidratio'}`;
 
 /** What every process reads. */
 export class ProcessConfig {
@@ -41,11 +45,57 @@ export class ProcessConfig {
   shutdownTimeoutMs = 800;
 
   @Env({
+    env: 'OTEL_EXPORTER_OTLP_ENDPOINT',
+    type: url('http', 'https'),
+    about:
+      'Collector that spans are sent to, as OTLP over HTTP. Nothing is traced without it. Other variables of OpenTelemetry count too.',
+    optional: true,
+  })
+  otlpEndpoint?: string;
+
+  @Env({
+    env: 'OTEL_SERVICE_NAME',
+    type: text('a name'),
+    about: 'What the traces call this process.',
+    optional: true,
+    defaultText: 'the name of the app',
+  })
+  tracedName?: string;
+
+  @Env({
+    env: 'OTEL_TRACES_SAMPLER',
+    type: choice<TracesSampler>(
+      'always_on',
+      'always_off',
+      'traceidratio',
+      'parentbased_always_on',
+      'parentbased_always_off',
+      'parentbased_traceidratio',
+    ),
+    about: 'Which traces are recorded.',
+  })
+  tracesSampler: TracesSampler = 'parentbased_always_on';
+
+  @Env({
+    env: 'OTEL_TRACES_SAMPLER_ARG',
+    type: fraction,
+    about: 'The part of the traces that is recorded, where a ratio counts.',
+  })
+  tracesRatio = 1;
+
+  @Env({
     env: 'BUS_MAX_BODY_BYTES',
     type: integer(100_000, 64_000_000),
     about: 'Largest body that passes the bus. What does not fit one NATS message passes by reference.',
   })
   maxBodyBytes = 64_000_000;
+
+  @Env({
+    env: 'MAX_LOOP_DELAY_MS',
+    type: integer(20, 60_000),
+    about: 'How late the event loop may be for two seconds before a process answers 503 to what is new.',
+  })
+  maxLoopDelayMs = 500;
 }
 
 /** What connects a process of the distributed mode with NATS. */
@@ -60,9 +110,60 @@ export class NatsConfig {
   @Env({
     env: 'NATS_REPLICAS',
     type: integer(1, 5),
-    about: 'Copies of the event stream in a NATS cluster. Distributed mode only.',
+    about:
+      'Copies of each stream in a NATS cluster: 3 survive the loss of a server. `npm run streams` changes it. Distributed mode only.',
   })
   natsReplicas = 1;
+
+  @Env({
+    env: 'NATS_NKEY_SEED',
+    type: text(seedForm, seedPattern),
+    about: 'The key by which this app shows NATS who it is. `npm run parley -- nats keys` makes them.',
+    optional: true,
+  })
+  natsSeed?: string;
+
+  @Env({
+    env: 'NATS_NKEY_SEED_FILE',
+    type: text('a path'),
+    about: 'A file that holds this key. It is read for each connection, so that a key can be replaced.',
+    optional: true,
+  })
+  natsSeedFile?: string;
+
+  @Env({
+    env: 'NATS_CA_FILE',
+    type: text('a path'),
+    about: 'Certificate authority (PEM) that the certificates of NATS are signed by, unless Node.js knows it.',
+    optional: true,
+  })
+  natsCaFile?: string;
+
+  @Env({
+    env: 'NATS_CERT_FILE',
+    type: text('a path'),
+    about: 'Certificate (PEM) that this app shows to a NATS server which wants one.',
+    optional: true,
+  })
+  natsCertFile?: string;
+
+  @Env({
+    env: 'NATS_KEY_FILE',
+    type: text('a path'),
+    about: 'Private key (PEM) of this certificate.',
+    optional: true,
+  })
+  natsKeyFile?: string;
+
+  get credentials(): NatsCredentials {
+    return {
+      seed: this.natsSeed,
+      seedFile: this.natsSeedFile,
+      caFile: this.natsCaFile,
+      certFile: this.natsCertFile,
+      keyFile: this.natsKeyFile,
+    };
+  }
 }
 
 /** What a service with a schema of its own reads. */
@@ -78,6 +179,20 @@ export class ServiceConfig extends ProcessConfig {
   databasePoolSize = 10;
 
   @Env({
+    env: 'DATABASE_MAX_WAITING',
+    type: integer(1, 100_000),
+    about: 'How many may wait for a connection of a service. The next one is answered 503 at once.',
+  })
+  databaseMaxWaiting = defaultMaxWaiting;
+
+  @Env({
+    env: 'SERVICE_MAX_IN_FLIGHT',
+    type: integer(1, 100_000),
+    about: 'How many operations of clients a service works on at once. The next one is answered 503 at once.',
+  })
+  serviceMaxInFlight = 1_000;
+
+  @Env({
     env: 'DATABASE_TIMEOUT_MS',
     type: integer(100, 600_000),
     about: 'How long one statement may take before it is stopped. Migrations take as long as they need.',
@@ -85,12 +200,22 @@ export class ServiceConfig extends ProcessConfig {
   statementTimeoutMs = defaultStatementTimeoutMs;
 }
 
+const secretKey = text('at least 32 characters', /^.{32,}$/s);
+
 /** For services that encrypt or sign. */
 export const secretKeyVariable: VariableOptions<string> = {
   env: 'PARLEY_SECRET_KEY',
-  type: text('at least 32 characters', /^.{32,}$/s),
+  type: secretKey,
   about:
     'What secrets are encrypted and content URLs are signed with. The embedded mode makes one and keeps it in its data folder.',
+};
+
+/** For the same services. */
+export const formerSecretKeysVariable: VariableOptions<string[]> = {
+  env: 'PARLEY_FORMER_SECRET_KEYS',
+  type: list(secretKey),
+  about: 'Other secret keys that are opened and verified with, and never sealed or signed with: see SECURITY.md.',
+  optional: true,
 };
 
 /** For services that look by themselves for what is left to do. */

@@ -16,6 +16,8 @@ export class Connections {
 
   constructor(private readonly server: Server) {
     server.on('connection', (socket: Socket) => {
+      // One that offers an upgrade with every request comes again with each of them.
+      if (this.sockets.has(socket)) return;
       this.sockets.add(socket);
       socket.once('close', () => this.sockets.delete(socket));
     });

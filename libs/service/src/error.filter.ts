@@ -1,9 +1,11 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, Inject } from '@nestjs/common';
+import { Overloaded } from './admission';
 import type { Platform } from './platform';
 import { platformToken } from './tokens';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { cutUnread } from './unread-body';
 import { newErrorId, toApiError, toErrorBody } from './error-body';
+import type { TracedRequest } from './request-trace';
 
 /** The one place where an error becomes an HTTP answer, for contracted routes and for all others. */
 @Catch()
@@ -18,8 +20,10 @@ export class ErrorFilter implements ExceptionFilter {
   answer(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
     const known = toApiError(error);
     const id = newErrorId();
-    if (known.code >= 500) {
-      this.platform.logger.error(
+    (request as TracedRequest).errorType = known.type;
+    if (known.code >= 500 && !(known.cause instanceof Overloaded)) {
+      // Who cannot answer just now says so itself, where the reason is known.
+      this.platform.logger[known.code === 503 ? 'warn' : 'error'](
         { err: known.cause ?? error, errorId: id, url: request.routeOptions?.url, type: known.type },
         known.message,
       );

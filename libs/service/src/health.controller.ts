@@ -18,11 +18,18 @@ const checkTimeoutMs = 2_000;
 @Injectable()
 export class Readiness {
   private stopping = false;
+  private readonly stopListeners: (() => void)[] = [];
 
   constructor(@Inject(readinessChecks) private readonly checks: ReadinessCheck[]) {}
 
   stop(): void {
     this.stopping = true;
+    for (const listener of this.stopListeners) listener();
+  }
+
+  /** Calls the listener when the process begins to stop, while it still serves. */
+  onStop(listener: () => void): void {
+    this.stopListeners.push(listener);
   }
 
   get isStopping(): boolean {

@@ -9,7 +9,10 @@ import { type Logger, NestLogger } from '@parley/logging/logger';
 import { newErrorId, toApiError, toErrorBody } from './error-body';
 import type { ProcessConfig } from './config';
 import { Readiness } from './health.controller';
+import { rawAnswer } from './raw-answer';
 import { requestId } from './request-log';
+import { type TracedRequest, traceparentOf } from './request-trace';
+import { securityHeaders } from './security-headers';
 
 /** Longest key of a file, percent-encoded. */
 const maxParamLength = 9_000;
@@ -41,7 +44,7 @@ export async function createHttpApp(
     abortOnError: false,
     forceCloseConnections: false,
   });
-  tellRequestIds(app);
+  beginRequests(app);
   closeConnectionsWhileStopping(app);
   await app.init();
   await adapter.getInstance().ready();
@@ -53,6 +56,7 @@ function answerMalformed(error: Error, _request: FastifyRequest, reply: FastifyR
   const known = toApiError(error);
   void reply
     .code(known.code)
+    .headers(securityHeaders)
     .type('application/json')
     .send(JSON.stringify(toErrorBody(known, newErrorId())));
 }
@@ -66,14 +70,7 @@ const unreadable: Record<string, string> = {
 function answerUnreadable(error: Error & { code?: string }, socket: Socket): void {
   if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy();
   const problem = unreadable[error.code ?? ''] ?? 'The request is not valid HTTP.';
-  const body = JSON.stringify(toErrorBody(new ApiError('InvalidPayload', problem), newErrorId()));
-  const head = [
-    'HTTP/1.1 400 Bad Request',
-    'content-type: application/json; charset=utf-8',
-    `content-length: ${Buffer.byteLength(body)}`,
-    'connection: close',
-  ];
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+  socket.end(rawAnswer(new ApiError('InvalidPayload', problem), newErrorId()));
 }
 
 /** Gives a server that is not Fastify's own the same timeouts and answers. */
@@ -84,12 +81,14 @@ export function configureServer(server: Server): void {
   server.on('clientError', answerUnreadable);
 }
 
-function tellRequestIds(app: NestFastifyApplication): void {
+/** Each request has an id, which its answer tells, and belongs to a trace. Each answer says what a browser may not do with it. */
+function beginRequests(app: NestFastifyApplication): void {
   app
     .getHttpAdapter()
     .getInstance()
-    .addHook('onRequest', (request, reply, done) => {
-      reply.header('x-request-id', request.id);
+    .addHook('onRequest', (request: TracedRequest, reply, done) => {
+      request.traceparent = traceparentOf(request.headers);
+      reply.headers(securityHeaders).header('x-request-id', request.id);
       done();
     });
 }

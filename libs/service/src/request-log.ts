@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { traceIdOf } from '@parley/tracing/traceparent';
 import type { Platform } from './platform';
 
 /** What nginx counts a client as that went away before it was answered. Nobody is ever sent it. */
-const clientWentAway = 499;
+export const clientWentAway = 499;
 
 /** The id that a proxy gave the request, if it is a sane one, else a new one. */
 export function requestId({ headers }: Pick<IncomingMessage, 'headers'>): string {
@@ -18,33 +19,41 @@ export function requestId({ headers }: Pick<IncomingMessage, 'headers'>): string
  */
 export function logRequests(
   scope: FastifyInstance,
-  { logger, metrics }: Platform,
+  platform: Platform,
   about: (request: FastifyRequest) => object,
 ): void {
-  const finish = (request: FastifyRequest, reply: FastifyReply) => {
-    const route = `${request.method} ${request.routeOptions.url ?? 'unknown'}`;
-    const status = reply.raw.headersSent ? reply.statusCode : clientWentAway;
-    metrics.observeRequest(route, status, reply.elapsedTime);
-    logger.info(
-      {
-        route,
-        status,
-        aborted: reply.raw.writableFinished ? undefined : true,
-        ms: Math.round(reply.elapsedTime * 10) / 10,
-        bytesIn: announcedBytes(request.headers['content-length']),
-        bytesOut: request.method === 'HEAD' ? undefined : announcedBytes(reply.getHeader('content-length')),
-        requestId: request.id,
-        errorId: reply.getHeader('x-error-id') ?? reply.raw.getHeader('x-error-id'),
-        ...about(request),
-      },
-      'request',
-    );
-  };
   scope.addHook('onRequest', (request, reply, next) => {
     // Unlike Fastify's hooks it also comes when the client has gone.
-    reply.raw.once('close', () => finish(request, reply));
+    reply.raw.once('close', () => logRequest(platform, request, reply, about(request)));
     next();
   });
+}
+
+/** Writes the line and the measurement of one request that has ended. */
+export function logRequest(
+  { logger, metrics }: Platform,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  about: object = {},
+): void {
+  const route = `${request.method} ${request.routeOptions.url ?? 'unknown'}`;
+  const status = reply.raw.headersSent ? reply.statusCode : clientWentAway;
+  metrics.observeRequest(route, status, reply.elapsedTime);
+  logger.info(
+    {
+      route,
+      status,
+      aborted: reply.raw.writableFinished ? undefined : true,
+      ms: Math.round(reply.elapsedTime * 10) / 10,
+      bytesIn: announcedBytes(request.headers['content-length']),
+      bytesOut: request.method === 'HEAD' ? undefined : announcedBytes(reply.getHeader('content-length')),
+      requestId: request.id,
+      traceId: traceIdOf((request as { traceparent?: string }).traceparent),
+      errorId: reply.getHeader('x-error-id') ?? reply.raw.getHeader('x-error-id'),
+      ...about,
+    },
+    'request',
+  );
 }
 
 /** Undefined where nobody announced a length. What was aborted has carried less. */

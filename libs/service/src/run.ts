@@ -6,13 +6,14 @@ import { JetStreamEvents } from '@parley/bus/jetstream-events';
 import { NatsLink } from '@parley/bus/nats-connection';
 import { NatsTransport } from '@parley/bus/nats-transport';
 import { hostname } from 'node:os';
-import { ConfigError, readConfig } from '@parley/config/config';
+import { ConfigError, readConfigs } from '@parley/config/config';
 import { createLogger, type Logger } from '@parley/logging/logger';
 import { NatsConfig, type ProcessConfig } from './config';
 import { Readiness } from './health.controller';
 import { createHttpApp } from './http-app';
 import { Metrics } from './metrics';
 import type { Platform } from './platform';
+import { flushMs, traceProcess } from './trace-process';
 
 export interface AppDefinition<C extends ProcessConfig> {
   name: string;
@@ -28,14 +29,16 @@ const sameSignalMs = 500;
 /** Runs one app of the distributed mode until it is told to stop. A wrong configuration ends the process with its reasons. */
 export async function runApp<C extends ProcessConfig>(definition: AppDefinition<C>): Promise<void> {
   const { name } = definition;
-  const { config, nats } = readConfigs(definition.config);
+  const { config, nats } = readBoth(definition.config);
   const logger = createLogger(name, config.logLevel);
   exitOnUnexpected(logger);
+  const stopTracing = await traceProcess(`parley-${name}`, config, logger);
   const starting = startApp(definition, config, nats, logger);
   onStopSignal(async () => {
     logger.info(`${name} is stopping`);
     const isDone = await within(stopLimitMs(config), stopApp(starting, config));
     if (!isDone) logger.warn(`${name} ends although something of it has not ended`);
+    await stopTracing(flushMs);
   }, logger);
   try {
     const app = await starting;
@@ -78,9 +81,9 @@ export async function connectPlatform(
   maxBodyBytes: number,
   logger: Logger,
 ): Promise<Platform> {
-  const link = await NatsLink.open(nats.natsUrl, name, logger);
+  const link = await NatsLink.open(nats.natsUrl, name, logger, nats.credentials);
   return {
-    transport: new NatsTransport(link, maxBodyBytes, logger),
+    transport: new NatsTransport(link, maxBodyBytes, nats.natsReplicas, logger),
     events: new JetStreamEvents(link, nats.natsReplicas, logger),
     logger,
     metrics: new Metrics(),
@@ -123,21 +126,13 @@ export function exitOnUnexpected(logger: Logger): void {
   });
 }
 
-function readConfigs<C extends ProcessConfig>(type: new () => C): { config: C; nats: NatsConfig } {
-  const problems: string[] = [];
-  const read = <T extends object>(configClass: new () => T): T => {
-    try {
-      return readConfig(configClass);
-    } catch (error) {
-      if (!(error instanceof ConfigError)) throw error;
-      problems.push(...error.problems);
-      return new configClass();
-    }
-  };
-  const result = { config: read(type), nats: read(NatsConfig) };
-  if (problems.length > 0) {
-    process.stderr.write(`${new ConfigError(problems).message}\n`);
+/** A wrong configuration ends the process. */
+function readBoth<C extends ProcessConfig>(type: new () => C): { config: C; nats: NatsConfig } {
+  try {
+    return readConfigs({ config: type, nats: NatsConfig });
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    process.stderr.write(`${error.message}\n`);
     process.exit(1);
   }
-  return result;
 }

@@ -9,16 +9,21 @@ import {
   type Provider,
 } from '@nestjs/common';
 import { DiscoveryModule, DiscoveryService, HttpAdapterHost } from '@nestjs/core';
+import { Loop } from '@parley/background/loop';
 import { Bus } from '@parley/bus/bus';
 import { Dispatcher } from '@parley/bus/dispatcher';
+import { retentionHours } from '@parley/bus/event-stream';
+import type { Access } from '@parley/contracts/access';
 import type { Contract } from '@parley/contracts/operation';
 import { Database, type MigrationClass } from '@parley/database/database';
+import { Idempotency, idempotencyMigrations } from '@parley/database/idempotency';
 import { DeadLettersRepository } from '@parley/outbox/dead-letters.repository';
 import { Inbox } from '@parley/outbox/inbox';
 import { Outbox } from '@parley/outbox/outbox';
 import { outboxMigrations, OutboxRepository } from '@parley/outbox/outbox.repository';
 import { Relay } from '@parley/outbox/relay';
 import type { FastifyInstance } from 'fastify';
+import { Admission } from './admission';
 import type { ServiceConfig } from './config';
 import { Connections } from './connections';
 import { HealthController, Readiness, type ReadinessCheck, readinessChecks } from './health.controller';
@@ -26,6 +31,7 @@ import type { Platform } from './platform';
 import { platformToken } from './tokens';
 
 const optionsToken = Symbol('parley:service');
+const cleanMs = 60_000;
 
 export interface ServiceOptions {
   /** Also the queue that its replicas share. */
@@ -52,14 +58,14 @@ export class ServiceModule {
           provide: readinessChecks,
           useFactory: (database: Database): ReadinessCheck[] => [
             { name: 'bus', check: () => platform.transport.ready() },
-            { name: 'database', check: () => database.query('SELECT 1') },
+            { name: 'database', check: () => database.ping() },
           ],
           inject: [Database],
         },
         Readiness,
         ServiceLifecycle,
       ],
-      exports: [platformToken, Bus, Database, Outbox, Inbox, DeadLettersRepository],
+      exports: [platformToken, Bus, Database, Outbox, Inbox, Idempotency, DeadLettersRepository],
     };
   }
 }
@@ -77,15 +83,16 @@ export function platformProviders(platform: Platform): Provider[] {
   ];
 }
 
-/** Migrations of a service: the tables of the outbox, then its own. */
+/** Migrations of a service: the tables that all have, then its own. */
 export function serviceMigrations(own: MigrationClass[]): MigrationClass[] {
-  return [...outboxMigrations, ...own];
+  return [...outboxMigrations, ...idempotencyMigrations, ...own];
 }
 
 function databaseProviders(
-  { database: { schema, migrations, config } }: ServiceOptions,
+  { name, database: { schema, migrations, config } }: ServiceOptions,
   platform: Platform,
 ): Provider[] {
+  const place = `${name} waiting for the database`;
   return [
     {
       provide: Database,
@@ -97,7 +104,10 @@ function databaseProviders(
           migrations: all,
           poolSize: config.databasePoolSize,
           statementTimeoutMs: config.statementTimeoutMs,
+          maxWaiting: config.databaseMaxWaiting,
+          onShed: () => platform.metrics.countShed(place, 'queue'),
         });
+        platform.metrics.watchUnderWay(place, () => database.waiting);
         if (platform.migrateAtStart) await database.migrate();
         const pending = await database.pendingMigrations();
         if (pending.length === 0) return database;
@@ -108,12 +118,17 @@ function databaseProviders(
       },
     },
     Outbox,
-    ...[Inbox, DeadLettersRepository, OutboxRepository].map((type) => ({
+    ...[Inbox, Idempotency, DeadLettersRepository, OutboxRepository].map((type) => ({
       provide: type,
       useFactory: (database: Database) => new type(database),
       inject: [Database],
     })),
   ];
+}
+
+/** Other services ask within what they were let in with, and who runs the platform must be able to look and to act. */
+function isForClients({ actor }: Access): boolean {
+  return actor !== 'service' && actor !== 'operator';
 }
 
 /**
@@ -123,6 +138,7 @@ function databaseProviders(
 @Injectable()
 class ServiceLifecycle implements OnApplicationBootstrap, OnModuleDestroy, OnApplicationShutdown {
   private readonly relay: Relay;
+  private readonly cleaning: Loop;
 
   constructor(
     @Inject(platformToken) private readonly platform: Platform,
@@ -131,16 +147,22 @@ class ServiceLifecycle implements OnApplicationBootstrap, OnModuleDestroy, OnApp
     private readonly discovery: DiscoveryService,
     private readonly letters: DeadLettersRepository,
     private readonly outboxRows: OutboxRepository,
+    private readonly idempotency: Idempotency,
     private readonly connections: Connections,
     outbox: Outbox,
   ) {
     this.relay = new Relay(outboxRows, platform.events, platform.logger);
+    this.cleaning = new Loop({ name: 'service.clean', intervalMs: cleanMs, logger: platform.logger }, () =>
+      this.clean(),
+    );
     outbox.onCommit(() => this.relay.wake());
   }
 
   async onApplicationBootstrap(): Promise<void> {
     const { transport, events, logger, metrics } = this.platform;
-    const { name, contract } = this.options;
+    const { name, contract, database } = this.options;
+    const { serviceMaxInFlight: max, maxLoopDelayMs } = database.config;
+    const admission = new Admission({ place: name, max, maxLoopDelayMs, metrics });
     const dispatcher = new Dispatcher(
       {
         service: name,
@@ -150,13 +172,42 @@ class ServiceLifecycle implements OnApplicationBootstrap, OnModuleDestroy, OnApp
         logger,
         bury: (consumer, event, attempts, reason) => this.letters.add(consumer, event, attempts, reason),
         observe: (handled) => metrics.observeHandled(handled),
+        admit: ({ access }) => (isForClients(access) ? admission.enter() : admission.enterAnyway()),
       },
       this.discovery,
     );
     await dispatcher.start();
     this.relay.start();
-    metrics.gauge(`parley_outbox_unpublished_${name.replaceAll('-', '_')}`, 'Events that wait to be published.', () =>
-      this.outboxRows.countUnpublished(),
+    this.cleaning.start();
+    this.measure();
+  }
+
+  /** By the service, of which the embedded mode has several in one process. */
+  private measure(): void {
+    const { metrics } = this.platform;
+    const gauge = (name: string, help: string, read: () => Promise<number>, labels: Record<string, string> = {}) =>
+      metrics.gauge(name, help, read, { service: this.options.name, ...labels });
+    const { outboxRows, letters, database } = this;
+    gauge(
+      'parley_outbox_unpublished',
+      'Events that wait to be published.',
+      async () => (await outboxRows.measure()).count,
+    );
+    gauge(
+      'parley_outbox_oldest_unpublished_seconds',
+      'Age of the oldest event that waits to be published; 0 when none waits.',
+      async () => (await outboxRows.measure()).oldestSeconds,
+    );
+    gauge('parley_dead_letters', 'Events that were given up and wait for somebody to look at them.', () =>
+      letters.count(),
+    );
+    const help = 'Connections to the database by their state, and how many wait for one.';
+    for (const state of ['inUse', 'idle', 'waiting'] as const) {
+      const label = { state: state === 'inUse' ? 'in use' : state };
+      gauge('parley_database_connections', help, () => Promise.resolve(database.use[state]), label);
+    }
+    gauge('parley_database_pool_size', 'Connections to the database that there may be.', () =>
+      Promise.resolve(database.use.size),
     );
   }
 
@@ -167,10 +218,19 @@ class ServiceLifecycle implements OnApplicationBootstrap, OnModuleDestroy, OnApp
   }
 
   async onApplicationShutdown(): Promise<void> {
-    await this.relay.stop();
+    await Promise.all([this.relay.stop(), this.cleaning.stop()]);
     await this.publishTheLast();
     await this.database.close();
     await this.platform.transport.close();
+  }
+
+  /** Deletes what has served its time from the tables that every service has. */
+  private async clean(): Promise<boolean> {
+    await this.outboxRows.deletePublished(retentionHours);
+    // A row stays that long, and what is published last stays in the stream as long again.
+    await this.outboxRows.deleteReceived(2 * retentionHours);
+    await this.idempotency.deleteExpired();
+    return false;
   }
 
   /** What was committed a moment ago need not wait for another process. */

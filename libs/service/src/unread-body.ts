@@ -7,6 +7,6 @@ const lingerMs = 5_000;
 export function cutUnread({ raw }: FastifyRequest): void {
   if (raw.complete || raw.destroyed) return;
   raw.resume();
-  const timer = setTimeout(() => raw.complete || raw.socket.destroy(), lingerMs);
+  const timer = setTimeout(() => raw.complete || raw.socket.destroy(), lingerMs).unref();
   raw.once('close', () => clearTimeout(timer));
 }

@@ -15,15 +15,26 @@ import type { RunningService } from './running-service';
 
 /** One bot and its files, asked as the gateway asks. Every one made is another bot. */
 export class BotFiles {
-  readonly id = randomUUID();
-  readonly caller: BotCaller = {
-    requestId: 'test',
-    credential: 'bak',
-    bot: { id: this.id, workspaceId: 'wkspace_test' },
-    workspace: { id: 'wkspace_test' },
-  };
+  readonly caller: BotCaller;
 
-  constructor(private readonly service: Pick<RunningService, 'call'>) {}
+  constructor(
+    private readonly service: Pick<RunningService, 'call'>,
+    readonly id: string = randomUUID(),
+    as: Partial<BotCaller> = {},
+  ) {
+    const workspace = { id: 'wkspace_test' };
+    this.caller = { requestId: 'test', credential: 'bak', bot: { id, workspaceId: workspace.id }, workspace, ...as };
+  }
+
+  /** The same bot, asked by an installation of an integration. */
+  byIntegration(alias: string): BotFiles {
+    return new BotFiles(this.service, this.id, { integration: { id: `intver_${alias}`, alias } });
+  }
+
+  /** The same bot, asked for a user of it. */
+  forUser(id: string): BotFiles {
+    return new BotFiles(this.service, this.id, { user: { id } });
+  }
 
   /** For what has no name of its own here. */
   ask<I, O>(operation: Operation<I, O>, input: I): Promise<O> {

@@ -12,12 +12,27 @@ export type CompletionAnswer =
 export interface CompletionRequest {
   headers: IncomingMessage['headers'];
   model: string;
-  messages: { role: string; content: string }[];
+  max_completion_tokens?: number;
+  messages: { role: string; content: string | CompletionPart[] }[];
 }
+
+export type CompletionPart = { type: 'text'; text: string } | { type: 'image_url'; image_url: { url: string } };
+
+/** Names of models, for a worker that asks none. */
+export const completionModels = {
+  completionsModelInexpensive: 'inexpensive',
+  completionsModelBalanced: 'balanced',
+  completionsModelAccurate: 'accurate',
+  completionsModelVision: 'vision',
+};
 
 /** Stands in for an OpenAI-compatible completion server that is not ours, and fails on demand. */
 export class CompletionServer {
   readonly requests: CompletionRequest[] = [];
+  /** What those are told that no order is for; by default the end of what they asked. */
+  answer: (request: CompletionRequest) => CompletionAnswer = (request) => ({
+    text: `answer to ${textOf(request).slice(-20)}`,
+  });
   private readonly orders: CompletionAnswer[] = [];
 
   private constructor(private readonly server: Server) {}
@@ -35,7 +50,7 @@ export class CompletionServer {
     return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
   }
 
-  /** One answer for each of the next requests. The others are told the end of what they asked. */
+  /** One answer for each of the next requests. */
   order(...answers: CompletionAnswer[]): void {
     this.orders.push(...answers);
   }
@@ -50,10 +65,9 @@ export class CompletionServer {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const body = JSON.parse(Buffer.concat(chunks).toString()) as Omit<CompletionRequest, 'headers'>;
-    this.requests.push({ headers: request.headers, ...body });
-    const order: CompletionAnswer = this.orders.shift() ?? {
-      text: `answer to ${body.messages.at(-1)?.content.slice(-20)}`,
-    };
+    const asked = { headers: request.headers, ...body };
+    this.requests.push(asked);
+    const order = this.orders.shift() ?? this.answer(asked);
     if (order === 'never') return;
     if (order === 'garbage') return void response.end('<html>Welcome</html>');
     if ('status' in order)
@@ -64,4 +78,20 @@ export class CompletionServer {
     const message = { role: 'assistant', content: order.text };
     response.end(JSON.stringify({ choices: [{ index: 0, message, finish_reason: 'stop' }] }));
   }
+}
+
+/** What the user asks, without pictures. */
+export function textOf({ messages }: CompletionRequest): string {
+  const content = messages.at(-1)?.content ?? '';
+  if (typeof content === 'string') return content;
+  return content.map((part) => (part.type === 'text' ? part.text : '')).join('');
+}
+
+/** The pictures that the user shows. */
+export function imagesOf({ messages }: CompletionRequest): Buffer[] {
+  const content = messages.at(-1)?.content ?? '';
+  if (typeof content === 'string') return [];
+  return content.flatMap((part) =>
+    part.type === 'image_url' ? [Buffer.from(part.image_url.url.split(',')[1] ?? '', 'base64')] : [],
+  );
 }

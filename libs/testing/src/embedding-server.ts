@@ -17,8 +17,6 @@ export interface HeldRequest {
   release(): void;
 }
 
-const dimensions = 8;
-
 /**
  * Stands in for an OpenAI-compatible embedding server that is not ours, and fails on demand. Each order is for the
  * requests with a text that has a marker in it, so that the files of one test do not disturb those of another.
@@ -29,11 +27,14 @@ export class EmbeddingServer {
   private readonly orders = new Map<string, EmbeddingAnswer[]>();
   private readonly holds = new Map<string, { reach: () => void; released: Promise<void> }>();
 
-  private constructor(private readonly server: Server) {}
+  private constructor(
+    private readonly server: Server,
+    private readonly dimensions: number,
+  ) {}
 
-  static async start(): Promise<EmbeddingServer> {
+  static async start({ dimensions = 8 }: { dimensions?: number } = {}): Promise<EmbeddingServer> {
     const server = createServer();
-    const embeddings = new EmbeddingServer(server);
+    const embeddings = new EmbeddingServer(server, dimensions);
     server.on('request', (request, response) => void embeddings.receive(request, response));
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -85,7 +86,7 @@ export class EmbeddingServer {
       reach();
       await released;
     }
-    await answer(this.nextAnswer(input), input, response);
+    await answer(this.nextAnswer(input), input, this.dimensions, response);
   }
 
   private nextAnswer(input: string[]): EmbeddingAnswer {
@@ -97,7 +98,12 @@ export class EmbeddingServer {
   }
 }
 
-async function answer(order: EmbeddingAnswer, input: string[], response: ServerResponse): Promise<void> {
+async function answer(
+  order: EmbeddingAnswer,
+  input: string[],
+  dimensions: number,
+  response: ServerResponse,
+): Promise<void> {
   if (order === 'never') return;
   if (order === 'garbage') return void response.end('<html>Welcome</html>');
   if (typeof order === 'object' && 'delayMs' in order) await sleep(order.delayMs);
@@ -105,11 +111,11 @@ async function answer(order: EmbeddingAnswer, input: string[], response: ServerR
     response.writeHead(order.status, order.headers).end(JSON.stringify({ error: { message: order.message } }));
     return;
   }
-  response.end(JSON.stringify({ data: input.map((text, index) => ({ index, embedding: embed(text) })) }));
+  response.end(JSON.stringify({ data: input.map((text, index) => ({ index, embedding: embed(text, dimensions) })) }));
 }
 
 /** Counts of its characters: any text has a direction of its own. */
-function embed(text: string): number[] {
+function embed(text: string, dimensions: number): number[] {
   const vector = Array<number>(dimensions).fill(0.01);
   for (const character of text) vector[character.codePointAt(0)! % dimensions]! += 1;
   return vector;

@@ -13,9 +13,20 @@ import { type RunningService, startService } from './running-service';
 /** What the admin service is started with, without knowing its class. */
 export interface AdminSettings extends ServiceConfig {
   secretKey: string;
+  formerSecretKeys?: string[];
   bootstrapToken: string;
   bootstrapEmail: string;
   publicUrl: string;
+}
+
+/** What the gateway is started with, likewise. */
+export interface GatewaySettings extends ProcessConfig {
+  listenPingMs: number;
+  listenMaxUnsentBytes: number;
+  listenMaxStreams: number;
+  rateLimitPerSecond: number;
+  rateLimitBurst: number;
+  gatewayMaxInFlight: number;
 }
 
 /** The module of an app, which this library may not import. */
@@ -55,7 +66,7 @@ export function configured<Config extends ServiceConfig>(
 
 /** @param others apps that the operations under test need beside admin; they have its settings. */
 export async function startFrontDoor(
-  gateway: AppModule<ProcessConfig>,
+  gateway: AppModule<GatewaySettings>,
   admin: AppModule<AdminSettings>,
   ...others: AppModule<AdminSettings>[]
 ): Promise<FrontDoor> {
@@ -66,8 +77,16 @@ export async function startFrontDoor(
     bootstrapEmail: 'admin@parley.local',
     publicUrl: 'http://parley.test',
   });
+  const gatewaySettings: GatewaySettings = Object.assign(new ProcessConfig(), {
+    listenPingMs: 30_000,
+    listenMaxUnsentBytes: 1_000_000,
+    listenMaxStreams: 1_000,
+    rateLimitPerSecond: 0,
+    rateLimitBurst: 1,
+    gatewayMaxInFlight: 2_000,
+  });
   const service = await startService(
-    (_databaseUrl, platform) => gateway.register(new ProcessConfig(), platform),
+    (_databaseUrl, platform) => gateway.register(gatewaySettings, platform),
     ...[admin, ...others].map(
       (app) => (databaseUrl: string, platform: Platform) =>
         app.register(Object.assign(settings, { databaseUrl }), platform),

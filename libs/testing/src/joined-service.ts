@@ -2,8 +2,7 @@ import type { DynamicModule } from '@nestjs/common';
 import { InProcessHub, InProcessTransport } from '@parley/bus/in-process-transport';
 import { Database } from '@parley/database/database';
 import { createLogger } from '@parley/logging/logger';
-import { DeliveriesRepository } from '@parley/outbox/deliveries.repository';
-import { Events1700000000110 } from '@parley/outbox/migrations/1700000000110-events';
+import { DeliveriesRepository, deliveryMigrations } from '@parley/outbox/deliveries.repository';
 import { PostgresEvents } from '@parley/outbox/postgres-events';
 import { createHttpApp } from '@parley/service/http-app';
 import { Metrics } from '@parley/service/metrics';
@@ -20,7 +19,7 @@ export async function joinService(
   const database = await Database.open({
     url: databaseUrl,
     schema: 'events',
-    migrations: [Events1700000000110],
+    migrations: deliveryMigrations,
     poolSize: 3,
   });
   const events = new PostgresEvents(new DeliveriesRepository(database), logger);

@@ -4,6 +4,7 @@ import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { newKeys } from '@parley/bus/nats-keys';
 
 const program = 'nats-server';
 
@@ -16,6 +17,14 @@ export function hasNatsServer(): boolean {
   return false;
 }
 
+/** How the program is started. */
+interface Setup {
+  args: string[];
+  env: Record<string, string>;
+  seeds?: Record<string, string>;
+  caFile?: string;
+}
+
 /** A real NATS server with JetStream on the loopback address, with its data in a temporary folder. */
 export class NatsServer {
   private process?: ChildProcess;
@@ -23,6 +32,7 @@ export class NatsServer {
   private constructor(
     private readonly folder: string,
     private readonly port: number,
+    private readonly setup: Setup,
   ) {}
 
   static async start({ maxPayload = '8MB' } = {}): Promise<NatsServer> {
@@ -35,13 +45,54 @@ export class NatsServer {
       `jetstream { store_dir: "${folder}/data", max_memory_store: 64MB, max_file_store: 2GB }`,
     ];
     await writeFile(join(folder, 'nats.conf'), config.join('\n'));
-    const server = new NatsServer(folder, port);
+    const server = new NatsServer(folder, port, { args: ['-c', join(folder, 'nats.conf')], env: {} });
+    await server.run();
+    return server;
+  }
+
+  /** As `deploy/nats` sets it up: with TLS, and a key for each user. */
+  static async startSecured(): Promise<NatsServer> {
+    const folder = await mkdtemp(join(tmpdir(), 'parley-nats-'));
+    const keys = Object.fromEntries(
+      [...newKeys().matchAll(/^(NATS_\w+)=(.*)$/gm)].map(([, name, value]) => [name!, value!]),
+    );
+    const caFile = makeCertificate(folder);
+    const config = caFile ? 'deploy/nats/nats-tls.conf' : 'deploy/nats/nats.conf';
+    const certificate = { NATS_TLS_CERT_FILE: join(folder, 'cert.pem'), NATS_TLS_KEY_FILE: join(folder, 'key.pem') };
+    const seeds = Object.fromEntries(Object.entries(keys).filter(([name]) => name.startsWith('NATS_SEED_')));
+    return NatsServer.runIn(folder, { args: ['-c', config], env: { ...keys, ...certificate }, seeds, caFile });
+  }
+
+  /** With arguments and an environment of the caller's: only where it listens and what it writes to is ours. */
+  static async startWith(args: string[], env: Record<string, string>): Promise<NatsServer> {
+    return NatsServer.runIn(await mkdtemp(join(tmpdir(), 'parley-nats-')), { args, env });
+  }
+
+  private static async runIn(folder: string, setup: Setup): Promise<NatsServer> {
+    const [port, monitoringPort] = [await freePort(), await freePort()];
+    const place = ['-a', '127.0.0.1', '-p', String(port), '-m', String(monitoringPort)];
+    const server = new NatsServer(folder, port, {
+      ...setup,
+      args: [...setup.args, ...place],
+      env: { ...setup.env, NATS_STORE_DIR: join(folder, 'data') },
+    });
     await server.run();
     return server;
   }
 
   get url(): string {
-    return `nats://127.0.0.1:${this.port}`;
+    return `${this.setup.caFile ? 'tls' : 'nats'}://127.0.0.1:${this.port}`;
+  }
+
+  /** Whether who connects has to show a key. */
+  get isSecured(): boolean {
+    return this.setup.seeds !== undefined;
+  }
+
+  /** What whoever starts the apps needs to know of a secured server: its authority, and the seed of each user. */
+  get access(): Record<string, string> {
+    const { seeds, caFile } = this.setup;
+    return { ...seeds, ...(caFile ? { NATS_CA_FILE: caFile } : {}) };
   }
 
   get pid(): number {
@@ -50,7 +101,7 @@ export class NatsServer {
 
   /** Starts it again on the same port, after `kill`. */
   async run(): Promise<void> {
-    this.process = spawn(program, ['-c', join(this.folder, 'nats.conf')], { stdio: 'ignore' });
+    this.process = spawn(program, this.setup.args, { stdio: 'ignore', env: { ...process.env, ...this.setup.env } });
     while (!(await accepts(this.port))) {
       if (this.process.exitCode !== null)
         throw new Error(`${program} ended at once with code ${this.process.exitCode}.`);
@@ -86,6 +137,27 @@ export class NatsServer {
     await this.kill();
     await rm(this.folder, { recursive: true, force: true });
   }
+}
+
+/** Makes `cert.pem`, which is its own authority, and `key.pem`. Undefined, and said so, where there is no openssl. */
+export function makeCertificate(folder: string): string | undefined {
+  const [key, certificate] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
+  const made = spawnSync('openssl', [
+    ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '1'],
+    ...[
+      '-subj',
+      '/CN=nats',
+      '-addext',
+      'subjectAltName=DNS:localhost,IP:127.0.0.1',
+      '-keyout',
+      key,
+      '-out',
+      certificate,
+    ],
+  ]);
+  if (made.status === 0) return certificate;
+  process.stderr.write('\nSKIPPED: there is no openssl on the PATH, so NATS is tested without TLS.\n');
+  return undefined;
 }
 
 export function freePort(): Promise<number> {

@@ -49,21 +49,25 @@ export async function startEmbedded(
   >;
   return {
     ...credentials,
-    secretKey: (await readFile(join(folder, 'secret.key'), 'utf8')).trim(),
+    secretKey: (await readFile(join(folder, 'secret.key'), 'utf8')).split('\n')[0]!,
     pids: { standalone: process_.pid },
     stop,
   };
 }
 
-/** The distributed mode: every app a process of its own, over a real NATS server. */
+/** The distributed mode: every app a process of its own, over a real NATS server: an open one, or as `deploy/nats` has it. */
 export async function startDistributed(
-  options: { env?: Environment; logFile?: string } = {},
+  options: { env?: Environment; logFile?: string; isSecured?: true } = {},
 ): Promise<RunningPlatform & { nats: NatsServer }> {
   const folder = await mkdtemp(join(tmpdir(), 'parley-distributed-'));
-  const [nats, database] = await Promise.all([NatsServer.start(), createEmptyDatabase()]);
+  const [nats, database] = await Promise.all([
+    options.isSecured ? NatsServer.startSecured() : NatsServer.start(),
+    createEmptyDatabase(),
+  ]);
   const stateFile = join(folder, 'state.json');
   const env = {
     NATS_URL: nats.url,
+    ...nats.access,
     DATABASE_URL: database.url,
     DATABASE_POOL_SIZE: '5',
     PARLEY_DATA_DIR: folder,

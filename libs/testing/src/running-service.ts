@@ -6,8 +6,7 @@ import type { Caller } from '@parley/contracts/caller';
 import type { Operation } from '@parley/contracts/operation';
 import { Database } from '@parley/database/database';
 import { createLogger, type LogLevel } from '@parley/logging/logger';
-import { DeliveriesRepository } from '@parley/outbox/deliveries.repository';
-import { Events1700000000110 } from '@parley/outbox/migrations/1700000000110-events';
+import { DeliveriesRepository, deliveryMigrations } from '@parley/outbox/deliveries.repository';
 import { PostgresEvents } from '@parley/outbox/postgres-events';
 import { createHttpApp } from '@parley/service/http-app';
 import { Metrics } from '@parley/service/metrics';
@@ -25,16 +24,28 @@ export interface RunningService {
   stop(): Promise<void>;
 }
 
+type ServiceModules = ((databaseUrl: string, platform: Platform, url: string) => DynamicModule)[];
+
 /** Boots the real modules. Each gets the database's URL and a platform of its own on the shared bus. */
-export async function startService(
-  ...modules: ((databaseUrl: string, platform: Platform, url: string) => DynamicModule)[]
-): Promise<RunningService> {
-  const { url: databaseUrl, drop } = await createEmptyDatabase();
+export async function startService(...modules: ServiceModules): Promise<RunningService> {
+  const { url, drop } = await createEmptyDatabase();
+  const service = await startServiceOn(url, ...modules);
+  return {
+    ...service,
+    stop: async () => {
+      await service.stop();
+      await drop();
+    },
+  };
+}
+
+/** The same on a database that stays: for what is there at the next start. One that cannot start leaves nothing behind. */
+export async function startServiceOn(databaseUrl: string, ...modules: ServiceModules): Promise<RunningService> {
   const logger = createLogger('test', (process.env['LOG_LEVEL'] as LogLevel | undefined) ?? 'silent');
   const eventsDatabase = await Database.open({
     url: databaseUrl,
     schema: 'events',
-    migrations: [Events1700000000110],
+    migrations: deliveryMigrations,
     poolSize: 3,
   });
   await eventsDatabase.migrate();
@@ -50,7 +61,16 @@ export async function startService(
   });
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
-  const apps = await Promise.all(modules.map((module) => createHttpApp(module(databaseUrl, platform(), url), logger)));
+  const starts = await Promise.allSettled(
+    modules.map((module) => createHttpApp(module(databaseUrl, platform(), url), logger)),
+  );
+  const apps = starts.flatMap((start) => (start.status === 'fulfilled' ? start.value : []));
+  const failure = starts.find((start) => start.status === 'rejected');
+  if (failure) {
+    await Promise.all(apps.map((app) => app.close()));
+    await eventsDatabase.close();
+    throw failure.reason;
+  }
   await events.open();
   await apps[0]?.listen(port, '127.0.0.1');
   const bus = new Bus(platform().transport);
@@ -62,7 +82,6 @@ export async function startService(
     stop: async () => {
       await Promise.all(apps.map((app) => app.close()));
       await eventsDatabase.close();
-      await drop();
     },
   };
 }

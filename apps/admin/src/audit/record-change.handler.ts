@@ -1,11 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { Delivery } from '@parley/bus/event-stream';
 import { Consumes } from '@parley/bus/handles';
-import { administrativeChange, type AuditEntry } from '@parley/contracts/admin/audit';
+import { type AuditEntry, recordChange } from '@parley/contracts/admin/audit';
 import { Inbox } from '@parley/outbox/inbox';
 import { AuditRepository } from './audit.repository';
-
-const consumer = 'admin.recordChange';
 
 /** Records what other services changed. Safe to repeat: the inbox remembers the event. */
 @Injectable()
@@ -15,8 +13,8 @@ export class RecordChangeHandler {
     private readonly inbox: Inbox,
   ) {}
 
-  @Consumes(administrativeChange, { name: consumer })
+  @Consumes(recordChange)
   async handle(entry: AuditEntry, { event }: Delivery): Promise<void> {
-    await this.inbox.once(consumer, event.id, (tx) => this.audit.addEntry(tx, entry));
+    await this.inbox.once(recordChange.name, event.id, (tx) => this.audit.addEntry(tx, entry));
   }
 }

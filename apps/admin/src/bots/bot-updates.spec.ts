@@ -260,7 +260,7 @@ describe('an update is refused as a whole', () => {
       'InvalidPayload',
       /^actions has a name "x+…" that does not match/,
     ],
-    ['a state without schema', { states: { s: { type: 'bot' } } }, 'InvalidPayload', /^states .*schema must be an obj/],
+    ['a state without schema', { states: { s: { type: 'bot' } } }, 'InvalidPayload', /^states .*schema is missing/],
     ['a long tag', { tags: { a: 'x'.repeat(501) } }, 'InvalidPayload', /^tags has an entry "a" .*500/],
     [
       'a large configuration',

@@ -13,7 +13,7 @@ import type {
 import type { BotId } from '@parley/contracts/admin/bots';
 import { ApiError, notFound } from '@parley/contracts/errors';
 import { Database } from '@parley/database/database';
-import { deriveKey } from '@parley/secrets/derived-key';
+import { SecretKeys } from '@parley/secrets/secret-keys';
 import { UrlSignature } from '@parley/secrets/url-signature';
 import { AuditRepository } from '../audit/audit.repository';
 import { AdminConfig } from '../config';
@@ -34,10 +34,11 @@ export class BotVersionsService {
     private readonly bots: BotsRepository,
     private readonly versions: BotVersionsRepository,
     private readonly audit: AuditRepository,
+    keys: SecretKeys,
     config: AdminConfig,
   ) {
     this.publicUrl = config.publicUrl;
-    this.signature = new UrlSignature(deriveKey(config.secretKey, 'bot-code-urls'));
+    this.signature = new UrlSignature(keys.derive('bot-code-urls'));
   }
 
   async list(caller: WorkspaceCaller, { id }: BotId): Promise<BotVersions> {

@@ -1,5 +1,5 @@
 import { Database } from '@parley/database/database';
-import { deriveKey } from '@parley/secrets/derived-key';
+import { SecretKeys } from '@parley/secrets/secret-keys';
 import { UrlSignature } from '@parley/secrets/url-signature';
 import { type Account, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
 import { createEmptyDatabase } from '@parley/testing/test-database';
@@ -259,8 +259,8 @@ describe('the URL of a version', () => {
       change(copy);
       return copy.href;
     };
-    const key = deriveKey(door.settings.secretKey, 'bot-code-urls');
-    const late = new UrlSignature(key).sign(['GET', id, newest!.id], {}, new Date(Date.now() - 1000));
+    const keys = new SecretKeys(door.settings).derive('bot-code-urls');
+    const late = new UrlSignature(keys).sign(['GET', id, newest!.id], {}, new Date(Date.now() - 1000));
 
     expect(expiresInMs).toBeGreaterThan(14 * 60_000);
     expect(expiresInMs).toBeLessThanOrEqual(15 * 60_000);

@@ -130,6 +130,16 @@ export class BotsRepository {
     return row!;
   }
 
+  /** Counts a change of the recurring events, in the transaction that makes it. */
+  async nextRecurringEventsRevision(tx: Sql, id: string): Promise<number> {
+    const [row] = await tx.query<{ revision: number }>(
+      `UPDATE bot SET recurring_events_revision = recurring_events_revision + 1 WHERE id = $1
+       RETURNING recurring_events_revision AS revision`,
+      [id],
+    );
+    return row!.revision;
+  }
+
   /** To another workspace, where its keys go on to work. */
   async transfer(tx: Sql, id: string, workspaceId: string): Promise<void> {
     await tx.query(`UPDATE bot SET workspace_id = $2, ${touched} WHERE id = $1`, [id, workspaceId]);

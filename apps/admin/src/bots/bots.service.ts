@@ -8,6 +8,7 @@ import {
   type BotReply,
   type Bots,
   botDeleted,
+  botTransferred,
   type CreateBot,
   type GetBot,
   type ListBots,
@@ -17,9 +18,10 @@ import {
   type UpdateBot,
 } from '@parley/contracts/admin/bots';
 import { credentialsChanged } from '@parley/contracts/admin/identity';
+import { recurringEventsChanged } from '@parley/contracts/admin/runtime';
 import { mergeEntries } from '@parley/contracts/entries';
 import { ApiError, notFound } from '@parley/contracts/errors';
-import { Database } from '@parley/database/database';
+import { Database, type Transaction } from '@parley/database/database';
 import { Outbox } from '@parley/outbox/outbox';
 import { SecretBox } from '@parley/secrets/secret-box';
 import { newSigningSecret } from '@parley/secrets/signing-secret';
@@ -68,6 +70,8 @@ export class BotsService {
         definition: changeDefinition(emptyDefinition, input),
       });
       if (input.code !== undefined) await this.versions.deployCode(tx, created.id, input.code);
+      if (Object.keys(created.definition.recurringEvents).length > 0)
+        await this.announceRecurringEvents(tx, created.id);
       await this.audit.add(tx, caller, {
         workspaceId,
         action: 'CREATE_BOT',
@@ -111,6 +115,7 @@ export class BotsService {
         if (input.code !== undefined) await this.versions.deployCode(tx, input.id, input.code);
         if (prepared) await this.installations.apply(tx, caller, input.id, prepared);
         const updated = await this.bots.update(tx, input, changed);
+        if (input.recurringEvents) await this.announceRecurringEvents(tx, input.id);
         await this.audit.add(tx, caller, {
           workspaceId: caller.workspace.id,
           action: 'UPDATE_BOT',
@@ -171,6 +176,7 @@ export class BotsService {
       await this.allowlists.clear(tx, id);
       await this.quotas.transferBot(tx, id, sourceId, targetWorkspaceId);
       await this.bots.transfer(tx, id, targetWorkspaceId);
+      await this.outbox.add(tx, botTransferred, { botId: id, workspaceId: targetWorkspaceId });
       for (const workspaceId of [sourceId, targetWorkspaceId]) {
         await this.audit.add(tx, caller, {
           workspaceId,
@@ -202,6 +208,11 @@ export class BotsService {
       });
     });
     return { newSigningSecret: secret };
+  }
+
+  private async announceRecurringEvents(tx: Transaction, botId: string): Promise<void> {
+    const revision = await this.bots.nextRecurringEventsRevision(tx, botId);
+    await this.outbox.add(tx, recurringEventsChanged, { botId, revision });
   }
 
   private sealed(secrets: Record<string, string | null> = {}): Record<string, string | null> {

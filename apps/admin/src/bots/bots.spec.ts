@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { deriveKey } from '@parley/secrets/derived-key';
 import { SecretBox } from '@parley/secrets/secret-box';
+import { SecretKeys } from '@parley/secrets/secret-keys';
 import { type Account, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { AdminModule } from '../admin.module';
@@ -123,15 +123,15 @@ describe('creating a bot', () => {
     [{ url: 'javascript:alert(1)' }, /^url must be a URL/],
     [{ type: 'other' }, /^type must be one of/],
     [{ maxExecutionTime: 1.5 }, /^maxExecutionTime must be an integer/],
-    [{ states: { s: { type: 'user' } } }, /^states has an entry "s" whose schema must be an object/],
+    [{ states: { s: { type: 'user' } } }, /^states has an entry "s" whose schema is missing/],
     [{ events: { e: null } }, /^events has an entry "e" that must be an object/],
     [
       { actions: { a: { input: {}, output: { schema: {} } } } },
-      /^actions has an entry "a" whose input.schema must be an object/,
+      /^actions has an entry "a" whose input.schema is missing/,
     ],
     [{ subscriptions: {} }, undefined],
     [{ configuration: { data: { a: 'x'.repeat(20_500) } } }, /^configuration.data must be at most 20480 bytes/],
-    [{ medias: [{ url: 'x' }] }, /^medias.0.name must/],
+    [{ medias: [{ url: 'x' }] }, /^medias\[0\]\.name is missing/],
     [{ medias: Array(51).fill({ url: 'x', name: 'x' }) }, /^medias must have at most 50 entries/],
     [{ dev: 'true' }, /^dev must be a boolean/],
   ])('of %j is checked', async (body, message) => {
@@ -464,7 +464,7 @@ describe('rotating the signing secret of a bot', () => {
 
   it('shows the new one and keeps those before it for a day, encrypted', async () => {
     const { id, signingSecret } = (await alice.client.createBot({})).bot;
-    const box = new SecretBox(deriveKey(door.settings.secretKey, 'secrets'));
+    const box = new SecretBox(new SecretKeys(door.settings));
 
     const first = (await alice.client.rotateBotSigningSecrets({ id })).newSigningSecret;
     const second = (await alice.client.rotateBotSigningSecrets({ id })).newSigningSecret;

@@ -10,8 +10,8 @@ export class IdentityController {
   constructor(private readonly service: IdentityService) {}
 
   @Handles(admin.identity.identify)
-  identify(_caller: Caller, input: Identify) {
-    return this.service.identify(input);
+  identify(caller: Caller, input: Identify) {
+    return this.service.identify(caller, input);
   }
 
   @Handles(admin.identity.roleInBot)

@@ -62,14 +62,14 @@ export class IdentityRepository {
     return row;
   }
 
-  async findRoleInBot(accountId: string, botId: string): Promise<Role | undefined> {
-    const [row] = await this.database.query<{ role: Role }>(
-      `SELECT member.role FROM bot JOIN workspace_member member ON member.workspace_id = bot.workspace_id
+  async findRoleInBot(accountId: string, botId: string): Promise<{ role: Role; workspaceId: string } | undefined> {
+    const [row] = await this.database.query<{ role: Role; workspaceId: string }>(
+      `SELECT member.role, bot.workspace_id AS "workspaceId" FROM bot JOIN workspace_member member ON member.workspace_id = bot.workspace_id
        WHERE member.account_id = $1 AND bot.id = $2 AND (bot.allowlist = 'ALL_WORKSPACE_USERS'
          OR member.role = ANY($3)
          OR EXISTS (SELECT 1 FROM bot_allowed_member allowed WHERE allowed.bot_id = bot.id AND allowed.account_id = $1))`,
       [accountId, botId, rolesWith('manage')],
     );
-    return row?.role;
+    return row;
   }
 }

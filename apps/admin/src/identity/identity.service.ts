@@ -1,44 +1,67 @@
 import { timingSafeEqual } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
+import { Bus } from '@parley/bus/bus';
 import { hasPermission } from '@parley/contracts/access';
 import type { AccountAndBot, Identify, Identity, RoleInBot } from '@parley/contracts/admin/identity';
-import { ApiError } from '@parley/contracts/errors';
+import type { Caller, CallerQuotas } from '@parley/contracts/caller';
+import { users } from '@parley/contracts/chat/users';
+import { ApiError, forbiddenHeader } from '@parley/contracts/errors';
+import { SecretKeys } from '@parley/secrets/secret-keys';
 import { hashToken, operatorToken } from '@parley/secrets/token';
 import { AdminConfig } from '../config';
+import { quotaOf } from '../usage/quota-amounts';
 import { namedInstallation } from './named-installation';
 import { IdentityRepository, type TokenHolder } from './identity.repository';
 
 /** Turns a credential and the context headers into a caller, or says why not. */
 @Injectable()
 export class IdentityService {
-  private readonly operatorHash: string;
+  private readonly operatorHashes: Buffer[];
+  /** Of every workspace. */
+  private readonly quotas: CallerQuotas;
 
   constructor(
     private readonly identities: IdentityRepository,
+    private readonly bus: Bus,
+    keys: SecretKeys,
     config: AdminConfig,
   ) {
-    this.operatorHash = hashToken(operatorToken(config.secretKey));
+    this.operatorHashes = keys.map((key) => Buffer.from(hashToken(operatorToken(key))));
+    this.quotas = {
+      storage_count: quotaOf(config, 'storage_count'),
+      knowledgebase_vector_storage: quotaOf(config, 'knowledgebase_vector_storage'),
+    };
   }
 
-  async identify(input: Identify): Promise<Identity> {
+  async identify(asker: Caller, input: Identify): Promise<Identity> {
     if (input.kind === 'operator') return this.identifyOperator(input);
     const holder = await this.identities.find(input);
     if (!holder || holder.kind !== input.kind) throw unauthorized();
     const identity = identifiers[holder.kind](holder, input);
     const { caller } = identity;
-    if (caller.bot) caller.integration = namedInstallation(holder, input, caller.role);
-    // Users are owned by a service that this version does not have yet: none can be named.
-    if (input.userId !== undefined)
-      throw new ApiError('Forbidden', `x-user-id "${input.userId}" is not a user of this bot.`);
+    if (caller.bot) {
+      caller.integration = namedInstallation(holder, input, caller.role);
+      caller.quotas = this.quotas;
+    }
+    if (input.userId !== undefined) caller.user = await this.namedUser(asker, caller.bot?.id, input.userId);
     return identity;
   }
 
   async roleInBot({ accountId, botId }: AccountAndBot): Promise<RoleInBot> {
-    return { role: (await this.identities.findRoleInBot(accountId, botId)) ?? null };
+    const found = await this.identities.findRoleInBot(accountId, botId);
+    return found ? { ...found, quotas: this.quotas } : { role: null };
+  }
+
+  /** Users are the chat service's. Throws Forbidden for what is no user of this bot. */
+  private async namedUser(asker: Caller, botId: string | undefined, userId: string): Promise<{ id: string }> {
+    const isKnown = botId !== undefined && (await this.bus.call(users.exists, asker, { botId, userId })).exists;
+    if (!isKnown) throw new ApiError('Forbidden', `x-user-id "${userId}" is not a user of this bot.`);
+    return { id: userId };
   }
 
   private identifyOperator({ tokenHash }: Identify): Identity {
-    if (!timingSafeEqual(Buffer.from(this.operatorHash), Buffer.from(tokenHash))) throw unauthorized();
+    const given = Buffer.from(tokenHash);
+    if (!this.operatorHashes.some((hash) => timingSafeEqual(hash, given))) throw unauthorized();
     return { caller: { credential: 'operator' } };
   }
 }
@@ -102,9 +125,4 @@ function identifyIntegration(holder: TokenHolder, { workspaceId, botId }: Identi
 
 function unauthorized(): ApiError {
   return new ApiError('Unauthorized', 'The token in the Authorization header is unknown or was revoked.');
-}
-
-/** The same words for what does not exist and for what belongs to somebody else. */
-function forbiddenHeader(header: string, value: string): ApiError {
-  return new ApiError('Forbidden', `${header} "${value}" names nothing that this token may use.`);
 }

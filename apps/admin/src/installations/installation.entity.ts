@@ -1,6 +1,7 @@
 import type { BotIntegration, InstallationStatus } from '@parley/contracts/admin/bot-integrations';
 import type { BindIntegration, BotPlugin, BoundInterface } from '@parley/contracts/admin/bot-plugins';
 import type { HubSummary, InstallablePlugin } from '@parley/contracts/hub/resolution';
+import type { SecretBox } from '@parley/secrets/secret-box';
 
 export interface InstallationRow {
   alias: string;
@@ -49,6 +50,11 @@ export function statusOf(enabled: boolean, isCallable: boolean): Pick<Installati
     status: 'registration_pending',
     status_reason: 'Integrations are not called in this version: it will be told of its installation later.',
   };
+}
+
+/** In the clear; empty for what was never configured. */
+export function openConfiguration(box: SecretBox, sealed: string | null | undefined): Record<string, unknown> {
+  return sealed ? (JSON.parse(box.open(sealed)) as Record<string, unknown>) : {};
 }
 
 export function toBotIntegration(

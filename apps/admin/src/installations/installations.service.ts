@@ -25,6 +25,7 @@ import { builtInChat } from './built-in-chat';
 import {
   type InstallationRow,
   type InstalledRows,
+  openConfiguration,
   type PluginRow,
   toBotIntegration,
   toBotPlugin,
@@ -265,7 +266,7 @@ export class InstallationsService implements OnApplicationShutdown {
   }
 
   private configurationOf(row: InstallationRow | PluginRow | undefined): Record<string, unknown> {
-    return row?.configuration ? (JSON.parse(this.box.open(row.configuration)) as Record<string, unknown>) : {};
+    return openConfiguration(this.box, row?.configuration);
   }
 }
 

@@ -41,7 +41,8 @@ export function withoutPlugins<T extends Shown>(update: T, aliases: string[]): T
   };
 }
 
-function prefixed<T>(alias: string, entries: Entries<T>): Entries<T> {
+/** What the plugin that has this alias declares, by the names under which it is the bot's. */
+export function prefixed<T>(alias: string, entries: Entries<T>): Entries<T> {
   return Object.fromEntries(Object.entries(entries).map(([name, entry]) => [`${alias}#${name}`, entry]));
 }
 

@@ -213,7 +213,7 @@ describe('installing a plugin', () => {
       'ReferenceNotFound',
       /^plugins\.x: there is no plugin "plugver_none" that this workspace may install/,
     ],
-    ['without an id', { x: {} }, 'InvalidPayload', /^plugins has an entry "x" whose id must be/],
+    ['without an id', { x: {} }, 'InvalidPayload', /^plugins has an entry "x" whose id is missing/],
     [
       'that needs an interface',
       { x: { id: handoff } },

@@ -3,12 +3,12 @@ import { Bus } from '@parley/bus/bus';
 import type { Delivery } from '@parley/bus/event-stream';
 import { Consumes } from '@parley/bus/handles';
 import { credentialsChanged } from '@parley/contracts/admin/identity';
-import { type InstallationsChanged, installationsChanged } from '@parley/contracts/admin/installations';
+import { type InstallationsChanged, refreshInstalled } from '@parley/contracts/admin/installations';
 import { type Caller, systemCaller } from '@parley/contracts/caller';
 import {
   type HubEntryChanged,
-  hubEntryChanged,
   type InstallableIntegration,
+  refreshInstallations,
   resolution,
 } from '@parley/contracts/hub/resolution';
 import { TokensRepository } from '../tokens/tokens.repository';
@@ -31,7 +31,7 @@ export class RefreshInstallationsHandler {
     private readonly bus: Bus,
   ) {}
 
-  @Consumes(hubEntryChanged, { name: 'admin.refreshInstallations' })
+  @Consumes(refreshInstallations)
   async handle({ kind, id, isDeleted, workspaceId }: HubEntryChanged, { event }: Delivery): Promise<void> {
     if (isDeleted) return kind === 'integration' ? this.forgetIntegration(id) : undefined;
     if ((await this.installations.count(id)) === 0) return;
@@ -45,7 +45,7 @@ export class RefreshInstallationsHandler {
    * The hub may have changed between what an update read of it and its commit, when nobody was told of this bot yet. Writes
    * nothing when all is as in the hub, and announces nothing.
    */
-  @Consumes(installationsChanged, { name: 'admin.refreshInstalled' })
+  @Consumes(refreshInstalled)
   async refreshInstalled({ botId, workspaceId }: InstallationsChanged, { event }: Delivery): Promise<void> {
     const caller = systemCaller(event.id);
     const shown = await this.installations.listShown(botId);

@@ -15,8 +15,8 @@ export class IntrospectionService {
 
   async introspect({ account, bot }: Caller, { botId }: Introspect): Promise<Introspection> {
     const row = await this.bots.find(botId);
-    const role = account && (await this.identities.findRoleInBot(account.id, botId));
-    const mayRead = bot ? bot.id === botId : role && hasPermission(role, 'read');
+    const member = account && (await this.identities.findRoleInBot(account.id, botId));
+    const mayRead = bot ? bot.id === botId : member && hasPermission(member.role, 'read');
     if (!row || !mayRead) throw notFound('bot', botId);
     return { workspaceId: row.workspace_id, botId, userId: account?.id ?? row.creator_id ?? '' };
   }

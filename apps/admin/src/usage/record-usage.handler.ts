@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Consumes } from '@parley/bus/handles';
-import { botDeleted, type BotDeleted } from '@parley/contracts/admin/bots';
-import { usageChanged, type UsageChanged } from '@parley/contracts/admin/usage';
+import { type BotDeleted, endUsage } from '@parley/contracts/admin/bots';
+import { recordUsage, type UsageChanged } from '@parley/contracts/admin/usage';
 import { Database } from '@parley/database/database';
 import { UsageRepository } from './usage.repository';
 
@@ -14,13 +14,13 @@ export class RecordUsageHandler {
   ) {}
 
   /** Safe to repeat and in any order: the newest amount of a day stays. */
-  @Consumes(usageChanged, { name: 'admin.recordUsage', concurrency: 4 })
+  @Consumes(recordUsage)
   async record(change: UsageChanged): Promise<void> {
     await this.usage.record(change);
   }
 
   /** Safe to repeat: what is nothing already stays nothing. */
-  @Consumes(botDeleted, { name: 'admin.endUsage' })
+  @Consumes(endUsage)
   async end({ botId, workspaceId }: BotDeleted): Promise<void> {
     await this.database.transaction((tx) => this.usage.endBot(tx, botId, workspaceId));
   }

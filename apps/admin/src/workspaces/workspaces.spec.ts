@@ -50,7 +50,7 @@ describe('a workspace', () => {
 
       expect(answer).toMatchObject({
         status: 400,
-        json: { type: 'InvalidPayload', message: expect.stringMatching(/^name must/) },
+        json: { type: 'InvalidPayload', message: expect.stringMatching(/^name (must|is missing)/) },
       });
     },
   );
@@ -310,7 +310,7 @@ describe('the availability of a handle', () => {
 
       expect(await door.send('PUT /v1/admin/workspaces/handle-availability', { headers, json })).toMatchObject({
         status: 400,
-        json: { type: 'InvalidPayload', message: expect.stringMatching(/^handle must/) },
+        json: { type: 'InvalidPayload', message: expect.stringMatching(/^handle (must|is missing)/) },
       });
     },
   );

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { type Block, type BlockType } from '../parsing/block';
 import { parseMarkdown } from '../parsing/parse-markdown';
-import { type Chunk, chunk, embeddedText } from './chunker';
+import { type Chunk, type ChunkOptions, chunk as chunkLazily, chunkStream } from './chunker';
 
+const chunk = (blocks: Block[], options: ChunkOptions) => [...chunkLazily(blocks, options)];
 const range = (length: number) => Array.from({ length }, (_, i) => i + 1);
 const paragraph = (text: string): Block => ({ type: 'paragraph', text });
 const heading = (level: number, text: string): Block => ({ type: level === 1 ? 'title' : 'subtitle', level, text });
@@ -185,20 +186,6 @@ it('chunks one line of 20 MB', () => {
   expect(contents([paragraph('x'.repeat(20_000_000))], 1000)).toHaveLength(20_000);
 });
 
-describe('embedded text', () => {
-  const passage: Chunk = { content: 'Sub\n\ntext', subtype: 'paragraph', position: 0, breadcrumb: ['Top', 'Sub'] };
-
-  it.each([
-    [['Top', 'Above'], 'Top > Above\n\nSub\n\ntext'],
-    [['Top', 'Sub'], 'Top\n\nSub\n\ntext'],
-    [['Su'], 'Su\n\nSub\n\ntext'],
-    [[], 'Sub\n\ntext'],
-  ])('of a chunk below %j has each title once', (breadcrumb, expected) => {
-    expect(embeddedText({ ...passage, breadcrumb }, { embedBreadcrumb: true })).toBe(expected);
-    expect(embeddedText({ ...passage, breadcrumb }, { embedBreadcrumb: false })).toBe(passage.content);
-  });
-});
-
 describe('for any document', () => {
   const types: BlockType[] = ['title', 'subtitle', 'paragraph', 'list', 'table', 'code', 'blockquote', 'page'];
   const word = fc.oneof(
@@ -269,6 +256,82 @@ describe('for any document', () => {
         expect(chunk(blocks, chosen)).toEqual(chunks);
       }),
       { numRuns: 500 },
+    );
+  });
+
+  it('gives the same chunks for blocks that come one by one', async () => {
+    async function* slowly(blocks: Block[]) {
+      for (const one of blocks) yield await Promise.resolve(one);
+    }
+
+    await fc.assert(
+      fc.asyncProperty(fc.array(block, { maxLength: 12 }), options, async (blocks, chosen) => {
+        const chunks: Chunk[] = [];
+        for await (const one of chunkStream(slowly(blocks), chosen)) chunks.push(one);
+
+        expect(chunks).toEqual(chunk(blocks, chosen));
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('a chunk of headings alone stands only where a higher one follows, nothing follows, or nothing fits', () => {
+    const numbered = (blocks: Block[]) => blocks.map((one, i) => ({ ...one, text: `«${i}» ${one.text}` }));
+    const body = fc.record({ type: fc.constantFrom<BlockType>('paragraph', 'list', 'code', 'table'), text });
+    const title = fc.record({
+      type: fc.constantFrom<BlockType>('title', 'subtitle'),
+      text: fc.lorem({ maxCount: 4 }),
+      level: fc.integer({ min: 1, max: 6 }),
+    });
+
+    fc.assert(
+      fc.property(fc.array(fc.oneof(body, title), { maxLength: 12 }), options, (drawn, chosen) => {
+        const blocks = numbered(drawn);
+        const isHeading = (one: Block) => one.type === 'title' || one.type === 'subtitle';
+        for (const { content, subtype } of chunk(blocks, chosen)) {
+          if (subtype !== 'title' && subtype !== 'subtitle') continue;
+          const places = Array.from(content.matchAll(/«(\d+)»/g), ([, place]) => Number(place));
+          const next = blocks[(places.at(-1) ?? blocks.length) + 1];
+          if (!next) continue;
+          const higher = isHeading(next) && next.level! < blocks[places[0]!]!.level!;
+          const full = content.length + 2 > chosen.maximumLength * 0.75;
+          const fits = next.text.length + content.length + 2 <= chosen.maximumLength;
+          expect(higher || (isHeading(next) ? !fits : full && !fits)).toBe(true);
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('tables repeat their header in every piece', () => {
+    const cell = fc.stringMatching(/^[a-z ]{1,30}[a-z]$/);
+    const table = fc.array(fc.tuple(cell, cell), { minLength: 2, maxLength: 60 });
+
+    fc.assert(
+      fc.property(table, options, (rows, chosen) => {
+        const header = 'Name | Value';
+        const all = [header, ...rows.map((cells) => cells.join(' | '))].join('\n');
+
+        const pieces = chunk([{ type: 'table', text: all, headerLines: 1 }], chosen);
+
+        expect(pieces.every(({ content }) => content.startsWith(`${header}\n`))).toBe(true);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('page numbers never decrease', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(block, fc.nat(2)), { maxLength: 12 }), options, (drawn, chosen) => {
+        let pageNumber = 1;
+        const blocks = drawn.map(([one, turned]) => ({ ...one, pageNumber: (pageNumber += turned) }));
+
+        const pages = chunk(blocks, chosen).map((one) => one.pageNumber!);
+
+        expect(pages).toEqual(pages.toSorted((a, b) => a - b));
+        expect(pages.every((page) => blocks.some((one) => one.pageNumber === page))).toBe(true);
+      }),
+      { numRuns: 300 },
     );
   });
 

@@ -1,10 +1,13 @@
-import { type Block, type BlockType } from '../parsing/block';
+import type { PassageSubtype, PassageType } from '@parley/contracts/passages';
+import { type Block } from '../parsing/block';
 import { cutProse, packUnits, trimBlankLines } from './cut-text';
 
 export interface Chunk {
   content: string;
+  /** `chunk` when absent. */
+  type?: PassageType;
   /** The type of its largest block. */
-  subtype: BlockType;
+  subtype: PassageSubtype;
   /** 0 for the first chunk of the document. */
   position: number;
   pageNumber?: number;
@@ -19,21 +22,21 @@ export interface ChunkOptions {
   minimumParagraphLength?: number;
 }
 
-/** Every text of a block appears in order and once; only a table that is cut repeats its header lines. */
-export function chunk(blocks: Block[], options: ChunkOptions): Chunk[] {
-  const { maximumLength } = options;
-  if (!(maximumLength >= 100)) throw new RangeError(`maximumLength must be at least 100, not ${maximumLength}`);
-  const chunker = new Chunker(maximumLength, options.minimumParagraphLength ?? maximumLength / 2);
-  for (const block of blocks) chunker.add(block);
-  return chunker.finish();
+/**
+ * Every text of a block appears in order and once; only a table that is cut repeats its header lines. A chunk is given
+ * as soon as no later block can change it.
+ */
+export function* chunk(blocks: Iterable<Block>, options: ChunkOptions): Generator<Chunk> {
+  const chunker = new Chunker(options);
+  for (const block of blocks) yield* chunker.add(block);
+  yield* chunker.finish();
 }
 
-/** What the embedding model reads: the chunk, after the titles above it when `embedBreadcrumb` is set. */
-export function embeddedText({ breadcrumb, content }: Chunk, options: { embedBreadcrumb: boolean }): string {
-  if (!options.embedBreadcrumb) return content;
-  const doubled = breadcrumb.findIndex((_, i) => `${content}\n`.startsWith(`${breadcrumb.slice(i).join(separator)}\n`));
-  const above = doubled === -1 ? breadcrumb : breadcrumb.slice(0, doubled);
-  return above.length === 0 ? content : `${above.join(' > ')}${separator}${content}`;
+/** The same for blocks that are still being read. */
+export async function* chunkStream(blocks: AsyncIterable<Block>, options: ChunkOptions): AsyncGenerator<Chunk> {
+  const chunker = new Chunker(options);
+  for await (const block of blocks) yield* chunker.add(block);
+  yield* chunker.finish();
 }
 
 const separator = '\n\n';
@@ -48,53 +51,55 @@ interface Open {
 
 /** Fills one open chunk. It is closed by a heading, by what does not fit, or when nothing in it is short any more. */
 class Chunker {
-  private readonly chunks: Chunk[] = [];
   private readonly titles: { level: number; text: string }[] = [];
+  private readonly maximum: number;
+  private readonly minimum: number;
   private open: Open = { parts: [], length: 0, breadcrumb: [] };
+  private closed = 0;
 
-  constructor(
-    private readonly maximum: number,
-    private readonly minimum: number,
-  ) {}
+  constructor({ maximumLength, minimumParagraphLength }: ChunkOptions) {
+    if (!(maximumLength >= 100)) throw new RangeError(`maximumLength must be at least 100, not ${maximumLength}`);
+    this.maximum = maximumLength;
+    this.minimum = minimumParagraphLength ?? maximumLength / 2;
+  }
 
-  add(block: Block): void {
+  *add(block: Block): Generator<Chunk> {
     const text = trimBlankLines(block.text);
     if (text === '') return;
     const whole = { ...block, text };
-    if (isHeading(block)) this.addHeading(whole);
-    else this.addBody(whole);
+    yield* isHeading(block) ? this.addHeading(whole) : this.addBody(whole);
   }
 
-  finish(): Chunk[] {
-    this.close();
-    return this.chunks;
+  *finish(): Generator<Chunk> {
+    yield* this.close();
   }
 
-  private addHeading(heading: Block): void {
+  private *addHeading(heading: Block): Generator<Chunk> {
     const level = levelOf(heading);
     const first = this.open.parts[0];
     const continues = this.hasOnlyHeadings() && first && levelOf(first) <= level;
-    if (!continues || !this.fits(heading.text)) this.close();
+    if (!continues || !this.fits(heading.text)) yield* this.close();
     while (this.titles.length > 0 && this.titles.at(-1)!.level >= level) this.titles.pop();
-    this.append(heading);
+    yield* this.append(heading);
     this.titles.push({ level, text: crumb(heading.text) });
   }
 
-  private addBody(block: Block): void {
+  private *addBody(block: Block): Generator<Chunk> {
     const onlyHeadings = this.hasOnlyHeadings();
     const isShort = this.open.length < this.minimum || block.text.length < this.minimum;
-    if (this.fits(block.text) && (onlyHeadings || isShort)) return this.append(block);
-    // A heading stays with what follows, so the block is cut to go on below it, unless hardly any room is left.
-    const shares = onlyHeadings || (block.text.length > this.maximum && this.open.length < this.minimum);
-    if (!shares || this.room() < this.leastRoom(block)) this.close();
-    this.append(block);
+    if (!this.fits(block.text) || !(onlyHeadings || isShort)) {
+      // A heading stays with what follows, so the block is cut to go on below it, unless hardly any room is left.
+      const shares = onlyHeadings || (block.text.length > this.maximum && this.open.length < this.minimum);
+      if (!shares || this.room() < this.leastRoom(block)) yield* this.close();
+    }
+    yield* this.append(block);
   }
 
   /** Cuts what is longer than the room; the last piece stays open. */
-  private append(block: Block): void {
+  private *append(block: Block): Generator<Chunk> {
     let isFirst = true;
     for (const text of cut(block, this.room(), this.maximum)) {
-      if (!isFirst) this.close();
+      if (!isFirst) yield* this.close();
       if (this.open.parts.length === 0) this.open.breadcrumb = this.titles.map((title) => title.text);
       else this.open.length += separator.length;
       this.open.parts.push({ ...block, text });
@@ -103,18 +108,18 @@ class Chunker {
     }
   }
 
-  private close(): void {
+  private *close(): Generator<Chunk> {
     const { parts, breadcrumb } = this.open;
     this.open = { parts: [], length: 0, breadcrumb: [] };
     if (parts.length === 0) return;
     const main = parts.reduce((largest, part) => (weight(part) > weight(largest) ? part : largest));
-    this.chunks.push({
+    yield {
       content: parts.map((part) => part.text).join(separator),
       subtype: main.type,
-      position: this.chunks.length,
+      position: this.closed++,
       pageNumber: parts[0]!.pageNumber,
       breadcrumb,
-    });
+    };
   }
 
   private room(): number {
@@ -143,11 +148,10 @@ function cut(block: Block, firstRoom: number, room: number): Iterable<string> {
   return cutProse(text, firstRoom, room);
 }
 
-function cutTable(table: Block, firstRoom: number, room: number): string[] {
+function* cutTable(table: Block, firstRoom: number, room: number): Generator<string> {
   const header = repeatedHeader(table, room);
   const rows = table.text.slice(header.length).split('\n');
-  const pieces = packUnits(rows, firstRoom - header.length, room - header.length);
-  return Array.from(pieces, (piece) => header + piece);
+  for (const piece of packUnits(rows, firstRoom - header.length, room - header.length)) yield header + piece;
 }
 
 /** The header lines with the line end after them; empty when they would take more than half of a chunk. */

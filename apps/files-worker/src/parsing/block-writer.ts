@@ -9,6 +9,13 @@ interface Container {
   marker?: string;
 }
 
+export interface ListItem {
+  /** 0 for the outermost. */
+  depth: number;
+  marker?: string;
+  text: string;
+}
+
 /**
  * Collects blocks in reading order. Everything inside an outermost list or quote becomes one block of that type,
  * one line a paragraph; headings, code and tables in there interrupt it and stay what they are.
@@ -49,6 +56,18 @@ export class BlockWriter {
         .trim(),
     );
     this.write({ type: 'table', text: text.join('\n'), headerLines });
+  }
+
+  /** For formats whose lists are paragraphs with a depth. An item without a marker continues the one before it. */
+  list(items: ListItem[]): void {
+    this.enter({ type: 'list' });
+    for (const { depth, marker, text } of items) {
+      for (let above = 0; above < depth; above++) this.enter({ type: 'list' });
+      this.enter({ type: 'item', marker });
+      this.write({ type: 'paragraph', text });
+      for (let left = -1; left < depth; left++) this.leave();
+    }
+    this.leave();
   }
 
   blocks(): Block[] {

@@ -13,7 +13,22 @@ export interface Block {
   pageNumber?: number;
 }
 
+/** A file as it was uploaded. */
+export interface Source {
+  bytes: Buffer;
+  contentType: string;
+  key: string;
+  /** Told by parsers that give blocks while they read: how much is read, from 0 to 1. */
+  onProgress?: (part: number) => void;
+}
+
+/** In reading order; an iterable is read while the rest of the document is still parsed. */
+export type Blocks = Iterable<Block> | AsyncIterable<Block>;
+
 /** The document itself cannot be indexed. The message is shown to its owner as `failedStatusReason`: say what to do. */
 export class UnreadableDocument extends Error {
   override readonly name = 'UnreadableDocument';
 }
+
+/** It can be read, and there is no text in it. */
+export class DocumentWithoutText extends UnreadableDocument {}

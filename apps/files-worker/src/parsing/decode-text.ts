@@ -1,5 +1,9 @@
+import { isUtf8 } from 'node:buffer';
 import { TextDecoder } from 'node:util';
 import { UnreadableDocument } from './block';
+
+export const sliceBytes = 1_000_000;
+const mostAccented = 0.6;
 
 /**
  * Reads bytes as text: by byte-order mark, as UTF-8 when they are valid UTF-8, else in the declared charset.
@@ -7,47 +11,111 @@ import { UnreadableDocument } from './block';
  * Line ends become `\n`. Refuses binaries, and bytes that no guess turns into text.
  */
 export function decodeText(bytes: Buffer, declaredCharset?: string): string {
-  const text = decode(bytes, declaredCharset);
-  refuseBinary(text);
-  return text.replace(/\r\n?/g, '\n');
+  return [...decodeSlices(bytes, declaredCharset)].join('');
 }
 
-function decode(bytes: Buffer, declaredCharset?: string): string {
-  if (bytes[0] === 0xff && bytes[1] === 0xfe) return new TextDecoder('utf-16le').decode(bytes);
-  if (bytes[0] === 0xfe && bytes[1] === 0xff) return new TextDecoder('utf-16be').decode(bytes);
+/** The same slice by slice, so that a large text is never one string. What is refused is refused before the first. */
+export function* decodeSlices(bytes: Buffer, declaredCharset?: string, size = sliceBytes): Generator<string> {
+  const decode = decoding(bytes, declaredCharset);
+  refuseBinary(decode(size));
+  let pending = '';
+  for (const slice of decode(size)) {
+    const text = pending + slice;
+    // The line feed that belongs to it may begin the next slice.
+    pending = text.endsWith('\r') ? '\r' : '';
+    yield text.slice(0, text.length - pending.length).replace(/\r\n?/g, '\n');
+  }
+  if (pending) yield '\n';
+}
 
-  const declared = declaredCharset ? decoderFor(declaredCharset) : undefined;
+/** The charset parameter of a content type. */
+export function charsetIn(contentType: string): string | undefined {
+  return /;\s*charset\s*=\s*"?([\w-]+)/i.exec(contentType)?.[1];
+}
+
+/** What the meta element of an HTML page says, or its declaration as XML. */
+export function charsetInPage(bytes: Buffer): string | undefined {
+  const start = bytes.toString('latin1', 0, 1024);
+  return unlessWide(/<meta\b[^>]*\bcharset\s*=\s*["']?([\w-]+)/i.exec(start)?.[1]) ?? charsetInXml(bytes);
+}
+
+/** What the declaration of an XML document says. */
+export function charsetInXml(bytes: Buffer): string | undefined {
+  const start = bytes.toString('latin1', 0, 200);
+  return unlessWide(/^\s*<\?xml\b[^>]*\bencoding\s*=\s*["']([\w-]+)/.exec(start)?.[1]);
+}
+
+/** What can be read byte by byte is not in UTF-16, whatever it says. */
+function unlessWide(charset: string | undefined): string | undefined {
+  return charset && /^utf-?16/i.test(charset) ? undefined : charset;
+}
+
+type Decode = (size: number) => Iterable<string>;
+
+function decoding(bytes: Buffer, declaredCharset?: string): Decode {
+  const as =
+    (charset: string): Decode =>
+    (size) =>
+      decodeAs(bytes, charset, size);
+  if (bytes[0] === 0xff && bytes[1] === 0xfe) return as('utf-16le');
+  if (bytes[0] === 0xfe && bytes[1] === 0xff) return as('utf-16be');
+
+  const declared = declaredCharset ? encodingOf(declaredCharset) : undefined;
   // The iso-2022 and utf-16 families may look like valid UTF-8; for the others validity is the better witness.
-  if (declared && /^(iso-2022|utf-16)/.test(declared.encoding)) return declared.decode(bytes);
+  if (declared && /^(iso-2022|utf-16)/.test(declared)) return as(declared);
 
-  const utf8 = new TextDecoder('utf-8').decode(bytes);
-  if (!utf8.includes('\uFFFD')) return utf8;
-  if (declared?.encoding === 'windows-1252') return decodeWindows1252(bytes);
-  if (declared && declared.encoding !== 'utf-8') return declared.decode(bytes);
+  if (isUtf8(bytes)) return as('utf-8');
+  if (declared && declared !== 'utf-8') return as(declared);
 
-  const { letters, replaced } = countUnusual(utf8);
-  if (letters >= replaced) return utf8;
-  const latin = decodeWindows1252(bytes);
-  return /[\x80-\x9f]/.test(latin) ? utf8 : latin;
+  const { letters, replaced } = countUnusual(as('utf-8')(sliceBytes));
+  if (letters >= replaced) return as('utf-8');
+  const latin = as('windows-1252');
+  for (const slice of latin(sliceBytes)) if (/[\x80-\x9f]/.test(slice)) return as('utf-8');
+  refuseMostlyAccented(latin(sliceBytes));
+  return latin;
+}
+
+/** No language has that many accents: these are the letters of another alphabet. */
+function refuseMostlyAccented(slices: Iterable<string>): void {
+  let letters = 0;
+  let accented = 0;
+  for (const slice of slices) {
+    for (const [letter] of slice.replace(/<[^<>]*>/g, '').matchAll(/\p{Letter}/gu)) {
+      letters++;
+      if (letter >= '\u00c0') accented++;
+    }
+  }
+  if (accented > letters * mostAccented) {
+    throw new UnreadableDocument('The text is in an unknown encoding: save it as UTF-8, and upload that.');
+  }
+}
+
+function* decodeAs(bytes: Buffer, charset: string, size: number): Generator<string> {
+  const decoder = charset === 'windows-1252' ? undefined : new TextDecoder(charset);
+  for (let start = 0; start < bytes.length; start += size) {
+    const slice = bytes.subarray(start, start + size);
+    yield decoder ? decoder.decode(slice, { stream: true }) : decodeWindows1252(slice);
+  }
+  if (decoder) yield decoder.decode();
 }
 
 /** By hand, since TextDecoder of Node 20 takes windows-1252 for Latin-1. */
-function decodeWindows1252(bytes: Buffer): string {
+export function decodeWindows1252(bytes: Buffer): string {
   const from0x80 = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ';
   return bytes.toString('latin1').replace(/[\x80-\x9f]/g, (control) => from0x80[control.charCodeAt(0) - 0x80]!);
 }
 
-function decoderFor(charset: string): TextDecoder | undefined {
+function encodingOf(charset: string): string | undefined {
   try {
-    return new TextDecoder(charset);
+    return new TextDecoder(charset).encoding;
   } catch {
     return undefined;
   }
 }
 
-function refuseBinary(text: string): void {
-  const { controls, replaced } = countUnusual(text);
-  if (controls * 100 > text.length || replaced * 10 > text.length) {
+function refuseBinary(slices: Iterable<string>): void {
+  const { length, controls, replaced } = countUnusual(slices);
+  if (controls * 100 > length || replaced * 10 > length) {
     throw new UnreadableDocument(
       'The content is not readable text: it is binary, or in an unknown encoding. ' +
         'Save it as UTF-8 text, or upload it with its own content type.',
@@ -55,17 +123,18 @@ function refuseBinary(text: string): void {
   }
 }
 
-function countUnusual(text: string): { controls: number; replaced: number; letters: number } {
-  let controls = 0;
-  let replaced = 0;
-  let letters = 0;
-  for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i);
-    if (code === 0xfffd) replaced++;
-    else if (code >= 0xa0) letters++;
-    else if (isControl(code)) controls++;
+function countUnusual(slices: Iterable<string>) {
+  const count = { length: 0, controls: 0, replaced: 0, letters: 0 };
+  for (const text of slices) {
+    count.length += text.length;
+    for (let i = 0; i < text.length; i++) {
+      const code = text.charCodeAt(i);
+      if (code === 0xfffd) count.replaced++;
+      else if (code >= 0xa0) count.letters++;
+      else if (isControl(code)) count.controls++;
+    }
   }
-  return { controls, replaced, letters };
+  return count;
 }
 
 /** Tab, the line and page ends and ESC (terminal logs) belong to text. */

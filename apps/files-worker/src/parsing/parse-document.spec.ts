@@ -1,12 +1,21 @@
-import { UnreadableDocument } from './block';
+import { type Block, UnreadableDocument } from './block';
 import { parseDocument } from './parse-document';
 
-const parse = (content: string | Buffer, contentType = 'text/plain', key = 'a') =>
-  parseDocument(Buffer.from(content as string), { contentType, key });
-const textOf = (content: string | Buffer, contentType?: string, key?: string) =>
-  parse(content, contentType, key)
-    .map((block) => block.text)
-    .join('\n\n');
+async function parse(content: string | Buffer, contentType = 'text/plain', key = 'a') {
+  const blocks: Block[] = [];
+  for await (const block of parseDocument({ bytes: Buffer.from(content as string), contentType, key }))
+    blocks.push(block);
+  return blocks;
+}
+const textOf = async (content: string | Buffer, contentType?: string, key?: string) =>
+  (await parse(content, contentType, key)).map((block) => block.text).join('\n\n');
+
+const png = Buffer.from('89504e470d0a1a0a0000000d4948445200000001000000010806000000', 'hex');
+/** Of one empty file named `a`. */
+const zip = Buffer.concat([
+  Buffer.from('504b03041400000000000000000000000000000000000000000001000000', 'hex'),
+  Buffer.from('a'),
+]);
 
 describe('format', () => {
   it.each([
@@ -15,21 +24,93 @@ describe('format', () => {
     ['text/plain', 'folder/a.MD', 'title'],
     ['application/octet-stream', 'a.markdown', 'title'],
     ['text/plain', 'a.txt', 'paragraph'],
-    ['text/csv', 'a.csv', 'paragraph'],
+    ['text/csv', 'a.csv', 'table'],
+    ['', 'a.csv', 'table'],
+    ['application/octet-stream', 'notes', 'paragraph'],
+    ['', 'a.py', 'code'],
+    ['video/mp2t', 'a.ts', 'code'],
+    ['text/plain', 'server.log', 'paragraph'],
+    ['text/x-unknown', 'a', 'paragraph'],
     ['text/html', 'a.md', 'paragraph'],
-  ])('reads %s named %s so that a line with # is a %s', (contentType, key, type) => {
-    expect(parse('# hello', contentType, key)[0]).toMatchObject({ type });
+    ['application/vnd.ms-excel', 'a.csv', 'table'],
+    ['application/msword', 'a.md', 'title'],
+    ['application/x-php', 'a.php', 'code'],
+    ['application/x-subrip', 'a.srt', 'paragraph'],
+    ['application/x-nothing', 'a.bin', 'paragraph'],
+  ])('reads %s named %s so that a line with # is a %s', async (contentType, key, type) => {
+    expect((await parse('# hello', contentType, key))[0]).toMatchObject({ type });
   });
 
-  it.each(['application/pdf', 'image/png', 'application/octet-stream', ''])('refuses %s with a way out', (type) => {
-    expect(() => parse('hello', type, 'a.bin')).toThrow(UnreadableDocument);
-    expect(() => parse('hello', type, 'a.bin')).toThrow(/cannot be indexed.*text\/plain.*text\/markdown.*text\/html/);
+  it.each(['image/png', 'video/mp4', 'font/ttf'])('refuses %s with a way out', async (type) => {
+    await expect(parse('hello', type, 'a.bin')).rejects.toThrow(UnreadableDocument);
+    await expect(parse('hello', type, 'a.bin')).rejects.toThrow(
+      /cannot be indexed.*text\/plain.*text\/markdown.*text\/html/,
+    );
   });
 
-  it('lets an XHTML element close itself', () => {
+  it.each(['application/zip', 'application/octet-stream', 'application/x-rtf'])(
+    'reads by its content what is sent as %s',
+    async (type) => {
+      expect(await textOf('{\\rtf1 Hello}', type)).toBe('Hello');
+    },
+  );
+
+  it('says what a file is when its type is that of another', async () => {
+    await expect(parse('{\\rtf1 Hello}', 'image/png')).rejects.toThrow(
+      /sent as image\/png, but its content is Rich Text Format: upload it with the content type application\/rtf/,
+    );
+    await expect(parse('hello', 'application/vnd.ms-excel', 'a.xls')).rejects.toThrow(/Excel/);
+    await expect(parse(png, 'application/vnd.ms-excel', 'a.csv')).rejects.toThrow(/content is image\/png/);
+    await expect(parse(zip, 'application/zip')).rejects.toThrow(/type application\/zip cannot be indexed/);
+  });
+
+  it('says what bytes without a type are that cannot be indexed', async () => {
+    await expect(parse(png, 'application/octet-stream', 'a')).rejects.toThrow(/type image\/png cannot be indexed.*CSV/);
+    await expect(parse(Buffer.from([1, 2, 3, 4]), '', 'a')).rejects.toThrow(/\(none\) cannot be indexed.*CSV/);
+  });
+
+  it.each<[string, string, Buffer | string, RegExp]>([
+    ['text/plain', 'a.txt', png, /says that it is plain text \(text\/plain\), but its content is image\/png/],
+    ['text/csv', 'a.csv', zip, /is CSV \(text\/csv\), but its content is application\/zip/],
+    ['application/octet-stream', 'a.md', zip, /is Markdown, but its content is application\/zip/],
+    [
+      'application/json',
+      'a',
+      '%PDF-1.7\n1 0 obj',
+      /is JSON \(application\/json\), but its content is .*application\/pdf/,
+    ],
+  ])('refuses %s named %s that is something else', async (type, key, content, reason) => {
+    await expect(parse(content, type, key)).rejects.toThrow(UnreadableDocument);
+    await expect(parse(content, type, key)).rejects.toThrow(reason);
+    await expect(parse(content, type, key)).rejects.toThrow(/Upload it with/);
+  });
+
+  it.each([
+    'BMW makes cars',
+    'MZ was a motorcycle',
+    'GIF87a is a format',
+    'ID3 tags',
+    '%!PS',
+    'II*',
+    'OTTO',
+    '%PDF is a magic',
+    '{\\rtf is how',
+  ])('reads a text that begins with the letters of a binary: %s', async (text) => {
+    expect(await textOf(text)).toBe(text);
+  });
+
+  it('reads what is XML by its type in the way that its type says', async () => {
+    const page = '<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"><body><p>Here</p></body></html>';
+
+    expect(await textOf(page, 'application/xhtml+xml')).toBe('Here');
+    expect(await textOf('<?xml version="1.0"?><a><b>x</b></a>', 'application/rss+xml')).toBe('b: x');
+    expect(await textOf('{"a": 1}', 'application/ld+json')).toBe('a: 1');
+  });
+
+  it('lets an XHTML element close itself', async () => {
     const page = '<html><head><title/><script src="a.js"/></head><body><div/><p>Here</p></body></html>';
 
-    expect(parse(page, 'application/xhtml+xml')).toEqual([{ type: 'paragraph', text: 'Here' }]);
+    expect(await parse(page, 'application/xhtml+xml')).toEqual([{ type: 'paragraph', text: 'Here' }]);
   });
 });
 
@@ -39,16 +120,16 @@ describe('encoding', () => {
     ['UTF-8 with a mark', Buffer.from('\uFEFFKäse 🧀')],
     ['UTF-16 little endian', Buffer.from('\uFEFFKäse 🧀', 'utf16le')],
     ['UTF-16 big endian', Buffer.from('\uFEFFKäse 🧀', 'utf16le').swap16()],
-  ])('reads %s', (_, bytes) => {
-    expect(textOf(bytes)).toBe('Käse 🧀');
+  ])('reads %s', async (_, bytes) => {
+    expect(await textOf(bytes)).toBe('Käse 🧀');
   });
 
-  it('reads undeclared Latin text as windows-1252', () => {
-    expect(textOf(Buffer.from('caf\xe9 \x80 5', 'latin1'))).toBe('café € 5');
+  it('reads undeclared Latin text as windows-1252', async () => {
+    expect(await textOf(Buffer.from('caf\xe9 \x80 5', 'latin1'))).toBe('café € 5');
   });
 
-  it('replaces the few bad bytes of a text that is otherwise UTF-8', () => {
-    expect(textOf(Buffer.concat([Buffer.from('é à ü words '), Buffer.from([0xff]), Buffer.from(' ñ')]))).toBe(
+  it('replaces the few bad bytes of a text that is otherwise UTF-8', async () => {
+    expect(await textOf(Buffer.concat([Buffer.from('é à ü words '), Buffer.from([0xff]), Buffer.from(' ñ')]))).toBe(
       'é à ü words \uFFFD ñ',
     );
   });
@@ -56,10 +137,13 @@ describe('encoding', () => {
   it.each([
     ['text/plain; charset=shift_jis', ''],
     ['text/html', '<meta charset="shift_jis">'],
-  ])('follows the charset that is declared (%s%s)', (contentType, start) => {
+    ['text/html', '<?xml version="1.0" encoding="shift_jis"?>'],
+    ['application/xhtml+xml', '<?xml version="1.0" encoding="shift_jis"?>'],
+    ['application/xhtml+xml', '<meta charset="shift_jis"/>'],
+  ])('follows the charset that is declared (%s%s)', async (contentType, start) => {
     const japanese = Buffer.from([0x93, 0xfa, 0x96, 0x7b, 0x8c, 0xea]);
 
-    expect(textOf(Buffer.concat([Buffer.from(start), japanese]), contentType)).toBe('日本語');
+    expect(await textOf(Buffer.concat([Buffer.from(start), japanese]), contentType)).toBe('日本語');
   });
 
   it.each<[string, Buffer]>([
@@ -67,22 +151,40 @@ describe('encoding', () => {
     ['NULs', Buffer.concat([Buffer.from('ELF'), Buffer.alloc(100)])],
     ['UTF-16 without a mark', Buffer.from('hello there', 'utf16le')],
     ['nothing but bad bytes', Buffer.alloc(50, 0x81)],
-  ])('refuses a binary that calls itself text: %s', (_, bytes) => {
-    expect(() => parse(bytes, 'text/plain', 'a.txt')).toThrow(UnreadableDocument);
-    expect(() => parse(bytes, 'text/plain', 'a.txt')).toThrow(/binary.*UTF-8/);
+  ])('refuses a binary that calls itself text: %s', async (_, bytes) => {
+    await expect(parse(bytes, 'text/plain', 'a.txt')).rejects.toThrow(UnreadableDocument);
+    await expect(parse(bytes, 'text/plain', 'a.txt')).rejects.toThrow(/binary.*UTF-8/);
   });
 
-  it('drops what Postgres cannot store', () => {
+  it('does not believe XML that says of itself that it is UTF-16', async () => {
+    const xml = '<?xml version="1.0" encoding="utf-16"?><a><b>Käse</b></a>';
+
+    expect(await textOf(xml, 'application/xml')).toBe('b: Käse');
+    expect(await textOf(xml, 'application/xhtml+xml')).toBe('Käse');
+  });
+
+  it.each<[string, string]>([
+    ['windows-1251', 'cff0e8e2e5f22c20ece8f021'],
+    ['windows-1253', 'eae1ebe7ecddf1e1'],
+    ['GBK', 'c4e3bac3a3accac0bde7'],
+  ])('refuses letters of another alphabet in an undeclared encoding: %s', async (_, hex) => {
+    const text = Buffer.concat([Buffer.from('<p class="greeting">'), Buffer.from(hex, 'hex'), Buffer.from('</p>')]);
+
+    await expect(parse(text, 'text/plain')).rejects.toThrow(/unknown encoding: save it as UTF-8/);
+    await expect(parse(text, 'text/html')).rejects.toThrow(UnreadableDocument);
+  });
+
+  it('drops what Postgres cannot store', async () => {
     const text = 'word '.repeat(100);
 
-    expect(textOf(`${text}a\0b`)).toBe(`${text}ab`);
-    expect(textOf('a&#0;&#1;&#xD800;b', 'text/html')).toMatch(/^a\uFFFD*b$/);
+    expect(await textOf(`${text}a\0b`)).toBe(`${text}ab`);
+    expect(await textOf('a&#0;&#1;&#xD800;b', 'text/html')).toMatch(/^a\uFFFD*b$/);
   });
 });
 
 describe('plain text', () => {
-  it('has a paragraph between blank lines, whatever the line ends', () => {
-    expect(parse('One\r\nstill one\r\n \t\r\n\r\n# Two\rstill two\n')).toEqual([
+  it('has a paragraph between blank lines, whatever the line ends', async () => {
+    expect(await parse('One\r\nstill one\r\n \t\r\n\r\n# Two\rstill two\n')).toEqual([
       { type: 'paragraph', text: 'One\nstill one' },
       { type: 'paragraph', text: '# Two\nstill two' },
     ]);
@@ -93,17 +195,26 @@ describe('plain text', () => {
     [' \n\t\n', 'text/plain'],
     ['<p> </p><script>a()</script>', 'text/html'],
     ['[a]: b', 'text/markdown'],
-  ])('is missed in %j', (content, contentType) => {
-    expect(() => parse(content, contentType)).toThrow(/no text found/);
+  ])('is missed in %j', async (content, contentType) => {
+    await expect(parse(content, contentType)).rejects.toThrow(/no text found/);
   });
 });
 
-it.each(['text/plain', 'text/markdown', 'text/html'])('reads one line of 20 MB as %s', (contentType) => {
+it.each(['text/plain', 'text/markdown', 'text/html'])('reads one line of 20 MB as %s', async (contentType) => {
   const line = 'word '.repeat(4_000_000);
 
-  expect(textOf(line, contentType)).toHaveLength(line.length - 1);
+  expect((await textOf(line, contentType)).replace(/\s/g, '')).toHaveLength(16_000_000);
 });
 
-it('reads ten million blank lines', () => {
-  expect(textOf(`${'\n '.repeat(10_000_000)}x`)).toBe('x');
+it('reads ten million blank lines', async () => {
+  expect(await textOf(`${'\n '.repeat(10_000_000)}x`)).toBe('x');
 });
+
+it('refuses more text than anybody reads', async () => {
+  const bytes = Buffer.alloc(201_000_000, `${'x'.repeat(1_000)}\n`);
+  const read = async () => {
+    for await (const block of parseDocument({ bytes, contentType: 'text/plain', key: 'a' })) void block;
+  };
+
+  await expect(read()).rejects.toThrow(/more than 200 MB of text: split it/);
+}, 60_000);

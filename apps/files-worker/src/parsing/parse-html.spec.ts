@@ -49,6 +49,10 @@ it.each([
   expect(texts(`<ul><li>one ${html}</li></ul>`)).toEqual(['- one']);
 });
 
+it('reads a page that a script is to show', () => {
+  expect(texts('<html style="visibility:hidden"><body style="display:none"><p>Here</p>')).toEqual(['Here']);
+});
+
 it('keeps markers, numbers and indentation of nested lists', () => {
   const html = '<ul><li>a<ul><li>b<ol start=3><li>c<li><p>d</p><p>e</p></ol></ul><li>f</ul><p>g</p>';
 
@@ -70,6 +74,30 @@ it('reads tables row by row and knows their header', () => {
   ]);
 });
 
+it('keeps values under their header when cells reach over columns and rows', () => {
+  const html =
+    '<table><thead><tr><th rowspan=2>Name<th colspan=2>Price<th rowspan=2>Note<tr><th>Small<th>Large</thead>' +
+    '<tr><td rowspan=0>Tea<td>1<td>2<td rowspan=2>hot<tr><td>3<td>4<tbody><tr><td>Cake<td>5<td>6<td>cold</table>';
+
+  expect(parseHtml(html)).toEqual([
+    {
+      type: 'table',
+      text: 'Name | Price |  | Note\n| Small | Large |\nTea | 1 | 2 | hot\n| 3 | 4 |\nCake | 5 | 6 | cold',
+      headerLines: 2,
+    },
+  ]);
+});
+
+it('makes no more of cells that reach far than a table needs', () => {
+  const cells = '<td colspan=1000000 rowspan=1000000>x'.repeat(10);
+  const [wide] = texts(`<table><tr><td colspan=1000000>x<td>y</table>`);
+  const [table] = texts(`<table>${`<tr>${cells}${'<tr><td>y'.repeat(99)}`.repeat(200)}</table>`);
+
+  expect(wide!.split('|')).toHaveLength(101);
+  expect(table!.length).toBeLessThan(5_000_000);
+  expect(table!.match(/[xy]/g)).toHaveLength(200 * 109);
+});
+
 it('reads a table that only arranges the page as plain blocks', () => {
   const html = '<table><tr><td>Menu<td><h1>Title</h1>Text<table><tr><th>a<tr><td>1</table></table>';
 
@@ -78,6 +106,15 @@ it('reads a table that only arranges the page as plain blocks', () => {
     { type: 'title', text: 'Title', level: 1 },
     { type: 'paragraph', text: 'Text' },
     { type: 'table', text: 'a\n1', headerLines: 1 },
+  ]);
+});
+
+it('reads formulas by their alternative text, or else by their characters', () => {
+  const letters = '<mi>f</mi><mo>=</mo><mn>2</mn>';
+  const annotated = `<semantics>${letters}<annotation>TeX</annotation><annotation-xml>XML</annotation-xml></semantics>`;
+
+  expect(texts(`Let <math alttext="f(x)=x^2">${letters}</math> and <math>${annotated}</math>.`)).toEqual([
+    'Let f(x)=x^2 and f=2.',
   ]);
 });
 

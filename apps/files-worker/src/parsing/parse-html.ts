@@ -3,8 +3,8 @@ import { BlockWriter } from './block-writer';
 import { type HtmlElement, type HtmlNode, parseHtmlTree } from './html-tree';
 
 const hidden = names(
-  'audio canvas datalist embed head iframe math noembed noframes noscript object rp script select style svg template ' +
-    'textarea title video',
+  'annotation annotation-xml audio canvas datalist embed head iframe noembed noframes noscript object rp script select ' +
+    'style svg template textarea title video',
 );
 const blocks = names(
   'address article aside blockquote body button caption center dd details dialog dir div dl dt fieldset figcaption ' +
@@ -13,6 +13,11 @@ const blocks = names(
 );
 const headings = names('h1 h2 h3 h4 h5 h6');
 const lists = names('dir menu ol ul');
+const rowGroups = names('tbody tfoot thead');
+/** Columns or rows that one cell may reach over. */
+const longestSpan = 100;
+/** Empty cells of a document for those that reach over them: a short page could ask for any number. */
+const mostSpannedCells = 1_000_000;
 
 /** The visible text of a page; scripts and hidden elements are never in it. Without an h1 its `<title>` is the title. */
 export function parseHtml(source: string, options = { xhtml: false }): Block[] {
@@ -25,6 +30,8 @@ export function parseHtml(source: string, options = { xhtml: false }): Block[] {
 interface Table {
   rows: string[][];
   headerLines: number;
+  /** By column, into how many of the next rows its last cell reaches. */
+  reaching: number[];
 }
 
 /** Walks the tree with a stack of its own, since pages nest deeper than calls can. */
@@ -32,6 +39,7 @@ class HtmlReader {
   private readonly writer = new BlockWriter();
   private readonly pending: (HtmlNode | (() => void))[] = [];
   private readonly tables: Table[] = [];
+  private spannedCells = 0;
   /** The next number of each open list; undefined in one with bullets. */
   private readonly numbers: (number | undefined)[] = [];
   private text: string[] = [];
@@ -63,6 +71,7 @@ class HtmlReader {
     if (isHidden(element)) return;
     if (name === 'br') return this.breakLine();
     if (name === 'img') return this.addText(` ${attribute(element, 'alt') ?? ''} `);
+    if (name === 'math') return this.visitMath(element);
     if (!blocks.has(name)) return this.visitChildren(element);
     if (this.inLine) return this.visitInLine(element);
 
@@ -74,9 +83,16 @@ class HtmlReader {
     if (name === 'blockquote') return this.visitQuote(element);
     if (name === 'table' && !this.layout.has(element)) return this.visitTable(element);
     const table = this.tables.at(-1);
+    if (rowGroups.has(name) && table) return this.visitChildren(element, () => (table.reaching = []));
     if (name === 'tr' && table) return this.visitRow(element, table);
     if ((name === 'td' || name === 'th') && table) return this.visitCell(element, table);
     this.visitChildren(element, () => this.endParagraph());
+  }
+
+  private visitMath(element: HtmlElement): void {
+    const text = attribute(element, 'alttext')?.trim();
+    if (text) this.addText(text);
+    else this.visitChildren(element);
   }
 
   private visitInLine(element: HtmlElement): void {
@@ -133,7 +149,7 @@ class HtmlReader {
   }
 
   private visitTable(element: HtmlElement): void {
-    const table: Table = { rows: [], headerLines: 0 };
+    const table: Table = { rows: [], headerLines: 0, reaching: [] };
     this.tables.push(table);
     this.visitChildren(element, () => {
       this.endParagraph();
@@ -143,9 +159,12 @@ class HtmlReader {
   }
 
   private visitRow(element: HtmlElement, table: Table): void {
-    table.rows.push([]);
+    const row: string[] = [];
+    table.rows.push(row);
     this.visitChildren(element, () => {
-      const isBlank = table.rows.at(-1)?.every((cell) => cell === '');
+      table.reaching.length = table.reaching.findLastIndex((rows) => rows > 0) + 1;
+      while (row.length < table.reaching.length) this.addReached(row, table);
+      const isBlank = row.every((cell) => cell === '');
       if (isBlank) table.rows.pop();
       else if (table.headerLines === table.rows.length - 1 && isHeaderRow(element)) table.headerLines++;
     });
@@ -155,8 +174,33 @@ class HtmlReader {
     this.inLine = true;
     this.visitChildren(element, () => {
       this.inLine = false;
-      table.rows.at(-1)?.push(this.takeText().replace(/\n+/g, ' '));
+      const row = table.rows.at(-1) ?? [];
+      if (table.rows.length === 0) table.rows.push(row);
+      while (table.reaching[row.length]) this.addReached(row, table);
+      const rowsBelow = this.spanOf(element, 'rowspan') - 1;
+      const end = row.length + this.spanOf(element, 'colspan');
+      table.reaching[row.length] = rowsBelow;
+      row.push(this.takeText().replace(/\n+/g, ' '));
+      for (; row.length < end; this.spannedCells++) {
+        table.reaching[row.length] = rowsBelow;
+        row.push('');
+      }
     });
+  }
+
+  /** The place of a cell that begins further up, or one before such a place. */
+  private addReached(row: string[], { reaching }: Table): void {
+    if (reaching[row.length]) reaching[row.length]!--;
+    row.push('');
+    if (this.spannedCells++ >= mostSpannedCells) reaching.length = 0;
+  }
+
+  private spanOf(cell: HtmlElement, name: 'colspan' | 'rowspan'): number {
+    if (this.spannedCells >= mostSpannedCells) return 1;
+    const span = Number.parseInt(attribute(cell, name) ?? '1', 10);
+    // As many rows as there are.
+    if (span === 0 && name === 'rowspan') return longestSpan;
+    return span > 0 ? Math.min(span, longestSpan) : 1;
   }
 
   private visitChildren(node: HtmlNode, leave?: () => void): void {
@@ -233,8 +277,8 @@ function isHeaderRow(row: HtmlElement): boolean {
 
 function isHidden(element: HtmlElement): boolean {
   if (hidden.has(element.tagName)) return true;
-  // Pages hide their body until a script shows it.
-  if (element.tagName === 'body' || element.attrs.length === 0) return false;
+  // Pages hide themselves until a script shows them.
+  if (element.tagName === 'html' || element.tagName === 'body' || element.attrs.length === 0) return false;
   if ((attribute(element, 'hidden') ?? 'until-found') !== 'until-found') return true;
   if (attribute(element, 'aria-hidden') === 'true') return true;
   return /(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)/i.test(attribute(element, 'style') ?? '');

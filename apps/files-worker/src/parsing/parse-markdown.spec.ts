@@ -173,3 +173,20 @@ it('survives quotes and lists that nest a thousand deep', () => {
   expect(text.match(/q\d+/g)).toHaveLength(1000);
   expect(text.match(/l\d+/g)).toHaveLength(1000);
 });
+
+it.each([
+  ['---\ntitle: My page\ntags: [a, b]\n---\n# Top', 'title: My page\ntags: [a, b]'],
+  ['+++\ntitle = "My page"\n\n[extra]\n+++\n# Top', 'title = "My page"\n\n[extra]'],
+])('keeps front matter as code: %j', (markdown, text) => {
+  expect(parseMarkdown(markdown)).toEqual([
+    { type: 'code', text },
+    { type: 'title', text: 'Top', level: 1 },
+  ]);
+});
+
+it.each(['---\nText\n\n---\n', 'Text\n\n---\na: b\n\n---\n', '---\na: b\n'])(
+  'takes no rule for front matter in %j',
+  (markdown) => {
+    expect(parseMarkdown(markdown).map((block) => block.type)).not.toContain('code');
+  },
+);

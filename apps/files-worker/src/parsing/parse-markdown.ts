@@ -18,7 +18,7 @@ const options = { extensions: [gfm()], mdastExtensions: [gfmFromMarkdown()] };
 
 /** GitHub's Markdown. Links keep their text, images their alt text, HTML what a reader would see of it. */
 export function parseMarkdown(source: string): Block[] {
-  if (source.length > longestMarkdown) return parseText(source);
+  if (source.length > longestMarkdown) return [...parseText([source])];
   const writer = new BlockWriter();
   const labels = definedLabels(source);
   for (const piece of splitMarkdown(source)) writePiece(writer, piece, labels);

@@ -30,7 +30,8 @@ export function splitMarkdown(source: string): MarkdownPiece[] {
   };
 
   for (let i = 0; i < lines.length;) {
-    const own = fenceAt(lines, i) ?? rawHtmlAt(lines, i) ?? tableAt(lines, i) ?? longLineAt(lines, i);
+    const own =
+      frontMatterAt(lines, i) ?? fenceAt(lines, i) ?? rawHtmlAt(lines, i) ?? tableAt(lines, i) ?? longLineAt(lines, i);
     if (own) {
       endPiece();
       pieces.push(own.piece);
@@ -56,6 +57,15 @@ function mayEnd(length: number, line: string, before: string | undefined): boole
   if (length > pieceEnds.any) return true;
   if (/^\s/.test(line)) return false;
   return length > pieceEnds.unindented || (length > pieceEnds.blank && before?.trim() === '');
+}
+
+/** Facts about the document before it, as generators of sites read them. */
+function frontMatterAt(lines: string[], start: number): Own | undefined {
+  const opening = /^(-{3}|\+{3})[ \t]*$/.exec(lines[start]!)?.[1];
+  // Without a name in the next line, this only parts paragraphs.
+  if (start > 0 || !opening || !/^(?:#|\[|["']?[\w.-]+["']?\s*[:=])/.test(lines[1] ?? '')) return undefined;
+  const end = lines.findIndex((line, i) => i > 0 && line.trimEnd() === opening);
+  return end === -1 ? undefined : { piece: { type: 'code', text: lines.slice(1, end).join('\n') }, end: end + 1 };
 }
 
 function fenceAt(lines: string[], start: number): Own | undefined {

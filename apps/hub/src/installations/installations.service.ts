@@ -3,7 +3,7 @@ import { Bus } from '@parley/bus/bus';
 import { Consumes } from '@parley/bus/handles';
 import { hasPermission } from '@parley/contracts/access';
 import { admin } from '@parley/contracts/admin/admin';
-import { installationsChanged, type InstallationsChanged } from '@parley/contracts/admin/installations';
+import { countInstallations, type InstallationsChanged } from '@parley/contracts/admin/installations';
 import type { Caller } from '@parley/contracts/caller';
 import { ApiError } from '@parley/contracts/errors';
 import { Database } from '@parley/database/database';
@@ -21,7 +21,7 @@ export class InstallationsService {
   ) {}
 
   /** Safe to repeat: a report that is not newer than the one before changes nothing. */
-  @Consumes(installationsChanged, { name: 'hub.countInstallations' })
+  @Consumes(countInstallations)
   async report(report: InstallationsChanged): Promise<void> {
     await this.database.transaction(async (tx) => {
       if (!(await this.installations.isNews(tx, report))) return;

@@ -118,12 +118,13 @@ export function toIntegration(row: IntegrationRow, signingSecret = ''): Integrat
 }
 
 export function toInstallable(row: IntegrationRow): InstallableIntegration {
-  const { configuration, configurations, channels } = row.definition;
+  const { configuration, configurations, channels, states } = row.definition;
   return {
     ...toSummary(row),
     configurationSchema: configuration.schema,
     configurationSchemas: mapEntries(configurations, ({ schema }) => schema),
     channels: Object.keys(channels),
+    states,
     isCallable: row.url !== null || row.has_code,
     interfaces: mapEntries(row.interfaces, ({ id }) => id),
   };

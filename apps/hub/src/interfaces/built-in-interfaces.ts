@@ -1,5 +1,5 @@
-import { list, object } from '@parley/contracts/hub/built-in';
 import type { InterfaceDefinition } from '@parley/contracts/hub/interface-definition';
+import { list, object } from '@parley/contracts/schemas';
 
 export interface BuiltInInterface {
   id: string;

@@ -109,7 +109,7 @@ describe('creating an interface', () => {
 
   it.each([
     [{ name: 'a b' }, 'InvalidPayload', /^name must be letters/],
-    [{ name: undefined }, 'InvalidPayload', /^name must be/],
+    [{ name: undefined }, 'InvalidPayload', /^name is missing/],
     [{ name: 'x'.repeat(201) }, 'InvalidPayload', /^name must be/],
     [{ name: 'foreign/tea' }, 'Forbidden', /^name begins with "foreign\/"/],
     [{ version: '1.0' }, 'InvalidPayload', /^version must be a semver/],
@@ -121,8 +121,12 @@ describe('creating an interface', () => {
     [{ icon: Buffer.from('no image').toString('base64') }, 'InvalidPayload', /^icon must be base64 of a PNG/],
     [{ icon: 'not base64!' }, 'InvalidPayload', /^icon must be base64/],
     [{ readme: Buffer.alloc(102_401).toString('base64') }, 'InvalidPayload', /^readme must be at most 102400 bytes/],
-    [{ events: { e: {} } }, 'InvalidPayload', /^events has an entry "e" whose schema must be an object/],
-    [{ actions: { a: { input: { schema: {} } } } }, 'InvalidPayload', /^actions has an entry "a" whose output must/],
+    [{ events: { e: {} } }, 'InvalidPayload', /^events has an entry "e" whose schema is missing/],
+    [
+      { actions: { a: { input: { schema: {} } } } },
+      'InvalidPayload',
+      /^actions has an entry "a" whose output is missing/,
+    ],
     [{ events: entries(21, { schema }) }, 'InvalidPayload', /^events must have at most 20/],
     [{ channels: entries(11, { messages: {} }) }, 'InvalidPayload', /^channels must have at most 10/],
     [

@@ -4,9 +4,9 @@ import { Consumes } from '@parley/bus/handles';
 import type { WorkspaceCaller } from '@parley/contracts/access';
 import { admin } from '@parley/contracts/admin/admin';
 import {
-  workspaceChanged,
+  dropWorkspace,
+  labelWorkspace,
   type WorkspaceDeleted,
-  workspaceDeleted,
   type WorkspaceLabel,
 } from '@parley/contracts/admin/workspaces';
 import type { Visibility } from '@parley/contracts/hub/publication';
@@ -38,12 +38,12 @@ export class WorkspacesService {
     return mayPublish(change) ? this.labelOf(caller) : undefined;
   }
 
-  @Consumes(workspaceChanged, { name: 'hub.labelWorkspace' })
+  @Consumes(labelWorkspace)
   async label(label: WorkspaceLabel): Promise<void> {
     await this.workspaces.save(label);
   }
 
-  @Consumes(workspaceDeleted, { name: 'hub.dropWorkspace' })
+  @Consumes(dropWorkspace)
   async drop({ workspaceId }: WorkspaceDeleted): Promise<void> {
     await this.database.transaction((tx) => this.workspaces.drop(tx, workspaceId));
   }

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { Client as ChatClient } from '@botpress/chat';
 import { Client } from '@botpress/client';
 
 type Ask = (input: object) => Promise<unknown>;
@@ -32,6 +33,11 @@ export async function clientMethods(): Promise<Map<string, string>> {
 /** Asks a new client for one of its operations. */
 export function call(props: ConstructorParameters<typeof Client>[0], method: string, input: object): Promise<unknown> {
   return (new Client(props) as unknown as Record<string, Ask>)[method]!(input);
+}
+
+/** The same of the public client of the chat, which is made for the endpoint of one bot. */
+export function callChat(apiUrl: string, method: string, input: object): Promise<unknown> {
+  return (new ChatClient({ apiUrl }) as unknown as Record<string, Ask>)[method]!(input);
 }
 
 /** A route without the names of its parameters. */

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { allOperations } from '@parley/contracts/contracts';
-import { componentSchemas, type JsonSchema } from '@parley/contracts/json-schema';
+import { componentSchemas, type JsonSchema, schemaNameOf } from '@parley/contracts/json-schema';
 import type { Operation } from '@parley/contracts/operation';
 import { fieldSources } from '@parley/contracts/query-fields';
 
@@ -107,6 +107,7 @@ function valuesOf(schema: JsonSchema, depth = 0): fc.Arbitrary<unknown> {
   const { type, properties, items, additionalProperties, nullable } = schema;
   const kept = (): fc.Arbitrary<unknown> => {
     if (schema['$ref']) return valuesOf(resolve(schema['$ref'] as string), depth);
+    if (schema['oneOf']) return fc.oneof(...(schema['oneOf'] as JsonSchema[]).map((one) => valuesOf(one, depth)));
     if (schema['allOf']) return valuesOf((schema['allOf'] as JsonSchema[])[0]!, depth);
     if (schema['enum']) return fc.constantFrom(...(schema['enum'] as unknown[]));
     switch (type) {
@@ -277,13 +278,14 @@ export function damagesOf(operation: Operation): fc.Arbitrary<Damage> {
 
 function bodiesOf({ input, route }: Operation): fc.Arbitrary<Damage['body']> {
   if (/^GET /.test(route!)) return fc.constant(undefined);
-  const schema = components[input.name];
-  if (!schema)
+  const name = schemaNameOf(input, components);
+  if (!name)
     return fc.oneof(
       fc.constant(undefined),
       oddValues.map((whole) => ({ whole })),
       brokenBodies.map((text) => ({ text })),
     );
+  const schema = components[name]!;
   const properties = Object.entries(schema['properties'] as Record<string, JsonSchema>);
   const field = fc
     .constantFrom(...properties)

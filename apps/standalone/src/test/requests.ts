@@ -108,6 +108,7 @@ const requests: Record<string, (tenant: Tenant) => Request | Promise<Request>> =
   'admin.quotas.get': ({ account }) => ({ path: { id: account.workspaceId }, query: { type: 'bot_count' } }),
   'admin.quotas.list': ({ account }) => ({ path: { id: account.workspaceId } }),
   'admin.quotas.listCompletion': () => ({}),
+  'admin.sealedTexts.sealAnew': () => ({ body: {} }),
   'admin.shareableIds.create': ({ has }) => shareableId(has),
   'admin.shareableIds.delete': async ({ client, has }) => {
     const request = shareableId(has);
@@ -142,13 +143,142 @@ const requests: Record<string, (tenant: Tenant) => Request | Promise<Request>> =
   'admin.workspaces.list': () => ({}),
   'admin.workspaces.listPublic': () => ({}),
   'admin.workspaces.update': ({ account }) => ({ path: { id: account.workspaceId }, body: { about: newName() } }),
+  'chat.conversations.create': () => ({ body: { channel: 'channel', tags: { kind: newName() } } }),
+  'chat.conversations.delete': async (tenant) => ({ path: { id: await tenant.newConversation() } }),
+  'chat.conversations.get': ({ has }) => ({ path: { id: has.conversationId } }),
+  'chat.conversations.getOrCreate': () => ({ body: { channel: 'channel', tags: { kind: newName() } } }),
+  'chat.conversations.list': ({ has, tag }) => ({
+    query: { participantIds: has.userId, integrationName: 'chat', channel: 'channel', tags: { kind: tag } },
+  }),
+  'chat.conversations.update': ({ has }) => ({
+    path: { id: has.conversationId },
+    body: { properties: { a: newName() } },
+  }),
+  'chat.countLeftovers': ({ has }) => ({ path: { botId: has.botId } }),
+  'chat.deadLetters.list': () => ({}),
+  'chat.deadLetters.replay': () => ({}),
+  'chat.events.cancelScheduled': async (tenant) => ({ path: { id: await tenant.newScheduledEvent() } }),
+  'chat.events.create': ({ has }) => ({
+    body: { type: newName(), payload: { a: 1 }, conversationId: has.conversationId, userId: has.userId },
+  }),
+  'chat.events.get': ({ has }) => ({ path: { id: has.eventId } }),
+  'chat.events.list': ({ has, tag }) => ({
+    query: { type: tag, conversationId: has.conversationId, userId: has.userId, status: 'scheduled' },
+  }),
+  'chat.endpoint.addParticipant': async (tenant) => ({
+    ...chatOf(tenant.has, { conversationId: tenant.has.chatConversationId }),
+    body: { userId: (await tenant.newChatUser()).id },
+  }),
+  'chat.endpoint.createConversation': ({ has }) => ({ ...chatOf(has), body: { id: newName() } }),
+  'chat.endpoint.createEvent': ({ has }) => ({
+    ...chatOf(has),
+    body: { conversationId: has.chatConversationId, payload: { text: newName() } },
+  }),
+  'chat.endpoint.createMessage': ({ has }) => ({
+    ...chatOf(has),
+    body: { conversationId: has.chatConversationId, payload: { type: 'text', text: newName() } },
+  }),
+  'chat.endpoint.createUser': ({ has }) => ({ ...chatOf(has), body: {} }),
+  'chat.endpoint.deleteConversation': async (tenant) => chatOf(tenant.has, { id: await tenant.newChatConversation() }),
+  'chat.endpoint.deleteMessage': async (tenant) => chatOf(tenant.has, { id: await tenant.newChatMessage() }),
+  'chat.endpoint.deleteUser': async (tenant) => ({
+    ...chatOf(tenant.has),
+    headers: { 'x-user-key': (await tenant.newChatUser()).key },
+  }),
+  'chat.endpoint.getConversation': ({ has }) => chatOf(has, { id: has.chatConversationId }),
+  'chat.endpoint.getEvent': ({ has }) => chatOf(has, { id: has.chatEventId }),
+  'chat.endpoint.getMessage': ({ has }) => chatOf(has, { id: has.chatMessageId }),
+  'chat.endpoint.getOrCreateConversation': ({ has }) => ({ ...chatOf(has), body: { id: newName() } }),
+  'chat.endpoint.getOrCreateUser': ({ has }) => ({ ...chatOf(has), body: { profile: newName() } }),
+  'chat.endpoint.getParticipant': ({ has }) =>
+    chatOf(has, { conversationId: has.chatConversationId, userId: has.chatUserId }),
+  'chat.endpoint.getUser': ({ has }) => chatOf(has),
+  'chat.endpoint.hello': ({ has }) => chatOf(has),
+  'chat.endpoint.helloWithSlash': ({ has }) => chatOf(has),
+  'chat.endpoint.listConversations': ({ has }) => chatOf(has),
+  'chat.endpoint.listMessages': ({ has }) => chatOf(has, { conversationId: has.chatConversationId }),
+  'chat.endpoint.listParticipants': ({ has }) => chatOf(has, { conversationId: has.chatConversationId }),
+  'chat.endpoint.removeParticipant': async (tenant) => {
+    const userId = await tenant.newChatParticipant();
+    return chatOf(tenant.has, { conversationId: tenant.has.chatConversationId, userId });
+  },
+  'chat.endpoint.updateUser': ({ has }) => ({ ...chatOf(has), body: { profile: newName() } }),
+  'chat.messages.create': ({ has }) => ({ body: messageOf(has) }),
+  'chat.messages.delete': async (tenant) => ({ path: { id: await tenant.newMessage() } }),
+  'chat.messages.get': ({ has }) => ({ path: { id: has.messageId } }),
+  'chat.messages.getOrCreate': ({ has }) => ({ body: { ...messageOf(has), tags: { kind: newName() } } }),
+  'chat.messages.import': ({ has }) => ({
+    body: { messages: [{ ...messageOf(has), createdAt: '2026-01-31T12:00:00.000Z', discriminateByTags: [] }] },
+  }),
+  'chat.messages.list': ({ has, tag }) => ({ query: { conversationId: has.conversationId, tags: { kind: tag } } }),
+  'chat.messages.update': ({ has }) => ({ path: { id: has.messageId }, body: { payload: { text: newName() } } }),
+  'chat.participants.add': async (tenant) => ({
+    path: { id: tenant.has.conversationId },
+    body: { userId: await tenant.newUser() },
+  }),
+  'chat.participants.get': ({ has }) => ({ path: { id: has.conversationId, userId: has.userId } }),
+  'chat.participants.list': ({ has }) => ({ path: { id: has.conversationId } }),
+  'chat.participants.remove': async (tenant) => {
+    const userId = await tenant.newUser();
+    await tenant.asBot.addParticipant({ id: tenant.has.conversationId, userId });
+    return { path: { id: tenant.has.conversationId, userId } };
+  },
+  'chat.states.get': ({ has }) => ({ path: moodOf(has) }),
+  'chat.states.getOrSet': ({ has }) => ({ path: moodOf(has), body: { payload: { text: newName() } } }),
+  'chat.states.patch': ({ has }) => ({ path: moodOf(has), body: { payload: { text: newName() } } }),
+  'chat.states.set': ({ has }) => ({ path: moodOf(has), body: { payload: { text: newName() }, expiry: 60_000 } }),
+  'chat.states.setExpiry': ({ has }) => ({ path: moodOf(has), body: { expiry: 60_000 } }),
+  'chat.tags.listValues': () => ({ path: { key: 'kind' }, query: { type: 'user' } }),
+  'chat.users.create': () => ({ body: { tags: { kind: newName() }, name: newName() } }),
+  'chat.users.delete': async (tenant) => ({ path: { id: await tenant.newUser() } }),
+  'chat.users.get': ({ has }) => ({ path: { id: has.userId } }),
+  'chat.users.getOrCreate': () => ({ body: { tags: { kind: newName() } } }),
+  'chat.users.list': ({ has, tag }) => ({ query: { conversationId: has.conversationId, tags: { kind: tag } } }),
+  'chat.users.update': ({ has }) => ({ path: { id: has.userId }, body: { properties: { a: newName() } } }),
+  'chat.workflows.create': ({ has }) => ({
+    body: { name: newName(), status: 'pending', conversationId: has.conversationId, parentWorkflowId: has.workflowId },
+  }),
+  'chat.workflows.delete': async (tenant) => ({ path: { id: await tenant.newWorkflow() } }),
+  'chat.workflows.get': ({ has }) => ({ path: { id: has.workflowId } }),
+  'chat.workflows.getOrCreate': () => ({ body: { name: newName(), status: 'pending', tags: { kind: newName() } } }),
+  'chat.workflows.list': ({ has, tag }) => ({
+    query: { conversationId: has.conversationId, statuses: ['listening', 'pending'], tags: { kind: tag } },
+  }),
+  'chat.workflows.update': ({ has }) => ({
+    path: { id: has.workflowId },
+    body: { status: 'paused', output: { a: newName() } },
+  }),
+  'files.copy': async (tenant) => ({
+    path: { idOrKey: await tenant.newUploadedFile('copied'), destinationKey: newName() },
+    body: { overwrite: false },
+  }),
   'files.countLeftovers': ({ has }) => ({ path: { botId: has.botId } }),
   'files.deadLetters.list': () => ({}),
   'files.deadLetters.replay': () => ({}),
   'files.delete': async (tenant) => ({ path: { id: await tenant.newFile() } }),
   'files.get': ({ has }) => ({ path: { id: has.fileId } }),
+  'files.indexing.listFailed': () => ({}),
+  'files.indexing.listStuck': () => ({}),
+  'files.indexing.retry': ({ has }) => ({ body: { fileIds: [has.fileId] } }),
+  'files.knowledgeBases.create': () => ({ body: { name: newName(), tags: { kind: newName() } } }),
+  'files.knowledgeBases.delete': async (tenant) => ({ path: { id: await tenant.newKnowledgeBase() } }),
+  'files.knowledgeBases.list': ({ tag }) => ({ query: { tags: { kind: tag } } }),
+  'files.knowledgeBases.update': ({ has }) => ({
+    path: { id: has.knowledgeBaseId },
+    body: { name: newName(), tags: { changed: newName() } },
+  }),
   'files.list': () => ({}),
   'files.listPassages': ({ has }) => ({ path: { id: has.fileId } }),
+  'files.listTags': () => ({}),
+  'files.listTagValues': () => ({ path: { tag: 'kind' } }),
+  'files.reindex.advance': () => ({ body: {} }),
+  'files.reindex.dropFormer': () => ({ body: {} }),
+  'files.search': ({ tag }) => ({ query: { query: tag, tags: { kind: tag } } }),
+  'files.setPassages': async (tenant) => ({
+    path: { id: await tenant.newUploadedFile('passages') },
+    body: { passages: [{ content: newName() }] },
+  }),
+  'files.storage.reconcile': () => ({ body: {} }),
   'files.update': ({ has }) => ({ path: { id: has.fileId }, body: { tags: { changed: newName() } } }),
   'files.upsert': () => ({ body: { key: newName(), size: 1 } }),
   'hub.deadLetters.list': () => ({}),
@@ -229,6 +359,7 @@ const requests: Record<string, (tenant: Tenant) => Request | Promise<Request>> =
     return { path: { id: plugin.id }, query: { interfaces: { drawer: integration.id } } };
   },
   'hub.publicPlugins.list': () => ({}),
+  'hub.sealedTexts.sealAnew': () => ({ body: {} }),
   'tables.countLeftovers': ({ has }) => ({ path: { botId: has.botId } }),
   'tables.create': () => ({ body: { name: newName(), schema } }),
   'tables.deadLetters.list': () => ({}),
@@ -242,8 +373,9 @@ const requests: Record<string, (tenant: Tenant) => Request | Promise<Request>> =
     body: { fileId: await tenant.newUploadedFile('text\nblue\n') },
   }),
   'tables.jobs.list': ({ has }) => ({ path: { table: has.tableId } }),
-  'tables.getOrCreate': ({ has }) => ({ path: { table: has.tableId }, body: { schema } }),
+  'tables.getOrCreate': ({ has }) => ({ path: { table: has.tableId }, body: { schema, tags: { kind: newName() } } }),
   'tables.list': () => ({}),
+  'tables.reindex': ({ has }) => ({ body: { botId: has.botId } }),
   'tables.renameColumn': async (tenant) => ({
     path: { table: await tenant.newTable() },
     body: { name: 'text', newName: 'words' },
@@ -257,8 +389,21 @@ const requests: Record<string, (tenant: Tenant) => Request | Promise<Request>> =
   'tables.rows.upsert': ({ has }) => ({ path: { table: has.tableId }, body: { rows: [{ text: newName() }] } }),
 };
 
+/** What every request to the chat of the tenant's bot has in its path, and more. */
+function chatOf({ webhookId }: Tenant['has'], path: Record<string, string> = {}) {
+  return { path: { webhookId, ...path } };
+}
+
+function moodOf({ conversationId }: Tenant['has']) {
+  return { type: 'conversation', id: conversationId, name: 'mood' };
+}
+
 function shareableId({ botId, integrationId }: Tenant['has']) {
   return { path: { botId, integrationId }, query: { integrationInstanceAlias: 'mine' } };
+}
+
+function messageOf({ userId, conversationId }: Tenant['has']) {
+  return { userId, conversationId, type: 'text', payload: { text: newName() }, tags: {} };
 }
 
 /** What can be asked from outside. */
@@ -287,6 +432,8 @@ export interface Sender {
   token: string;
   workspaceId?: string;
   botId?: string;
+  /** Of the chat of a bot. */
+  userKey?: string;
 }
 
 /** The tenant, with the credential that the operation takes. */
@@ -295,15 +442,19 @@ export function senderOf({ access }: Operation, { account, has, home }: Tenant):
     token: access.actor === 'operator' ? home.operatorToken : account.token,
     botId: has.botId,
     workspaceId: account.workspaceId,
+    userKey: has.userKey,
   };
 }
 
+const tokenless = ['anyone', 'chat-user', 'chat-visitor'];
+
 /** Asks as the sender, with the context headers that the operation reads. */
 export function ask(url: string, operation: Operation, sender: Sender, request: WildRequest): Promise<Answer> {
-  const { token, workspaceId, botId } = sender;
+  const { token, workspaceId, botId, userKey } = sender;
   const { actor } = operation.access;
   const headers = {
-    ...(actor === 'anyone' ? {} : { authorization: `Bearer ${token}` }),
+    ...(tokenless.includes(actor) ? {} : { authorization: `Bearer ${token}` }),
+    ...(actor === 'chat-user' && userKey ? { 'x-user-key': userKey } : {}),
     ...(['workspace', 'bot'].includes(actor) && workspaceId ? { 'x-workspace-id': workspaceId } : {}),
     ...(actor === 'bot' && botId ? { 'x-bot-id': botId } : {}),
     ...(request.text === undefined ? {} : { 'content-type': 'application/json' }),

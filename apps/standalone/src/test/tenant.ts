@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { Client as ChatClient } from '@botpress/chat';
 import { Client } from '@botpress/client';
 import { clientOf } from '@parley/testing/api';
 import { type Account, newAccount } from '@parley/testing/front-door';
@@ -18,8 +19,25 @@ interface Possessions {
   /** Of the bot's code. */
   versionId: string;
   fileId: string;
+  knowledgeBaseId: string;
   /** With one row, of the one column `text`. */
   tableId: string;
+  userId: string;
+  /** On the channel of the chat; the user takes part in it. */
+  conversationId: string;
+  /** Scheduled, about the user in the conversation. */
+  eventId: string;
+  workflowId: string;
+  /** In the conversation, by the user. */
+  messageId: string;
+  /** Of the chat of the bot. */
+  webhookId: string;
+  /** Of a user of the chat, and what is the user's there. */
+  userKey: string;
+  chatUserId: string;
+  chatConversationId: string;
+  chatMessageId: string;
+  chatEventId: string;
   interfaceId: string;
   /** Implements the interface and is installed in the bot as `mine`. */
   integrationId: string;
@@ -86,6 +104,7 @@ export class Tenant {
       tags: { kind: tag },
       secrets: { KEY: tag },
       configuration: { data: { text: tag }, schema },
+      states: { mood: { type: 'conversation', schema } },
     });
     await tenant.withAliases.updateBot({
       id: bot.id,
@@ -105,7 +124,14 @@ export class Tenant {
       integrationKey: (await client.createIntegrationApiKey({ integrationId, note: tag })).value,
     });
     tenant.has.fileId = await tenant.newFile(`${tag}.txt`);
+    tenant.has.knowledgeBaseId = await tenant.newKnowledgeBase();
     tenant.has.tableId = await tenant.newTable(tag.replaceAll('-', '_'));
+    tenant.has.userId = await tenant.newUser();
+    tenant.has.conversationId = await tenant.newConversation();
+    tenant.has.eventId = await tenant.newScheduledEvent();
+    tenant.has.workflowId = await tenant.newWorkflow();
+    tenant.has.messageId = await tenant.newMessage();
+    await tenant.startChat();
     return tenant;
   }
 
@@ -160,7 +186,11 @@ export class Tenant {
   }
 
   async newUploadedFile(content: string): Promise<string> {
-    return (await this.asBot.uploadFile({ key: newName(), content })).file.id;
+    return (await this.asBot.uploadFile({ key: newName(), content, index: true })).file.id;
+  }
+
+  async newKnowledgeBase(): Promise<string> {
+    return (await this.asBot.createKnowledgeBase({ name: newName(), tags: { kind: this.tag } })).knowledgeBase.id;
   }
 
   async newTable(name = newName()): Promise<string> {
@@ -169,7 +199,94 @@ export class Tenant {
     return table.id;
   }
 
-  private get asBot(): Client {
+  async newUser(): Promise<string> {
+    return (await this.asBot.createUser({ name: this.tag, tags: { kind: this.tag } })).user.id;
+  }
+
+  async newScheduledEvent(): Promise<string> {
+    const { event } = await this.asBot.createEvent({
+      type: this.tag,
+      payload: { text: this.tag },
+      schedule: { delay: 3_600_000 },
+      conversationId: this.has.conversationId,
+      userId: this.has.userId,
+    });
+    return event.id;
+  }
+
+  async newConversation(): Promise<string> {
+    const { conversation } = await this.asBot.createConversation({ channel: 'channel', tags: { kind: this.tag } });
+    await this.asBot.addParticipant({ id: conversation.id, userId: this.has.userId });
+    await this.asBot.setState({ type: 'conversation', id: conversation.id, name: 'mood', payload: { text: this.tag } });
+    return conversation.id;
+  }
+
+  async newWorkflow(): Promise<string> {
+    const { conversationId, userId } = this.has;
+    const workflow = { name: this.tag, status: 'listening' as const, tags: { kind: this.tag }, conversationId, userId };
+    return (await this.asBot.createWorkflow(workflow)).workflow.id;
+  }
+
+  async newMessage(): Promise<string> {
+    const { userId, conversationId } = this.has;
+    const { message } = await this.asBot.createMessage({
+      userId,
+      conversationId,
+      type: 'text',
+      payload: { text: this.tag },
+      tags: { kind: this.tag },
+    });
+    return message.id;
+  }
+
+  /** A user of the chat, with its key. */
+  async newChatUser(): Promise<{ id: string; key: string }> {
+    const { user, key } = await this.chat.createUser({ id: `${this.tag}-${newName()}`, name: this.tag });
+    return { id: user.id, key };
+  }
+
+  async newChatConversation(): Promise<string> {
+    const id = `${this.tag}-${newName()}`;
+    return (await this.chat.createConversation({ 'x-user-key': this.has.userKey, id })).conversation.id;
+  }
+
+  async newChatMessage(): Promise<string> {
+    const { message } = await this.chat.createMessage({
+      'x-user-key': this.has.userKey,
+      conversationId: this.has.chatConversationId,
+      payload: { type: 'text', text: this.tag },
+      metadata: { kind: this.tag },
+    });
+    return message.id;
+  }
+
+  async newChatParticipant(): Promise<string> {
+    const { id: userId } = await this.newChatUser();
+    const { userKey, chatConversationId: conversationId } = this.has;
+    await this.chat.addParticipant({ 'x-user-key': userKey, conversationId, userId });
+    return userId;
+  }
+
+  private async startChat(): Promise<void> {
+    const { bot } = await this.client.getBot({ id: this.has.botId });
+    this.has.webhookId = Object.values(bot.integrations).find(({ name }) => name === 'chat')!.webhookId;
+    const { id, key } = await this.newChatUser();
+    Object.assign(this.has, { userKey: key, chatUserId: id });
+    this.has.chatConversationId = await this.newChatConversation();
+    this.has.chatMessageId = await this.newChatMessage();
+    const { event } = await this.chat.createEvent({
+      'x-user-key': key,
+      conversationId: this.has.chatConversationId,
+      payload: { kind: this.tag },
+    });
+    this.has.chatEventId = event.id;
+  }
+
+  private get chat(): ChatClient {
+    return new ChatClient({ apiUrl: `${this.home.url}/chat/${this.has.webhookId}` });
+  }
+
+  get asBot(): Client {
     return clientOf({ ...this.account, url: this.home.url }, this.has.botId);
   }
 }

@@ -5,25 +5,38 @@ import { configured, type FrontDoor, startFrontDoor } from '@parley/testing/fron
 import { freePort } from '@parley/testing/nats-server';
 import { AdminModule } from '../../../admin/src/admin.module';
 import { AdminConfig } from '../../../admin/src/config';
+import { ChatConfig } from '../../../chat/src/config';
+import { ChatModule } from '../../../chat/src/chat.module';
 import { FilesConfig } from '../../../files/src/config';
 import { FilesModule } from '../../../files/src/files.module';
+import { FilesWorkerConfig } from '../../../files-worker/src/config';
+import { FilesWorkerModule } from '../../../files-worker/src/files-worker.module';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { HubConfig } from '../../../hub/src/config';
 import { HubModule } from '../../../hub/src/hub.module';
 import { TablesConfig } from '../../../tables/src/config';
 import { TablesModule } from '../../../tables/src/tables.module';
 
-/** Every service that answers operations, in this process, on a database of its own. */
-export async function startWholeDoor(): Promise<FrontDoor> {
+/** What is stored changes by what is asked alone: nothing is swept meanwhile. */
+const sweepIntervalMs = 3_600_000;
+
+/**
+ * Every service that answers operations, in this process, on a database of its own. Files are indexed when there is an
+ * embedding server for that.
+ */
+export async function startWholeDoor({ embeddingsUrl }: { embeddingsUrl?: string } = {}): Promise<FrontDoor> {
   const blobsDir = await mkdtemp(join(tmpdir(), 'parley-whole-door-'));
   const contentPort = await freePort();
   const contentUrl = `http://127.0.0.1:${contentPort}`;
+  const indexing = { blobsDir, embeddingsUrl };
   const door = await startFrontDoor(
     GatewayModule,
     configured(AdminModule, AdminConfig),
     configured(HubModule, HubConfig),
-    configured(FilesModule, FilesConfig, { blobsDir, contentUrl }),
-    configured(TablesModule, TablesConfig),
+    configured(FilesModule, FilesConfig, { ...indexing, contentUrl, sweepIntervalMs }),
+    configured(TablesModule, TablesConfig, { sweepIntervalMs }),
+    configured(ChatModule, ChatConfig, { sweepIntervalMs }),
+    ...(embeddingsUrl ? [configured(FilesWorkerModule, FilesWorkerConfig, indexing)] : []),
   );
   const files = door.apps[3]!;
   await files.listen(contentPort, '127.0.0.1');

@@ -1,9 +1,9 @@
+import { Completions } from '@parley/openai/completions';
 import { RowValidator } from '../tables/row-validator';
 import type { KnownTable } from '../tables/table-catalog';
 import { columnsOf, type TableRow } from '../tables/table.entity';
 import { TablesConfig } from '../config';
 import { CellComputer } from './cell-computer';
-import { Completions } from './completions';
 import { Sandbox } from './sandbox/sandbox';
 import type { StaleRow } from './stale-rows.repository';
 

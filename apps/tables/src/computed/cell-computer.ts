@@ -2,10 +2,10 @@ import { Injectable } from '@nestjs/common';
 import { Slots } from '@parley/background/slots';
 import type { CellState } from '@parley/contracts/tables/rows';
 import type { ComputedSettings } from '@parley/contracts/tables/table-schema';
+import { Completions, CompletionsBusy, CompletionsRefused, CompletionsUnavailable } from '@parley/openai/completions';
 import type { KnownTable } from '../tables/table-catalog';
 import { dependenciesOf } from '../tables/computed-columns';
 import type { Column } from '../tables/table.entity';
-import { Completions, CompletionsBusy, CompletionsRefused, CompletionsUnavailable } from './completions';
 import { columnsToCompute, isSearchable } from './marks';
 import { isNestedTooDeeply, maxLevels } from './nesting';
 import { Sandbox } from './sandbox/sandbox';
@@ -127,7 +127,10 @@ export class CellComputer {
     try {
       const answer = await this.slots.run(
         () =>
-          this.completions.complete(model, instructionFor(column), `${prompt}\n\n${JSON.stringify(values)}`, signal),
+          this.completions.complete(
+            { model, system: instructionFor(column), prompt: `${prompt}\n\n${JSON.stringify(values)}` },
+            signal,
+          ),
         signal,
       );
       return readAnswer(column, answer);

@@ -1,5 +1,6 @@
 import { type BeforeApplicationShutdown, Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import type { Row } from '@parley/contracts/tables/rows';
+import { CompletionsBusy } from '@parley/openai/completions';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import { TablesConfig } from '../config';
@@ -8,7 +9,6 @@ import { type KnownTable, TableCatalog } from '../tables/table-catalog';
 import { type BatchResult, TableWorker } from '../work/table-worker';
 import { type Lease, WorkRepository } from '../work/work.repository';
 import { CellComputer, type Obstacle } from './cell-computer';
-import { CompletionsBusy } from './completions';
 import { type ComputedRow, type StaleRow, StaleRowsRepository } from './stale-rows.repository';
 
 const rowsPerBatch = 100;

@@ -1,5 +1,5 @@
 import type { Client } from '@botpress/client';
-import { CompletionServer } from '@parley/testing/completion-server';
+import { CompletionServer, textOf } from '@parley/testing/completion-server';
 import { type Account, configured, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
 import { until } from '@parley/testing/until';
 import { AdminModule } from '../../../admin/src/admin.module';
@@ -17,7 +17,8 @@ beforeAll(async () => {
   const service = configured(TablesModule, TablesConfig, {
     sweepIntervalMs: 200,
     completionsUrl: models.url,
-    completionsTimeoutMs: 1_000,
+    // Longer than any test holds an answer back.
+    completionsTimeoutMs: 3_000,
   });
   door = await startFrontDoor(GatewayModule, AdminModule, service);
   alice = await door.newAccount();
@@ -104,6 +105,28 @@ describe('code', () => {
       20_000,
     );
     expect(rows.map((row) => row.total)).toEqual(Array.from({ length: 150 }, (_, i) => i + 2));
+  });
+
+  it('that cannot be read is refused where it is declared', async () => {
+    const broken = { properties: { price, total: { type: 'number', ...code('const a = 1;\nreturn a +* row.price') } } };
+    const unended = { properties: { price, total: { type: 'number', ...code('row.price *') } } };
+    const refusal = (problem: string) => ({
+      type: 'InvalidJsonSchema',
+      message: `schema: column total.x-zui.computed.code cannot be read. ${problem}.`,
+    });
+    const table = await newTable({ price, count: price, total });
+
+    await expect(client.createTable({ name: 'BrokenTable', schema: broken })).rejects.toMatchObject(
+      refusal("Error in line 2: unexpected token in expression: '*'"),
+    );
+    for (const ask of [
+      () => client.getOrCreateTable({ table: 'BrokenTable', schema: unended }),
+      () => client.updateTable({ table, schema: unended }),
+    ]) {
+      await expect(ask()).rejects.toMatchObject(refusal('Error in line 1: the code ends too early'));
+    }
+    expect((await client.getTable({ table })).table.schema.properties).toMatchObject({ total });
+    await expect(client.getTable({ table: 'BrokenTable' })).rejects.toMatchObject({ type: 'ResourceNotFound' });
   });
 
   it.each([
@@ -231,9 +254,9 @@ describe('ai', () => {
     const row = await settledRow(table, { price: 77, secret: 88 });
 
     expect(row).toMatchObject({ text: 'Yes, it is.', computed: { text: done } });
-    const request = models.requests.find(({ messages }) => messages.at(-1)!.content.includes('77'))!;
+    const request = models.requests.find((asked) => textOf(asked).includes('77'))!;
     expect(request.model).toBe('small');
-    expect(request.messages.at(-1)!.content).toMatch(/^Is it dear\?\s+\{"price":77\}$/);
+    expect(textOf(request)).toMatch(/^Is it dear\?\s+\{"price":77\}$/);
   });
 
   it.each([

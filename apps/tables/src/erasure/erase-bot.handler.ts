@@ -1,15 +1,18 @@
 import { Injectable } from '@nestjs/common';
 import { Consumes } from '@parley/bus/handles';
-import { botDeleted, type BotDeleted } from '@parley/contracts/admin/bots';
+import { type BotDeleted, eraseBotInTables } from '@parley/contracts/admin/bots';
 import { ErasureRepository } from './erasure.repository';
+
+const answersAtOnce = 5_000;
 
 /** Puts everything of a deleted bot out of reach; the sweeper erases it. Safe to repeat: each step removes what is there. */
 @Injectable()
 export class EraseBotHandler {
   constructor(private readonly erasure: ErasureRepository) {}
 
-  @Consumes(botDeleted, { name: 'tables.eraseBot' })
+  @Consumes(eraseBotInTables)
   async handle({ botId }: BotDeleted): Promise<void> {
     await this.erasure.dropBot(botId);
+    while ((await this.erasure.deleteAnswers(botId, answersAtOnce)) > 0);
   }
 }

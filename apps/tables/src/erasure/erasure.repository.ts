@@ -30,6 +30,16 @@ export class ErasureRepository {
     });
   }
 
+  /** Deletes up to so many answers that are kept for requests to the bot; how many there were. Index idempotency_key_of_bot. */
+  async deleteAnswers(botId: string, limit: number): Promise<number> {
+    const rows = await this.database.query(
+      `DELETE FROM idempotency_key WHERE ctid = ANY (ARRAY(
+         SELECT ctid FROM idempotency_key WHERE bot_id = $1 ORDER BY scope, operation, key LIMIT $2)) RETURNING 1`,
+      [botId, limit],
+    );
+    return rows.length;
+  }
+
   /** Numbers that are due, not due again for a minute: whoever erases their rows removes the note. */
   async take(limit: number): Promise<string[]> {
     const rows = await this.database.query<{ number: string }>(
@@ -80,13 +90,14 @@ export class ErasureRepository {
   }
 
   async count(botId: string): Promise<TableLeftovers> {
-    const [counts] = await this.database.query<{ tables: string; rows: string }>(
+    const [counts] = await this.database.query<Record<keyof TableLeftovers, string>>(
       `WITH numbers AS (
          SELECT number FROM "table" WHERE bot_id = $1 UNION SELECT number FROM dropped_rows WHERE bot_id = $1)
        SELECT (SELECT count(*) FROM numbers) AS tables,
-         (SELECT count(*) FROM row WHERE table_number = ANY (ARRAY(SELECT number FROM numbers))) AS rows`,
+         (SELECT count(*) FROM row WHERE table_number = ANY (ARRAY(SELECT number FROM numbers))) AS rows,
+         (SELECT count(*) FROM idempotency_key WHERE bot_id = $1) AS "tableAnswers"`,
       [botId],
     );
-    return { tables: Number(counts!.tables), rows: Number(counts!.rows) };
+    return { tables: Number(counts!.tables), rows: Number(counts!.rows), tableAnswers: Number(counts!.tableAnswers) };
   }
 }

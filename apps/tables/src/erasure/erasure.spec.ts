@@ -59,7 +59,7 @@ function leftovers(botId: string) {
   return door.call(tables.countLeftovers, systemCaller('test'), { botId });
 }
 
-const none = { tables: 0, rows: 0 };
+const none = { tables: 0, rows: 0, tableAnswers: 0 };
 const isNothing = (left: object) => Object.values(left).every((count) => count === 0);
 
 describe('a table that is deleted', () => {
@@ -76,7 +76,7 @@ describe('a table that is deleted', () => {
         () => leftovers(botId),
         ({ tables: count }) => count === 1,
       ),
-    ).toEqual({ tables: 1, rows: 10 });
+    ).toEqual({ ...none, tables: 1, rows: 10 });
   });
 
   it('is erased to the end though another process deletes some of its rows at the same moment', async () => {
@@ -145,16 +145,22 @@ describe('a table that is deleted', () => {
 });
 
 describe('a bot that is deleted', () => {
-  it('takes its tables and rows along, and leaves those of others', async () => {
+  it('takes its tables, rows and answers along, and leaves those of others', async () => {
     const [gone, other] = await Promise.all([newBot(), newBot()]);
     await filledTable(gone.client, 'goods', 6_000);
     await filledTable(gone.client, 'more', 1);
     await filledTable(other.client, 'goods', 3);
+    for (const { botId } of [gone, other])
+      await door.send('POST /v1/tables/goods/rows', {
+        headers: { authorization: `Bearer ${alice.token}`, 'x-bot-id': botId, 'idempotency-key': 'once' },
+        json: { rows: [{ n: 1 }] },
+      });
+    expect(await leftovers(gone.botId)).toEqual({ tables: 2, rows: 6_002, tableAnswers: 1 });
 
     await alice.client.deleteBot({ id: gone.botId });
 
     expect(await until(() => leftovers(gone.botId), isNothing)).toEqual(none);
-    expect(await leftovers(other.botId)).toEqual({ tables: 1, rows: 3 });
+    expect(await leftovers(other.botId)).toEqual({ tables: 1, rows: 4, tableAnswers: 1 });
   });
 
   it('takes along a table that was on its way when the bot was deleted', async () => {

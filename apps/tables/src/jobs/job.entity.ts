@@ -4,7 +4,7 @@ import type { EffectOnRows } from '../tables/effect-on-rows';
 import type { ExportFormat } from './written-rows';
 
 /** The bot that asked for the job, and how: what it reads and writes elsewhere, it does as this one. */
-export type JobCaller = Omit<BotCaller, 'address' | 'traceparent'>;
+export type JobCaller = Omit<BotCaller, 'address' | 'traceparent' | 'idempotencyKey'>;
 
 /** What a job is to do. It has to stay readable by whoever takes it later. */
 export type JobTask =

@@ -3,8 +3,10 @@ import type { BotCaller } from '@parley/contracts/access';
 import { ApiError } from '@parley/contracts/errors';
 import type { ExportTable, ImportTable, JobReply, Jobs } from '@parley/contracts/tables/jobs';
 import type { TableName } from '@parley/contracts/tables/table-definition';
+import { tables } from '@parley/contracts/tables/tables';
 import { Database, type Transaction } from '@parley/database/database';
-import { TableCatalog } from '../tables/table-catalog';
+import { Idempotency } from '@parley/database/idempotency';
+import { type KnownTable, TableCatalog } from '../tables/table-catalog';
 import { BotFiles } from './bot-files';
 import { type JobCaller, type JobRow, type JobTask, toJob } from './job.entity';
 import { JobRunner } from './job-runner';
@@ -17,20 +19,26 @@ const maxUnfinishedOfBot = 20;
 export class JobsService {
   constructor(
     private readonly database: Database,
+    private readonly idempotency: Idempotency,
     private readonly catalog: TableCatalog,
     private readonly files: BotFiles,
     private readonly jobs: JobsRepository,
     private readonly runner: JobRunner,
   ) {}
 
-  export(caller: BotCaller, { table, format = 'csv', compress = true }: ExportTable): Promise<JobReply> {
-    return this.ask(caller, table, { type: 'export', caller: asLater(caller), format, compress });
+  async export(caller: BotCaller, { table: name, format = 'csv', compress = true }: ExportTable): Promise<JobReply> {
+    const table = await this.catalog.current(caller.bot.id, name);
+    const task = { type: 'export', caller: asLater(caller), format, compress } as const;
+    return this.database.transaction((tx) => this.add(tx, table, task));
   }
 
-  async import(caller: BotCaller, { table, fileId }: ImportTable): Promise<JobReply> {
-    await this.catalog.current(caller.bot.id, table);
-    const { id } = await this.files.get(caller, fileId);
-    return this.ask(caller, table, { type: 'import', caller: asLater(caller), fileId: id });
+  async import(caller: BotCaller, input: ImportTable): Promise<JobReply> {
+    const known = await this.idempotency.find<JobReply>(caller, tables.jobs.import, input);
+    if (known) return known;
+    const table = await this.catalog.current(caller.bot.id, input.table);
+    const { id } = await this.files.get(caller, input.fileId);
+    const task = { type: 'import', caller: asLater(caller), fileId: id } as const;
+    return this.idempotency.run(caller, tables.jobs.import, input, (tx) => this.add(tx, table, task));
   }
 
   async list({ bot }: BotCaller, { table }: TableName): Promise<Jobs> {
@@ -45,22 +53,23 @@ export class JobsService {
     return row;
   }
 
-  private async ask({ bot }: BotCaller, name: string, task: JobTask): Promise<JobReply> {
-    const table = await this.catalog.current(bot.id, name);
-    const row = await this.database.transaction(async (tx) => {
-      if ((await this.jobs.countUnfinished(tx, bot.id)) >= maxUnfinishedOfBot) {
-        throw new ApiError(
-          'LimitExceeded',
-          `${maxUnfinishedOfBot} jobs of this bot wait or are under way. Wait until one of them has ended.`,
-        );
-      }
-      return this.start(tx, { botId: bot.id, tableId: table.id, task });
-    });
-    return { job: toJob(row) };
+  private async add(tx: Transaction, { bot_id, id }: KnownTable, task: JobTask): Promise<JobReply> {
+    if ((await this.jobs.countUnfinished(tx, bot_id)) >= maxUnfinishedOfBot) {
+      throw new ApiError(
+        'LimitExceeded',
+        `${maxUnfinishedOfBot} jobs of this bot wait or are under way. Wait until one of them has ended.`,
+      );
+    }
+    return { job: toJob(await this.start(tx, { botId: bot_id, tableId: id, task })) };
   }
 }
 
 /** Who asks, without what belongs to this one request. */
-function asLater({ address: _address, traceparent: _traceparent, ...caller }: BotCaller): JobCaller {
+function asLater({
+  address: _address,
+  traceparent: _traceparent,
+  idempotencyKey: _key,
+  ...caller
+}: BotCaller): JobCaller {
   return caller;
 }

@@ -44,11 +44,14 @@ beforeAll(async () => {
           ...settings,
           blobsDir,
           contentUrl,
+          s3Region: 'us-east-1',
           maxUploadBytes: 5_000_000,
           sweepIntervalMs: 5_000,
           vectorCacheMb: 1,
+          nextEmbeddingsModel: 'none',
           embeddingsModel: '',
           embeddingsTimeoutMs: 1_000,
+          completionsTimeoutMs: 1_000,
         },
         platform,
       ),
@@ -222,7 +225,11 @@ describe('importTable', () => {
 
   it.each([
     ['a file that is no CSV of this table', 'colour\nred\n', /names no column of this table/],
-    ['a file of another encoding', Buffer.from('name\nM\xfcsli\n', 'latin1'), /UTF-8/],
+    [
+      'a file of another encoding',
+      Buffer.from('name\nM\xfcsli\n', 'latin1'),
+      /send CSV or JSON, saved with the encoding UTF-8/,
+    ],
     ['a damaged packed file', gzipSync('name\ncup\n').subarray(0, -9), /damaged or cut off/],
   ])('fails with a reason for %s', async (_what, content, reason) => {
     const table = await newTable();
@@ -558,9 +565,9 @@ describe('two processes', () => {
       lastRowId: 30_000,
       keys: { [name]: await keyOf(copy, 0) },
     } as const;
-    // Long enough for the job to be taken in the middle of a batch.
+    // Long enough for the job to be taken in the middle of a batch, and not to end before another process has started.
     await door.sql(`
-      CREATE FUNCTION tables.slowly() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.1); RETURN NULL; END $$;
+      CREATE FUNCTION tables.slowly() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.5); RETURN NULL; END $$;
       CREATE TRIGGER slowly AFTER INSERT ON tables.row FOR EACH STATEMENT EXECUTE FUNCTION tables.slowly()`);
 
     const copying = started(copy, task);
@@ -568,14 +575,15 @@ describe('two processes', () => {
     const config = Object.assign(new TablesConfig(), door.settings, { sweepIntervalMs: 20 });
     const other = await joinService(door, 'other', (platform) => TablesModule.register(config, platform));
     const first = await holderOf(copy);
+    let second: typeof first;
     await until(async () => {
       await door.sql(
         `UPDATE tables.job SET heartbeat_at = now() - interval '1 hour' WHERE table_id = $1 AND worker = $2 AND lease IS NOT NULL`,
         [copy, first!.worker],
       );
-      return (await holderOf(copy))?.worker !== first!.worker;
+      second = await holderOf(copy);
+      return second !== undefined && second.worker !== first!.worker;
     });
-    const second = await holderOf(copy);
     await door.sql('DROP FUNCTION tables.slowly CASCADE');
     const job = await copying.finally(() => other.stop());
 

@@ -72,6 +72,8 @@ function decode(decoder: InstanceType<typeof TextDecoder>, chunk?: Uint8Array): 
   try {
     return decoder.decode(chunk, { stream: chunk !== undefined });
   } catch (error) {
-    throw new UnreadableFile('The file is not UTF-8 text: save it with the encoding UTF-8.', { cause: error });
+    throw new UnreadableFile('The file is not UTF-8 text: send CSV or JSON, saved with the encoding UTF-8.', {
+      cause: error,
+    });
   }
 }

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { type ApiError, unavailable } from '@parley/contracts/errors';
 import { maxRowsPerRequest } from '@parley/contracts/tables/rows';
 import { Database } from '@parley/database/database';
 import type { CheckedRow } from '../tables/row-validator';
@@ -18,6 +19,8 @@ const statementsAtOnce = 2;
 
 /** Of JSON that requests are put together to. One that is larger by itself goes alone. */
 const maxBytesTogether = 8_000_000;
+/** What waits at most, of all tables: some seconds of work. How many wait is bounded by who lets them in. */
+const maxWaitingBytes = 128_000_000;
 
 /**
  * Inserts into one table wait for each other's commit, so what comes meanwhile goes in one statement: many small
@@ -27,6 +30,7 @@ const maxBytesTogether = 8_000_000;
 export class InsertQueue {
   private readonly waiting = new Map<string, Request[]>();
   private readonly running = new Map<string, number>();
+  private waitingBytes = 0;
 
   constructor(
     private readonly database: Database,
@@ -37,10 +41,12 @@ export class InsertQueue {
   insert(table: KnownTable, rows: Pick<CheckedRow, 'data' | 'sizeBytes'>[]): Promise<Inserted | undefined> {
     const data = rows.map((row) => row.data);
     const sizeBytes = rows.reduce((sum, row) => sum + row.sizeBytes, 0);
+    if (this.waitingBytes > 0 && this.waitingBytes + sizeBytes > maxWaitingBytes) return Promise.reject(tooMany());
     return new Promise((resolve, reject) => {
       const requests = this.waiting.get(table.number) ?? [];
       requests.push({ table, data, sizeBytes, resolve, reject });
       this.waiting.set(table.number, requests);
+      this.waitingBytes += sizeBytes;
       if ((this.running.get(table.number) ?? 0) < statementsAtOnce) void this.run(table.number);
     });
   }
@@ -66,6 +72,7 @@ export class InsertQueue {
     });
     const batch = requests.splice(0, end === -1 ? requests.length : Math.max(1, end));
     if (requests.length === 0) this.waiting.delete(number);
+    this.waitingBytes -= batch.reduce((sum, request) => sum + request.sizeBytes, 0);
     return batch;
   }
 
@@ -82,4 +89,8 @@ export class InsertQueue {
       batch.forEach(({ reject }) => reject(error));
     }
   }
+}
+
+function tooMany(): ApiError {
+  return unavailable('More rows wait to be inserted than can be. Try again in a moment.');
 }

@@ -2,7 +2,9 @@ import { Injectable } from '@nestjs/common';
 import type { BotCaller } from '@parley/contracts/access';
 import { ApiError } from '@parley/contracts/errors';
 import type { Row, StoredRows, UpdateTableRows, UpsertedRows, UpsertTableRows } from '@parley/contracts/tables/rows';
-import { Database, type Sql } from '@parley/database/database';
+import { tables } from '@parley/contracts/tables/tables';
+import { Database, type Sql, type Transaction } from '@parley/database/database';
+import { Idempotency } from '@parley/database/idempotency';
 import { TablesConfig } from '../config';
 import { sizeOf } from '../tables/row-validator';
 import { type Column, isComparable, keyColumnOf } from '../tables/table.entity';
@@ -35,6 +37,7 @@ export class RowChangesService {
   constructor(
     { maxBodyBytes }: TablesConfig,
     private readonly database: Database,
+    private readonly idempotency: Idempotency,
     private readonly catalog: TableCatalog,
     private readonly changes: RowChangesRepository,
     private readonly written: WrittenRows,
@@ -47,13 +50,9 @@ export class RowChangesService {
     return { ...stored, rows: await this.written.settle(bot.id, input, stored.rows) };
   }
 
-  async upsert({ bot }: BotCaller, input: UpsertTableRows): Promise<UpsertedRows> {
-    const stored = await this.catalog.write(bot.id, input.table, (table) => this.upsertIn(table, input));
-    return {
-      ...stored,
-      inserted: await this.written.settle(bot.id, input, stored.inserted),
-      updated: await this.written.settle(bot.id, input, stored.updated),
-    };
+  async upsert(caller: BotCaller, input: UpsertTableRows): Promise<UpsertedRows> {
+    const known = await this.idempotency.find<UpsertedRows>(caller, tables.rows.upsert, input);
+    return known ?? this.catalog.write(caller.bot.id, input.table, (table) => this.upsertIn(caller, table, input));
   }
 
   /** Undefined when the table is no longer what it is taken for. */
@@ -74,7 +73,11 @@ export class RowChangesService {
   }
 
   /** Undefined when the table, or a row that was found, is no longer what it is taken for. */
-  private async upsertIn(table: KnownTable, input: UpsertTableRows): Promise<UpsertedRows | undefined> {
+  private async upsertIn(
+    caller: BotCaller,
+    table: KnownTable,
+    input: UpsertTableRows,
+  ): Promise<UpsertedRows | undefined> {
     const { table: name, keyColumn = 'id' } = input;
     const column = keyColumn === 'id' ? undefined : comparableColumnOf(table, keyColumn);
     if (keyColumn !== 'id' && !column) {
@@ -88,7 +91,7 @@ export class RowChangesService {
     const isKey = column !== undefined && column === keyColumnOf(table);
     // Rows that are there are changed without waiting for those who insert some.
     const isChangeOnly = found.every((ids) => ids.length > 0) && (isKey || !givesKeys(table, changes));
-    const written = await this.database.transaction(async (tx) => {
+    const write = async (tx: Transaction) => {
       if (isChangeOnly) {
         if (!(await this.changes.lockVersion(tx, table))) return undefined;
         const targets = await this.lockTargets(tx, table, column, changes, found, remarks);
@@ -101,11 +104,24 @@ export class RowChangesService {
       // What was looked for by its key and not found has a free one.
       const free = isKey ? targets : await this.withFreeKeys(tx, table, targets, remarks);
       return this.write(tx, table, free, nextId, remarks);
-    });
-    if (!written) return undefined;
-    const inserted = written.filter(({ stored }) => !stored);
-    const updated = written.filter(({ stored }) => stored);
-    return { inserted: toRows(table, inserted), updated: toRows(table, updated), ...remarks.toAnswer() };
+    };
+    return this.idempotency.run<UpsertedRows | undefined>(
+      caller,
+      tables.rows.upsert,
+      input,
+      async (tx) => {
+        const written = await write(tx);
+        if (!written) return undefined;
+        const inserted = written.filter(({ stored }) => !stored);
+        const updated = written.filter(({ stored }) => stored);
+        return { inserted: toRows(table, inserted), updated: toRows(table, updated), ...remarks.toAnswer() };
+      },
+      async (stored) => ({
+        ...stored,
+        inserted: await this.written.settle(table.bot_id, input, stored.inserted),
+        updated: await this.written.settle(table.bot_id, input, stored.updated),
+      }),
+    );
   }
 
   /** For each change the rows that have its value in the column, two at most; without a column, the one that it names. */

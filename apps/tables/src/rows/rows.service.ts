@@ -1,47 +1,71 @@
 import { Injectable } from '@nestjs/common';
 import type { BotCaller } from '@parley/contracts/access';
 import type { CreateTableRows, StoredRows } from '@parley/contracts/tables/rows';
+import { tables } from '@parley/contracts/tables/tables';
+import type { Transaction } from '@parley/database/database';
+import { Idempotency } from '@parley/database/idempotency';
 import { marksOfNewRow } from '../computed/marks';
+import type { CheckedRow } from '../tables/row-validator';
 import { type KnownTable, TableCatalog } from '../tables/table-catalog';
 import { checkRows } from './checked-rows';
 import { InsertQueue } from './insert-queue';
 import { Remarks } from './remarks';
 import { toRow } from './row.entity';
+import { type Inserted, RowsRepository } from './rows.repository';
 import { WrittenRows } from './written-rows';
+
+type FitRow = CheckedRow & { place: number };
 
 @Injectable()
 export class RowsService {
   constructor(
+    private readonly idempotency: Idempotency,
     private readonly catalog: TableCatalog,
     private readonly queue: InsertQueue,
+    private readonly rows: RowsRepository,
     private readonly written: WrittenRows,
   ) {}
 
-  async create({ bot }: BotCaller, input: CreateTableRows): Promise<StoredRows> {
-    const stored = await this.catalog.write(bot.id, input.table, (table) => this.insert(table, input));
-    return { ...stored, rows: await this.written.settle(bot.id, input, stored.rows) };
+  async create(caller: BotCaller, input: CreateTableRows): Promise<StoredRows> {
+    const known = await this.idempotency.find<StoredRows>(caller, tables.rows.create, input);
+    return known ?? this.catalog.write(caller.bot.id, input.table, (table) => this.insert(caller, table, input));
   }
 
   /** Undefined when the table is no longer what it is taken for. */
-  private async insert(table: KnownTable, input: CreateTableRows): Promise<StoredRows | undefined> {
+  private async insert(caller: BotCaller, table: KnownTable, input: CreateTableRows): Promise<StoredRows | undefined> {
     const remarks = Remarks.of(input);
     const fit = await checkRows(input.rows, (row) => table.validator.checkNew(row), remarks);
-    if (fit.length === 0) {
-      // Nothing is written that would show whether the table is still the same.
-      const isCurrent = (await this.catalog.current(table.bot_id, input.table)) === table;
-      return isCurrent ? { rows: [], ...remarks.toAnswer() } : undefined;
-    }
-    const inserted = await this.queue.insert(table, fit);
-    if (!inserted) return undefined;
+    // Nothing is written that would show whether the table is still the same.
+    if (fit.length === 0 && (await this.catalog.current(table.bot_id, input.table)) !== table) return undefined;
 
-    const { computed, stale } = marksOfNewRow(table);
-    const written = { computed, stale, created_at: inserted.createdAt, updated_at: inserted.createdAt };
-    const stored = fit.flatMap(({ data, place }, index) => {
-      const id = inserted.ids[index];
-      if (id !== undefined) return [toRow(table.columns.values(), { id, data, ...written })];
-      remarks.refuse(place, `another row has this ${table.key_column}, which is unique in the table`);
-      return [];
+    const settle = async (stored: StoredRows) => ({
+      ...stored,
+      rows: await this.written.settle(table.bot_id, input, stored.rows),
     });
-    return { rows: stored, ...remarks.toAnswer() };
+    const insert = async (store: () => Promise<Inserted | undefined>) => {
+      if (fit.length === 0) return { rows: [], ...remarks.toAnswer() };
+      const inserted = await store();
+      return inserted && toStoredRows(table, fit, inserted, remarks);
+    };
+    if (caller.idempotencyKey === undefined) {
+      const stored = await insert(() => this.queue.insert(table, fit));
+      return stored && settle(stored);
+    }
+    const data = fit.map((row) => row.data);
+    const insertOnce = (tx: Transaction) => insert(() => this.rows.insert(tx, table, data));
+    return this.idempotency.run<StoredRows | undefined>(caller, tables.rows.create, input, insertOnce, settle);
   }
+}
+
+/** What was inserted; the others have a key that another row has. */
+function toStoredRows(table: KnownTable, rows: FitRow[], { ids, createdAt }: Inserted, remarks: Remarks): StoredRows {
+  const { computed, stale } = marksOfNewRow(table);
+  const written = { computed, stale, created_at: createdAt, updated_at: createdAt };
+  const stored = rows.flatMap(({ data, place }, index) => {
+    const id = ids[index];
+    if (id !== undefined) return [toRow(table.columns.values(), { id, data, ...written })];
+    remarks.refuse(place, `another row has this ${table.key_column}, which is unique in the table`);
+    return [];
+  });
+  return { rows: stored, ...remarks.toAnswer() };
 }

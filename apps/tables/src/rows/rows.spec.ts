@@ -40,6 +40,14 @@ async function newTable(options: { keyColumn?: string; factor?: number } = {}): 
   return name;
 }
 
+/** The table as its service knows it. */
+async function knownTable(name: string) {
+  const [owner] = await door.sql<{ bot_id: string }>('SELECT bot_id FROM tables."table" WHERE name = $1', [name]);
+  return door.apps.at(-1)!.get(TableCatalog, { strict: false }).current(owner!.bot_id, name);
+}
+
+const insertQueue = () => door.apps.at(-1)!.get(InsertQueue, { strict: false });
+
 describe('createTableRows', () => {
   it('stores rows in their order and answers every column', async () => {
     const table = await newTable();
@@ -106,12 +114,9 @@ describe('createTableRows', () => {
   });
 
   it('puts requests that wait into one statement, but not too large ones together', async () => {
-    const table = await newTable({ factor: 30 });
-    const [owner] = await door.sql<{ bot_id: string }>('SELECT bot_id FROM tables."table" WHERE name = $1', [table]);
-    const services = door.apps.at(-1)!;
-    const known = await services.get(TableCatalog, { strict: false }).current(owner!.bot_id, table);
+    const known = await knownTable(await newTable({ factor: 30 }));
     const checked = known.validator.checkNew({ name: 'x'.repeat(100_000) }) as CheckedRow;
-    const queue = services.get(InsertQueue, { strict: false });
+    const queue = insertQueue();
 
     await Promise.all(Array.from({ length: 20 }, () => queue.insert(known, Array<CheckedRow>(10).fill(checked))));
 
@@ -120,6 +125,24 @@ describe('createTableRows', () => {
       [known.number],
     );
     expect(statements.map(({ rows }) => rows)).toEqual([10, 10, 40, 70, 70]);
+  });
+
+  it('is refused with 503 while 128 MB of rows wait, of whichever table, until they are stored', async () => {
+    const [table, other] = [await newTable(), await newTable()];
+    const [known, another] = [await knownTable(table), await knownTable(other)];
+    const small = known.validator.checkNew({ name: 'cup' }) as CheckedRow;
+    const large = { ...small, sizeBytes: 128_000_000 };
+    const queue = insertQueue();
+
+    // Two are under way at once, and the third waits.
+    const taken = [large, large, large].map((row) => queue.insert(known, [row]));
+    const refused = queue.insert(another, [small]);
+
+    await expect(refused).rejects.toMatchObject({ code: 503, message: expect.stringContaining('Try again') });
+    await Promise.all(taken);
+    await queue.insert(another, [small]);
+    expect(await client.getTable({ table })).toMatchObject({ rows: 3 });
+    expect(await client.getTable({ table: other })).toMatchObject({ rows: 1 });
   });
 
   it.each([

@@ -149,7 +149,10 @@ describe('search', () => {
       () => pointsOf(table),
       (count) => count === 2,
     );
-    expect(await door.sql('SELECT 1 FROM tables.dropped_point')).toEqual([]);
+    await until(
+      () => door.sql('SELECT 1 FROM tables.dropped_point'),
+      (notes) => notes.length === 0,
+    );
   });
 
   it('follows a row that changes while its former text is embedded', async () => {
@@ -233,7 +236,8 @@ describe('an index that does not come to an end', () => {
 
 describe('an embedding server that is away', () => {
   it('leaves the rows waiting, which are indexed when it is back, and holds up nothing else', async () => {
-    embeddings.order('away', { status: 503, message: 'busy', headers: { 'retry-after': '1' } }, 'never', 'well');
+    const busy = { status: 503, message: 'busy', headers: { 'retry-after': '1' } };
+    embeddings.order('away', busy, 'never', busy);
     const table = await newTable([{ text: 'away' }]);
     const other = await newTable([{ text: 'here' }]);
 
@@ -242,6 +246,7 @@ describe('an embedding server that is away', () => {
     expect(ids(await find(table, 'here'))).toEqual([1]);
     await client.updateTableRows({ table, rows: [{ id: 1, note: 'x' }] });
 
+    embeddings.order('away', 'well');
     await indexed(table);
     expect((await find(table, 'away')).rows[0]).toMatchObject({ id: 1, note: 'x' });
   });
@@ -392,5 +397,65 @@ describe('a table that is emptied or deleted', () => {
     await client.createTableRows({ table: emptied, rows: [{ text: 'bbbb' }] });
     await indexed(emptied);
     expect(ids(await find(emptied, 'bbbb'))).toEqual([2]);
+  });
+});
+
+describe('a passage index that has lost its points', () => {
+  async function lose(...tables: string[]) {
+    const tenants = `SELECT 'tables:' || number FROM tables."table" WHERE name = ANY ($1)`;
+    for (const lost of ['local_index_point', 'local_index_tenant'])
+      await door.sql(`DELETE FROM tables.${lost} WHERE bot_id IN (${tenants})`, [tables]);
+  }
+
+  async function reindex(input: object) {
+    const headers = { authorization: `Bearer ${door.operatorToken}` };
+    const { status, json } = await door.send('POST /operator/tables/reindex', { headers, json: input });
+    expect(status).toBe(200);
+    return json as { tables: number; rows: number; next?: object };
+  }
+
+  it('is filled again for one bot, and for no other', async () => {
+    const owner = await newBot();
+    const [mine, second, plain] = [
+      await newTable([{ text: 'aaaa' }, { note: 'silent' }, { text: 'bbbb' }], properties, owner.client),
+      await newTable([{ text: 'aaaa' }], properties, owner.client),
+      await newTable([{ note: 'a' }], { note: { type: 'string' } }, owner.client),
+    ];
+    const theirs = await newTable([{ text: 'bbbb' }]);
+    await Promise.all([mine, second, plain].map((table) => indexed(table, owner.client)));
+    await indexed(theirs);
+    await lose(mine, second, theirs);
+    const nearest = async () => (await owner.client.findTableRows({ table: mine, search: 'bbbb' })).rows;
+    expect((await nearest()).filter(({ similarity }) => similarity !== undefined)).toEqual([]);
+
+    expect(await reindex({ botId: owner.botId })).toEqual({ tables: 2, rows: 4 });
+    await Promise.all([mine, second].map((table) => indexed(table, owner.client)));
+
+    expect((await nearest()).map(({ id, similarity }) => [id, similarity !== undefined])).toEqual([
+      [3, true],
+      [1, true],
+      [2, false],
+    ]);
+    expect(await pointsOf(second)).toBe(1);
+    expect(await pointsOf(theirs)).toBe(0);
+  });
+
+  it('is filled again for all, however often that is asked for, and from any row on', async () => {
+    const table = await newTable();
+    const rows = Array.from({ length: 700 }, () => ({ text: 'aaaa' }));
+    for (let times = 0; times < 3; times++) await client.createTableRows({ table, rows });
+    await indexed(table);
+    await lose(table);
+    const {
+      table: { id },
+    } = await client.getTable({ table });
+
+    const rest = await reindex({ botId, after: { tableId: id, rowId: 2_090 } });
+    await Promise.all([reindex({}), reindex({})]);
+    await indexed(table);
+
+    expect(rest).toEqual({ tables: 1, rows: 10 });
+    expect(await pointsOf(table)).toBe(2_100);
+    expect(await find(table, 'aaaa', { limit: 1 })).toMatchObject({ rows: [{ similarity: expect.closeTo(1, 5) }] });
   });
 });

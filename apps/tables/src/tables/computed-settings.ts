@@ -2,6 +2,7 @@ import { isRecord } from '@parley/contracts/is-record';
 import { computedActions, type ComputedSettings, maxColumns } from '@parley/contracts/tables/table-schema';
 import { show } from './column-names';
 import { dependenciesOf, reachedFrom } from './computed-columns';
+import { readSchemaInput } from './schema-input';
 import type { Column } from './table.entity';
 import { invalid } from './value-schema';
 
@@ -26,6 +27,18 @@ export function readComputedSettings(raw: unknown, column: string): ComputedSett
     ...texts,
     ...(enabled === undefined ? {} : { enabled }),
   };
+}
+
+/** The code that a client's schema has, as far as it may be accepted. */
+export function codeIn(schema: Record<string, unknown>): { column: string; code: string }[] {
+  const found = readSchemaInput(schema).columns.flatMap(([column, raw]) => {
+    const settings = isRecord(raw) ? raw['x-zui'] : undefined;
+    const computed = isRecord(settings) ? settings['computed'] : undefined;
+    if (!isRecord(computed) || computed['action'] !== 'code') return [];
+    const { code } = computed;
+    return typeof code === 'string' && code !== '' && code.length <= maxLengths.code ? [{ column, code }] : [];
+  });
+  return found.length <= maxColumns ? found : [];
 }
 
 /** Throws InvalidJsonSchema unless all dependencies are columns and none leads back to where it began. */

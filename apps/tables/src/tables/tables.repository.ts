@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ApiError, notFound } from '@parley/contracts/errors';
 import type { TagQuery } from '@parley/contracts/query-fields';
+import { behindAllRows, type RowPlace } from '@parley/contracts/tables/reindex';
 import { Database, type Sql, type Transaction } from '@parley/database/database';
 import { isUniqueViolation } from '@parley/database/errors';
 import { newId } from '@parley/database/ids';
@@ -80,6 +81,18 @@ export class TablesRepository {
     return row;
   }
 
+  /** The first table with a searchable column, of one bot or of all, that may have rows behind this place. */
+  async findSearchable({ tableId, rowId }: RowPlace, botId?: string): Promise<TableRow | undefined> {
+    const [row] = await this.database.query<TableRow>(
+      `SELECT ${whole}
+       WHERE id >= $1 AND NOT (id = $1 AND $2::int = $3) AND ($4::text IS NULL OR bot_id = $4)
+         AND jsonb_path_exists(schema, '$.properties.*."x-zui" ? (@.searchable == true)')
+       ORDER BY id LIMIT 1`,
+      [tableId, rowId, behindAllRows, botId ?? null],
+    );
+    return row;
+  }
+
   /** Whether the table still has this name or id, and the number and the version that it had. */
   async isCurrent({ bot_id, id, number, version }: TableRow, nameOrId: string): Promise<boolean> {
     const rows = await this.database.query(
@@ -91,8 +104,11 @@ export class TablesRepository {
   }
 
   /** Index-only over the rows that wait, nothing over the others. */
-  async count({ number }: TableRow): Promise<{ rows: number; stale: number; indexing: number }> {
-    const [counts] = await this.database.query<{ rows: string; stale: string; indexing: string }>(
+  async count(
+    { number }: TableRow,
+    sql: Sql = this.database,
+  ): Promise<{ rows: number; stale: number; indexing: number }> {
+    const [counts] = await sql.query<{ rows: string; stale: string; indexing: string }>(
       `SELECT next_row_id - 1 - unused_ids AS rows,
          (SELECT count(*) FROM row WHERE table_number = $1 AND stale IS NOT NULL) AS stale,
          (SELECT count(*) FROM row WHERE table_number = $1 AND unindexed) AS indexing

@@ -2,7 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { Injectable } from '@nestjs/common';
 import type { BotCaller } from '@parley/contracts/access';
 import { mergeEntries, ownEntry } from '@parley/contracts/entries';
-import { ApiError, notFound, unavailable } from '@parley/contracts/errors';
+import { ApiError, forbiddenHeader, notFound, unavailable } from '@parley/contracts/errors';
+import type { Empty } from '@parley/contracts/paging';
 import {
   type CreateTable,
   type DuplicatedTable,
@@ -24,18 +25,23 @@ import {
   type UpdateTable,
 } from '@parley/contracts/tables/table-definition';
 import type { TableSchema } from '@parley/contracts/tables/table-schema';
+import { tables as operations } from '@parley/contracts/tables/tables';
 import { Database, type Transaction } from '@parley/database/database';
+import { Idempotency } from '@parley/database/idempotency';
+import { Sandbox } from '../computed/sandbox/sandbox';
 import { JobRowsRepository } from '../jobs/job-rows.repository';
 import { JobsService } from '../jobs/jobs.service';
 import { show } from './column-names';
 import { copyNames } from './copy-names';
 import { computedColumns } from './computed-columns';
+import { codeIn } from './computed-settings';
 import { effectOnRows } from './effect-on-rows';
 import { columnsOf, isComparable, keyColumnOf, type TableRow, toTable, withColumns } from './table.entity';
 import { TableCatalog } from './table-catalog';
 import { TableRowsRepository } from './table-rows.repository';
 import { changeSchema, createSchema, renameColumn } from './table-schema';
 import { type NewTable, TablesRepository } from './tables.repository';
+import { invalid } from './value-schema';
 
 /** Of one bot: all of them are in one answer. */
 const maxTables = 500;
@@ -50,32 +56,36 @@ const maxSettledRows = 5_000;
 /** Rows that one request gives other keys: measured, some 10 s, in which nobody else writes to the table. */
 const maxRekeyedRows = 150_000;
 
+/** Runs the work in a transaction. */
+type Transact<T> = (work: (tx: Transaction) => Promise<T | undefined>) => Promise<T | undefined>;
+
 @Injectable()
 export class TablesService {
   constructor(
     private readonly database: Database,
+    private readonly idempotency: Idempotency,
     private readonly tables: TablesRepository,
     private readonly rows: TableRowsRepository,
     private readonly catalog: TableCatalog,
     private readonly jobs: JobsService,
     private readonly jobRows: JobRowsRepository,
+    private readonly sandbox: Sandbox,
   ) {}
 
-  async create({ bot }: BotCaller, input: CreateTable): Promise<TableReply> {
-    const draft = draftOf(bot.id, input.name, input);
-    return { table: toTable(await this.database.transaction((tx) => this.insert(tx, draft))) };
+  async create(caller: BotCaller, input: CreateTable): Promise<TableReply> {
+    await this.checkCode(input.schema);
+    return this.idempotency.run(caller, operations.create, input, async (tx) => ({
+      table: toTable(await this.insert(tx, draftOf(caller.bot.id, input.name, input))),
+    }));
   }
 
   /** Of many that ask at once, one creates the table. */
-  async getOrCreate(caller: BotCaller, { table: nameOrId, ...input }: GetOrCreateTable): Promise<GottenOrCreatedTable> {
+  async getOrCreate(caller: BotCaller, input: GetOrCreateTable): Promise<GottenOrCreatedTable> {
     for (let tries = 0; tries < maxTries; tries++) {
-      const row = await this.tables.find(caller.bot.id, nameOrId);
-      if (row) return { table: toTable(row), created: false, ...(await this.tables.count(row)) };
-      if (isTableId(nameOrId)) throw notFound('table', nameOrId);
-      if (!tableName.test(nameOrId)) throw new ApiError('InvalidPayload', `table ${tableNameProblem}.`);
       try {
-        const { table } = await this.create(caller, { ...input, name: nameOrId });
-        return { table, created: true, rows: 0, stale: 0, indexing: 0 };
+        return await this.idempotency.run(caller, operations.getOrCreate, input, (tx) =>
+          this.getOrInsert(tx, caller.bot.id, input),
+        );
       } catch (error) {
         if (!isTaken(error)) throw error;
       }
@@ -92,7 +102,8 @@ export class TablesService {
     return { tables: (await this.tables.list(bot.id, tags)).map(toTable) };
   }
 
-  update({ bot }: BotCaller, input: UpdateTable): Promise<UpdatedTable> {
+  async update({ bot }: BotCaller, input: UpdateTable): Promise<UpdatedTable> {
+    if (input.schema) await this.checkCode(input.schema);
     return this.change(bot.id, input.table, async (tx, before) => {
       const { table, ...change } = changed(before, input);
       if (before.frozen && table.frozen) refuseChange(before, table);
@@ -111,10 +122,15 @@ export class TablesService {
     });
   }
 
-  async duplicate({ bot }: BotCaller, input: DuplicateTable): Promise<DuplicatedTable> {
+  async duplicate(caller: BotCaller, input: DuplicateTable): Promise<DuplicatedTable> {
     for (let tries = 0; tries < maxTries; tries++) {
       try {
-        return await this.change(bot.id, input.sourceTableId, (tx, source) => this.copy(tx, source, input));
+        return await this.change(
+          caller.bot.id,
+          input.sourceTableId,
+          (tx, source) => this.copy(tx, source, input),
+          (work) => this.idempotency.run(caller, operations.duplicate, input, work),
+        );
       } catch (error) {
         // Somebody took the name that was free.
         if (input.tableName !== undefined || !isTaken(error)) throw error;
@@ -123,27 +139,53 @@ export class TablesService {
     throw busy();
   }
 
-  async delete({ bot }: BotCaller, { table }: TableName) {
-    await this.change(bot.id, table, (tx, row) => this.tables.delete(tx, row));
-    return {};
+  delete({ bot }: BotCaller, { table }: TableName): Promise<Empty> {
+    return this.change(bot.id, table, async (tx, row) => {
+      await this.tables.delete(tx, row);
+      return {};
+    });
+  }
+
+  /** Throws InvalidJsonSchema for a column whose code cannot be read. */
+  private async checkCode(schema: Record<string, unknown>): Promise<void> {
+    for (const { column, code } of codeIn(schema)) {
+      const problem = await this.sandbox.problemOf(code);
+      if (problem)
+        throw invalid(`${show(column)}.x-zui.computed.code`, `cannot be read. ${problem.replace(/\.$/, '')}`);
+    }
   }
 
   /** What `work` answers, which has the table as it is and to itself. Throws ResourceNotFound. */
-  private async change<T>(
+  private async change<T extends object>(
     botId: string,
     nameOrId: string,
     work: (tx: Transaction, table: TableRow) => Promise<T>,
+    transact: Transact<T> = (change) => this.database.transaction(change),
   ): Promise<T> {
     for (let tries = 0; tries < maxTries; tries++) {
-      const done = await this.database.transaction(async (tx) => {
+      const answer = await transact(async (tx) => {
         const table = await this.tables.findLocked(tx, botId, nameOrId);
         if (!table) return undefined;
         tx.afterCommit(() => this.catalog.forget(table));
-        return { answer: await work(tx, table) };
+        return work(tx, table);
       });
-      if (done) return done.answer;
+      if (answer) return answer;
     }
     throw busy();
+  }
+
+  private async getOrInsert(
+    tx: Transaction,
+    botId: string,
+    { table: nameOrId, ...draft }: GetOrCreateTable,
+  ): Promise<GottenOrCreatedTable> {
+    const row = await this.tables.find(botId, nameOrId, tx);
+    if (row) return { table: toTable(row), created: false, ...(await this.tables.count(row, tx)) };
+    if (isTableId(nameOrId)) throw notFound('table', nameOrId);
+    if (!tableName.test(nameOrId)) throw new ApiError('InvalidPayload', `table ${tableNameProblem}.`);
+    await this.checkCode(draft.schema);
+    const table = toTable(await this.insert(tx, draftOf(botId, nameOrId, draft)));
+    return { table, created: true, rows: 0, stale: 0, indexing: 0 };
   }
 
   private async insert(tx: Transaction, table: NewTable): Promise<TableRow> {
@@ -151,7 +193,7 @@ export class TablesService {
     if ((await this.tables.countOf(tx, table.bot_id)) >= maxTables)
       throw new ApiError('LimitExceeded', `A bot has at most ${maxTables} tables. Delete one that is not needed.`);
     const row = await this.tables.insert(tx, table);
-    if (!row) throw new ApiError('Forbidden', `x-bot-id "${table.bot_id}" names nothing that this token may use.`);
+    if (!row) throw forbiddenHeader('x-bot-id', table.bot_id);
     return row;
   }
 

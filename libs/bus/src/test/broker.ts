@@ -1,24 +1,34 @@
-import { connect, type JetStreamManager } from 'nats';
+import type { JetStreamManager } from 'nats';
+import { NatsLink } from '../nats-connection';
+import { seedVariable } from '../permissions';
+import { silent } from './probe';
 
 const stream = 'PARLEY';
 
+/** A server, and what lets somebody in where it asks for that: `NATS_SEED_OPERATOR` and `NATS_CA_FILE`. */
+interface Broker {
+  url: string;
+  access: Record<string, string>;
+}
+
 /** Deletes the stream of events with everything in it, as an operator may by mistake. */
-export function deleteStream(natsUrl: string): Promise<void> {
-  return manage(natsUrl, async ({ streams }) => void (await streams.delete(stream)));
+export function deleteStream(broker: Broker): Promise<void> {
+  return manage(broker, async ({ streams }) => void (await streams.delete(stream)));
 }
 
 /** Deletes every consumer of events, and with them what each has taken already. */
-export function deleteConsumers(natsUrl: string): Promise<void> {
-  return manage(natsUrl, async ({ consumers }) => {
+export function deleteConsumers(broker: Broker): Promise<void> {
+  return manage(broker, async ({ consumers }) => {
     for await (const { name } of consumers.list(stream)) await consumers.delete(stream, name);
   });
 }
 
-async function manage(natsUrl: string, work: (manager: JetStreamManager) => Promise<void>): Promise<void> {
-  const connection = await connect({ servers: natsUrl });
+async function manage({ url, access }: Broker, work: (manager: JetStreamManager) => Promise<void>): Promise<void> {
+  const credentials = { seed: access[seedVariable('operator')], caFile: access['NATS_CA_FILE'] };
+  const link = await NatsLink.open(url, 'operator', silent, credentials);
   try {
-    await work(await connection.jetstreamManager());
+    await work(await link.connection.jetstreamManager());
   } finally {
-    await connection.close();
+    await link.close();
   }
 }

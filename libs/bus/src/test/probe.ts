@@ -64,7 +64,7 @@ export async function answerWith(
 }
 
 const refuse = () => Promise.reject(new Error('A probe has no events.'));
-const noEvents = { publish: refuse, keeps: refuse, consume: refuse, drain: () => Promise.resolve() };
+const noEvents = { isOpen: false, publish: refuse, keeps: refuse, consume: refuse, drain: () => Promise.resolve() };
 
 /** Waits for what others do in their own time. */
 export async function until(condition: () => boolean | Promise<boolean>, timeoutMs = 15_000): Promise<void> {

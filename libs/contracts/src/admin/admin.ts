@@ -1,4 +1,5 @@
 import { deadLetterOperations } from '../dead-letters';
+import { sealedTextOperations } from '../sealed-texts';
 import { accounts } from './accounts';
 import { auditRecords } from './audit';
 import { botAllowlist } from './bot-allowlist';
@@ -11,6 +12,7 @@ import { shareableIds } from './shareable-ids';
 import { introspection } from './introspection';
 import { members } from './members';
 import { accountPreferences, workspacePreferences } from './preferences';
+import { runtime } from './runtime';
 import { botApiKeys, personalAccessTokens } from './tokens';
 import { quotas, usage } from './usage';
 import { workspaces } from './workspaces';
@@ -33,6 +35,8 @@ export const admin = {
   personalAccessTokens,
   shareableIds,
   quotas,
+  runtime,
+  sealedTexts: sealedTextOperations('admin'),
   usage,
   workspacePreferences,
   workspaces,

@@ -1,7 +1,7 @@
 import { IsIn, IsISO8601, IsString, MaxLength } from 'class-validator';
 import { account } from '../access';
 import { ListOf, Nested, Nullable, Optional } from '../fields';
-import { event, operation } from '../operation';
+import { consumer, event, operation } from '../operation';
 import { PageMeta, PageQuery } from '../paging';
 import { PathParam } from '../query-fields';
 
@@ -75,6 +75,8 @@ export class AuditEntry {
 
 /** Told by every service but admin, which records its own changes in their transaction. */
 export const administrativeChange = event({ subject: 'hub.administrativeChange', data: AuditEntry });
+
+export const recordChange = consumer({ name: 'admin.recordChange', event: administrativeChange });
 
 /** A change as administrators see it. */
 export class AuditRecord {

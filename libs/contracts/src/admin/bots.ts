@@ -13,7 +13,7 @@ import {
 } from 'class-validator';
 import { workspace } from '../access';
 import { JsonObject, ListOf, MapOf, Nested, Nullable, Optional } from '../fields';
-import { event, operation } from '../operation';
+import { consumer, event, operation } from '../operation';
 import { Empty, PageMeta, PageQuery } from '../paging';
 import { HeaderFlag, PathParam, QueryBoolean, QueryChoice, QueryList, QueryTags, type TagQuery } from '../query-fields';
 import {
@@ -403,6 +403,25 @@ export class BotDeleted {
 }
 
 export const botDeleted = event({ subject: 'admin.botDeleted', data: BotDeleted });
+
+export const endUsage = consumer({ name: 'admin.endUsage', event: botDeleted });
+export const eraseBotInFiles = consumer({ name: 'files.eraseBot', event: botDeleted });
+export const eraseBotInTables = consumer({ name: 'tables.eraseBot', event: botDeleted });
+export const eraseBotInChat = consumer({ name: 'chat.eraseBot', event: botDeleted });
+
+/** The bot takes from the quotas of another workspace from now on. */
+export class BotTransferred {
+  @IsString()
+  botId!: string;
+
+  /** Where it is now. */
+  @IsString()
+  workspaceId!: string;
+}
+
+export const botTransferred = event({ subject: 'admin.botTransferred', data: BotTransferred });
+
+export const moveBotInFiles = consumer({ name: 'files.moveBot', event: botTransferred });
 
 export const bots = {
   create: operation({

@@ -1,6 +1,6 @@
 import { IsIn, IsString } from 'class-validator';
 import { service } from '../access';
-import type { Caller, Role } from '../caller';
+import type { Caller, CallerQuotas, Role } from '../caller';
 import { JsonObject, Nullable, Optional } from '../fields';
 import { broadcast, operation } from '../operation';
 
@@ -55,6 +55,16 @@ export class RoleInBot {
   @Nullable()
   @IsString()
   role!: Role | null;
+
+  /** Of the bot, where there is a role. */
+  @Optional()
+  @IsString()
+  workspaceId?: string;
+
+  /** Of the workspace, where there is a role. */
+  @Optional()
+  @JsonObject()
+  quotas?: CallerQuotas;
 }
 
 /** Some credential, role or bot is no longer what it was: whoever keeps answers of `identify` drops them all. */

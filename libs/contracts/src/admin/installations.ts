@@ -1,7 +1,7 @@
 import { IsInt, IsString } from 'class-validator';
 import { service } from '../access';
 import { ListOf } from '../fields';
-import { event, operation } from '../operation';
+import { consumer, event, operation } from '../operation';
 
 /** Something of the hub that a bot has under an alias. */
 export class Installed {
@@ -33,6 +33,9 @@ export class InstallationsChanged {
 }
 
 export const installationsChanged = event({ subject: 'admin.installationsChanged', data: InstallationsChanged });
+
+export const refreshInstalled = consumer({ name: 'admin.refreshInstalled', event: installationsChanged });
+export const countInstallations = consumer({ name: 'hub.countInstallations', event: installationsChanged });
 
 export class HubEntryId {
   @IsString()

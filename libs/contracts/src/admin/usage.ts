@@ -1,7 +1,7 @@
 import { IsIn, IsISO8601, IsNumber, IsString, Min } from 'class-validator';
 import { account } from '../access';
 import { JsonObject, ListOf, Nested, Optional } from '../fields';
-import { event, operation } from '../operation';
+import { consumer, event, operation } from '../operation';
 import { Empty, PageMeta, PageQuery } from '../paging';
 import { PathParam, QueryChoice, QueryForm, QueryList, QueryTime } from '../query-fields';
 
@@ -56,6 +56,8 @@ export class UsageChanged {
 }
 
 export const usageChanged = event({ subject: 'admin.usageChanged', data: UsageChanged });
+
+export const recordUsage = consumer({ name: 'admin.recordUsage', event: usageChanged, concurrency: 4 });
 
 const month = /^[1-9]\d{3}-(0[1-9]|1[0-2])$/;
 const day = /^[1-9]\d{3}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$/;

@@ -15,7 +15,7 @@ import {
 import { account, service } from '../access';
 import { ListOf, Nested, Nullable, Optional } from '../fields';
 import { PathParam, QueryList, QueryString } from '../query-fields';
-import { event, operation } from '../operation';
+import { consumer, event, operation } from '../operation';
 import { Empty, PageMeta, PageQuery } from '../paging';
 
 /** What a handle looks like. */
@@ -258,6 +258,8 @@ export class WorkspaceLabel {
 
 export const workspaceChanged = event({ subject: 'admin.workspaceChanged', data: WorkspaceLabel });
 
+export const labelWorkspace = consumer({ name: 'hub.labelWorkspace', event: workspaceChanged });
+
 /** A workspace is gone, with its members, and whoever keeps something of it drops that. */
 export class WorkspaceDeleted {
   @IsString()
@@ -265,6 +267,8 @@ export class WorkspaceDeleted {
 }
 
 export const workspaceDeleted = event({ subject: 'admin.workspaceDeleted', data: WorkspaceDeleted });
+
+export const dropWorkspace = consumer({ name: 'hub.dropWorkspace', event: workspaceDeleted });
 
 export class LabelWorkspace {
   @IsString()

@@ -1,54 +1,14 @@
+import { card, choices, simplePayloads, text } from '../chat/payload-schemas';
+import { list, object } from '../schemas';
 import type { IntegrationDefinition } from './integration-definition';
 
 /** Owns what comes with the platform. No account is a member of it. */
 export const builtInWorkspace = { id: 'wkspace_00000000000000000000000001', name: 'Parley', handle: null };
 
-const text = { type: 'string', minLength: 1 };
-
-/** An object that needs all of these properties but the optional ones. */
-export function object(properties: Record<string, object>, optional: string[] = []) {
-  return {
-    type: 'object',
-    properties,
-    required: Object.keys(properties).filter((name) => !optional.includes(name)),
-  };
-}
-
-export function list(items: object) {
-  return { type: 'array', items };
-}
-
-const option = object({ label: text, value: text });
-const cardAction = object({ action: { type: 'string', enum: ['postback', 'url', 'say'] }, label: text, value: text });
-
-const location = object(
-  {
-    latitude: { type: 'number' },
-    longitude: { type: 'number' },
-    address: { type: 'string' },
-    title: { type: 'string' },
-  },
-  ['address', 'title'],
-);
-const card = object(
-  { title: text, subtitle: { type: 'string' }, imageUrl: { type: 'string' }, actions: list(cardAction) },
-  ['subtitle', 'imageUrl'],
-);
-const choice = object({ text, options: list(option) });
-const simplePayloads = {
-  text: object({ text }),
-  markdown: object({ markdown: text }),
-  image: object({ imageUrl: text }),
-  audio: object({ audioUrl: text }),
-  video: object({ videoUrl: text }),
-  file: object({ fileUrl: text, title: { type: 'string' } }, ['title']),
-  location,
-};
 const payloads = {
   ...simplePayloads,
   card,
-  choice,
-  dropdown: choice,
+  ...choices,
   carousel: object({ items: list(card) }),
   bloc: object({
     items: list({

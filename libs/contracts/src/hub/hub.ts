@@ -1,4 +1,5 @@
 import { deadLetterOperations } from '../dead-letters';
+import { sealedTextOperations } from '../sealed-texts';
 import { interfaces, publicInterfaces } from './interfaces';
 import { integrations } from './integrations';
 import { plugins, publicPlugins } from './plugins';
@@ -15,4 +16,5 @@ export const hub = {
   publicPlugins,
   publicIntegrations,
   resolution,
+  sealedTexts: sealedTextOperations('hub'),
 };

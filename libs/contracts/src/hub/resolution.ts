@@ -2,7 +2,8 @@ import { IsArray, IsBoolean, IsIn, IsString } from 'class-validator';
 import { service } from '../access';
 import type { ActionDefinition, EventDefinition, StateDefinition, TagDefinition } from '../definition';
 import { JsonObject, ListOf, MapOf, Nullable, Optional } from '../fields';
-import { event, operation } from '../operation';
+import { consumer, event, operation } from '../operation';
+import type { IntegrationState } from './integration-definition';
 import {
   type LifecycleStatus,
   lifecycleStatuses,
@@ -42,6 +43,9 @@ export class InstallableIntegration extends HubSummary {
   @IsArray()
   @IsString({ each: true })
   channels!: string[];
+
+  @JsonObject()
+  states!: Record<string, IntegrationState>;
 
   /** It has a url or code, so that the platform has somebody to tell of an installation. */
   @IsBoolean()
@@ -217,3 +221,5 @@ export class HubEntryChanged {
 }
 
 export const hubEntryChanged = event({ subject: 'hub.entryChanged', data: HubEntryChanged });
+
+export const refreshInstallations = consumer({ name: 'admin.refreshInstallations', event: hubEntryChanged });

@@ -95,7 +95,7 @@ export class ExportTable {
   @QueryChoice(['csv', 'json'])
   format?: 'csv' | 'json';
 
-  /** By gzip, unless false. */
+  /** By gzip, unless false: the file is a `.csv.gz` or a `.json.gz` then, whose content type is `application/gzip`. */
   @QueryBoolean()
   compress?: boolean;
 }

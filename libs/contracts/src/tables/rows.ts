@@ -201,12 +201,12 @@ export class FoundRows {
 }
 
 class Remarks {
-  /** What was not done as asked, without harm to a row. */
+  /** What was not done as asked, without harm to a row; rows are counted from 0. */
   @Optional()
   @IsString({ each: true })
   warnings?: string[];
 
-  /** Why single rows were not stored. */
+  /** Why single rows were not stored, by their places in the request from 0: `Row 3` is the fourth. */
   @Optional()
   @IsString({ each: true })
   errors?: string[];
@@ -260,6 +260,7 @@ export const rows = {
     input: CreateTableRows,
     output: StoredRows,
     bodyLimitBytes: maxRowsBytes,
+    isIdempotent: true,
   }),
   update: operation({
     subject: 'tables.rows.update',
@@ -278,6 +279,7 @@ export const rows = {
     input: UpsertTableRows,
     output: UpsertedRows,
     bodyLimitBytes: maxRowsBytes,
+    isIdempotent: true,
   }),
   delete: operation({
     subject: 'tables.rows.delete',

@@ -5,6 +5,7 @@ import { operation } from '../operation';
 import { Empty } from '../paging';
 import { PathParam } from '../query-fields';
 import { ExportTable, ImportTable, JobReply, Jobs } from './jobs';
+import { reindexRows } from './reindex';
 import { rows } from './rows';
 import {
   CreateTable,
@@ -34,6 +35,10 @@ export class TableLeftovers {
 
   @IsInt()
   rows!: number;
+
+  /** What is kept to answer a request that comes again with its idempotency key. */
+  @IsInt()
+  tableAnswers!: number;
 }
 
 /** A change of the key column, or of what is computed or searchable, goes through all rows. */
@@ -48,6 +53,7 @@ export const tables = {
     access: bot.writeAlsoByIntegration,
     input: CreateTable,
     output: TableReply,
+    isIdempotent: true,
   }),
   get: operation({
     subject: 'tables.get',
@@ -64,6 +70,7 @@ export const tables = {
     access: bot.writeAlsoByIntegration,
     input: GetOrCreateTable,
     output: GottenOrCreatedTable,
+    isIdempotent: true,
   }),
   list: operation({
     subject: 'tables.list',
@@ -97,6 +104,7 @@ export const tables = {
     access: bot.writeAlsoByIntegration,
     input: DuplicateTable,
     output: DuplicatedTable,
+    isIdempotent: true,
   }),
   delete: operation({
     subject: 'tables.delete',
@@ -123,6 +131,7 @@ export const tables = {
       access: bot.write,
       input: ImportTable,
       output: JobReply,
+      isIdempotent: true,
     }),
     list: operation({
       subject: 'tables.jobs.list',
@@ -141,5 +150,6 @@ export const tables = {
     input: CountTableLeftovers,
     output: TableLeftovers,
   }),
+  reindex: reindexRows,
   deadLetters: deadLetterOperations('tables'),
 };

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Consumer, Delivery, EventMessage } from '@parley/bus/event-stream';
+import type { WorkingConsumer, Delivery, EventMessage } from '@parley/bus/event-stream';
 import { type Event, event } from '@parley/contracts/operation';
 import { Database } from '@parley/database/database';
 import { createLogger } from '@parley/logging/logger';
 import { createEmptyDatabase } from '@parley/testing/test-database';
-import { Events1700000000110 } from '../migrations/1700000000110-events';
+import { deliveryMigrations } from '../deliveries.repository';
 import { Outbox } from '../outbox';
 import { outboxMigrations } from '../outbox.repository';
 
@@ -29,7 +29,7 @@ export async function createOutboxDatabase(): Promise<OutboxDatabase> {
   const { url } = empty;
   const [service, events] = await Promise.all([
     Database.open({ url, schema: 'probe', migrations: outboxMigrations, poolSize: 8 }),
-    Database.open({ url, schema: 'events', migrations: [Events1700000000110], poolSize: 6 }),
+    Database.open({ url, schema: 'events', migrations: deliveryMigrations, poolSize: 6 }),
   ]);
   await Promise.all([service.migrate(), events.migrate()]);
   return {
@@ -60,10 +60,10 @@ export async function unpublished(service: Database): Promise<number> {
 }
 
 /** A consumer that remembers what it was given. */
-export function consumerOf(name: string, options: Partial<Consumer> = {}) {
+export function consumerOf(name: string, options: Partial<WorkingConsumer> = {}) {
   const deliveries: Delivery[] = [];
   const buried: { event: EventMessage; attempts: number; reason: string }[] = [];
-  const consumer: Consumer = {
+  const consumer: WorkingConsumer = {
     name,
     subject: happened.subject,
     concurrency: 1,

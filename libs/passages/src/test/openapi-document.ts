@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import Ajv, { type ValidateFunction } from 'ajv';
 import addFormats from 'ajv-formats';
-import type { LoopbackRequest } from './loopback-server';
+import type { LoopbackRequest } from '@parley/testing/loopback-server';
 
 interface Operation {
   parameters?: { name: string; in: string; required?: boolean; schema: object }[];

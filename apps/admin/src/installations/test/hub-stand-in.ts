@@ -30,6 +30,7 @@ export class HubShelf {
       ...builtInChat,
       configurationSchema: { type: 'object', properties: { encryptionKey: { type: 'string' } } },
       channels: ['channel'],
+      states: {},
       isCallable: false,
     });
   }
@@ -40,6 +41,7 @@ export class HubShelf {
       configurationSchema: {},
       configurationSchemas: {},
       channels: [],
+      states: {},
       isCallable: true,
       interfaces: {},
       ...given,

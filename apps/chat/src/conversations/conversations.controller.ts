@@ -1,0 +1,47 @@
+import { Controller } from '@nestjs/common';
+import { Handles } from '@parley/bus/handles';
+import type { BotCaller } from '@parley/contracts/access';
+import { chat } from '@parley/contracts/chat/chat';
+import type {
+  ConversationId,
+  CreateConversation,
+  GetOrCreateConversation,
+  ListConversations,
+  UpdateConversation,
+} from '@parley/contracts/chat/conversations';
+import { ConversationsService } from './conversations.service';
+
+@Controller()
+export class ConversationsController {
+  constructor(private readonly service: ConversationsService) {}
+
+  @Handles(chat.conversations.create)
+  create(caller: BotCaller, input: CreateConversation) {
+    return this.service.create(caller, input);
+  }
+
+  @Handles(chat.conversations.get)
+  get(caller: BotCaller, input: ConversationId) {
+    return this.service.get(caller, input);
+  }
+
+  @Handles(chat.conversations.getOrCreate)
+  getOrCreate(caller: BotCaller, input: GetOrCreateConversation) {
+    return this.service.getOrCreate(caller, input);
+  }
+
+  @Handles(chat.conversations.list)
+  list(caller: BotCaller, input: ListConversations) {
+    return this.service.list(caller, input);
+  }
+
+  @Handles(chat.conversations.update)
+  update(caller: BotCaller, input: UpdateConversation) {
+    return this.service.update(caller, input);
+  }
+
+  @Handles(chat.conversations.delete)
+  delete(caller: BotCaller, input: ConversationId) {
+    return this.service.delete(caller, input);
+  }
+}

@@ -1,0 +1,189 @@
+import { Injectable } from '@nestjs/common';
+import type { ListConversations } from '@parley/contracts/chat/conversations';
+import { Database, type Sql } from '@parley/database/database';
+import { newId, timeOfId } from '@parley/database/ids';
+import { Keyset, pageSize } from '@parley/database/keyset';
+import { toJsonb } from '@parley/database/storable';
+import { BoundedReads } from '../lists/bounded-reads';
+import { isWithin } from '../lists/span';
+import { taggedRows, type Wanted } from '../tags/tagged-rows';
+import { tagRowsOf } from '../tags/tags.repository';
+import type { Scope } from '../runtime/scope';
+import type { ConversationRow } from './conversation.entity';
+
+export type NewConversation = Pick<
+  ConversationRow,
+  | 'bot_id'
+  | 'integration_alias'
+  | 'integration_id'
+  | 'channel'
+  | 'is_chat'
+  | 'tags'
+  | 'properties'
+  | 'foreign_id'
+  | 'owner_id'
+>;
+
+const whole = `c.*, coalesce(clock.message_count, 0) AS message_count`;
+const withClock = `conversation c LEFT JOIN conversation_clock clock
+  ON clock.bot_id = c.bot_id AND clock.bot_id = $1 AND clock.conversation_id = c.id`;
+const inScope = `c.bot_id = $1 AND ($2::text IS NULL OR c.integration_alias = $2)`;
+
+const narrowing =
+  'Narrow it by a tag or a participant that few conversations have, or by a span of time: message counts are looked at one by one.';
+
+@Injectable()
+export class ConversationsRepository {
+  constructor(
+    private readonly database: Database,
+    private readonly bounded: BoundedReads,
+  ) {}
+
+  /** With its clock and, when it has an owner, with that user taking part. Throws a unique violation for a foreign id that is taken. */
+  async insert(conversation: NewConversation, sql: Sql = this.database): Promise<ConversationRow> {
+    const id = newId('conv');
+    const [row] = await sql.query<ConversationRow>(
+      `WITH made AS (
+         INSERT INTO conversation (bot_id, id, integration_alias, integration_id, channel, is_chat, tags, properties,
+           foreign_id, owner_id, created_at, updated_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11)
+         RETURNING *),
+       tags AS (${tagRowsOf('conversation', 'made')}),
+       clock AS (INSERT INTO conversation_clock (bot_id, conversation_id) SELECT bot_id, id FROM made),
+       owner AS (
+         INSERT INTO participant (bot_id, conversation_id, user_id)
+         SELECT made.bot_id, made.id, "user".id FROM made
+         JOIN "user" ON "user".bot_id = $1 AND "user".id = owner_id FOR KEY SHARE OF "user")
+       SELECT *, 0 AS message_count FROM made`,
+      [
+        conversation.bot_id,
+        id,
+        conversation.integration_alias,
+        conversation.integration_id,
+        conversation.channel,
+        conversation.is_chat,
+        toJsonb(conversation.tags),
+        toJsonb(conversation.properties),
+        conversation.foreign_id,
+        conversation.owner_id,
+        timeOfId(id),
+      ],
+    );
+    return row!;
+  }
+
+  /** Index: the primary keys. */
+  async find({ botId, alias }: Scope, id: string, sql: Sql = this.database): Promise<ConversationRow | undefined> {
+    const [row] = await sql.query<ConversationRow>(`SELECT ${whole} FROM ${withClock} WHERE ${inScope} AND c.id = $3`, [
+      botId,
+      alias,
+      id,
+    ]);
+    return row;
+  }
+
+  /** The oldest of the channel that has all of these tags. Index tag_place. */
+  async findTagged(
+    { botId, alias }: Scope,
+    channel: string,
+    tags: Record<string, string>,
+    sql: Sql = this.database,
+  ): Promise<ConversationRow | undefined> {
+    const values: unknown[] = [botId, alias, channel];
+    const rows = `SELECT ${whole} FROM ${withClock} WHERE ${inScope} AND c.channel = $3`;
+    const { from, time, id } = await taggedRows(sql, { kind: 'conversation', as: 'c', rows, tags }, values);
+    const [row] = await sql.query<ConversationRow>(`SELECT c.* FROM ${from} ORDER BY ${time}, ${id} LIMIT 1`, values);
+    return row;
+  }
+
+  /** For as long as the transaction lasts nobody else changes the conversation; messages still come. */
+  async lock(tx: Sql, { botId, alias }: Scope, id: string): Promise<ConversationRow | undefined> {
+    const [row] = await tx.query<ConversationRow>(
+      `SELECT ${whole} FROM ${withClock} WHERE ${inScope} AND c.id = $3 FOR UPDATE OF c`,
+      [botId, alias, id],
+    );
+    return row;
+  }
+
+  /** Of a locked conversation. Its tags have rows of their own: TagsRepository brings them along. */
+  async update(tx: Sql, conversation: ConversationRow): Promise<ConversationRow> {
+    const [row] = await tx.query<Omit<ConversationRow, 'message_count'>>(
+      `UPDATE conversation SET tags = $3, properties = $4, current_task_id = $5,
+         updated_at = greatest(now(), updated_at + interval '1 millisecond')
+       WHERE bot_id = $1 AND id = $2 RETURNING *`,
+      [
+        conversation.bot_id,
+        conversation.id,
+        toJsonb(conversation.tags),
+        toJsonb(conversation.properties),
+        conversation.current_task_id,
+      ],
+    );
+    return { ...row!, message_count: conversation.message_count };
+  }
+
+  /** Index participant_pkey. */
+  async findParticipantIds(tx: Sql, { bot_id, id }: ConversationRow): Promise<string[]> {
+    const rows = await tx.query<{ user_id: string }>(
+      'SELECT user_id FROM participant WHERE bot_id = $1 AND conversation_id = $2',
+      [bot_id, id],
+    );
+    return rows.map(({ user_id }) => user_id);
+  }
+
+  /** Of a locked conversation, with all that is small. Its messages, events and signals are erased later. */
+  async delete(tx: Sql, { bot_id, id }: ConversationRow): Promise<void> {
+    await tx.query(
+      `WITH places AS (DELETE FROM participant WHERE bot_id = $1 AND conversation_id = $2),
+         states AS (DELETE FROM state WHERE bot_id = $1 AND type = 'conversation' AND owner_id = $2),
+         clock AS (DELETE FROM conversation_clock WHERE bot_id = $1 AND conversation_id = $2),
+         gone AS (DELETE FROM conversation WHERE bot_id = $1 AND id = $2)
+       INSERT INTO dropped_conversation (bot_id, conversation_id) VALUES ($1, $2)`,
+      [bot_id, id],
+    );
+  }
+
+  /**
+   * Indexes conversation_created, conversation_updated, conversation_channel, or those of an integration's; participant_user
+   * and those of `taggedRows` where these filters are given. None counts messages.
+   */
+  async list({ botId, alias }: Scope, query: ListConversations) {
+    const { participantIds, tags, channel, afterDate, beforeDate, minMessageCount, maxMessageCount } = query;
+    const { sortField = 'createdAt', sortDirection = 'desc' } = query;
+    const limit = pageSize(query);
+    const filters = [channel, afterDate, beforeDate, minMessageCount, maxMessageCount].map((value) => value ?? null);
+    const boundTo = [botId, alias, participantIds, tags, ...filters];
+    const values: unknown[] = [botId, alias, ...filters];
+    const orderBy = sortField === 'createdAt' ? 'created_at' : 'updated_at';
+    const all = `SELECT ${whole} FROM ${withClock} ${joinParticipants(participantIds, values)}
+      WHERE ${inScope} AND ($3::text IS NULL OR c.channel = $3) AND ${isWithin('c.created_at', [4, 5])}
+        AND ($6::int IS NULL OR coalesce(clock.message_count, 0) >= $6)
+        AND ($7::int IS NULL OR coalesce(clock.message_count, 0) <= $7)`;
+    const wanted: Wanted = { kind: 'conversation', as: 'c', rows: all, tags, orderBy, createdWithin: [4, 5] };
+    const { from, time, id } = await taggedRows(this.database, wanted, values);
+    const keyset = new Keyset<ConversationRow>(
+      [
+        { sql: time, type: 'timestamptz', of: (row) => row[orderBy] },
+        { sql: id, type: 'text', of: (row) => row.id },
+      ],
+      sortDirection,
+    );
+    const page = `SELECT c.* FROM ${from} WHERE ${keyset.after(query.nextToken, boundTo, values)}
+      ORDER BY ${keyset.orderBy} LIMIT ${limit + 1}`;
+    const isServed = [participantIds, tags, minMessageCount, maxMessageCount].every((value) => value === undefined);
+    const rows = isServed
+      ? await this.database.query<ConversationRow>(page, values)
+      : await this.bounded.read<ConversationRow>(page, values, narrowing);
+    return keyset.page(rows, limit, boundTo);
+  }
+}
+
+/** Index participant_user. */
+function joinParticipants(userIds: string[] | undefined, values: unknown[]): string {
+  return [...new Set(userIds)]
+    .map(
+      (userId, index) => `JOIN participant place_${index} ON place_${index}.bot_id = $1
+        AND place_${index}.user_id = $${values.push(userId)} AND place_${index}.conversation_id = c.id`,
+    )
+    .join('\n');
+}

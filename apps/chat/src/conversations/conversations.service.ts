@@ -1,0 +1,201 @@
+import { Injectable } from '@nestjs/common';
+import type { BotCaller } from '@parley/contracts/access';
+import type { RuntimeInstallation } from '@parley/contracts/admin/runtime';
+import { maxProperties, maxTags } from '@parley/contracts/chat/chat-fields';
+import {
+  type ConversationId,
+  type ConversationReply,
+  type Conversations,
+  type CreateConversation,
+  type GetOrCreateConversation,
+  type GottenOrCreatedConversation,
+  type ListConversations,
+  type UpdateConversation,
+  conversations as operations,
+} from '@parley/contracts/chat/conversations';
+import { ApiError, notFound } from '@parley/contracts/errors';
+import { Database, type Sql } from '@parley/database/database';
+import { Idempotency } from '@parley/database/idempotency';
+import { BotRuntimes } from '../runtime/bot-runtimes';
+import { channelsOf, installationWith, namedInstallation } from '../runtime/installations';
+import { aliasOf, scopeOf, storedNames } from '../runtime/scope';
+import { SignalsService } from '../signals/signals.service';
+import { discriminatingTags } from '../tags/discriminating-tags';
+import { lockTags } from '../tags/lock-tags';
+import { mergedProperties, mergedTags } from '../tags/merged';
+import { TagsRepository } from '../tags/tags.repository';
+import { type ConversationRow, toConversation } from './conversation.entity';
+import { ConversationsRepository } from './conversations.repository';
+
+@Injectable()
+export class ConversationsService {
+  constructor(
+    private readonly database: Database,
+    private readonly idempotency: Idempotency,
+    private readonly conversations: ConversationsRepository,
+    private readonly tags: TagsRepository,
+    private readonly runtimes: BotRuntimes,
+    private readonly signals: SignalsService,
+  ) {}
+
+  async create(caller: BotCaller, input: CreateConversation): Promise<ConversationReply> {
+    const known = await this.idempotency.find<ConversationReply>(caller, operations.create, input);
+    if (known) return known;
+    const installation = await this.installationFor(caller, input);
+    return this.idempotency.runStatement(caller, operations.create, input, async (sql) => ({
+      conversation: toConversation(caller, await this.insert(sql, caller, installation, input)),
+    }));
+  }
+
+  async get(caller: BotCaller, { id }: ConversationId): Promise<ConversationReply> {
+    return { conversation: toConversation(caller, await this.find(caller, id)) };
+  }
+
+  /** Throws ResourceNotFound for one that is not there, and for one that the caller may not see. */
+  async find(caller: BotCaller, id: string): Promise<ConversationRow> {
+    const row = await this.conversations.find(scopeOf(caller), id);
+    if (!row) throw notFound('conversation', id);
+    return row;
+  }
+
+  async getOrCreate(caller: BotCaller, input: GetOrCreateConversation): Promise<GottenOrCreatedConversation> {
+    const known = await this.idempotency.find<GottenOrCreatedConversation>(caller, operations.getOrCreate, input);
+    if (known) return known;
+    const installation = await this.installationFor(caller, input);
+    const { alias } = installation;
+    const scope = { botId: caller.bot.id, alias };
+    const wanted = storedNames(caller, discriminatingTags(input));
+    const isWanted = Object.keys(wanted).length > 0;
+    // What is found with a key is kept for it.
+    const found =
+      isWanted &&
+      caller.idempotencyKey === undefined &&
+      (await this.conversations.findTagged(scope, input.channel, wanted));
+    if (found) return { conversation: toConversation(caller, found), meta: { created: false } };
+    return this.idempotency.run(caller, operations.getOrCreate, input, async (tx) => {
+      if (isWanted) await lockTags(tx, ['conversation', scope.botId, alias, input.channel], wanted);
+      const other = isWanted && (await this.conversations.findTagged(scope, input.channel, wanted, tx));
+      const row = other || (await this.insert(tx, caller, installation, input));
+      return { conversation: toConversation(caller, row), meta: { created: !other } };
+    });
+  }
+
+  async list(caller: BotCaller, query: ListConversations): Promise<Conversations> {
+    const { integrationName, ...rest } = query;
+    const scope = scopeOf(caller);
+    const alias = integrationName === undefined ? scope.alias : await this.aliasNamed(caller, integrationName);
+    if (scope.alias !== null && alias !== scope.alias) return { conversations: [], meta: {} };
+    const tags = query.tags && storedNames(caller, query.tags);
+    const { rows, nextToken } = await this.conversations.list({ ...scope, alias }, { ...rest, tags });
+    return { conversations: rows.map((row) => toConversation(caller, row)), meta: { nextToken } };
+  }
+
+  async update(caller: BotCaller, { id, ...changes }: UpdateConversation): Promise<ConversationReply> {
+    return this.database.transaction(async (tx) => {
+      const before = await this.lock(tx, caller, id);
+      const after = await this.conversations.update(tx, changed(before, caller, changes));
+      await this.tags.replace(tx, 'conversation', after, before.tags, after.tags);
+      return { conversation: toConversation(caller, after) };
+    });
+  }
+
+  async delete(caller: BotCaller, { id }: ConversationId): Promise<object> {
+    return this.database.transaction(async (tx) => {
+      await this.signals.hold(tx, caller.bot.id, id);
+      const row = await this.lock(tx, caller, id);
+      const participantIds = await this.conversations.findParticipantIds(tx, row);
+      const ends = participantIds.map((closes) => ({ type: 'conversation_deleted', closes }));
+      await this.signals.add(tx, row.bot_id, row.id, ends);
+      await this.conversations.delete(tx, row);
+      await this.tags.remove(tx, 'conversation', row, row.tags);
+      return {};
+    });
+  }
+
+  private async lock(tx: Sql, caller: BotCaller, id: string): Promise<ConversationRow> {
+    const row = await this.conversations.lock(tx, scopeOf(caller), id);
+    if (!row) throw notFound('conversation', id);
+    return row;
+  }
+
+  private insert(
+    sql: Sql,
+    caller: BotCaller,
+    { alias, integrationId, isChat }: RuntimeInstallation,
+    { channel, tags, properties }: GetOrCreateConversation,
+  ): Promise<ConversationRow> {
+    return this.conversations.insert(
+      {
+        bot_id: caller.bot.id,
+        integration_alias: alias,
+        integration_id: integrationId,
+        channel,
+        is_chat: isChat,
+        tags: mergedTags({}, storedNames(caller, tags), maxTags),
+        properties: mergedProperties({}, properties ?? {}, maxProperties),
+        foreign_id: null,
+        owner_id: null,
+      },
+      sql,
+    );
+  }
+
+  /** Whose conversation it is. Throws ReferenceNotFound for an integration and InvalidPayload for a channel that is not there. */
+  private async installationFor(
+    caller: BotCaller,
+    { channel, integrationName }: { channel: string; integrationName?: string },
+  ): Promise<RuntimeInstallation> {
+    const own = aliasOf(caller);
+    const named = integrationName ?? own ?? undefined;
+    if (named === undefined) {
+      const installation = await this.runtimes.find(caller.bot.id, (bot) => installationWith(bot, channel));
+      return installation ?? this.refuseChannel(caller, channel);
+    }
+    const hasChannel = ({ channels }: RuntimeInstallation) => channels.includes(channel);
+    const found = await this.runtimes.find(caller.bot.id, (bot) => {
+      const installation = namedInstallation(bot, named, own);
+      return installation && hasChannel(installation) ? installation : undefined;
+    });
+    const installation = found ?? namedInstallation(await this.runtimes.get(caller.bot.id), named, own);
+    if (!installation || (own !== null && installation.alias !== own)) throw notInstalled(named);
+    return hasChannel(installation) ? installation : this.refuseChannel(caller, channel, installation);
+  }
+
+  private async refuseChannel(caller: BotCaller, channel: string, of?: RuntimeInstallation): Promise<never> {
+    const installations = of ? [of] : (await this.runtimes.get(caller.bot.id)).installations;
+    throw new ApiError(
+      'InvalidPayload',
+      of || installationsWith(installations, channel) === 0
+        ? `channel "${channel}" is no channel of ${of ? of.alias : 'the integrations of this bot'}: it must be one of: ${channelsOf(installations)}.`
+        : `channel "${channel}" is one of several integrations: name one by the header x-integration-alias or by integrationName. There are: ${channelsOf(installations)}.`,
+    );
+  }
+
+  private async aliasNamed(caller: BotCaller, integrationName: string): Promise<string> {
+    const own = aliasOf(caller);
+    const named = await this.runtimes.find(caller.bot.id, (bot) => namedInstallation(bot, integrationName, own));
+    // Conversations outlive the installation that they were held on.
+    return named?.alias ?? integrationName;
+  }
+}
+
+function notInstalled(name: string): ApiError {
+  return new ApiError(
+    'ReferenceNotFound',
+    `integrationName "${name}" names no integration that is installed in this bot.`,
+  );
+}
+
+function installationsWith(installations: RuntimeInstallation[], channel: string): number {
+  return installations.filter(({ enabled, channels }) => enabled && channels.includes(channel)).length;
+}
+
+function changed(row: ConversationRow, caller: BotCaller, changes: Omit<UpdateConversation, 'id'>): ConversationRow {
+  const { currentTaskId, tags, properties } = changes;
+  return {
+    ...row,
+    current_task_id: currentTaskId === undefined ? row.current_task_id : currentTaskId || null,
+    tags: tags ? mergedTags(row.tags, storedNames(caller, tags), maxTags) : row.tags,
+    properties: mergedProperties(row.properties, properties ?? {}, maxProperties),
+  };
+}

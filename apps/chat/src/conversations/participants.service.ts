@@ -1,0 +1,104 @@
+import { Injectable } from '@nestjs/common';
+import type { BotCaller } from '@parley/contracts/access';
+import {
+  type AddParticipant,
+  type ListParticipants,
+  type ParticipantId,
+  type ParticipantReply,
+  type Participants,
+  participants as operations,
+} from '@parley/contracts/chat/conversations';
+import { ApiError, notFound } from '@parley/contracts/errors';
+import { Database, type Transaction } from '@parley/database/database';
+import { Idempotency } from '@parley/database/idempotency';
+import { aliasOf } from '../runtime/scope';
+import { SignalsService } from '../signals/signals.service';
+import { toUser, type UserRow } from '../users/user.entity';
+import { UsersRepository } from '../users/users.repository';
+import { ConversationsService } from './conversations.service';
+import { ParticipantsRepository } from './participants.repository';
+
+type Named = Pick<UserRow, 'bot_id' | 'id' | 'foreign_id'>;
+
+@Injectable()
+export class ParticipantsService {
+  constructor(
+    private readonly database: Database,
+    private readonly idempotency: Idempotency,
+    private readonly conversations: ConversationsService,
+    private readonly participants: ParticipantsRepository,
+    private readonly users: UsersRepository,
+    private readonly signals: SignalsService,
+  ) {}
+
+  async list(caller: BotCaller, { id, ...query }: ListParticipants): Promise<Participants> {
+    await this.conversations.find(caller, id);
+    const { rows, nextToken } = await this.participants.list(caller.bot.id, id, query);
+    return { participants: rows.map((row) => toUser(caller, row)), meta: { nextToken } };
+  }
+
+  async add(caller: BotCaller, input: AddParticipant): Promise<ParticipantReply> {
+    const known = await this.idempotency.find<ParticipantReply>(caller, operations.add, input);
+    if (known) return known;
+    const { id, userId } = input;
+    const conversation = await this.conversations.find(caller, id);
+    const user =
+      (await this.users.find({ botId: caller.bot.id, alias: aliasOf(caller) }, userId)) ??
+      (await this.participants.find(caller.bot.id, id, userId));
+    if (!user) throw unknownUser(userId);
+    return this.idempotency.run(caller, operations.add, input, async (tx) => {
+      await this.joinIn(tx, conversation, user);
+      return { participant: toUser(caller, user) };
+    });
+  }
+
+  async get(caller: BotCaller, { id, userId }: ParticipantId): Promise<ParticipantReply> {
+    await this.conversations.find(caller, id);
+    const user = await this.participants.find(caller.bot.id, id, userId);
+    if (!user) throw notFound('participant', userId);
+    return { participant: toUser(caller, user) };
+  }
+
+  async remove(caller: BotCaller, { id, userId }: ParticipantId): Promise<object> {
+    const conversation = await this.conversations.find(caller, id);
+    const user = await this.participants.find(caller.bot.id, id, userId);
+    if (!user || !(await this.leave(conversation, user))) throw notFound('participant', userId);
+    return {};
+  }
+
+  /** Tells who listens, unless the user takes part already. */
+  join(conversation: Named, user: Named): Promise<void> {
+    return this.database.transaction((tx) => this.joinIn(tx, conversation, user));
+  }
+
+  /** Tells who listens, and ends the streams of the user. False when the user takes part no more. */
+  leave(conversation: Named, user: Named): Promise<boolean> {
+    return this.database.transaction(async (tx) => {
+      const { bot_id, id } = conversation;
+      await this.signals.hold(tx, bot_id, id);
+      if (!(await this.participants.remove(tx, bot_id, id, user.id))) return false;
+      const data = shownPlace(conversation, user);
+      await this.signals.add(tx, bot_id, id, [{ type: 'participant_removed', data, closes: user.id }]);
+      return true;
+    });
+  }
+
+  private async joinIn(tx: Transaction, conversation: Named, user: Named): Promise<void> {
+    const { bot_id, id } = conversation;
+    if (!(await this.signals.hold(tx, bot_id, id))) throw notFound('conversation', id);
+    if (!(await this.users.keep(tx, bot_id, user.id))) throw unknownUser(user.id);
+    if (!(await this.participants.add(tx, bot_id, id, user.id))) return;
+    await this.signals.add(tx, bot_id, id, [{ type: 'participant_added', data: shownPlace(conversation, user) }]);
+  }
+}
+
+function unknownUser(id: string): ApiError {
+  return new ApiError('ReferenceNotFound', `userId "${id}" is not a user of this bot.`);
+}
+
+function shownPlace(conversation: Named, user: Named) {
+  return {
+    conversationId: conversation.foreign_id ?? conversation.id,
+    participantId: user.foreign_id ?? user.id,
+  };
+}

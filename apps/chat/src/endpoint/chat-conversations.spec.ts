@@ -1,0 +1,320 @@
+import type { AuthenticatedClient } from '@botpress/chat';
+import { systemCaller } from '@parley/contracts/caller';
+import { signals } from '@parley/contracts/chat/signals';
+import { type ChatDoor, startChatDoor } from '../test/chat-door';
+import { type ChatEndpoint, newEndpoint } from '../test/chat-endpoint';
+
+let door: ChatDoor;
+let endpoint: ChatEndpoint;
+let ada: AuthenticatedClient;
+let grace: AuthenticatedClient;
+let stranger: AuthenticatedClient;
+
+beforeAll(async () => {
+  door = await startChatDoor();
+  endpoint = await newEndpoint(door);
+  [ada, grace, stranger] = await Promise.all([endpoint.newUser(), endpoint.newUser('grace'), endpoint.newUser()]);
+});
+
+afterAll(() => door?.stop());
+
+const conversationId = /^conv_[0-9A-HJKMNP-TV-Z]{26}$/;
+const refusal = (type: string) => ({ type });
+
+/** A conversation of Ada's in which Grace takes part. */
+async function newConversation(id?: string): Promise<string> {
+  const { conversation } = await ada.createConversation({ id });
+  await ada.addParticipant({ conversationId: conversation.id, userId: grace.user.id });
+  return conversation.id;
+}
+
+async function platformId(foreignId: string): Promise<string> {
+  const [row] = await door.sql<{ id: string }>(
+    'SELECT id FROM chat.conversation WHERE bot_id = $1 AND foreign_id = $2',
+    [endpoint.bot.id, foreignId],
+  );
+  return row!.id;
+}
+
+describe('a conversation', () => {
+  it('is created with its owner as the only participant', async () => {
+    const { conversation } = await ada.createConversation({});
+
+    expect(conversation).toEqual({
+      id: expect.stringMatching(conversationId) as string,
+      createdAt: expect.any(String) as string,
+      updatedAt: expect.any(String) as string,
+    });
+    expect((await ada.getConversation({ id: conversation.id })).conversation).toEqual(conversation);
+    const { participants } = await ada.listParticipants({ conversationId: conversation.id });
+    expect(participants).toEqual([(await ada.getUser({})).user]);
+  });
+
+  it('is shown to the bot as one of the chat, with owner and foreign id as tags', async () => {
+    await ada.createConversation({ id: 'for-the-bot' });
+
+    const { conversations } = await endpoint.bot.client.listConversations({ tags: { 'chat:fid': 'for-the-bot' } });
+
+    expect(conversations).toMatchObject([
+      { channel: 'channel', integration: 'chat', tags: { 'chat:owner': ada.user.id, 'chat:fid': 'for-the-bot' } },
+    ]);
+  });
+
+  it('keeps a foreign id in every answer, and is found by it and by its own', async () => {
+    const id = await newConversation('tea/2026\\1');
+    const own = await platformId(id);
+
+    for (const name of [id, own]) {
+      expect((await grace.getConversation({ id: name })).conversation.id).toBe(id);
+      expect((await ada.getOrCreateConversation({ id: name })).conversation.id).toBe(id);
+      expect((await grace.listParticipants({ conversationId: name })).participants).toHaveLength(2);
+    }
+    expect((await ada.listConversations({})).conversations.map((one) => one.id)).toContain(id);
+  });
+
+  it.each(['a'.repeat(71), '', 'a+b', 'a b', 'a\n', 1, null])('is refused the foreign id %j', async (id) => {
+    const problem = {
+      status: 400,
+      json: { type: 'InvalidPayload', message: expect.stringContaining('1 to 70') as string },
+    };
+
+    for (const path of ['conversations', 'conversations/get-or-create']) {
+      expect(await endpoint.send(`POST /${path}`, { key: ada.user.key, json: { id } })).toMatchObject(problem);
+    }
+  });
+
+  it('has a foreign id that no other has in its bot', async () => {
+    await ada.createConversation({ id: 'taken' });
+
+    await expect(ada.createConversation({ id: 'taken' })).rejects.toMatchObject(refusal('AlreadyExists'));
+    await expect(grace.createConversation({ id: 'taken' })).rejects.toMatchObject(refusal('AlreadyExists'));
+    await expect(ada.createConversation({ id: await platformId('taken') })).rejects.toMatchObject(
+      refusal('AlreadyExists'),
+    );
+    const other = await newEndpoint(door);
+    await expect((await other.newUser()).createConversation({ id: 'taken' })).resolves.toHaveProperty('conversation');
+  });
+
+  it('is the same one for a thousand who get or create it at once', async () => {
+    const ask = () => endpoint.send('POST /conversations/get-or-create', { key: ada.user.key, json: { id: 'crowd' } });
+
+    const answers = await Promise.all(Array.from({ length: 1_000 }, ask));
+
+    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+    expect(answers[0]).toMatchObject({ status: 201, json: { conversation: { id: 'crowd' } } });
+    expect(await platformId('crowd')).toMatch(conversationId);
+  });
+
+  it('is got or created by its owner alone', async () => {
+    const id = await newConversation('hers');
+
+    await expect(grace.getOrCreateConversation({ id })).rejects.toMatchObject(refusal('Forbidden'));
+    await expect(stranger.getOrCreateConversation({ id })).rejects.toMatchObject(refusal('Forbidden'));
+  });
+
+  it('is seen by participants alone', async () => {
+    const id = await newConversation();
+
+    await expect(grace.getConversation({ id })).resolves.toHaveProperty('conversation');
+    await expect(stranger.getConversation({ id })).rejects.toMatchObject(refusal('Forbidden'));
+    await expect(stranger.listParticipants({ conversationId: id })).rejects.toMatchObject(refusal('Forbidden'));
+    await expect(stranger.getParticipant({ conversationId: id, userId: ada.user.id })).rejects.toMatchObject(
+      refusal('Forbidden'),
+    );
+  });
+
+  it('is deleted by its owner alone, and its foreign id is free again', async () => {
+    const id = await newConversation('short');
+    const { heard } = await endpoint.listen(await platformId(id));
+
+    await expect(grace.deleteConversation({ id })).rejects.toMatchObject(refusal('Forbidden'));
+    await expect(stranger.deleteConversation({ id })).rejects.toMatchObject(refusal('Forbidden'));
+    expect(await ada.deleteConversation({ id })).toEqual({});
+
+    expect(heard.map(({ frame }) => frame)).toEqual([null, null]);
+    expect(heard.map(({ closes }) => closes)).toContain(ada.user.id);
+    await expect(ada.getConversation({ id })).rejects.toMatchObject(refusal('ResourceNotFound'));
+    await expect(ada.deleteConversation({ id })).rejects.toMatchObject(refusal('ResourceNotFound'));
+    expect((await ada.createConversation({ id })).conversation.id).toBe(id);
+  });
+
+  it('is listed for its owner, newest first, twenty to a page', async () => {
+    const owner = await endpoint.newUser();
+    const ids: string[] = [];
+    for (let count = 0; count < 22; count += 1) ids.unshift((await owner.createConversation({})).conversation.id);
+    await ada.addParticipant({ conversationId: await newConversation(), userId: owner.user.id });
+
+    const first = await owner.listConversations({});
+    const second = await owner.listConversations({ nextToken: first.meta.nextToken });
+
+    expect(first.conversations).toHaveLength(20);
+    expect([...first.conversations, ...second.conversations].map(({ id }) => id)).toEqual(ids);
+    expect(second.meta).toEqual({});
+  });
+
+  it('is not there under another name, another bot or a strange one', async () => {
+    const other = await newEndpoint(door);
+    const theirs = (await (await other.newUser('owner')).createConversation({ id: 'foreign' })).conversation.id;
+    const [{ id: own }] = (await door.sql<{ id: string }>(
+      'SELECT id FROM chat.conversation WHERE bot_id = $1 AND foreign_id = $2',
+      [other.bot.id, theirs],
+    )) as [{ id: string }];
+    const { conversation: ofTeam } = await endpoint.bot.asTeam.createConversation({ channel: 'group', tags: {} });
+
+    for (const id of [theirs, own, ofTeam.id, 'conv_01HZZZZZZZZZZZZZZZZZZZZZZZ', 'a+b', '%', 'x'.repeat(900)]) {
+      await expect(ada.getConversation({ id })).rejects.toMatchObject(refusal('ResourceNotFound'));
+      await expect(ada.deleteConversation({ id })).rejects.toMatchObject(refusal('ResourceNotFound'));
+      await expect(ada.listParticipants({ conversationId: id })).rejects.toMatchObject(refusal('ResourceNotFound'));
+      await expect(ada.addParticipant({ conversationId: id, userId: 'grace' })).rejects.toMatchObject(
+        refusal('ResourceNotFound'),
+      );
+    }
+  });
+
+  it('is refused a next page that is not its own', async () => {
+    for (const path of ['conversations', `conversations/${await newConversation()}/participants`]) {
+      expect(await endpoint.send(`GET /${path}?nextToken=nonsense`, { key: ada.user.key })).toMatchObject({
+        status: 400,
+        json: { type: 'InvalidQuery' },
+      });
+    }
+  });
+});
+
+describe('a participant', () => {
+  it('is added by the owner, in either form of its id, and listeners hear of it once', async () => {
+    const { conversation } = await ada.createConversation({ id: 'party' });
+    const { frames } = await endpoint.listen(await platformId('party'));
+
+    const { participant } = await ada.addParticipant({ conversationId: conversation.id, userId: 'grace' });
+    await ada.addParticipant({ conversationId: conversation.id, userId: 'grace' });
+
+    expect(participant).toEqual((await grace.getUser({})).user);
+    expect(frames()).toEqual([
+      { type: 'participant_added', data: { conversationId: 'party', participantId: 'grace' } },
+    ]);
+  });
+
+  it('is added and removed by the owner alone', async () => {
+    const conversationId = await newConversation();
+    const userId = stranger.user.id;
+
+    for (const other of [grace, stranger]) {
+      await expect(other.addParticipant({ conversationId, userId })).rejects.toMatchObject(refusal('Forbidden'));
+      await expect(other.removeParticipant({ conversationId, userId: ada.user.id })).rejects.toMatchObject(
+        refusal('Forbidden'),
+      );
+    }
+  });
+
+  it('must be a user of the same chat', async () => {
+    const conversationId = await newConversation();
+    const { user: ofBot } = await endpoint.bot.client.createUser({ tags: {} });
+
+    for (const userId of ['nobody', 'a+b', '', ofBot.id, endpoint.bot.id]) {
+      await expect(ada.addParticipant({ conversationId, userId })).rejects.toMatchObject(refusal('ResourceNotFound'));
+    }
+    expect(
+      await endpoint.send(`POST /conversations/${conversationId}/participants`, { key: ada.user.key, json: {} }),
+    ).toMatchObject({ status: 400, json: { message: expect.stringContaining('userId') as string } });
+  });
+
+  it('is seen by who takes part too, when it takes part itself', async () => {
+    const conversationId = await newConversation();
+
+    const { participant } = await grace.getParticipant({ conversationId, userId: ada.user.id });
+
+    expect(participant.id).toBe(ada.user.id);
+    expect((await ada.getParticipant({ conversationId, userId: 'grace' })).participant.id).toBe('grace');
+    await expect(ada.getParticipant({ conversationId, userId: stranger.user.id })).rejects.toMatchObject(
+      refusal('ResourceNotFound'),
+    );
+  });
+
+  it('that is removed has its streams ended, and may do nothing more', async () => {
+    const id = await newConversation('leave');
+    const { heard, frames } = await endpoint.listen(await platformId(id));
+
+    expect(await ada.removeParticipant({ conversationId: id, userId: 'grace' })).toEqual({});
+
+    expect(frames()).toEqual([
+      { type: 'participant_removed', data: { conversationId: 'leave', participantId: 'grace' } },
+    ]);
+    const [{ id: own }] = (await door.sql<{ id: string }>(
+      `SELECT id FROM chat."user" WHERE bot_id = $1 AND foreign_id = 'grace'`,
+      [endpoint.bot.id],
+    )) as [{ id: string }];
+    expect(heard[0]!.closes).toBe(own);
+    await expect(grace.getConversation({ id })).rejects.toMatchObject(refusal('Forbidden'));
+    await expect(ada.removeParticipant({ conversationId: id, userId: 'grace' })).rejects.toMatchObject(
+      refusal('ResourceNotFound'),
+    );
+  });
+
+  it('may not be removed when it is the owner', async () => {
+    const conversationId = await newConversation();
+
+    await expect(ada.removeParticipant({ conversationId, userId: ada.user.id })).rejects.toMatchObject(
+      refusal('InvalidPayload'),
+    );
+  });
+
+  it('is listed, the latest first, twenty to a page', async () => {
+    const { conversation } = await ada.createConversation({});
+    const ids = [ada.user.id];
+    for (let count = 0; count < 21; count += 1) {
+      const { user } = await endpoint.client.createUser({});
+      await ada.addParticipant({ conversationId: conversation.id, userId: user.id });
+      ids.unshift(user.id);
+    }
+
+    const listed: string[] = [];
+    for await (const { id } of ada.list.participants({ conversationId: conversation.id })) listed.push(id);
+    const first = await ada.listParticipants({ conversationId: conversation.id });
+
+    expect(first.participants).toHaveLength(20);
+    expect(listed).toEqual(ids);
+  });
+});
+
+describe('a change by the bot', () => {
+  it('is told to listeners like one by a user', async () => {
+    const id = await newConversation();
+    const { frames, heard } = await endpoint.listen(id);
+    const { user } = await endpoint.bot.client.createUser({ tags: {} });
+
+    await endpoint.bot.client.addParticipant({ id, userId: user.id });
+    await endpoint.bot.client.removeParticipant({ id, userId: user.id });
+
+    const data = { conversationId: id, participantId: user.id };
+    expect(frames()).toEqual([
+      { type: 'participant_added', data },
+      { type: 'participant_removed', data },
+    ]);
+    expect(heard.map(({ closes }) => closes)).toEqual([undefined, user.id]);
+  });
+});
+
+describe('a stream', () => {
+  const open = (userKey: string | undefined, conversationId: string, webhookId = endpoint.webhookId) =>
+    door.call(signals.open, { ...systemCaller('req_test'), userKey }, { webhookId, conversationId });
+
+  it('is opened for participants, in the ids of the platform', async () => {
+    const id = await newConversation('stream');
+
+    const listener = { botId: endpoint.bot.id, conversationId: await platformId(id), userId: ada.user.id };
+
+    expect(await open(ada.user.key, id)).toEqual(listener);
+    expect(await open(ada.user.key, listener.conversationId)).toEqual(listener);
+  });
+
+  it('is refused to all others, with what stops a client from asking for ever', async () => {
+    const id = await newConversation();
+
+    await expect(open(undefined, id)).rejects.toMatchObject({ type: 'Unauthorized', code: 401 });
+    await expect(open('nonsense', id)).rejects.toMatchObject({ type: 'Unauthorized', code: 401 });
+    await expect(open(stranger.user.key, id)).rejects.toMatchObject({ type: 'Forbidden', code: 403 });
+    await expect(open(ada.user.key, 'none')).rejects.toMatchObject({ type: 'ResourceNotFound', code: 404 });
+    await expect(open(ada.user.key, id, 'webhook_none')).rejects.toMatchObject({ type: 'ResourceNotFound', code: 404 });
+  });
+});

@@ -1,0 +1,363 @@
+import type { AuthenticatedClient } from '@botpress/chat';
+import { type ChatDoor, startChatDoor } from '../test/chat-door';
+import { type ChatEndpoint, newEndpoint } from '../test/chat-endpoint';
+
+type Payload = Parameters<AuthenticatedClient['createMessage']>[0]['payload'];
+
+let door: ChatDoor;
+let endpoint: ChatEndpoint;
+let ada: AuthenticatedClient;
+let grace: AuthenticatedClient;
+let stranger: AuthenticatedClient;
+
+beforeAll(async () => {
+  door = await startChatDoor();
+  endpoint = await newEndpoint(door);
+  [ada, grace, stranger] = await Promise.all([endpoint.newUser('ada'), endpoint.newUser(), endpoint.newUser()]);
+});
+
+afterAll(() => door?.stop());
+
+const hello: Payload = { type: 'text', text: 'hello' };
+const action = { action: 'say' as const, label: 'Tea', value: 'tea' };
+const card = { type: 'card' as const, title: 'Tea', actions: [action] };
+const option = { label: 'Tea', value: 'tea' };
+const payloads: Payload[] = [
+  hello,
+  { type: 'markdown', markdown: '**hello**' },
+  { type: 'image', imageUrl: 'https://example.com/a.png' },
+  { type: 'audio', audioUrl: 'https://example.com/a.mp3' },
+  { type: 'video', videoUrl: 'https://example.com/a.mp4' },
+  { type: 'file', fileUrl: 'https://example.com/a.pdf', title: 'A' },
+  { type: 'location', latitude: 52.5, longitude: -13.4, address: 'Berlin', title: 'Home' },
+  { ...card, subtitle: 'green', imageUrl: 'https://example.com/tea.png' },
+  { type: 'carousel', items: [card, card] },
+  { type: 'choice', text: 'Which?', options: [option] },
+  { type: 'dropdown', text: 'Which?', options: [option] },
+  { type: 'bloc', items: [hello, { type: 'location', latitude: 1, longitude: 2 }] },
+];
+
+interface Named {
+  /** As users know it. */
+  id: string;
+  platformId: string;
+}
+
+/** A conversation of Ada's in which Grace takes part. */
+async function newConversation(foreignId?: string): Promise<Named> {
+  const { id } = (await ada.createConversation({ id: foreignId })).conversation;
+  await ada.addParticipant({ conversationId: id, userId: grace.user.id });
+  const [row] = await door.sql<{ id: string }>(
+    'SELECT id FROM chat.conversation WHERE bot_id = $1 AND (id = $2 OR foreign_id = $2)',
+    [endpoint.bot.id, id],
+  );
+  return { id, platformId: row!.id };
+}
+
+async function platformIdOfAda(): Promise<string> {
+  const { users } = await endpoint.bot.client.listUsers({ tags: { 'chat:fid': 'ada' } });
+  return users[0]!.id;
+}
+
+describe('a message', () => {
+  it.each(payloads.map((payload) => [payload.type, payload] as const))(
+    'of the type %s is the same in its answer, in the list, by its id and in its signal',
+    async (_type, payload) => {
+      const { id: conversationId, platformId } = await newConversation();
+      const { frames } = await endpoint.listen(platformId);
+
+      const { message } = await ada.createMessage({ conversationId, payload, metadata: { mood: { good: [1] } } });
+
+      expect(message).toEqual({
+        id: expect.stringMatching(/^msg_/) as string,
+        createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) as string,
+        payload,
+        userId: 'ada',
+        conversationId,
+        metadata: { mood: { good: [1] } },
+      });
+      expect((await grace.getMessage({ id: message.id })).message).toEqual(message);
+      expect((await grace.listMessages({ conversationId })).messages).toEqual([message]);
+      expect(frames()).toEqual([{ type: 'message_created', data: { ...message, isBot: false } }]);
+    },
+  );
+
+  it('carries the spec’s fields and no other, when it has no metadata', async () => {
+    const { id: conversationId } = await newConversation();
+
+    for (const metadata of [undefined, {}]) {
+      const { status, json } = await endpoint.send('POST /messages', {
+        key: ada.user.key,
+        json: { conversationId, payload: { ...hello, extra: 1 }, metadata },
+      });
+      const { message } = json as { message: Record<string, unknown> };
+      expect(status).toBe(201);
+      expect(Object.keys(message).sort()).toEqual(['conversationId', 'createdAt', 'id', 'payload', 'userId']);
+      expect(message['payload']).toEqual(hello);
+    }
+  });
+
+  it('is shown to the bot in the form of the platform, as an event and as a message', async () => {
+    const { id: conversationId, platformId } = await newConversation();
+    const payload: Payload = { type: 'bloc', items: [hello] };
+
+    const { message } = await ada.createMessage({ conversationId, payload, metadata: { a: 1 } });
+
+    const stored = await endpoint.bot.client.getMessage({ id: message.id });
+    expect(stored.message).toMatchObject({
+      type: 'bloc',
+      payload: { items: [{ type: 'text', payload: { text: 'hello' } }], metadata: { a: 1 } },
+      direction: 'incoming',
+      userId: await platformIdOfAda(),
+      conversationId: platformId,
+    });
+    const events = await door.sql('SELECT type, status FROM chat.event WHERE bot_id = $1 AND message_id = $2', [
+      endpoint.bot.id,
+      message.id,
+    ]);
+    expect(events).toEqual([{ type: 'message_created', status: 'pending' }]);
+  });
+
+  it('names users and conversations by their foreign ids', async () => {
+    const { id: conversationId, platformId } = await newConversation('tea-time');
+    const { frames } = await endpoint.listen(platformId);
+
+    const { message } = await ada.createMessage({ conversationId: platformId, payload: hello });
+    const reply = await grace.createMessage({ conversationId, payload: hello });
+
+    expect(message).toMatchObject({ conversationId: 'tea-time', userId: 'ada' });
+    expect(reply.message).toMatchObject({ conversationId: 'tea-time', userId: grace.user.id });
+    expect(frames().map(({ data }) => data)).toEqual([
+      { ...message, isBot: false },
+      { ...reply.message, isBot: false },
+    ]);
+    expect((await ada.listMessages({ conversationId: platformId })).messages).toEqual([reply.message, message]);
+  });
+
+  it('of the bot is shown as clients can read it, everywhere the same', async () => {
+    const { id: conversationId, platformId } = await newConversation('from-bot');
+    const { frames } = await endpoint.listen(platformId);
+    const { type: _type, ...bare } = card;
+
+    await endpoint.bot.client.createMessage({
+      conversationId: platformId,
+      userId: endpoint.bot.id,
+      type: 'carousel',
+      payload: { items: [bare], metadata: { streamId: 's' } },
+      tags: {},
+    });
+
+    const [message] = (await ada.listMessages({ conversationId })).messages;
+    expect(message).toMatchObject({
+      payload: { type: 'carousel', items: [card] },
+      metadata: { streamId: 's' },
+      userId: endpoint.bot.id,
+      conversationId: 'from-bot',
+    });
+    expect(frames()).toEqual([{ type: 'message_created', data: { ...message, isBot: true } }]);
+    expect((await ada.getMessage({ id: message!.id })).message).toEqual(message);
+  });
+
+  it.each<[string, unknown, string]>([
+    ['payload', undefined, 'payload is missing'],
+    ['payload', null, 'payload must be an object'],
+    ['payload', 'hello', 'payload must be an object'],
+    ['payload', { text: 'hello' }, 'payload.type must be one of: text, markdown'],
+    ['payload', { type: 'custom', url: 'x' }, 'payload.type must be one of: text, markdown'],
+    ['payload', { type: 'text', text: '' }, 'payload.text must be a string that is not empty'],
+    ['payload', { type: 'choice', text: 'a', options: [option, {}] }, 'payload.options[1].label is missing'],
+    ['payload', { type: 'text', text: 'x'.repeat(129 * 1024) }, 'payload must be at most 131072 bytes'],
+    ['metadata', 'x', 'metadata must be an object'],
+    ['metadata', null, 'metadata must be an object'],
+    ['metadata', { text: 'x'.repeat(129 * 1024) }, 'metadata must be at most 131072 bytes'],
+    ['conversationId', undefined, 'conversationId is missing'],
+    ['conversationId', 1, 'conversationId must be a string'],
+  ])('is refused with a wrong %s: %#', async (field, value, problem) => {
+    const { id: conversationId } = await newConversation();
+
+    const { status, json } = await endpoint.send('POST /messages', {
+      key: ada.user.key,
+      json: { conversationId, payload: hello, [field]: value },
+    });
+
+    expect({ status, json: json as object }).toMatchObject({
+      status: 400,
+      json: { type: 'InvalidPayload', code: 400, message: expect.stringContaining(problem) as string },
+    });
+    expect((await ada.listMessages({ conversationId })).messages).toEqual([]);
+  });
+
+  it('is refused when payload and metadata are too large together', async () => {
+    const { id: conversationId } = await newConversation();
+    const half = 'x'.repeat(70 * 1024);
+
+    await expect(
+      ada.createMessage({ conversationId, payload: { type: 'text', text: half }, metadata: { half } }),
+    ).rejects.toMatchObject({ type: 'InvalidPayload', message: expect.stringContaining('131072') as string });
+  });
+
+  it('is refused when the body is no JSON, and goes on', async () => {
+    expect(await endpoint.send('POST /messages', { key: ada.user.key, body: '{"payload":' })).toMatchObject({
+      status: 400,
+      json: { type: 'InvalidPayload' },
+    });
+  });
+
+  it('is written and read by participants alone', async () => {
+    const { id: conversationId } = await newConversation();
+    const { message } = await ada.createMessage({ conversationId, payload: hello });
+    const forbidden = { type: 'Forbidden' };
+
+    await expect(stranger.createMessage({ conversationId, payload: hello })).rejects.toMatchObject(forbidden);
+    await expect(stranger.listMessages({ conversationId })).rejects.toMatchObject(forbidden);
+    await expect(stranger.getMessage({ id: message.id })).rejects.toMatchObject(forbidden);
+    await expect(stranger.deleteMessage({ id: message.id })).rejects.toMatchObject(forbidden);
+    await ada.removeParticipant({ conversationId, userId: grace.user.id });
+    await expect(grace.createMessage({ conversationId, payload: hello })).rejects.toMatchObject(forbidden);
+    expect((await ada.listMessages({ conversationId })).messages).toHaveLength(1);
+  });
+
+  it('of another bot, of another channel or of nobody is not there', async () => {
+    const other = await newEndpoint(door);
+    const them = await other.newUser();
+    const conversation = (await them.createConversation({})).conversation.id;
+    const { message } = await them.createMessage({ conversationId: conversation, payload: hello });
+    const absent = { type: 'ResourceNotFound' };
+
+    for (const id of [message.id, 'msg_01HZZZZZZZZZZZZZZZZZZZZZZZ', 'none', 'a+b', 'x'.repeat(900)]) {
+      await expect(ada.getMessage({ id })).rejects.toMatchObject(absent);
+      await expect(ada.deleteMessage({ id })).rejects.toMatchObject(absent);
+    }
+    for (const conversationId of [conversation, 'none', 'a+b']) {
+      await expect(ada.createMessage({ conversationId, payload: hello })).rejects.toMatchObject(absent);
+      await expect(ada.listMessages({ conversationId })).rejects.toMatchObject(absent);
+    }
+    expect((await them.listMessages({ conversationId: conversation })).messages).toHaveLength(1);
+  });
+
+  it('is deleted by who has sent it alone, and listeners hear of it', async () => {
+    const { id: conversationId, platformId } = await newConversation('deleting');
+    const { message } = await ada.createMessage({ conversationId, payload: hello });
+    const { frames } = await endpoint.listen(platformId);
+
+    await expect(grace.deleteMessage({ id: message.id })).rejects.toMatchObject({ type: 'Forbidden' });
+    expect(await ada.deleteMessage({ id: message.id })).toEqual({});
+
+    expect(frames()).toEqual([
+      { type: 'message_deleted', data: { id: message.id, conversationId: 'deleting', userId: 'ada' } },
+    ]);
+    await expect(ada.getMessage({ id: message.id })).rejects.toMatchObject({ type: 'ResourceNotFound' });
+    await expect(ada.deleteMessage({ id: message.id })).rejects.toMatchObject({ type: 'ResourceNotFound' });
+  });
+
+  it('stays when who has sent it is deleted', async () => {
+    const { id: conversationId } = await newConversation();
+    const guest = await endpoint.newUser('guest');
+    await ada.addParticipant({ conversationId, userId: 'guest' });
+    const { message } = await guest.createMessage({ conversationId, payload: hello });
+
+    await guest.deleteUser({});
+
+    const { messages } = await ada.listMessages({ conversationId });
+    expect(messages).toEqual([{ ...message, userId: expect.stringMatching(/^user_/) as string }]);
+  });
+
+  it('is listed newest first, twenty to a page, each created after the one before', async () => {
+    const { id: conversationId } = await newConversation();
+    const texts = Array.from({ length: 45 }, (_, index) => `${index}`);
+    await Promise.all(texts.map((text) => ada.createMessage({ conversationId, payload: { type: 'text', text } })));
+
+    const pages = [];
+    for (let nextToken: string | undefined, isFirst = true; isFirst || nextToken; isFirst = false) {
+      const page = await grace.listMessages({ conversationId, nextToken });
+      pages.push(page.messages);
+      nextToken = page.meta.nextToken;
+    }
+
+    const all = pages.flat();
+    const times = all.map(({ createdAt }) => createdAt);
+    expect(pages.map(({ length }) => length)).toEqual([20, 20, 5]);
+    expect(new Set(all.map(({ payload }) => (payload as { text: string }).text))).toEqual(new Set(texts));
+    expect(times).toEqual([...new Set(times)].sort().reverse());
+  });
+});
+
+describe('a custom event', () => {
+  it('reaches the bot and all who listen, and can be read again', async () => {
+    const { id: conversationId, platformId } = await newConversation('eventful');
+    const { frames } = await endpoint.listen(platformId);
+
+    const { event } = await ada.createEvent({ conversationId, payload: { foo: { bar: [1, null] } } });
+
+    expect(event).toEqual({
+      id: expect.stringMatching(/^evt_/) as string,
+      createdAt: expect.stringMatching(/Z$/) as string,
+      payload: { foo: { bar: [1, null] } },
+      conversationId: 'eventful',
+      userId: 'ada',
+    });
+    expect(frames()).toEqual([{ type: 'event_created', data: { ...event, isBot: false } }]);
+    expect((await grace.getEvent({ id: event.id })).event).toEqual(event);
+    const userId = await platformIdOfAda();
+    expect(
+      await door.sql(
+        `SELECT type, status, payload, conversation_id, user_id, integration_alias FROM chat.event WHERE id = $1`,
+        [event.id],
+      ),
+    ).toEqual([
+      {
+        type: 'chat:custom',
+        status: 'pending',
+        payload: { userId, conversationId: platformId, payload: { foo: { bar: [1, null] } } },
+        conversation_id: platformId,
+        user_id: userId,
+        integration_alias: 'chat',
+      },
+    ]);
+  });
+
+  it.each<[string, unknown, string]>([
+    ['payload', undefined, 'payload is missing'],
+    ['payload', [], 'payload must be an object'],
+    ['payload', { text: 'x'.repeat(129 * 1024) }, 'payload must be at most 131072 bytes'],
+    ['conversationId', undefined, 'conversationId is missing'],
+  ])('is refused with a wrong %s: %#', async (field, value, problem) => {
+    const { id: conversationId } = await newConversation();
+
+    expect(
+      await endpoint.send('POST /events', {
+        key: ada.user.key,
+        json: { conversationId, payload: {}, [field]: value },
+      }),
+    ).toMatchObject({
+      status: 400,
+      json: { type: 'InvalidPayload', message: expect.stringContaining(problem) as string },
+    });
+  });
+
+  it('is for participants alone', async () => {
+    const { id: conversationId } = await newConversation();
+    const { event } = await ada.createEvent({ conversationId, payload: {} });
+
+    await expect(stranger.createEvent({ conversationId, payload: {} })).rejects.toMatchObject({ type: 'Forbidden' });
+    await expect(stranger.getEvent({ id: event.id })).rejects.toMatchObject({ type: 'Forbidden' });
+  });
+
+  it('that is something else, of another bot or of nobody is not there', async () => {
+    const { id: conversationId } = await newConversation();
+    const { message } = await ada.createMessage({ conversationId, payload: hello });
+    const [{ id: ofMessage }] = (await door.sql<{ id: string }>('SELECT id FROM chat.event WHERE message_id = $1', [
+      message.id,
+    ])) as [{ id: string }];
+    const them = await (await newEndpoint(door)).newUser();
+    const theirs = (await them.createConversation({})).conversation.id;
+    const { event } = await them.createEvent({ conversationId: theirs, payload: {} });
+
+    for (const id of [ofMessage, event.id, message.id, 'evt_none', 'a+b']) {
+      await expect(ada.getEvent({ id })).rejects.toMatchObject({ type: 'ResourceNotFound' });
+    }
+    await expect(ada.createEvent({ conversationId: theirs, payload: {} })).rejects.toMatchObject({
+      type: 'ResourceNotFound',
+    });
+  });
+});

@@ -1,0 +1,76 @@
+import { type ChatPayload, mendedPayload } from '@parley/contracts/chat/chat-payload';
+import { isRecord } from '@parley/contracts/is-record';
+
+/** As the platform keeps it: the type stands beside the payload, and metadata in it. */
+export interface Content {
+  type: string;
+  payload: Record<string, unknown>;
+}
+
+/** As users of the chat endpoint see it. */
+export interface ChatContent {
+  payload: ChatPayload;
+  metadata?: Record<string, unknown>;
+}
+
+export interface ChatMessage extends ChatContent {
+  id: string;
+  createdAt: string;
+  userId: string;
+  conversationId: string;
+}
+
+/** A message with the ids that users see. */
+export interface ShownMessage extends Content {
+  id: string;
+  createdAt: Date;
+  userId: string;
+  conversationId: string;
+}
+
+export function toContent({ payload, metadata }: ChatContent): Content {
+  const { type, ...fields } = payload;
+  const content = { type, payload: toStoredFields(type, fields) };
+  if (metadata && Object.keys(metadata).length > 0) content.payload['metadata'] = metadata;
+  return content;
+}
+
+/** Whatever a bot has made of it: what fits none of the twelve types is shown as it is. */
+export function toChatContent({ type, payload }: Content): ChatContent {
+  const { metadata, ...fields } = isRecord(payload) ? payload : {};
+  return {
+    payload: mendedPayload(withTypes(type, fields)) as unknown as ChatPayload,
+    ...(isRecord(metadata) && Object.keys(metadata).length > 0 ? { metadata } : {}),
+  };
+}
+
+/** The same, key by key, wherever a message is shown: in answers, lists and signals. */
+export function toChatMessage({ id, createdAt, userId, conversationId, ...content }: ShownMessage): ChatMessage {
+  return { id, createdAt: createdAt.toISOString(), ...toChatContent(content), userId, conversationId };
+}
+
+function toStoredFields(type: string, fields: Record<string, unknown>): Record<string, unknown> {
+  if (type !== 'bloc' && type !== 'carousel') return fields;
+  const items = (fields['items'] as Record<string, unknown>[]).map(({ type: itemType, ...item }) =>
+    type === 'bloc' ? { type: itemType, payload: item } : item,
+  );
+  return { ...fields, items };
+}
+
+function withTypes(type: string, fields: Record<string, unknown>): Record<string, unknown> {
+  const { items } = fields;
+  if (type === 'carousel' && Array.isArray(items)) {
+    return {
+      ...fields,
+      type,
+      items: items.map((item: unknown) => (isRecord(item) ? { ...item, type: 'card' } : item)),
+    };
+  }
+  if (type === 'bloc' && Array.isArray(items)) return { ...fields, type, items: items.map(flattened) };
+  return { ...fields, type };
+}
+
+function flattened(item: unknown): unknown {
+  if (!isRecord(item) || !isRecord(item['payload'])) return item;
+  return { ...item['payload'], type: item['type'] };
+}

@@ -1,0 +1,148 @@
+import { Injectable } from '@nestjs/common';
+import type { ChatUserCaller } from '@parley/contracts/access';
+import type { Caller } from '@parley/contracts/caller';
+import type {
+  ChatEndpoint,
+  ChatUserFields,
+  ChatUserReply,
+  CreateChatUser,
+  CreatedChatUser,
+} from '@parley/contracts/chat/endpoint-users';
+import { foreignId, foreignIdForm } from '@parley/contracts/chat/foreign-id';
+import { ApiError } from '@parley/contracts/errors';
+import { Database } from '@parley/database/database';
+import { isUniqueViolation } from '@parley/database/errors';
+import { TagsRepository } from '../tags/tags.repository';
+import type { UserRow } from '../users/user.entity';
+import { UsersRepository } from '../users/users.repository';
+import { UsersService } from '../users/users.service';
+import { Askers, known } from './askers';
+import { asInstallation, type ChatInstallation, ChatInstallations } from './chat-installations';
+import { toChatUser } from './endpoint.entity';
+import { EndpointRepository } from './endpoint.repository';
+import { UserKeys } from './user-keys';
+
+type Fields = Omit<ChatUserFields, 'webhookId'>;
+
+/** As many may delete a user while others get or create it. */
+const maxTries = 5;
+
+@Injectable()
+export class ChatUsersService {
+  constructor(
+    private readonly database: Database,
+    private readonly installations: ChatInstallations,
+    private readonly askers: Askers,
+    private readonly keys: UserKeys,
+    private readonly endpoint: EndpointRepository,
+    private readonly users: UsersRepository,
+    private readonly usersService: UsersService,
+    private readonly tags: TagsRepository,
+  ) {}
+
+  /** The key names the platform's id: it stays that of this user when another one gets its foreign id later. */
+  async create(_caller: Caller, { webhookId, id, ...fields }: CreateChatUser): Promise<CreatedChatUser> {
+    const installation = await this.installations.get(webhookId);
+    if (installation.encryptionKey)
+      throw new ApiError(
+        'Unauthorized',
+        'This bot has an encryption key of its own: sign a user key with it (a JWT, HS256, the id of the user in the claim "id") and call getOrCreateUser.',
+      );
+    const user = await this.insert(installation, id ?? null, fields);
+    if (!user) throw taken(id!);
+    return { user: toChatUser(user), key: await this.keys.sign(installation, user.id) };
+  }
+
+  /** As many as ask at once get the same user. */
+  async getOrCreate(caller: ChatUserCaller, { webhookId, ...fields }: ChatUserFields): Promise<ChatUserReply> {
+    const { installation, claim } = await this.askers.identify(caller, webhookId);
+    for (let tries = 0; tries < maxTries; tries += 1) {
+      const found = await this.endpoint.findUser(installation, claim);
+      const user = found
+        ? await this.change(installation, found, fields)
+        : await this.insertNamed(installation, claim, fields);
+      if (user) return { user: toChatUser(user) };
+    }
+    throw taken(claim);
+  }
+
+  async get(caller: ChatUserCaller, { webhookId }: ChatEndpoint): Promise<ChatUserReply> {
+    const { installation, claim } = await this.askers.identify(caller, webhookId);
+    return { user: toChatUser(known(await this.endpoint.findUser(installation, claim))) };
+  }
+
+  async update(caller: ChatUserCaller, { webhookId, ...fields }: ChatUserFields): Promise<ChatUserReply> {
+    const { installation, claim } = await this.askers.identify(caller, webhookId);
+    const user = known(await this.endpoint.findUser(installation, claim));
+    return { user: toChatUser(known(await this.change(installation, user, fields))) };
+  }
+
+  async delete(caller: ChatUserCaller, { webhookId }: ChatEndpoint): Promise<object> {
+    const { installation, claim } = await this.askers.identify(caller, webhookId);
+    const { id } = known(await this.endpoint.findUser(installation, claim));
+    return this.usersService.delete(asInstallation(caller, installation), { id });
+  }
+
+  private insertNamed(installation: ChatInstallation, claim: string, fields: Fields): Promise<UserRow | undefined> {
+    if (!foreignId.test(claim))
+      throw new ApiError('InvalidPayload', `The claim "id" of the user key must be ${foreignIdForm}.`);
+    return this.insert(installation, claim, fields);
+  }
+
+  /** Undefined when the foreign id is taken, or is what the platform calls somebody: nobody may pass for another one. */
+  private async insert(
+    { botId, alias }: ChatInstallation,
+    id: string | null,
+    { name, pictureUrl, profile }: Fields,
+  ): Promise<UserRow | undefined> {
+    if (id !== null && (id === botId || (await this.users.exists(botId, id)))) return undefined;
+    const user = {
+      bot_id: botId,
+      integration_alias: alias,
+      name: name ?? null,
+      picture_url: pictureUrl ?? null,
+      tags: tagsOf(alias, { fid: id, profile: profile ?? null }),
+      properties: {},
+      foreign_id: id,
+      profile: profile ?? null,
+    };
+    return this.users.insert(user).catch((error: unknown) => {
+      if (isUniqueViolation(error)) return undefined;
+      throw error;
+    });
+  }
+
+  /** Undefined when somebody has deleted the user meanwhile. */
+  private async change(
+    { botId, alias }: ChatInstallation,
+    user: UserRow,
+    { name, pictureUrl, profile }: Fields,
+  ): Promise<UserRow | undefined> {
+    if (name === undefined && pictureUrl === undefined && profile === undefined) return user;
+    return this.database.transaction(async (tx) => {
+      const before = await this.users.lock(tx, { botId, alias }, user.id);
+      if (!before) return undefined;
+      const { [`${alias}:profile`]: _profile, ...tags } = before.tags;
+      const after = await this.users.update(tx, {
+        ...before,
+        name: name ?? before.name,
+        picture_url: pictureUrl ?? before.picture_url,
+        profile: profile ?? before.profile,
+        tags: profile === undefined ? before.tags : { ...tags, ...tagsOf(alias, { profile }) },
+      });
+      await this.tags.replace(tx, 'user', after, before.tags, after.tags);
+      return after;
+    });
+  }
+}
+
+/** What the bot sees of it. */
+export function tagsOf(alias: string, tags: Record<string, string | null>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(tags).flatMap(([name, value]) => (value ? [[`${alias}:${name}`, value]] : [])),
+  );
+}
+
+export function taken(id: string): ApiError {
+  return new ApiError('AlreadyExists', `The id "${id}" is taken: choose another one.`);
+}

@@ -1,0 +1,357 @@
+import { createHmac } from 'node:crypto';
+import { Client } from '@botpress/chat';
+import { until } from '@parley/testing/until';
+import { type ChatDoor, startChatDoor } from '../test/chat-door';
+import { type ChatEndpoint, configureChat, newEndpoint } from '../test/chat-endpoint';
+
+let door: ChatDoor;
+let endpoint: ChatEndpoint;
+
+beforeAll(async () => {
+  door = await startChatDoor({ chatEncryptionKey: 'shared by all' });
+  endpoint = await newEndpoint(door);
+});
+
+afterAll(() => door?.stop());
+
+/** As whoever knows the secret signs one. */
+function keyOf(id: unknown, secret = 'shared by all', more: object = {}): string {
+  const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const body = `${encode({ alg: 'HS256' })}.${encode({ id, ...more })}`;
+  return `${body}.${createHmac('sha256', secret).update(body).digest('base64url')}`;
+}
+
+const userId = /^user_[0-9A-HJKMNP-TV-Z]{26}$/;
+const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+describe('the chat endpoint', () => {
+  it.each(['hello', 'hello/'])('greets at %s, without a key', async (path) => {
+    expect(await endpoint.send(`GET /${path}`)).toMatchObject({ status: 200, json: {} });
+  });
+
+  it.each(['GET hello', 'GET hello/', 'POST users', 'GET users/me', 'GET conversations', 'POST messages'])(
+    'is not there under an unknown webhook id: %s',
+    async (line) => {
+      const [method, path] = line.split(' ');
+      const body = method === 'POST' ? { json: { payload: { type: 'text', text: 'a' }, conversationId: 'x' } } : {};
+
+      const answer = await door.send(`${method} /chat/webhook_none/${path}`, {
+        headers: { 'x-user-key': keyOf('ada') },
+        ...body,
+      });
+
+      expect(answer).toMatchObject({ status: 404, json: { type: 'ResourceNotFound', code: 404 } });
+      expect(Object.keys(answer.json as object).sort()).toEqual(['code', 'id', 'message', 'type']);
+    },
+  );
+
+  it('is not there under the webhook of another integration', async () => {
+    const { bot } = await door.alice.client.getBot({ id: endpoint.bot.id });
+    const { webhookId } = Object.values(bot.integrations).find(({ name }) => name === 'slack')!;
+
+    expect(await door.send(`GET /chat/${webhookId}/hello`)).toMatchObject({ status: 404 });
+  });
+
+  it('makes the public client say that a webhook id is wrong', async () => {
+    const client = new Client({ apiUrl: `${endpoint.url}1234` });
+
+    await expect(client.createUser({})).rejects.toThrow('Failed to connect');
+  });
+
+  it('is gone while the chat is disabled, and closed while the bot is blocked', async () => {
+    const other = await newEndpoint(door);
+
+    await configureChat(door, other.bot.id, { enabled: false });
+    const disabled = await until(
+      () => other.send('GET /hello'),
+      ({ status }) => status !== 200,
+    );
+    await configureChat(door, other.bot.id, { enabled: true });
+    const enabled = await until(() => other.send('GET /hello'));
+    await door.alice.client.updateBot({ id: other.bot.id, blocked: true });
+    const blocked = await until(
+      () => other.send('GET /hello'),
+      ({ status }) => status !== 200,
+    );
+
+    expect([disabled.status, enabled.status, blocked.status]).toEqual([404, 200, 403]);
+  });
+
+  it('answers browsers of any origin, and lets them send the key', async () => {
+    const { status, headers } = await door.send(`OPTIONS /chat/${endpoint.webhookId}/users/me`, {
+      headers: {
+        origin: 'https://shop.example',
+        'access-control-request-method': 'GET',
+        'access-control-request-headers': 'x-user-key',
+      },
+    });
+
+    expect(status).toBeLessThan(300);
+    expect(headers['access-control-allow-origin']).toBe('https://shop.example');
+    expect(headers['access-control-allow-headers']).toContain('x-user-key');
+  });
+});
+
+describe('a user', () => {
+  it('is created with a key that is good at once', async () => {
+    const { user, key } = await endpoint.client.createUser({
+      name: 'Ada',
+      pictureUrl: 'https://example.com/ada.png',
+      profile: '{"likes":"tea"}',
+    });
+
+    expect(user).toEqual({
+      id: expect.stringMatching(userId) as string,
+      name: 'Ada',
+      pictureUrl: 'https://example.com/ada.png',
+      profile: '{"likes":"tea"}',
+      createdAt: expect.stringMatching(isoTime) as string,
+      updatedAt: expect.stringMatching(isoTime) as string,
+    });
+    expect((await endpoint.client.getUser({ 'x-user-key': key })).user).toEqual(user);
+    expect(JSON.parse(Buffer.from(key.split('.')[1]!, 'base64url').toString())).toMatchObject({
+      id: user.id,
+      bot: endpoint.bot.id,
+    });
+  });
+
+  it('has no key in its answer for what nobody has told', async () => {
+    const { status, json } = await endpoint.send('POST /users', { json: { name: '' } });
+
+    expect(status).toBe(201);
+    expect(Object.keys((json as { user: object }).user).sort()).toEqual(['createdAt', 'id', 'updatedAt']);
+  });
+
+  it('keeps a foreign id in every answer, and is found by it and by its own', async () => {
+    const { user, key } = await endpoint.client.createUser({ id: 'a/b\\c_d-1' });
+    const own = JSON.parse(Buffer.from(key.split('.')[1]!, 'base64url').toString()) as { id: string };
+
+    for (const id of [user.id, own.id]) {
+      const { user: found } = await endpoint.client.getUser({ 'x-user-key': keyOf(id) });
+      expect(found).toEqual(user);
+    }
+    expect(user.id).toBe('a/b\\c_d-1');
+    expect(own.id).toMatch(userId);
+  });
+
+  it('is shown to the bot with its foreign id and profile as tags', async () => {
+    const { key } = await endpoint.client.createUser({ id: 'tagged', profile: 'first' });
+    await endpoint.client.updateUser({ 'x-user-key': key, profile: 'second' });
+
+    const { users } = await endpoint.bot.client.listUsers({ tags: { 'chat:fid': 'tagged', 'chat:profile': 'second' } });
+
+    expect(users.map(({ tags }) => tags)).toEqual([{ 'chat:fid': 'tagged', 'chat:profile': 'second' }]);
+    expect((await endpoint.bot.client.listUsers({ tags: { 'chat:profile': 'first' } })).users).toEqual([]);
+  });
+
+  it.each([
+    ['too long', 'a'.repeat(71)],
+    ['empty', ''],
+    ['with a plus', 'a+b'],
+    ['with a space', 'a b'],
+    ['with a letter of another alphabet', 'ädä'],
+    ['with a line break at its end', 'ada\n'],
+  ])('is refused a foreign id that is %s', async (_name, id) => {
+    const problem = {
+      status: 400,
+      json: { type: 'InvalidPayload', message: expect.stringContaining('1 to 70') as string },
+    };
+
+    expect(await endpoint.send('POST /users', { json: { id } })).toMatchObject(problem);
+    if (id !== '')
+      expect(await endpoint.send('POST /users/get-or-create', { key: keyOf(id), json: {} })).toMatchObject(problem);
+  });
+
+  it.each<[string, unknown, string]>([
+    ['id', 1, 'id must be 1 to 70 characters'],
+    ['id', null, 'id must be'],
+    ['name', 'a'.repeat(201), 'name must be shorter than or equal to 200'],
+    ['name', null, 'name must be'],
+    ['pictureUrl', 'no url', 'pictureUrl must be a URI'],
+    ['profile', 'a'.repeat(1001), 'profile must be shorter than or equal to 1000'],
+    ['profile', { a: 1 }, 'profile must be'],
+  ])('is refused with %s = %j', async (field, value, message) => {
+    const { status, json } = await endpoint.send('POST /users', { json: { [field]: value } });
+
+    expect({ status, json: json as object }).toMatchObject({
+      status: 400,
+      json: { type: 'InvalidPayload', message: expect.stringContaining(message) as string },
+    });
+  });
+
+  it('may have a foreign id of 70 characters, and nobody else has the same', async () => {
+    const id = 'x'.repeat(70);
+    await endpoint.client.createUser({ id });
+
+    await expect(endpoint.client.createUser({ id })).rejects.toMatchObject({ type: 'AlreadyExists' });
+    const other = await newEndpoint(door);
+    await expect(other.client.createUser({ id })).resolves.toMatchObject({ user: { id } });
+  });
+
+  it('may not call itself what the platform calls somebody else, or the bot', async () => {
+    const { user } = await endpoint.client.createUser({});
+    const { user: ofBot } = await endpoint.bot.client.createUser({ tags: {} });
+
+    for (const id of [user.id, ofBot.id, endpoint.bot.id]) {
+      await expect(endpoint.client.createUser({ id })).rejects.toMatchObject({ type: 'AlreadyExists' });
+    }
+    await expect(endpoint.client.getOrCreateUser({ 'x-user-key': keyOf(endpoint.bot.id) })).rejects.toMatchObject({
+      type: 'AlreadyExists',
+    });
+    await expect(endpoint.client.getUser({ 'x-user-key': keyOf(ofBot.id) })).rejects.toMatchObject({
+      type: 'Unauthorized',
+    });
+  });
+
+  it('is got or created by the id that its key names, and gets the fields that are given', async () => {
+    const key = keyOf('grace');
+
+    const first = (await endpoint.client.getOrCreateUser({ 'x-user-key': key, name: 'Grace' })).user;
+    const second = (await endpoint.client.getOrCreateUser({ 'x-user-key': key, profile: 'navy' })).user;
+    const third = (await endpoint.client.getOrCreateUser({ 'x-user-key': key })).user;
+
+    expect(first).toMatchObject({ id: 'grace', name: 'Grace' });
+    expect(second).toMatchObject({ id: 'grace', name: 'Grace', profile: 'navy', createdAt: first.createdAt });
+    expect(third).toEqual(second);
+  });
+
+  it('is the same one for all who get or create it at once', async () => {
+    const names = Array.from({ length: 100 }, (_, index) => `name ${index}`);
+
+    const answers = await Promise.all(
+      names.map((name) => endpoint.client.getOrCreateUser({ 'x-user-key': keyOf('many'), name })),
+    );
+
+    expect(new Set(answers.map(({ user }) => user.createdAt)).size).toBe(1);
+    const rows = await door.sql(`SELECT 1 FROM chat."user" WHERE bot_id = $1 AND foreign_id = 'many'`, [
+      endpoint.bot.id,
+    ]);
+    expect(rows).toHaveLength(1);
+  });
+
+  it('is changed where something is given', async () => {
+    const client = await endpoint.newUser();
+    await client.updateUser({ name: 'Ada', pictureUrl: 'https://example.com/a.png', profile: 'p' });
+
+    const { user } = await client.updateUser({ name: 'Ada L.' });
+
+    expect(user).toMatchObject({ name: 'Ada L.', pictureUrl: 'https://example.com/a.png', profile: 'p' });
+    expect(user.updatedAt > user.createdAt).toBe(true);
+    expect((await client.getUser({})).user).toEqual(user);
+  });
+
+  it('is gone after its deletion, and its foreign id is free for somebody whom the old key does not name', async () => {
+    const { key } = await endpoint.client.createUser({ id: 'leaving' });
+
+    expect(await endpoint.client.deleteUser({ 'x-user-key': key })).toEqual({});
+
+    await expect(endpoint.client.getUser({ 'x-user-key': key })).rejects.toMatchObject({ type: 'Unauthorized' });
+    await expect(endpoint.client.deleteUser({ 'x-user-key': key })).rejects.toMatchObject({ type: 'Unauthorized' });
+    const { user } = await endpoint.client.createUser({ id: 'leaving' });
+    expect(user.id).toBe('leaving');
+    await expect(endpoint.client.getUser({ 'x-user-key': key })).rejects.toMatchObject({ type: 'Unauthorized' });
+  });
+
+  it('that is deleted hears nothing more in any of its conversations', async () => {
+    const client = await endpoint.newUser();
+    const [mine, other] = await Promise.all([client.createConversation({}), client.createConversation({})]);
+    const streams = await Promise.all([mine, other].map(({ conversation }) => endpoint.listen(conversation.id)));
+
+    await client.deleteUser({});
+
+    for (const { heard } of streams) {
+      expect(heard).toEqual([{ number: 1, frame: null, closes: client.user.id }]);
+    }
+  });
+});
+
+describe('a user key', () => {
+  it('is needed', async () => {
+    expect(await endpoint.send('GET /users/me')).toMatchObject({
+      status: 401,
+      json: { type: 'Unauthorized', message: expect.stringContaining('x-user-key') as string },
+    });
+  });
+
+  it.each<[string, () => string]>([
+    ['malformed', () => 'nonsense'],
+    ['forged', () => keyOf('ada', 'a guess')],
+    ['of the algorithm none', () => `${Buffer.from('{"alg":"none"}').toString('base64url')}.eyJpZCI6ImFkYSJ9.`],
+    ['of another bot', () => keyOf('ada', undefined, { bot: '6b1c0ac4-3f0d-4d0e-9d36-1f4f0d5f5f5f' })],
+    ['without an id', () => keyOf(undefined)],
+    ['with a number as id', () => keyOf(1)],
+  ])('is refused in every operation when it is %s', async (_name, key) => {
+    await endpoint.client.getOrCreateUser({ 'x-user-key': keyOf('ada') });
+    const lines = [
+      'POST /users/get-or-create',
+      'GET /users/me',
+      'PUT /users/me',
+      'DELETE /users/me',
+      'POST /conversations',
+      'GET /conversations',
+      'GET /conversations/x',
+      'GET /conversations/x/messages',
+      'GET /conversations/x/participants',
+      'GET /messages/x',
+      'DELETE /messages/x',
+      'GET /events/x',
+    ];
+
+    for (const line of lines) {
+      const answer = await endpoint.send(line, { key: key(), json: line.startsWith('GET') ? undefined : {} });
+      expect({ line, status: answer.status }).toEqual({ line, status: 401 });
+      expect(answer.json).toMatchObject({ type: 'Unauthorized', code: 401 });
+    }
+  });
+
+  it('that was given out for one bot is refused by another', async () => {
+    const other = await newEndpoint(door);
+    const { key } = await other.client.createUser({ id: 'both' });
+    await endpoint.client.createUser({ id: 'both' });
+
+    await expect(endpoint.client.getUser({ 'x-user-key': key })).rejects.toMatchObject({ type: 'Unauthorized' });
+  });
+
+  it('of nobody is refused by all but getOrCreateUser, whatever its id holds', async () => {
+    for (const id of ['nobody', 'no\u0000body', '%', "'; DROP TABLE", 'x'.repeat(5_000)]) {
+      expect(await endpoint.send('GET /users/me', { key: keyOf(id) })).toMatchObject({
+        status: 401,
+        json: { message: expect.stringContaining('getOrCreateUser') as string },
+      });
+    }
+  });
+});
+
+describe('a bot with an encryption key of its own', () => {
+  const encryptionKey = 'only the shop knows';
+  let shop: ChatEndpoint;
+
+  beforeAll(async () => {
+    shop = await newEndpoint(door, encryptionKey);
+    await until(async () => (await shop.send('POST /users', { json: {} })).status === 401);
+  });
+
+  it('has the users that its own keys name', async () => {
+    const client = await Client.connect({ apiUrl: shop.url, userId: 'customer-1', encryptionKey });
+
+    expect(client.user.id).toBe('customer-1');
+    expect((await client.getUser({})).user.id).toBe('customer-1');
+    const again = await Client.connect({ apiUrl: shop.url, userKey: client.user.key });
+    expect(again.user).toEqual(client.user);
+  });
+
+  it('gives out no keys', async () => {
+    await expect(shop.client.createUser({})).rejects.toMatchObject({
+      type: 'Unauthorized',
+      message: expect.stringContaining('encryption key') as string,
+    });
+  });
+
+  it('refuses keys that are signed with the shared one', async () => {
+    await Client.connect({ apiUrl: shop.url, userId: 'customer-2', encryptionKey });
+
+    await expect(shop.client.getUser({ 'x-user-key': keyOf('customer-2') })).rejects.toMatchObject({
+      type: 'Unauthorized',
+    });
+  });
+});

@@ -1,0 +1,40 @@
+import type { ChatConversation } from '@parley/contracts/chat/endpoint-conversations';
+import type { ChatEvent } from '@parley/contracts/chat/endpoint-messages';
+import type { ChatUser } from '@parley/contracts/chat/endpoint-users';
+import { isRecord } from '@parley/contracts/is-record';
+import type { ConversationRow } from '../conversations/conversation.entity';
+import type { EventRow } from '../events/event.entity';
+import type { UserRow } from '../users/user.entity';
+
+/** What an application of the chat calls it, where it has a name of its own for it. */
+export function shownId({ id, foreign_id }: { id: string; foreign_id: string | null }): string {
+  return foreign_id ?? id;
+}
+
+export function toChatUser(row: UserRow): ChatUser {
+  return {
+    id: shownId(row),
+    name: row.name || undefined,
+    pictureUrl: row.picture_url || undefined,
+    profile: row.profile || undefined,
+    createdAt: row.created_at.toISOString(),
+    updatedAt: row.updated_at.toISOString(),
+  };
+}
+
+type ShownConversation = Pick<ConversationRow, 'id' | 'foreign_id' | 'created_at' | 'updated_at'>;
+
+export function toChatConversation(row: ShownConversation): ChatConversation {
+  return { id: shownId(row), createdAt: row.created_at.toISOString(), updatedAt: row.updated_at.toISOString() };
+}
+
+type CustomEvent = Pick<EventRow, 'id' | 'created_at' | 'payload'>;
+
+/** Of what the bot is told, only what the user has said. */
+export function toChatEvent(
+  { id, created_at, payload }: CustomEvent,
+  shown: { userId: string; conversationId: string },
+): ChatEvent {
+  const said = payload?.['payload'];
+  return { id, createdAt: created_at.toISOString(), payload: isRecord(said) ? said : {}, ...shown };
+}

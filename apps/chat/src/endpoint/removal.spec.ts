@@ -1,0 +1,86 @@
+import { type AuthenticatedClient, Client as ChatClient } from '@botpress/chat';
+import { until } from '@parley/testing/until';
+import { type ChatDoor, failure, startChatDoor } from '../test/chat-door';
+
+let door: ChatDoor;
+let apiUrl: string;
+let ann: AuthenticatedClient;
+
+beforeAll(async () => {
+  door = await startChatDoor();
+  const { bot } = await door.alice.client.createBot({});
+  apiUrl = `${door.url}/chat/${Object.values(bot.integrations)[0]!.webhookId}`;
+  ann = await ChatClient.connect({ apiUrl });
+});
+
+afterAll(() => door?.stop());
+
+/** How many statements wait for the clock of a conversation. */
+async function waiting(): Promise<number> {
+  await door.sql('SELECT pg_stat_clear_snapshot()');
+  const rows = await door.sql(
+    `SELECT 1 FROM pg_stat_activity
+     WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%conversation_clock%'`,
+  );
+  return rows.length;
+}
+
+/** Lets the two pieces of work wait for the conversation, in this order, and go on one after the other. */
+async function inTurn(conversationId: string, first: () => Promise<unknown>, second: () => Promise<unknown>) {
+  await door.sql('BEGIN');
+  await door.sql('SELECT 1 FROM chat.conversation_clock WHERE conversation_id = $1 FOR UPDATE', [conversationId]);
+  const one = first();
+  await until(async () => (await waiting()) === 1);
+  const other = failure(second());
+  await until(async () => (await waiting()) === 2);
+  await door.sql('COMMIT');
+  await one;
+  return other;
+}
+
+describe('a message that waited while its writer was taken out', () => {
+  it('is not written, whoever else takes part', async () => {
+    const bob = await ChatClient.connect({ apiUrl });
+    const { conversation } = await ann.createConversation({});
+    await ann.addParticipant({ conversationId: conversation.id, userId: bob.user.id });
+
+    const late = await inTurn(
+      conversation.id,
+      () => ann.removeParticipant({ conversationId: conversation.id, userId: bob.user.id }),
+      () => bob.createMessage({ conversationId: conversation.id, payload: { type: 'text', text: 'late' } }),
+    );
+
+    expect(late.type).toBe('Forbidden');
+    expect((await ann.listMessages({ conversationId: conversation.id })).messages).toEqual([]);
+  });
+
+  it('is not written by who was deleted', async () => {
+    const bob = await ChatClient.connect({ apiUrl });
+    const { conversation } = await ann.createConversation({});
+    await ann.addParticipant({ conversationId: conversation.id, userId: bob.user.id });
+
+    const late = await inTurn(
+      conversation.id,
+      () => bob.deleteUser({}),
+      () => bob.createMessage({ conversationId: conversation.id, payload: { type: 'text', text: 'late' } }),
+    );
+
+    expect(late.type).not.toBe('none');
+    expect((await ann.listMessages({ conversationId: conversation.id })).messages).toEqual([]);
+  });
+
+  it('is written when it was somebody else who was taken out', async () => {
+    const bob = await ChatClient.connect({ apiUrl });
+    const { conversation } = await ann.createConversation({});
+    await ann.addParticipant({ conversationId: conversation.id, userId: bob.user.id });
+
+    const late = await inTurn(
+      conversation.id,
+      () => ann.removeParticipant({ conversationId: conversation.id, userId: bob.user.id }),
+      () => ann.createMessage({ conversationId: conversation.id, payload: { type: 'text', text: 'mine' } }),
+    );
+
+    expect(late.type).toBe('none');
+    expect((await ann.listMessages({ conversationId: conversation.id })).messages).toHaveLength(1);
+  });
+});

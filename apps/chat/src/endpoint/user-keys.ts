@@ -1,0 +1,93 @@
+import { createSecretKey, hash, type KeyObject } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { ApiError } from '@parley/contracts/errors';
+import { SecretKeys } from '@parley/secrets/secret-keys';
+import { type JWTPayload, jwtVerify, SignJWT } from 'jose';
+import { LRUCache } from 'lru-cache';
+import { ChatConfig } from '../config';
+
+/** Whose keys are meant: those of a bot that has no encryption key of its own are signed with the platform's. */
+export interface KeyRealm {
+  botId: string;
+  encryptionKey?: string;
+}
+
+interface Claims {
+  id: string;
+  bot?: string;
+}
+
+const maxVerified = 10_000;
+
+/** The keys by which users of the chat endpoint show who they are: JWTs signed with HS256, the user's id in the claim `id`. */
+@Injectable()
+export class UserKeys {
+  /** Of bots without a key of their own: the first signs. */
+  private readonly shared: KeyObject[];
+  /** Claims by hash of secret and key, until the key expires. */
+  private readonly verified = new LRUCache<string, Claims>({ max: maxVerified });
+
+  constructor({ chatEncryptionKey, ...config }: ChatConfig) {
+    this.shared = chatEncryptionKey
+      ? [toKey(chatEncryptionKey)]
+      : new SecretKeys(config).derive('chat-user-keys').map((key) => createSecretKey(key));
+  }
+
+  /** A key that is good for one user of one bot. */
+  sign(realm: KeyRealm, userId: string): Promise<string> {
+    return new SignJWT({ id: userId, bot: realm.botId })
+      .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })
+      .setIssuedAt()
+      .sign(this.secretsOf(realm)[0]!);
+  }
+
+  /** The id that the key names; whether there is such a user is not looked at. Throws Unauthorized. */
+  async verify(realm: KeyRealm, key: string): Promise<string> {
+    const name = hash('sha256', JSON.stringify([realm.encryptionKey ?? null, key]));
+    let claims = this.verified.get(name);
+    if (!claims) {
+      const payload = await readKey(key, this.secretsOf(realm));
+      claims = claimsOf(payload);
+      this.verified.set(name, claims, { ttl: remainingMs(payload) });
+    }
+    if (claims.bot !== undefined && claims.bot !== realm.botId) throw refused();
+    return claims.id;
+  }
+
+  private secretsOf({ encryptionKey }: KeyRealm): KeyObject[] {
+    return encryptionKey ? [toKey(encryptionKey)] : this.shared;
+  }
+}
+
+function toKey(secret: string): KeyObject {
+  return createSecretKey(secret, 'utf8');
+}
+
+async function readKey(key: string, secrets: KeyObject[]): Promise<JWTPayload> {
+  for (const secret of secrets) {
+    try {
+      return (await jwtVerify(key, secret, { algorithms: ['HS256'] })).payload;
+    } catch {
+      // A former key may have signed it.
+    }
+  }
+  throw refused();
+}
+
+function claimsOf({ id, bot }: JWTPayload): Claims {
+  if (typeof id !== 'string' || id === '') throw refused();
+  if (bot !== undefined && typeof bot !== 'string') throw refused();
+  return { id, bot };
+}
+
+function remainingMs({ exp }: JWTPayload): number | undefined {
+  return exp === undefined ? undefined : Math.max(1, exp * 1000 - Date.now());
+}
+
+/** The same words whatever is wrong with it. */
+function refused(): ApiError {
+  return new ApiError(
+    'Unauthorized',
+    'The user key is not valid here: it must be one that createUser has given out for this bot, or a JWT signed (HS256) with the encryption key of the bot, with the id of the user in the claim "id".',
+  );
+}

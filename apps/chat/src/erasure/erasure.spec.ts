@@ -1,0 +1,246 @@
+import { botDeleted } from '@parley/contracts/admin/bots';
+import { chat } from '@parley/contracts/chat/chat';
+import { systemCaller } from '@parley/contracts/caller';
+import { until } from '@parley/testing/until';
+import { type ChatDoor, failure, startChatDoor } from '../test/chat-door';
+
+let door: ChatDoor;
+
+beforeAll(async () => {
+  door = await startChatDoor();
+});
+
+afterAll(() => door?.stop());
+
+const none = {
+  users: 0,
+  conversations: 0,
+  participants: 0,
+  messages: 0,
+  events: 0,
+  states: 0,
+  workflows: 0,
+  tags: 0,
+  signals: 0,
+  chatAnswers: 0,
+};
+
+function leftovers(botId: string) {
+  return door.call(chat.countLeftovers, systemCaller('test'), { botId });
+}
+
+const isNothing = (left: object) => Object.values(left).every((count) => count === 0);
+
+/** Tables of the schema that say whose their rows are. */
+async function tablesOfBots(): Promise<string[]> {
+  const rows = await door.sql<{ name: string }>(
+    `SELECT format('%I.%I', table_schema, table_name) AS name
+     FROM information_schema.columns JOIN pg_class ON pg_class.oid = format('%I.%I', table_schema, table_name)::regclass
+     WHERE table_schema = 'chat' AND column_name = 'bot_id' AND NOT relispartition`,
+  );
+  return rows.map(({ name }) => name);
+}
+
+/** Tables that still have rows of the bot. */
+async function tablesWith(botId: string): Promise<string[]> {
+  const found: string[] = [];
+  for (const table of await tablesOfBots()) {
+    const rows = await door.sql(`SELECT 1 FROM ${table} WHERE bot_id = $1 LIMIT 1`, [botId]);
+    if (rows.length > 0) found.push(table);
+  }
+  return found.sort();
+}
+
+/** A bot with a conversation, and in every table something of it, of messages with their tags and events so many. */
+async function filledBot(messages = 3) {
+  const bot = await door.newBot();
+  const { user } = await bot.client.createUser({ tags: { a: 'b' } });
+  const { conversation } = await bot.client.createConversation({ channel: 'channel', tags: { a: 'b' } });
+  await bot.client.addParticipant({ id: conversation.id, userId: user.id });
+  await fill(bot.id, conversation.id, user.id, messages);
+  return { ...bot, conversationId: conversation.id, userId: user.id };
+}
+
+async function fill(botId: string, conversationId: string, userId: string, messages: number) {
+  const values = [botId, conversationId, userId, messages];
+  await door.sql(
+    `WITH m AS (
+       INSERT INTO chat.message (bot_id, id, conversation_id, user_id, type, payload, tags, direction, created_at, updated_at)
+       SELECT $1, 'msg_' || $2 || i, $2, $3, 'text', '{}', jsonb_build_object('n', i, 'all', 'same'), 'incoming', now(), now()
+       FROM generate_series(1, $4::int) AS i RETURNING *)
+     INSERT INTO chat.tag (bot_id, kind, name, value, created_at, object_id)
+     SELECT bot_id, 'message', key, value, created_at, id FROM m, jsonb_each_text(tags)`,
+    values,
+  );
+  await door.sql(
+    `INSERT INTO chat.event (bot_id, id, type, conversation_id, status, created_at)
+     SELECT $1, 'evt_' || $2 || i, 'message_created', $2, 'pending', now() FROM generate_series(1, $3::int) AS i`,
+    [botId, conversationId, messages],
+  );
+  await door.sql(
+    `INSERT INTO chat.signal (bot_id, conversation_id, number, type, created_at)
+     SELECT $1, $2, i, 'message_created', now() - i * interval '1 second' FROM generate_series(1, $3::int) AS i`,
+    [botId, conversationId, messages],
+  );
+  await door.sql(
+    `INSERT INTO chat.scheduled_message (bot_id, id, conversation_id, user_id, type, payload, tags, direction, due_at,
+       created_at, updated_at)
+     VALUES ($1, 'msg_later' || $2, $2, $3, 'text', '{}', '{}', 'incoming', '2040-01-01', now(), now())`,
+    values.slice(0, 3),
+  );
+  await door.sql(
+    `INSERT INTO chat.state (bot_id, type, owner_id, name, id, payload, created_at, updated_at)
+     VALUES ($1, 'conversation', $2, 's', 'state_' || $2, '{}', now(), now())`,
+    [botId, conversationId],
+  );
+  await door.sql(
+    `INSERT INTO chat.workflow (bot_id, id, name, status, input, output, tags, timeout_at, created_at, updated_at)
+     VALUES ($1, 'wrkflow_' || $1, 'w', 'pending', '{}', '{}', '{}', now() + interval '1 day', now(), now())
+     ON CONFLICT DO NOTHING`,
+    [botId],
+  );
+  await door.sql(
+    `INSERT INTO chat.recurring_event (bot_id, name, type, payload, cron) VALUES ($1, 'r', 'r', '{}', '0 0 * * *')
+     ON CONFLICT DO NOTHING`,
+    [botId],
+  );
+  await door.sql(
+    `INSERT INTO chat.idempotency_key (scope, operation, key, bot_id, body_hash) VALUES ($1, 'o', gen_random_uuid(), $1, '')`,
+    [botId],
+  );
+  await door.sql(`INSERT INTO chat.recurring_revision VALUES ($1, 1) ON CONFLICT DO NOTHING`, [botId]);
+}
+
+/** Whether nothing was left the first time. */
+async function isSettled(note: 'dropped_bot' | 'dropped_conversation', botId: string): Promise<boolean> {
+  const notes = await door.sql(
+    `SELECT 1 FROM chat.${note} WHERE bot_id = $1 AND due_at > now() + interval '2 minutes'`,
+    [botId],
+  );
+  return notes.length > 0;
+}
+
+/** As if the note had been made some minutes ago. */
+async function waitForMinutes(note: 'dropped_bot' | 'dropped_conversation', botId: string) {
+  await door.sql(
+    `UPDATE chat.${note} SET dropped_at = dropped_at - interval '6 minutes', due_at = now() WHERE bot_id = $1`,
+    [botId],
+  );
+}
+
+describe('a bot that is deleted', () => {
+  it('takes everything along that it has anywhere, in batches, and leaves what others have', async () => {
+    const [gone, other] = [await filledBot(5_000), await filledBot()];
+    const before = await leftovers(other.id);
+    const tables = (await tablesOfBots()).filter((table) => !/dropped_/.test(table)).sort();
+    expect(await tablesWith(gone.id)).toEqual(tables);
+
+    await door.alice.client.deleteBot({ id: gone.id });
+
+    expect(await until(() => leftovers(gone.id), isNothing)).toEqual(none);
+    await until(
+      () => tablesWith(gone.id),
+      (left) => left.join() === 'chat.dropped_bot',
+    );
+    expect(await tablesWith(other.id)).toEqual(tables);
+    expect(await leftovers(other.id)).toEqual(before);
+    expect(before).toMatchObject({ users: 1, messages: 4 });
+  });
+
+  it('takes along what a request that was under way wrote afterwards', async () => {
+    const gone = await filledBot();
+    await door.alice.client.deleteBot({ id: gone.id });
+    await until(() => leftovers(gone.id), isNothing);
+
+    await until(() => isSettled('dropped_bot', gone.id));
+
+    await fill(gone.id, gone.conversationId, gone.userId, 3);
+    await waitForMinutes('dropped_bot', gone.id);
+
+    await until(
+      () => tablesWith(gone.id),
+      (left) => left.length === 0,
+    );
+  });
+
+  it('is erased all the same when the news comes twice', async () => {
+    const gone = await filledBot();
+    const announce = () =>
+      door.sql(`INSERT INTO chat.outbox (id, subject, data) VALUES ('outbox_' || gen_random_uuid(), $1, $2)`, [
+        botDeleted.subject,
+        { botId: gone.id },
+      ]);
+
+    await announce();
+    await announce();
+
+    expect(await until(() => leftovers(gone.id), isNothing)).toEqual(none);
+  });
+
+  it('is erased by who comes next when a process stopped in the middle', async () => {
+    const gone = await filledBot();
+    // As it left the note.
+    await door.sql(
+      `INSERT INTO chat.dropped_bot (bot_id, dropped_at, due_at) VALUES ($1, now() - interval '1 hour', now())`,
+      [gone.id],
+    );
+
+    await until(
+      () => tablesWith(gone.id),
+      (left) => left.length === 0,
+    );
+  });
+});
+
+describe('a conversation that is deleted', () => {
+  it('takes its messages with their tags, its events and its signals along, and leaves those of others', async () => {
+    const bot = await filledBot(5_000);
+    const { conversation } = await bot.client.createConversation({ channel: 'channel', tags: {} });
+    await fill(bot.id, conversation.id, bot.userId, 3);
+
+    await bot.client.deleteConversation({ id: bot.conversationId });
+
+    const left = await until(
+      () => leftovers(bot.id),
+      ({ messages, events, signals, tags, states }) =>
+        messages === 4 && events === 5 && signals === 3 && tags === 7 && states === 1,
+    );
+    expect(left).toMatchObject({ users: 1, participants: 0 });
+    expect((await bot.client.listTagValues({ key: 'n', type: 'message' })).tags).toHaveLength(3);
+  });
+
+  it('takes along what a request that was under way wrote afterwards, and is then forgotten', async () => {
+    const bot = await filledBot();
+    await bot.client.deleteConversation({ id: bot.conversationId });
+    const gone = () =>
+      leftovers(bot.id).then(({ messages, events, signals, states }) => messages + events + signals + states);
+    await until(gone, (count) => count === 2);
+    await until(() => isSettled('dropped_conversation', bot.id));
+
+    await fill(bot.id, bot.conversationId, bot.userId, 3);
+    await waitForMinutes('dropped_conversation', bot.id);
+
+    await until(gone, (count) => count === 2);
+    await until(async () => !(await tablesWith(bot.id)).includes('chat.dropped_conversation'));
+  });
+});
+
+describe('what is left of a bot', () => {
+  it('is nothing for one that never was, and no question for what is no bot', async () => {
+    expect(await leftovers('00000000-0000-4000-8000-000000000000')).toEqual(none);
+    expect((await failure(leftovers('x'))).type).toBe('ResourceNotFound');
+  });
+
+  it('is told to the operator alone', async () => {
+    const bot = await door.newBot();
+    const line = `GET /operator/chat/bots/${bot.id}/leftovers`;
+
+    const [asOwner, asOperator] = await Promise.all([
+      door.send(line, { headers: door.headersOf(bot.id) }),
+      door.send(line, { headers: { authorization: `Bearer ${door.operatorToken}` } }),
+    ]);
+
+    expect(asOwner.status).toBe(403);
+    expect(asOperator).toMatchObject({ status: 200, json: none });
+  });
+});

@@ -1,0 +1,55 @@
+import {
+  type BeforeApplicationShutdown,
+  Inject,
+  Injectable,
+  type OnApplicationBootstrap,
+  type OnModuleDestroy,
+} from '@nestjs/common';
+import { Loop } from '@parley/background/loop';
+import type { Platform } from '@parley/service/platform';
+import { platformToken } from '@parley/service/tokens';
+import { ChatConfig } from '../config';
+import { EventsRepository } from './events.repository';
+
+const eventsAtOnce = 500;
+
+/** Makes scheduled events `pending` when they are due. Several processes share the work. */
+@Injectable()
+export class DueEvents implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown {
+  private readonly loop: Loop;
+  private isStopping = false;
+
+  constructor(
+    private readonly events: EventsRepository,
+    @Inject(platformToken) { logger }: Platform,
+    private readonly config: ChatConfig,
+  ) {
+    const intervalMs = config.sweepIntervalMs;
+    this.loop = new Loop({ name: 'chat.dueEvents', intervalMs, logger }, () => this.release());
+  }
+
+  onApplicationBootstrap(): void {
+    this.loop.start();
+  }
+
+  onModuleDestroy(): void {
+    this.isStopping = true;
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    await this.loop.stop();
+  }
+
+  /** There is an event that is due then. One that another process has made is found within an interval. */
+  expect(dueAt: Date): void {
+    this.loop.wakeIn(Math.max(0, dueAt.getTime() - Date.now()));
+  }
+
+  private async release(): Promise<boolean> {
+    if (this.isStopping) return false;
+    // Before, so that none falls due unseen in between.
+    const nextInMs = await this.events.msUntilNextDue(this.config.sweepIntervalMs);
+    if (nextInMs !== undefined) this.loop.wakeIn(nextInMs);
+    return (await this.events.releaseDue(eventsAtOnce)) === eventsAtOnce;
+  }
+}

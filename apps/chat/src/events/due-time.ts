@@ -1,0 +1,16 @@
+import { maxAheadMs, type Postponement } from '@parley/contracts/chat/postponement';
+import { ApiError } from '@parley/contracts/errors';
+
+/** When it is due: undefined for at once. Throws InvalidPayload for no time, two of them, or one too far ahead. */
+export function dueTime(schedule: Postponement | undefined, now: Date): Date | undefined {
+  if (!schedule) return undefined;
+  const { dateTime, delay } = schedule;
+  if ((dateTime === undefined) === (delay === undefined))
+    throw new ApiError('InvalidPayload', 'schedule must have either dateTime or delay.');
+  const due = new Date(dateTime ?? now.getTime() + delay!);
+  if (Number.isNaN(due.getTime()))
+    throw new ApiError('InvalidPayload', 'schedule.dateTime must be a time such as 2026-01-31T12:00:00.000Z.');
+  if (due.getTime() - now.getTime() > maxAheadMs)
+    throw new ApiError('InvalidPayload', 'schedule must be at most a year ahead.');
+  return due > now ? due : undefined;
+}

@@ -1,0 +1,169 @@
+import { Injectable } from '@nestjs/common';
+import type { ListEvents } from '@parley/contracts/chat/events';
+import { Database, type Sql } from '@parley/database/database';
+import { newId, timeOfId } from '@parley/database/ids';
+import { Keyset, pageSize } from '@parley/database/keyset';
+import { toJsonb } from '@parley/database/storable';
+import { inScope, type Scope } from '../runtime/scope';
+import type { EventRow } from './event.entity';
+
+/** What is told of an event; what is left out is null. With a time at which it is due it is `scheduled`, else `pending`. */
+export type NewEvent = Pick<EventRow, 'bot_id' | 'type' | 'payload'> &
+  Partial<Omit<EventRow, 'id' | 'created_at' | 'failure_reason'>>;
+
+/** What an event may be about. */
+export type Reference = 'conversationId' | 'userId' | 'messageId' | 'workflowId';
+export type References = Partial<Record<Reference, string>>;
+
+/** SQL that holds when there is no such thing, or none that this caller may see. */
+const absences: Record<Reference, string> = {
+  conversationId: `$3::text IS NOT NULL AND NOT EXISTS (
+    SELECT FROM conversation c WHERE c.bot_id = $1 AND c.id = $3 AND ($2::text IS NULL OR c.integration_alias = $2))`,
+  userId: `$4::text IS NOT NULL AND NOT EXISTS (
+    SELECT FROM "user" u WHERE u.bot_id = $1 AND u.id = $4 AND ($2::text IS NULL OR u.integration_alias = $2))`,
+  messageId: `$5::text IS NOT NULL AND NOT EXISTS (
+    SELECT FROM (
+      SELECT conversation_id FROM message WHERE bot_id = $1 AND id = $5
+      UNION ALL SELECT conversation_id FROM scheduled_message WHERE bot_id = $1 AND id = $5) m
+    JOIN conversation c ON c.bot_id = $1 AND c.id = m.conversation_id
+    WHERE $2::text IS NULL OR c.integration_alias = $2)`,
+  workflowId: `$6::text IS NOT NULL AND NOT EXISTS (
+    SELECT FROM workflow w WHERE w.bot_id = $1 AND w.id = $6 AND ($2::text IS NULL OR w.integration_alias = $2))`,
+};
+const findAbsences = `SELECT ${Object.entries(absences)
+  .map(([field, sql]) => `${sql} AS "${field}"`)
+  .join(', ')}`;
+
+/** Whoever may delete a scheduled message may cancel its event. */
+const isOwnMessage = `payload IS NULL AND EXISTS (
+  SELECT FROM conversation WHERE bot_id = $1 AND id = event.conversation_id AND integration_alias = $2)`;
+
+/** Ids begin with the time of creation. */
+const newestFirst = new Keyset<EventRow>([{ sql: 'id', type: 'text', of: ({ id }) => id }]);
+
+@Injectable()
+export class EventsRepository {
+  constructor(private readonly database: Database) {}
+
+  /** As many as there are, in one statement. */
+  async add(tx: Sql, events: NewEvent[]): Promise<EventRow[]> {
+    const rows = events.map(toRow);
+    await tx.query(
+      `INSERT INTO event (bot_id, id, type, payload, integration_alias, conversation_id, user_id, message_id, workflow_id,
+         status, due_at, created_at)
+       SELECT bot_id, id, type, payload, integration_alias, conversation_id, user_id, message_id, workflow_id,
+         status, due_at, created_at
+       FROM jsonb_populate_recordset(NULL::event, $1)`,
+      [toJsonb(rows)],
+    );
+    return rows;
+  }
+
+  /** The first of the references that names nothing here. Indexes: the primary keys. */
+  async absentOf(sql: Sql, { botId, alias }: Scope, references: References): Promise<Reference | undefined> {
+    const { conversationId, userId, messageId, workflowId } = references;
+    const ids = [conversationId, userId, messageId, workflowId];
+    if (ids.every((id) => id === undefined)) return undefined;
+    const [absent] = await sql.query<Record<Reference, boolean>>(findAbsences, [botId, alias, ...ids]);
+    return (Object.keys(absences) as Reference[]).find((field) => absent![field]);
+  }
+
+  /** Index: the primary key. */
+  async find({ botId, alias }: Scope, id: string): Promise<EventRow | undefined> {
+    const [row] = await this.database.query<EventRow>(`SELECT * FROM event WHERE ${inScope} AND id = $3`, [
+      botId,
+      alias,
+      id,
+    ]);
+    return row;
+  }
+
+  /** Each filter has an index in the order of the list: event_type, event_status, event_conversation and so on. */
+  async list({ botId, alias }: Scope, query: ListEvents): Promise<{ rows: EventRow[]; nextToken?: string }> {
+    const { type, conversationId, userId, messageId, workflowId, status } = query;
+    const filters = {
+      integration_alias: alias ?? undefined,
+      type,
+      conversation_id: conversationId,
+      user_id: userId,
+      message_id: messageId,
+      workflow_id: workflowId,
+      status,
+    };
+    const limit = pageSize(query);
+    const boundTo = [botId, filters];
+    const values: unknown[] = [botId];
+    const given = Object.entries(filters).filter(([, value]) => value !== undefined);
+    const conditions = given.map(([column, value]) => `${column} = $${values.push(value)}`);
+    const rows = await this.database.query<EventRow>(
+      `SELECT * FROM event
+       WHERE ${['bot_id = $1', ...conditions, newestFirst.after(query.nextToken, boundTo, values)].join(' AND ')}
+       ORDER BY ${newestFirst.orderBy} LIMIT ${limit + 1}`,
+      values,
+    );
+    return newestFirst.page(rows, limit, boundTo);
+  }
+
+  /**
+   * False when it is not scheduled, or not there. That of a scheduled message takes the message along: the event is locked
+   * first, as by who makes the message when it is due.
+   */
+  async cancel({ botId, alias }: Scope, id: string): Promise<boolean> {
+    const rows = await this.database.query(
+      `WITH canceled AS (
+         UPDATE event SET status = 'canceled', due_at = NULL
+         WHERE bot_id = $1 AND id = $3 AND status = 'scheduled' AND (${inScope} OR ${isOwnMessage})
+         RETURNING message_id, payload),
+       gone AS (
+         DELETE FROM scheduled_message USING canceled
+         WHERE bot_id = $1 AND id = canceled.message_id AND canceled.payload IS NULL)
+       SELECT 1 FROM canceled`,
+      [botId, alias, id],
+    );
+    return rows.length > 0;
+  }
+
+  /**
+   * Makes up to so many events that are due `pending`; how many there were. Those of scheduled messages, which have no
+   * payload of their own, are left to who makes the messages. Indexes: event_due, then the primary key.
+   */
+  async releaseDue(limit: number): Promise<number> {
+    const rows = await this.database.query(
+      `WITH due AS MATERIALIZED (
+         SELECT bot_id, id FROM event WHERE status = 'scheduled' AND due_at <= now() AND payload IS NOT NULL
+         LIMIT $1 FOR UPDATE SKIP LOCKED)
+       UPDATE event SET status = 'pending', due_at = NULL FROM due
+       WHERE event.bot_id = due.bot_id AND event.id = due.id RETURNING 1`,
+      [limit],
+    );
+    return rows.length;
+  }
+
+  /** Undefined when none is due within this time. Those that are due already do not count. Index event_due. */
+  async msUntilNextDue(withinMs: number): Promise<number | undefined> {
+    const [next] = await this.database.query<{ ms: number | null }>(
+      `SELECT (extract(epoch FROM min(due_at) - clock_timestamp()) * 1000)::float8 AS ms
+       FROM event WHERE status = 'scheduled' AND payload IS NOT NULL
+         AND due_at > now() AND due_at <= now() + $1 * interval '1 millisecond'`,
+      [withinMs],
+    );
+    return next!.ms === null ? undefined : Math.max(0, Math.ceil(next!.ms));
+  }
+}
+
+function toRow(event: NewEvent): EventRow {
+  const id = newId('evt');
+  return {
+    integration_alias: null,
+    conversation_id: null,
+    user_id: null,
+    message_id: null,
+    workflow_id: null,
+    due_at: null,
+    status: event.due_at ? 'scheduled' : 'pending',
+    failure_reason: null,
+    ...event,
+    id,
+    created_at: timeOfId(id),
+  };
+}

@@ -1,0 +1,82 @@
+import { Injectable } from '@nestjs/common';
+import type { BotCaller } from '@parley/contracts/access';
+import { chat } from '@parley/contracts/chat/chat';
+import type { CreateEvent, EventId, EventReply, Events, ListEvents } from '@parley/contracts/chat/events';
+import { ApiError, notFound } from '@parley/contracts/errors';
+import { Idempotency } from '@parley/database/idempotency';
+import { aliasOf, scopeOf, storedName } from '../runtime/scope';
+import { DueEvents } from './due-events';
+import { dueTime } from './due-time';
+import { type EventRow, toEvent } from './event.entity';
+import { MessagePayloads } from './message-payloads';
+import { EventsRepository, type Reference, type References } from './events.repository';
+
+const nouns: Record<Reference, string> = {
+  conversationId: 'conversation',
+  userId: 'user',
+  messageId: 'message',
+  workflowId: 'workflow',
+};
+
+@Injectable()
+export class EventsService {
+  constructor(
+    private readonly idempotency: Idempotency,
+    private readonly events: EventsRepository,
+    private readonly payloads: MessagePayloads,
+    private readonly due: DueEvents,
+  ) {}
+
+  async create(caller: BotCaller, input: CreateEvent): Promise<EventReply> {
+    const { type, payload, schedule, conversationId, userId, messageId, workflowId } = input;
+    const dueAt = dueTime(schedule, new Date());
+    const event = {
+      bot_id: caller.bot.id,
+      type: storedName(caller, type),
+      payload,
+      integration_alias: aliasOf(caller),
+      conversation_id: conversationId ?? null,
+      user_id: userId ?? null,
+      message_id: messageId ?? null,
+      workflow_id: workflowId ?? null,
+      due_at: dueAt ?? null,
+    };
+    return this.idempotency.run(caller, chat.events.create, input, async (tx) => {
+      const absent = await this.events.absentOf(tx, scopeOf(caller), input);
+      if (absent) throw referenceNotFound(absent, input);
+      const [row] = await this.events.add(tx, [event]);
+      if (dueAt) tx.afterCommit(() => this.due.expect(dueAt));
+      return { event: toEvent(caller, row!, payload) };
+    });
+  }
+
+  async get(caller: BotCaller, { id }: EventId): Promise<EventReply> {
+    const row = await this.events.find(scopeOf(caller), id);
+    if (!row) throw notFound('event', id);
+    const [event] = await this.show(caller, [row]);
+    return { event: event! };
+  }
+
+  async list(caller: BotCaller, query: ListEvents): Promise<Events> {
+    const type = query.type === undefined ? undefined : storedName(caller, query.type);
+    const { rows, nextToken } = await this.events.list(scopeOf(caller), { ...query, type });
+    return { events: await this.show(caller, rows), meta: { nextToken } };
+  }
+
+  async cancelScheduled(caller: BotCaller, { id }: EventId): Promise<object> {
+    const scope = scopeOf(caller);
+    if (await this.events.cancel(scope, id)) return {};
+    const row = await this.events.find(scope, id);
+    if (!row) throw notFound('event', id);
+    throw new ApiError('RelationConflict', `The event "${id}" is ${row.status}: only a scheduled one can be canceled.`);
+  }
+
+  private async show(caller: BotCaller, rows: EventRow[]) {
+    const payloads = await this.payloads.of(caller, rows);
+    return rows.map((row) => toEvent(caller, row, row.payload ?? payloads.get(row.id)!));
+  }
+}
+
+function referenceNotFound(field: Reference, input: References): ApiError {
+  return new ApiError('ReferenceNotFound', `${field} "${input[field]}" is not a ${nouns[field]} of this bot.`);
+}

@@ -1,0 +1,48 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from '@parley/database/database';
+import type { ConversationRow } from '../conversations/conversation.entity';
+import type { MessageRow } from '../messages/message.entity';
+import type { UserRow } from '../users/user.entity';
+import type { EventRow } from './event.entity';
+
+type Found<Row> = Map<string, Row>;
+
+export interface MessageParts {
+  messages: Found<MessageRow>;
+  users: Found<UserRow>;
+  conversations: Found<ConversationRow>;
+}
+
+const messageColumns = `bot_id, id, conversation_id, user_id, type, payload, tags, direction, origin, created_at, updated_at`;
+
+@Injectable()
+export class MessagePartsRepository {
+  constructor(private readonly database: Database) {}
+
+  /** What the events are about, of messages those too that are not due yet. Indexes: the primary keys. */
+  async find(botId: string, events: EventRow[]): Promise<MessageParts> {
+    const idsOf = (column: 'message_id' | 'user_id' | 'conversation_id') => [
+      ...new Set(events.map((event) => event[column])),
+    ];
+    const messages = await this.database.query<MessageRow>(
+      `SELECT ${messageColumns} FROM message WHERE bot_id = $1 AND id = ANY ($2)
+       UNION ALL SELECT ${messageColumns} FROM scheduled_message WHERE bot_id = $1 AND id = ANY ($2)`,
+      [botId, idsOf('message_id')],
+    );
+    const users = await this.database.query<UserRow>('SELECT * FROM "user" WHERE bot_id = $1 AND id = ANY ($2)', [
+      botId,
+      idsOf('user_id'),
+    ]);
+    const conversations = await this.database.query<ConversationRow>(
+      `SELECT conversation.*, coalesce(message_count, 0) AS message_count
+       FROM conversation LEFT JOIN conversation_clock clock ON clock.bot_id = $1 AND clock.conversation_id = id
+       WHERE conversation.bot_id = $1 AND id = ANY ($2)`,
+      [botId, idsOf('conversation_id')],
+    );
+    return { messages: byId(messages), users: byId(users), conversations: byId(conversations) };
+  }
+}
+
+function byId<Row extends { id: string }>(rows: Row[]): Found<Row> {
+  return new Map(rows.map((row) => [row.id, row]));
+}

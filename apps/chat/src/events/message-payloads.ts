@@ -1,0 +1,35 @@
+import { Injectable } from '@nestjs/common';
+import type { BotCaller } from '@parley/contracts/access';
+import { toConversation } from '../conversations/conversation.entity';
+import { toMessage } from '../messages/message.entity';
+import { toUser } from '../users/user.entity';
+import type { EventRow } from './event.entity';
+import { MessagePartsRepository } from './message-parts.repository';
+
+type Payload = Record<string, unknown>;
+
+/** What `message_created` tells: the message with its user and its conversation, as they are now. */
+@Injectable()
+export class MessagePayloads {
+  constructor(private readonly parts: MessagePartsRepository) {}
+
+  /** By the ids of those events that have no payload of their own. What is gone by now is left out. */
+  async of(caller: BotCaller, events: EventRow[]): Promise<Map<string, Payload>> {
+    const rows = events.filter(({ payload }) => payload === null);
+    if (rows.length === 0) return new Map();
+    const { messages, users, conversations } = await this.parts.find(caller.bot.id, rows);
+    return new Map(
+      rows.map((row) => {
+        const conversation = conversations.get(row.conversation_id!);
+        const message = conversation && messages.get(row.message_id!);
+        const user = users.get(row.user_id!);
+        const payload = {
+          message: message && toMessage(caller, message),
+          user: user && toUser(caller, user),
+          conversation: conversation && toConversation(caller, conversation),
+        };
+        return [row.id, payload];
+      }),
+    );
+  }
+}

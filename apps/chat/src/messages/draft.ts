@@ -1,0 +1,29 @@
+import type { BotCaller } from '@parley/contracts/access';
+import { maxTags } from '@parley/contracts/chat/chat-fields';
+import { newId } from '@parley/database/ids';
+import { storedNames } from '../runtime/scope';
+import { mergedTags } from '../tags/merged';
+import type { Draft } from './new-messages.repository';
+
+interface Content {
+  userId: string;
+  conversationId: string;
+  type: string;
+  payload?: Record<string, unknown>;
+  tags: Record<string, string | null>;
+  origin?: 'synthetic';
+}
+
+/** What the caller says, as it is stored. Tags that are `null` or empty are left out. */
+export function draftOf(caller: BotCaller, content: Content): Draft {
+  return {
+    id: newId('msg'),
+    conversation_id: content.conversationId,
+    user_id: content.userId,
+    type: content.type,
+    payload: content.payload ?? {},
+    tags: mergedTags({}, storedNames(caller, content.tags), maxTags),
+    origin: content.origin,
+    alias: caller.integration?.alias,
+  };
+}

@@ -1,0 +1,217 @@
+import { randomUUID } from 'node:crypto';
+import type { Client } from '@botpress/client';
+import { type ChatBot, type ChatDoor, failure, startChatDoor } from '../test/chat-door';
+
+type Entry = Parameters<Client['importMessages']>[0]['messages'][number];
+
+let door: ChatDoor;
+let bot: ChatBot;
+let client: Client;
+
+beforeAll(async () => {
+  door = await startChatDoor();
+  bot = await door.newBot();
+  ({ client } = bot);
+});
+
+afterAll(() => door?.stop());
+
+async function newPlace(of = client) {
+  const { conversation } = await of.createConversation({ channel: 'channel', tags: {} });
+  const { user } = await of.createUser({ tags: {} });
+  return { conversationId: conversation.id, userId: user.id };
+}
+
+type Place = Awaited<ReturnType<typeof newPlace>>;
+
+function entry(place: Place, changes: Partial<Entry> = {}): Entry {
+  const content = { type: 'text', payload: { text: 'hello' }, tags: {}, discriminateByTags: [] };
+  return { ...place, ...content, createdAt: '2026-01-31T12:00:00.000Z', ...changes };
+}
+
+async function countOf({ conversationId }: Place): Promise<number> {
+  return (await client.getConversation({ id: conversationId })).conversation.messageCount;
+}
+
+describe('importing messages', () => {
+  it('keeps their times, in several conversations, and tells nobody', async () => {
+    const [here, there] = [await newPlace(), await newPlace()];
+
+    const { messages } = await client.importMessages({
+      messages: [
+        entry(here, { createdAt: '2026-01-02T00:00:00.000Z', tags: { a: 'b' } }),
+        entry({ ...there, userId: bot.id }, { createdAt: '2026-01-01T01:00:00+01:00' }),
+        entry(here, { createdAt: '2026-01-01T00:00:00.000Z' }),
+      ],
+    });
+
+    expect(messages[0]).toMatchObject({
+      createdAt: '2026-01-02T00:00:00.000Z',
+      updatedAt: '2026-01-02T00:00:00.000Z',
+      tags: { a: 'b' },
+      direction: 'incoming',
+    });
+    expect(messages[1]).toMatchObject({ createdAt: '2026-01-01T00:00:00.000Z', direction: 'outgoing' });
+    const { conversationId } = here;
+    expect((await client.listMessages({ conversationId })).messages).toEqual([messages[0], messages[2]]);
+    expect([await countOf(here), await countOf(there)]).toEqual([2, 1]);
+    const [told] = await door.sql(
+      `SELECT (SELECT count(*)::int FROM chat.event WHERE message_id = ANY($1)) AS events,
+         (SELECT count(*)::int FROM chat.signal WHERE message_id = ANY($1)) AS signals`,
+      [messages.map(({ id }) => id)],
+    );
+    expect(told).toEqual({ events: 0, signals: 0 });
+    expect((await client.listParticipants({ id: conversationId })).participants.map(({ id }) => id)).toEqual([
+      here.userId,
+    ]);
+  });
+
+  it('lets the next message come after them', async () => {
+    const place = await newPlace();
+    const createdAt = new Date().toISOString();
+    await client.importMessages({ messages: [entry(place, { createdAt })] });
+
+    const { message } = await client.createMessage({ ...place, type: 'text', payload: {}, tags: {} });
+
+    expect(message.createdAt > createdAt).toBe(true);
+  });
+
+  it('takes a message that is there with the same tags in place of a new one', async () => {
+    const place = await newPlace();
+    const external = randomUUID();
+    const same = { tags: { external, a: '1' }, discriminateByTags: ['external'] };
+    const first = await client.importMessages({ messages: [entry(place, same)] });
+
+    const second = await client.importMessages({
+      messages: [entry(place), entry(place, same), entry(await newPlace(), same), entry(place, { tags: { external } })],
+    });
+
+    expect(second.messages[1]).toEqual(first.messages[0]);
+    expect(new Set(second.messages.map(({ id }) => id)).size).toBe(4);
+    expect(await countOf(place)).toBe(3);
+  });
+
+  it('imports one of those that want the same, also when many are sent at once', async () => {
+    const place = await newPlace();
+    const twins = ['x', 'y', 'z'].map((external) =>
+      entry(place, { tags: { external }, discriminateByTags: ['external'] }),
+    );
+
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_, index) =>
+        client.importMessages({ messages: index % 2 === 0 ? [...twins, ...twins] : [...twins].reverse() }),
+      ),
+    );
+
+    expect(new Set(answers.flatMap(({ messages }) => messages.map(({ id }) => id))).size).toBe(3);
+    expect(await countOf(place)).toBe(3);
+  });
+
+  it('takes a hundred', async () => {
+    const place = await newPlace();
+
+    const { messages } = await client.importMessages({ messages: Array.from({ length: 100 }, () => entry(place)) });
+
+    expect(messages).toHaveLength(100);
+    expect(await countOf(place)).toBe(100);
+  });
+
+  const nobody = `user_${'0'.repeat(26)}`;
+  it.each<[string, object, string, RegExp]>([
+    ['no userId', { userId: undefined }, 'InvalidPayload', /messages\[1\]\.userId is missing/],
+    [
+      'a conversationId of 27 characters',
+      { conversationId: 'x'.repeat(27) },
+      'InvalidPayload',
+      /messages\[1\]\.conversationId must be/,
+    ],
+    ['an empty type', { type: '' }, 'InvalidPayload', /messages\[1\]\.type must be/],
+    [
+      'a payload of 129 KB',
+      { payload: { text: 'x'.repeat(129 * 1024) } },
+      'InvalidPayload',
+      /messages\[1\]\.payload must be at most 131072/,
+    ],
+    [
+      'a tag of 501 characters',
+      { tags: { a: 'x'.repeat(501) } },
+      'InvalidPayload',
+      /messages\[1\]\.tags has an entry "a"/,
+    ],
+    ['no createdAt', { createdAt: undefined }, 'InvalidPayload', /messages\[1\]\.createdAt is missing/],
+    [
+      'a createdAt without a zone',
+      { createdAt: '2026-01-31T12:00:00' },
+      'InvalidPayload',
+      /messages\[1\]\.createdAt must be a time with a zone/,
+    ],
+    [
+      'a day that is not there',
+      { createdAt: '2026-02-30T12:00:00Z' },
+      'InvalidPayload',
+      /messages\[1\]\.createdAt must be/,
+    ],
+    ['a leap second', { createdAt: '2026-02-20T23:59:60Z' }, 'InvalidPayload', /messages\[1\]\.createdAt must be/],
+    ['the year 0', { createdAt: '0000-01-01T00:00:00Z' }, 'InvalidPayload', /messages\[1\]\.createdAt must be/],
+    [
+      'a createdAt in the future',
+      { createdAt: '2999-01-01T00:00:00Z' },
+      'InvalidPayload',
+      /messages\[1\]\.createdAt must not be in the future/,
+    ],
+    [
+      'no discriminateByTags',
+      { discriminateByTags: undefined },
+      'InvalidPayload',
+      /messages\[1\]\.discriminateByTags is missing/,
+    ],
+    [
+      'a tag that is named and not given',
+      { discriminateByTags: ['b'] },
+      'InvalidPayload',
+      /messages\[1\]\.discriminateByTags names "b"/,
+    ],
+    [
+      'a user who is not there',
+      { userId: nobody },
+      'ReferenceNotFound',
+      /^messages\[1\]\.userId "user_0+" names no user/,
+    ],
+    [
+      'a conversation that is not there',
+      { conversationId: nobody },
+      'ReferenceNotFound',
+      /^messages\[1\]\.conversationId "user_0+" names no/,
+    ],
+  ])('imports none of them with %s', async (_case, changes, type, message) => {
+    const place = await newPlace();
+
+    const work = client.importMessages({ messages: [entry(place), entry(place, changes)] });
+
+    expect(await failure(work)).toEqual({ type, message: expect.stringMatching(message) });
+    expect(await countOf(place)).toBe(0);
+  });
+
+  it('imports none of 101, and none into what belongs to others', async () => {
+    const place = await newPlace();
+    const theirs = await newPlace((await door.newBot()).client);
+
+    const tooMany = client.importMessages({ messages: Array.from({ length: 101 }, () => entry(place)) });
+    const foreign = client.importMessages({ messages: [entry(place), entry(theirs)] });
+    const ofTheChat = bot.asTeam.importMessages({ messages: [entry(place)] });
+
+    expect(await failure(tooMany)).toEqual({
+      type: 'InvalidPayload',
+      message: expect.stringContaining('messages must have at most 100'),
+    });
+    expect(await failure(foreign)).toEqual({
+      type: 'ReferenceNotFound',
+      message: expect.stringMatching(/^messages\[1\]\.conversationId/),
+    });
+    expect(await failure(ofTheChat)).toEqual({
+      type: 'ReferenceNotFound',
+      message: expect.stringMatching(/^messages\[0\]\.conversationId/),
+    });
+    expect(await countOf(place)).toBe(0);
+  });
+});

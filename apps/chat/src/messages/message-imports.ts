@@ -1,0 +1,105 @@
+import { Injectable } from '@nestjs/common';
+import type { BotCaller } from '@parley/contracts/access';
+import {
+  type ImportedMessages,
+  type ImportMessages,
+  messages as operations,
+  type MessageToImport,
+} from '@parley/contracts/chat/messages';
+import { ApiError } from '@parley/contracts/errors';
+import type { Transaction } from '@parley/database/database';
+import { Idempotency } from '@parley/database/idempotency';
+import { scopeOf, storedNames } from '../runtime/scope';
+import { discriminatingTags } from '../tags/discriminating-tags';
+import { lockTags } from '../tags/lock-tags';
+import { draftOf } from './draft';
+import { type MessageRow, toMessage } from './message.entity';
+import { MessageWriter } from './message-writer';
+import { MessagesRepository } from './messages.repository';
+import { type ImportedDraft, NewMessagesRepository } from './new-messages.repository';
+
+interface Entry {
+  draft: ImportedDraft;
+  /** None when it is new in any case. */
+  wanted: Record<string, string>;
+  /** The same for entries that want the same message. */
+  identity: string;
+}
+
+/** Takes over messages that were written elsewhere: all that are sent together, or none. */
+@Injectable()
+export class MessageImports {
+  constructor(
+    private readonly idempotency: Idempotency,
+    private readonly messages: MessagesRepository,
+    private readonly newMessages: NewMessagesRepository,
+    private readonly writer: MessageWriter,
+  ) {}
+
+  async import(caller: BotCaller, input: ImportMessages): Promise<ImportedMessages> {
+    const entries = input.messages.map((message, place) => naming(place, () => entryOf(caller, message)));
+    return this.idempotency.run(caller, operations.import, input, async (tx) => {
+      const rows = await this.findOrWrite(tx, caller, entries);
+      return { messages: entries.map(({ identity }) => toMessage(caller, rows.get(identity)!)) };
+    });
+  }
+
+  /** By identity. */
+  private async findOrWrite(tx: Transaction, caller: BotCaller, entries: Entry[]): Promise<Map<string, MessageRow>> {
+    const different = [...new Map(entries.map((entry) => [entry.identity, entry])).values()];
+    const rows = await this.find(tx, caller, different);
+    const fresh = entries.filter(({ identity }, place) => {
+      return !rows.has(identity) && entries.findIndex((entry) => entry.identity === identity) === place;
+    });
+    const written = await this.newMessages.import(
+      tx,
+      caller.bot.id,
+      fresh.map(({ draft }) => draft),
+    );
+    for (const [place, { identity, draft }] of fresh.entries()) {
+      const row = written[place];
+      if (!row) throw named(entries.indexOf(fresh[place]!), await this.writer.obstacleTo(caller.bot.id, draft, tx));
+      rows.set(identity, row);
+    }
+    return rows;
+  }
+
+  /** Those that are there. In one order for all who look, so that nobody waits in a circle. */
+  private async find(tx: Transaction, caller: BotCaller, entries: Entry[]): Promise<Map<string, MessageRow>> {
+    const scope = scopeOf(caller);
+    const rows = new Map<string, MessageRow>();
+    const wanting = entries.filter(({ wanted }) => Object.keys(wanted).length > 0);
+    wanting.sort((a, b) => (a.identity < b.identity ? -1 : 1));
+    for (const { draft, wanted, identity } of wanting) {
+      await lockTags(tx, ['message', scope.botId, draft.conversation_id], wanted);
+      const row = await this.messages.findTagged(scope, draft.conversation_id, wanted, tx);
+      if (row) rows.set(identity, row);
+    }
+    return rows;
+  }
+}
+
+function entryOf(caller: BotCaller, message: MessageToImport): Entry {
+  const createdAt = new Date(message.createdAt);
+  if (Number.isNaN(createdAt.getTime())) throw new ApiError('InvalidPayload', 'createdAt must be a time.');
+  if (createdAt.getTime() > Date.now()) throw new ApiError('InvalidPayload', 'createdAt must not be in the future.');
+  const wanted = storedNames(caller, discriminatingTags(message));
+  const draft = { ...draftOf(caller, message), created_at: createdAt.toISOString() };
+  const names = Object.keys(wanted).sort();
+  const identity =
+    names.length === 0 ? draft.id : JSON.stringify([draft.conversation_id, names, names.map((name) => wanted[name])]);
+  return { draft, wanted, identity };
+}
+
+/** Says of which message it speaks. */
+function naming<T>(place: number, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw named(place, error);
+  }
+}
+
+function named(place: number, error: unknown): unknown {
+  return error instanceof ApiError ? new ApiError(error.type, `messages[${place}].${error.message}`) : error;
+}

@@ -1,0 +1,222 @@
+import { type Client } from '@botpress/client';
+import { Bus } from '@parley/bus/bus';
+import { systemCaller } from '@parley/contracts/caller';
+import { type Signal, signalChannel, signals } from '@parley/contracts/chat/signals';
+import { until } from '@parley/testing/until';
+import { type ChatBot, type ChatDoor, failure, startChatDoor } from '../test/chat-door';
+
+let door: ChatDoor;
+let bot: ChatBot;
+let client: Client;
+
+beforeAll(async () => {
+  door = await startChatDoor();
+  bot = await door.newBot();
+  ({ client } = bot);
+});
+
+afterAll(() => door?.stop());
+
+async function newConversation(): Promise<string> {
+  return (await client.createConversation({ channel: 'channel', tags: {} })).conversation.id;
+}
+
+async function newUser(): Promise<string> {
+  return (await client.createUser({ tags: {} })).user.id;
+}
+
+async function write(conversationId: string, userId: string, content = 'hello') {
+  return (await client.createMessage({ conversationId, userId, type: 'text', payload: { text: content }, tags: {} }))
+    .message;
+}
+
+/** What is heard in the conversation from now on, as it comes. */
+async function listenTo(conversationId: string): Promise<Signal[]> {
+  const heard: Signal[] = [];
+  const bus = door.apps.at(-1)!.get(Bus, { strict: false });
+  await bus.subscribe(signalChannel, conversationId, (signal) => void heard.push(signal)).live;
+  return heard;
+}
+
+function inOrder(heard: Signal[]): Signal[] {
+  return [...heard].sort((a, b) => a.number - b.number);
+}
+
+async function listed(conversationId: string) {
+  const messages = [];
+  for (let nextToken: string | undefined, pages = 0; pages === 0 || nextToken; pages++) {
+    const page = await client.listMessages({ conversationId, pageSize: 200, nextToken });
+    messages.push(...page.messages);
+    nextToken = page.meta.nextToken;
+  }
+  return messages.reverse();
+}
+
+describe('50 clients who write into one conversation at once', () => {
+  it('write in one order, which its list, its times, its signals and its count agree on', async () => {
+    const conversationId = await newConversation();
+    const users = await Promise.all(Array.from({ length: 5 }, newUser));
+    const heard = await listenTo(conversationId);
+
+    const written = await Promise.all(
+      Array.from({ length: 50 }, async (_, author) => {
+        const own = [];
+        for (let round = 0; round < 4; round++)
+          own.push(await write(conversationId, users[author % 5]!, `${author}.${round}`));
+        return own;
+      }),
+    );
+
+    const messages = await listed(conversationId);
+    const times = messages.map(({ createdAt }) => createdAt);
+    expect(times).toEqual([...new Set(times)].sort());
+    expect(new Map(messages.map((message) => [message.id, message]))).toEqual(
+      new Map(written.flat().map((message) => [message.id, message])),
+    );
+    // Whoever got an answer wrote before whatever they wrote next.
+    for (const own of written)
+      expect(own.map(({ createdAt }) => createdAt)).toEqual(own.map(({ createdAt }) => createdAt).sort());
+    await until(() => heard.length === 200);
+    expect(inOrder(heard).map(({ frame }) => JSON.parse(frame!).data.id)).toEqual(messages.map(({ id }) => id));
+    expect(inOrder(heard).map(({ number }) => number)).toEqual(messages.map((_, index) => index + 1));
+    expect((await client.getConversation({ id: conversationId })).conversation.messageCount).toBe(200);
+    expect((await client.listParticipants({ id: conversationId })).participants).toHaveLength(5);
+  });
+
+  it('hold nobody back who writes elsewhere, and are not held back by what is refused', async () => {
+    const conversations = await Promise.all(Array.from({ length: 5 }, newConversation));
+    const userId = await newUser();
+    const nobody = `user_${'0'.repeat(26)}`;
+
+    const outcomes = await Promise.all(
+      Array.from({ length: 100 }, async (_, index) => {
+        const refused = index % 3 === 0;
+        const work = write(conversations[index % 5]!, refused ? nobody : userId);
+        return (await failure(work)).type === (refused ? 'ReferenceNotFound' : 'none');
+      }),
+    );
+
+    expect(outcomes).toEqual(outcomes.map(() => true));
+    const counts = await Promise.all(
+      conversations.map(async (id) => (await client.getConversation({ id })).conversation.messageCount),
+    );
+    expect(counts.reduce((sum, count) => sum + count, 0)).toBe(66);
+  });
+});
+
+describe('the signal of a message', () => {
+  it('shows it as the chat does, with whether the bot wrote it', async () => {
+    const conversationId = await newConversation();
+    const userId = await newUser();
+    const heard = await listenTo(conversationId);
+
+    const { message } = await client.createMessage({
+      conversationId,
+      userId,
+      type: 'text',
+      payload: { text: 'hi', metadata: { a: 1 } },
+      tags: {},
+    });
+    await write(conversationId, bot.id);
+
+    await until(() => heard.length === 2);
+    const [first, second] = heard.map(({ frame }) => JSON.parse(frame!));
+    expect(first).toEqual({
+      type: 'message_created',
+      data: {
+        id: message.id,
+        createdAt: message.createdAt,
+        payload: { type: 'text', text: 'hi' },
+        metadata: { a: 1 },
+        userId,
+        conversationId,
+        isBot: false,
+      },
+    });
+    expect(second.data).toMatchObject({ userId: bot.id, isBot: true });
+  });
+
+  it('shows foreign ids where there are some, and so does that of its end', async () => {
+    const conversationId = await newConversation();
+    const userId = await newUser();
+    await door.sql('UPDATE chat.conversation SET foreign_id = $2 WHERE id = $1', [conversationId, 'my-chat']);
+    await door.sql('UPDATE chat."user" SET foreign_id = $2 WHERE id = $1', [userId, 'me']);
+    const heard = await listenTo(conversationId);
+
+    const { id } = await write(conversationId, userId);
+    await client.deleteMessage({ id });
+
+    await until(() => heard.length === 2);
+    const [created, deleted] = heard.map(({ frame }) => JSON.parse(frame!));
+    expect(created.data).toMatchObject({ id, userId: 'me', conversationId: 'my-chat' });
+    expect(deleted).toEqual({ type: 'message_deleted', data: { id, userId: 'me', conversationId: 'my-chat' } });
+  });
+
+  it('can be asked for again, as it was heard, until the message is deleted', async () => {
+    const conversationId = await newConversation();
+    const userId = await newUser();
+    const heard = await listenTo(conversationId);
+    await write(conversationId, userId, 'stays');
+    const { id } = await write(conversationId, userId, 'goes');
+    await client.deleteMessage({ id });
+    await until(() => heard.length === 3);
+
+    const { last, signals: missed } = await door.call(signals.catchUp, systemCaller('req_test'), {
+      botId: bot.id,
+      conversationId,
+      userId,
+      after: 0,
+    });
+
+    expect(last).toBe(3);
+    expect(missed.map(({ number }) => number)).toEqual([1, 2, 3]);
+    expect(JSON.parse(missed[0]!.frame!)).toEqual(JSON.parse(heard[0]!.frame!));
+    expect(missed[1]!.frame).toBeNull();
+    expect(JSON.parse(missed[2]!.frame!)).toEqual(JSON.parse(heard[2]!.frame!));
+  });
+
+  it('is not there in conversations of other integrations', async () => {
+    const { conversation } = await bot.asTeam.createConversation({ channel: 'direct', tags: {} });
+    const userId = await newUser();
+    const heard = await listenTo(conversation.id);
+
+    await write(conversation.id, userId);
+    const { last } = await door.call(signals.catchUp, systemCaller('req_test'), {
+      botId: bot.id,
+      conversationId: conversation.id,
+      userId,
+    });
+
+    expect({ last, heard }).toEqual({ last: 0, heard: [] });
+  });
+});
+
+describe('a request with an idempotency key', () => {
+  it.each([
+    ['createMessage', 'POST /v1/chat/messages', (message: object) => message],
+    ['getOrCreateMessage', 'POST /v1/chat/messages/get-or-create', (message: object) => message],
+    [
+      'importMessages',
+      'POST /v1/chat/messages/import-messages',
+      (message: object) => ({
+        messages: [{ ...message, createdAt: '2026-01-31T12:00:00.000Z', discriminateByTags: [] }],
+      }),
+    ],
+  ])('has its effect once: %s', async (name, line, bodyOf) => {
+    const conversationId = await newConversation();
+    const heard = await listenTo(conversationId);
+    const message = { conversationId, userId: await newUser(), type: 'text', payload: { text: 'once' }, tags: {} };
+    const headers = { ...door.headersOf(bot.id), 'idempotency-key': `key-${name}` };
+
+    const first = await door.send(line, { headers, json: bodyOf(message) });
+    const second = await door.send(line, { headers, json: bodyOf(message) });
+    const other = await door.send(line, { headers, json: bodyOf({ ...message, type: 'other' }) });
+
+    expect(first.status).toBeLessThan(300);
+    expect(second.json).toEqual(first.json);
+    expect(second.headers['idempotent-replayed']).toBe('true');
+    expect(other.json).toMatchObject({ type: 'InvalidPayload' });
+    expect(await listed(conversationId)).toHaveLength(1);
+    expect(heard.length).toBeLessThanOrEqual(name === 'importMessages' ? 0 : 1);
+  });
+});

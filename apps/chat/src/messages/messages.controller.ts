@@ -1,0 +1,57 @@
+import { Controller } from '@nestjs/common';
+import { Handles } from '@parley/bus/handles';
+import type { BotCaller } from '@parley/contracts/access';
+import { chat } from '@parley/contracts/chat/chat';
+import type {
+  CreateMessage,
+  GetOrCreateMessage,
+  ImportMessages,
+  ListMessages,
+  MessageId,
+  UpdateMessage,
+} from '@parley/contracts/chat/messages';
+import { MessageImports } from './message-imports';
+import { MessagesService } from './messages.service';
+
+@Controller()
+export class MessagesController {
+  constructor(
+    private readonly service: MessagesService,
+    private readonly imports: MessageImports,
+  ) {}
+
+  @Handles(chat.messages.create)
+  create(caller: BotCaller, input: CreateMessage) {
+    return this.service.create(caller, input);
+  }
+
+  @Handles(chat.messages.get)
+  get(caller: BotCaller, input: MessageId) {
+    return this.service.get(caller, input);
+  }
+
+  @Handles(chat.messages.getOrCreate)
+  getOrCreate(caller: BotCaller, input: GetOrCreateMessage) {
+    return this.service.getOrCreate(caller, input);
+  }
+
+  @Handles(chat.messages.list)
+  list(caller: BotCaller, input: ListMessages) {
+    return this.service.list(caller, input);
+  }
+
+  @Handles(chat.messages.update)
+  update(caller: BotCaller, input: UpdateMessage) {
+    return this.service.update(caller, input);
+  }
+
+  @Handles(chat.messages.delete)
+  delete(caller: BotCaller, input: MessageId) {
+    return this.service.delete(caller, input);
+  }
+
+  @Handles(chat.messages.import)
+  import(caller: BotCaller, input: ImportMessages) {
+    return this.imports.import(caller, input);
+  }
+}

@@ -1,0 +1,150 @@
+import { Injectable } from '@nestjs/common';
+import type { BotCaller } from '@parley/contracts/access';
+import { maxTags } from '@parley/contracts/chat/chat-fields';
+import {
+  type CreateMessage,
+  type GetOrCreateMessage,
+  type GottenOrCreatedMessage,
+  type ListMessages,
+  type MessageId,
+  type MessageReply,
+  type Messages,
+  messages as operations,
+  type UpdateMessage,
+} from '@parley/contracts/chat/messages';
+import { notFound } from '@parley/contracts/errors';
+import { Database, type Transaction } from '@parley/database/database';
+import { Idempotency } from '@parley/database/idempotency';
+import { newId } from '@parley/database/ids';
+import { dueTime } from '../events/due-time';
+import { scopeOf, storedNames } from '../runtime/scope';
+import { SignalsService } from '../signals/signals.service';
+import { discriminatingTags } from '../tags/discriminating-tags';
+import { lockTags } from '../tags/lock-tags';
+import { mergedTags } from '../tags/merged';
+import { TagsRepository } from '../tags/tags.repository';
+import { draftOf } from './draft';
+import { type MessageRow, toMessage } from './message.entity';
+import { MessageWriter } from './message-writer';
+import { MessagesRepository, type MessageTable } from './messages.repository';
+import { ScheduledMessages } from './scheduled-messages';
+
+/** Where a message can be, in the order in which it is looked for: one may fall due between two looks. */
+const places: MessageTable[] = ['message', 'scheduled_message', 'message'];
+
+@Injectable()
+export class MessagesService {
+  constructor(
+    private readonly database: Database,
+    private readonly idempotency: Idempotency,
+    private readonly messages: MessagesRepository,
+    private readonly writer: MessageWriter,
+    private readonly scheduled: ScheduledMessages,
+    private readonly tags: TagsRepository,
+    private readonly signals: SignalsService,
+  ) {}
+
+  async create(caller: BotCaller, input: CreateMessage): Promise<MessageReply> {
+    const dueAt = dueTime(input.schedule, new Date());
+    if (!dueAt && caller.idempotencyKey === undefined) {
+      const draft = { ...draftOf(caller, input), event_id: newId('evt') };
+      return { message: toMessage(caller, await this.writer.write(caller.bot.id, draft)) };
+    }
+    return this.idempotency.run(caller, operations.create, input, async (tx) => ({
+      message: toMessage(caller, await this.writeIn(tx, caller, input, dueAt)),
+    }));
+  }
+
+  async get(caller: BotCaller, { id }: MessageId): Promise<MessageReply> {
+    for (const place of places) {
+      const row = await this.messages.find(scopeOf(caller), id, place);
+      if (row) return { message: toMessage(caller, row) };
+    }
+    throw notFound('message', id);
+  }
+
+  async getOrCreate(caller: BotCaller, input: GetOrCreateMessage): Promise<GottenOrCreatedMessage> {
+    const dueAt = dueTime(input.schedule, new Date());
+    const { conversationId } = input;
+    const scope = scopeOf(caller);
+    const wanted = storedNames(caller, discriminatingTags(input));
+    const isWanted = Object.keys(wanted).length > 0;
+    return this.idempotency.run(caller, operations.getOrCreate, input, async (tx) => {
+      const find = async () => isWanted && (await this.messages.findTagged(scope, conversationId, wanted, tx));
+      const found = await find();
+      if (found) return { message: toMessage(caller, found), meta: { created: false } };
+      if (isWanted) await lockTags(tx, ['message', scope.botId, conversationId], wanted);
+      const other = await find();
+      const row = other || (await this.writeIn(tx, caller, input, dueAt));
+      return { message: toMessage(caller, row), meta: { created: !other } };
+    });
+  }
+
+  async list(caller: BotCaller, query: ListMessages): Promise<Messages> {
+    const tags = query.tags && storedNames(caller, query.tags);
+    const { rows, nextToken } = await this.messages.list(scopeOf(caller), { ...query, tags });
+    return { messages: rows.map((row) => toMessage(caller, row)), meta: { nextToken } };
+  }
+
+  async update(caller: BotCaller, { id, tags, payload }: UpdateMessage): Promise<MessageReply> {
+    return this.database.transaction(async (tx) => {
+      const { before, place } = await this.lock(tx, caller, id);
+      const after = await this.messages.update(
+        tx,
+        before,
+        {
+          payload: payload ?? before.payload,
+          tags: mergedTags(before.tags, storedNames(caller, tags ?? {}), maxTags),
+        },
+        place,
+      );
+      if (place === 'message') await this.tags.replace(tx, 'message', after, before.tags, after.tags);
+      return { message: toMessage(caller, after) };
+    });
+  }
+
+  async delete(caller: BotCaller, { id }: MessageId): Promise<object> {
+    for (const place of places) {
+      const row = await this.messages.find(scopeOf(caller), id, place);
+      if (row && (await (place === 'message' ? this.remove(row) : this.scheduled.cancel(row)))) return {};
+    }
+    throw notFound('message', id);
+  }
+
+  /** False when somebody else was first. Those who listen are told. */
+  private remove(row: MessageRow): Promise<boolean> {
+    return this.database.transaction(async (tx) => {
+      await this.signals.hold(tx, row.bot_id, row.conversation_id);
+      const gone = await this.messages.delete(tx, row);
+      if (!gone) return false;
+      await this.tags.remove(tx, 'message', gone, gone.tags);
+      const data = {
+        id: gone.id,
+        conversationId: gone.conversation_foreign_id ?? gone.conversation_id,
+        userId: gone.user_foreign_id ?? gone.user_id,
+      };
+      await this.signals.add(tx, gone.bot_id, gone.conversation_id, [{ type: 'message_deleted', data }]);
+      return true;
+    });
+  }
+
+  private async writeIn(
+    tx: Transaction,
+    caller: BotCaller,
+    input: GetOrCreateMessage,
+    dueAt: Date | undefined,
+  ): Promise<MessageRow> {
+    const draft = { ...draftOf(caller, input), event_id: newId('evt') };
+    if (dueAt) return this.scheduled.add(tx, caller.bot.id, { ...draft, due_at: dueAt.toISOString() });
+    const [row] = await this.writer.writeIn(tx, caller.bot.id, [draft]);
+    return row!;
+  }
+
+  private async lock(tx: Transaction, caller: BotCaller, id: string) {
+    for (const place of places) {
+      const before = await this.messages.lock(tx, scopeOf(caller), id, place);
+      if (before) return { before, place };
+    }
+    throw notFound('message', id);
+  }
+}

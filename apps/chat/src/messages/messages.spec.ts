@@ -1,0 +1,521 @@
+import { randomUUID } from 'node:crypto';
+import type { Client } from '@botpress/client';
+import { type ChatBot, type ChatDoor, failure, startChatDoor } from '../test/chat-door';
+
+type Text = Parameters<Client['createMessage']>[0];
+
+let door: ChatDoor;
+let bot: ChatBot;
+let client: Client;
+let asTeam: Client;
+
+beforeAll(async () => {
+  door = await startChatDoor();
+  bot = await door.newBot();
+  ({ client, asTeam } = bot);
+});
+
+afterAll(() => door?.stop());
+
+/** A conversation and a user who takes no part in it yet. */
+async function newPlace(of = client, channel = 'channel') {
+  const { conversation } = await of.createConversation({ channel, tags: {} });
+  const { user } = await of.createUser({ tags: {} });
+  return { conversationId: conversation.id, userId: user.id };
+}
+
+function text(place: Pick<Text, 'conversationId' | 'userId'>, changes: Partial<Text> = {}): Text {
+  return { ...place, type: 'text', payload: { text: 'hello' }, tags: {}, ...changes };
+}
+
+async function write(...input: Parameters<typeof text>) {
+  return (await client.createMessage(text(...input))).message;
+}
+
+async function countOf(conversationId: string): Promise<number> {
+  return (await client.getConversation({ id: conversationId })).conversation.messageCount;
+}
+
+async function idsOf(query: Parameters<Client['listMessages']>[0], of = client): Promise<string[]> {
+  return (await of.listMessages(query)).messages.map(({ id }) => id);
+}
+
+function eventsOf(messageId: string) {
+  return door.sql('SELECT type, status, payload, conversation_id, user_id FROM chat.event WHERE message_id = $1', [
+    messageId,
+  ]);
+}
+
+describe('a message', () => {
+  it('is there as it was written', async () => {
+    const place = await newPlace();
+
+    const message = await write(place, { payload: { text: 'hi', deep: [{ a: null }] }, tags: { a: 'b', none: '' } });
+
+    expect(message).toEqual({
+      id: expect.stringMatching(/^msg_.{26}$/),
+      createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      updatedAt: message.createdAt,
+      type: 'text',
+      payload: { text: 'hi', deep: [{ a: null }] },
+      direction: 'incoming',
+      ...place,
+      tags: { a: 'b' },
+    });
+    expect((await client.getMessage({ id: message.id })).message).toEqual(message);
+    expect((await client.listMessages({ conversationId: place.conversationId })).messages).toEqual([message]);
+    expect(await countOf(place.conversationId)).toBe(1);
+  });
+
+  it('of a user is an event for the bot, which waits', async () => {
+    const { conversationId, userId } = await newPlace();
+
+    const { id } = await write({ conversationId, userId });
+
+    expect(await eventsOf(id)).toEqual([
+      { type: 'message_created', status: 'pending', payload: null, conversation_id: conversationId, user_id: userId },
+    ]);
+  });
+
+  it('makes who wrote it a participant', async () => {
+    const { conversationId, userId } = await newPlace();
+
+    await write({ conversationId, userId });
+    await write({ conversationId, userId });
+
+    const { participants } = await client.listParticipants({ id: conversationId });
+    expect(participants.map(({ id }) => id)).toEqual([userId]);
+  });
+
+  it('of the bot is outgoing, and neither an event nor a participant', async () => {
+    const { conversationId } = await newPlace();
+
+    const message = await write({ conversationId, userId: bot.id });
+
+    expect(message.direction).toBe('outgoing');
+    expect(await eventsOf(message.id)).toEqual([]);
+    expect((await client.listParticipants({ id: conversationId })).participants).toEqual([]);
+  });
+
+  it('may be synthetic', async () => {
+    const message = await write(await newPlace(), { origin: 'synthetic' });
+
+    expect(message.origin).toBe('synthetic');
+    expect((await client.getMessage({ id: message.id })).message).toEqual(message);
+  });
+
+  const someId = `user_${'0'.repeat(26)}`;
+  it.each<[string, object, string, RegExp]>([
+    ['no payload', { payload: undefined }, 'InvalidPayload', /^payload is missing/],
+    ['a payload that is a list', { payload: [] }, 'InvalidPayload', /^payload must be an object/],
+    [
+      'a payload of 129 KB',
+      { payload: { text: 'x'.repeat(129 * 1024) } },
+      'InvalidPayload',
+      /^payload must be at most 131072 bytes/,
+    ],
+    ['no type', { type: undefined }, 'InvalidPayload', /^type is missing/],
+    ['an empty type', { type: '' }, 'InvalidPayload', /^type must be/],
+    ['a type of 201 characters', { type: 'x'.repeat(201) }, 'InvalidPayload', /^type must be/],
+    ['no tags', { tags: undefined }, 'InvalidPayload', /^tags is missing/],
+    [
+      'a tag of 501 characters',
+      { tags: { a: 'x'.repeat(501) } },
+      'InvalidPayload',
+      /^tags has an entry "a" that must be at most 500/,
+    ],
+    ['a tag that is null', { tags: { a: null } }, 'InvalidPayload', /^tags has an entry "a" that must be a string/],
+    [
+      '51 tags',
+      { tags: Object.fromEntries(Array.from({ length: 51 }, (_, index) => [`t${index}`, 'x'])) },
+      'InvalidPayload',
+      /^tags must have at most 50/,
+    ],
+    ['an origin of its own', { origin: 'mars' }, 'InvalidPayload', /^origin must be one of/],
+    ['a userId of 27 characters', { userId: 'x'.repeat(27) }, 'InvalidPayload', /^userId must be/],
+    [
+      'a conversationId of 37 characters',
+      { conversationId: 'x'.repeat(37) },
+      'InvalidPayload',
+      /^conversationId must be/,
+    ],
+    ['a user who is not there', { userId: someId }, 'ReferenceNotFound', /^userId "user_0+" names no user/],
+    [
+      'a conversation that is not there',
+      { conversationId: someId },
+      'ReferenceNotFound',
+      /^conversationId "user_0+" names no conversation/,
+    ],
+  ])('is refused with %s', async (_case, changes, type, message) => {
+    const place = await newPlace();
+
+    const refused = await failure(client.createMessage(text(place, changes)));
+
+    expect(refused).toEqual({ type, message: expect.stringMatching(message) });
+    expect(await countOf(place.conversationId)).toBe(0);
+  });
+
+  it('cannot be written into what belongs to another bot, or by its users', async () => {
+    const mine = await newPlace();
+    const theirs = await newPlace((await door.newBot()).client);
+
+    const places = [
+      { ...mine, conversationId: theirs.conversationId },
+      { ...mine, userId: theirs.userId },
+    ];
+    const refusals = await Promise.all(places.map((place) => failure(client.createMessage(text(place)))));
+
+    expect(refusals.map(({ type, message }) => [type, message.split(' ')[0]])).toEqual([
+      ['ReferenceNotFound', 'conversationId'],
+      ['ReferenceNotFound', 'userId'],
+    ]);
+  });
+
+  it('is not there for another bot', async () => {
+    const { id } = await write(await newPlace());
+    const { client: other } = await door.newBot();
+
+    const refusals = [other.getMessage({ id }), other.updateMessage({ id, tags: {} }), other.deleteMessage({ id })];
+
+    for (const refused of refusals) expect((await failure(refused)).type).toBe('ResourceNotFound');
+    expect(await idsOf({}, other)).toEqual([]);
+    expect((await client.getMessage({ id })).message.id).toBe(id);
+  });
+
+  it('goes with its conversation', async () => {
+    const { id, conversationId } = await write(await newPlace(), { tags: { going: 'yes' } });
+
+    await client.deleteConversation({ id: conversationId });
+
+    expect((await failure(client.getMessage({ id }))).type).toBe('ResourceNotFound');
+    expect(await idsOf({ tags: { going: 'yes' } })).toEqual([]);
+  });
+});
+
+describe('an integration', () => {
+  it('writes and sees its own tags bare, in its own conversations', async () => {
+    const place = await newPlace(asTeam, 'direct');
+
+    const { message } = await asTeam.createMessage(text(place, { tags: { ts: '1' } }));
+
+    expect(message.tags).toEqual({ ts: '1' });
+    expect((await client.getMessage({ id: message.id })).message.tags).toEqual({ 'team:ts': '1' });
+    await client.updateMessage({ id: message.id, tags: { own: 'x' } });
+    expect((await asTeam.getMessage({ id: message.id })).message.tags).toEqual({ ts: '1' });
+    expect(await idsOf({ tags: { ts: '1' } }, asTeam)).toEqual([message.id]);
+    expect(await idsOf({ tags: { 'team:ts': '1' } })).toEqual([message.id]);
+    expect(await idsOf({ tags: { ts: '1' } })).toEqual([]);
+  });
+
+  it('has no part in conversations that are not its own', async () => {
+    const place = await newPlace();
+    const { id } = await write(place);
+
+    expect(await failure(asTeam.createMessage(text(place)))).toMatchObject({
+      type: 'ReferenceNotFound',
+      message: expect.stringMatching(/^conversationId/),
+    });
+    for (const refused of [
+      asTeam.getMessage({ id }),
+      asTeam.updateMessage({ id, payload: {} }),
+      asTeam.deleteMessage({ id }),
+    ])
+      expect((await failure(refused)).type).toBe('ResourceNotFound');
+    expect(await idsOf({ conversationId: place.conversationId }, asTeam)).toEqual([]);
+  });
+
+  it('writes in the name of its own users, and of others only where they take part', async () => {
+    const { conversationId } = await newPlace(asTeam, 'direct');
+    const { id: userId } = (await client.createUser({ tags: {} })).user;
+    const input = text({ conversationId, userId });
+    const unknown = { type: 'ReferenceNotFound', message: `userId "${userId}" names no user that is here.` };
+
+    expect(await failure(asTeam.createMessage(input))).toEqual(unknown);
+    expect(await failure(asTeam.createMessage({ ...input, schedule: { delay: 60_000 } }))).toEqual(unknown);
+    expect(await failure(asTeam.getOrCreateMessage({ ...input, tags: { a: 'b' } }))).toEqual(unknown);
+    expect(await failure(asTeam.createMessage({ ...input, userId: 'user_00000000000000000000000000' }))).toEqual({
+      ...unknown,
+      message: 'userId "user_00000000000000000000000000" names no user that is here.',
+    });
+    await client.addParticipant({ id: conversationId, userId });
+    const { message } = await asTeam.createMessage(input);
+
+    expect(message).toMatchObject({ conversationId, userId, direction: 'incoming' });
+  });
+});
+
+describe('updating a message', () => {
+  it('merges tags, removes those that are empty or null, and replaces the payload', async () => {
+    const { id } = await write(await newPlace(), { tags: { a: '1', b: '2', c: '3' } });
+
+    const { message } = await client.updateMessage({ id, tags: { a: null, b: '', d: '4' }, payload: { other: true } });
+
+    expect(message).toMatchObject({ tags: { c: '3', d: '4' }, payload: { other: true } });
+    expect((await client.getMessage({ id })).message).toEqual(message);
+  });
+
+  it('leaves what is not said, moves the time of the update and tells nobody', async () => {
+    const before = await write(await newPlace(), { tags: { a: '1' } });
+
+    const first = (await client.updateMessage({ id: before.id })).message;
+    const second = (await client.updateMessage({ id: before.id })).message;
+
+    expect(first).toEqual({ ...before, updatedAt: first.updatedAt });
+    expect(first.updatedAt > before.updatedAt && second.updatedAt > first.updatedAt).toBe(true);
+    expect(await eventsOf(before.id)).toHaveLength(1);
+    const [{ signals }] = (await door.sql<{ signals: number }>(
+      'SELECT count(*)::int AS signals FROM chat.signal WHERE message_id = $1',
+      [before.id],
+    )) as [{ signals: number }];
+    expect(signals).toBe(1);
+  });
+
+  it('moves it to other places in lists by tags', async () => {
+    const value = randomUUID();
+    const { id } = await write(await newPlace(), { tags: { was: value } });
+
+    await client.updateMessage({ id, tags: { was: null, is: value } });
+
+    expect(await idsOf({ tags: { was: value } })).toEqual([]);
+    expect(await idsOf({ tags: { is: value } })).toEqual([id]);
+  });
+
+  it('loses no tag of many at once', async () => {
+    const { id } = await write(await newPlace());
+    const names = Array.from({ length: 20 }, (_, index) => `t${index}`);
+
+    await Promise.all(names.map((name) => client.updateMessage({ id, tags: { [name]: 'x' } })));
+
+    expect(Object.keys((await client.getMessage({ id })).message.tags).sort()).toEqual(names.sort());
+  });
+
+  it.each<[string, object, RegExp]>([
+    ['a payload that is null', { payload: null }, /^payload must be an object/],
+    ['a payload of 129 KB', { payload: { text: 'x'.repeat(129 * 1024) } }, /^payload must be at most/],
+    ['a tag that is a number', { tags: { a: 1 } }, /^tags has an entry "a" that must be a string/],
+    [
+      'more tags than 50 with those that are there',
+      { tags: Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`t${index}`, 'x'])) },
+      /^tags must have at most 50/,
+    ],
+  ])('is refused with %s', async (_case, changes, message) => {
+    const { id } = await write(await newPlace(), { tags: { a: '1' } });
+
+    expect(await failure(client.updateMessage({ id, ...changes }))).toEqual({
+      type: 'InvalidPayload',
+      message: expect.stringMatching(message),
+    });
+  });
+});
+
+describe('deleting a message', () => {
+  it('takes it out of lists and counts, and leaves its events', async () => {
+    const place = await newPlace();
+    const stays = await write(place);
+    const { id } = await write(place, { tags: { going: 'now' } });
+
+    await client.deleteMessage({ id });
+
+    expect((await failure(client.getMessage({ id }))).type).toBe('ResourceNotFound');
+    expect((await failure(client.deleteMessage({ id }))).type).toBe('ResourceNotFound');
+    expect(await idsOf({ conversationId: place.conversationId })).toEqual([stays.id]);
+    expect(await idsOf({ tags: { going: 'now' } })).toEqual([]);
+    expect(await countOf(place.conversationId)).toBe(1);
+    expect(await eventsOf(id)).toHaveLength(1);
+  });
+
+  it('succeeds once when many try at once', async () => {
+    const place = await newPlace();
+    const { id } = await write(place);
+
+    const types = await Promise.all(
+      Array.from({ length: 8 }, async () => (await failure(client.deleteMessage({ id }))).type),
+    );
+
+    expect(types.filter((type) => type !== 'ResourceNotFound')).toEqual(['none']);
+    expect(await countOf(place.conversationId)).toBe(0);
+  });
+});
+
+describe('a list of messages', () => {
+  it('begins with the newest and goes on where a page ends', async () => {
+    const place = await newPlace();
+    const ids: string[] = [];
+    for (let index = 0; index < 7; index++) ids.unshift((await write(place)).id);
+    const { conversationId } = place;
+
+    const found: string[] = [];
+    for (let nextToken: string | undefined, pages = 0; pages === 0 || nextToken; pages++) {
+      const page = await client.listMessages({ conversationId, pageSize: 3, nextToken });
+      found.push(...page.messages.map(({ id }) => id));
+      nextToken = page.meta.nextToken;
+    }
+
+    expect(found).toEqual(ids);
+  });
+
+  it('pages over messages of the same time', async () => {
+    const place = await newPlace();
+    const { messages } = await client.importMessages({
+      messages: Array.from({ length: 5 }, () => ({
+        ...text(place),
+        createdAt: '2026-01-01T00:00:00.000Z',
+        discriminateByTags: [],
+      })),
+    });
+
+    const found: string[] = [];
+    for (let nextToken: string | undefined, pages = 0; pages === 0 || nextToken; pages++) {
+      const page = await client.listMessages({ conversationId: place.conversationId, pageSize: 2, nextToken });
+      found.push(...page.messages.map(({ id }) => id));
+      nextToken = page.meta.nextToken;
+    }
+
+    expect(found).toEqual(
+      messages
+        .map(({ id }) => id)
+        .sort()
+        .reverse(),
+    );
+  });
+
+  it('is of a span of time, both of its ends included', async () => {
+    const place = await newPlace();
+    const first = await write(place);
+    const second = await write(place);
+    const third = await write(place);
+    const { conversationId } = place;
+
+    expect(await idsOf({ conversationId, afterDate: second.createdAt })).toEqual([third.id, second.id]);
+    expect(await idsOf({ conversationId, beforeDate: second.createdAt })).toEqual([second.id, first.id]);
+    expect(await idsOf({ conversationId, afterDate: second.createdAt, beforeDate: second.createdAt })).toEqual([
+      second.id,
+    ]);
+  });
+
+  it('is of those that have all of the tags', async () => {
+    const value = randomUUID();
+    const place = await newPlace();
+    const other = await newPlace();
+    const both = await write(place, { tags: { a: value, b: value } });
+    const elsewhere = await write(other, { tags: { a: value, b: value } });
+    const one = await write(place, { tags: { a: value } });
+
+    expect(await idsOf({ tags: { a: value } })).toEqual([one.id, elsewhere.id, both.id]);
+    expect(await idsOf({ tags: { a: value, b: value } })).toEqual([elsewhere.id, both.id]);
+    expect(await idsOf({ tags: { a: value }, conversationId: place.conversationId })).toEqual([one.id, both.id]);
+    expect(await idsOf({ tags: { a: 'x' } })).toEqual([]);
+  });
+
+  it('is of all conversations when none is named', async () => {
+    const own = await door.newBot();
+    const first = await own.client.createMessage(text(await newPlace(own.client)));
+    const second = await own.client.createMessage(text(await newPlace(own.client)));
+
+    expect(await idsOf({}, own.client)).toEqual([second.message.id, first.message.id]);
+  });
+
+  it('takes a token for its own query alone', async () => {
+    const place = await newPlace();
+    await write(place);
+    await write(place);
+    const { nextToken } = (await client.listMessages({ conversationId: place.conversationId, pageSize: 1 })).meta;
+
+    for (const query of [{}, { conversationId: place.conversationId, tags: { a: 'b' } }])
+      expect((await failure(client.listMessages({ ...query, nextToken }))).type).toBe('InvalidQuery');
+    expect((await failure(client.listMessages({ nextToken: 'x' }))).type).toBe('InvalidQuery');
+  });
+
+  it.each([
+    ['afterDate=yesterday', /^afterDate must be a time/],
+    ['pageSize=201', /^pageSize must be an integer from 1 to 200/],
+    ['conversationId=a&conversationId=b', /^conversationId must be given once/],
+  ])('is refused for %s', async (query, message) => {
+    const { json } = await door.send(`GET /v1/chat/messages?${query}`, { headers: door.headersOf(bot.id) });
+
+    expect(json).toMatchObject({ type: 'InvalidQuery', message: expect.stringMatching(message) });
+  });
+});
+
+describe('getting or creating a message', () => {
+  it('writes it once for the same tags in the same conversation', async () => {
+    const place = await newPlace();
+    const tags = { external: randomUUID(), none: null };
+
+    const first = await client.getOrCreateMessage({ ...text(place), tags });
+    const second = await client.getOrCreateMessage({ ...text(place), type: 'other', tags });
+    const elsewhere = await client.getOrCreateMessage({ ...text(await newPlace()), tags });
+
+    expect(first.meta.created).toBe(true);
+    expect(second).toEqual({ message: first.message, meta: { created: false } });
+    expect(elsewhere.meta.created).toBe(true);
+    expect(await countOf(place.conversationId)).toBe(1);
+  });
+
+  it('looks only at the tags that are named', async () => {
+    const place = await newPlace();
+    const external = randomUUID();
+    const first = await client.getOrCreateMessage({ ...text(place), tags: { external, a: '1' } });
+
+    const second = await client.getOrCreateMessage({
+      ...text(place),
+      tags: { external, a: '2' },
+      discriminateByTags: ['external'],
+    });
+    const third = await client.getOrCreateMessage({ ...text(place), tags: { external, a: '2' } });
+
+    expect(second).toEqual({ message: first.message, meta: { created: false } });
+    expect(third.meta.created).toBe(true);
+  });
+
+  it('writes one when many ask at once', async () => {
+    const place = await newPlace();
+    const tags = { external: randomUUID() };
+
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, () => client.getOrCreateMessage({ ...text(place), tags })),
+    );
+
+    expect(new Set(answers.map(({ message }) => message.id)).size).toBe(1);
+    expect(answers.filter(({ meta }) => meta.created)).toHaveLength(1);
+    expect(await countOf(place.conversationId)).toBe(1);
+  });
+
+  it('always writes one without tags, with an empty payload if there is none', async () => {
+    const place = await newPlace();
+
+    const first = await client.getOrCreateMessage({ ...text(place), payload: undefined });
+    const second = await client.getOrCreateMessage({ ...text(place), discriminateByTags: [] });
+
+    expect([first.meta.created, second.meta.created]).toEqual([true, true]);
+    expect(first.message.payload).toEqual({});
+  });
+
+  it.each<[string, object, string, RegExp]>([
+    [
+      'a tag that is named and not given',
+      { discriminateByTags: ['b'] },
+      'InvalidPayload',
+      /^discriminateByTags names "b"/,
+    ],
+    [
+      'discriminateByTags that is a text',
+      { discriminateByTags: 'a' },
+      'InvalidPayload',
+      /discriminateByTags must be an array/,
+    ],
+    [
+      'a payload of 129 KB',
+      { payload: { text: 'x'.repeat(129 * 1024) } },
+      'InvalidPayload',
+      /^payload must be at most/,
+    ],
+    ['a user who is not there', { userId: `user_${'0'.repeat(26)}` }, 'ReferenceNotFound', /^userId/],
+  ])('is refused with %s', async (_case, changes, type, message) => {
+    const place = await newPlace();
+
+    const refused = client.getOrCreateMessage({ ...text(place), tags: { a: '1' }, ...changes });
+
+    expect(await failure(refused)).toEqual({ type, message: expect.stringMatching(message) });
+  });
+});

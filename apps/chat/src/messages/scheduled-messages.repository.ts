@@ -1,0 +1,91 @@
+import { Injectable } from '@nestjs/common';
+import { Database, type Sql } from '@parley/database/database';
+import type { ScheduledMessageRow } from './message.entity';
+
+/** An event of this type that a bot made by itself has a payload. */
+const isOfMessage = "type = 'message_created' AND payload IS NULL AND message_id IS NOT NULL";
+
+/** One that is due, with its event, which waits as it does. */
+export interface DueMessage extends ScheduledMessageRow {
+  event_id: string;
+}
+
+/** What becomes of the event of a message that was due. */
+export interface Outcome {
+  eventId: string;
+  status: 'pending' | 'processed' | 'failed';
+  reason?: string;
+}
+
+/**
+ * Messages that wait for their time. Whoever makes something of one locks its event: so what is written is not
+ * cancelled, and what is cancelled is not written. Who cancels holds the event first and then the message; who writes has the
+ * message first, and so waits for no event.
+ */
+@Injectable()
+export class ScheduledMessagesRepository {
+  constructor(private readonly database: Database) {}
+
+  /**
+   * Takes away what is due of one bot, in the order of its times; nobody else takes the same, and what others hold is left
+   * to them. Indexes scheduled_message_due and event_message.
+   */
+  async takeDue(tx: Sql, limit: number): Promise<DueMessage[]> {
+    const due = await tx.query<{ bot_id: string; id: string }>(
+      `SELECT bot_id, id FROM scheduled_message WHERE due_at <= now()
+       ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED`,
+      [limit],
+    );
+    if (due.length === 0) return [];
+    const botId = due[0]!.bot_id;
+    return tx.query<DueMessage>(
+      `WITH waiting AS MATERIALIZED (
+         SELECT message_id, id FROM event
+         WHERE bot_id = $1 AND message_id = ANY ($2) AND status = 'scheduled' AND ${isOfMessage}
+         FOR NO KEY UPDATE SKIP LOCKED),
+       gone AS (
+         DELETE FROM scheduled_message WHERE bot_id = $1 AND id = ANY ($2) AND id IN (SELECT message_id FROM waiting)
+         RETURNING *)
+       SELECT gone.*, waiting.id AS event_id FROM gone JOIN waiting ON waiting.message_id = gone.id
+       ORDER BY gone.due_at, gone.id`,
+      [botId, due.filter(({ bot_id }) => bot_id === botId).map(({ id }) => id)],
+    );
+  }
+
+  async finish(tx: Sql, botId: string, outcomes: Outcome[]): Promise<void> {
+    await tx.query(
+      `UPDATE event SET status = outcome.status, failure_reason = outcome.reason
+       FROM unnest($2::text[], $3::text[], $4::text[]) AS outcome (event_id, status, reason)
+       WHERE bot_id = $1 AND id = event_id`,
+      [
+        botId,
+        outcomes.map(({ eventId }) => eventId),
+        outcomes.map(({ status }) => status),
+        outcomes.map(({ reason }) => reason ?? null),
+      ],
+    );
+  }
+
+  /** With its event. False when it was written or cancelled meanwhile. Index event_message. */
+  async cancel(tx: Sql, { bot_id, id }: Pick<ScheduledMessageRow, 'bot_id' | 'id'>): Promise<boolean> {
+    await tx.query(
+      `UPDATE event SET status = 'canceled' WHERE bot_id = $1 AND message_id = $2 AND status = 'scheduled' AND ${isOfMessage}`,
+      [bot_id, id],
+    );
+    const gone = await tx.query('DELETE FROM scheduled_message WHERE bot_id = $1 AND id = $2 RETURNING 1', [
+      bot_id,
+      id,
+    ]);
+    return gone.length > 0;
+  }
+
+  /** Undefined when none is due within this time. Those that are due already do not count. Index scheduled_message_due. */
+  async msUntilNextDue(withinMs: number): Promise<number | undefined> {
+    const [next] = await this.database.query<{ ms: number | null }>(
+      `SELECT (extract(epoch FROM min(due_at) - clock_timestamp()) * 1000)::float8 AS ms
+       FROM scheduled_message WHERE due_at > now() AND due_at <= now() + $1 * interval '1 millisecond'`,
+      [withinMs],
+    );
+    return next!.ms === null ? undefined : Math.max(0, Math.ceil(next!.ms));
+  }
+}

@@ -1,0 +1,277 @@
+import { randomUUID } from 'node:crypto';
+import type { Client } from '@botpress/client';
+import { Bus } from '@parley/bus/bus';
+import { type Signal, signalChannel } from '@parley/contracts/chat/signals';
+import { joinService } from '@parley/testing/joined-service';
+import { until } from '@parley/testing/until';
+import { ChatConfig } from '../config';
+import { ChatModule } from '../chat.module';
+import { type ChatBot, type ChatDoor, failure, startChatDoor } from '../test/chat-door';
+
+type Text = Parameters<Client['createMessage']>[0];
+
+let door: ChatDoor;
+let bot: ChatBot;
+let client: Client;
+
+beforeAll(async () => {
+  door = await startChatDoor();
+  bot = await door.newBot();
+  ({ client } = bot);
+});
+
+afterAll(() => door?.stop());
+
+async function newPlace() {
+  const { conversation } = await client.createConversation({ channel: 'channel', tags: {} });
+  const { user } = await client.createUser({ tags: {} });
+  return { conversationId: conversation.id, userId: user.id };
+}
+
+type Place = Awaited<ReturnType<typeof newPlace>>;
+
+async function schedule(place: Place, delay: number, changes: Partial<Text> = {}) {
+  const content = { type: 'text', payload: { text: 'later' }, tags: {} };
+  return (await client.createMessage({ ...place, ...content, schedule: { delay }, ...changes })).message;
+}
+
+async function listed({ conversationId }: Place) {
+  return (await client.listMessages({ conversationId, pageSize: 200 })).messages;
+}
+
+/** Its status and why it failed. */
+async function eventOf(messageId: string) {
+  const rows = await door.sql<{ status: string; failure_reason: string | null }>(
+    'SELECT status, failure_reason FROM chat.event WHERE message_id = $1',
+    [messageId],
+  );
+  return rows.map(({ status, failure_reason }) => (failure_reason === null ? status : `${status}: ${failure_reason}`));
+}
+
+const hour = 3_600_000;
+
+describe('a scheduled message', () => {
+  it('waits out of sight of lists and counts, and can be read', async () => {
+    const place = await newPlace();
+
+    const message = await schedule(place, hour, { tags: { a: 'b' } });
+
+    expect(message).toMatchObject({ ...place, payload: { text: 'later' }, tags: { a: 'b' }, direction: 'incoming' });
+    expect((await client.getMessage({ id: message.id })).message).toEqual(message);
+    expect(await listed(place)).toEqual([]);
+    expect((await client.listMessages({ tags: { a: 'b' } })).messages).toEqual([]);
+    expect((await client.getConversation({ id: place.conversationId })).conversation.messageCount).toBe(0);
+    expect((await client.listParticipants({ id: place.conversationId })).participants).toEqual([]);
+    expect(await eventOf(message.id)).toEqual(['scheduled']);
+  });
+
+  it('is written when it is due, under the same id', async () => {
+    const place = await newPlace();
+    const heard: Signal[] = [];
+    const bus = door.apps.at(-1)!.get(Bus, { strict: false });
+    await bus.subscribe(signalChannel, place.conversationId, (signal) => void heard.push(signal)).live;
+    const dueAt = new Date(Date.now() + 1_500);
+
+    const { id } = await schedule(place, 0, { schedule: { dateTime: dueAt.toISOString() }, tags: { a: place.userId } });
+    const [written] = await until(
+      () => listed(place),
+      (messages) => messages.length > 0,
+    );
+
+    expect(written).toMatchObject({ id, payload: { text: 'later' }, tags: { a: place.userId } });
+    expect(Date.parse(written!.createdAt)).toBeGreaterThanOrEqual(dueAt.getTime());
+    expect((await client.getMessage({ id })).message).toEqual(written);
+    expect((await client.listMessages({ tags: { a: place.userId } })).messages).toEqual([written]);
+    expect((await client.getConversation({ id: place.conversationId })).conversation.messageCount).toBe(1);
+    expect((await client.listParticipants({ id: place.conversationId })).participants).toHaveLength(1);
+    expect(await eventOf(id)).toEqual(['pending']);
+    await until(() => heard.length > 0);
+    expect(JSON.parse(heard[0]!.frame!).data.id).toBe(id);
+  });
+
+  it('is written within a second where nobody looks for others for long', async () => {
+    const drowsy = await startChatDoor({ sweepIntervalMs: 600_000 });
+    try {
+      ({ client } = await drowsy.newBot());
+      const place = await newPlace();
+      await schedule(place, hour);
+      const { id } = await schedule(place, 700);
+
+      const [written] = await until(
+        () => listed(place),
+        (messages) => messages.length > 0,
+      );
+
+      expect(written!.id).toBe(id);
+    } finally {
+      ({ client } = bot);
+      await drowsy.stop();
+    }
+  });
+
+  it('of a user who has left meanwhile is written for an integration too', async () => {
+    const { id: conversationId } = (await bot.asTeam.createConversation({ channel: 'group', tags: {} })).conversation;
+    const { id: userId } = (await client.createUser({ tags: {} })).user;
+    await client.addParticipant({ id: conversationId, userId });
+    const input = { conversationId, userId, type: 'text', payload: {}, tags: {}, schedule: { delay: 300 } };
+
+    const { message } = await bot.asTeam.createMessage(input);
+    await client.removeParticipant({ id: conversationId, userId });
+
+    const messages = await until(
+      () => listed({ conversationId, userId }),
+      (found) => found.length > 0,
+    );
+    expect(messages.map(({ id }) => id)).toEqual([message.id]);
+  });
+
+  it('of the bot is an event that is done when it is written', async () => {
+    const place = await newPlace();
+
+    const { id } = await schedule({ ...place, userId: bot.id }, 50);
+    await until(
+      () => listed(place),
+      (messages) => messages.length > 0,
+    );
+
+    expect(await eventOf(id)).toEqual(['processed']);
+  });
+
+  it('is written at once when its time is past', async () => {
+    const place = await newPlace();
+
+    const { id } = await schedule(place, 0, { schedule: { dateTime: '2026-01-31T12:00:00.000Z' } });
+
+    expect((await listed(place)).map((message) => message.id)).toEqual([id]);
+  });
+
+  it('can be changed until it is written', async () => {
+    const place = await newPlace();
+    const { id } = await schedule(place, hour, { tags: { a: '1' } });
+
+    await client.updateMessage({ id, payload: { text: 'changed' }, tags: { a: null, b: place.userId } });
+    await door.sql(`UPDATE chat.scheduled_message SET due_at = now() WHERE id = $1`, [id]);
+    const [written] = await until(
+      () => listed(place),
+      (messages) => messages.length > 0,
+    );
+
+    expect(written).toMatchObject({ id, payload: { text: 'changed' }, tags: { b: place.userId } });
+    expect((await client.listMessages({ tags: { b: place.userId } })).messages).toEqual([written]);
+  });
+
+  it('is never written when it is deleted before', async () => {
+    const place = await newPlace();
+    const { id } = await schedule(place, hour);
+
+    await client.deleteMessage({ id });
+    await door.sql(`UPDATE chat.scheduled_message SET due_at = now() WHERE id = $1`, [id]);
+    await schedule(place, 1);
+    await until(
+      () => listed(place),
+      (messages) => messages.length > 0,
+    );
+
+    expect((await listed(place)).map((message) => message.id)).not.toContain(id);
+    expect((await failure(client.getMessage({ id }))).type).toBe('ResourceNotFound');
+    expect((await failure(client.deleteMessage({ id }))).type).toBe('ResourceNotFound');
+    expect(await eventOf(id)).toEqual(['canceled']);
+  });
+
+  it('is found by its tags before and after it is written', async () => {
+    const place = await newPlace();
+    const tags = { external: randomUUID() };
+    const later = { ...place, type: 'text', payload: {}, tags, schedule: { delay: hour } };
+
+    const first = await client.getOrCreateMessage(later);
+    const second = await client.getOrCreateMessage({ ...later, schedule: undefined });
+
+    expect([first.meta.created, second.meta.created]).toEqual([true, false]);
+    expect(second.message).toEqual(first.message);
+  });
+
+  it('fails when its conversation or its author is gone by then', async () => {
+    const [withoutUser, withoutConversation] = [await newPlace(), await newPlace()];
+    const orphan = await schedule(withoutUser, hour);
+    const homeless = await schedule(withoutConversation, hour);
+    await client.deleteUser({ id: withoutUser.userId });
+    await client.deleteConversation({ id: withoutConversation.conversationId });
+
+    await door.sql(`UPDATE chat.scheduled_message SET due_at = now() WHERE id = ANY($1)`, [[orphan.id, homeless.id]]);
+
+    await until(
+      () => eventOf(orphan.id),
+      ([status]) => status !== 'scheduled',
+    );
+    expect((await eventOf(orphan.id))[0]).toMatch(/^failed: userId "user_.*" names no user/);
+    // Its event may be erased with the conversation by now.
+    await until(
+      () => eventOf(homeless.id),
+      ([status]) => status !== 'scheduled',
+    );
+    expect(await listed(withoutUser)).toEqual([]);
+  });
+
+  it.each<[string, object, RegExp]>([
+    ['no time', {}, /^schedule must have either dateTime or delay/],
+    ['two times', { delay: 1, dateTime: '2026-01-31T12:00:00.000Z' }, /^schedule must have either/],
+    ['a delay of more than a year', { delay: 367 * 24 * hour }, /delay must not be greater/],
+    ['a negative delay', { delay: -1 }, /delay must not be less/],
+    ['a time in 100 years', { dateTime: '2126-01-31T12:00:00.000Z' }, /^schedule must be at most a year ahead/],
+    ['a time that is none', { dateTime: 'in an hour, or later than that' }, /dateTime must be/],
+  ])('is refused with %s', async (_case, time, message) => {
+    const place = await newPlace();
+
+    expect(await failure(schedule(place, 0, { schedule: time }))).toEqual({
+      type: 'InvalidPayload',
+      message: expect.stringMatching(message),
+    });
+  });
+
+  it('is refused for a user or a conversation that is not there', async () => {
+    const place = await newPlace();
+    const nobody = `user_${'0'.repeat(26)}`;
+
+    const refusals = [
+      schedule({ ...place, userId: nobody }, hour),
+      schedule({ ...place, conversationId: nobody }, hour),
+    ];
+
+    expect(await Promise.all(refusals.map(failure))).toEqual([
+      { type: 'ReferenceNotFound', message: expect.stringMatching(/^userId/) },
+      { type: 'ReferenceNotFound', message: expect.stringMatching(/^conversationId/) },
+    ]);
+  });
+});
+
+describe('many scheduled messages', () => {
+  it('are each written once, by whichever of several processes', async () => {
+    const config = Object.assign(new ChatConfig(), { ...door.settings, sweepIntervalMs: 100 });
+    const others = await Promise.all(
+      ['a', 'b'].map((instance) => joinService(door, instance, (platform) => ChatModule.register(config, platform))),
+    );
+    const place = await newPlace();
+
+    const scheduled = await Promise.all(Array.from({ length: 120 }, () => schedule(place, hour)));
+    await door.sql(
+      `UPDATE chat.scheduled_message SET due_at = now() - array_position($1, id) * interval '1 second' WHERE id = ANY($1)`,
+      [scheduled.map(({ id }) => id)],
+    );
+    await until(
+      () => listed(place),
+      (messages) => messages.length === 120,
+      30_000,
+    );
+
+    await Promise.all(others.map((other) => other.stop()));
+    const messages = await listed(place);
+    expect(new Set(messages.map(({ id }) => id))).toEqual(new Set(scheduled.map(({ id }) => id)));
+    expect(new Set(messages.map(({ createdAt }) => createdAt)).size).toBe(120);
+    const [left] = await door.sql<{ left: number }>(
+      `SELECT count(*)::int AS left FROM chat.scheduled_message WHERE conversation_id = $1`,
+      [place.conversationId],
+    );
+    expect(left).toEqual({ left: 0 });
+    expect(new Set((await Promise.all(messages.map(({ id }) => eventOf(id)))).flat())).toEqual(new Set(['pending']));
+  });
+});

@@ -1,0 +1,81 @@
+import { type BeforeApplicationShutdown, Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { Loop } from '@parley/background/loop';
+import { Database, type Transaction } from '@parley/database/database';
+import type { Platform } from '@parley/service/platform';
+import { platformToken } from '@parley/service/tokens';
+import { ChatConfig } from '../config';
+import type { MessageRow, ScheduledMessageRow } from './message.entity';
+import { MessageWriter } from './message-writer';
+import { type NewDraft, NewMessagesRepository, type ScheduledDraft } from './new-messages.repository';
+import { type Outcome, ScheduledMessagesRepository } from './scheduled-messages.repository';
+
+const messagesAtOnce = 50;
+
+/**
+ * Writes messages when they are due, in whichever process is first. A message and the end of its waiting are one
+ * transaction, so a process that is killed loses none and doubles none.
+ */
+@Injectable()
+export class ScheduledMessages implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly loop: Loop;
+
+  constructor(
+    private readonly database: Database,
+    private readonly scheduled: ScheduledMessagesRepository,
+    private readonly messages: NewMessagesRepository,
+    private readonly writer: MessageWriter,
+    @Inject(platformToken) { logger }: Platform,
+    private readonly config: ChatConfig,
+  ) {
+    const intervalMs = config.sweepIntervalMs;
+    this.loop = new Loop({ name: 'chat.scheduledMessages', intervalMs, logger }, () => this.round());
+  }
+
+  onApplicationBootstrap(): void {
+    this.loop.start();
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    await this.loop.stop();
+  }
+
+  /** Throws what keeps it from being written, as it would be now. */
+  async add(tx: Transaction, botId: string, draft: ScheduledDraft): Promise<ScheduledMessageRow> {
+    const row = await this.messages.schedule(tx, botId, draft);
+    if (!row) throw await this.writer.obstacleTo(botId, draft, tx);
+    tx.afterCommit(() => this.loop.wakeIn(Math.max(0, row.due_at.getTime() - Date.now())));
+    return row;
+  }
+
+  /** With its event. False when it was written or cancelled meanwhile. */
+  cancel(message: MessageRow): Promise<boolean> {
+    return this.database.transaction((tx) => this.scheduled.cancel(tx, message));
+  }
+
+  private async round(): Promise<boolean> {
+    // Before, so that none falls due unseen in between.
+    const nextInMs = await this.scheduled.msUntilNextDue(this.config.sweepIntervalMs);
+    if (nextInMs !== undefined) this.loop.wakeIn(nextInMs);
+    return this.database.transaction((tx) => this.writeDue(tx));
+  }
+
+  /** False when nothing is due. */
+  private async writeDue(tx: Transaction): Promise<boolean> {
+    const due = await this.scheduled.takeDue(tx, messagesAtOnce);
+    if (due.length === 0) return false;
+    const obstacles = await this.writer.writePossible(tx, due[0]!.bot_id, due.map(draftOf));
+    const outcomes = due.map(({ id, event_id: eventId, direction }): Outcome => {
+      const reason = obstacles.get(id);
+      if (reason !== undefined) return { eventId, status: 'failed', reason };
+      // What a user wrote waits for the bot; what the bot wrote was asked of the platform, which has done it.
+      return { eventId, status: direction === 'outgoing' ? 'processed' : 'pending' };
+    });
+    await this.scheduled.finish(tx, due[0]!.bot_id, outcomes);
+    return true;
+  }
+}
+
+/** Its event is there already. */
+function draftOf({ id, conversation_id, user_id, type, payload, tags, origin }: ScheduledMessageRow): NewDraft {
+  return { id, conversation_id, user_id, type, payload, tags, origin: origin ?? undefined };
+}

@@ -1,0 +1,286 @@
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+
+const partitions = 16;
+/** Those that grow without end. */
+const partitioned = ['message', 'event', 'state', 'tag'];
+
+export class Chat1700000005000 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query(`
+      CREATE TABLE "user" (
+        bot_id text COLLATE "C" NOT NULL,
+        id text COLLATE "C" NOT NULL,
+        -- The installation whose user it is; null for those that the bot made itself.
+        integration_alias text COLLATE "C",
+        name text,
+        picture_url text,
+        -- As the bot sees them: those of an integration are called alias:tag.
+        tags jsonb NOT NULL,
+        properties jsonb NOT NULL,
+        -- What an application of the chat calls it, and tells of it.
+        foreign_id text COLLATE "C",
+        profile text,
+        -- Of id too, so that both have the same order.
+        created_at timestamptz(3) NOT NULL,
+        updated_at timestamptz(3) NOT NULL,
+        PRIMARY KEY (bot_id, id)
+      );
+      CREATE INDEX user_created ON "user" (bot_id, created_at, id);
+      CREATE INDEX user_updated ON "user" (bot_id, updated_at, id);
+      CREATE INDEX user_integration ON "user" (bot_id, integration_alias, created_at, id);
+      CREATE INDEX user_integration_updated ON "user" (bot_id, integration_alias, updated_at, id);
+      CREATE UNIQUE INDEX user_foreign_id ON "user" (bot_id, foreign_id) WHERE foreign_id IS NOT NULL;
+
+      CREATE TABLE conversation (
+        bot_id text COLLATE "C" NOT NULL,
+        id text COLLATE "C" NOT NULL,
+        integration_alias text COLLATE "C" NOT NULL,
+        integration_id text COLLATE "C" NOT NULL,
+        channel text COLLATE "C" NOT NULL,
+        -- Of the chat that comes with the platform: what happens in it is told to those who listen.
+        is_chat boolean NOT NULL,
+        tags jsonb NOT NULL,
+        properties jsonb NOT NULL,
+        foreign_id text COLLATE "C",
+        -- The user of the chat who began it.
+        owner_id text COLLATE "C",
+        current_task_id text COLLATE "C",
+        current_workflow_id text COLLATE "C",
+        created_at timestamptz(3) NOT NULL,
+        updated_at timestamptz(3) NOT NULL,
+        PRIMARY KEY (bot_id, id)
+      );
+      CREATE INDEX conversation_created ON conversation (bot_id, created_at, id);
+      CREATE INDEX conversation_updated ON conversation (bot_id, updated_at, id);
+      CREATE INDEX conversation_channel ON conversation (bot_id, channel, created_at, id);
+      CREATE INDEX conversation_integration ON conversation (bot_id, integration_alias, created_at, id);
+      CREATE INDEX conversation_integration_updated ON conversation (bot_id, integration_alias, updated_at, id);
+      CREATE INDEX conversation_owner ON conversation (bot_id, owner_id, created_at, id) WHERE owner_id IS NOT NULL;
+      CREATE UNIQUE INDEX conversation_foreign_id ON conversation (bot_id, foreign_id) WHERE foreign_id IS NOT NULL;
+
+      CREATE TABLE participant (
+        bot_id text COLLATE "C" NOT NULL,
+        conversation_id text COLLATE "C" NOT NULL,
+        user_id text COLLATE "C" NOT NULL,
+        joined_at timestamptz(3) NOT NULL DEFAULT now(),
+        PRIMARY KEY (bot_id, conversation_id, user_id)
+      );
+      CREATE INDEX participant_joined ON participant (bot_id, conversation_id, joined_at, user_id);
+      CREATE INDEX participant_user ON participant (bot_id, user_id, conversation_id);
+
+      -- The order of what happens in a conversation: whoever adds to it changes this row first, and so holds its lock. With
+      -- room on the page and no further index it is changed in place.
+      CREATE TABLE conversation_clock (
+        bot_id text COLLATE "C" NOT NULL,
+        conversation_id text COLLATE "C" NOT NULL,
+        last_message_at timestamptz(3) NOT NULL DEFAULT '-infinity',
+        message_count integer NOT NULL DEFAULT 0,
+        signal_count bigint NOT NULL DEFAULT 0,
+        -- How often somebody was taken out: who has waited for the lock knows by it whether the participants are still the same.
+        removals integer NOT NULL DEFAULT 0,
+        PRIMARY KEY (bot_id, conversation_id)
+      ) WITH (fillfactor = 40);
+
+      CREATE TABLE message (
+        bot_id text COLLATE "C" NOT NULL,
+        id text COLLATE "C" NOT NULL,
+        conversation_id text COLLATE "C" NOT NULL,
+        user_id text COLLATE "C" NOT NULL,
+        type text NOT NULL,
+        payload jsonb NOT NULL,
+        tags jsonb NOT NULL,
+        direction text NOT NULL CHECK (direction IN ('incoming', 'outgoing')),
+        origin text CHECK (origin = 'synthetic'),
+        created_at timestamptz(3) NOT NULL,
+        updated_at timestamptz(3) NOT NULL,
+        PRIMARY KEY (bot_id, id)
+      ) PARTITION BY HASH (bot_id);
+      CREATE INDEX message_of_conversation ON message (bot_id, conversation_id, created_at, id);
+      CREATE INDEX message_created ON message (bot_id, created_at, id);
+
+      -- Becomes a message when it is due. Its event waits under the same id of a message.
+      CREATE TABLE scheduled_message (
+        bot_id text COLLATE "C" NOT NULL,
+        id text COLLATE "C" NOT NULL,
+        conversation_id text COLLATE "C" NOT NULL,
+        user_id text COLLATE "C" NOT NULL,
+        type text NOT NULL,
+        payload jsonb NOT NULL,
+        tags jsonb NOT NULL,
+        direction text NOT NULL CHECK (direction IN ('incoming', 'outgoing')),
+        origin text CHECK (origin = 'synthetic'),
+        due_at timestamptz(3) NOT NULL,
+        created_at timestamptz(3) NOT NULL,
+        updated_at timestamptz(3) NOT NULL,
+        PRIMARY KEY (bot_id, id)
+      );
+      CREATE INDEX scheduled_message_due ON scheduled_message (due_at);
+      CREATE INDEX scheduled_message_of_conversation ON scheduled_message (bot_id, conversation_id);
+
+      CREATE TABLE event (
+        bot_id text COLLATE "C" NOT NULL,
+        id text COLLATE "C" NOT NULL,
+        -- As the bot sees it: that of an integration is called alias:type.
+        type text COLLATE "C" NOT NULL,
+        -- Null for message_created: it is put together from the message, its user and its conversation.
+        payload jsonb,
+        integration_alias text COLLATE "C",
+        conversation_id text COLLATE "C",
+        user_id text COLLATE "C",
+        message_id text COLLATE "C",
+        workflow_id text COLLATE "C",
+        status text NOT NULL CHECK (status IN ('pending', 'processed', 'ignored', 'failed', 'scheduled', 'canceled')),
+        failure_reason text,
+        due_at timestamptz(3),
+        -- Of id too, so that both have the same order.
+        created_at timestamptz(3) NOT NULL,
+        PRIMARY KEY (bot_id, id)
+      ) PARTITION BY HASH (bot_id);
+      CREATE INDEX event_status ON event (bot_id, status, id);
+      CREATE INDEX event_type ON event (bot_id, type, id);
+      CREATE INDEX event_integration ON event (bot_id, integration_alias, id) WHERE integration_alias IS NOT NULL;
+      CREATE INDEX event_conversation ON event (bot_id, conversation_id, id) WHERE conversation_id IS NOT NULL;
+      CREATE INDEX event_user ON event (bot_id, user_id, id) WHERE user_id IS NOT NULL;
+      CREATE INDEX event_message ON event (bot_id, message_id, id) WHERE message_id IS NOT NULL;
+      CREATE INDEX event_workflow ON event (bot_id, workflow_id, id) WHERE workflow_id IS NOT NULL;
+      CREATE INDEX event_due ON event (due_at) WHERE status = 'scheduled' AND payload IS NOT NULL;
+
+      CREATE TABLE state (
+        bot_id text COLLATE "C" NOT NULL,
+        type text COLLATE "C" NOT NULL CHECK (type IN ('conversation', 'user', 'bot', 'integration', 'workflow')),
+        owner_id text COLLATE "C" NOT NULL,
+        -- As the bot sees it: that of an integration is called alias:name.
+        name text COLLATE "C" NOT NULL,
+        id text COLLATE "C" NOT NULL,
+        payload jsonb NOT NULL,
+        -- Milliseconds without a touch after which it is gone, and when that is.
+        expiry_ms bigint,
+        expires_at timestamptz(3),
+        created_at timestamptz(3) NOT NULL,
+        updated_at timestamptz(3) NOT NULL,
+        PRIMARY KEY (bot_id, type, owner_id, name)
+      ) PARTITION BY HASH (bot_id);
+      CREATE INDEX state_expires ON state (expires_at) WHERE expires_at IS NOT NULL;
+
+      -- A text of bounded length in its place in an index: itself, unless it is long.
+      CREATE FUNCTION tag_key(value text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
+      RETURN CASE
+        WHEN octet_length(value) <= 500 THEN value
+        ELSE left(value, 100) || encode(sha256(convert_to(value, 'UTF8')), 'hex')
+      END;
+
+      -- One row for each tag of each object, as its own column of tags has them.
+      CREATE TABLE tag (
+        bot_id text COLLATE "C" NOT NULL,
+        kind text COLLATE "C" NOT NULL CHECK (kind IN ('user', 'conversation', 'message', 'workflow')),
+        name text COLLATE "C" NOT NULL,
+        value text COLLATE "C" NOT NULL,
+        -- Of the object, whose creation never changes.
+        created_at timestamptz(3) NOT NULL,
+        object_id text COLLATE "C" NOT NULL
+      ) PARTITION BY HASH (bot_id);
+      CREATE INDEX tag_place ON tag (bot_id, kind, tag_key(name), tag_key(value), created_at, object_id);
+
+      CREATE TABLE workflow (
+        bot_id text COLLATE "C" NOT NULL,
+        id text COLLATE "C" NOT NULL,
+        name text COLLATE "C" NOT NULL,
+        status text COLLATE "C" NOT NULL CHECK (status IN
+          ('pending', 'in_progress', 'listening', 'paused', 'completed', 'failed', 'timedout', 'cancelled')),
+        input jsonb NOT NULL,
+        output jsonb NOT NULL,
+        integration_alias text COLLATE "C",
+        parent_workflow_id text COLLATE "C",
+        conversation_id text COLLATE "C",
+        user_id text COLLATE "C",
+        event_id text COLLATE "C",
+        failure_reason text,
+        tags jsonb NOT NULL,
+        timeout_at timestamptz(3) NOT NULL,
+        completed_at timestamptz(3),
+        created_at timestamptz(3) NOT NULL,
+        updated_at timestamptz(3) NOT NULL,
+        PRIMARY KEY (bot_id, id)
+      );
+      CREATE INDEX workflow_created ON workflow (bot_id, created_at, id);
+      CREATE INDEX workflow_name ON workflow (bot_id, name, created_at, id);
+      CREATE INDEX workflow_status ON workflow (bot_id, status, created_at, id);
+      CREATE INDEX workflow_integration ON workflow (bot_id, integration_alias, created_at, id)
+        WHERE integration_alias IS NOT NULL;
+      CREATE INDEX workflow_conversation ON workflow (bot_id, conversation_id, created_at, id)
+        WHERE conversation_id IS NOT NULL;
+      CREATE INDEX workflow_user ON workflow (bot_id, user_id, created_at, id) WHERE user_id IS NOT NULL;
+      CREATE INDEX workflow_parent ON workflow (bot_id, parent_workflow_id, created_at, id)
+        WHERE parent_workflow_id IS NOT NULL;
+      CREATE INDEX workflow_timeout ON workflow (timeout_at)
+        WHERE status IN ('pending', 'in_progress', 'listening', 'paused');
+
+      -- What the bot's definition asks for, and when it is due next.
+      CREATE TABLE recurring_event (
+        bot_id text COLLATE "C" NOT NULL,
+        name text COLLATE "C" NOT NULL,
+        type text COLLATE "C" NOT NULL,
+        payload jsonb NOT NULL,
+        cron text NOT NULL,
+        -- Null when the expression never comes true again.
+        next_at timestamptz(3),
+        PRIMARY KEY (bot_id, name)
+      );
+      CREATE INDEX recurring_event_due ON recurring_event (next_at) WHERE next_at IS NOT NULL;
+      -- The newest revision that was taken in, so that an older one which comes late changes nothing.
+      CREATE TABLE recurring_revision (
+        bot_id text COLLATE "C" PRIMARY KEY,
+        revision bigint NOT NULL
+      );
+
+      -- What listeners of a conversation are told, for as long as they may ask for it again.
+      CREATE TABLE signal (
+        bot_id text COLLATE "C" NOT NULL,
+        conversation_id text COLLATE "C" NOT NULL,
+        -- Without gaps in a conversation.
+        number bigint NOT NULL,
+        type text NOT NULL,
+        -- Of message_created: its text is put together from the message.
+        message_id text COLLATE "C",
+        data jsonb,
+        -- The user whose streams end with it.
+        closes text COLLATE "C",
+        created_at timestamptz(3) NOT NULL DEFAULT clock_timestamp()
+      ) PARTITION BY RANGE (created_at);
+      CREATE INDEX signal_place ON signal (bot_id, conversation_id, number);
+      CREATE TABLE signal_default PARTITION OF signal DEFAULT;
+
+      -- Gone for everybody, until all that they left behind is erased.
+      CREATE TABLE dropped_conversation (
+        bot_id text COLLATE "C" NOT NULL,
+        conversation_id text COLLATE "C" NOT NULL,
+        dropped_at timestamptz NOT NULL DEFAULT now(),
+        due_at timestamptz NOT NULL DEFAULT now(),
+        PRIMARY KEY (bot_id, conversation_id)
+      );
+      CREATE INDEX dropped_conversation_due ON dropped_conversation (due_at);
+      CREATE TABLE dropped_bot (
+        bot_id text COLLATE "C" PRIMARY KEY,
+        dropped_at timestamptz NOT NULL DEFAULT now(),
+        due_at timestamptz NOT NULL DEFAULT now()
+      );
+      CREATE INDEX dropped_bot_due ON dropped_bot (due_at);
+    `);
+    for (const table of partitioned) {
+      for (let part = 0; part < partitions; part++) {
+        await runner.query(
+          `CREATE TABLE ${table}_${part} PARTITION OF ${table}
+             FOR VALUES WITH (MODULUS ${partitions}, REMAINDER ${part})`,
+        );
+      }
+    }
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.query(`
+      DROP TABLE "user", conversation, participant, conversation_clock, message, scheduled_message, event, state, tag,
+        workflow, recurring_event, recurring_revision, signal, dropped_conversation, dropped_bot;
+      DROP FUNCTION tag_key;
+    `);
+  }
+}

@@ -1,0 +1,53 @@
+import { Injectable } from '@nestjs/common';
+import { Consumes } from '@parley/bus/handles';
+import { type BotRuntime, keepRecurringEvents, type RecurringEventsChanged } from '@parley/contracts/admin/runtime';
+import { ApiError } from '@parley/contracts/errors';
+import { Database } from '@parley/database/database';
+import { BotRuntimes } from '../runtime/bot-runtimes';
+import { nextTime } from './cron-time';
+import { RecurringEvents } from './recurring-events';
+import { RecurringEventsRepository } from './recurring-events.repository';
+
+/** Keeps the recurring events that bots declare. */
+@Injectable()
+export class KeepRecurringEventsHandler {
+  constructor(
+    private readonly database: Database,
+    private readonly runtimes: BotRuntimes,
+    private readonly recurring: RecurringEventsRepository,
+    private readonly recurringEvents: RecurringEvents,
+  ) {}
+
+  /** Safe to repeat and in any order: what was taken in with this revision or a later one changes nothing. */
+  @Consumes(keepRecurringEvents)
+  async handle(change: RecurringEventsChanged): Promise<void> {
+    const bot = await this.find(change);
+    if (!bot) return;
+    const { botId, recurringEvents, recurringEventsRevision } = bot;
+    await this.database.transaction(async (tx) => {
+      const now = await this.recurring.isNews(tx, botId, recurringEventsRevision);
+      if (!now) return;
+      const rows = Object.entries(recurringEvents).map(([name, { type, payload, schedule }]) => ({
+        ...{ bot_id: botId, name, type, payload },
+        cron: schedule.cron,
+        next_at: nextTime(schedule.cron, now),
+      }));
+      await this.recurring.replace(tx, botId, rows);
+      tx.afterCommit(() => this.recurringEvents.wake());
+    });
+  }
+
+  /** With what the change announced. Undefined for a bot that is deleted, of which everything is erased. */
+  private async find({ botId, revision }: RecurringEventsChanged): Promise<BotRuntime | undefined> {
+    try {
+      const bot = await this.runtimes.find(botId, (found) =>
+        found.recurringEventsRevision >= revision ? found : undefined,
+      );
+      if (!bot) throw new Error(`Admin does not know revision ${revision} of the bot ${botId} yet.`);
+      return bot;
+    } catch (error) {
+      if (error instanceof ApiError && error.type === 'ResourceNotFound') return undefined;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,231 @@
+import type { Client } from '@botpress/client';
+import { newId } from '@parley/database/ids';
+import { joinService } from '@parley/testing/joined-service';
+import { until } from '@parley/testing/until';
+import { ChatModule } from '../chat.module';
+import { ChatConfig } from '../config';
+import { type ChatDoor, startChatDoor } from '../test/chat-door';
+
+type RecurringEvents = NonNullable<Parameters<Client['updateBot']>[0]['recurringEvents']>;
+
+interface Kept {
+  name: string;
+  type: string;
+  payload: object;
+  cron: string;
+  next_at: Date | null;
+}
+
+let door: ChatDoor;
+
+beforeAll(async () => {
+  door = await startChatDoor();
+});
+
+afterAll(() => door?.stop());
+
+const everySecond = '* * * * * *';
+const everyMinute = '* * * * *';
+const yearly = '0 0 1 1 *';
+const recurring = (cron: string, type = 'ticked', payload = {}) => ({ type, payload, schedule: { cron } });
+
+async function newBot(recurringEvents: Record<string, NonNullable<RecurringEvents[string]>>) {
+  const { id } = (await door.alice.client.createBot({ recurringEvents })).bot;
+  await until(
+    () => kept(id),
+    (rows) => rows.length === Object.keys(recurringEvents).length,
+  );
+  return {
+    id,
+    update: (changes: RecurringEvents) => door.alice.client.updateBot({ id, recurringEvents: changes }),
+  };
+}
+
+function kept(botId: string) {
+  return door.sql<Kept>(
+    'SELECT name, type, payload, cron, next_at FROM chat.recurring_event WHERE bot_id = $1 ORDER BY name',
+    [botId],
+  );
+}
+
+function fired(botId: string) {
+  return door.sql<{ type: string; payload: object; status: string; created_at: Date }>(
+    'SELECT type, payload, status, created_at FROM chat.event WHERE bot_id = $1 ORDER BY id',
+    [botId],
+  );
+}
+
+/** As admin tells it. */
+async function announce(botId: string, revision: number) {
+  await door.sql("INSERT INTO admin.outbox (id, subject, data) VALUES ($1, 'admin.recurringEventsChanged', $2)", [
+    newId('outbox'),
+    { botId, revision },
+  ]);
+}
+
+/** Nothing that was announced is still on its way. */
+async function untilConsumed() {
+  const waiting = () =>
+    door.sql(`SELECT id FROM admin.outbox WHERE published_at IS NULL
+      UNION ALL SELECT event_id FROM events.delivery WHERE consumer = 'chat.keepRecurringEvents'`);
+  await until(waiting, (rows) => rows.length === 0);
+}
+
+/** As if no process had run since then. */
+function makeDue(...botIds: string[]) {
+  return door.sql("UPDATE chat.recurring_event SET next_at = now() - interval '1 day' WHERE bot_id = ANY ($1)", [
+    botIds,
+  ]);
+}
+
+describe('a recurring event', () => {
+  it('becomes a pending event of the bot whenever it is due', async () => {
+    const { id, update } = await newBot({ tick: recurring(everySecond, 'ticked', { text: 'é' }) });
+
+    const events = await until(
+      () => fired(id),
+      (rows) => rows.length >= 2,
+    );
+
+    await update({ tick: null });
+    expect(events[0]).toMatchObject({ type: 'ticked', payload: { text: 'é' }, status: 'pending' });
+    const seconds = events.map(({ created_at }) => Math.floor(created_at.getTime() / 1000));
+    expect(new Set(seconds).size).toBe(events.length);
+  });
+
+  it('is kept with the time at which it comes next, or without one when it never does', async () => {
+    const { id } = await newBot({ birthday: recurring(yearly, 'aged', { by: 1 }), never: recurring('0 0 30 2 *') });
+
+    expect(await kept(id)).toEqual([
+      { name: 'birthday', type: 'aged', payload: { by: 1 }, cron: yearly, next_at: expect.any(Date) },
+      { name: 'never', type: 'ticked', payload: {}, cron: '0 0 30 2 *', next_at: null },
+    ]);
+    expect((await kept(id))[0]!.next_at!.toISOString()).toMatch(/^\d{4}-01-01T00:00:00\.000Z$/);
+    expect(await fired(id)).toEqual([]);
+  });
+
+  it('is made up for once after a long stop, and then comes when it is due next', async () => {
+    const { id } = await newBot({ minute: recurring(everyMinute), birthday: recurring(yearly, 'aged') });
+
+    await makeDue(id);
+
+    await until(
+      () => fired(id),
+      (rows) => rows.length >= 2,
+    );
+    await until(
+      () => kept(id),
+      (rows) => rows.every(({ next_at }) => next_at!.getTime() > Date.now()),
+    );
+    const types = (await fired(id)).map(({ type }) => type);
+    expect(types.filter((type) => type === 'aged')).toHaveLength(1);
+    // One more when a minute has just begun.
+    expect(types.filter((type) => type === 'ticked').length).toBeLessThanOrEqual(2);
+  });
+
+  it('becomes one event when several processes find it due', async () => {
+    const birthdays = Array.from({ length: 40 }, (_, n) => [`birthday-${n}`, recurring(yearly)]);
+    const bots = [];
+    while (bots.length < 4) bots.push(await newBot(Object.fromEntries(birthdays)));
+    const config = Object.assign(new ChatConfig(), door.settings, { sweepIntervalMs: 5 });
+    const others = await Promise.all(
+      ['second', 'third'].map((name) => joinService(door, name, (platform) => ChatModule.register(config, platform))),
+    );
+
+    try {
+      for (let round = 1; round <= 5; round += 1) {
+        await makeDue(...bots.map(({ id }) => id));
+        for (const { id } of bots) {
+          await until(
+            () => kept(id),
+            (rows) => rows.every(({ next_at }) => next_at!.getTime() > Date.now()),
+          );
+          expect(await fired(id)).toHaveLength(40 * round);
+        }
+      }
+    } finally {
+      for (const other of others) await other.stop();
+    }
+  });
+
+  it('comes no more when its bot is deleted', async () => {
+    const { id } = await newBot({ birthday: recurring(yearly) });
+    const other = await newBot({ birthday: recurring(yearly) });
+
+    await door.sql('INSERT INTO chat.dropped_bot (bot_id) VALUES ($1)', [id]);
+    await makeDue(id, other.id);
+
+    await until(
+      () => fired(other.id),
+      (rows) => rows.length === 1,
+    );
+    expect(await fired(id)).toEqual([]);
+  });
+});
+
+describe('a change of recurring events', () => {
+  it('adds, replaces and removes them, and leaves alone when one is due whose cron expression stays', async () => {
+    const { id, update } = await newBot({
+      same: recurring(yearly),
+      other: recurring(yearly),
+      gone: recurring(yearly),
+    });
+    const soon = new Date(Date.now() + 3_600_000);
+    await door.sql('UPDATE chat.recurring_event SET next_at = $2 WHERE bot_id = $1', [id, soon]);
+
+    await update({
+      same: recurring(yearly, 'renamed', { a: 1 }),
+      other: recurring('0 12 1 6 *'),
+      gone: null,
+      added: recurring(yearly),
+    });
+
+    const rows = await until(
+      () => kept(id),
+      ([first]) => first?.name === 'added',
+    );
+    expect(rows).toMatchObject([
+      { name: 'added', next_at: expect.any(Date) },
+      { name: 'other', cron: '0 12 1 6 *' },
+      { name: 'same', type: 'renamed', payload: { a: 1 }, next_at: soon },
+    ]);
+    expect(rows[1]!.next_at!.toISOString()).toMatch(/^\d{4}-06-01T12:00:00\.000Z$/);
+  });
+
+  it('changes nothing when it was told of before, or of something that came later', async () => {
+    const { id, update } = await newBot({ tick: recurring(yearly) });
+    await update({ tick: recurring('0 0 2 1 *') });
+    await until(
+      () => kept(id),
+      ([row]) => row?.cron === '0 0 2 1 *',
+    );
+    await untilConsumed();
+    await door.sql("UPDATE chat.recurring_event SET type = 'untouched' WHERE bot_id = $1", [id]);
+
+    for (const revision of [2, 1, 2]) await announce(id, revision);
+    await untilConsumed();
+
+    expect(await kept(id)).toMatchObject([{ type: 'untouched', cron: '0 0 2 1 *' }]);
+  });
+
+  it('of many in a row ends with what the bot declares', async () => {
+    const { id, update } = await newBot({ tick: recurring(yearly) });
+
+    await Promise.all(Array.from({ length: 6 }, (_, n) => update({ [`tick-${n}`]: recurring(yearly) })));
+    await update({ tick: null });
+    await untilConsumed();
+
+    expect((await kept(id)).map(({ name }) => name)).toEqual(Array.from({ length: 6 }, (_, n) => `tick-${n}`));
+  });
+
+  it('that is told late keeps nothing of a bot that is deleted', async () => {
+    const { id } = (await door.alice.client.createBot({})).bot;
+    await door.alice.client.deleteBot({ id });
+
+    await announce(id, 1);
+    await untilConsumed();
+
+    expect(await kept(id)).toEqual([]);
+    expect(await door.sql('SELECT * FROM chat.dead_letter')).toEqual([]);
+  });
+});

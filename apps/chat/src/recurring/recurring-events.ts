@@ -1,0 +1,77 @@
+import {
+  type BeforeApplicationShutdown,
+  Inject,
+  Injectable,
+  type OnApplicationBootstrap,
+  type OnModuleDestroy,
+} from '@nestjs/common';
+import { Loop } from '@parley/background/loop';
+import { Database } from '@parley/database/database';
+import type { Platform } from '@parley/service/platform';
+import { platformToken } from '@parley/service/tokens';
+import { ChatConfig } from '../config';
+import { EventsRepository } from '../events/events.repository';
+import { nextTime } from './cron-time';
+import { RecurringEventsRepository } from './recurring-events.repository';
+
+const eventsAtOnce = 50;
+
+/**
+ * Makes an event of each recurring one that is due. Several processes share the work. What came due more than once while
+ * none of them ran is made up for by one event.
+ */
+@Injectable()
+export class RecurringEvents implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown {
+  private readonly loop: Loop;
+  private isStopping = false;
+
+  constructor(
+    private readonly database: Database,
+    private readonly recurring: RecurringEventsRepository,
+    private readonly events: EventsRepository,
+    @Inject(platformToken) { logger }: Platform,
+    private readonly config: ChatConfig,
+  ) {
+    const intervalMs = config.sweepIntervalMs;
+    this.loop = new Loop({ name: 'chat.recurringEvents', intervalMs, logger }, () => this.round());
+  }
+
+  onApplicationBootstrap(): void {
+    this.loop.start();
+  }
+
+  onModuleDestroy(): void {
+    this.isStopping = true;
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    await this.loop.stop();
+  }
+
+  /** There are others than before. Those that another process was told of are found within an interval. */
+  wake(): void {
+    this.loop.wake();
+  }
+
+  private async round(): Promise<boolean> {
+    if (this.isStopping) return false;
+    if ((await this.fire()) === eventsAtOnce) return true;
+    const nextInMs = await this.recurring.msUntilNextDue(this.config.sweepIntervalMs);
+    if (nextInMs !== undefined) this.loop.wakeIn(nextInMs);
+    return false;
+  }
+
+  private async fire(): Promise<number> {
+    return this.database.transaction(async (tx) => {
+      const due = await this.recurring.takeDue(tx, eventsAtOnce);
+      if (due.length === 0) return 0;
+      await this.events.add(
+        tx,
+        due.map(({ bot_id, type, payload }) => ({ bot_id, type, payload })),
+      );
+      const next = due.map(({ bot_id, name, cron, now }) => ({ bot_id, name, next_at: nextTime(cron, now) }));
+      await this.recurring.reschedule(tx, next);
+      return due.length;
+    });
+  }
+}

@@ -1,0 +1,79 @@
+import { Injectable } from '@nestjs/common';
+import { Database, type Transaction } from '@parley/database/database';
+import { deleteOlder } from '@parley/database/delete-older';
+
+/** Names the lock of the one process that works on the partitions. */
+const lock = 'signal-partitions';
+/** Whoever waits for a table holds up all who come after: better to try again later. */
+const lockTimeoutMs = 200;
+
+@Injectable()
+export class SignalPartitionsRepository {
+  constructor(private readonly database: Database) {}
+
+  /**
+   * Makes partitions for this hour and the next ones, where nothing else holds their rows, and drops older ones. Each has a
+   * transaction of its own, which holds up who writes for a moment only.
+   */
+  async turn(hoursAhead: number, hoursKept: number): Promise<void> {
+    // First, since attaching a partition reads all that is there while nobody may write there.
+    await deleteOlder(this.database, 'signal_default', 'created_at', hoursKept);
+    while (await this.makeNext(hoursAhead));
+    while (await this.dropNext(hoursKept));
+  }
+
+  private async makeNext(hoursAhead: number): Promise<boolean> {
+    return this.database.transaction(async (tx) => {
+      if (!(await this.isOurs(tx))) return false;
+      const [missing] = await this.missing(tx, hoursAhead);
+      if (!missing) return false;
+      const { name, from, to } = missing;
+      // Attaching lets others write meanwhile, which creating in place would not.
+      await tx.query(`CREATE TABLE ${name} (LIKE signal INCLUDING DEFAULTS INCLUDING INDEXES)`);
+      await tx.query(`ALTER TABLE signal ATTACH PARTITION ${name} FOR VALUES FROM ('${from}') TO ('${to}')`);
+      return true;
+    });
+  }
+
+  private async dropNext(hoursKept: number): Promise<boolean> {
+    return this.database.transaction(async (tx) => {
+      if (!(await this.isOurs(tx))) return false;
+      const [name] = await this.outdated(tx, hoursKept);
+      if (name === undefined) return false;
+      await tx.query(`DROP TABLE ${name}`);
+      return true;
+    });
+  }
+
+  private async isOurs(tx: Transaction): Promise<boolean> {
+    await tx.query(`SET LOCAL lock_timeout = ${lockTimeoutMs}`);
+    const [row] = await tx.query<{ isOurs: boolean }>(
+      `SELECT pg_try_advisory_xact_lock(hashtextextended($1, 0)) AS "isOurs"`,
+      [lock],
+    );
+    return row!.isOurs;
+  }
+
+  /** An hour that has rows in the default partition stays there. */
+  private missing(tx: Transaction, hoursAhead: number): Promise<{ name: string; from: string; to: string }[]> {
+    return tx.query(
+      `SELECT name, begins::text AS from, (begins + interval '1 hour')::text AS to
+       FROM generate_series(0, $1) AS ahead,
+         LATERAL (SELECT date_trunc('hour', now(), 'UTC') + make_interval(hours => ahead) AS begins) AS hour,
+         LATERAL (SELECT 'signal_' || to_char(begins AT TIME ZONE 'UTC', 'YYYYMMDDHH24') AS name) AS partition
+       WHERE to_regclass(name) IS NULL AND NOT EXISTS (
+         SELECT FROM signal_default WHERE created_at >= begins AND created_at < begins + interval '1 hour')`,
+      [hoursAhead],
+    );
+  }
+
+  private async outdated(tx: Transaction, hoursKept: number): Promise<string[]> {
+    const rows = await tx.query<{ name: string }>(
+      `SELECT relname AS name FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid
+       WHERE inhparent = 'signal'::regclass AND relname <> 'signal_default'
+         AND relname < 'signal_' || to_char((now() - make_interval(hours => $1)) AT TIME ZONE 'UTC', 'YYYYMMDDHH24')`,
+      [hoursKept],
+    );
+    return rows.map(({ name }) => name);
+  }
+}

@@ -1,0 +1,94 @@
+import { createTestDatabase, type TestDatabase } from '@parley/testing/test-database';
+import { serviceMigrations } from '@parley/service/service.module';
+import { chatDatabase } from '../chat.module';
+import { SignalPartitionsRepository } from './signal-partitions.repository';
+
+let test: TestDatabase;
+let repository: SignalPartitionsRepository;
+
+beforeEach(async () => {
+  test = await createTestDatabase(serviceMigrations(chatDatabase.migrations), chatDatabase.schema);
+  repository = new SignalPartitionsRepository(test.database);
+});
+
+afterEach(() => test?.drop());
+
+/** How many signals each partition has, by how many hours it begins before or after this one. */
+async function counts(): Promise<Record<string, number>> {
+  const rows = await test.database.query<{ place: string; count: number }>(
+    `SELECT coalesce((extract(epoch FROM to_timestamp(substring(relname from '\\d+$'), 'YYYYMMDDHH24')::timestamp
+         - date_trunc('hour', now() AT TIME ZONE 'UTC')) / 3600)::int::text, 'default') AS place,
+       count(number)::int AS count
+     FROM pg_inherits JOIN pg_class ON oid = inhrelid LEFT JOIN signal ON signal.tableoid = inhrelid
+     WHERE inhparent = 'signal'::regclass GROUP BY relname`,
+  );
+  return Object.fromEntries(rows.map(({ place, count }) => [place, count]));
+}
+
+async function addSignal(hoursAgo: number): Promise<void> {
+  await test.database.query(
+    `INSERT INTO signal (bot_id, conversation_id, number, type, created_at)
+     VALUES ('bot', 'conv', 1, 'news', date_trunc('hour', now()) - make_interval(hours => $1))`,
+    [hoursAgo],
+  );
+}
+
+async function addPartition(hoursAgo: number): Promise<void> {
+  await test.database.query(`DO $$ BEGIN EXECUTE (
+    SELECT format('CREATE TABLE signal_%s PARTITION OF signal FOR VALUES FROM (%L) TO (%L)',
+      to_char(hour AT TIME ZONE 'UTC', 'YYYYMMDDHH24'), hour, hour + interval '1 hour')
+    FROM (SELECT date_trunc('hour', now()) - interval '${hoursAgo} hours') AS start (hour)); END $$`);
+}
+
+it('makes partitions for this hour and the next ones, by whomever and however often it is asked', async () => {
+  await Promise.all([repository.turn(2, 2), repository.turn(2, 2), repository.turn(2, 2)]);
+  await repository.turn(2, 2);
+  await addSignal(0);
+
+  expect(await counts()).toEqual({ default: 0, 0: 1, 1: 0, 2: 0 });
+});
+
+it('leaves an hour where it is that has signals without a partition', async () => {
+  await addSignal(0);
+
+  await repository.turn(2, 2);
+
+  expect(await counts()).toEqual({ default: 1, 1: 0, 2: 0 });
+});
+
+it('forgets what is older than it is kept, wherever it is', async () => {
+  for (const hoursAgo of [4, 3, 1]) await addPartition(hoursAgo);
+  for (const hoursAgo of [5, 4, 3, 2, 1, 0]) await addSignal(hoursAgo);
+
+  await repository.turn(0, 2);
+
+  expect(await counts()).toEqual({ default: 1, '-1': 1 });
+});
+
+it('holds nobody up for long when somebody reads what is to be dropped, and makes the others all the same', async () => {
+  await addPartition(4);
+  await test.database.transaction(async (tx) => {
+    await tx.query(`DO $$ BEGIN EXECUTE (SELECT 'LOCK TABLE ' || min(inhrelid::regclass::text) || ' IN ACCESS SHARE MODE'
+      FROM pg_inherits WHERE inhparent = 'signal'::regclass AND inhrelid::regclass::text <> 'signal_default'); END $$`);
+    let outcome: string | undefined;
+    void repository.turn(2, 2).then(
+      () => (outcome = 'done'),
+      (error: Error) => (outcome = error.message),
+    );
+
+    let slowestMs = 0;
+    while (outcome === undefined) {
+      const started = performance.now();
+      await addSignal(1);
+      slowestMs = Math.max(slowestMs, performance.now() - started);
+    }
+
+    expect(outcome).toMatch(/Another request is changing the same data/);
+    expect(slowestMs).toBeLessThan(3_000);
+  });
+  expect(Object.keys(await counts())).toEqual(expect.arrayContaining(['-4', '0', '1', '2']));
+
+  await repository.turn(2, 2);
+
+  expect(Object.keys(await counts())).not.toContain('-4');
+});

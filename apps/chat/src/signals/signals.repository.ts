@@ -1,0 +1,153 @@
+import { Injectable } from '@nestjs/common';
+import { Database, type Sql } from '@parley/database/database';
+import { toJsonb } from '@parley/database/storable';
+import type { Signal, SignalledMessage } from './signal.entity';
+
+/** Who has missed more asks again. */
+const maxSignalsAtOnce = 200;
+/** A payload may have 128 KB. One signal is given however large it is. */
+const maxBytesAtOnce = 1_000_000;
+
+/** Of a new message the message itself, unless that was deleted since. */
+export interface StoredSignal extends Signal {
+  number: number;
+  message?: SignalledMessage;
+}
+
+/** What somebody may have missed. */
+export interface Recent {
+  isParticipant: boolean;
+  /** Number of the last signal in the conversation, or in `signals` when there are more; 0 when there was none. */
+  last: number;
+  hasMore: boolean;
+  /** In the order of their numbers. */
+  signals: StoredSignal[];
+}
+
+interface RecentRow extends SignalledMessage {
+  last: string;
+  is_participant: boolean;
+  /** Null, like all that follows, when there is no signal. */
+  number: string | null;
+  signal_type: string;
+  data: Record<string, unknown> | null;
+  closes: string | null;
+}
+
+/** Conversations that are not of the chat have no signals, and those that are gone no more. */
+const addSignals = `
+  WITH clock AS (
+    UPDATE conversation_clock SET signal_count = signal_count + $3
+    FROM conversation
+    WHERE conversation_clock.bot_id = $1 AND conversation_id = $2
+      AND conversation.bot_id = $1 AND conversation.id = $2 AND is_chat
+    RETURNING signal_count - $3 AS before)
+  INSERT INTO signal (bot_id, conversation_id, number, type, data, closes)
+  SELECT $1, $2, before + place, type, data, closes
+  FROM clock, ROWS FROM (jsonb_to_recordset($4::jsonb) AS (type text, data jsonb, closes text))
+    WITH ORDINALITY AS entry (type, data, closes, place)
+  RETURNING number`;
+
+/** All conversations are held, in the order of locks that writers of messages have. Indexes participant_user and the primary keys. */
+const addLastOfUser = `
+  WITH held AS (
+    SELECT clock.conversation_id, is_chat FROM conversation_clock clock
+    JOIN participant ON participant.bot_id = $1 AND participant.conversation_id = clock.conversation_id
+    JOIN conversation ON conversation.bot_id = $1 AND conversation.id = clock.conversation_id
+    WHERE clock.bot_id = $1 AND participant.user_id = $2
+    ORDER BY clock.conversation_id FOR NO KEY UPDATE OF clock),
+  ticked AS (
+    UPDATE conversation_clock clock SET removals = removals + 1, signal_count = signal_count + is_chat::int FROM held
+    WHERE clock.bot_id = $1 AND clock.conversation_id = held.conversation_id
+    RETURNING clock.conversation_id, signal_count, is_chat)
+  INSERT INTO signal (bot_id, conversation_id, number, type, closes)
+  SELECT $1, conversation_id, signal_count, 'user_deleted', $2 FROM ticked WHERE is_chat
+  RETURNING conversation_id, number`;
+
+/**
+ * By the clock's key, then along signal_place, and by key to each message and its author. Bytes are counted as text: what
+ * is stored may be compressed to a hundredth.
+ */
+const findSignals = (where: string, order: 'ASC' | 'DESC') => `
+  SELECT signal_count AS last, participant.user_id IS NOT NULL AS is_participant, recent.*
+  FROM conversation_clock clock
+  LEFT JOIN participant
+    ON participant.bot_id = $1 AND participant.conversation_id = $2 AND participant.user_id = $3
+  LEFT JOIN LATERAL (
+    SELECT number, told.type AS signal_type, told.data, told.closes, message.id, $2 AS conversation_id, message.user_id,
+      message.type, message.payload, message.direction, message.created_at,
+      conversation.foreign_id AS conversation_foreign_id, author.foreign_id AS user_foreign_id,
+      sum(octet_length(coalesce(message.payload, told.data)::text)) OVER (
+        ORDER BY number ${order} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS bytes_before
+    FROM (
+      SELECT * FROM signal
+      WHERE bot_id = $1 AND conversation_id = $2 AND ${where}
+      ORDER BY number ${order} LIMIT ${maxSignalsAtOnce}) told
+    JOIN conversation ON conversation.bot_id = $1 AND conversation.id = $2
+    LEFT JOIN message ON message.bot_id = $1 AND message.id = told.message_id
+    LEFT JOIN "user" author ON author.bot_id = $1 AND author.id = message.user_id
+  ) recent ON coalesce(bytes_before, 0) < ${maxBytesAtOnce}
+  WHERE clock.bot_id = $1 AND clock.conversation_id = $2 AND NOT EXISTS (SELECT FROM dropped_bot WHERE bot_id = $1)
+  ORDER BY number`;
+
+const findSignalsAfter = findSignals('number > $4', 'ASC');
+const findSignalsOfLastSecond = findSignals(
+  `number > signal_count - ${maxSignalsAtOnce} AND created_at > clock_timestamp() - interval '1 second'`,
+  'DESC',
+);
+
+@Injectable()
+export class SignalsRepository {
+  constructor(private readonly database: Database) {}
+
+  /** Waits for who is writing in the conversation, and lets nobody else until the commit. False when it is gone. */
+  async hold(sql: Sql, botId: string, conversationId: string): Promise<boolean> {
+    const rows = await sql.query(
+      'SELECT FROM conversation_clock WHERE bot_id = $1 AND conversation_id = $2 FOR NO KEY UPDATE',
+      [botId, conversationId],
+    );
+    return rows.length > 0;
+  }
+
+  /** Their numbers, which follow each other. Holds the conversation until the commit. */
+  async add(sql: Sql, botId: string, conversationId: string, signals: Signal[]): Promise<number[]> {
+    const rows = await sql.query<{ number: string }>(addSignals, [
+      botId,
+      conversationId,
+      signals.length,
+      toJsonb(signals),
+    ]);
+    return rows.map(({ number }) => Number(number)).sort((a, b) => a - b);
+  }
+
+  /** One in each conversation of the user, which ends the user's streams. Holds the conversations until the commit. */
+  async addLastOf(sql: Sql, botId: string, userId: string): Promise<{ conversationId: string; number: number }[]> {
+    const rows = await sql.query<{ conversation_id: string; number: string }>(addLastOfUser, [botId, userId]);
+    return rows.map((row) => ({ conversationId: row.conversation_id, number: Number(row.number) }));
+  }
+
+  /** What came after the number, or in the last second. Undefined when there is no such conversation any more. */
+  async find(botId: string, conversationId: string, userId: string, after?: number): Promise<Recent | undefined> {
+    const key = [botId, conversationId, userId];
+    const rows = await (after === undefined
+      ? this.database.query<RecentRow>(findSignalsOfLastSecond, key)
+      : this.database.query<RecentRow>(findSignalsAfter, [...key, after]));
+    const [first] = rows;
+    if (!first) return undefined;
+    const signals = rows.filter(({ number }) => number !== null).map(toStoredSignal);
+    const newest = Number(first.last);
+    const last = signals.at(-1)?.number ?? newest;
+    return { isParticipant: first.is_participant, last, hasMore: last < newest, signals };
+  }
+}
+
+/** The message is left out when it was deleted since. */
+function toStoredSignal({ number, signal_type: type, data, closes, ...message }: RecentRow): StoredSignal {
+  return {
+    number: Number(number),
+    type,
+    data: data ?? undefined,
+    closes: closes ?? undefined,
+    message: message.id ? message : undefined,
+  };
+}

@@ -1,0 +1,260 @@
+import type { Client } from '@botpress/client';
+import { Bus } from '@parley/bus/bus';
+import { systemCaller } from '@parley/contracts/caller';
+import {
+  type CatchUp,
+  type Signal as Heard,
+  signalChannel,
+  signals,
+  signalsMissing,
+} from '@parley/contracts/chat/signals';
+import { Database } from '@parley/database/database';
+import { until } from '@parley/testing/until';
+import { type ChatDoor, startChatDoor } from '../test/chat-door';
+import type { Signal } from './signal.entity';
+import { SignalsService } from './signals.service';
+
+let door: ChatDoor;
+let botId: string;
+let client: Client;
+let database: Database;
+let service: SignalsService;
+
+beforeAll(async () => {
+  door = await startChatDoor();
+  ({ id: botId, client } = await door.newBot());
+  const chat = door.apps.at(-1)!;
+  database = chat.get(Database, { strict: false });
+  service = chat.get(SignalsService);
+});
+
+afterAll(() => door?.stop());
+
+/** A conversation with one user who takes part, and what is heard in it from now on. */
+async function newConversation(channel = 'channel') {
+  const { conversation } = await client.createConversation({ channel, tags: {} });
+  const userId = (await client.createUser({ tags: {} })).user.id;
+  // Not by asking for it, which would be told.
+  await door.sql('INSERT INTO chat.participant (bot_id, conversation_id, user_id) VALUES ($1, $2, $3)', [
+    botId,
+    conversation.id,
+    userId,
+  ]);
+  const heard: Heard[] = [];
+  const listening = door.apps
+    .at(-1)!
+    .get(Bus, { strict: false })
+    .subscribe(signalChannel, conversation.id, (signal) => {
+      heard.push(signal);
+    });
+  await listening.live;
+  return { conversationId: conversation.id, userId, heard };
+}
+
+function tell(conversationId: string, ...told: Signal[]): Promise<void> {
+  return database.transaction((tx) => service.add(tx, botId, conversationId, told));
+}
+
+function catchUp(input: Omit<CatchUp, 'botId'>) {
+  return door.call(signals.catchUp, systemCaller('req_test'), { botId, ...input });
+}
+
+function news(text: string): Signal {
+  return { type: 'news', data: { text } };
+}
+
+describe('a signal', () => {
+  it('is heard in the order of its number', async () => {
+    const { conversationId, heard } = await newConversation();
+
+    await tell(conversationId, news('a'), { type: 'parting', closes: 'user_1' });
+    await tell(conversationId, news('b'));
+
+    await until(() => heard.length === 3);
+    expect(heard).toEqual([
+      { number: 1, frame: '{"type":"news","data":{"text":"a"}}' },
+      { number: 2, frame: null, closes: 'user_1' },
+      { number: 3, frame: '{"type":"news","data":{"text":"b"}}' },
+    ]);
+  });
+
+  it('has no number and is not heard when the work fails', async () => {
+    const { conversationId, userId, heard } = await newConversation();
+
+    const work = database.transaction(async (tx) => {
+      await service.add(tx, botId, conversationId, [news('a')]);
+      throw new Error('It failed.');
+    });
+
+    await expect(work).rejects.toThrow('It failed.');
+    expect(heard).toEqual([]);
+    expect(await catchUp({ conversationId, userId })).toEqual({
+      isParticipant: true,
+      last: 0,
+      hasMore: false,
+      signals: [],
+    });
+  });
+
+  it('has a number of its own, without a gap, when many come at once', async () => {
+    const { conversationId, userId, heard } = await newConversation();
+
+    await Promise.all(Array.from({ length: 30 }, (_, index) => tell(conversationId, news(`a${index}`), news('b'))));
+
+    const numbers = Array.from({ length: 60 }, (_, index) => index + 1);
+    await until(() => heard.length === 60);
+    expect(heard.map(({ number }) => number).sort((a, b) => a - b)).toEqual(numbers);
+    const { last, signals: missed } = await catchUp({ conversationId, userId, after: 0 });
+    expect({ last, numbers: missed.map(({ number }) => number) }).toEqual({ last: 60, numbers });
+    expect(new Map(missed.map(({ number, frame }) => [number, frame]))).toEqual(
+      new Map(heard.map(({ number, frame }) => [number, frame])),
+    );
+  });
+
+  it('is not told in a conversation that is not of the chat', async () => {
+    const { conversationId, userId, heard } = await newConversation('group');
+
+    await tell(conversationId, news('a'));
+
+    expect(heard).toEqual([]);
+    expect(await catchUp({ conversationId, userId })).toMatchObject({ last: 0, signals: [] });
+  });
+});
+
+describe('catching up', () => {
+  it('gives what came after a number', async () => {
+    const { conversationId, userId } = await newConversation();
+    await tell(conversationId, news('a'), { type: 'parting', closes: 'user_1' }, news('c'));
+
+    expect(await catchUp({ conversationId, userId, after: 1 })).toEqual({
+      isParticipant: true,
+      last: 3,
+      hasMore: false,
+      signals: [
+        { number: 2, frame: null, closes: 'user_1' },
+        { number: 3, frame: '{"type":"news","data":{"text":"c"}}' },
+      ],
+    });
+    expect((await catchUp({ conversationId, userId, after: 3 })).signals).toEqual([]);
+  });
+
+  it('gives what came in the last second when no number is told', async () => {
+    const { conversationId, userId } = await newConversation();
+    await tell(conversationId, news('old'), news('new'));
+    await door.sql(
+      `UPDATE chat.signal SET created_at = clock_timestamp() - interval '1100 ms' WHERE conversation_id = $1 AND number = 1`,
+      [conversationId],
+    );
+
+    const { last, signals: missed } = await catchUp({ conversationId, userId });
+
+    expect({ last, missed }).toEqual({
+      last: 2,
+      missed: [{ number: 2, frame: '{"type":"news","data":{"text":"new"}}' }],
+    });
+  });
+
+  it('says who does not take part, and whose streams ended', async () => {
+    const { conversationId } = await newConversation();
+    await tell(conversationId, news('a'), { type: 'parting', closes: 'user_0' });
+
+    expect(await catchUp({ conversationId, userId: 'user_0' })).toEqual({
+      isParticipant: false,
+      last: 2,
+      hasMore: false,
+      signals: [
+        { number: 1, frame: '{"type":"news","data":{"text":"a"}}' },
+        { number: 2, frame: null, closes: 'user_0' },
+      ],
+    });
+  });
+
+  it('knows no conversation of a bot that was deleted', async () => {
+    const { conversationId, userId } = await newConversation();
+    const other = await door.newBot();
+    await door.sql('UPDATE chat.conversation_clock SET bot_id = $1 WHERE conversation_id = $2', [
+      other.id,
+      conversationId,
+    ]);
+    const ask = () => door.call(signals.catchUp, systemCaller('req_test'), { botId: other.id, conversationId, userId });
+    await ask();
+
+    await door.sql("INSERT INTO chat.dropped_bot (bot_id, due_at) VALUES ($1, now() + interval '1 day')", [other.id]);
+
+    await expect(ask()).rejects.toMatchObject({ type: 'ResourceNotFound' });
+  });
+
+  it('knows no conversation that is not there or is of another bot', async () => {
+    const { conversationId, userId } = await newConversation();
+
+    await expect(catchUp({ conversationId: 'conv_0', userId })).rejects.toMatchObject({ type: 'ResourceNotFound' });
+    const ofAnother = door.call(signals.catchUp, systemCaller('req_test'), { botId: 'bot', conversationId, userId });
+    await expect(ofAnother).rejects.toMatchObject({ type: 'ResourceNotFound' });
+  });
+
+  it('gives more than fits one answer in several', async () => {
+    const { conversationId, userId } = await newConversation();
+    await tell(conversationId, ...Array.from({ length: 300 }, (_, index) => news(`${index}`)));
+
+    const first = await catchUp({ conversationId, userId, after: 0 });
+    const second = await catchUp({ conversationId, userId, after: first.last });
+
+    expect(first).toMatchObject({ last: first.signals.at(-1)!.number, hasMore: true });
+    expect(second.hasMore).toBe(false);
+    expect([...first.signals, ...second.signals].map(({ number }) => number)).toEqual(
+      Array.from({ length: 300 }, (_, index) => index + 1),
+    );
+  });
+
+  it('gives no more than about a megabyte at once, as text, but always something', async () => {
+    const { conversationId, userId } = await newConversation();
+    const large = 'x'.repeat(300_000);
+    await tell(conversationId, news(large), news(large), news('x'.repeat(3_000_000)), news('small'), news('last'));
+
+    // Those of the last second: asked for before that is over.
+    const latest = await catchUp({ conversationId, userId });
+    const given: number[][] = [];
+    let after = 0;
+    for (let hasMore = true; hasMore;) {
+      const answer = await catchUp({ conversationId, userId, after });
+      given.push(answer.signals.map(({ number }) => number));
+      ({ last: after, hasMore } = answer);
+    }
+
+    expect(given).toEqual([
+      [1, 2, 3],
+      [4, 5],
+    ]);
+    expect(latest).toMatchObject({ last: 5, hasMore: false });
+    expect(latest.signals.map(({ number }) => number)).toEqual([3, 4, 5]);
+  });
+});
+
+describe('a chat process', () => {
+  it('tells that signals may be missing when it starts', async () => {
+    const told: unknown[] = [];
+    door.apps
+      .at(-1)!
+      .get(Bus, { strict: false })
+      .listen(signalsMissing, (data) => told.push(data));
+
+    service.onApplicationBootstrap();
+
+    await until(() => told.length === 1);
+    expect(told).toEqual([{}]);
+  });
+
+  it('tells that a bot was deleted to whoever has its streams', async () => {
+    const { id } = await door.newBot();
+    const told: unknown[] = [];
+    door.apps
+      .at(-1)!
+      .get(Bus, { strict: false })
+      .listen(signalsMissing, (data) => told.push(data));
+
+    await door.alice.client.deleteBot({ id });
+
+    await until(() => told.length > 0);
+    expect(told).toEqual([{ botId: id }]);
+  });
+});

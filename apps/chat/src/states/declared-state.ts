@@ -1,0 +1,104 @@
+import type { BotCaller } from '@parley/contracts/access';
+import type { BotRuntime, RuntimeInstallation } from '@parley/contracts/admin/runtime';
+import type { StateName } from '@parley/contracts/chat/states';
+import { ownEntry } from '@parley/contracts/entries';
+import { ApiError, notFound } from '@parley/contracts/errors';
+import { storedName } from '../runtime/scope';
+
+type Asker = Pick<BotCaller, 'integration'>;
+
+/** What a path names, when somebody declares it. */
+export interface DeclaredState {
+  /** As it is stored. */
+  ownerId: string;
+  /** As it is stored. */
+  name: string;
+  /** Absent where anything goes. */
+  schema?: Record<string, unknown>;
+  /** Of a new one. */
+  expiryMs: number | null;
+}
+
+interface Definition {
+  type: string;
+  schema: Record<string, unknown>;
+  expiry?: number;
+}
+
+const maxListed = 50;
+
+/**
+ * Undefined when neither the bot nor an integration of it declares this name for this type. Throws InvalidPayload for an
+ * integration that is installed several times when the caller does not say which.
+ */
+export function declaredState(bot: BotRuntime, caller: Asker, path: StateName): DeclaredState | undefined {
+  const { type, id, name } = path;
+  if (type === 'integration') return ofInstallation(installationMeant(bot, caller, id), name);
+  if (type === 'workflow') return { ownerId: id, name: storedName(caller, name), expiryMs: null };
+  const stored = storedName(caller, name);
+  const definition = definitionOf(bot, caller, stored);
+  return definition?.type === type ? declared(id, stored, definition) : undefined;
+}
+
+/** Why nothing is declared under this path, with what would be right. */
+export function undeclared(bot: BotRuntime, caller: Asker, { type, id, name }: StateName): ApiError {
+  const installation = type === 'integration' ? installationMeant(bot, caller, id) : undefined;
+  if (type === 'integration' && !installation) return notFound('integration', id);
+  const own = installation?.alias ?? caller.integration?.alias;
+  const names = own === undefined ? namesOfBot(bot, type) : namesOf(installationCalled(bot, own), type);
+  const who = own === undefined ? 'this bot' : `the integration ${own}`;
+  return new ApiError(
+    'ResourceNotFound',
+    `There is no ${type} state "${name}": ${who} declares for this type ${names.slice(0, maxListed).join(', ') || 'none'}.`,
+  );
+}
+
+/** A name of the bot's own goes before one of an integration. */
+function definitionOf(bot: BotRuntime, { integration }: Asker, stored: string): Definition | undefined {
+  const own = integration?.alias === undefined ? ownEntry<Definition>(bot.states, stored) : undefined;
+  if (own) return own;
+  const installation = bot.installations.find(({ alias }) => stored.startsWith(`${alias}:`));
+  return installation && ownEntry<Definition>(installation.states, stored.slice(installation.alias.length + 1));
+}
+
+function installationMeant(bot: BotRuntime, { integration }: Asker, id: string): RuntimeInstallation | undefined {
+  const alias = integration?.alias;
+  const meant = bot.installations.filter(
+    (entry) => entry.integrationId === id && (alias === undefined || entry.alias === alias),
+  );
+  if (meant.length > 1)
+    throw new ApiError(
+      'InvalidPayload',
+      `The bot has the integration "${id}" installed ${meant.length} times: name one by the header x-integration-alias, which must be one of: ${meant.map((entry) => entry.alias).join(', ')}.`,
+    );
+  return meant[0];
+}
+
+function ofInstallation(installation: RuntimeInstallation | undefined, name: string): DeclaredState | undefined {
+  const definition = installation && ownEntry<Definition>(installation.states, name);
+  if (definition?.type !== 'integration') return undefined;
+  const { alias } = installation!;
+  return declared(alias, `${alias}:${name}`, definition);
+}
+
+function declared(ownerId: string, name: string, { schema, expiry }: Definition): DeclaredState {
+  return { ownerId, name, schema, expiryMs: expiry === undefined ? null : Math.ceil(expiry) };
+}
+
+function namesOfBot(bot: BotRuntime, type: string): string[] {
+  const own = namesOf(bot, type);
+  const others = bot.installations.flatMap((installation) =>
+    namesOf(installation, type).map((name) => `${installation.alias}:${name}`),
+  );
+  return [...own, ...others];
+}
+
+function namesOf(declaring: { states: Record<string, Definition> } | undefined, type: string): string[] {
+  return Object.entries(declaring?.states ?? {})
+    .flatMap(([name, state]) => (state.type === type ? [name] : []))
+    .sort();
+}
+
+function installationCalled({ installations }: BotRuntime, alias: string): RuntimeInstallation | undefined {
+  return installations.find((installation) => installation.alias === alias);
+}

@@ -1,0 +1,158 @@
+import { Injectable } from '@nestjs/common';
+import type { StateType } from '@parley/contracts/chat/states';
+import { Database, type Sql } from '@parley/database/database';
+import { newId } from '@parley/database/ids';
+import { toJsonb } from '@parley/database/storable';
+import type { StateRow } from './state.entity';
+
+/** Where a state is stored, and for whom: with an alias, only that installation's conversations, users and workflows are there. */
+export interface StatePlace {
+  botId: string;
+  alias: string | null;
+  type: StateType;
+  ownerId: string;
+  name: string;
+}
+
+export interface FoundState {
+  hasOwner: boolean;
+  /** An expired one is not shown to anybody. */
+  isExpired: boolean;
+  row?: StateRow;
+}
+
+/** What is undefined stays as it is. */
+export interface StateChange {
+  payload?: Record<string, unknown>;
+  expiryMs?: number | null;
+}
+
+const inPlace = 'state.bot_id = $1 AND state.type = $2 AND state.owner_id = $3 AND state.name = $4';
+const isAlive = '(state.expires_at IS NULL OR state.expires_at > now())';
+const ownerTables: Partial<Record<StateType, string>> = {
+  conversation: 'conversation',
+  user: '"user"',
+  workflow: 'workflow',
+};
+
+/** Each statement meets the primary key of one state, and of its owner. */
+@Injectable()
+export class StatesRepository {
+  constructor(private readonly database: Database) {}
+
+  async find(place: StatePlace): Promise<FoundState> {
+    const values = valuesOf(place);
+    const [found] = await this.database.query<RawFound>(
+      `SELECT state.*, state.expires_at <= now() AS is_expired, EXISTS (${ownerOf(place, values)}) AS has_owner
+       FROM (VALUES (1)) AS once LEFT JOIN state ON ${inPlace}`,
+      values,
+    );
+    return toFound(found!);
+  }
+
+  /** Reading it counts as a touch: one that expires has its whole time again. */
+  async findAndTouch(place: StatePlace): Promise<FoundState> {
+    const values = valuesOf(place);
+    const [found] = await this.database.query<RawFound & { touched_until: Date | null }>(
+      `WITH touched AS (
+         UPDATE state SET expires_at = now() + expiry_ms * interval '1 millisecond'
+         WHERE ${inPlace} AND expires_at > now()
+         RETURNING expires_at)
+       SELECT state.*, touched.expires_at AS touched_until, state.expires_at <= now() AS is_expired,
+         EXISTS (${ownerOf(place, values)}) AS has_owner
+       FROM (VALUES (1)) AS once LEFT JOIN state ON ${inPlace} LEFT JOIN touched ON true`,
+      values,
+    );
+    const { touched_until, ...rest } = found!;
+    return toFound({ ...rest, expires_at: touched_until ?? rest.expires_at });
+  }
+
+  /** Undefined when there is one already, or no owner. The owner cannot be deleted at the same time. */
+  async insert(place: StatePlace, { payload = {}, expiryMs = null }: StateChange): Promise<StateRow | undefined> {
+    const values: unknown[] = [...valuesOf(place), newId('state'), toJsonb(payload), expiryMs];
+    const [row] = await this.database.query<StateRow>(
+      `WITH owner AS (${ownerOf(place, values)} ${ownerTables[place.type] ? 'FOR KEY SHARE' : ''})
+       INSERT INTO state (bot_id, type, owner_id, name, id, payload, expiry_ms, expires_at, created_at, updated_at)
+       SELECT $1, $2, $3, $4, $5, $6, $7, now() + $7::bigint * interval '1 millisecond', now(), now() FROM owner
+       ON CONFLICT DO NOTHING RETURNING *`,
+      values,
+    );
+    return row && toRow(row);
+  }
+
+  /** Undefined when there is none, or when its payload is not the expected one. */
+  async update(
+    place: StatePlace,
+    { payload, expiryMs }: StateChange,
+    expected?: Record<string, unknown>,
+  ): Promise<StateRow | undefined> {
+    const values: unknown[] = [...valuesOf(place), payload && toJsonb(payload), expiryMs !== undefined, expiryMs];
+    const expiry = 'CASE WHEN $6::boolean THEN $7::bigint ELSE state.expiry_ms END';
+    const isExpected = expected ? `state.payload = $${values.push(toJsonb(expected))}::jsonb` : 'true';
+    const [row] = await this.database.query<StateRow>(
+      `UPDATE state SET payload = coalesce($5::jsonb, payload), expiry_ms = ${expiry},
+         expires_at = now() + ${expiry} * interval '1 millisecond',
+         updated_at = greatest(now(), updated_at + interval '1 millisecond')
+       WHERE ${inPlace} AND ${isAlive} AND ${isExpected} AND EXISTS (${ownerOf(place, values)})
+       RETURNING *`,
+      values,
+    );
+    return row && toRow(row);
+  }
+
+  async delete(place: StatePlace): Promise<StateRow | undefined> {
+    const values = valuesOf(place);
+    const [row] = await this.database.query<StateRow>(
+      `DELETE FROM state WHERE ${inPlace} AND ${isAlive} AND EXISTS (${ownerOf(place, values)}) RETURNING *`,
+      values,
+    );
+    return row && toRow(row);
+  }
+
+  /** Takes it out if it has expired. */
+  async takeExpired(tx: Sql, place: StatePlace): Promise<StateRow[]> {
+    const rows = await tx.query<StateRow>(
+      `DELETE FROM state WHERE ${inPlace} AND expires_at <= now() RETURNING *`,
+      valuesOf(place),
+    );
+    return rows.map(toRow);
+  }
+
+  /** Takes out those that expired first. What another process is just taking is left to it. Index state_expires. */
+  async takeAllExpired(tx: Sql, limit: number): Promise<StateRow[]> {
+    const rows = await tx.query<StateRow>(
+      `WITH expired AS MATERIALIZED (
+         SELECT bot_id, type, owner_id, name FROM state WHERE expires_at <= now()
+         ORDER BY expires_at LIMIT $1 FOR UPDATE SKIP LOCKED)
+       DELETE FROM state USING expired
+       WHERE state.bot_id = expired.bot_id AND state.type = expired.type AND state.owner_id = expired.owner_id
+         AND state.name = expired.name
+       RETURNING state.*`,
+      [limit],
+    );
+    return rows.map(toRow);
+  }
+}
+
+type RawFound = StateRow & { is_expired: boolean | null; has_owner: boolean };
+
+function valuesOf({ botId, type, ownerId, name }: StatePlace): unknown[] {
+  return [botId, type, ownerId, name];
+}
+
+/** SQL of one row when the owner is there for the caller. A bot and its installations are: who asks has been there. */
+function ownerOf({ type, alias }: StatePlace, values: unknown[]): string {
+  const table = ownerTables[type];
+  if (!table) return 'SELECT 1';
+  const isSeen = alias === null ? 'true' : `owner.integration_alias = $${values.push(alias)}`;
+  return `SELECT 1 FROM ${table} AS owner WHERE owner.bot_id = $1 AND owner.id = $3 AND ${isSeen}`;
+}
+
+function toFound({ is_expired, has_owner, ...row }: RawFound): FoundState {
+  const isExpired = is_expired === true;
+  return { hasOwner: has_owner, isExpired, row: has_owner && !isExpired && row.id ? toRow(row) : undefined };
+}
+
+function toRow(row: StateRow): StateRow {
+  return { ...row, expiry_ms: row.expiry_ms === null ? null : Number(row.expiry_ms) };
+}

@@ -1,0 +1,204 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
+import type { BotCaller } from '@parley/contracts/access';
+import {
+  type GetOrSetState,
+  maxStateBytes,
+  type PatchState,
+  type ReadStateReply,
+  type SetState,
+  type SetStateExpiry,
+  type StateName,
+  type StateReply,
+} from '@parley/contracts/chat/states';
+import { ApiError, notFound, unavailable } from '@parley/contracts/errors';
+import { newId } from '@parley/database/ids';
+import { SchemaChecker } from '@parley/json-schema/schema-checker';
+import { BotRuntimes } from '../runtime/bot-runtimes';
+import { aliasOf } from '../runtime/scope';
+import { declaredState, type DeclaredState, undeclared } from './declared-state';
+import { ExpiredStatesService } from './expired-states.service';
+import { Lanes } from './lanes';
+import { mergedPayload } from './merged-payload';
+import { type StateRow, toState } from './state.entity';
+import { type FoundState, type StatePlace, StatesRepository } from './states.repository';
+
+/** A state that the caller may use, as soon as its owner is there. */
+interface Meant {
+  path: StateName;
+  place: StatePlace;
+  declared: DeclaredState;
+}
+
+/** How often a change begins anew when somebody else was faster, and how long one waits for those of this process. */
+const maxAttempts = 20;
+const waitMs = 5_000;
+
+@Injectable()
+export class StatesService implements BeforeApplicationShutdown {
+  private readonly checker = new SchemaChecker();
+  private readonly lanes = new Lanes();
+
+  constructor(
+    private readonly states: StatesRepository,
+    private readonly expired: ExpiredStatesService,
+    private readonly runtimes: BotRuntimes,
+  ) {}
+
+  async beforeApplicationShutdown(): Promise<void> {
+    await this.checker.close();
+  }
+
+  async get(caller: BotCaller, path: StateName): Promise<ReadStateReply> {
+    const { place } = await this.meant(caller, path);
+    const row = ownedIn(await this.states.findAndTouch(place), path);
+    if (!row) throw nothingStored(path);
+    return { ...reply(caller, row), meta: { cached: false } };
+  }
+
+  async set(caller: BotCaller, input: SetState): Promise<StateReply> {
+    const meant = await this.meant(caller, input);
+    const { payload, expiry } = input;
+    if (payload === null) return this.delete(caller, meant);
+    await this.check(meant, payload);
+    const row = await this.settle(async () => {
+      const change = { payload, expiryMs: expiry };
+      const updated = await this.states.update(meant.place, change);
+      return updated ?? this.insertUnlessThere(meant, payload, expiry);
+    });
+    return reply(caller, row);
+  }
+
+  async getOrSet(caller: BotCaller, input: GetOrSetState): Promise<ReadStateReply> {
+    const meant = await this.meant(caller, input);
+    const { payload, expiry } = input;
+    const row = await this.settle(async () => {
+      const stored = ownedIn(await this.states.findAndTouch(meant.place), input);
+      if (stored) return stored;
+      await this.check(meant, payload);
+      return this.insertUnlessThere(meant, payload, expiry);
+    });
+    return { ...reply(caller, row), meta: { cached: false } };
+  }
+
+  /**
+   * What was read may have changed until it is written: then it is read anew. Changes of this process come one after the
+   * other, so that only another process can be in between. Nothing in the database is held while the schema is looked at.
+   */
+  async patch(caller: BotCaller, input: PatchState): Promise<StateReply> {
+    const meant = await this.meant(caller, input);
+    const { place } = meant;
+    const key = JSON.stringify([place.botId, place.type, place.ownerId, place.name]);
+    const merge = async () => {
+      const stored = ownedIn(await this.states.find(place), input);
+      const payload = mergedPayload(stored?.payload ?? {}, input.payload);
+      await this.check(meant, payload);
+      return stored
+        ? this.states.update(place, { payload, expiryMs: input.expiry }, stored.payload)
+        : this.insertUnlessThere(meant, payload, input.expiry);
+    };
+    const row = await this.lanes
+      .run(key, waitMs, () => this.settle(merge))
+      .catch((error: unknown) => {
+        throw (error as Error).name === 'TimeoutError' ? tooMany() : error;
+      });
+    return reply(caller, row);
+  }
+
+  async setExpiry(caller: BotCaller, input: SetStateExpiry): Promise<StateReply> {
+    const { place } = await this.meant(caller, input);
+    const row = await this.states.update(place, { expiryMs: input.expiry });
+    if (row) return reply(caller, row);
+    ownedIn(await this.states.find(place), input);
+    throw nothingStored(input);
+  }
+
+  /** Of nothing too: what is deleted twice is as if it was deleted once. */
+  private async delete(caller: BotCaller, { place, path }: Meant): Promise<StateReply> {
+    const deleted = await this.states.delete(place);
+    if (deleted) return reply(caller, { ...deleted, payload: {} });
+    const found = await this.states.find(place);
+    ownedIn(found, path);
+    if (found.isExpired) await this.expired.remove(place);
+    return reply(caller, neverStored(place));
+  }
+
+  /** What the path means for the caller. Throws ResourceNotFound for a name that nobody declares. */
+  private async meant(caller: BotCaller, { type, id, name }: StateName): Promise<Meant> {
+    const path = { type, id, name };
+    const botId = caller.bot.id;
+    if (type === 'bot' && id !== botId) throw notFound('bot', id);
+    const declared = await this.runtimes.find(botId, (bot) => declaredState(bot, caller, path));
+    if (!declared) throw undeclared(await this.runtimes.get(botId), caller, path);
+    const { ownerId, name: stored } = declared;
+    return { path, declared, place: { botId, alias: aliasOf(caller), type, ownerId, name: stored } };
+  }
+
+  /** Undefined when there is one meanwhile, or an expired one was in its place. */
+  private async insertUnlessThere(
+    { path, place, declared }: Meant,
+    payload: Record<string, unknown>,
+    expiry: number | null | undefined,
+  ): Promise<StateRow | undefined> {
+    const expiryMs = expiry === undefined ? declared.expiryMs : expiry;
+    const inserted = await this.states.insert(place, { payload, expiryMs });
+    if (inserted) return inserted;
+    const found = await this.states.find(place);
+    ownedIn(found, path);
+    if (found.isExpired) await this.expired.remove(place);
+    return undefined;
+  }
+
+  /** What the first attempt gives that nobody comes in between of. */
+  private async settle(attempt: () => Promise<StateRow | undefined>): Promise<StateRow> {
+    for (let number = 0; number < maxAttempts; number++) {
+      const row = await attempt();
+      if (row) return row;
+      await sleep(Math.random() * number);
+    }
+    throw tooMany();
+  }
+
+  /** Throws InvalidPayload for one that is too large and InvalidDataFormat for one that does not fit its schema. */
+  private async check({ declared: { schema } }: Meant, payload: Record<string, unknown>): Promise<void> {
+    if (Buffer.byteLength(JSON.stringify(payload)) > maxStateBytes)
+      throw new ApiError('InvalidPayload', `payload must be at most ${maxStateBytes} bytes of JSON after merging.`);
+    const problem = schema && (await this.checker.firstProblem([{ schema, value: payload, path: 'payload' }]));
+    if (problem) throw new ApiError('InvalidDataFormat', `${problem}.`);
+  }
+}
+
+/** The state, if there is one. Throws ResourceNotFound when its owner is not there for the caller. */
+function ownedIn({ hasOwner, row }: FoundState, { type, id }: StateName): StateRow | undefined {
+  if (!hasOwner) throw notFound(type, id);
+  return row;
+}
+
+function nothingStored({ type, id, name }: StateName): ApiError {
+  return new ApiError('ResourceNotFound', `Nothing is stored as the state "${name}" of the ${type} "${id}".`);
+}
+
+function tooMany(): ApiError {
+  return unavailable('Too many are changing this state just now. Try again in a moment.');
+}
+
+function reply(caller: BotCaller, row: StateRow): StateReply {
+  return { state: toState(caller, row) };
+}
+
+/** What a state would be that was deleted just after it was stored. */
+function neverStored({ botId, type, ownerId, name }: StatePlace): StateRow {
+  const now = new Date();
+  return {
+    bot_id: botId,
+    type,
+    owner_id: ownerId,
+    name,
+    id: newId('state'),
+    payload: {},
+    expiry_ms: null,
+    expires_at: null,
+    created_at: now,
+    updated_at: now,
+  };
+}

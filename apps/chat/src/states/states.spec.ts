@@ -1,0 +1,643 @@
+import { Client } from '@botpress/client';
+import { Database } from '@parley/database/database';
+import { type Account, configured, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
+import { until } from '@parley/testing/until';
+import { AdminModule } from '../../../admin/src/admin.module';
+import { GatewayModule } from '../../../gateway/src/gateway.module';
+import { HubModule } from '../../../hub/src/hub.module';
+import { ChatModule } from '../chat.module';
+import { ChatConfig } from '../config';
+
+type Payload = Record<string, unknown>;
+type Path = Parameters<Client['getState']>[0];
+
+const anything = { type: 'object' };
+const counted = {
+  type: 'object',
+  properties: { count: { type: 'number', minimum: 0 }, tag: { type: 'string', pattern: '^(a+)+$' } },
+  required: ['count'],
+};
+const states = {
+  order: { type: 'conversation' as const, schema: anything },
+  profile: { type: 'user' as const, schema: anything },
+  settings: { type: 'bot' as const, schema: anything },
+  counted: { type: 'bot' as const, schema: counted },
+  visit: { type: 'user' as const, schema: anything, expiry: 86_400_000 },
+};
+
+let door: FrontDoor;
+let alice: Account;
+let botId: string;
+let client: Client;
+let userId: string;
+let conversationId: string;
+let integrationId: string;
+
+beforeAll(async () => {
+  door = await startFrontDoor(
+    GatewayModule,
+    AdminModule,
+    HubModule,
+    configured(ChatModule, ChatConfig, { sweepIntervalMs: 2_000 }),
+  );
+  alice = await door.newAccount();
+  integrationId = (
+    await alice.client.createIntegration({
+      name: 'shop',
+      version: '1.0.0',
+      states: {
+        stock: { type: 'integration', schema: counted },
+        cart: { type: 'user', schema: anything },
+      },
+    })
+  ).integration.id;
+  botId = await newBot();
+  client = door.client(alice.token, alice.workspaceId, botId);
+  userId = (await client.createUser({ tags: {} })).user.id;
+  conversationId = (await client.createConversation({ channel: 'channel', tags: {} })).conversation.id;
+});
+
+afterAll(() => door?.stop());
+
+async function newBot(): Promise<string> {
+  const { bot } = await alice.client.createBot({ states });
+  const { token, workspaceId } = alice;
+  const withAliases = new Client({
+    apiUrl: door.url,
+    token,
+    workspaceId,
+    headers: { 'x-multiple-integrations': 'true' },
+  });
+  await withAliases.updateBot({
+    id: bot.id,
+    integrations: { one: { integrationId, enabled: true }, two: { integrationId, enabled: true } },
+  });
+  return bot.id;
+}
+
+/** Acts as an installation of the bot. */
+function installed(integrationAlias: string): Client {
+  const { token, workspaceId } = alice;
+  return new Client({ apiUrl: door.url, token, workspaceId, botId, integrationId, integrationAlias });
+}
+
+/** The state of a new user that has this name. */
+async function ofNewUser(name = 'profile', as = client): Promise<Path> {
+  return { type: 'user', id: (await as.createUser({ tags: {} })).user.id, name };
+}
+
+const payloadOf = async (path: Path) => (await client.getState(path)).state.payload;
+const line = (method: string, { type, id, name }: Path, end = '') =>
+  `${method} /v1/chat/states/${type}/${encodeURIComponent(id)}/${encodeURIComponent(name)}${end}`;
+const headers = () => ({ authorization: `Bearer ${alice.token}`, 'x-bot-id': botId });
+const send = (request: string, body?: unknown) => door.send(request, { headers: headers(), json: body });
+const failsWith = (type: string, message: string | RegExp = /./) => ({
+  type,
+  message: expect.stringMatching(message) as unknown,
+});
+
+/** Lets the state have expired for as long, and no sweep have come by. */
+async function letExpire({ id, name }: Path, agoMs = 0) {
+  await door.sql(
+    `UPDATE chat.state SET expires_at = now() - $3 * interval '1 millisecond' WHERE owner_id = $1 AND name = $2`,
+    [id, name, agoMs],
+  );
+}
+
+const eventsOf = ({ id }: Path) =>
+  door.sql<{ payload: { state: Payload }; status: string; user_id: string; type: string }>(
+    `SELECT * FROM chat.event WHERE type = 'state_expired' AND user_id = $1 ORDER BY id`,
+    [id],
+  );
+
+/** Does the work while a transaction holds what this statement locks, and ends it when somebody waits for that. */
+async function whileHeld<T>(statement: string, values: unknown[], work: () => Promise<T>): Promise<T> {
+  const holder = await Database.open({ url: door.databaseUrl, schema: 'chat', migrations: [], poolSize: 1 });
+  try {
+    const working = await holder.transaction(async (tx) => {
+      await tx.query(statement, values);
+      const begun = work();
+      await until(
+        () => door.sql(`SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%state%'`),
+        (waiting) => waiting.length > 0,
+      );
+      return { begun };
+    });
+    return await working.begun;
+  } finally {
+    await holder.close();
+  }
+}
+
+describe('a state', () => {
+  const all = (): Path[] => [
+    { type: 'conversation', id: conversationId, name: 'order' },
+    { type: 'user', id: userId, name: 'profile' },
+    { type: 'bot', id: botId, name: 'settings' },
+  ];
+
+  it('is shown with whose it is', async () => {
+    const shown = await Promise.all(
+      all().map((path) => client.setState({ ...path, payload: { a: 1 } }).then(({ state }) => state)),
+    );
+
+    const common = {
+      id: expect.stringMatching(/^state_[0-9A-HJKMNP-TV-Z]{26}$/) as unknown,
+      createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) as unknown,
+      updatedAt: expect.any(String) as unknown,
+      botId,
+      payload: { a: 1 },
+    };
+    expect(shown).toEqual([
+      { ...common, type: 'conversation', name: 'order', conversationId },
+      { ...common, type: 'user', name: 'profile', userId },
+      { ...common, type: 'bot', name: 'settings' },
+    ]);
+    for (const state of shown) {
+      const { type, name } = state;
+      const id = state.conversationId ?? state.userId ?? botId;
+      expect(await client.getState({ type, id, name })).toEqual({ state, meta: { cached: false } });
+    }
+  });
+
+  it('of an installation is named bare, and there for it and for the bot', async () => {
+    const path = { type: 'integration' as const, id: integrationId, name: 'stock' };
+
+    await installed('one').setState({ ...path, payload: { count: 1 } });
+    await installed('two').setState({ ...path, payload: { count: 2 } });
+
+    expect((await installed('one').getState(path)).state).toMatchObject({ name: 'stock', payload: { count: 1 } });
+    expect((await installed('two').getState(path)).state).toMatchObject({ name: 'stock', payload: { count: 2 } });
+    await expect(client.getState(path)).rejects.toMatchObject(
+      failsWith('InvalidPayload', /installed 2 times: name one by the header x-integration-alias, .*: one, two\.$/),
+    );
+  });
+
+  it('that an integration declares is named bare by it and with its alias by the bot', async () => {
+    const path = await ofNewUser('cart', installed('one'));
+
+    const { state } = await installed('one').patchState({ ...path, payload: { cups: 2 } });
+
+    expect(state).toMatchObject({ name: 'cart', payload: { cups: 2 }, userId: path.id });
+    const seen = await client.getState({ ...path, name: 'one:cart' });
+    expect(seen.state).toEqual({ ...state, name: 'one:cart' });
+  });
+
+  it.each<[string, () => Promise<Path>, string]>([
+    ['conversation', async () => ({ type: 'conversation', id: userId, name: 'order' }), 'conversation'],
+    ['user', async () => ({ type: 'user', id: conversationId, name: 'profile' }), 'user'],
+    ['bot', async () => ({ type: 'bot', id: await newBot(), name: 'settings' }), 'bot'],
+    ['workflow', async () => ({ type: 'workflow', id: userId, name: 'x' }), 'workflow'],
+    ['integration', async () => ({ type: 'integration', id: 'intver_01', name: 'stock' }), 'integration'],
+  ])('of a %s that is not there is nowhere', async (type, path) => {
+    const there = await path();
+    const problem = failsWith('ResourceNotFound', new RegExp(`^There is no ${type} "${there.id}" here\\.$`));
+
+    await expect(client.getState(there)).rejects.toMatchObject(problem);
+    await expect(client.setState({ ...there, payload: {} })).rejects.toMatchObject(problem);
+    await expect(client.setState({ ...there, payload: null })).rejects.toMatchObject(problem);
+    await expect(client.patchState({ ...there, payload: {} })).rejects.toMatchObject(problem);
+    await expect(client.getOrSetState({ ...there, payload: {} })).rejects.toMatchObject(problem);
+    await expect(client.setStateExpiry({ ...there, expiry: 1 })).rejects.toMatchObject(problem);
+  });
+
+  it("of another bot's user, or of another installation's, is as if the user was not there", async () => {
+    const stranger = await ofNewUser('profile', door.client(alice.token, alice.workspaceId, await newBot()));
+    const neighbour = await ofNewUser('cart', installed('two'));
+
+    await expect(client.setState({ ...stranger, payload: {} })).rejects.toMatchObject(
+      failsWith('ResourceNotFound', `There is no user "${stranger.id}" here.`),
+    );
+    await expect(installed('one').setState({ ...neighbour, payload: {} })).rejects.toMatchObject(
+      failsWith('ResourceNotFound', `There is no user "${neighbour.id}" here.`),
+    );
+  });
+
+  it.each<[Path['type'], string, RegExp]>([
+    ['conversation', 'profile', /^There is no conversation state "profile": this bot declares for this type order\.$/],
+    ['user', 'order', /: this bot declares for this type profile, visit, one:cart, two:cart\.$/],
+    ['user', 'constructor', /^There is no user state "constructor": this bot declares/],
+    ['user', 'one:stock', /^There is no user state "one:stock": this bot declares/],
+    ['bot', '__proto__', /: this bot declares for this type counted, settings\.$/],
+  ])('that nobody declares for a %s, such as %s, is nowhere', async (type, name, message) => {
+    const id = { conversation: conversationId, user: userId, bot: botId }[type as string]!;
+
+    const setting = client.setState({ type, id, name, payload: {} });
+
+    await expect(setting).rejects.toMatchObject(failsWith('ResourceNotFound', message));
+  });
+
+  it('that an integration does not declare is nowhere for it', async () => {
+    const path = await ofNewUser('profile', installed('one'));
+
+    const setting = installed('one').setState({ ...path, payload: {} });
+
+    await expect(setting).rejects.toMatchObject(
+      failsWith('ResourceNotFound', /: the integration one declares for this type cart\.$/),
+    );
+  });
+
+  it('can be used as soon as it is declared', async () => {
+    await expect(client.getState({ type: 'bot', id: botId, name: 'newest' })).rejects.toMatchObject({
+      type: 'ResourceNotFound',
+    });
+    await alice.client.updateBot({ id: botId, states: { newest: { type: 'bot', schema: anything } } });
+
+    const { state } = await client.setState({ type: 'bot', id: botId, name: 'newest', payload: { a: 1 } });
+
+    expect(state.payload).toEqual({ a: 1 });
+    await alice.client.updateBot({ id: botId, states: { newest: null } });
+  });
+
+  it('goes with its owner', async () => {
+    const path = await ofNewUser();
+    await client.setState({ ...path, payload: {} });
+
+    await client.deleteUser({ id: path.id });
+
+    await expect(client.getState(path)).rejects.toMatchObject(failsWith('ResourceNotFound', /^There is no user/));
+    expect(await door.sql('SELECT 1 FROM chat.state WHERE owner_id = $1', [path.id])).toEqual([]);
+  });
+});
+
+describe('getState', () => {
+  it('says when nothing is stored', async () => {
+    const path = await ofNewUser();
+
+    await expect(client.getState(path)).rejects.toMatchObject(
+      failsWith('ResourceNotFound', `Nothing is stored as the state "profile" of the user "${path.id}".`),
+    );
+  });
+});
+
+describe('setState', () => {
+  it('replaces all that was stored', async () => {
+    const path = await ofNewUser();
+    const { state: before } = await client.setState({ ...path, payload: { a: 1, b: null } });
+    expect(before.payload).toEqual({ a: 1, b: null });
+
+    const { state: after } = await client.setState({ ...path, payload: { c: { d: [1] } } });
+
+    expect(after).toEqual({ ...before, payload: { c: { d: [1] } }, updatedAt: after.updatedAt });
+    expect(after.updatedAt > before.updatedAt).toBe(true);
+    expect((await client.getState(path)).state).toEqual(after);
+  });
+
+  it('deletes by null, once and again', async () => {
+    const path = await ofNewUser();
+    const { state } = await client.setState({ ...path, payload: { a: 1 } });
+
+    const first = await client.setState({ ...path, payload: null });
+    const second = await client.setState({ ...path, payload: null });
+
+    expect(first.state).toEqual({ ...state, payload: {} });
+    expect(second.state).toMatchObject({ botId, userId: path.id, type: 'user', name: 'profile', payload: {} });
+    await expect(client.getState(path)).rejects.toMatchObject(failsWith('ResourceNotFound', /^Nothing is stored/));
+  });
+
+  it('keeps names that every object has', async () => {
+    const path = await ofNewUser();
+    const payload = '{"__proto__":{"a":1},"constructor":2}';
+
+    await door.send(line('POST', path), {
+      headers: { ...headers(), 'content-type': 'application/json' },
+      body: `{"payload":${payload}}`,
+    });
+    const patched = await door.send(line('PATCH', path), {
+      headers: { ...headers(), 'content-type': 'application/json' },
+      body: '{"payload":{"toString":3,"constructor":null}}',
+    });
+
+    expect(JSON.stringify(patched.json.state.payload)).toBe('{"toString":3,"__proto__":{"a":1}}');
+  });
+
+  it('makes one of as many as come at once', async () => {
+    const path = await ofNewUser();
+
+    const replies = await Promise.all(
+      Array.from({ length: 20 }, (_, number) => client.setState({ ...path, payload: { number } })),
+    );
+
+    expect(new Set(replies.map(({ state }) => state.id)).size).toBe(1);
+  });
+});
+
+describe('getOrSetState', () => {
+  it('stores what is not there, and then answers it', async () => {
+    const path = await ofNewUser();
+
+    const first = await client.getOrSetState({ ...path, payload: { a: 1 } });
+    const second = await client.getOrSetState({ ...path, payload: { b: 2 } });
+
+    expect(first).toMatchObject({ state: { payload: { a: 1 } }, meta: { cached: false } });
+    expect(second).toEqual(first);
+  });
+
+  it('gives all who ask at once the same one', async () => {
+    const path = await ofNewUser();
+
+    const replies = await Promise.all(
+      Array.from({ length: 30 }, (_, number) => client.getOrSetState({ ...path, payload: { number } })),
+    );
+
+    expect(new Set(replies.map(({ state }) => JSON.stringify(state))).size).toBe(1);
+  });
+});
+
+describe('patchState', () => {
+  it('makes a state, merges names into it and removes those that are null', async () => {
+    const path = await ofNewUser();
+
+    const { state: made } = await client.patchState({ ...path, payload: { a: 1, b: { c: 1 }, d: null } });
+    const { state: merged } = await client.patchState({ ...path, payload: { a: null, b: { e: 2 }, f: 3 } });
+
+    expect(made.payload).toEqual({ a: 1, b: { c: 1 } });
+    expect(merged).toEqual({ ...made, payload: { b: { e: 2 }, f: 3 }, updatedAt: merged.updatedAt });
+  });
+
+  it('loses no name of as many as come at once', async () => {
+    const path = await ofNewUser();
+    const names = Array.from({ length: 60 }, (_, number) => `name${number}`);
+
+    await Promise.all(names.map((name) => client.patchState({ ...path, payload: { [name]: name } })));
+
+    expect(await payloadOf(path)).toEqual(Object.fromEntries(names.map((name) => [name, name])));
+  });
+
+  it('goes on from what another process has stored meanwhile', async () => {
+    const path = await ofNewUser();
+    await client.setState({ ...path, payload: { a: 1 } });
+
+    const { state } = await whileHeld(
+      `UPDATE chat.state SET payload = '{"a":1,"other":2}' WHERE owner_id = $1`,
+      [path.id],
+      () => client.patchState({ ...path, payload: { b: 3 } }),
+    );
+
+    expect(state.payload).toEqual({ a: 1, other: 2, b: 3 });
+  });
+
+  it('takes what is small enough only until it is merged', async () => {
+    const path = await ofNewUser();
+    await client.patchState({ ...path, payload: { a: 'a'.repeat(100_000) } });
+
+    const patching = client.patchState({ ...path, payload: { b: 'b'.repeat(31_100) } });
+
+    await expect(patching).rejects.toMatchObject(
+      failsWith('InvalidPayload', 'payload must be at most 131072 bytes of JSON after merging.'),
+    );
+    await client.patchState({ ...path, payload: { a: null, b: 'b'.repeat(130_000) } });
+  });
+});
+
+describe('the declared schema', () => {
+  const path = (): Path => ({ type: 'bot', id: botId, name: 'counted' });
+
+  it.each<[string, Payload, RegExp]>([
+    ['a wrong type', { count: 'many' }, /^payload\.count must be number\.$/],
+    ['a wrong value', { count: -1 }, /^payload\.count must be >= 0\.$/],
+    ['a missing name', {}, /^payload must have required property 'count'\.$/],
+    ['a wrong pattern', { count: 1, tag: 'b' }, /^payload\.tag must match pattern/],
+    ['a pattern without end', { count: 1, tag: `${'a'.repeat(40)}!` }, /^payload takes too long to check/],
+  ])('refuses %s', async (_what, payload, message) => {
+    await client.setState({ ...path(), payload: null });
+    const problem = failsWith('InvalidDataFormat', message);
+
+    await expect(client.setState({ ...path(), payload })).rejects.toMatchObject(problem);
+    await expect(client.patchState({ ...path(), payload })).rejects.toMatchObject(problem);
+    await expect(client.getOrSetState({ ...path(), payload })).rejects.toMatchObject(problem);
+    await expect(client.getState(path())).rejects.toMatchObject({ type: 'ResourceNotFound' });
+  });
+
+  it('is of the whole payload, not of the change', async () => {
+    await client.setState({ ...path(), payload: { count: 1 } });
+
+    const { state } = await client.patchState({ ...path(), payload: { tag: 'aa' } });
+
+    expect(state.payload).toEqual({ count: 1, tag: 'aa' });
+    await expect(client.patchState({ ...path(), payload: { count: null } })).rejects.toMatchObject(
+      failsWith('InvalidDataFormat', /required property 'count'/),
+    );
+    expect(await payloadOf(path())).toEqual({ count: 1, tag: 'aa' });
+  });
+});
+
+describe('an expiry', () => {
+  const untilOf = ({ state }: { state: { expiresAt?: string } }) => Date.parse(state.expiresAt!);
+
+  it('is that of the definition unless a new state has one of its own', async () => {
+    const [first, second, third, fourth] = await Promise.all([1, 2, 3, 4].map(() => ofNewUser('visit')));
+
+    const replies = await Promise.all([
+      client.setState({ ...first!, payload: {} }),
+      client.patchState({ ...second!, payload: {}, expiry: 60_000 }),
+      client.getOrSetState({ ...third!, payload: {}, expiry: null }),
+      client.setState({ ...fourth!, payload: {}, expiry: 2_592_000_000 }),
+    ]);
+
+    expect(replies.map(({ state }) => state.expiry)).toEqual([86_400_000, 60_000, undefined, 2_592_000_000]);
+    expect(
+      replies.map(({ state }) => Date.parse(state.expiresAt ?? state.updatedAt) - Date.parse(state.updatedAt)),
+    ).toEqual([86_400_000, 60_000, 0, 2_592_000_000]);
+  });
+
+  it('stays when it is not named, and ends by null', async () => {
+    const path = await ofNewUser();
+    await client.setState({ ...path, payload: {}, expiry: 60_000 });
+
+    const kept = await client.setState({ ...path, payload: { a: 1 } });
+    const changed = await client.setStateExpiry({ ...path, expiry: 120_000 });
+    const patched = await client.patchState({ ...path, payload: { b: 1 } });
+    const ended = await client.setStateExpiry({ ...path, expiry: null });
+
+    expect([kept, changed, patched].map(({ state }) => state.expiry)).toEqual([60_000, 120_000, 120_000]);
+    expect(ended.state).toEqual({
+      ...patched.state,
+      updatedAt: ended.state.updatedAt,
+      expiry: undefined,
+      expiresAt: undefined,
+    });
+  });
+
+  it('begins anew with each read and each write', async () => {
+    const path = await ofNewUser();
+    await client.setState({ ...path, payload: {}, expiry: 60_000 });
+    const touches = [
+      () => client.getState(path),
+      () => client.getOrSetState({ ...path, payload: {} }),
+      () => client.patchState({ ...path, payload: {} }),
+      () => client.setState({ ...path, payload: {} }),
+    ];
+
+    for (const touch of touches) {
+      await letExpire(path, -1_000);
+      expect(untilOf(await touch()) - Date.now()).toBeGreaterThan(50_000);
+      expect(untilOf(await client.getState(path)) - Date.now()).toBeGreaterThan(50_000);
+    }
+  });
+
+  it('of what is not stored is nowhere', async () => {
+    await expect(client.setStateExpiry({ ...(await ofNewUser()), expiry: 1 })).rejects.toMatchObject(
+      failsWith('ResourceNotFound', /^Nothing is stored/),
+    );
+  });
+
+  it('that is over makes a state nowhere, and tells of it once', async () => {
+    const path = await ofNewUser();
+    const { state } = await client.setState({ ...path, payload: { a: 1 }, expiry: 60_000 });
+
+    await letExpire(path);
+
+    await expect(client.getState(path)).rejects.toMatchObject(failsWith('ResourceNotFound', /^Nothing is stored/));
+    const events = await until(
+      () => eventsOf(path),
+      (found) => found.length > 0,
+    );
+    expect(events).toMatchObject([
+      { status: 'pending', user_id: path.id, payload: { state: { id: state.id, payload: { a: 1 } } } },
+    ]);
+    expect(await door.sql('SELECT 1 FROM chat.state WHERE owner_id = $1', [path.id])).toEqual([]);
+  });
+
+  it('that is over is told of to the bot alone', async () => {
+    const path = await ofNewUser('cart', installed('one'));
+    await installed('one').setState({ ...path, payload: {}, expiry: 60_000 });
+
+    await letExpire({ ...path, name: 'one:cart' });
+
+    await until(
+      () => eventsOf(path),
+      (found) => found.length > 0,
+    );
+    expect((await client.listEvents({ userId: path.id })).events).toMatchObject([
+      { type: 'state_expired', payload: { state: { name: 'one:cart' } } },
+    ]);
+    expect((await installed('one').listEvents({ userId: path.id })).events).toEqual([]);
+  });
+
+  it.each<[string, (path: Path) => Promise<{ state: { id: string; payload: Payload } }>]>([
+    ['setState', (path) => client.setState({ ...path, payload: { b: 1 } })],
+    ['patchState', (path) => client.patchState({ ...path, payload: { b: 1 } })],
+  ])('that is over and not yet swept is told of by %s, which begins anew', async (_name, write) => {
+    const path = await ofNewUser();
+    const { state: old } = await client.setState({ ...path, payload: { a: 1 }, expiry: 60_000 });
+
+    // Whoever sweeps passes over a locked row, and who writes waits for it.
+    const { state } = await whileHeld(`UPDATE chat.state SET expires_at = now() WHERE owner_id = $1`, [path.id], () =>
+      write(path),
+    );
+
+    expect(state.payload).toEqual({ b: 1 });
+    expect(state.id).not.toBe(old.id);
+    expect(state).not.toHaveProperty('expiry');
+    expect((await eventsOf(path)).map(({ payload }) => payload.state.id)).toEqual([old.id]);
+  });
+
+  it('that is over lets getOrSetState store anew', async () => {
+    const path = await ofNewUser();
+    const { state: old } = await client.setState({ ...path, payload: { a: 1 }, expiry: 60_000 });
+    await letExpire(path);
+
+    const { state } = await client.getOrSetState({ ...path, payload: { b: 1 } });
+
+    expect(state).toMatchObject({ payload: { b: 1 }, id: expect.not.stringMatching(old.id) as unknown });
+    expect((await eventsOf(path)).map(({ payload }) => payload.state.id)).toEqual([old.id]);
+  });
+
+  it('of many states ends with one event for each, whoever comes first', async () => {
+    const paths = await Promise.all(Array.from({ length: 30 }, () => ofNewUser()));
+    await Promise.all(paths.map((path) => client.setState({ ...path, payload: {}, expiry: 60_000 })));
+    const ids = paths.map(({ id }) => id);
+
+    await door.sql('UPDATE chat.state SET expires_at = now() WHERE owner_id = ANY ($1)', [ids]);
+    await Promise.all(paths.map((path) => client.patchState({ ...path, payload: { b: 1 } })));
+
+    const events = await door.sql<{ user_id: string }>(
+      `SELECT user_id FROM chat.event WHERE type = 'state_expired' AND user_id = ANY ($1) ORDER BY user_id`,
+      [ids],
+    );
+    expect(events.map(({ user_id }) => user_id)).toEqual([...ids].sort());
+  });
+});
+
+describe('bad input', () => {
+  it.each<[string, unknown, RegExp]>([
+    ['payload', {}, /^payload is missing\.$/],
+    ['payload', { payload: null }, /^payload must be an object\.$/],
+    ['payload', { payload: [] }, /^payload must be an object\.$/],
+    ['payload', { payload: 'text' }, /^payload must be an object\.$/],
+    ['payload', { payload: { a: 'a'.repeat(131_072) } }, /^payload must be at most 131072 bytes of JSON\.$/],
+    ['payload', { payload: { a: 'a\0' } }, /^payload\.a must not contain the character U\+0000\.$/],
+    ['expiry', { payload: {}, expiry: 0 }, /^expiry must not be less than 1\.$/],
+    ['expiry', { payload: {}, expiry: 2_592_000_001 }, /^expiry must not be greater than 2592000000\.$/],
+    ['expiry', { payload: {}, expiry: 1.5 }, /^expiry must be an integer number\.$/],
+    ['expiry', { payload: {}, expiry: '60' }, /expiry must be an integer number/],
+  ])('in %s is refused: %j', async (_field, body, message) => {
+    const path = await ofNewUser();
+
+    const answers = [await send(line('PATCH', path), body), await send(line('POST', path, '/get-or-set'), body)];
+
+    for (const { status, json } of answers) {
+      expect({ status, type: json.type, message: json.message }).toEqual({
+        status: 400,
+        type: 'InvalidPayload',
+        message: expect.stringMatching(message),
+      });
+    }
+  });
+
+  it('deletes nothing when setState has no payload', async () => {
+    const path = await ofNewUser();
+    await client.setState({ ...path, payload: { a: 1 } });
+
+    const { status, json } = await send(line('POST', path), {});
+
+    expect([status, json.message]).toEqual([400, 'payload is missing.']);
+    expect(await payloadOf(path)).toEqual({ a: 1 });
+  });
+
+  it('is an expiry that setStateExpiry does not get', async () => {
+    const { status, json } = await send(line('POST', await ofNewUser(), '/expiry'), {});
+
+    expect([status, json.message]).toEqual([400, 'expiry is missing.']);
+  });
+
+  it('is a name of more than 200 characters', async () => {
+    const [fits, tooLong] = [200, 201].map((length) => ({
+      type: 'workflow' as const,
+      id: 'wrkflow_none',
+      name: '状'.repeat(length),
+    }));
+    const { id } = (await client.createWorkflow({ name: 'long', status: 'listening' })).workflow;
+
+    const stored = await send(line('PATCH', { ...fits!, id }), { payload: {} });
+    const refused = await send(line('PATCH', { ...tooLong!, id }), { payload: {} });
+
+    expect([stored.status, refused.status, refused.json.message]).toEqual([
+      200,
+      404,
+      'name must be at most 200 characters.',
+    ]);
+  });
+
+  it('is a type that there is not', async () => {
+    const { status, json } = await send(`PATCH /v1/chat/states/task/${userId}/profile`, { payload: {} });
+
+    expect([status, json.type, json.message]).toEqual([
+      404,
+      'ResourceNotFound',
+      'type must be one of: conversation, user, bot, integration, workflow.',
+    ]);
+  });
+
+  it.each([
+    ['authorization', 401, 'Unauthorized'],
+    ['x-bot-id', 400, 'InvalidPayload'],
+  ] as const)('is a request without %s', async (name, status, type) => {
+    const { [name]: _left, ...rest } = headers();
+
+    const answer = await door.send(line('PATCH', await ofNewUser()), { headers: rest, json: { payload: {} } });
+
+    expect([answer.status, answer.json.type]).toEqual([status, type]);
+  });
+});

@@ -1,0 +1,61 @@
+import { Injectable } from '@nestjs/common';
+import type { Sql } from '@parley/database/database';
+import { toJsonb } from '@parley/database/storable';
+
+export type TagKind = 'user' | 'conversation' | 'message' | 'workflow';
+type Texts = Record<string, string>;
+
+/** Something that has tags, in its own column too. */
+export interface Tagged {
+  bot_id: string;
+  id: string;
+  created_at: Date;
+}
+
+/** Common table expression that adds the rows of the tags which `source` has just inserted: append it to the insert. */
+export function tagRowsOf(kind: TagKind, source: string): string {
+  return `INSERT INTO tag (bot_id, kind, name, value, created_at, object_id)
+    SELECT bot_id, '${kind}', key, value, created_at, id FROM ${source}, jsonb_each_text(${source}.tags)`;
+}
+
+@Injectable()
+export class TagsRepository {
+  /** Brings the rows of an object's tags from what they were to what they are. */
+  async replace(tx: Sql, kind: TagKind, object: Tagged, before: Texts, after: Texts): Promise<void> {
+    const gone = Object.entries(before).filter(([name, value]) => after[name] !== value);
+    const come = Object.entries(after).filter(([name, value]) => before[name] !== value);
+    if (gone.length > 0) await this.remove(tx, kind, object, Object.fromEntries(gone));
+    if (come.length === 0) return;
+    await tx.query(
+      `INSERT INTO tag (bot_id, kind, name, value, created_at, object_id)
+       SELECT $1, $2, key, value, $3, $4 FROM jsonb_each_text($5)`,
+      [object.bot_id, kind, object.created_at, object.id, toJsonb(Object.fromEntries(come))],
+    );
+  }
+
+  /** Index tag_place: each row by its whole key. */
+  async remove(tx: Sql, kind: TagKind, object: Tagged, tags: Texts): Promise<void> {
+    await tx.query(
+      `DELETE FROM tag USING jsonb_each_text($5) AS gone
+       WHERE bot_id = $1 AND kind = $2 AND tag_key(tag.name) = tag_key(gone.key) AND tag_key(tag.value) = tag_key(gone.value)
+         AND created_at = $3 AND object_id = $4`,
+      [object.bot_id, kind, object.created_at, object.id, toJsonb(tags)],
+    );
+  }
+
+  /** All tags of many objects of one bot, in one statement. Index tag_place. */
+  async removeAll(tx: Sql, kind: TagKind, objects: (Tagged & { tags: Texts })[]): Promise<void> {
+    const gone = objects.flatMap(({ id, created_at, tags }) =>
+      Object.entries(tags).map(([name, value]) => ({ name, value, created_at, object_id: id })),
+    );
+    if (gone.length === 0) return;
+    await tx.query(
+      `DELETE FROM tag
+       USING jsonb_to_recordset($3) AS gone (name text, value text, created_at timestamptz, object_id text)
+       WHERE bot_id = $1 AND kind = $2 AND tag_key(tag.name) = tag_key(gone.name)
+         AND tag_key(tag.value) = tag_key(gone.value) AND tag.created_at = gone.created_at
+         AND tag.object_id = gone.object_id`,
+      [objects[0]!.bot_id, kind, toJsonb(gone)],
+    );
+  }
+}

@@ -1,0 +1,15 @@
+import { Injectable } from '@nestjs/common';
+import type { BotCaller } from '@parley/contracts/access';
+import type { ListTagValues, TagValues } from '@parley/contracts/chat/tags';
+import { storedName } from '../runtime/scope';
+import { TagValuesRepository } from './tag-values.repository';
+
+@Injectable()
+export class TagsService {
+  constructor(private readonly values: TagValuesRepository) {}
+
+  async listValues(caller: BotCaller, query: ListTagValues): Promise<TagValues> {
+    const { rows, nextToken } = await this.values.list(caller.bot.id, { ...query, key: storedName(caller, query.key) });
+    return { tags: rows.map(({ value }) => ({ value })), meta: { nextToken } };
+  }
+}

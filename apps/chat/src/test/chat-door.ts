@@ -1,0 +1,58 @@
+import { Client } from '@botpress/client';
+import { type Account, configured, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
+import { AdminModule } from '../../../admin/src/admin.module';
+import { GatewayModule } from '../../../gateway/src/gateway.module';
+import { HubModule } from '../../../hub/src/hub.module';
+import { ChatModule } from '../chat.module';
+import { ChatConfig } from '../config';
+
+/** A bot whose installations are the chat and `team`, which is of the integration slack. */
+export interface ChatBot {
+  id: string;
+  client: Client;
+  /** Acts as the installation `team`. */
+  asTeam: Client;
+}
+
+export interface ChatDoor extends FrontDoor {
+  alice: Account;
+  /** Version id of slack, which has the channels group and direct. */
+  integrationId: string;
+  /** Headers of a request of Alice's to the bot, or to her workspace. */
+  headersOf: (botId?: string) => Record<string, string>;
+  newBot: (definition?: Parameters<Client['createBot']>[0]) => Promise<ChatBot>;
+}
+
+/** Gateway, admin, a hub with one integration, and the chat service. */
+export async function startChatDoor(changes: Partial<ChatConfig> = {}): Promise<ChatDoor> {
+  const chat = configured(ChatModule, ChatConfig, { sweepIntervalMs: 100, ...changes });
+  const door = await startFrontDoor(GatewayModule, AdminModule, HubModule, chat);
+  const alice = await door.newAccount();
+  const channels = { group: { messages: {} }, direct: { messages: {} } };
+  const { integration } = await alice.client.createIntegration({ name: 'slack', version: '1.0.0', channels });
+  const integrationId = integration.id;
+  const headersOf = (botId?: string) => ({
+    authorization: `Bearer ${alice.token}`,
+    'x-workspace-id': alice.workspaceId,
+    ...(botId === undefined ? {} : { 'x-bot-id': botId }),
+  });
+  const newBot = async (definition: Parameters<Client['createBot']>[0] = {}): Promise<ChatBot> => {
+    const { id } = (await alice.client.createBot(definition)).bot;
+    await door.send(`PUT /v1/admin/bots/${id}`, {
+      headers: { ...headersOf(), 'x-multiple-integrations': 'true' },
+      json: { integrations: { team: { integrationId } } },
+    });
+    const own = { apiUrl: door.url, token: alice.token, workspaceId: alice.workspaceId, botId: id };
+    return { id, client: new Client(own), asTeam: new Client({ ...own, integrationAlias: 'team' }) };
+  };
+  return { ...door, alice, integrationId, headersOf, newBot };
+}
+
+/** Type and message of the error that the work ends with. */
+export async function failure(work: Promise<unknown>): Promise<{ type: string; message: string }> {
+  const { type, message } = (await work.then(
+    () => ({ type: 'none', message: 'It did not fail.' }),
+    (reason: unknown) => reason,
+  )) as { type: string; message: string };
+  return { type, message };
+}

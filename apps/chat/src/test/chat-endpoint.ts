@@ -1,0 +1,68 @@
+import { type AuthenticatedClient, Client } from '@botpress/chat';
+import { Bus } from '@parley/bus/bus';
+import { type Signal, signalChannel } from '@parley/contracts/chat/signals';
+import type { Answer } from '@parley/testing/front-door';
+import type { ChatBot, ChatDoor } from './chat-door';
+
+interface Frame {
+  type: string;
+  data: Record<string, unknown>;
+}
+
+/** The chat endpoint of a new bot, and those who talk there. */
+export interface ChatEndpoint {
+  bot: ChatBot;
+  webhookId: string;
+  url: string;
+  /** Nobody yet. */
+  client: Client;
+  newUser(foreignId?: string): Promise<AuthenticatedClient>;
+  /** `POST /users` as a person would type it. */
+  send(line: string, options?: { key?: string; json?: unknown; body?: string }): Promise<Answer>;
+  /** What listeners of the conversation, named by its platform id, are told from now on. */
+  listen(conversationId: string): Promise<{ heard: Signal[]; frames: () => Frame[] }>;
+}
+
+export async function newEndpoint(door: ChatDoor, encryptionKey?: string): Promise<ChatEndpoint> {
+  const bot = await door.newBot();
+  const installation = Object.values((await door.alice.client.getBot({ id: bot.id })).bot.integrations).find(
+    ({ name }) => name === 'chat',
+  )!;
+  const { webhookId } = installation;
+  const url = `${door.url}/chat/${webhookId}`;
+  const endpoint: ChatEndpoint = {
+    bot,
+    webhookId,
+    url,
+    client: new Client({ apiUrl: url }),
+    newUser: (userId) => Client.connect({ apiUrl: url, userId }),
+    send: (line, { key, ...content } = {}) =>
+      door.send(line.replace(' ', ` /chat/${webhookId}`), {
+        ...content,
+        headers: {
+          ...(content.body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...(key === undefined ? {} : { 'x-user-key': key }),
+        },
+      }),
+    listen: async (conversationId) => {
+      const heard: Signal[] = [];
+      const bus = door.apps.at(-1)!.get(Bus, { strict: false });
+      await bus.subscribe(signalChannel, conversationId, (signal) => {
+        heard.push(signal);
+      }).live;
+      const frames = () => heard.map(({ frame }) => JSON.parse(frame ?? 'null') as Frame);
+      return { heard, frames };
+    },
+  };
+  if (encryptionKey !== undefined) await configureChat(door, bot.id, { configuration: { encryptionKey } });
+  return endpoint;
+}
+
+/** Changes the installation of the chat in the bot. */
+export async function configureChat(door: ChatDoor, botId: string, changes: object): Promise<void> {
+  const { status, text } = await door.send(`PUT /v1/admin/bots/${botId}`, {
+    headers: { ...door.headersOf(), 'x-multiple-integrations': 'true' },
+    json: { integrations: { chat: { integrationId: 'intver_00000000000000000000000001', ...changes } } },
+  });
+  if (status !== 200) throw new Error(text);
+}

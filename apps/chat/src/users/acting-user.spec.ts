@@ -1,0 +1,116 @@
+import { admin } from '@parley/contracts/admin/admin';
+import { systemCaller } from '@parley/contracts/caller';
+import { hashToken } from '@parley/secrets/token';
+import { type Account, configured, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
+import { AdminModule } from '../../../admin/src/admin.module';
+import { GatewayModule } from '../../../gateway/src/gateway.module';
+import { ChatModule } from '../chat.module';
+import { ChatConfig } from '../config';
+
+let door: FrontDoor;
+let alice: Account;
+let botId: string;
+let userId: string;
+
+beforeAll(async () => {
+  door = await startFrontDoor(GatewayModule, AdminModule, configured(ChatModule, ChatConfig));
+  alice = await door.newAccount();
+  botId = await newBot();
+  userId = await newUser(botId);
+});
+
+afterAll(() => door?.stop());
+
+async function newBot() {
+  return (await alice.client.createBot({})).bot.id;
+}
+
+async function newUser(bot: string) {
+  return (await door.client(alice.token, alice.workspaceId, bot).createUser({ tags: {} })).user.id;
+}
+
+function send(line: string, headers: Record<string, string>, token = alice.token) {
+  return door.send(line, { headers: { authorization: `Bearer ${token}`, 'x-bot-id': botId, ...headers } });
+}
+
+/** Whom admin takes the sender of these headers for. */
+async function identify(token: string, user: string) {
+  const kind = token.startsWith('bp_bak_') ? 'bak' : 'pat';
+  const question = { tokenHash: hashToken(token), kind, botId, userId: user } as const;
+  return (await door.call(admin.identity.identify, systemCaller('test'), question)).caller;
+}
+
+const refusal = (message: string) => ({
+  status: 403,
+  json: { id: expect.any(String), code: 403, type: 'Forbidden', message },
+});
+
+describe('a user that a caller acts for', () => {
+  it('is named by the header x-user-id, with a personal token or a bot API key', async () => {
+    const { value } = await alice.client.createBotApiKey({ botId });
+
+    expect(await identify(alice.token, userId)).toMatchObject({
+      credential: 'pat',
+      bot: { id: botId },
+      user: { id: userId },
+    });
+    expect(await identify(value, userId)).toMatchObject({ credential: 'bak', user: { id: userId } });
+    expect((await send(`GET /v1/chat/users/${userId}`, { 'x-user-id': userId }, value)).status).toBe(200);
+  });
+
+  it('is nobody when the header is absent or empty', async () => {
+    expect((await send('GET /v1/chat/users', {})).status).toBe(200);
+    expect((await send('GET /v1/chat/users', { 'x-user-id': '' })).status).toBe(200);
+  });
+
+  it('is Forbidden in the same words when it is no user, and when it is one of another bot', async () => {
+    const foreign = await newUser(await newBot());
+
+    for (const id of ['user_none', foreign, 'x'.repeat(2000), '\x80\xff', '__proto__']) {
+      expect(await send('GET /v1/chat/users', { 'x-user-id': id })).toMatchObject(
+        refusal(`x-user-id "${id}" is not a user of this bot.`),
+      );
+    }
+  });
+
+  it('is Forbidden once it is deleted', async () => {
+    const gone = await newUser(botId);
+    expect(await identify(alice.token, gone)).toMatchObject({ user: { id: gone } });
+
+    await door.client(alice.token, alice.workspaceId, botId).deleteUser({ id: gone });
+
+    await expect(identify(alice.token, gone)).rejects.toMatchObject({ type: 'Forbidden' });
+  });
+
+  it('does not open a bot that the token may not use, and shows nothing of its users', async () => {
+    const mallory = await door.newAccount();
+
+    for (const id of [userId, 'user_none']) {
+      expect(await send('GET /v1/chat/users', { 'x-user-id': id }, mallory.token)).toMatchObject(
+        refusal(`x-bot-id "${botId}" names nothing that this token may use.`),
+      );
+    }
+  });
+
+  it.each(['GET /v1/tables', 'GET /v1/files', 'DELETE /v1/files/file_x'])('is taken for %s', async (line) => {
+    // Nobody answers for tables and files here: it was let through.
+    expect((await send(line, { 'x-user-id': userId })).status).toBe(503);
+    expect((await send(line, { 'x-user-id': 'user_none' })).status).toBe(403);
+    expect((await send(line, { 'x-user-id': userId }, 'bp_pat_none')).status).toBe(401);
+  });
+});
+
+it('cannot tell users without the chat service, and says that it may be tried again', async () => {
+  const alone = await startFrontDoor(GatewayModule, AdminModule);
+  const { client, token } = await alone.newAccount();
+  const { bot } = await client.createBot({});
+  const headers = { authorization: `Bearer ${token}`, 'x-bot-id': bot.id };
+
+  try {
+    const answer = await alone.send('GET /v1/tables', { headers: { ...headers, 'x-user-id': 'user_x' } });
+
+    expect(answer).toMatchObject({ status: 503, headers: { 'retry-after': expect.any(String) } });
+  } finally {
+    await alone.stop();
+  }
+});

@@ -1,0 +1,33 @@
+import type { BotCaller } from '@parley/contracts/access';
+import type { User } from '@parley/contracts/chat/users';
+import { shownNames } from '../runtime/scope';
+
+/** A row of `"user"`. */
+export interface UserRow {
+  bot_id: string;
+  id: string;
+  /** The installation whose user it is; null for those that the bot made itself. */
+  integration_alias: string | null;
+  name: string | null;
+  picture_url: string | null;
+  tags: Record<string, string>;
+  properties: Record<string, string>;
+  foreign_id: string | null;
+  profile: string | null;
+  created_at: Date;
+  updated_at: Date;
+}
+
+/** As the caller may see it. */
+export function toUser(caller: Pick<BotCaller, 'integration'>, row: UserRow): User {
+  return {
+    id: row.id,
+    createdAt: row.created_at.toISOString(),
+    updatedAt: row.updated_at.toISOString(),
+    tags: shownNames(caller, row.tags),
+    name: row.name ?? undefined,
+    pictureUrl: row.picture_url ?? undefined,
+    properties: row.properties,
+    attributes: row.properties,
+  };
+}

@@ -1,0 +1,162 @@
+import { Injectable } from '@nestjs/common';
+import type { ListUsers } from '@parley/contracts/chat/users';
+import { Database, type Sql } from '@parley/database/database';
+import { newId, timeOfId } from '@parley/database/ids';
+import { Keyset, pageSize } from '@parley/database/keyset';
+import { toJsonb } from '@parley/database/storable';
+import { BoundedReads } from '../lists/bounded-reads';
+import { isWithin } from '../lists/span';
+import { eachOf, type Source, taggedRows } from '../tags/tagged-rows';
+import { tagRowsOf } from '../tags/tags.repository';
+import { inScope, type Scope } from '../runtime/scope';
+import type { UserRow } from './user.entity';
+
+export type NewUser = Omit<UserRow, 'id' | 'created_at' | 'updated_at'>;
+
+export const touched = "greatest(now(), updated_at + interval '1 millisecond')";
+
+@Injectable()
+export class UsersRepository {
+  constructor(
+    private readonly database: Database,
+    private readonly bounded: BoundedReads,
+  ) {}
+
+  /** Throws a unique violation for a foreign id that is taken. */
+  async insert(user: NewUser, sql: Sql = this.database): Promise<UserRow> {
+    const id = newId('user');
+    const [row] = await sql.query<UserRow>(
+      `WITH made AS (
+         INSERT INTO "user" (bot_id, id, integration_alias, name, picture_url, tags, properties, foreign_id, profile,
+           created_at, updated_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)
+         RETURNING *),
+       tags AS (${tagRowsOf('user', 'made')})
+       SELECT * FROM made`,
+      [
+        user.bot_id,
+        id,
+        user.integration_alias,
+        user.name,
+        user.picture_url,
+        toJsonb(user.tags),
+        toJsonb(user.properties),
+        user.foreign_id,
+        user.profile,
+        timeOfId(id),
+      ],
+    );
+    return row!;
+  }
+
+  /** Index: the primary key. */
+  async find({ botId, alias }: Scope, id: string, sql: Sql = this.database): Promise<UserRow | undefined> {
+    const [row] = await sql.query<UserRow>(`SELECT * FROM "user" WHERE ${inScope} AND id = $3`, [botId, alias, id]);
+    return row;
+  }
+
+  async exists(botId: string, id: string): Promise<boolean> {
+    const rows = await this.database.query('SELECT 1 FROM "user" WHERE bot_id = $1 AND id = $2', [botId, id]);
+    return rows.length > 0;
+  }
+
+  /** The oldest that has all of these tags. Index tag_place. */
+  async findTagged(
+    { botId, alias }: Scope,
+    tags: Record<string, string>,
+    sql: Sql = this.database,
+  ): Promise<UserRow | undefined> {
+    const values: unknown[] = [botId, alias];
+    const rows = `SELECT * FROM "user" u WHERE ${inScope}`;
+    const { from, time, id } = await taggedRows(sql, { kind: 'user', as: 'u', rows, tags }, values);
+    const [row] = await sql.query<UserRow>(`SELECT u.* FROM ${from} ORDER BY ${time}, ${id} LIMIT 1`, values);
+    return row;
+  }
+
+  /** For as long as the transaction lasts nobody else changes the user. */
+  async lock(tx: Sql, { botId, alias }: Scope, id: string): Promise<UserRow | undefined> {
+    const [row] = await tx.query<UserRow>(`SELECT * FROM "user" WHERE ${inScope} AND id = $3 FOR NO KEY UPDATE`, [
+      botId,
+      alias,
+      id,
+    ]);
+    return row;
+  }
+
+  /** The same, and nobody else makes a participant of the user. */
+  async lockToDelete(tx: Sql, { botId, alias }: Scope, id: string): Promise<UserRow | undefined> {
+    const [row] = await tx.query<UserRow>(`SELECT * FROM "user" WHERE ${inScope} AND id = $3 FOR UPDATE`, [
+      botId,
+      alias,
+      id,
+    ]);
+    return row;
+  }
+
+  /** For as long as the transaction lasts nobody deletes the user. False when there is none. */
+  async keep(tx: Sql, botId: string, id: string): Promise<boolean> {
+    const rows = await tx.query('SELECT 1 FROM "user" WHERE bot_id = $1 AND id = $2 FOR KEY SHARE', [botId, id]);
+    return rows.length > 0;
+  }
+
+  /** Of a locked user. Its tags have rows of their own: TagsRepository brings them along. */
+  async update(tx: Sql, user: UserRow): Promise<UserRow> {
+    const [row] = await tx.query<UserRow>(
+      `UPDATE "user" SET name = $3, picture_url = $4, tags = $5, properties = $6, profile = $7, updated_at = ${touched}
+       WHERE bot_id = $1 AND id = $2 RETURNING *`,
+      [user.bot_id, user.id, user.name, user.picture_url, toJsonb(user.tags), toJsonb(user.properties), user.profile],
+    );
+    return row!;
+  }
+
+  /** Of a user that is locked for it, with its places in conversations and its states. Its messages stay. */
+  async delete(tx: Sql, { bot_id, id }: UserRow): Promise<void> {
+    await tx.query(
+      `WITH places AS (DELETE FROM participant WHERE bot_id = $1 AND user_id = $2),
+         states AS (DELETE FROM state WHERE bot_id = $1 AND type = 'user' AND owner_id = $2)
+       DELETE FROM "user" WHERE bot_id = $1 AND id = $2`,
+      [bot_id, id],
+    );
+  }
+
+  /** Indexes user_created, user_updated, or those of an integration's; with a conversation or tags those of `sourceOf`. */
+  async list({ botId, alias }: Scope, query: ListUsers) {
+    const { conversationId, tags, afterDate, beforeDate, nextToken } = query;
+    const { sortField = 'createdAt', sortDirection = 'desc', rangeField = 'createdAt' } = query;
+    const limit = pageSize(query);
+    const boundTo = [botId, alias, conversationId, tags, afterDate, beforeDate, rangeField];
+    const values: unknown[] = [botId, alias, afterDate ?? null, beforeDate ?? null];
+    const { from, time, id } = await this.sourceOf(query, values);
+    const keyset = new Keyset<UserRow>(
+      [
+        { sql: time, type: 'timestamptz', of: (row) => row[columns[sortField]] },
+        { sql: id, type: 'text', of: (row) => row.id },
+      ],
+      sortDirection,
+    );
+    const page = `SELECT u.* FROM ${from} WHERE ${keyset.after(nextToken, boundTo, values)}
+      ORDER BY ${keyset.orderBy} LIMIT ${limit + 1}`;
+    const rows =
+      conversationId === undefined && tags === undefined
+        ? await this.database.query<UserRow>(page, values)
+        : await this.bounded.read<UserRow>(page, values, 'Name a tag that few users have.');
+    return keyset.page(rows, limit, boundTo);
+  }
+
+  /** `$3` and `$4` are the ends of the span. Those of a conversation are all read: index participant_pkey. */
+  private async sourceOf(query: ListUsers, values: unknown[]): Promise<Source> {
+    const { conversationId, tags, sortField = 'createdAt', rangeField = 'createdAt' } = query;
+    const orderBy = columns[sortField];
+    const rows = `SELECT * FROM "user" u WHERE ${inScope} AND ${isWithin(`u.${columns[rangeField]}`, [3, 4])}`;
+    if (conversationId === undefined) {
+      const createdWithin: [number, number] | undefined = rangeField === 'createdAt' ? [3, 4] : undefined;
+      return taggedRows(this.database, { kind: 'user', as: 'u', rows, tags, orderBy, createdWithin }, values);
+    }
+    const ids = `SELECT user_id AS object_id FROM participant
+      WHERE bot_id = $1 AND conversation_id = $${values.push(conversationId)}`;
+    const tagged = tags ? `${rows} AND u.tags @> $${values.push(toJsonb(tags))}::jsonb` : rows;
+    return { from: eachOf(ids, 'u', tagged), time: `u.${orderBy}`, id: 'u.id' };
+  }
+}
+
+const columns = { createdAt: 'created_at', updatedAt: 'updated_at' } as const;

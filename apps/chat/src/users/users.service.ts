@@ -1,0 +1,151 @@
+import { Injectable } from '@nestjs/common';
+import type { BotCaller } from '@parley/contracts/access';
+import { maxProperties, maxTags } from '@parley/contracts/chat/chat-fields';
+import {
+  type CreateUser,
+  type Existence,
+  type GetOrCreateUser,
+  type GottenOrCreatedUser,
+  type ListUsers,
+  type UpdateUser,
+  type UserId,
+  type UserOfBot,
+  type UserReply,
+  type Users,
+  users as operations,
+} from '@parley/contracts/chat/users';
+import { ApiError, notFound } from '@parley/contracts/errors';
+import { Database, type Sql } from '@parley/database/database';
+import { Idempotency } from '@parley/database/idempotency';
+import { BotRuntimes } from '../runtime/bot-runtimes';
+import { namedInstallation } from '../runtime/installations';
+import { aliasOf, scopeOf, storedNames } from '../runtime/scope';
+import { SignalsService } from '../signals/signals.service';
+import { discriminatingTags } from '../tags/discriminating-tags';
+import { lockTags } from '../tags/lock-tags';
+import { mergedProperties, mergedTags } from '../tags/merged';
+import { TagsRepository } from '../tags/tags.repository';
+import { toUser, type UserRow } from './user.entity';
+import { UsersRepository } from './users.repository';
+
+@Injectable()
+export class UsersService {
+  constructor(
+    private readonly database: Database,
+    private readonly idempotency: Idempotency,
+    private readonly users: UsersRepository,
+    private readonly tags: TagsRepository,
+    private readonly runtimes: BotRuntimes,
+    private readonly signals: SignalsService,
+  ) {}
+
+  async create(caller: BotCaller, input: CreateUser): Promise<UserReply> {
+    const known = await this.idempotency.find<UserReply>(caller, operations.create, input);
+    if (known) return known;
+    const alias = await this.aliasFor(caller, input.integrationName);
+    return this.idempotency.runStatement(caller, operations.create, input, async (sql) => ({
+      user: toUser(caller, await this.insert(sql, caller, alias, input)),
+    }));
+  }
+
+  async get(caller: BotCaller, { id }: UserId): Promise<UserReply> {
+    const row = await this.users.find(scopeOf(caller), id);
+    if (!row) throw notFound('user', id);
+    return { user: toUser(caller, row) };
+  }
+
+  async getOrCreate(caller: BotCaller, input: GetOrCreateUser): Promise<GottenOrCreatedUser> {
+    const known = await this.idempotency.find<GottenOrCreatedUser>(caller, operations.getOrCreate, input);
+    if (known) return known;
+    const alias = await this.aliasFor(caller, input.integrationName);
+    const scope = { botId: caller.bot.id, alias };
+    const wanted = storedNames(caller, discriminatingTags(input));
+    const isWanted = Object.keys(wanted).length > 0;
+    // What is found with a key is kept for it.
+    const found = isWanted && caller.idempotencyKey === undefined && (await this.users.findTagged(scope, wanted));
+    if (found) return { user: toUser(caller, found), meta: { created: false } };
+    return this.idempotency.run(caller, operations.getOrCreate, input, async (tx) => {
+      if (isWanted) await lockTags(tx, ['user', scope.botId, alias], wanted);
+      const other = isWanted && (await this.users.findTagged(scope, wanted, tx));
+      const row = other || (await this.insert(tx, caller, alias, input));
+      return { user: toUser(caller, row), meta: { created: !other } };
+    });
+  }
+
+  async list(caller: BotCaller, query: ListUsers): Promise<Users> {
+    const tags = query.tags && storedNames(caller, query.tags);
+    const { rows, nextToken } = await this.users.list(scopeOf(caller), { ...query, tags });
+    return { users: rows.map((row) => toUser(caller, row)), meta: { nextToken } };
+  }
+
+  async update(caller: BotCaller, { id, ...changes }: UpdateUser): Promise<UserReply> {
+    return this.database.transaction(async (tx) => {
+      const before = await this.users.lock(tx, scopeOf(caller), id);
+      if (!before) throw notFound('user', id);
+      const after = await this.users.update(tx, changed(before, caller, changes));
+      await this.tags.replace(tx, 'user', after, before.tags, after.tags);
+      return { user: toUser(caller, after) };
+    });
+  }
+
+  async delete(caller: BotCaller, { id }: UserId): Promise<object> {
+    return this.database.transaction(async (tx) => {
+      // In the order of locks that those who write have: conversations, then users.
+      await this.signals.endStreams(tx, caller.bot.id, id);
+      const row = await this.users.lockToDelete(tx, scopeOf(caller), id);
+      if (!row) throw notFound('user', id);
+      await this.users.delete(tx, row);
+      await this.tags.remove(tx, 'user', row, row.tags);
+      return {};
+    });
+  }
+
+  async exists({ botId, userId }: UserOfBot): Promise<Existence> {
+    return { exists: await this.users.exists(botId, userId) };
+  }
+
+  private insert(
+    sql: Sql,
+    caller: BotCaller,
+    alias: string | null,
+    { tags, properties, attributes, name, pictureUrl }: GetOrCreateUser,
+  ): Promise<UserRow> {
+    return this.users.insert(
+      {
+        bot_id: caller.bot.id,
+        integration_alias: alias,
+        name: name ?? null,
+        picture_url: pictureUrl ?? null,
+        tags: mergedTags({}, storedNames(caller, tags), maxTags),
+        properties: mergedProperties({}, { ...attributes, ...properties }, maxProperties),
+        foreign_id: null,
+        profile: null,
+      },
+      sql,
+    );
+  }
+
+  /** Alias of the installation whose user it is. Throws ReferenceNotFound for one that the bot does not have. */
+  private async aliasFor(caller: BotCaller, integrationName: string | undefined): Promise<string | null> {
+    if (integrationName === undefined) return aliasOf(caller);
+    const own = aliasOf(caller);
+    const named = await this.runtimes.find(caller.bot.id, (bot) => namedInstallation(bot, integrationName, own));
+    if (!named || (own !== null && named.alias !== own))
+      throw new ApiError(
+        'ReferenceNotFound',
+        `integrationName "${integrationName}" names no integration that is installed in this bot.`,
+      );
+    return named.alias;
+  }
+}
+
+function changed(row: UserRow, caller: BotCaller, changes: Omit<UpdateUser, 'id'>): UserRow {
+  const { name, pictureUrl, tags, properties, attributes } = changes;
+  return {
+    ...row,
+    name: name === undefined ? row.name : name,
+    picture_url: pictureUrl === undefined ? row.picture_url : pictureUrl,
+    tags: tags ? mergedTags(row.tags, storedNames(caller, tags), maxTags) : row.tags,
+    properties: mergedProperties(row.properties, { ...attributes, ...properties }, maxProperties),
+  };
+}

@@ -1,0 +1,368 @@
+import type { Client } from '@botpress/client';
+import { type ChatDoor, failure, startChatDoor } from '../test/chat-door';
+
+let door: ChatDoor;
+let botId: string;
+let client: Client;
+let asTeam: Client;
+
+beforeAll(async () => {
+  door = await startChatDoor();
+  ({ id: botId, client, asTeam } = await door.newBot());
+});
+
+afterAll(() => door?.stop());
+
+describe('a user', () => {
+  it('has what it was created with, with attributes as properties', async () => {
+    const { user } = await client.createUser({
+      name: 'Ann',
+      pictureUrl: 'https://example.com/ann.png',
+      tags: { plan: 'gold', none: '' },
+      properties: { city: 'Rome' },
+      attributes: { city: 'Oslo', street: 'High' },
+    });
+
+    const got = (await client.getUser({ id: user.id })).user;
+
+    expect(got).toEqual(user);
+    expect(user).toMatchObject({
+      id: expect.stringMatching(/^user_/),
+      name: 'Ann',
+      pictureUrl: 'https://example.com/ann.png',
+      tags: { plan: 'gold' },
+      properties: { city: 'Rome', street: 'High' },
+      attributes: { city: 'Rome', street: 'High' },
+    });
+    expect(user.createdAt).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+  });
+
+  it('is updated by merging: null and an empty text remove', async () => {
+    const { user } = await client.createUser({ name: 'Ann', tags: { a: '1', b: '2' }, properties: { x: '1', y: '2' } });
+
+    const { user: updated } = await client.updateUser({
+      id: user.id,
+      name: null,
+      tags: { a: null, b: '', c: '3' },
+      properties: { x: null, z: '' },
+    });
+
+    expect(updated).toMatchObject({ tags: { c: '3' }, properties: { y: '2', z: '' } });
+    expect(updated.name).toBeUndefined();
+    expect(updated.updatedAt > user.updatedAt).toBe(true);
+    expect((await client.listUsers({ tags: { c: '3' } })).users).toEqual([updated]);
+    expect((await client.listUsers({ tags: { b: '2' } })).users).toEqual([]);
+  });
+
+  it('has properties of 32 KB at most, those that are there included', async () => {
+    const { user } = await client.createUser({ tags: {}, properties: { a: 'é'.repeat(8_000), b: 'b'.repeat(10_000) } });
+    const tooLarge = {
+      type: 'InvalidPayload',
+      message: 'properties must be at most 32768 bytes of JSON together, those that are there included.',
+    };
+
+    const { user: fits } = await client.updateUser({ id: user.id, properties: { c: 'c'.repeat(6_000) } });
+
+    expect(await failure(client.updateUser({ id: user.id, properties: { d: 'd'.repeat(1_000) } }))).toEqual(tooLarge);
+    expect(
+      await failure(client.createUser({ tags: {}, properties: { ...fits.properties, d: 'd'.repeat(1_000) } })),
+    ).toEqual(tooLarge);
+    expect((await client.getUser({ id: user.id })).user).toEqual(fits);
+  });
+
+  it('keeps every tag when many set one each at once', async () => {
+    const { user } = await client.createUser({ tags: {} });
+    const names = Array.from({ length: 12 }, (_, index) => `tag${index}`);
+
+    await Promise.all(names.map((name) => client.updateUser({ id: user.id, tags: { [name]: name } })));
+
+    expect((await client.getUser({ id: user.id })).user.tags).toEqual(
+      Object.fromEntries(names.map((name) => [name, name])),
+    );
+  });
+
+  it('is gone when it is deleted, and from conversations too', async () => {
+    const { user } = await client.createUser({ tags: { kind: 'deleted' } });
+    const { conversation } = await client.createConversation({ channel: 'channel', tags: {} });
+    await client.addParticipant({ id: conversation.id, userId: user.id });
+
+    await client.deleteUser({ id: user.id });
+
+    expect((await failure(client.getUser({ id: user.id }))).type).toBe('ResourceNotFound');
+    expect((await client.listParticipants({ id: conversation.id })).participants).toEqual([]);
+    expect((await client.listUsers({ tags: { kind: 'deleted' } })).users).toEqual([]);
+    expect((await failure(client.deleteUser({ id: user.id }))).type).toBe('ResourceNotFound');
+  });
+
+  it('takes part nowhere once it is deleted, whatever is written or joined meanwhile', async () => {
+    const headers = door.headersOf(botId);
+    const newPlaces = (channel: string) =>
+      Promise.all(
+        Array.from({ length: 3 }, async () => (await client.createConversation({ channel, tags: {} })).conversation.id),
+      );
+    const places = [...(await newPlaces('channel')), ...(await newPlaces('group'))];
+    const join = (id: string, userId: string) =>
+      door.send(`POST /v1/chat/conversations/${id}/participants`, { headers, json: { userId } });
+    const write = (conversationId: string, userId: string) =>
+      door.send('POST /v1/chat/messages', {
+        headers,
+        json: { conversationId, userId, type: 'text', payload: {}, tags: {} },
+      });
+    const deleted: string[] = [];
+    const statuses = new Set<number>();
+
+    for (let round = 0; round < 20; round++) {
+      const userId = (await client.createUser({ tags: {} })).user.id;
+      const [other, ...rest] = places;
+      await Promise.all([join(other!, userId), join(places.at(-1)!, userId)]);
+      const answers = await Promise.all([
+        ...rest.map((id) => write(id, userId)),
+        door.send(`DELETE /v1/chat/users/${userId}`, { headers }),
+        ...rest.flatMap((id) => [join(id, userId), write(id, userId), write(other!, userId)]),
+      ]);
+      answers.forEach(({ status }) => statuses.add(status));
+      deleted.push(userId);
+    }
+
+    expect([...statuses].filter((status) => status >= 500)).toEqual([]);
+    expect(
+      await door.sql('SELECT user_id, conversation_id FROM chat.participant WHERE user_id = ANY ($1)', [deleted]),
+    ).toEqual([]);
+    for (const { id, count, last } of await door.sql<{ id: string; count: number; last: string }>(
+      `SELECT conversation_id AS id, message_count AS count, signal_count::int AS last FROM chat.conversation_clock
+       WHERE conversation_id = ANY ($1)`,
+      [places],
+    )) {
+      const [found] = await door.sql(
+        `SELECT (SELECT count(*)::int FROM chat.message WHERE conversation_id = $1) AS count,
+           (SELECT count(*)::int FROM chat.signal WHERE conversation_id = $1) AS last`,
+        [id],
+      );
+      expect(found).toEqual({ count, last });
+    }
+  });
+
+  it('is nobody to another bot', async () => {
+    const other = await door.newBot();
+    const { user } = await client.createUser({ tags: {} });
+
+    const foreign = await failure(other.client.getUser({ id: user.id }));
+    const absent = await failure(other.client.getUser({ id: 'user_none' }));
+
+    expect(foreign).toEqual({ type: 'ResourceNotFound', message: `There is no user "${user.id}" here.` });
+    expect(absent).toEqual({ type: 'ResourceNotFound', message: 'There is no user "user_none" here.' });
+    expect((await failure(other.client.updateUser({ id: user.id, name: 'x' }))).type).toBe('ResourceNotFound');
+    expect((await failure(other.client.deleteUser({ id: user.id }))).type).toBe('ResourceNotFound');
+    expect((await other.client.listUsers({})).users).toEqual([]);
+  });
+
+  it.each([
+    ['no tags', { tags: undefined }, /tags is missing/],
+    ['a tag of 501 characters', { tags: { a: 'x'.repeat(501) } }, /tags has an entry "a" that must be at most 500/],
+    ['a tag that is no text', { tags: { a: 1 } }, /tags has an entry "a" that must be a string/],
+    [
+      '51 tags',
+      { tags: Object.fromEntries(Array.from({ length: 51 }, (_, n) => [`t${n}`, 'x'])) },
+      /tags must have at/,
+    ],
+    ['a name of 201 characters', { tags: {}, name: 'x'.repeat(201) }, /name must be shorter than or equal to 200/],
+    ['a picture that is no URI', { tags: {}, pictureUrl: 'me.png' }, /pictureUrl must be a URI/],
+    [
+      'a picture of 40001 characters',
+      { tags: {}, pictureUrl: `https://a.b/${'x'.repeat(39_990)}` },
+      /pictureUrl must be shorter/,
+    ],
+    ['an integrationName of 201 characters', { tags: {}, integrationName: 'x'.repeat(201) }, /integrationName must be/],
+    ['properties that are no texts', { tags: {}, properties: { a: {} } }, /properties has an entry "a"/],
+  ])('is refused with %s', async (_case, input, message) => {
+    const answer = await failure(client.createUser(input as never));
+
+    expect(answer).toEqual({ type: 'InvalidPayload', message: expect.stringMatching(message) });
+  });
+
+  it('is refused for an integration that the bot does not have', async () => {
+    expect(await failure(client.createUser({ tags: {}, integrationName: 'telegram' }))).toEqual({
+      type: 'ReferenceNotFound',
+      message: 'integrationName "telegram" names no integration that is installed in this bot.',
+    });
+  });
+});
+
+describe('users that are gotten or created', () => {
+  it('are one, however many ask at once', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 200 }, () => client.getOrCreateUser({ tags: { phone: '123' }, name: 'Bob' })),
+    );
+
+    expect(new Set(answers.map(({ user }) => user.id)).size).toBe(1);
+    expect(answers.filter(({ meta }) => meta.created)).toHaveLength(1);
+  });
+
+  it('are told apart by the named tags alone, and what is there stays as it is', async () => {
+    const first = await client.getOrCreateUser({ tags: { mail: 'a', lang: 'en' }, discriminateByTags: ['mail'] });
+    const second = await client.getOrCreateUser({ tags: { mail: 'a', lang: 'de' }, discriminateByTags: ['mail'] });
+    const other = await client.getOrCreateUser({ tags: { mail: 'a', lang: 'de' } });
+
+    expect(second).toEqual({ user: first.user, meta: { created: false } });
+    expect(other.meta.created).toBe(true);
+  });
+
+  it('are created when nothing tells them apart', async () => {
+    const answers = await Promise.all([
+      client.getOrCreateUser({ tags: {} }),
+      client.getOrCreateUser({ tags: { a: null } }),
+      client.getOrCreateUser({ tags: { mail: 'b' }, discriminateByTags: [] }),
+      client.getOrCreateUser({ tags: { mail: 'b' }, discriminateByTags: [] }),
+    ]);
+
+    expect(answers.map(({ meta }) => meta.created)).toEqual([true, true, true, true]);
+  });
+
+  it('cannot be told apart by a tag that is not given', async () => {
+    const answer = await failure(client.getOrCreateUser({ tags: { a: '1' }, discriminateByTags: ['b'] }));
+
+    expect(answer).toEqual({ type: 'InvalidPayload', message: expect.stringContaining('"b"') });
+  });
+});
+
+describe('an integration', () => {
+  it('sets and sees its own tags bare, which the bot sees prefixed', async () => {
+    const { user } = await asTeam.createUser({ tags: { id: 'U1' } });
+
+    await client.updateUser({ id: user.id, tags: { vip: 'yes' } });
+
+    expect(user.tags).toEqual({ id: 'U1' });
+    expect((await client.getUser({ id: user.id })).user.tags).toEqual({ 'team:id': 'U1', vip: 'yes' });
+    expect((await asTeam.getUser({ id: user.id })).user.tags).toEqual({ id: 'U1' });
+    expect((await asTeam.listUsers({ tags: { id: 'U1' } })).users.map(({ id }) => id)).toEqual([user.id]);
+    expect((await client.listUsers({ tags: { 'team:id': 'U1' } })).users.map(({ id }) => id)).toEqual([user.id]);
+  });
+
+  it('finds its user by its own tags, as the bot does by the prefixed ones', async () => {
+    const made = await asTeam.getOrCreateUser({ tags: { id: 'U2' } });
+
+    expect(await asTeam.getOrCreateUser({ tags: { id: 'U2' } })).toEqual({ user: made.user, meta: { created: false } });
+    expect((await client.getOrCreateUser({ tags: { 'team:id': 'U2' } })).user.id).toBe(made.user.id);
+  });
+
+  it('does not see the users of others', async () => {
+    const { user } = await client.createUser({ tags: {} });
+
+    expect((await failure(asTeam.getUser({ id: user.id }))).type).toBe('ResourceNotFound');
+    expect((await failure(asTeam.updateUser({ id: user.id, name: 'x' }))).type).toBe('ResourceNotFound');
+    expect((await asTeam.listUsers({})).users.map(({ id }) => id)).not.toContain(user.id);
+  });
+
+  it('names itself by its alias or its integration, also where that is installed twice', async () => {
+    const own = await door.newBot();
+    await door.send(`PUT /v1/admin/bots/${own.id}`, {
+      headers: { ...door.headersOf(), 'x-multiple-integrations': 'true' },
+      json: { integrations: { more: { integrationId: door.integrationId } } },
+    });
+
+    const users = await Promise.all(
+      ['team', 'slack'].map((integrationName) => own.asTeam.createUser({ tags: {}, integrationName })),
+    );
+    const { conversation } = await own.asTeam.createConversation({
+      channel: 'group',
+      tags: {},
+      integrationName: 'slack',
+    });
+
+    for (const { user } of users) expect((await own.asTeam.getUser({ id: user.id })).user.id).toBe(user.id);
+    expect(conversation.integration).toBe('team');
+    expect((await own.asTeam.listConversations({ integrationName: 'slack' })).conversations).toHaveLength(1);
+    expect((await failure(own.asTeam.createUser({ tags: {}, integrationName: 'more' }))).type).toBe(
+      'ReferenceNotFound',
+    );
+    expect((await failure(own.client.createUser({ tags: {}, integrationName: 'slack' }))).type).toBe(
+      'ReferenceNotFound',
+    );
+  });
+
+  it('leaves the bot room for tags, and the bot leaves it room', async () => {
+    const many = (prefix: string, count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, n) => [`${prefix}${n}`, 'x']));
+    const { id } = (await asTeam.createUser({ tags: many('t', 50) })).user;
+
+    const { user } = await client.updateUser({ id, tags: many('b', 50) });
+    const refused = [
+      await failure(asTeam.updateUser({ id, tags: { one: 'more' } })),
+      await failure(client.updateUser({ id, tags: { one: 'more' } })),
+      await failure(client.updateUser({ id, tags: { 'team:one': 'more' } })),
+    ];
+    for (const prefix of ['x:', 'y:']) await client.updateUser({ id, tags: many(prefix, 50) });
+    refused.push(await failure(client.updateUser({ id, tags: { 'z:one': 'more' } })));
+
+    expect(Object.keys(user.tags)).toHaveLength(100);
+    expect(Object.keys((await asTeam.getUser({ id })).user.tags)).toHaveLength(50);
+    expect(refused).toEqual(
+      Array(4).fill({ type: 'InvalidPayload', message: expect.stringMatching(/^tags must have at most 50 entries/) }),
+    );
+  });
+
+  it('has the users that the bot makes in its name', async () => {
+    const { user } = await client.createUser({ tags: {}, integrationName: 'slack' });
+
+    expect((await asTeam.getUser({ id: user.id })).user.id).toBe(user.id);
+  });
+});
+
+describe('a list of users', () => {
+  it('shows each once, page by page, in every order, also those of one moment', async () => {
+    const { client: own, id } = await door.newBot();
+    const made: string[] = [];
+    for (let n = 0; n < 25; n++) made.push((await own.createUser({ tags: { n: String(n % 2) } })).user.id);
+    await door.sql(`UPDATE chat."user" SET created_at = date_trunc('minute', created_at) WHERE bot_id = $1`, [id]);
+    await door.sql(
+      `UPDATE chat.tag SET created_at = date_trunc('minute', created_at) WHERE bot_id = $1 AND kind = 'user'`,
+      [id],
+    );
+
+    for (const query of [
+      {},
+      { sortField: 'updatedAt' as const },
+      { sortDirection: 'asc' as const },
+      { tags: { n: '1' } },
+      { tags: { n: '0' }, sortField: 'updatedAt' as const, sortDirection: 'asc' as const },
+    ]) {
+      const seen: string[] = [];
+      for (let nextToken: string | undefined, more = true; more; more = nextToken !== undefined) {
+        const page = await own.listUsers({ ...query, nextToken, pageSize: 4 });
+        seen.push(...page.users.map((user) => user.id));
+        nextToken = page.meta.nextToken;
+      }
+      const expected = made.filter((_, n) => !('tags' in query) || String(n % 2) === query.tags!.n);
+      expect(new Set(seen).size).toBe(seen.length);
+      expect([...seen].sort()).toEqual([...expected].sort());
+    }
+  });
+
+  it('is limited to a span of time, both ends included', async () => {
+    const { client: own } = await door.newBot();
+    const { user } = await own.createUser({ tags: {} });
+
+    const at = (time: string) => own.listUsers({ afterDate: time, beforeDate: time });
+
+    expect((await at(user.createdAt)).users).toHaveLength(1);
+    expect((await own.listUsers({ afterDate: '2090-01-01T00:00:00.000Z' })).users).toEqual([]);
+    expect((await own.listUsers({ beforeDate: '2020-01-01T00:00:00.000Z', rangeField: 'updatedAt' })).users).toEqual(
+      [],
+    );
+  });
+
+  it.each([
+    ['nextToken', 'nextToken=abc'],
+    ['sortField', 'sortField=name'],
+    ['afterDate', 'afterDate=yesterday'],
+    ['pageSize', 'pageSize=201'],
+    ['rangeField', 'rangeField=size'],
+  ])('refuses a bad %s', async (field, query) => {
+    const answer = await door.send(`GET /v1/chat/users?${query}`, { headers: door.headersOf(botId) });
+
+    expect(answer).toMatchObject({
+      status: 400,
+      json: { type: 'InvalidQuery', message: expect.stringContaining(field) },
+    });
+  });
+});

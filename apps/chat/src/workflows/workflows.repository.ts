@@ -1,0 +1,236 @@
+import { Injectable } from '@nestjs/common';
+import {
+  activeStatuses,
+  finishedStatuses,
+  type ListWorkflows,
+  type StatusGroup,
+} from '@parley/contracts/chat/workflows';
+import { Database, type Sql } from '@parley/database/database';
+import { newId, timeOfId } from '@parley/database/ids';
+import { Keyset, pageSize } from '@parley/database/keyset';
+import { toJsonb } from '@parley/database/storable';
+import { BoundedReads } from '../lists/bounded-reads';
+import { taggedRows } from '../tags/tagged-rows';
+import { tagRowsOf } from '../tags/tags.repository';
+import { inScope, type Scope } from '../runtime/scope';
+import type { WorkflowRow } from './workflow.entity';
+
+/** A time that is null is a day from now. */
+export type NewWorkflow = Pick<
+  WorkflowRow,
+  | 'bot_id'
+  | 'name'
+  | 'status'
+  | 'input'
+  | 'integration_alias'
+  | 'parent_workflow_id'
+  | 'conversation_id'
+  | 'user_id'
+  | 'event_id'
+  | 'tags'
+> & { timeout_at: Date | null };
+
+/** What a workflow must have to be meant. */
+export interface WantedWorkflow {
+  name: string;
+  conversation_id?: string;
+  user_id?: string;
+  parent_workflow_id?: string;
+  tags: Record<string, string>;
+  group?: StatusGroup;
+}
+
+const isActive = `status IN ('${activeStatuses.join("', '")}')`;
+
+@Injectable()
+export class WorkflowsRepository {
+  constructor(
+    private readonly database: Database,
+    private readonly bounded: BoundedReads,
+  ) {}
+
+  async insert(tx: Sql, workflow: NewWorkflow): Promise<WorkflowRow> {
+    const id = newId('wrkflow');
+    const [row] = await tx.query<WorkflowRow>(
+      `WITH made AS (
+         INSERT INTO workflow (bot_id, id, name, status, input, output, integration_alias, parent_workflow_id,
+           conversation_id, user_id, event_id, tags, timeout_at, created_at, updated_at)
+         VALUES ($1, $2, $3, $4, $5, '{}', $6, $7, $8, $9, $10, $11, coalesce($12, now() + interval '1 day'), $13, $13)
+         RETURNING *),
+       tags AS (${tagRowsOf('workflow', 'made')})
+       SELECT * FROM made`,
+      [
+        workflow.bot_id,
+        id,
+        workflow.name,
+        workflow.status,
+        toJsonb(workflow.input),
+        workflow.integration_alias,
+        workflow.parent_workflow_id,
+        workflow.conversation_id,
+        workflow.user_id,
+        workflow.event_id,
+        toJsonb(workflow.tags),
+        workflow.timeout_at,
+        timeOfId(id),
+      ],
+    );
+    return row!;
+  }
+
+  /** Index: the primary key. */
+  async find({ botId, alias }: Scope, id: string, sql: Sql = this.database): Promise<WorkflowRow | undefined> {
+    const [row] = await sql.query<WorkflowRow>(`SELECT * FROM workflow WHERE ${inScope} AND id = $3`, [
+      botId,
+      alias,
+      id,
+    ]);
+    return row;
+  }
+
+  /** The oldest that is meant. Index workflow_name, or tag_place where tags are given. */
+  async findWanted(tx: Sql, { botId, alias }: Scope, wanted: WantedWorkflow): Promise<WorkflowRow | undefined> {
+    const { tags, group, ...columns } = wanted;
+    const values: unknown[] = [botId, alias];
+    const conditions = equalities(columns, values);
+    if (group)
+      conditions.push(`w.status = ANY ($${values.push(group === 'active' ? activeStatuses : finishedStatuses)})`);
+    const rows = `SELECT * FROM workflow w WHERE ${inScope} AND ${conditions.join(' AND ')}`;
+    const { from, time, id } = await taggedRows(tx, { kind: 'workflow', as: 'w', rows, tags }, values);
+    const [row] = await tx.query<WorkflowRow>(`SELECT w.* FROM ${from} ORDER BY ${time}, ${id} LIMIT 1`, values);
+    return row;
+  }
+
+  /** For as long as the transaction lasts nobody else changes the workflow. */
+  async lock(tx: Sql, { botId, alias }: Scope, id: string): Promise<WorkflowRow | undefined> {
+    const [row] = await tx.query<WorkflowRow>(`SELECT * FROM workflow WHERE ${inScope} AND id = $3 FOR UPDATE`, [
+      botId,
+      alias,
+      id,
+    ]);
+    return row;
+  }
+
+  /** Of a locked workflow; one that has just ended gets the time. Its tags have rows of their own: TagsRepository brings them along. */
+  async update(tx: Sql, workflow: WorkflowRow): Promise<WorkflowRow> {
+    const [row] = await tx.query<WorkflowRow>(
+      `UPDATE workflow SET status = $3, output = $4, user_id = $5, event_id = $6, failure_reason = $7, tags = $8,
+         timeout_at = $9, completed_at = CASE WHEN $3 = ANY ($10) THEN coalesce(completed_at, now()) END,
+         updated_at = greatest(now(), updated_at + interval '1 millisecond')
+       WHERE bot_id = $1 AND id = $2 RETURNING *`,
+      [
+        workflow.bot_id,
+        workflow.id,
+        workflow.status,
+        toJsonb(workflow.output),
+        workflow.user_id,
+        workflow.event_id,
+        workflow.failure_reason,
+        toJsonb(workflow.tags),
+        workflow.timeout_at,
+        finishedStatuses,
+      ],
+    );
+    return row!;
+  }
+
+  /** Of a locked workflow, with its states. */
+  async delete(tx: Sql, { bot_id, id }: WorkflowRow): Promise<void> {
+    await tx.query(
+      `WITH states AS (DELETE FROM state WHERE bot_id = $1 AND type = 'workflow' AND owner_id = $2)
+       DELETE FROM workflow WHERE bot_id = $1 AND id = $2`,
+      [bot_id, id],
+    );
+  }
+
+  /** Ends those whose time is over. What another process is just changing is left for later. Index workflow_timeout. */
+  async timeOut(tx: Sql, limit: number): Promise<WorkflowRow[]> {
+    return tx.query<WorkflowRow>(
+      `WITH late AS MATERIALIZED (
+         SELECT bot_id, id FROM workflow WHERE ${isActive} AND timeout_at <= now()
+         ORDER BY timeout_at LIMIT $1 FOR UPDATE SKIP LOCKED)
+       UPDATE workflow SET status = 'timedout', completed_at = now(),
+         updated_at = greatest(now(), updated_at + interval '1 millisecond')
+       FROM late WHERE workflow.bot_id = late.bot_id AND workflow.id = late.id
+       RETURNING workflow.*`,
+      [limit],
+    );
+  }
+
+  /** The conversation has this one for its current workflow. It stays locked, so that of two at once the later one counts. */
+  async makeCurrent(tx: Sql, { bot_id, conversation_id, id }: WorkflowRow): Promise<void> {
+    await tx.query('UPDATE conversation SET current_workflow_id = $3 WHERE bot_id = $1 AND id = $2', [
+      bot_id,
+      conversation_id,
+      id,
+    ]);
+  }
+
+  /**
+   * The conversation has the newest one that has not ended instead of this one, if it had this. The lock comes first: what
+   * others of its workflows have become meanwhile is seen only by a statement that begins after it. Index workflow_conversation.
+   */
+  async makeAnotherCurrent(tx: Sql, { bot_id, conversation_id, id }: WorkflowRow): Promise<void> {
+    await tx.query('SELECT 1 FROM conversation WHERE bot_id = $1 AND id = $2 FOR NO KEY UPDATE', [
+      bot_id,
+      conversation_id,
+    ]);
+    await tx.query(
+      `UPDATE conversation SET current_workflow_id = (
+         SELECT id FROM workflow WHERE bot_id = $1 AND conversation_id = $2 AND id <> $3 AND ${isActive}
+         ORDER BY created_at DESC, id DESC LIMIT 1)
+       WHERE bot_id = $1 AND id = $2 AND current_workflow_id = $3`,
+      [bot_id, conversation_id, id],
+    );
+  }
+
+  /**
+   * Indexes workflow_conversation, workflow_user, workflow_parent, workflow_name, workflow_status, workflow_integration or
+   * workflow_created; tag_place where tags are given.
+   */
+  async list({ botId, alias }: Scope, query: ListWorkflows): Promise<{ rows: WorkflowRow[]; nextToken?: string }> {
+    const { conversationId, userId, parentWorkflowId, name, statuses, tags } = query;
+    const columns = {
+      integration_alias: alias ?? undefined,
+      conversation_id: conversationId,
+      user_id: userId,
+      parent_workflow_id: parentWorkflowId,
+      name,
+    };
+    const limit = pageSize(query);
+    const boundTo = [botId, columns, statuses, tags];
+    const values: unknown[] = [botId];
+    const conditions = ['w.bot_id = $1', ...equalities(columns, values)];
+    // By status alone each status is walked by its index for as long as one page; together they are in no order.
+    const isByStatus = statuses !== undefined && !tags && conditions.length === 1;
+    const status = statuses && `$${values.push([...new Set(statuses)])}::text[]`;
+    if (status && !isByStatus) conditions.push(`w.status = ANY (${status})`);
+    const rows = `SELECT * FROM workflow w WHERE ${conditions.join(' AND ')}`;
+    const { from, time, id } = await taggedRows(this.database, { kind: 'workflow', as: 'w', rows, tags }, values);
+    const keyset = newestFirst(time, id);
+    const after = keyset.after(query.nextToken, boundTo, values);
+    const page = `ORDER BY ${keyset.orderBy} LIMIT ${limit + 1}`;
+    const statement = isByStatus
+      ? `SELECT w.* FROM unnest(${status}) AS wanted
+         CROSS JOIN LATERAL (${rows} AND w.status = wanted AND ${after} ${page}) w ${page}`
+      : `SELECT w.* FROM ${from} WHERE ${after} ${page}`;
+    const found = tags
+      ? await this.bounded.read<WorkflowRow>(statement, values, 'Name a tag that few workflows have.')
+      : await this.database.query<WorkflowRow>(statement, values);
+    return keyset.page(found, limit, boundTo);
+  }
+}
+
+function newestFirst(time: string, id: string): Keyset<WorkflowRow> {
+  return new Keyset<WorkflowRow>([
+    { sql: time, type: 'timestamptz', of: (row) => row.created_at },
+    { sql: id, type: 'text', of: (row) => row.id },
+  ]);
+}
+
+/** SQL for each column that has a value; those are appended. */
+function equalities(columns: Record<string, string | undefined>, values: unknown[]): string[] {
+  return Object.entries(columns)
+    .filter(([, value]) => value !== undefined)
+    .map(([column, value]) => `w.${column} = $${values.push(value)}`);
+}

@@ -1,0 +1,188 @@
+import { isDeepStrictEqual } from 'node:util';
+import { Injectable } from '@nestjs/common';
+import type { BotCaller } from '@parley/contracts/access';
+import { maxTags } from '@parley/contracts/chat/chat-fields';
+import {
+  type CreateWorkflow,
+  type GetOrCreateWorkflow,
+  type GottenOrCreatedWorkflow,
+  type ListWorkflows,
+  type UpdateWorkflow,
+  type WorkflowId,
+  type WorkflowReply,
+  type Workflows,
+  workflows,
+} from '@parley/contracts/chat/workflows';
+import { ApiError, notFound } from '@parley/contracts/errors';
+import { Database, type Sql } from '@parley/database/database';
+import { Idempotency } from '@parley/database/idempotency';
+import { ConversationsRepository } from '../conversations/conversations.repository';
+import { EventsRepository } from '../events/events.repository';
+import { aliasOf, scopeOf, storedNames } from '../runtime/scope';
+import { discriminatingTags } from '../tags/discriminating-tags';
+import { lockTags } from '../tags/lock-tags';
+import { mergedTags } from '../tags/merged';
+import { TagsRepository } from '../tags/tags.repository';
+import { UsersRepository } from '../users/users.repository';
+import { EndedWorkflowsService } from './ended-workflows.service';
+import { WorkflowEvents } from './workflow-events';
+import { hasEnded, toWorkflow, type WorkflowRow } from './workflow.entity';
+import { WorkflowsRepository } from './workflows.repository';
+
+@Injectable()
+export class WorkflowsService {
+  constructor(
+    private readonly database: Database,
+    private readonly idempotency: Idempotency,
+    private readonly workflows: WorkflowsRepository,
+    private readonly conversations: ConversationsRepository,
+    private readonly users: UsersRepository,
+    private readonly events: EventsRepository,
+    private readonly tags: TagsRepository,
+    private readonly told: WorkflowEvents,
+    private readonly ended: EndedWorkflowsService,
+  ) {}
+
+  create(caller: BotCaller, input: CreateWorkflow): Promise<WorkflowReply> {
+    return this.idempotency.run(caller, workflows.create, input, async (tx) => ({
+      workflow: toWorkflow(caller, await this.insert(tx, caller, input)),
+    }));
+  }
+
+  getOrCreate(caller: BotCaller, input: GetOrCreateWorkflow): Promise<GottenOrCreatedWorkflow> {
+    const scope = scopeOf(caller);
+    const { name, conversationId, userId, parentWorkflowId, discriminateByTags, discriminateByStatusGroup } = input;
+    const tags = storedNames(caller, discriminatingTags({ tags: input.tags ?? {}, discriminateByTags }));
+    const isWanted = Object.keys(tags).length > 0 || discriminateByStatusGroup !== undefined;
+    const wanted = {
+      name,
+      conversation_id: conversationId,
+      user_id: userId,
+      parent_workflow_id: parentWorkflowId,
+      tags,
+      group: discriminateByStatusGroup,
+    };
+    return this.idempotency.run(caller, workflows.getOrCreate, input, async (tx) => {
+      if (isWanted) await lockTags(tx, ['workflow', scope.botId, scope.alias, name], tags);
+      const found = isWanted ? await this.workflows.findWanted(tx, scope, wanted) : undefined;
+      const row = found ?? (await this.insert(tx, caller, input));
+      return { workflow: toWorkflow(caller, row), meta: { created: !found } };
+    });
+  }
+
+  async get(caller: BotCaller, { id }: WorkflowId): Promise<WorkflowReply> {
+    const row = await this.workflows.find(scopeOf(caller), id);
+    if (!row) throw notFound('workflow', id);
+    return { workflow: toWorkflow(caller, row) };
+  }
+
+  async list(caller: BotCaller, query: ListWorkflows): Promise<Workflows> {
+    const tags = query.tags && storedNames(caller, query.tags);
+    const { rows, nextToken } = await this.workflows.list(scopeOf(caller), { ...query, tags });
+    return { workflows: rows.map((row) => toWorkflow(caller, row)), meta: { nextToken } };
+  }
+
+  /** What it has already is no change, so that an update which comes twice is as if it came once. */
+  async update(caller: BotCaller, { id, ...changes }: UpdateWorkflow): Promise<WorkflowReply> {
+    return this.database.transaction(async (tx) => {
+      const before = await this.lock(tx, caller, id);
+      const { status = before.status } = changes;
+      if (hasEnded(before)) refuseChanges(before, changes);
+      await this.requireReferences(tx, caller, changes);
+      const after = await this.workflows.update(tx, {
+        ...before,
+        status,
+        output: changes.output ?? before.output,
+        user_id: changes.userId ?? before.user_id,
+        event_id: changes.eventId ?? before.event_id,
+        failure_reason: changes.failureReason ?? before.failure_reason,
+        timeout_at: hasEnded(before) ? before.timeout_at : (futureTime(changes.timeoutAt) ?? before.timeout_at),
+        tags: changes.tags ? mergedTags(before.tags, storedNames(caller, changes.tags), maxTags) : before.tags,
+      });
+      await this.tags.replace(tx, 'workflow', after, before.tags, after.tags);
+      if (hasEnded(after) && !hasEnded(before)) await this.ended.settle(tx, after);
+      return { workflow: toWorkflow(caller, after) };
+    });
+  }
+
+  async delete(caller: BotCaller, { id }: WorkflowId): Promise<object> {
+    return this.database.transaction(async (tx) => {
+      const row = await this.lock(tx, caller, id);
+      await this.workflows.delete(tx, row);
+      await this.tags.remove(tx, 'workflow', row, row.tags);
+      await this.told.tellParent(tx, 'child_workflow_deleted', row);
+      if (row.conversation_id !== null) await this.workflows.makeAnotherCurrent(tx, row);
+      return {};
+    });
+  }
+
+  private async insert(tx: Sql, caller: BotCaller, input: CreateWorkflow): Promise<WorkflowRow> {
+    await this.requireReferences(tx, caller, input);
+    const row = await this.workflows.insert(tx, {
+      bot_id: caller.bot.id,
+      name: input.name,
+      status: input.status,
+      input: input.input ?? {},
+      integration_alias: aliasOf(caller),
+      parent_workflow_id: input.parentWorkflowId ?? null,
+      conversation_id: input.conversationId ?? null,
+      user_id: input.userId ?? null,
+      event_id: input.eventId ?? null,
+      tags: mergedTags({}, storedNames(caller, input.tags ?? {}), maxTags),
+      timeout_at: futureTime(input.timeoutAt) ?? null,
+    });
+    if (row.conversation_id !== null) await this.workflows.makeCurrent(tx, row);
+    if (row.status === 'pending') await this.told.tell(tx, 'workflow_started', row);
+    return row;
+  }
+
+  /** Throws ReferenceNotFound for what is not there for the caller, and InvalidPayload for work without an event. */
+  private async requireReferences(
+    tx: Sql,
+    caller: BotCaller,
+    input: Partial<Pick<CreateWorkflow, 'conversationId' | 'userId' | 'parentWorkflowId' | 'eventId'>> & {
+      status?: string;
+    },
+  ): Promise<void> {
+    const { status, conversationId, userId, parentWorkflowId, eventId } = input;
+    if (status === 'in_progress' && eventId === undefined)
+      throw new ApiError('InvalidPayload', 'eventId must name an event when status is in_progress.');
+    const scope = scopeOf(caller);
+    const references = [
+      { field: 'conversationId', id: conversationId, in: this.conversations, kind: 'a conversation' },
+      { field: 'userId', id: userId, in: this.users, kind: 'a user' },
+      { field: 'parentWorkflowId', id: parentWorkflowId, in: this.workflows, kind: 'a workflow' },
+      { field: 'eventId', id: eventId, in: this.events, kind: 'an event' },
+    ];
+    for (const { field, id, in: repository, kind } of references) {
+      if (id !== undefined && !(await repository.find(scope, id, tx)))
+        throw new ApiError('ReferenceNotFound', `${field} "${id}" is not ${kind} of this bot.`);
+    }
+  }
+
+  private async lock(tx: Sql, caller: BotCaller, id: string): Promise<WorkflowRow> {
+    const row = await this.workflows.lock(tx, scopeOf(caller), id);
+    if (!row) throw notFound('workflow', id);
+    return row;
+  }
+}
+
+/** Throws RelationConflict for what would make the workflow end otherwise than it did. */
+function refuseChanges(ended: WorkflowRow, { status, output, timeoutAt }: Omit<UpdateWorkflow, 'id'>): void {
+  const refuse = (change: string) =>
+    new ApiError('RelationConflict', `${change}: the workflow "${ended.id}" is ${ended.status}, which is for good.`);
+  if (status !== undefined && status !== ended.status) throw refuse(`status can no longer be ${status}`);
+  if (output !== undefined && !isDeepStrictEqual(output, ended.output)) throw refuse('output can no longer change');
+  if (timeoutAt !== undefined && Date.parse(timeoutAt) !== ended.timeout_at.getTime())
+    throw refuse('timeoutAt can no longer change');
+}
+
+/** Throws InvalidPayload for a time that is over, and for one that has no name with four digits for the year. */
+function futureTime(timeoutAt: string | undefined): Date | undefined {
+  const time = timeoutAt === undefined ? undefined : new Date(timeoutAt);
+  if (time && !(time.getTime() > Date.now()))
+    throw new ApiError('InvalidPayload', 'timeoutAt must be a time in the future.');
+  if (time && time.getUTCFullYear() > 9999)
+    throw new ApiError('InvalidPayload', 'timeoutAt must be before the year 10000 in UTC.');
+  return time;
+}

@@ -1,0 +1,169 @@
+import { randomUUID } from 'node:crypto';
+import { chmod, chown, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { readMajor } from '@parley/local-postgres/cluster-backup';
+import { DataFolder, DataFolderInUse, makeDataFolder } from '@parley/local-postgres/data-folder';
+import { findClusterNeeds, recoverCluster } from '@parley/local-postgres/restored-cluster';
+import type { User } from '@parley/local-postgres/runner';
+import { CommandFailed } from '../command-failed';
+import { type ArchiveEntry, type ArchiveHead, headName, readArchive, textOf } from './archive';
+import { Progress } from './progress';
+
+const firstFile = /^[a-z][\w.-]*$/;
+const partOfPath = /^[^/\\\0]+$/;
+
+/**
+ * Makes the data folder of an archive. It is put together beside its place, proved by starting Postgres on it, and then
+ * renamed: what fails or is stopped leaves the place as it was.
+ */
+export async function restore(
+  file: string,
+  folder: string,
+  write: (text: string) => void,
+  signal: AbortSignal,
+): Promise<string> {
+  await checkFile(file);
+  const target = resolve(folder);
+  const owner = await checkEmpty(target);
+  const draft = `${target}.restoring-${randomUUID().slice(0, 8)}`;
+  try {
+    await makeDataFolder(draft);
+    if (owner) await takeAfter(owner, draft);
+    await unpack(file, draft, write, signal);
+    await recoverCluster(draft, signal);
+    await flush(draft);
+    await rename(draft, target).catch((error: Error) => {
+      throw new CommandFailed(`${target} cannot be put in its place, so nothing is restored: ${error.message}`);
+    });
+    await flush(dirname(target));
+    return `${folder} has everything of ${file}. Start Parley on it: PARLEY_DATA_DIR=${folder} npm start`;
+  } finally {
+    await rm(draft, { recursive: true, force: true });
+  }
+}
+
+async function checkFile(file: string): Promise<void> {
+  const found = await stat(file).catch((error: NodeJS.ErrnoException) => {
+    throw new CommandFailed(error.code === 'ENOENT' ? `There is no file ${file}.` : error.message);
+  });
+  if (!found.isFile()) throw new CommandFailed(`${file} is no file.`);
+}
+
+async function unpack(file: string, draft: string, write: (text: string) => void, signal: AbortSignal): Promise<void> {
+  const { owner: postgresOwner, major } = await findClusterNeeds(draft);
+  const { uid, gid } = await stat(draft);
+  const draftOwner = process.getuid?.() === 0 && uid !== 0 ? { uid, gid } : null;
+  let bytes = 0;
+  const progress = new Progress(write, () => bytes);
+  progress.show('restoring');
+  try {
+    for await (const entry of readArchive(file, signal)) {
+      if (entry.name === headName) {
+        checkHead(file, await readHead(entry), major);
+        continue;
+      }
+      const path = checkedPath(file, entry);
+      const owner = path.startsWith('postgres') ? postgresOwner : draftOwner;
+      if (entry.type === 'directory') await makeFolder(join(draft, path), owner);
+      else bytes += await writeFile(join(draft, path), entry.content, owner);
+      // Postgres itself flushes all of its own files before it recovers them.
+      if (!path.startsWith('postgres/')) await flush(join(draft, path));
+    }
+  } finally {
+    progress.end();
+  }
+  if ((await readMajor(draft)) !== major)
+    throw new CommandFailed(`${file} is no backup of Parley: it has no database.`);
+}
+
+async function readHead(entry: ArchiveEntry): Promise<Partial<ArchiveHead>> {
+  const text = await textOf(entry.content);
+  try {
+    return (JSON.parse(text) ?? {}) as Partial<ArchiveHead>;
+  } catch {
+    return {};
+  }
+}
+
+function checkHead(file: string, head: Partial<ArchiveHead>, major: number): void {
+  if (head.format !== 1) {
+    throw new CommandFailed(
+      `${file} has format ${head.format}, which this version of Parley does not know: take a newer one.`,
+    );
+  }
+  if (head.postgres !== major) {
+    throw new CommandFailed(
+      `${file} has data of Postgres ${head.postgres}, and this is Postgres ${major}: restore it with the version of Parley ` +
+        'that it was made with.',
+    );
+  }
+}
+
+/** Only what a backup has: folders and files, of the database, of the contents, and beside them. */
+function checkedPath(file: string, { name, type }: ArchiveEntry): string {
+  const path = type === 'directory' ? name.replace(/\/$/, '') : name;
+  const [first = '', ...others] = path.split('/');
+  const isKnown = others.length > 0 || type === 'directory' ? /^(postgres|blobs)$/.test(first) : firstFile.test(first);
+  const isSafe = others.every((part) => partOfPath.test(part) && part !== '.' && part !== '..');
+  if (!isKnown || !isSafe || (type !== 'file' && type !== 'directory') || first === 'parley.lock') {
+    throw new CommandFailed(`${file} is no backup of Parley: it has "${name}" (${type}), which no backup has.`);
+  }
+  return path;
+}
+
+async function makeFolder(path: string, owner: User | null): Promise<void> {
+  const made = await mkdir(path, { recursive: true, mode: 0o700 });
+  if (made && owner) await chown(path, owner.uid, owner.gid);
+}
+
+/** New, and for its owner alone. */
+async function writeFile(path: string, content: AsyncIterable<Buffer>, owner: User | null): Promise<number> {
+  await makeFolder(dirname(path), owner);
+  const file = await open(path, 'wx', 0o600);
+  let bytes = 0;
+  try {
+    for await (const block of content) {
+      await file.writeFile(block);
+      bytes += block.length;
+    }
+    if (owner) await file.chown(owner.uid, owner.gid);
+  } finally {
+    await file.close();
+  }
+  return bytes;
+}
+
+/** The folder that is there by now, if it is empty. Throws CommandFailed for any other. */
+async function checkEmpty(target: string) {
+  const names = await readdir(target).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null;
+    throw new CommandFailed(`${target} cannot be restored to: ${error.message}`);
+  });
+  if (!names) {
+    await mkdir(dirname(target), { recursive: true });
+    return null;
+  }
+  if (names.length === 0) return stat(target);
+  if (names.includes('parley.lock')) await refuseRunning(target);
+  throw new CommandFailed(
+    `${target} is not empty: give another folder with --to, or rename ${basename(target)} first. Nothing is replaced.`,
+  );
+}
+
+async function refuseRunning(target: string): Promise<void> {
+  try {
+    await (await DataFolder.claim(target)).release();
+  } catch (error) {
+    throw error instanceof DataFolderInUse ? new CommandFailed(error.message) : error;
+  }
+}
+
+async function takeAfter({ uid, gid, mode }: { uid: number; gid: number; mode: number }, path: string): Promise<void> {
+  if (process.getuid?.() === 0) await chown(path, uid, gid);
+  await chmod(path, mode & 0o777);
+}
+
+async function flush(path: string): Promise<void> {
+  const handle = await open(path);
+  await handle.sync().finally(() => handle.close());
+}

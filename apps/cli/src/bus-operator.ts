@@ -1,0 +1,20 @@
+import { NatsLink } from '@parley/bus/nats-connection';
+import { operatorName } from '@parley/bus/permissions';
+import { StreamUpkeep } from '@parley/bus/stream-upkeep';
+import { createLogger } from '@parley/logging/logger';
+import type { NatsConfig } from '@parley/service/config';
+
+/** Works on the streams as the user `operator` of the NATS server. */
+export async function asOperator<T>(config: NatsConfig, work: (upkeep: StreamUpkeep) => Promise<T>): Promise<T> {
+  const link = await NatsLink.open(
+    config.natsUrl,
+    operatorName,
+    createLogger(operatorName, 'warn'),
+    config.credentials,
+  );
+  try {
+    return await work(new StreamUpkeep(link));
+  } finally {
+    await link.close();
+  }
+}

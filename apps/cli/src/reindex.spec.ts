@@ -1,0 +1,140 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { EmbeddingServer } from '@parley/testing/embedding-server';
+import { type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
+import { AdminModule } from '../../admin/src/admin.module';
+import { FilesModule } from '../../files/src/files.module';
+import { GatewayModule } from '../../gateway/src/gateway.module';
+import { TablesModule } from '../../tables/src/tables.module';
+import { runCommand } from './commands';
+
+let later: EmbeddingServer;
+let blobsDir: string;
+let door: FrontDoor | undefined;
+const environment = { ...process.env };
+
+beforeEach(async () => {
+  later = await EmbeddingServer.start();
+  blobsDir = await mkdtemp(join(tmpdir(), 'parley-cli-'));
+});
+
+afterEach(async () => {
+  process.env = { ...environment };
+  await door?.stop();
+  door = undefined;
+  await later.stop();
+  await rm(blobsDir, { recursive: true, force: true });
+});
+
+/** What whoever indexes is started with. */
+const indexing = () => ({
+  sweepIntervalMs: 5_000,
+  vectorCacheMb: 1,
+  embeddingsUrl: later.url,
+  embeddingsModel: 'in use',
+  embeddingsTimeoutMs: 5_000,
+  completionsTimeoutMs: 1_000,
+});
+
+/** The platform with this app, which the commands find. */
+async function openDoor(app: Parameters<typeof startFrontDoor>[1]): Promise<FrontDoor> {
+  const opened = await startFrontDoor(GatewayModule, AdminModule, app);
+  process.env['PARLEY_URL'] = opened.url;
+  process.env['PARLEY_SECRET_KEY'] = opened.settings.secretKey;
+  return opened;
+}
+
+/** The platform with this next model, and a file of 300 passages that are searchable by the one in use. */
+async function start(next: { nextEmbeddingsUrl?: string; nextEmbeddingsModel?: string }): Promise<void> {
+  const content = {
+    blobsDir,
+    contentUrl: 'http://content.parley.test',
+    s3Region: 'us-east-1',
+    maxUploadBytes: 5_000_000,
+  };
+  door = await openDoor({
+    register: (settings, platform) =>
+      FilesModule.register({ ...settings, ...indexing(), ...content, nextEmbeddingsModel: 'none', ...next }, platform),
+  });
+  await door.sql(
+    `INSERT INTO files.file (id, bot_id, key, content_type, declared_size, tags, metadata, access_policies, index, indexing,
+       immediately_public, status, upload_id, upload_expires_at, content_version, active_version)
+     VALUES ('file_a', 'bot', 'a.txt', 'text/plain', 1, '{}', '{}', '{}', true, '{}', false, 'indexing_completed', 'u', now(),
+       'v1', 'v1')`,
+  );
+  await door.sql(
+    `INSERT INTO files.passage (file_id, content_version, bot_id, position, id, content, subtype, breadcrumb)
+     SELECT 'file_a', 'v1', 'bot', n, gen_random_uuid(), 'passage ' || n, 'paragraph', '{}' FROM generate_series(0, 299) AS n`,
+  );
+}
+
+async function run(...line: string[]) {
+  let output = '';
+  const status = await runCommand(line, (text) => (output += text));
+  return { status, output };
+}
+
+it('shows how far a re-index is until it is complete, and says what to do then', async () => {
+  await start({ nextEmbeddingsUrl: later.url, nextEmbeddingsModel: 'later' });
+  later.order('passage 40', { status: 503, message: 'wait', headers: { 'retry-after': '0' } }, 'well');
+
+  const { status, output } = await run('reindex');
+
+  expect(status).toBe(0);
+  expect(output.split('\n')).toEqual([
+    'later: 0 of 1 files. The embedding server answered 503: wait',
+    'later: 0 of 1 files',
+    'later: 1 of 1 files',
+    '',
+    expect.stringMatching(/^The next embedding model, later, has everything\. Give EMBEDDINGS_URL/),
+    expect.stringContaining('npm run parley -- reindex --drop-old'),
+    '',
+  ]);
+  expect(await run('reindex', '--drop-old')).toEqual({ status: 0, output: 'There is nothing to drop.\n' });
+});
+
+it('drops what former models have left', async () => {
+  await start({});
+  await door!.sql("INSERT INTO files.index_model (model, dimensions) VALUES ('former', 3)");
+
+  expect(await run('reindex', '--drop-old')).toEqual({ status: 0, output: 'Dropped: former.\n' });
+  expect(await door!.sql("SELECT 1 FROM files.index_model WHERE model = 'former'")).toEqual([]);
+});
+
+it('has the rows of tables indexed again, of one bot or of all', async () => {
+  door = await openDoor({
+    register: (settings, platform) =>
+      TablesModule.register({ ...settings, ...indexing(), findTimeoutMs: 5_000, workLeaseMs: 5_000 }, platform),
+  });
+  const { client, token, workspaceId } = await door.newAccount();
+  const { bot } = await client.createBot({});
+  const owner = door.client(token, workspaceId, bot.id);
+  const properties = { text: { type: 'string', 'x-zui': { searchable: true } } };
+  await owner.createTable({ name: 'NotesTable', schema: { type: 'object', properties } });
+
+  const [all, one, none, noBot] = [
+    await run('reindex', '--tables'),
+    await run('reindex', '--tables', bot.id),
+    await run('reindex', '--tables', randomUUID()),
+    await run('reindex', '--tables', 'mine'),
+  ];
+
+  expect(all).toEqual({
+    status: 0,
+    output: expect.stringContaining('0 more rows wait to be indexed again, in searchable tables: 1.'),
+  });
+  expect(one).toEqual(all);
+  expect(none).toEqual({ status: 0, output: expect.stringContaining('in searchable tables: 0.') });
+  expect(noBot).toEqual({ status: 1, output: expect.stringContaining('botId') });
+});
+
+it('says what is missing when there is no next model', async () => {
+  await start({});
+
+  expect(await run('reindex')).toEqual({
+    status: 1,
+    output: 'There is no next embedding model: set NEXT_EMBEDDINGS_URL and start Parley with it.\n',
+  });
+});

@@ -1,0 +1,53 @@
+import { Injectable } from '@nestjs/common';
+import type { SummarizationOptions } from '@parley/contracts/indexing-options';
+import { type CompletionRequest, Completions } from '@parley/openai/completions';
+import { FilesWorkerConfig } from '../config';
+import type { JobWatch } from '../job-watch';
+import { storable } from '../parsing/storable';
+
+export type ModelKind = NonNullable<SummarizationOptions['modelType']> | 'vision';
+
+export type ModelQuestion = Omit<CompletionRequest, 'model'> & { model: ModelKind };
+
+const timesAsked = 2;
+
+/** The chat models that documents are read with. */
+@Injectable()
+export class ModelServer {
+  constructor(
+    private readonly completions: Completions,
+    private readonly config: FilesWorkerConfig,
+  ) {}
+
+  /**
+   * What `read` makes of the answer, which Postgres can store. One that it makes nothing of is asked for once more; then
+   * there is none. A server that asks to slow down is given its time. Throws CompletionsRefused or CompletionsUnavailable.
+   */
+  async ask<Result>(
+    question: ModelQuestion,
+    read: (answer: string) => Result | undefined,
+    watch: JobWatch,
+  ): Promise<Result | undefined> {
+    for (let times = 0; times < timesAsked; times++) {
+      const result = read(storable(await this.complete(question, watch)));
+      if (result !== undefined) return result;
+    }
+    return undefined;
+  }
+
+  private complete(question: ModelQuestion, watch: JobWatch): Promise<string> {
+    const request = { ...question, model: this.nameOf(question.model) };
+    return watch.whenFree(() => this.completions.complete(request, watch.signal));
+  }
+
+  private nameOf(kind: ModelKind): string {
+    const { config } = this;
+    const names: Record<ModelKind, string> = {
+      inexpensive: config.completionsModelInexpensive,
+      balanced: config.completionsModelBalanced,
+      accurate: config.completionsModelAccurate,
+      vision: config.completionsModelVision,
+    };
+    return names[kind];
+  }
+}

@@ -1,0 +1,66 @@
+import { TextDecoder } from 'node:util';
+import { decodeWindows1252 } from './decode-text';
+
+/** From 0x80 on: the code pages of DOS, which TextDecoder does not know. */
+const dos: Record<number, string> = {
+  437:
+    'ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀' +
+    'αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■\u00a0',
+  850:
+    'ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜø£Ø×ƒáíóúñÑªº¿®¬½¼¡«»░▒▓│┤ÁÂÀ©╣║╗╝¢¥┐└┴┬├─┼ãÃ╚╔╩╦╠═╬¤ðÐÊËÈıÍÎÏ┘┌█▄¦Ì▀' +
+    'ÓßÔÒõÕµþÞÚÛÙýÝ¯´\u00ad±‗¾¶§÷¸°¨·¹³²■\u00a0',
+};
+
+const labels: Record<number, string> = {
+  866: 'ibm866',
+  874: 'windows-874',
+  932: 'shift_jis',
+  936: 'gbk',
+  949: 'euc-kr',
+  950: 'big5',
+  10000: 'macintosh',
+  10001: 'shift_jis',
+  10002: 'big5',
+  10003: 'euc-kr',
+  10007: 'x-mac-cyrillic',
+  10008: 'gbk',
+  65001: 'utf-8',
+};
+
+/** Code pages by the charset of a font (`\fcharset`); 1 and the others stand for the page of the document. */
+const ofCharset: Record<number, number> = {
+  0: 1252,
+  77: 10000,
+  78: 10001,
+  79: 10003,
+  80: 10008,
+  81: 10002,
+  89: 10007,
+  128: 932,
+  129: 949,
+  134: 936,
+  136: 950,
+  161: 1253,
+  162: 1254,
+  163: 1258,
+  177: 1255,
+  178: 1256,
+  186: 1257,
+  204: 1251,
+  222: 874,
+  238: 1250,
+  254: 437,
+  255: 850,
+};
+
+export function codePageOfCharset(charset: number): number | undefined {
+  return ofCharset[charset];
+}
+
+/** Unknown pages are read as windows-1252. */
+export function decodeCodePage(bytes: Buffer, page: number): string {
+  const table = dos[page];
+  if (table) return bytes.toString('latin1').replace(/[\x80-\xff]/g, (byte) => table[byte.charCodeAt(0) - 0x80]!);
+  const label = labels[page] ?? (page >= 1250 && page <= 1258 && page !== 1252 ? `windows-${page}` : undefined);
+  return label ? new TextDecoder(label).decode(bytes) : decodeWindows1252(bytes);
+}

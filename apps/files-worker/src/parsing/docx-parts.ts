@@ -1,0 +1,164 @@
+import { localName, scanXml, type XmlListener } from './xml-tree';
+
+const namespace = 'xmlns="http://schemas.openxmlformats.org/wordprocessingml/2006/main"';
+const header = `<tblHeader ${namespace}/>`;
+
+/** Elements around text of which mammoth does not know that they may be looked into. */
+const transparent = new Set(['fldSimple', 'dir', 'bdo', 'ruby', 'rubyBase', 'oMathPara']);
+/** What tells how to pronounce the text below it. */
+const annotations = new Set(['rt', 'rubyPr']);
+/** What stands above, below or beside something in a formula. */
+const signs = new Map([
+  ['den', '/'],
+  ['sup', '^'],
+  ['sub', '_'],
+  ['rad', '√'],
+]);
+const firstRowBit = 0x0020;
+const deepestHeading = 6;
+
+interface Table {
+  /** Whether its first row is one; not known before its properties. */
+  hasHeader?: boolean;
+  rows: number;
+  /** How deep a first row is nested that lacks the mark of a header. */
+  unmarked?: number;
+  /** Where that mark belongs, once another row follows. */
+  mark?: { piece: number; text: string };
+}
+
+/**
+ * A part of a Word document so that mammoth loses none of its text: fields, changes of direction, formulas and the base
+ * of ruby become runs, and first rows that are formatted as headers become headers.
+ * @param headings levels of paragraph styles that are to be headings, by their ids
+ */
+export function rewritten(part: Buffer, headings: ReadonlyMap<string, number> = new Map()): string {
+  const writer = new PartWriter(headings);
+  scanXml(part, writer);
+  return writer.pieces.join('');
+}
+
+/** Styles that are based on the style of a heading, with its level: mammoth knows only the latter. */
+export function headingStyles(styles: Buffer): Map<string, number> {
+  const names = new Map<string, string>();
+  const bases = new Map<string, string>();
+  let id = '';
+  scanXml(styles, {
+    open(name, attributes) {
+      if (name === 'style') id = attributeOf(attributes, 'styleId') ?? '';
+      else if (name === 'name' && !names.has(id)) names.set(id, attributeOf(attributes, 'val') ?? '');
+      else if (name === 'basedOn' && !bases.has(id)) bases.set(id, attributeOf(attributes, 'val') ?? '');
+    },
+  });
+  const levels = new Map<string, number>();
+  for (const style of bases.keys()) {
+    const passed = new Set<string>();
+    let base = style;
+    while (!levels.has(base) && !passed.has(base)) {
+      passed.add(base);
+      const level = /^(?:heading ([1-9])|(?:sub)?title)$/i.exec(names.get(base) ?? '');
+      if (level) levels.set(base, Number(level[1] ?? 0));
+      else base = bases.get(base) ?? '';
+    }
+    const level = levels.get(base) ?? 0;
+    for (const found of passed) if (!levels.has(found)) levels.set(found, level);
+  }
+  return new Map([...levels].filter(([, level]) => level > 0));
+}
+
+class PartWriter implements XmlListener {
+  readonly pieces: string[] = [];
+  private readonly tables: Table[] = [];
+  private depth = 0;
+  private style = '';
+  /** Where what is left out began. */
+  private leftOut: number | undefined;
+  private formula: { depth: number; isText: boolean; sign: string; text: string } | undefined;
+
+  constructor(private readonly headings: ReadonlyMap<string, number>) {}
+
+  open(name: string, attributes: Record<string, string>, written: string): void {
+    this.depth++;
+    if (this.leftOut !== undefined) return;
+    if (this.formula) {
+      this.formula.isText = name === 't';
+      this.formula.sign = signs.get(name) ?? this.formula.sign;
+    } else if (name === 'oMath') this.formula = { depth: this.depth, isText: false, sign: '', text: '' };
+    else if (annotations.has(name)) this.leftOut = this.depth;
+    else if (name === 'cr') this.pieces.push(`<br ${namespace}>`);
+    else if (!transparent.has(name)) this.element(name, attributes, written);
+  }
+
+  text(text: string): void {
+    if (this.leftOut !== undefined) return;
+    if (!this.formula) this.pieces.push(escaped(text));
+    else if (this.formula.isText) {
+      this.formula.text += this.formula.sign + text;
+      this.formula.sign = '';
+    }
+  }
+
+  close(name: string, written: string): void {
+    const depth = this.depth--;
+    if (this.leftOut !== undefined) {
+      if (this.leftOut === depth) this.leftOut = undefined;
+    } else if (this.formula) {
+      this.formula.isText = false;
+      if (this.formula.depth === depth) this.endFormula(this.formula.text);
+    } else if (name === 'cr') this.pieces.push('</br>');
+    else if (!transparent.has(name)) {
+      if (name === 'tbl') this.tables.pop();
+      this.pieces.push(`</${written}>`);
+    }
+  }
+
+  private element(name: string, attributes: Record<string, string>, written: string): void {
+    const table = this.tables.at(-1);
+    const isInFirstRow = table?.unmarked !== undefined && this.depth === table.unmarked + 1 && name !== 'tblPrEx';
+    if (isInFirstRow && name !== 'trPr') this.reserveMark(table, `<trPr ${namespace}>${header}</trPr>`);
+    if (name === 'tbl') this.tables.push({ rows: 0 });
+    else if (name === 'tblLook' && table) table.hasHeader ??= hasFirstRow(attributes);
+    else if (name === 'tr' && table) this.startRow(table);
+    else if (name === 'style') this.style = attributeOf(attributes, 'styleId') ?? '';
+    const level = name === 'name' ? this.headings.get(this.style) : undefined;
+    const changed = Object.entries(attributes).map(([key, value]) => {
+      const isName = level !== undefined && localName(key) === 'val';
+      return ` ${key}="${escaped(isName ? `heading ${Math.min(level, deepestHeading)}` : value)}"`;
+    });
+    this.pieces.push(`<${written}${changed.join('')}>`);
+    if (isInFirstRow && name === 'trPr') this.reserveMark(table, header);
+  }
+
+  private startRow(table: Table): void {
+    table.rows++;
+    if (table.rows === 1 && table.hasHeader) table.unmarked = this.depth;
+    if (table.rows === 2 && table.mark) this.pieces[table.mark.piece] = table.mark.text;
+  }
+
+  private reserveMark(table: Table, text: string): void {
+    table.unmarked = undefined;
+    table.mark = { piece: this.pieces.push('') - 1, text };
+  }
+
+  private endFormula(text: string): void {
+    this.formula = undefined;
+    this.pieces.push(`<r ${namespace}><t>${escaped(text)}</t></r>`);
+  }
+}
+
+function hasFirstRow(attributes: Record<string, string>): boolean {
+  const firstRow = attributeOf(attributes, 'firstRow');
+  if (firstRow !== undefined) return ['1', 'true', 'on'].includes(firstRow);
+  return (Number.parseInt(attributeOf(attributes, 'val') ?? '0', 16) & firstRowBit) !== 0;
+}
+
+function attributeOf(attributes: Record<string, string>, name: string): string | undefined {
+  const key = Object.keys(attributes).find((written) => localName(written) === name);
+  return key === undefined ? undefined : attributes[key];
+}
+
+const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"\t\r\n]/g, (character) => entities[character] ?? `&#${character.charCodeAt(0)};`);
+}

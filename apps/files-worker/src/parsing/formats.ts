@@ -1,0 +1,186 @@
+import type { Blocks, Source } from './block';
+import { charsetIn, charsetInPage, charsetInXml, decodeSlices, decodeText, sliceBytes } from './decode-text';
+import { parseCsv } from './parse-csv';
+import { parseHtml } from './parse-html';
+import { parseJson, parseJsonLines } from './parse-json';
+import { parseMarkdown } from './parse-markdown';
+import { parseMdx } from './parse-mdx';
+import { parsePdf } from './parse-pdf';
+import { parseSource } from './parse-source';
+import { parseText } from './parse-text';
+import { parseXml } from './parse-xml';
+import { sourceExtensions, sourceTypes } from './source-types';
+
+export interface Format {
+  /** As its owner would call it. */
+  name: string;
+  /** Without parameters, in lower case. */
+  contentTypes: string[];
+  /** With the dot, in lower case. */
+  extensions: string[];
+  /** Of characters alone, so that its content cannot be told from other texts. */
+  isText?: true;
+  parse(source: Source): Blocks | Promise<Blocks>;
+}
+
+export const plainText: Format = {
+  name: 'plain text',
+  contentTypes: ['text/plain'],
+  extensions: ['.txt', '.text', '.log'],
+  isText: true,
+  parse: (source) => parseText(textSlices(source)),
+};
+
+/** Everything that can be indexed. A parser with a large library is imported where it is called, when first needed. */
+export const formats: readonly Format[] = [
+  plainText,
+  {
+    name: 'Markdown',
+    contentTypes: ['text/markdown', 'text/x-markdown'],
+    extensions: ['.md', '.markdown'],
+    isText: true,
+    parse: ({ bytes, contentType }) => parseMarkdown(decodeText(bytes, charsetIn(contentType))),
+  },
+  {
+    name: 'HTML',
+    contentTypes: ['text/html'],
+    extensions: ['.html', '.htm'],
+    isText: true,
+    parse: ({ bytes, contentType }) => parseHtml(decodeText(bytes, charsetIn(contentType) ?? charsetInPage(bytes))),
+  },
+  {
+    name: 'XHTML',
+    contentTypes: ['application/xhtml+xml'],
+    extensions: ['.xhtml'],
+    isText: true,
+    parse: ({ bytes, contentType }) =>
+      parseHtml(decodeText(bytes, charsetIn(contentType) ?? charsetInPage(bytes)), { xhtml: true }),
+  },
+  {
+    name: 'Word',
+    contentTypes: [
+      'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
+      'application/vnd.openxmlformats-officedocument.wordprocessingml.template',
+      'application/vnd.ms-word.document.macroenabled.12',
+      'application/msword',
+    ],
+    extensions: ['.docx', '.dotx', '.docm', '.doc'],
+    parse: async ({ bytes }) => (await import('./parse-docx')).parseDocx(bytes),
+  },
+  {
+    name: 'PowerPoint',
+    contentTypes: [
+      'application/vnd.openxmlformats-officedocument.presentationml.presentation',
+      'application/vnd.openxmlformats-officedocument.presentationml.slideshow',
+      'application/vnd.ms-powerpoint.presentation.macroenabled.12',
+      'application/vnd.ms-powerpoint',
+    ],
+    extensions: ['.pptx', '.ppsx', '.pptm', '.ppt'],
+    parse: async ({ bytes }) => (await import('./parse-pptx')).parsePptx(bytes),
+  },
+  {
+    name: 'Excel',
+    contentTypes: [
+      'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+      'application/vnd.openxmlformats-officedocument.spreadsheetml.template',
+      'application/vnd.ms-excel.sheet.macroenabled.12',
+      'application/vnd.ms-excel',
+    ],
+    extensions: ['.xlsx', '.xltx', '.xlsm', '.xls'],
+    parse: async ({ bytes }) => (await import('./parse-xlsx')).parseXlsx(bytes),
+  },
+  {
+    name: 'OpenDocument',
+    contentTypes: [
+      'application/vnd.oasis.opendocument.text',
+      'application/vnd.oasis.opendocument.spreadsheet',
+      'application/vnd.oasis.opendocument.presentation',
+    ],
+    extensions: ['.odt', '.ods', '.odp'],
+    parse: async ({ bytes }) => (await import('./parse-odf')).parseOdf(bytes),
+  },
+  {
+    name: 'Rich Text Format',
+    contentTypes: ['application/rtf', 'text/rtf'],
+    extensions: ['.rtf'],
+    parse: async ({ bytes }) => (await import('./parse-rtf')).parseRtf(bytes),
+  },
+  {
+    name: 'EPUB',
+    contentTypes: ['application/epub+zip'],
+    extensions: ['.epub'],
+    parse: async ({ bytes }) => (await import('./parse-epub')).parseEpub(bytes),
+  },
+  {
+    name: 'PDF',
+    contentTypes: ['application/pdf'],
+    extensions: ['.pdf'],
+    parse: ({ bytes }) => parsePdf(bytes),
+  },
+  {
+    name: 'MDX',
+    contentTypes: ['text/mdx'],
+    extensions: ['.mdx'],
+    isText: true,
+    parse: ({ bytes, contentType }) => parseMdx(decodeText(bytes, charsetIn(contentType))),
+  },
+  {
+    name: 'CSV',
+    contentTypes: ['text/csv', 'application/csv'],
+    extensions: ['.csv'],
+    isText: true,
+    parse: (source) => parseCsv(textSlices(source)),
+  },
+  {
+    name: 'TSV',
+    contentTypes: ['text/tab-separated-values'],
+    extensions: ['.tsv', '.tab'],
+    isText: true,
+    parse: (source) => parseCsv(textSlices(source), '\t'),
+  },
+  {
+    name: 'JSON',
+    contentTypes: ['application/json', 'text/json'],
+    extensions: ['.json', '.geojson', '.webmanifest'],
+    isText: true,
+    parse: ({ bytes, contentType, onProgress }) => parseJson(decodeText(bytes, charsetIn(contentType)), onProgress),
+  },
+  {
+    name: 'JSON Lines',
+    contentTypes: ['application/jsonl', 'application/x-ndjson', 'application/x-jsonlines', 'application/json-lines'],
+    extensions: ['.jsonl', '.ndjson'],
+    isText: true,
+    parse: (source) => parseJsonLines(textSlices(source)),
+  },
+  {
+    name: 'XML',
+    contentTypes: ['application/xml', 'text/xml'],
+    extensions: ['.xml', '.rss', '.atom'],
+    isText: true,
+    parse: (source) => parseXml(textSlices(source, charsetInXml(source.bytes))),
+  },
+  {
+    name: 'mail',
+    contentTypes: ['message/rfc822'],
+    extensions: ['.eml'],
+    isText: true,
+    parse: async ({ bytes }) => (await import('./parse-eml')).parseEml(bytes),
+  },
+  {
+    name: 'source code',
+    contentTypes: sourceTypes,
+    extensions: sourceExtensions,
+    isText: true,
+    parse: (source) => parseSource(textSlices(source)),
+  },
+];
+
+/** For parsers that read on while what they have found is used. */
+function* textSlices({ bytes, contentType, onProgress }: Source, charset?: string): Generator<string> {
+  let read = 0;
+  for (const slice of decodeSlices(bytes, charsetIn(contentType) ?? charset)) {
+    read += sliceBytes;
+    onProgress?.(Math.min(1, read / bytes.length));
+    yield slice;
+  }
+}

@@ -1,0 +1,35 @@
+import type { Adviser, BlockExcerpt, WindowLabels } from './adviser';
+import type { Block } from './block';
+
+const blocksInWindow = 40;
+const excerptCharacters = 300;
+
+/** The same blocks in the same order, with the types that the adviser gives them, and without what it calls boilerplate. */
+export async function* labelledBlocks(blocks: AsyncIterable<Block>, adviser: Adviser): AsyncGenerator<Block> {
+  let window: Block[] = [];
+  for await (const block of blocks) {
+    window.push(block);
+    if (window.length < blocksInWindow) continue;
+    yield* relabel(window, await adviser.label(window.map(excerpt)));
+    window = [];
+  }
+  if (window.length > 0) yield* relabel(window, await adviser.label(window.map(excerpt)));
+}
+
+function excerpt({ type, level, text }: Block, place: number): BlockExcerpt {
+  const isWhole = text.length <= excerptCharacters;
+  return { number: place + 1, type, level, text: text.slice(0, excerptCharacters), isWhole };
+}
+
+function* relabel(window: Block[], advice?: WindowLabels): Generator<Block> {
+  const labels = new Map(advice?.labels.map((label) => [label.number, label]));
+  const boilerplate = new Set(advice?.boilerplate);
+  for (const [place, block] of window.entries()) {
+    if (boilerplate.has(place + 1)) continue;
+    const label = labels.get(place + 1);
+    const { text, pageNumber, headerLines } = block;
+    if (!label) yield block;
+    else
+      yield { text, pageNumber, type: label.type, level: label.level, ...(label.type === 'table' && { headerLines }) };
+  }
+}

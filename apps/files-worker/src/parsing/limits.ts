@@ -1,0 +1,17 @@
+/** Unpacked, of all entries of an archive together. */
+export const mostArchiveBytes = 512_000_000;
+export const mostArchiveEntryBytes = 200_000_000;
+export const mostArchiveEntries = 10_000;
+export const mostPdfPages = 5_000;
+/** Of the text in one document, however it was packed. */
+export const mostTextCharacters = 200_000_000;
+/** Time that a thread may work on one document. */
+export const readingTimeoutMs = 120_000;
+/** Elements of XML, or groups of RTF, inside one another. */
+export const deepestNesting = 256;
+/** Filled ones, of all sheets of a spreadsheet together. */
+export const mostCells = 10_000_000;
+/** Of a PDF whose every page is to be seen by a model; more only by their numbers. */
+export const mostSeenPages = 500;
+/** More time for each page that is drawn. */
+export const drawingTimeoutMs = 2_000;

@@ -1,0 +1,109 @@
+import { Readable } from 'node:stream';
+import { CsvError, parse } from 'csv-parse';
+import { type Block, UnreadableDocument } from './block';
+import { mostTextCharacters } from './limits';
+
+const delimiters = [',', ';', '\t', '|'];
+/** Of a table with one column: no text has this character. */
+const noDelimiter = '\x1f';
+/** What Excel writes before a table to say its delimiter. */
+const delimiterLine = /^sep=([^"\n])\n/i;
+/** Characters from which the delimiter is guessed. */
+const sampleLength = 64_000;
+/** A table that is longer goes on in a block of its own, with the same header. */
+const longestTable = 500_000;
+
+/**
+ * Rows of separated values. The first row is the header unless it has a number in it; cells may hold line ends and rows
+ * may have any number of cells. Without a delimiter the one that Excel states is taken, or the likeliest.
+ */
+export async function* parseCsv(slices: Iterable<string>, delimiter?: string): AsyncGenerator<Block> {
+  const { sample, all } = peek(slices);
+  const stated = delimiterLine.exec(sample)?.[1];
+  const parser = Readable.from(all).pipe(
+    parse({
+      delimiter: stated ?? delimiter ?? likeliestDelimiter(sample),
+      from_line: stated ? 2 : 1,
+      relax_column_count: true,
+      relax_quotes: true,
+      skip_empty_lines: true,
+      max_record_size: mostTextCharacters,
+    }),
+  );
+  let header: string[] | undefined;
+  let rows: string[] = [];
+  let length = 0;
+  const table = (): Block => ({ type: 'table', text: rows.join('\n'), headerLines: header?.length ?? 0 });
+
+  try {
+    for await (const record of parser as AsyncIterable<string[]>) {
+      const row = rowOf(record);
+      if (row === '') continue;
+      header ??= record.some(isNumber) ? [] : [row];
+      rows.push(row);
+      length += row.length;
+      if (length <= longestTable) continue;
+      yield table();
+      rows = [...header];
+      length = 0;
+    }
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error;
+    throw new UnreadableDocument(
+      `The values cannot be told apart: a quote near the end of line ${lineOf(error)} is never closed. ` +
+        'Save the table as CSV with quotes doubled inside of cells.',
+    );
+  }
+  if (rows.length > (length === 0 ? (header?.length ?? 0) : 0)) yield table();
+}
+
+/**
+ * The one that parts the lines of the sample most evenly: by how many lines have as many cells as the first, or, when
+ * the first is not parted by any, as most others. None when that is less than half of them, as in a column of prose.
+ */
+export function likeliestDelimiter(sample: string): string {
+  const lines = sample
+    .replace(/"(?:[^"]|"")*"/g, '')
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .slice(0, 50);
+  const isTitled = !delimiters.some((delimiter) => lines[0]?.includes(delimiter));
+  const evenness = (delimiter: string) => {
+    const counts = lines.map((line) => line.split(delimiter).length - 1);
+    const usual = isTitled ? commonest(counts.filter((count) => count > 0)) : (counts[0] ?? 0);
+    return { delimiter, usual, lines: usual > 0 ? counts.filter((count) => count === usual).length : 0 };
+  };
+  const [best] = delimiters.map(evenness).toSorted((a, b) => b.lines - a.lines || b.usual - a.usual);
+  return isTitled && best!.lines * 2 <= lines.length ? noDelimiter : best!.delimiter;
+}
+
+function commonest(counts: number[]): number {
+  const times = new Map<number, number>();
+  for (const count of counts) times.set(count, (times.get(count) ?? 0) + 1);
+  return [...times].toSorted(([, a], [, b]) => b - a)[0]?.[0] ?? 0;
+}
+
+/** The first characters, and a stream that has them too. */
+function peek(slices: Iterable<string>): { sample: string; all: Iterable<string> } {
+  const iterator = slices[Symbol.iterator]();
+  const first = iterator.next();
+  const start = first.done ? '' : first.value;
+  function* all() {
+    if (start !== '') yield start;
+    for (let next = iterator.next(); !next.done; next = iterator.next()) if (next.value !== '') yield next.value;
+  }
+  return { sample: start.slice(0, sampleLength), all: all() };
+}
+
+function rowOf(record: string[]): string {
+  const cells = record.map((cell) => cell.replace(/\s+/g, ' ').trim());
+  return cells.every((cell) => cell === '') ? '' : cells.join(' | ').trim();
+}
+
+function isNumber(cell: string): boolean {
+  return /^[-+]?[\d.,]*\d\s*%?$/.test(cell.trim());
+}
+
+function lineOf(error: CsvError): number {
+  return (error as CsvError & { lines?: number }).lines ?? 0;
+}

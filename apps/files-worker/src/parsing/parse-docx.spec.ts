@@ -1,0 +1,198 @@
+import { deepestNesting } from './limits';
+import { parseDocx } from './parse-docx';
+import { zipOfTexts } from './test/zip-of';
+
+const types = 'http://schemas.openxmlformats.org/package/2006/content-types';
+const relationships = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
+const namespaces =
+  'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main" ' +
+  'xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006" xmlns:v="urn:schemas-microsoft-com:vml" ' +
+  'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"';
+
+function docx(body: string, others: Record<string, string> = {}): Buffer {
+  return zipOfTexts({
+    '[Content_Types].xml': `<Types xmlns="${types}"><Default Extension="xml" ContentType="application/xml"/></Types>`,
+    '_rels/.rels': `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">
+      <Relationship Id="r1" Type="${relationships}/officeDocument" Target="word/document.xml"/></Relationships>`,
+    'word/document.xml': `<w:document ${namespaces}><w:body>${body}</w:body></w:document>`,
+    ...others,
+  });
+}
+
+const read = (body: string, others?: Record<string, string>) => parseDocx(docx(body, others));
+const run = (text: string) => `<w:r><w:t xml:space="preserve">${text}</w:t></w:r>`;
+const paragraph = (text: string, properties = '') => `<w:p><w:pPr>${properties}</w:pPr>${run(text)}</w:p>`;
+const style = (id: string, name: string) =>
+  `<w:style w:type="paragraph" w:styleId="${id}"><w:name w:val="${name}"/></w:style>`;
+const styles = (...all: string[]) => ({ 'word/styles.xml': `<w:styles ${namespaces}>${all.join('')}</w:styles>` });
+
+it('tells titles, quotations and code by their styles', async () => {
+  const named = styles(
+    style('A', 'Title'),
+    style('B', 'Subtitle'),
+    style('C', 'Quote'),
+    style('D', 'HTML Preformatted'),
+  );
+  const body = ['A', 'B', 'C', 'C', 'D', 'D'].map((id, i) => paragraph(`p${i}`, `<w:pStyle w:val="${id}"/>`)).join('');
+
+  expect(await read(body, named)).toEqual([
+    { type: 'title', level: 1, text: 'p0' },
+    { type: 'subtitle', level: 2, text: 'p1' },
+    { type: 'blockquote', text: 'p2\np3' },
+    { type: 'code', text: 'p4\np5' },
+  ]);
+});
+
+it('nests lists nine levels deep', async () => {
+  const levels = Array.from({ length: 9 }, (_, i) => i);
+  const numbering = levels.map(
+    (i) => `<w:lvl w:ilvl="${i}"><w:numFmt w:val="${i % 2 ? 'decimal' : 'bullet'}"/></w:lvl>`,
+  );
+  const items = levels.map((i) =>
+    paragraph(`level ${i}`, `<w:numPr><w:ilvl w:val="${i}"/><w:numId w:val="1"/></w:numPr>`),
+  );
+
+  const blocks = await read(items.join(''), {
+    'word/numbering.xml': `<w:numbering ${namespaces}><w:abstractNum w:abstractNumId="0">${numbering.join('')}</w:abstractNum>
+      <w:num w:numId="1"><w:abstractNumId w:val="0"/></w:num></w:numbering>`,
+  });
+
+  const lines = levels.map((i) => `${'  '.repeat(i)}${i % 2 ? '1. ' : '- '}level ${i}`);
+  expect(blocks).toEqual([{ type: 'list', text: lines.join('\n') }]);
+});
+
+it.each([
+  ['a field', `<w:fldSimple w:instr="DATE">${run('May')}</w:fldSimple>`, 'May'],
+  ['another direction', `<w:dir w:val="rtl"><w:bdo w:val="ltr">${run('a')}</w:bdo>${run(' b')}</w:dir>`, 'a b'],
+  [
+    'ruby without what is written above it',
+    `<w:r><w:ruby><w:rubyPr><w:hps/></w:rubyPr><w:rt>${run('kana')}</w:rt><w:rubyBase>${run('KANJI')}</w:rubyBase></w:ruby></w:r>`,
+    'KANJI',
+  ],
+  [
+    'a formula',
+    '<m:oMathPara><m:oMath><m:r><w:rPr/><m:t>E=m</m:t></m:r><m:sSup><m:e><m:r><m:t>c</m:t></m:r></m:e>' +
+      '<m:sup><m:r><m:t>2 &lt; 3</m:t></m:r></m:sup></m:sSup></m:oMath></m:oMathPara>',
+    'E=mc^2 < 3',
+  ],
+  ['a line that a carriage return ends', '<w:r><w:t>x</w:t><w:cr/><w:t>y</w:t></w:r>', 'x\ny'],
+])('reads the text of %s', async (_, content, text) => {
+  expect(await read(`<w:p>${run('[')}${content}${run(']')}</w:p>`)).toEqual([{ type: 'paragraph', text: `[${text}]` }]);
+});
+
+describe('the first row of a table', () => {
+  const row = (text: string, properties = '') => `<w:tr>${properties}<w:tc>${paragraph(text)}</w:tc></w:tr>`;
+  const table = (look: string, first = '') =>
+    `<w:tbl><w:tblPr><w:tblLook ${look}/></w:tblPr>${row('Name', first)}${row('Ann')}</w:tbl>`;
+
+  it.each([
+    ['by its attribute', 'w:firstRow="1" w:val="0000"', ''],
+    ['by its bit', 'w:val="04A0"', ''],
+    ['with properties of its own', 'w:val="0020"', '<w:tblPrEx><w:jc/></w:tblPrEx><w:trPr><w:cantSplit/></w:trPr>'],
+    ['once', 'w:val="0020"', '<w:trPr><w:tblHeader/></w:trPr>'],
+  ])('is a header when it is formatted so %s', async (_, look, first) => {
+    expect(await read(table(look, first))).toEqual([{ type: 'table', headerLines: 1, text: 'Name\nAnn' }]);
+  });
+
+  it.each(['w:firstRow="0" w:val="04A0"', 'w:val="0480"', ''])('is none with %s', async (look) => {
+    expect(await read(table(look))).toEqual([{ type: 'table', headerLines: 0, text: 'Name\nAnn' }]);
+  });
+
+  it('stays deleted', async () => {
+    const deleted = table('w:val="0020"', '<w:trPr><w:del/></w:trPr>');
+
+    expect((await read(deleted)).map(({ text }) => text)).toEqual(['Ann']);
+  });
+
+  it('is no header of a table inside of it', async () => {
+    const inner = table('w:val="0480"');
+    const outer = table('w:val="0020"').replace('</w:tc>', `${inner}<w:p/></w:tc>`);
+
+    expect(await read(outer)).toContainEqual({ type: 'table', headerLines: 0, text: 'Name\nAnn' });
+  });
+
+  it('is no header of nothing', async () => {
+    const single = table('w:val="0020"').replace(row('Ann'), '');
+
+    expect(await read(single)).toEqual([{ type: 'table', headerLines: 0, text: 'Name' }]);
+  });
+});
+
+it('takes styles that are based on those of headings for headings', async () => {
+  const based = (id: string, name: string, base: string) =>
+    style(id, name).replace('</w:style>', `<w:basedOn w:val="${base}"/></w:style>`);
+  const named = styles(
+    based('A', "Clause's \\ name", 'H2'),
+    based('B', 'Sub clause', 'A'),
+    style('H2', 'heading 2'),
+    based('S', 'Subtitle', 'H3'),
+    style('H3', 'heading 3'),
+    based('X', 'Circle', 'Y'),
+    based('Y', 'Circle too', 'X'),
+    based('N', 'Indented', 'Gone'),
+  );
+  const body = ['A', 'B', 'S', 'X', 'N'].map((id) => paragraph(id, `<w:pStyle w:val="${id}"/>`)).join('');
+
+  expect(await read(body, named)).toEqual([
+    { type: 'subtitle', level: 2, text: 'A' },
+    { type: 'subtitle', level: 2, text: 'B' },
+    { type: 'subtitle', level: 2, text: 'S' },
+    { type: 'paragraph', text: 'X' },
+    { type: 'paragraph', text: 'N' },
+  ]);
+});
+
+it('leaves out what was deleted and keeps what was inserted', async () => {
+  const body = `<w:p>${run('kept')}<w:del>${run('gone')}<w:r><w:delText>gone too</w:delText></w:r></w:del><w:ins>${run(' new')}</w:ins></w:p>`;
+
+  expect(await read(body)).toEqual([{ type: 'paragraph', text: 'kept new' }]);
+});
+
+it('reads text boxes once', async () => {
+  const content = `<w:txbxContent>${paragraph('In the box')}</w:txbxContent>`;
+  const body = `<w:p>${run('Around')}<w:r><mc:AlternateContent><mc:Choice Requires="wps">${content}</mc:Choice>
+    <mc:Fallback><w:pict><v:shape><v:textbox>${content}</v:textbox></v:shape></w:pict></mc:Fallback></mc:AlternateContent></w:r></w:p>`;
+
+  const text = (await read(body)).map((block) => block.text).join('\n');
+  expect(text.match(/In the box/g)).toHaveLength(1);
+  expect(text).toContain('Around');
+});
+
+it('shows the alternative text of pictures without reading them', async () => {
+  const picture = `<w:p><w:r><w:drawing><wp:inline xmlns:wp="http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing">
+    <wp:docPr descr="A red barn"/><a:graphic xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"><a:graphicData>
+    <pic:pic xmlns:pic="http://schemas.openxmlformats.org/drawingml/2006/picture"><pic:blipFill>
+    <a:blip xmlns:r="${relationships}" r:embed="r9"/></pic:blipFill></pic:pic></a:graphicData></a:graphic></wp:inline></w:drawing></w:r></w:p>`;
+
+  const blocks = await read(picture, {
+    'word/_rels/document.xml.rels': `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">
+      <Relationship Id="r9" Type="${relationships}/image" Target="gone.png"/></Relationships>`,
+  });
+
+  expect(blocks).toEqual([{ type: 'paragraph', text: 'A red barn' }]);
+});
+
+it('does not follow the style map that a document may bring', async () => {
+  const named = { ...styles(style('A', 'Title')), 'mammoth/style-map': "p[style-name='Title'] => pre" };
+
+  expect(await read(paragraph('t', '<w:pStyle w:val="A"/>'), named)).toMatchObject([{ type: 'title' }]);
+});
+
+it('reads tables inside of tables as deep as XML may be nested', async () => {
+  const depth = Math.floor(deepestNesting / 4) - 2;
+  const nested = '<w:tbl><w:tr><w:tc>'.repeat(depth) + paragraph('core') + '</w:tc></w:tr></w:tbl>'.repeat(depth);
+
+  expect((await read(nested)).map(({ text }) => text)).toEqual(['core']);
+});
+
+it.each<[string, Buffer, RegExp]>([
+  ['an archive without a document', zipOfTexts({ 'a.txt': 'x' }), /damaged.*main document/],
+  ['a document of a million elements in one another', docx('<w:p>'.repeat(1_000_000)), /nested more than 256/],
+  ['a document whose XML is cut', docx('<w:p>'), /damaged.*well-formed/],
+  ['a page that calls itself Word', Buffer.from('<html>x</html>'), /not a complete document: save it as Word/],
+])('refuses %s', async (_, bytes, reason) => {
+  await expect(parseDocx(bytes)).rejects.toMatchObject({
+    name: 'UnreadableDocument',
+    message: expect.stringMatching(reason),
+  });
+});

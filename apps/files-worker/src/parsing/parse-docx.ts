@@ -1,0 +1,63 @@
+import { convertToHtml, images } from 'mammoth';
+import { type Block, UnreadableDocument } from './block';
+import { headingStyles, rewritten } from './docx-parts';
+import { parseHtml } from './parse-html';
+import { Archive, damaged } from './zip';
+
+/** Word numbers nine levels; mammoth maps the first five. */
+const deeperLists = [6, 7, 8, 9].flatMap((level) => {
+  const above = 'ul|ol > li > '.repeat(level - 1);
+  return [`p:unordered-list(${level}) => ${above}ul > li:fresh`, `p:ordered-list(${level}) => ${above}ol > li:fresh`];
+});
+
+/** Styles for nested lists, whose numbering does not say that they are nested. */
+const listStyles = [2, 3, 4, 5].flatMap((level) => {
+  const above = 'ul|ol > li > '.repeat(level - 1);
+  return [
+    `p[style-name='List Bullet ${level}'] => ${above}ul > li:fresh`,
+    `p[style-name='List Number ${level}'] => ${above}ol > li:fresh`,
+  ];
+});
+
+const styleMap = [
+  "p[style-name='Title'] => h1:fresh",
+  "p[style-name='Subtitle'] => h2:fresh",
+  ...['Quote', 'Intense Quote', 'Quotations', 'Block Text'].map((n) => `p[style-name='${n}'] => blockquote > p:fresh`),
+  ...['HTML Preformatted', 'Preformatted Text', 'Source Code', 'Code', 'Macro Text', 'macro'].map(
+    (name) => `p[style-name='${name}'] => pre:separator('\\n')`,
+  ),
+  ...deeperLists,
+  ...listStyles,
+];
+
+const footnoteBackLink = / ?<a href="#(?:foot|end)note-ref-[^"]*">↑<\/a>/g;
+
+/** Word documents. Footnotes follow at the end, what was deleted under change tracking is left out. */
+export async function parseDocx(bytes: Buffer): Promise<Block[]> {
+  const archive = await Archive.open(bytes, { save: 'Word document (.docx)' });
+  const html = await toHtml(archive);
+  return parseHtml(html.replace(footnoteBackLink, ''));
+}
+
+async function toHtml(archive: Archive): Promise<string> {
+  try {
+    const convertImage = images.imgElement(() => Promise.resolve({ src: '' }));
+    return (await convertToHtml(mammothInput(archive), { styleMap, convertImage })).value;
+  } catch (error) {
+    if (error instanceof UnreadableDocument) throw error;
+    throw damaged((error as Error).message);
+  }
+}
+
+/** Mammoth asks for parts by name, and unpacks nothing itself: what it is given has passed the bounds of both readers. */
+function mammothInput(archive: Archive): Parameters<typeof convertToHtml>[0] {
+  const file = {
+    exists: (name: string) => name !== 'mammoth/style-map' && archive.has(name),
+    read: async (name: string) => {
+      const part = await archive.read(name);
+      return rewritten(part, name.endsWith('styles.xml') ? headingStyles(part) : undefined);
+    },
+  };
+  // An input that mammoth's types leave out: an archive that is open already.
+  return { file } as unknown as { buffer: Buffer };
+}

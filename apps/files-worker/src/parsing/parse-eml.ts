@@ -1,0 +1,61 @@
+import PostalMime, { type Address, type Attachment, type Email } from 'postal-mime';
+import { type Block, UnreadableDocument } from './block';
+import { BlockWriter } from './block-writer';
+import { parseHtml } from './parse-html';
+import { parseText } from './parse-text';
+
+/** Plain text that is as many times longer than the HTML says more than it, such as "this mail needs a browser". */
+const muchLonger = 3;
+
+/** A mail: its subject, who wrote to whom and when, what is written, and the names of what is attached. */
+export async function parseEml(bytes: Buffer): Promise<Block[]> {
+  const mail = await read(bytes);
+  const writer = new BlockWriter();
+  writer.heading(1, mail.subject ?? '');
+  writer.write({ type: 'paragraph', text: envelope(mail) });
+  for (const block of body(mail)) writer.write(block);
+  writer.write({ type: 'list', text: mail.attachments.filter(isNamed).map(nameOf).join('\n') });
+  return writer.blocks();
+}
+
+async function read(bytes: Buffer): Promise<Email> {
+  try {
+    return await PostalMime.parse(bytes);
+  } catch (error) {
+    throw new UnreadableDocument(`The mail cannot be read: ${(error as Error).message}`);
+  }
+}
+
+function envelope({ from, to, cc, date }: Email): string {
+  const lines = [
+    ['From', from && addressText(from)],
+    ['To', to?.map(addressText).join(', ')],
+    ['Cc', cc?.map(addressText).join(', ')],
+    ['Date', date],
+  ];
+  return lines.flatMap(([name, text]) => (text ? [`${name}: ${text}`] : [])).join('\n');
+}
+
+function addressText(address: Address): string {
+  if (address.group) return `${address.name}: ${address.group.map(addressText).join(', ')}`;
+  return address.name ? `${address.name} <${address.address}>` : (address.address ?? '');
+}
+
+function body({ html, text }: Email): Block[] {
+  const shown = html ? parseHtml(html) : [];
+  const plain = [...parseText([text ?? ''])];
+  return lengthOf(shown) * muchLonger < lengthOf(plain) || shown.length === 0 ? plain : shown;
+}
+
+/** Without addresses of links, which only plain text shows. */
+function lengthOf(blocks: Block[]): number {
+  return blocks.reduce((sum, { text }) => sum + text.replace(/https?:\/\/\S+/g, '').length, 0);
+}
+
+function isNamed({ filename, related }: Attachment): boolean {
+  return Boolean(filename) && !related;
+}
+
+function nameOf({ filename }: Attachment): string {
+  return `- ${filename}`;
+}

@@ -1,0 +1,127 @@
+import fc from 'fast-check';
+import { parseJson, parseJsonLines } from './parse-json';
+import { readJson } from './read-json';
+
+const texts = (json: string) => Array.from(parseJson(json), ({ text }) => text);
+
+it('has a block for each element of an array, with a line for each value', () => {
+  const json =
+    '[{"name": "Ann", "at": {"city": "Rome"}, "tags": ["a", "b"]}, {"name": "Bob", "on": [{"x": 1}, {"x": 2}]}]';
+
+  expect(texts(json)).toEqual(['name: Ann\nat.city: Rome\ntags: a\ntags: b', 'name: Bob\non[0].x: 1\non[1].x: 2']);
+});
+
+it('has a block for each object or array in an object, and one for neighbouring values', () => {
+  expect(texts('{"title": "T", "year": 2024, "authors": ["A", "B"], "more": {"x": null}, "end": true}')).toEqual([
+    'title: T\nyear: 2024',
+    'authors: A\nauthors: B',
+    'more.x: null',
+    'end: true',
+  ]);
+});
+
+it.each([
+  ['"just \\u00e9 \\"text\\"\\n"', ['just é "text"\n']],
+  ['12345678901234567890.10', ['12345678901234567890.10']],
+  ['{"a": 1, "a": 2}', ['a: 1\na: 2']],
+  ['[[], {}]', ['[]', '{}']],
+  ['{"a":1}\n{"a":2}', ['a: 1', 'a: 2']],
+  ['[["a", "b"], ["c"]]', ['a\nb', 'c']],
+  ['// of\n{ /* "x": 1, */ "a": "// b", // c\n "d": [1, /* 2 */ 3,], } // end', ['a: // b', 'd: 1\nd: 3']],
+  ['{"a": NaN, "b": [Infinity, -Infinity]}', ['a: NaN', 'b: Infinity\nb: -Infinity']],
+])('loses nothing of %s', (json, expected) => {
+  expect(texts(json)).toEqual(expected);
+});
+
+it.each([
+  '{"a": }',
+  '{"a": 1',
+  '[1, 2',
+  '{"a" 1}',
+  '{a: 1}',
+  '[1 2]',
+  '"open',
+  'nope',
+  '[1]]',
+  '{"a": "\\x"}',
+  '[,]',
+  '[1,,]',
+  '{,}',
+  '/* open',
+])('refuses %s', (json) => {
+  expect(() => texts(`\n\n${json}`)).toThrow(/not valid JSON: in line 3, /);
+});
+
+it.each([
+  ['[\n  1,\n  yes\n]', 'in line 3, at character 3, a value is expected, but "yes" stands there'],
+  ['{"a" 1}', 'in line 1, at character 6, a colon is expected, but "1" stands there'],
+  ["{'a': 1}", 'in line 1, at character 2, a name in double quotes is expected, but "\'" stands there'],
+  ['[1 2]', 'in line 1, at character 4, a comma or "]" is expected, but "2" stands there'],
+  ['{"a": 1', 'in line 1, at character 8, a comma or "}" is expected, but the file ends there'],
+  ['["a', 'in line 1, at character 2, a string that ends is expected, but "\u0022" stands there'],
+])('says what is wrong with %s, and where', (json, problem) => {
+  expect(() => texts(json)).toThrow(problem);
+});
+
+it('tells how much is read', () => {
+  const parts: number[] = [];
+
+  for (const block of parseJson(JSON.stringify(['a', 'b', 'c', 'd']), (part) => parts.push(part))) void block;
+
+  expect(parts.length).toBeGreaterThan(1);
+  expect(parts).toEqual(parts.toSorted((a, b) => a - b));
+  expect(parts[0]).toBeGreaterThan(0);
+  expect(parts.at(-1)).toBeLessThanOrEqual(1);
+});
+
+it('reads a million comments', () => {
+  expect(texts(`${'// a\n/* b */'.repeat(1_000_000)}1`)).toEqual(['1']);
+});
+
+it('refuses a value that is nested a million deep', () => {
+  expect(() => texts('['.repeat(1_000_000))).toThrow(/nested deeper/);
+});
+
+it('reads a string of 20 MB', () => {
+  const text = 'a \\" '.repeat(4_000_000);
+
+  expect(texts(`{"long": "${text}"}`)[0]).toHaveLength(16_000_000 + 'long: '.length);
+});
+
+it('does not repeat a long name with each value below it', () => {
+  const name = 'n'.repeat(100_000);
+
+  const [text] = texts(`[{"${name}": [${'1,'.repeat(1000)}1]}]`);
+
+  expect(text).toContain(name);
+  expect(text!.length).toBeLessThan(250_000);
+});
+
+it('finds every scalar of any JSON', () => {
+  fc.assert(
+    fc.property(fc.jsonValue({ maxDepth: 5 }), fc.constantFrom(undefined, 2), (value, indentation) => {
+      const scalars: string[] = [];
+      const collect = (one: unknown): void => {
+        if (typeof one === 'object' && one !== null && Object.keys(one).length > 0) Object.values(one).forEach(collect);
+        else scalars.push(typeof one === 'string' ? one : JSON.stringify(one));
+      };
+      collect(value);
+
+      const read = Array.from(readJson(JSON.stringify(value, null, indentation)), ({ text }) => text);
+
+      expect(read).toEqual(scalars);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+it('has a block for each line, and keeps one that is broken as it is', () => {
+  const jsonl = '{"a": 1, "b": {"c": "x"}}\n\n{"a": 2}\n// a note\n{"a": "cut of';
+
+  expect(Array.from(parseJsonLines([jsonl]), ({ text }) => text)).toEqual([
+    'a: 1\nb.c: x',
+    'a: 2',
+    '// a note',
+    '{"a": "cut of',
+  ]);
+});

@@ -1,0 +1,131 @@
+import { parseOdf } from './parse-odf';
+import { zipOfTexts } from './test/zip-of';
+
+function odf(kind: string, body: string, { styles = '', others = {} } = {}): Buffer {
+  return zipOfTexts({
+    'content.xml': `<office:document-content><office:automatic-styles>${styles}</office:automatic-styles>
+      <office:body><office:${kind}>${body}</office:${kind}></office:body></office:document-content>`,
+    ...others,
+  });
+}
+
+const readText = (body: string, styles = '') => parseOdf(odf('text', body, { styles }));
+const readSheets = (body: string) => parseOdf(odf('spreadsheet', body));
+const p = (text: string, style = '') => `<text:p text:style-name="${style}">${text}</text:p>`;
+const note = (citation: string, ...paragraphs: string[]) =>
+  `<text:note><text:note-citation>${citation}</text:note-citation><text:note-body>${paragraphs.join('')}</text:note-body></text:note>`;
+const list = (style: string, ...items: string[]) =>
+  `<text:list text:style-name="${style}">${items.map((item) => `<text:list-item>${item}</text:list-item>`).join('')}</text:list>`;
+
+describe('a text', () => {
+  it('knows styles by those they are made from', async () => {
+    const styles = `<style:style style:name="P1" style:parent-style-name="P2"/><style:style style:name="P2" style:parent-style-name="Title"/>
+      <style:style style:name="L" style:parent-style-name="M"/><style:style style:name="M" style:parent-style-name="L"/>`;
+
+    expect(await readText(p('T', 'P1') + p('S', 'Subtitle') + p('x', 'L'), styles)).toEqual([
+      { type: 'title', level: 1, text: 'T' },
+      { type: 'subtitle', level: 2, text: 'S' },
+      { type: 'paragraph', text: 'x' },
+    ]);
+  });
+
+  it('keeps spaces, tabs and line breaks that are marked, and no others', async () => {
+    const body = p(
+      'a\n  b<text:s text:c="3"/>c<text:tab/>d<text:line-break/><text:span>e <text:a>f</text:a></text:span>',
+    );
+
+    expect(await readText(body)).toEqual([{ type: 'paragraph', text: 'a b   c\td\ne f' }]);
+  });
+
+  it('puts footnotes and text boxes after their paragraph', async () => {
+    const box = `<draw:frame><draw:text-box>${p(`boxed${note('2', p('of the box'))}`)}</draw:text-box></draw:frame>`;
+    const body = p(`a${note('1', p('first'), p('more'))} b${box} c`) + p('next');
+
+    expect((await readText(body)).map(({ text }) => text)).toEqual([
+      'a[1] b c',
+      '[1] first',
+      'more',
+      'boxed[2]',
+      '[2] of the box',
+      'next',
+    ]);
+  });
+
+  it('numbers lists by their style, from their start, and on when they continue', async () => {
+    const styles = `<text:list-style style:name="N"><text:list-level-style-number text:level="1" style:num-format="1" text:start-value="4"/>
+      <text:list-level-style-bullet text:level="2"/></text:list-style>`;
+    const more = list('N', p('d')).replace('<text:list ', '<text:list text:continue-numbering="true" ');
+    const body = list('N', p('a') + list('', p('b')).replace(' text:style-name=""', ''), p('c')) + p('between') + more;
+
+    expect(await readText(body, styles)).toEqual([
+      { type: 'list', text: '4. a\n  - b\n5. c' },
+      { type: 'paragraph', text: 'between' },
+      { type: 'list', text: '6. d' },
+    ]);
+  });
+
+  it('leaves out deleted text and comments', async () => {
+    const body = `<text:tracked-changes>${p('deleted')}</text:tracked-changes>${p(`a<office:annotation>${p('comment')}</office:annotation>b`)}`;
+
+    expect(await readText(body)).toEqual([{ type: 'paragraph', text: 'ab' }]);
+  });
+
+  it('loses no word of sections, indexes and tables in tables', async () => {
+    const cell = (content: string) =>
+      `<table:table-row><table:table-cell>${content}</table:table-cell></table:table-row>`;
+    const inner = `<table:table>${cell(p('inner'))}</table:table>`;
+    const body = `<text:section>${p('section')}</text:section><text:table-of-content><text:index-body>${p('index')}</text:index-body></text:table-of-content>
+      <table:table>${cell(p('outer') + inner)}</table:table>`;
+
+    const words = (await readText(body)).flatMap(({ text }) => text.split(/[\s|]+/));
+    expect(words.filter(Boolean)).toEqual(['section', 'index', 'outer', 'inner']);
+  });
+});
+
+describe('a spreadsheet', () => {
+  const cell = (text: string, attributes = '') =>
+    `<table:table-cell ${attributes}><text:p>${text}</text:p></table:table-cell>`;
+  const row = (cells: string, attributes = '') => `<table:table-row ${attributes}>${cells}</table:table-row>`;
+  const sheet = (rows: string) => `<table:table table:name="S">${rows}</table:table>`;
+
+  it('shows dates and numbers by their values, other cells as they look', async () => {
+    const cells =
+      cell('1.3.25', 'office:value-type="date" office:date-value="2025-03-01T00:00:00"') +
+      cell('1,50', 'office:value-type="float" office:value="1.5"') +
+      cell('50 %', 'office:value-type="percentage" office:value="0.5"');
+
+    expect((await readSheets(sheet(row(cells))))[1]).toMatchObject({ text: '2025-03-01 | 1.5 | 50 %' });
+  });
+
+  it('repeats cells and rows that say so, and skips the empty ones that fill the sheet', async () => {
+    const rows =
+      row(cell('a', 'table:number-columns-repeated="2"'), 'table:number-rows-repeated="2"') +
+      row('<table:table-cell table:number-columns-repeated="16384"/>', 'table:number-rows-repeated="1048000"') +
+      row('<table:table-cell table:number-columns-repeated="16383"/>' + cell('z'));
+
+    expect((await readSheets(sheet(rows)))[1]).toMatchObject({ text: 'a | a |\na | a |\n|  | z', headerLines: 1 });
+  });
+
+  it('refuses repetitions that make too much', async () => {
+    const rows = row(cell('a', 'table:number-columns-repeated="99999999"'), 'table:number-rows-repeated="99999999"');
+
+    await expect(readSheets(sheet(rows))).rejects.toThrow(/10 million cells/);
+  });
+});
+
+it.each<[string, Buffer, RegExp]>([
+  ['an archive without contents', zipOfTexts({ mimetype: 'x' }), /lacks its part content\.xml/],
+  ['a drawing', odf('drawing', '<draw:page/>'), /holds no text, spreadsheet or presentation/],
+  [
+    'a text with a password',
+    odf('text', p('a'), {
+      others: { 'META-INF/manifest.xml': '<m:manifest><m:file-entry><m:encryption-data/></m:file-entry></m:manifest>' },
+    }),
+    /protected with a password/,
+  ],
+])('refuses %s', async (_, bytes, reason) => {
+  await expect(parseOdf(bytes)).rejects.toMatchObject({
+    name: 'UnreadableDocument',
+    message: expect.stringMatching(reason),
+  });
+});

@@ -1,0 +1,577 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type DrawnText, pageHeight, pdfOf, pdfOfObjects } from '@parley/testing/pdf';
+import { getDocument } from 'pdfjs-dist/legacy/build/pdf.mjs';
+import { UnreadableDocument } from './block';
+import { parsePdf } from './parse-pdf';
+import { linesOf } from './pdf-lines';
+
+const fixture = (name: string) => readFileSync(join(__dirname, '../../../../test/fixtures/documents', name));
+
+/** Page; type, with the level of a heading or the header lines of a table; text. */
+type Seen = [page: number, type: string, text: string];
+
+async function read(bytes: Buffer): Promise<Seen[]> {
+  const blocks = await parsePdf(bytes);
+  return blocks.map(({ pageNumber, type, level, headerLines, text }) => {
+    const number = level ?? headerLines;
+    return [pageNumber!, number === undefined ? type : `${type} ${number}`, text];
+  });
+}
+
+const texts = async (bytes: Buffer) => (await parsePdf(bytes)).map(({ text }) => text);
+
+/** Lines below each other, as one paragraph of this width would have them. */
+function lines(drawn: string[], { x = 72, y = 700, size = 10, step = 12 } = {}): DrawnText[] {
+  return drawn.map((text, i) => ({ text, x, y: y - i * step, size }));
+}
+
+it('reads every block of a document made by LibreOffice, in order and with its page', async () => {
+  expect(await read(fixture('handbook.pdf'))).toEqual([
+    [1, 'paragraph', 'Handbook of the Marlow Light'],
+    [1, 'title 1', 'Keeping the Lighthouse of Marlow'],
+    [
+      1,
+      'paragraph',
+      'The lighthouse stands on a rock of granite two miles west of the quay. This handbook tells its keepers what to do on a calm day, on a foggy night and when the supply boat is late. It replaces the loose notes that earlier keepers pinned to the kitchen door.',
+    ],
+    [
+      1,
+      'paragraph',
+      'Read it once from the first page to the last. Afterwards the table of signals and the two lists are what you will need most.',
+    ],
+    [1, 'subtitle 2', 'Daily work'],
+    [
+      1,
+      'paragraph',
+      'Work begins an hour before sunset and ends an hour after sunrise. Whoever has the watch writes the weather, the visibility and every passing vessel into the logbook, and signs each entry with full name.',
+    ],
+    [1, 'subtitle 3', 'Before sunset'],
+    [
+      1,
+      'list',
+      '- Clean the lens with spirit and a linen cloth, never with water, because salt leaves streaks that scatter the beam over the wrong part of the sea.\n- Check the supplies:\n  - oil for three nights\n  - two spare wicks\n  - matches in the tin box\n- Wind up the clockwork.',
+    ],
+    [1, 'subtitle 3', 'After sunrise'],
+    [
+      1,
+      'list',
+      '1. Put out the flame and draw the curtains.\n2. Measure the oil that is left and note it down.\n3. Polish the brass while it is still warm, which takes half of the time that it takes when it has become cold.',
+    ],
+    [1, 'paragraph', 'Harbour Office – page 1 of 4'],
+    [2, 'subtitle 2', 'Signals'],
+    [2, 'paragraph', 'Ships that ask for something hoist flags. Answer within five minutes; the table says how.'],
+    [
+      2,
+      'table 1',
+      'Flag | Meaning | Answer\nBlue cross | needs a pilot | two short flashes\nRed square | has a doctor on board | one long flash\nWhite diamond | is aground and asks for help as soon as the tide allows | fire a rocket\nYellow | clear of illness | none',
+    ],
+    [
+      2,
+      'paragraph',
+      'A flag that is not in the table is to be drawn into the logbook, so that the harbour office can tell what it was.',
+    ],
+    [3, 'subtitle 2', 'Stories of the rock'],
+    [3, 'paragraph', 'The following pieces appeared in the parish paper and are printed here as they were.'],
+    [
+      3,
+      'paragraph',
+      'In the winter of the great frost the supply boat could not leave the harbour for seventeen days. The keepers burned the kitchen chairs, then the shelves, and at last the wooden leg of the barometer stand. They were said to have been rather cheerful about it.',
+    ],
+    [
+      3,
+      'paragraph',
+      'The goat that lived on the rock in those years ate seaweed and, on one occasion, a corner of the logbook. The missing entries were later reconstructed from the memory of a fisherman who had been passing regularly.',
+    ],
+    [
+      3,
+      'paragraph',
+      'When the electric lamp was proposed, the oldest keeper wrote a long letter to the commissioners. He argued that a flame can be seen to be alive, whereas a filament cannot be told from a reflection. The commissioners thanked him for his well-considered words and installed the lamp.',
+    ],
+    [
+      3,
+      'paragraph',
+      'Visitors are welcome on the first Sunday of a month. They should bring bread, newspapers and their own chairs. A well-considered visit lasts for one tide and no longer, because the landing place is under water for the rest of the day.',
+    ],
+    [
+      3,
+      'paragraph',
+      'The gannets return in the middle of February. From that day on the western gallery is closed, and whoever has to clean its windows wears a hat.',
+    ],
+    [4, 'subtitle 2', 'Pflichten der Wärter'],
+    [
+      4,
+      'paragraph',
+      'Der Leuchtturmwärter überwacht nachts sämtliche Schiffsbewegungen zwischen der Hafeneinfahrt und den vorgelagerten Sandbänken. Auffälligkeiten werden unverzüglich dem Hafenmeisteramt gemeldet; Verzögerungen gelten als Dienstpflichtverletzung. Vor- und Nachmittagswachen wechseln wöchentlich.',
+    ],
+    [
+      4,
+      'paragraph',
+      'Wartungsarbeiten an der Beleuchtungseinrichtung dürfen ausschließlich bei Tageslicht vorgenommen werden. Ersatzteile lagern im Untergeschoss, Verbrauchsmaterialien im Geräteschuppen neben der Anlegestelle. Straßenschuhe bleiben draußen.',
+    ],
+    [4, 'subtitle 3', 'Anhang'],
+    [4, 'paragraph', 'Weiterführende Vorschriften enthält die Leuchtfeuerverordnung.'],
+  ]);
+});
+
+it('reads two columns, a list and a table made by groff', async () => {
+  expect(await read(fixture('almanac.pdf'))).toEqual([
+    [1, 'title 1', 'An Almanac of Tides'],
+    [1, 'paragraph', 'The Harbour Board'],
+    [
+      1,
+      'paragraph',
+      'This almanac is printed every year. It lists what a pilot has to know about the water between the two headlands.',
+    ],
+    [1, 'subtitle 2', '1. Spring tides'],
+    [
+      1,
+      'paragraph',
+      'Spring tides follow the full moon and the new moon by a day and a half. The water then rises above the lower steps of the quay, and carts may not be left on the slip. Boats that are moored with short lines have been lifted by their cleats, so give them slack before the evening.',
+    ],
+    [
+      1,
+      'paragraph',
+      'After a storm from the west the flood arrives up to twenty minutes early. The bell at the customs house is rung when the gauge passes eleven feet, and everybody who owns a cellar near the fish market closes its shutters.',
+    ],
+    [1, 'subtitle 2', '2. Neap tides'],
+    [
+      1,
+      'paragraph',
+      'At neap tides the difference between high and low water is hardly larger than a child. Large vessels then wait outside. Their crews are fetched with the cutter and pay a penny each.',
+    ],
+    [
+      1,
+      'list',
+      '- Never anchor in the dredged channel.\n- Keep the lamp on the stern lit until the pilot has come on board and has seen it.',
+    ],
+    [1, 'subtitle 2', '3. Currents'],
+    [
+      1,
+      'paragraph',
+      'The current runs towards the north while the water rises. Behind the mole it turns into an eddy that has surprised many swimmers, though none of those who read this page beforehand. Fishermen use it to bring their nets home without rowing.',
+    ],
+    [2, 'paragraph', '-2-'],
+    [2, 'paragraph', 'The heights in the following table are given in feet.'],
+    [
+      2,
+      'table 1',
+      'Month | High | Low\nJanuary | 11.2 | 2.1\nFebruary | 11.9 | 1.8\nMarch | 12.4 | 1.1\nApril | 12.0 | 1.4',
+    ],
+  ]);
+});
+
+it('reads German, Japanese, Chinese, Hebrew, Arabic and ligatures', async () => {
+  expect(await read(fixture('languages.pdf'))).toEqual([
+    [1, 'title 1', 'Languages of the harbour'],
+    [1, 'subtitle 2', 'Deutsch'],
+    [1, 'paragraph', 'Grüße aus Übersee: Die Möwen kreisen über der Mühle, während süßer Kakao verladen wird.'],
+    [1, 'subtitle 2', '日本語'],
+    [
+      1,
+      'paragraph',
+      '港の灯台は毎晩九時に点灯します。船が霧の中で迷わないように、見張りの人は鐘を鳴らします。倉庫には米と茶と紙があります。',
+    ],
+    [1, 'subtitle 2', '中文'],
+    [1, 'paragraph', '港口每天早上六点开放。所有货船必须先登记，然后才能卸货。茶叶存放在北边的仓库里。'],
+    [1, 'subtitle 2', 'עברית'],
+    [1, 'paragraph', 'הנמל נפתח בכל בוקר בשעה שש'],
+    [1, 'subtitle 2', 'العربية'],
+    [1, 'paragraph', 'يفتح الميناء كل صباح'],
+    [1, 'subtitle 2', 'Ligatures'],
+    [1, 'paragraph', 'The officer offered a first-class office; the final flight baffled fifteen offices.'],
+  ]);
+});
+
+it('reads a spreadsheet without lines between its cells', async () => {
+  expect(await read(fixture('prices.pdf'))).toEqual([
+    [1, 'paragraph', 'prices'],
+    [
+      1,
+      'table 1',
+      'Article | Unit | Price | Stock\nRope | metre | 1.4 | 1200\nPitch | barrel | 35 | 14\nCanvas | roll | 88.5 | 9\nLamp oil | can | 12.25 | 310\nAnchor | piece | 240 | 3\nBell | piece | 75 | 6',
+    ],
+    [1, 'paragraph', 'Page 1'],
+  ]);
+});
+
+it('reads text that is drawn twice once, and turned text by itself', async () => {
+  expect(await read(fixture('drawn.pdf'))).toEqual([
+    [1, 'paragraph', 'Stamped twice to look bold'],
+    [1, 'paragraph', 'An ordinary line follows the stamp and is not drawn again.'],
+    [1, 'paragraph', 'Written along the edge of the chart'],
+    [1, 'title 1', 'SPECIMEN'],
+  ]);
+});
+
+it.each(['owner-password.pdf', 'rotated.pdf'])('reads %s as if it were like any other', async (name) => {
+  expect(await read(fixture(name))).toEqual([
+    [1, 'title 1', 'Notice to Mariners'],
+    [
+      1,
+      'paragraph',
+      'The buoy at the northern sandbank has moved by forty yards. Until it is put back, pass it on its eastern side and keep the church tower in line with the mill.',
+    ],
+    [1, 'subtitle 2', 'Depths'],
+    [1, 'paragraph', 'Soundings of last week show nine feet at low water along the whole quay.'],
+  ]);
+});
+
+it.each([
+  ['encrypted.pdf', 'only with a password. Upload a copy that is saved without one'],
+  ['scanned.pdf', 'only pictures of pages, as a scanner makes them. Let a program for text recognition (OCR)'],
+])('says what to do with %s', async (name, reason) => {
+  const parsed = parsePdf(fixture(name));
+
+  await expect(parsed).rejects.toThrow(UnreadableDocument);
+  await expect(parsed).rejects.toThrow(reason);
+});
+
+it.each(['almanac.pdf', 'languages.pdf', 'prices.pdf', 'owner-password.pdf', 'rotated.pdf'])(
+  'loses and invents no letter of %s',
+  async (name) => {
+    const blocks = await texts(fixture(name));
+
+    expect(letters(blocks)).toEqual(letters(await drawnTexts(fixture(name))));
+  },
+);
+
+function letters(found: string[]): string {
+  return Array.from(found.join('').matchAll(/[\p{L}\p{N}]/gu), ([letter]) => letter)
+    .sort()
+    .join('');
+}
+
+async function drawnTexts(bytes: Buffer): Promise<string[]> {
+  const task = getDocument({ data: new Uint8Array(bytes), verbosity: 0 });
+  const pdf = await task.promise;
+  const found: string[] = [];
+  for (let page = 1; page <= pdf.numPages; page++) {
+    const { items } = await (await pdf.getPage(page)).getTextContent();
+    found.push(...items.map((item) => ('str' in item ? item.str : '')));
+  }
+  await task.destroy();
+  return found;
+}
+
+it.each([
+  ['a word that was cut', ['The keeper of the light-', 'house sleeps.'], 'The keeper of the lighthouse sleeps.'],
+  ['a soft hyphen', ['The keeper of the light\u00ad', 'house sleeps.'], 'The keeper of the lighthouse sleeps.'],
+  [
+    'a hyphen that is written elsewhere too',
+    ['A well-known lamp, a well-', 'known keeper.'],
+    'A well-known lamp, a well-known keeper.',
+  ],
+  ['a hyphen before a capital', ['The Anglo-', 'Saxon lamp.'], 'The Anglo-Saxon lamp.'],
+  ['a hyphen that stands for a word', ['Sie kommen vor- ', 'und nachmittags.'], 'Sie kommen vor- und nachmittags.'],
+  ['years', ['The years 1920-', '1930 were dry.'], 'The years 1920-1930 were dry.'],
+])('joins lines at %s', async (_, drawn, expected) => {
+  expect(await texts(pdfOf([lines(drawn)]))).toEqual([expected]);
+});
+
+it('reads columns that are drawn line by line one after the other', async () => {
+  const left = [
+    'The left column begins with this',
+    'long line and goes on with some',
+    'more of them until it is full of',
+    'words that stand on the left.',
+  ];
+  const right = [
+    'The right column is read only',
+    'after the left one has ended on',
+    'its last line, although it has',
+    'been drawn at the same time.',
+  ];
+  const page = lines(left).flatMap((line, i) => [line, { ...line, x: 300, text: right[i]! }]);
+
+  expect(await texts(pdfOf([page]))).toEqual([left.join(' '), right.join(' ')]);
+});
+
+it('goes on with a sentence in the next column and on the next page', async () => {
+  const pages = [lines(['A sentence that is not over when']), lines(['its page is. The next one is', 'complete.'])];
+
+  expect(await read(pdfOf(pages))).toEqual([
+    [1, 'paragraph', 'A sentence that is not over when its page is. The next one is complete.'],
+  ]);
+});
+
+it('takes large text of many lines for a paragraph, and none of its lines for a heading', async () => {
+  const large = lines(
+    [
+      'This text is large and goes on for',
+      'more lines than any heading has so',
+      'that it must be something else, like',
+      'a motto or the start of an article',
+      'in a paper.',
+    ],
+    { size: 16, step: 19 },
+  );
+  const small = lines(
+    Array.from({ length: 12 }, (_, i) => `Usual text of line ${i} that is longer than what is large.`),
+    { y: 560 },
+  );
+
+  const found = await read(pdfOf([[...large, ...small]]));
+
+  expect(found[0]).toEqual([1, 'paragraph', large.map(({ text }) => text).join(' ')]);
+  expect(found.map(([, type]) => type)).not.toContain('title 1');
+});
+
+it('reads raised and lowered text within its line', async () => {
+  const page = [
+    { text: 'Water is H', x: 72, y: 700 },
+    { text: '2', x: 119, y: 697, size: 6 },
+    { text: 'O, as everybody knows', x: 122.5, y: 700 },
+    { text: '7', x: 222.5, y: 704, size: 6 },
+    { text: 'by now.', x: 72, y: 688 },
+  ];
+
+  expect(await texts(pdfOf([page]))).toEqual(['Water is H2O, as everybody knows7 by now.']);
+});
+
+it('keeps the lines of a cell together', async () => {
+  const cell = (text: string, column: number, y: number): DrawnText => ({ text, x: 72 + 150 * column, y });
+  const rows = [
+    [cell('Rope', 0, 700), cell('of hemp, twisted', 1, 700), cell('in three strands', 1, 688)],
+    [cell('Anchor', 0, 664), cell('of iron', 1, 664)],
+    [cell('Bell', 0, 640), cell('of brass', 1, 640)],
+  ];
+
+  expect(await read(pdfOf([rows.flat()]))).toEqual([
+    [1, 'table 0', 'Rope | of hemp, twisted in three strands\nAnchor | of iron\nBell | of brass'],
+  ]);
+});
+
+it('takes two lines in two columns for text', async () => {
+  const page = [...lines(['Name', 'Place']), ...lines(['Marlow', 'Quay'], { x: 200 })];
+
+  expect(await read(pdfOf([page]))).toEqual([
+    [1, 'paragraph', 'Name Marlow'],
+    [1, 'paragraph', 'Place Quay'],
+  ]);
+});
+
+it('reads what is filled into a form where its fields are', async () => {
+  const drawn =
+    'BT /F 10 Tf 72 700 Td (Name:) Tj 0 -30 Td (City:) Tj 0 -30 Td (Remarks:) Tj 0 -60 Td (Married:) Tj 0 -30 Td (Secret:) Tj ET';
+  const field = (y: number, rest: string, height = 20) =>
+    `<< /Type /Annot /Subtype /Widget /F 4 /Rect [150 ${y - 6} 350 ${y - 6 + height}] /T (f${y}) ${rest} >>`;
+  const box = (y: number, isOn: boolean) =>
+    field(
+      y,
+      `/FT /Btn /V /${isOn ? 'Yes' : 'Off'} /AS /${isOn ? 'Yes' : 'Off'} /AP << /N << /Yes 6 0 R /Off 6 0 R >> >>`,
+    );
+  const fields = [
+    field(700, '/FT /Tx /V (Rumpelstiltskin)'),
+    field(670, '/FT /Ch /Ff 131072 /V (b) /Opt [[(b) (Berlin)] [(p) (Paris)]]'),
+    field(640 - 40, '/FT /Tx /Ff 4096 /V (Spins straw\\nto gold)', 56),
+    box(580, true),
+    box(520, false),
+    field(550, '/FT /Tx /Ff 8192 /V (password)'),
+    field(490, '/FT /Tx /V (unseen)').replace('/F 4', '/F 2'),
+  ];
+  const ids = fields.map((_, i) => `${7 + i} 0 R`).join(' ');
+
+  const found = await texts(
+    pdfOfObjects([
+      `<< /Type /Catalog /Pages 2 0 R /AcroForm << /Fields [${ids}] >> >>`,
+      '<< /Type /Pages /Kids [3 0 R] /Count 1 >>',
+      `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R /Resources << /Font << /F 5 0 R >> >> /Annots [${ids}] >>`,
+      `<< /Length ${drawn.length} >>\nstream\n${drawn}\nendstream`,
+      '<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>',
+      '<< /Type /XObject /Subtype /Form /BBox [0 0 9 9] /Length 0 >>\nstream\n\nendstream',
+      ...fields,
+    ]),
+  );
+
+  expect(found).toEqual([
+    'Name: | Rumpelstiltskin\nCity: | Berlin\nRemarks: | Spins straw to gold',
+    'Married: ☒',
+    'Secret:',
+  ]);
+});
+
+it('does not compare each of many equal texts on one line with all others', () => {
+  const items = Array.from({ length: 10_000 }, (_, i) => {
+    return {
+      str: '-',
+      dir: 'ltr',
+      transform: [0.1, 0, 0, 0.1, i, 400],
+      width: 0.03,
+      height: 0.1,
+      fontName: 'f',
+      hasEOL: false,
+    };
+  });
+  const start = performance.now();
+
+  const [region] = linesOf({ items, styles: {}, lang: null }, [1, 0, 0, -1, 0, pageHeight], new Set());
+
+  expect(region![0]!.segments).toHaveLength(items.length);
+  expect(performance.now() - start).toBeLessThan(10_000);
+});
+
+describe('running lines', () => {
+  const top = pageHeight - 40;
+  const body = (page: number) => lines([`Page ${page} tells of ship ${page * 7}.`], { y: 600 });
+  const document = (line: (page: number) => DrawnText[], pages = 4) =>
+    pdfOf(Array.from({ length: pages }, (_, i) => [...line(i + 1), ...body(i + 1)]));
+  const bodies = (pages = 4) => Array.from({ length: pages }, (_, i) => body(i + 1)[0]!.text);
+
+  it('leaves out page numbers', async () => {
+    expect(await texts(document((page) => [{ text: `- ${page + 10} -`, x: 300, y: 40 }]))).toEqual(bodies());
+    expect(await texts(document((page) => [{ text: `Seite ${page} von 4`, x: 300, y: top }]))).toEqual(bodies());
+  });
+
+  it('keeps a header once', async () => {
+    const header = 'Harbour rules of 1907';
+
+    expect(await texts(document(() => [{ text: header, x: 72, y: top }]))).toEqual([header, ...bodies()]);
+  });
+
+  it('leaves out page numbers beside a title, which it keeps once', async () => {
+    const title = { text: 'Harbour rules', x: 72, y: top };
+
+    const far = await texts(document((page) => [title, { text: `${page}`, x: 500, y: top }]));
+    expect(far).toEqual([expect.stringContaining('Harbour rules'), ...bodies()]);
+    const named = await texts(document((page) => [{ ...title, text: `Harbour rules, page ${page} of 4` }]));
+    expect(named).toEqual(['Harbour rules, page 1 of 4', ...bodies()]);
+  });
+
+  it('keeps a header of left and one of right pages once', async () => {
+    const header = (page: number) => (page % 2 === 0 ? 'Harbour rules' : 'Chapter on ships');
+
+    const found = await texts(document((page) => [{ text: header(page), x: 72, y: top }], 6));
+
+    expect(found.filter((text) => !bodies(6).includes(text))).toEqual(['Chapter on ships', 'Harbour rules']);
+  });
+
+  it.each<[string, (page: number) => DrawnText[], number?]>([
+    ['is on two pages only', () => [{ text: 'Draft', x: 72, y: top }], 2],
+    ['stands elsewhere on each page', (page) => [{ text: 'Draft', x: 72, y: top - 6 * page }]],
+    ['does not count the pages', (page) => [{ text: `Ship ${page * page}`, x: 72, y: top }]],
+    ['counts something else', (page) => [{ text: `Invoice number ${1000 + page}`, x: 72, y: top }]],
+    ['counts parts', (page) => [{ text: `Lesson ${page} of 4`, x: 72, y: top }]],
+    [
+      'counts beside a label',
+      (page) => [
+        { text: 'Invoice', x: 72, y: top },
+        { text: `${1000 + page}`, x: 140, y: top },
+      ],
+    ],
+    ['is larger than the text', () => [{ text: 'Draft', x: 72, y: top, size: 18 }]],
+    ['is bolder than the text', () => [{ text: 'Draft', x: 72, y: top, font: 'bold' }]],
+    ['stands within the text', () => [{ text: 'Draft', x: 72, y: 620 }]],
+    [
+      'stands close to the text',
+      (page) => [
+        { text: 'Draft', x: 72, y: top },
+        { text: `of a letter about ship ${page * page}`, x: 72, y: top - 14 },
+      ],
+    ],
+    [
+      'has text above it',
+      (page) => [
+        { text: 'Draft', x: 72, y: top - 20 },
+        { text: `Letter about ship ${page * page}`, x: 72, y: top },
+      ],
+    ],
+  ])('keeps on all pages what %s', async (_, line, pages = 4) => {
+    const found = (await texts(document(line, pages))).join('\n');
+
+    const drawn = Array.from({ length: pages }, (_, i) => line(i + 1).map(({ text }) => text)).flat();
+    for (const text of drawn) expect(times(text, found)).toBe(drawn.filter((other) => other === text).length);
+  });
+
+  const times = (text: string, all: string) => all.split(new RegExp(`\\b${text}\\b`)).length - 1;
+});
+
+describe('a damaged file', () => {
+  const whole = fixture('handbook.pdf');
+
+  /** Resolves when it is refused with a reason or is read; rejects for anything else. */
+  async function survives(bytes: Buffer): Promise<void> {
+    await parsePdf(bytes).catch((error: unknown) => {
+      if (!(error instanceof UnreadableDocument)) throw error;
+    });
+  }
+
+  it.each([0, 1, 8, 100, 1_000, 10_000, 30_000, whole.length - 1_000, whole.length - 20])(
+    'is read or refused when it ends after %i bytes',
+    (length) => survives(whole.subarray(0, length)),
+  );
+
+  it('is refused with advice when nothing of it can be read', async () => {
+    await expect(parsePdf(Buffer.from('%PDF-1.4\nnothing'))).rejects.toThrow(
+      /is damaged.*save or print it as a new PDF/,
+    );
+    await expect(parsePdf(Buffer.from('%PDF-1.4\nnothing'))).rejects.toThrow(UnreadableDocument);
+  });
+
+  it.each(Array.from({ length: 20 }, (_, seed) => seed))(
+    'is read or refused with bytes changed, seed %i',
+    async (seed) => {
+      const next = randomNumbers(seed);
+      const changed = Buffer.from(fixture(seed % 2 === 0 ? 'almanac.pdf' : 'drawn.pdf'));
+      for (let i = 0; i < 30; i++) changed[Math.floor(next() * changed.length)] = Math.floor(next() * 256);
+
+      await survives(changed);
+    },
+  );
+
+  const catalog = '<< /Type /Catalog /Pages 2 0 R >>';
+  const emptyPage = '<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] >>';
+
+  it.each<[string, string[]]>([
+    ['pages that contain themselves', [catalog, '<< /Type /Pages /Kids [2 0 R 2 0 R] /Count 2 >>']],
+    [
+      'pages that contain each other',
+      [catalog, '<< /Type /Pages /Kids [3 0 R] /Count 9 >>', '<< /Type /Pages /Kids [2 0 R] /Count 9 >>'],
+    ],
+    ['a catalog without pages', ['<< /Type /Catalog >>']],
+    ['negative pages', [catalog, '<< /Type /Pages /Kids [3 0 R] /Count -7 >>', emptyPage]],
+    [
+      'pages 5,000 levels deep',
+      [
+        catalog,
+        ...Array.from({ length: 5_000 }, (_, i) => `<< /Type /Pages /Kids [${i + 3} 0 R] /Count 1 >>`),
+        emptyPage,
+      ],
+    ],
+    ['arrays 100,000 levels deep', [catalog, `<< /Type /Pages /Kids ${'['.repeat(100_000)} /Count 1 >>`]],
+    [
+      'content that draws itself',
+      [
+        catalog,
+        '<< /Type /Pages /Kids [3 0 R] /Count 1 >>',
+        '<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R /Resources << /XObject << /X 5 0 R >> >> >>',
+        '<< /Length 5 >>\nstream\n/X Do\nendstream',
+        '<< /Type /XObject /Subtype /Form /BBox [0 0 9 9] /Resources << /XObject << /X 5 0 R >> >> /Length 11 >>\nstream\n/X Do /X Do\nendstream',
+      ],
+    ],
+  ])('is read or refused with %s', (_, objects) => survives(pdfOfObjects(objects)));
+
+  it('is refused when it says that it has millions of pages', async () => {
+    const pdf = pdfOfObjects([catalog, '<< /Type /Pages /Kids [3 0 R] /Count 2000000000 >>', emptyPage]);
+
+    await expect(parsePdf(pdf)).rejects.toThrow(UnreadableDocument);
+  });
+});
+
+it('refuses more than 5,000 pages and reads 5,000', async () => {
+  const pages = Array.from({ length: 5_001 }, (_, i) => lines([`Leaf ${i * i}`]));
+
+  await expect(parsePdf(pdfOf(pages))).rejects.toThrow(
+    'has 5001 pages, and no more than 5000 can be indexed: split it',
+  );
+  await expect(texts(pdfOf(pages.slice(1)))).resolves.toHaveLength(5_000);
+}, 120_000);
+
+/** Numbers from 0 to 1: a linear congruential generator, with the constants of Numerical Recipes. */
+function randomNumbers(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+}

@@ -1,0 +1,129 @@
+import { parsePptx } from './parse-pptx';
+import { zipOfTexts } from './test/zip-of';
+
+const type = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
+
+interface Slide {
+  shapes: string;
+  notes?: string;
+  /** SmartArt. */
+  diagram?: string;
+}
+
+function pptx(slides: Slide[]): Buffer {
+  const tree = (shapes: string) => `<p:cSld><p:spTree>${shapes}</p:spTree></p:cSld>`;
+  const relation = (id: string, kind: string, target: string) =>
+    `<Relationship Id="${id}" Type="${type}/${kind}" Target="${target}"/>`;
+  const parts = slides.flatMap(({ shapes, notes, diagram }, i): [string, string][] => [
+    [`ppt/slides/slide${i}.xml`, `<p:sld>${tree(shapes)}</p:sld>`],
+    [
+      `ppt/slides/_rels/slide${i}.xml.rels`,
+      `<Relationships>${notes === undefined ? '' : relation('n', 'notesSlide', `../notes/n${i}.xml`)}
+        ${relation('d', 'diagramData', `../diagrams/d${i}.xml`)}</Relationships>`,
+    ],
+    [`ppt/notes/n${i}.xml`, `<p:notes>${tree(notes ?? '')}</p:notes>`],
+    [`ppt/diagrams/d${i}.xml`, `<dgm:dataModel>${diagram ?? ''}</dgm:dataModel>`],
+  ]);
+  const ids = slides.map((_, i) => `<p:sldId id="${256 + i}" r:id="s${i}"/>`).toReversed();
+  const relations = slides.map((_, i) => relation(`s${i}`, 'slide', `slides/slide${i}.xml`));
+  return zipOfTexts({
+    'ppt/presentation.xml': `<p:presentation><p:sldIdLst>${ids.join('')}</p:sldIdLst></p:presentation>`,
+    'ppt/_rels/presentation.xml.rels': `<Relationships>${relations.join('')}</Relationships>`,
+    ...Object.fromEntries(parts),
+  });
+}
+
+const readSlide = (slide: Slide) => parsePptx(pptx([slide]));
+const p = (text: string, properties = '') => `<a:p>${properties}<a:r><a:t>${text}</a:t></a:r></a:p>`;
+const shape = (placeholder: string, ...paragraphs: string[]) =>
+  `<p:sp><p:nvSpPr><p:nvPr>${placeholder}</p:nvPr></p:nvSpPr><p:txBody>${paragraphs.join('')}</p:txBody></p:sp>`;
+const content = '<p:ph idx="1"/>';
+
+it('makes each slide a page, in the order of the presentation', async () => {
+  const slides = ['one', 'two'].map((text) => ({ shapes: shape('', p(text)) }));
+
+  expect(await parsePptx(pptx(slides))).toEqual([
+    { type: 'paragraph', text: 'two', pageNumber: 1 },
+    { type: 'paragraph', text: 'one', pageNumber: 2 },
+  ]);
+});
+
+it('begins with the title and ends with the notes, wherever they stand', async () => {
+  const blocks = await readSlide({
+    shapes: shape('', p('body')) + shape('<p:ph type="ctrTitle"/>', p('The'), p('title')),
+    notes: shape('<p:ph type="sldImg"/>', p('picture')) + shape('<p:ph type="body" idx="1"/>', p('first'), p('second')),
+  });
+
+  expect(blocks.map(({ type, text }) => [type, text])).toEqual([
+    ['title', 'The title'],
+    ['paragraph', 'body'],
+    ['paragraph', 'first'],
+    ['paragraph', 'second'],
+  ]);
+});
+
+it('makes a list of the content, as deep as its levels, with its own numbers', async () => {
+  const numbered = (level: number) => `<a:pPr lvl="${level}"><a:buAutoNum type="arabicPeriod" startAt="3"/></a:pPr>`;
+  const shapes = shape(
+    content,
+    p('a'),
+    p('b', numbered(1)),
+    p('c', numbered(1)),
+    p('d'),
+    p('e', numbered(1)),
+    p('plain', '<a:pPr><a:buNone/></a:pPr>'),
+    p('f'),
+  );
+
+  expect((await readSlide({ shapes })).map(({ type, text }) => [type, text])).toEqual([
+    ['list', '- a\n  3. b\n  4. c\n- d\n  3. e'],
+    ['paragraph', 'plain'],
+    ['list', '- f'],
+  ]);
+});
+
+it('reads groups, the first of alternatives, line breaks and fields', async () => {
+  const lines = '<a:p><a:r><a:t>a</a:t></a:r><a:br/><a:fld type="datetime"><a:t>2025</a:t></a:fld></a:p>';
+  const alternatives = `<mc:AlternateContent><mc:Choice>${shape('', p('b'))}</mc:Choice><mc:Fallback>${shape('', p('c'))}</mc:Fallback></mc:AlternateContent>`;
+
+  const blocks = await readSlide({
+    shapes: `<p:grpSp><p:grpSp>${shape('', lines)}</p:grpSp></p:grpSp>${alternatives}`,
+  });
+
+  expect(blocks.map(({ text }) => text)).toEqual(['a\n2025', 'b']);
+});
+
+it('leaves out what every slide repeats', async () => {
+  const repeated = ['dt', 'ftr', 'sldNum'].map((kind) => shape(`<p:ph type="${kind}"/>`, p(kind)));
+
+  expect(await readSlide({ shapes: repeated.join('') + shape('', p('own')) })).toHaveLength(1);
+});
+
+it.each([
+  ['firstRow="1"', 1],
+  ['', 0],
+])('reads a table with %j and %d header lines', async (properties, headerLines) => {
+  const row = (...cells: string[]) =>
+    `<a:tr>${cells.map((cell) => `<a:tc><a:txBody>${p(cell)}</a:txBody></a:tc>`).join('')}</a:tr>`;
+  const table = `<a:tbl><a:tblPr ${properties}/>${row('a', 'b')}${row('c', 'd')}</a:tbl>`;
+  const shapes = `<p:graphicFrame><a:graphic><a:graphicData>${table}</a:graphicData></a:graphic></p:graphicFrame>`;
+
+  expect(await readSlide({ shapes })).toMatchObject([{ type: 'table', text: 'a | b\nc | d', headerLines }]);
+});
+
+it('reads the texts of SmartArt', async () => {
+  const shapes =
+    '<p:graphicFrame><a:graphic><a:graphicData><dgm:relIds r:dm="d"/></a:graphicData></a:graphic></p:graphicFrame>';
+  const diagram = ['Plan', 'Do'].map((text) => `<dgm:pt><dgm:t>${p(text)}</dgm:t></dgm:pt>`).join('');
+
+  expect(await readSlide({ shapes, diagram })).toMatchObject([{ type: 'list', text: '- Plan\n- Do' }]);
+});
+
+it('refuses a presentation that lacks a slide, and another document of Office', async () => {
+  const whole = pptx([{ shapes: '' }]);
+  const lacking = Buffer.from(whole.toString('latin1').replaceAll('slides/slide0.xml', 'slides/slide9.xml'), 'latin1');
+
+  await expect(parsePptx(whole)).resolves.toEqual([]);
+  await expect(parsePptx(lacking)).rejects.toThrow(/damaged/);
+  await expect(parsePptx(zipOfTexts({ 'ppt/presentation.xml': '<a/>' }))).rejects.toThrow(/no PowerPoint/);
+});

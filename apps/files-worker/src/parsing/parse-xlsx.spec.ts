@@ -1,0 +1,161 @@
+import { numberText, timeFormatOf } from './excel-number';
+import { mostTextCharacters } from './limits';
+import { parseXlsx } from './parse-xlsx';
+import { zipOfTexts } from './test/zip-of';
+
+interface Workbook {
+  sheets: { name: string; data: string; state?: string }[];
+  strings?: string;
+  styles?: string;
+  properties?: string;
+}
+
+function workbook({ sheets, strings = '', styles = '', properties = '' }: Workbook): Buffer {
+  const type = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
+  const names = sheets.map(({ name, state = 'visible' }, i) => `<sheet name="${name}" state="${state}" r:id="s${i}"/>`);
+  const relations = sheets.map(
+    (_, i) => `<Relationship Id="s${i}" Type="${type}/worksheet" Target="sheets/${i}.xml"/>`,
+  );
+  return zipOfTexts({
+    'xl/workbook.xml': `<workbook xmlns:r="${type}">${properties}<sheets>${names.join('')}</sheets></workbook>`,
+    'xl/_rels/workbook.xml.rels': `<Relationships>${relations.join('')}
+      <Relationship Id="a" Type="${type}/sharedStrings" Target="/xl/strings.xml"/>
+      <Relationship Id="b" Type="${type}/styles" Target="styles.xml"/></Relationships>`,
+    'xl/strings.xml': `<sst>${strings}</sst>`,
+    'xl/styles.xml': `<styleSheet>${styles}</styleSheet>`,
+    ...Object.fromEntries(
+      sheets.map(({ data }, i) => [`xl/sheets/${i}.xml`, `<worksheet><sheetData>${data}</sheetData></worksheet>`]),
+    ),
+  });
+}
+
+const read = (content: Workbook) => parseXlsx(workbook(content));
+const readSheet = async (data: string, others: Partial<Workbook> = {}) =>
+  (await read({ sheets: [{ name: 'S', data }], ...others }))[1]?.text;
+const text = (reference: string, value: string) => `<c r="${reference}" t="inlineStr"><is><t>${value}</t></is></c>`;
+
+it('makes a title and a table of each sheet, in order, hidden ones too', async () => {
+  const blocks = await read({
+    sheets: [
+      { name: 'One', data: `<row>${text('A1', 'a')}</row>` },
+      { name: 'Empty', data: '<row r="1"><c r="A1"/></row>' },
+      { name: 'Two', data: `<row>${text('A1', 'b')}</row>`, state: 'veryHidden' },
+    ],
+  });
+
+  expect(blocks).toEqual([
+    { type: 'title', level: 1, text: 'One' },
+    { type: 'table', headerLines: 1, text: 'a' },
+    { type: 'title', level: 1, text: 'Two' },
+    { type: 'table', headerLines: 1, text: 'b' },
+  ]);
+});
+
+it('leaves out rows and columns that are empty, and keeps the other gaps', async () => {
+  const data = `<row r="1"><c r="A1" s="1"/></row><row r="3">${text('B3', 'x')}${text('D3', 'y')}</row>
+    <row r="9">${text('D9', 'z')}</row>`;
+
+  expect(await readSheet(data)).toBe('x | y\n| z');
+});
+
+it('places cells without an address behind the one before', async () => {
+  const data = '<row><c><v>1</v></c><c r="D1"><v>2</v></c><c><v>3</v></c></row><row><c r="E2"><v>4</v></c></row>';
+
+  expect(await readSheet(data)).toBe('1 | 2 | 3\n|  | 4');
+});
+
+it('joins rich text, without its pronunciation', async () => {
+  const strings =
+    '<si><r><t>東</t></r><r><t xml:space="preserve">京 x</t></r><rPh><t>トウキョウ</t></rPh></si><si><t>b_x0041_</t></si>';
+
+  expect(
+    await readSheet('<row><c t="s"><v>0</v></c><c t="s"><v>1</v></c><c t="s"><v>9</v></c></row>', { strings }),
+  ).toBe('東京 x | bA');
+});
+
+it('reads the saved values of formulas, truth values and errors', async () => {
+  const data = `<row><c><f>A1+1</f><v>3</v></c><c t="str"><f>T()</f><v>calculated</v></c><c t="b"><v>1</v></c>
+    <c t="e"><v>#DIV/0!</v></c><c><f>B1</f></c></row>`;
+
+  expect(await readSheet(data)).toBe('3 | calculated | TRUE | #DIV/0!');
+});
+
+it('shows dates by the format of their cell', async () => {
+  const styles = `<numFmts><numFmt numFmtId="200" formatCode="[$-407]d. mmmm yyyy;@"/></numFmts>
+    <cellXfs><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="22"/><xf numFmtId="200"/></cellXfs>`;
+  const data = [0, 1, 2, 3].map((style) => `<c s="${style}"><v>45000.5</v></c>`).join('');
+  const from1904 = '<workbookPr date1904="1"/>';
+
+  expect(await readSheet(`<row>${data}</row>`, { styles })).toBe(
+    '45000.5 | 2023-03-15T12:00:00 | 2023-03-15T12:00:00 | 2023-03-15T12:00:00',
+  );
+  expect(await readSheet('<row><c s="1"><v>43538</v></c></row>', { styles, properties: from1904 })).toBe('2023-03-15');
+});
+
+it.each([
+  ['1', '1900-01-01'],
+  ['59', '1900-02-28'],
+  ['61', '1900-03-01'],
+  ['25569', '1970-01-01'],
+  ['2958465', '9999-12-31'],
+  ['2958466', '2958466'],
+  ['-1', '-1'],
+  ['0.999999999', '1900-01-01'],
+  ['NaN', 'NaN'],
+])('reads the date %s as %s', (value, date) => {
+  expect(numberText(value, 'date', { from1904: false })).toBe(date);
+});
+
+it.each([
+  ['yyyy\\-mm\\-dd', 'date'],
+  ['mmm\\ yy', 'date'],
+  ['mmmm', 'date'],
+  ['dd/mm/yyyy\\ hh:mm', 'dateTime'],
+  ['[h]:mm:ss', 'time'],
+  ['h:mm AM/PM', 'time'],
+  ['General', undefined],
+  ['0.00', undefined],
+  ['#,##0 "days"', undefined],
+  ['[Red]0.0%', undefined],
+  ['0.00_d', undefined],
+  ['@', undefined],
+])('takes the format %s for %s', (code, format) => {
+  expect(timeFormatOf(code)).toBe(format);
+});
+
+it('shows numbers without the digits that binary fractions add', async () => {
+  expect(await readSheet('<row><c><v>1.1000000000000001</v></c><c><v>1E-3</v></c></row>')).toBe('1.1 | 0.001');
+});
+
+it('reads a cell at the far end of the sheet alone', async () => {
+  expect(
+    await readSheet(`<row r="1">${text('A1', 'first')}</row><row r="1048576">${text('XFD1048576', 'last')}</row>`),
+  ).toBe('first |\n| last');
+});
+
+it('leaves the gaps out of a sheet that would be mostly gaps', async () => {
+  const rows = Array.from(
+    { length: 2_000 },
+    (_, i) => `<row><c r="${columnName(i + 1)}${i + 1}"><v>${i}</v></c></row>`,
+  );
+
+  expect((await readSheet(rows.join('')))?.split('\n')).toEqual(Array.from({ length: 2_000 }, (_, i) => `${i}`));
+});
+
+it('refuses text that shared strings make too long', async () => {
+  const strings = `<si><t>${'long '.repeat(200_000)}</t></si>`;
+  const rows = '<row><c t="s"><v>0</v></c></row>'.repeat(mostTextCharacters / 1_000_000 + 1);
+
+  await expect(readSheet(rows, { strings })).rejects.toThrow(/more than 200 million characters/);
+});
+
+it('refuses another document of Office', async () => {
+  const word = zipOfTexts({ 'xl/workbook.xml': '<document/>' });
+
+  await expect(parseXlsx(word)).rejects.toThrow(/no Excel workbook/);
+});
+
+function columnName(column: number): string {
+  const letter = String.fromCharCode(65 + ((column - 1) % 26));
+  return column > 26 ? columnName(Math.floor((column - 1) / 26)) + letter : letter;
+}

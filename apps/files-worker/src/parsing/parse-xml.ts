@@ -1,0 +1,116 @@
+import { SaxesParser } from 'saxes';
+import { type Block, UnreadableDocument } from './block';
+
+/** Of the names above a text, these many are shown before it. */
+const namesShown = 6;
+const deepest = 1_000;
+/** A block that is longer is ended after a line. */
+const longestBlock = 100_000;
+
+interface Element {
+  name: string;
+  text: string;
+  /** Has text of its own: what is in there belongs to its sentence. */
+  isProse: boolean;
+}
+
+/**
+ * One block for each child of the root element, with a line `path: text` for each element that has text, and one for
+ * each attribute. Elements within a text are read as parts of it. Entities are never expanded: a document that declares
+ * some is refused.
+ */
+export function* parseXml(slices: Iterable<string>): Generator<Block> {
+  const reader = new XmlReader();
+  for (const slice of slices) {
+    reader.write(slice);
+    yield* reader.take();
+  }
+  reader.end();
+  yield* reader.take();
+}
+
+class XmlReader {
+  private readonly parser = new SaxesParser();
+  private readonly open: Element[] = [];
+  private ready: Block[] = [];
+  private lines: string[] = [];
+  private length = 0;
+
+  constructor() {
+    this.parser.on('error', (error) => {
+      // What it stands for is not known: it stays as it is written.
+      if (/undefined entity/.test(error.message)) return;
+      throw new UnreadableDocument(
+        `The file is not valid XML: ${error.message.replace(/^undefined:/, 'line ')} Mend it and upload it again.`,
+      );
+    });
+    this.parser.on('doctype', (doctype) => {
+      if (!/<!ENTITY/i.test(doctype)) return;
+      throw new UnreadableDocument(
+        'The XML declares entities, which are not expanded. Upload it with their text in the places where they are used.',
+      );
+    });
+    this.parser.on('opentag', ({ name, attributes }) => this.enter(name, attributes));
+    this.parser.on('text', (text) => this.addText(text));
+    this.parser.on('cdata', (text) => this.addText(text));
+    this.parser.on('closetag', () => this.leave());
+  }
+
+  write(slice: string): void {
+    this.parser.write(slice);
+  }
+
+  end(): void {
+    this.parser.close();
+    this.endBlock();
+  }
+
+  take(): Block[] {
+    const { ready } = this;
+    this.ready = [];
+    return ready;
+  }
+
+  private enter(name: string, attributes: Record<string, string>): void {
+    if (this.open.length >= deepest) {
+      throw new UnreadableDocument(`The XML is nested deeper than ${deepest} levels.`);
+    }
+    this.open.push({ name, text: '', isProse: false });
+    const above = this.open.at(-2);
+    for (const [attribute, value] of Object.entries(attributes)) {
+      if (!attribute.startsWith('xmlns') && !above?.isProse) this.addLine(attribute, value);
+    }
+  }
+
+  private addText(text: string): void {
+    const element = this.open.at(-1);
+    if (!element) return;
+    element.text += text;
+    if (text.trim() !== '') element.isProse = true;
+  }
+
+  private leave(): void {
+    const element = this.open.at(-1)!;
+    const above = this.open.at(-2);
+    if (above?.isProse) above.text += element.text;
+    else this.addLine(undefined, element.text);
+    this.open.pop();
+    if (this.open.length === 1 || this.length > longestBlock) this.endBlock();
+  }
+
+  private addLine(attribute: string | undefined, value: string): void {
+    const text = value.replace(/\s+/g, ' ').trim();
+    if (text === '') return;
+    const names = this.open.slice(1).map(({ name }) => name);
+    const path = [...names, ...(attribute ? [attribute] : [])].slice(-namesShown).join('.');
+    const line = path === '' ? text : `${path}: ${text}`;
+    this.lines.push(line);
+    this.length += line.length + 1;
+  }
+
+  private endBlock(): void {
+    if (this.lines.length > 0) this.ready.push({ type: 'paragraph', text: this.lines.join('\n') });
+    this.lines = [];
+    this.length = 0;
+  }
+}

@@ -1,0 +1,63 @@
+import { type Block, UnreadableDocument } from './block';
+import { BlockWriter } from './block-writer';
+import { mostCells, mostTextCharacters } from './limits';
+
+/** A table with more places than this, of which less than one in twenty is filled, is written without its gaps. */
+const mostPlaces = 1_000_000;
+const mostPlacesForEachCell = 20;
+
+interface Sheet {
+  name: string;
+  rows: Map<number, string>[];
+  columns: Set<number>;
+}
+
+/**
+ * The sheets of one spreadsheet, each a title and a table whose first row is its header. Empty rows and columns are
+ * left out. Text that cells share counts as often as it is shown. Too much of either is an UnreadableDocument.
+ */
+export class Sheets {
+  private readonly sheets: Sheet[] = [];
+  private cells = 0;
+  private length = 0;
+
+  startSheet(name: string): void {
+    this.sheets.push({ name, rows: [], columns: new Set() });
+  }
+
+  /** Cells by their column, in a row that is there so many times. */
+  addRow(cells: Map<number, string>, times = 1): void {
+    const filled = new Map([...cells].filter(([, text]) => text.trim() !== '').toSorted(([a], [b]) => a - b));
+    if (filled.size === 0) return;
+    const { rows, columns } = this.sheets.at(-1)!;
+    for (const [column, text] of filled) {
+      columns.add(column);
+      this.length += text.length * times;
+    }
+    this.cells += filled.size * times;
+    if (this.length > mostTextCharacters || this.cells > mostCells) {
+      throw new UnreadableDocument(
+        `The spreadsheet holds more than ${mostTextCharacters / 1e6} million characters or ${mostCells / 1e6} million cells: split it.`,
+      );
+    }
+    for (let i = 0; i < times; i++) rows.push(filled);
+  }
+
+  blocks(): Block[] {
+    const writer = new BlockWriter();
+    for (const sheet of this.sheets) {
+      if (sheet.rows.length === 0) continue;
+      writer.heading(1, sheet.name);
+      writer.table(rowsOf(sheet), 1);
+    }
+    return writer.blocks();
+  }
+}
+
+function rowsOf({ rows, columns }: Sheet): string[][] {
+  const filled = rows.reduce((sum, row) => sum + row.size, 0);
+  const places = rows.length * columns.size;
+  if (places > mostPlaces && places > filled * mostPlacesForEachCell) return rows.map((row) => [...row.values()]);
+  const inOrder = [...columns].toSorted((a, b) => a - b);
+  return rows.map((row) => inOrder.map((column) => row.get(column) ?? ''));
+}

@@ -1,0 +1,115 @@
+import { readFileSync } from 'node:fs';
+import { UnreadableDocument } from './block';
+import { mostArchiveEntries } from './limits';
+import { type Part, zipOf, zipOfTexts } from './test/zip-of';
+import { Archive } from './zip';
+
+const open = (bytes: Buffer) => Archive.open(bytes, { save: '.docx' });
+const openParts = (parts: Part[]) => open(zipOf(parts));
+const zeros = (bytes: number) => Buffer.alloc(bytes);
+
+async function refusal(attempt: Promise<unknown>): Promise<string> {
+  const error: unknown = await attempt.then(() => undefined).catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(UnreadableDocument);
+  return (error as Error).message;
+}
+
+it('reads parts by their names', async () => {
+  const archive = await open(zipOfTexts({ 'a.xml': 'one', 'folder/ü.xml': 'two' }));
+
+  expect(archive.has('a.xml')).toBe(true);
+  expect(archive.has('b.xml')).toBe(false);
+  expect((await archive.read('folder/ü.xml')).toString()).toBe('two');
+});
+
+it('says which part is missing', async () => {
+  const archive = await open(zipOfTexts({ 'a.xml': 'one' }));
+
+  expect(await refusal(archive.read('b.xml'))).toMatch(/lacks its part b\.xml/);
+});
+
+describe('a bomb', () => {
+  it('is refused for the size that it declares', async () => {
+    const parts = Array.from({ length: 3 }, (_, i) => ({ name: `${i}`, content: 'x', declaredSize: 190_000_000 }));
+
+    expect(await refusal(openParts(parts))).toMatch(/more than 512 MB/);
+    expect(await refusal(openParts([{ name: 'a', content: 'x', declaredSize: 201_000_000 }]))).toMatch(
+      /to more than 200 MB/,
+    );
+  });
+
+  it('is refused when an entry unpacks to more, or less, than it declares', async () => {
+    const larger = await openParts([{ name: 'a', content: zeros(50_000_000), declaredSize: 1000 }]);
+    const smaller = await openParts([{ name: 'a', content: 'abc', declaredSize: 1000 }]);
+
+    expect(await refusal(larger.read('a'))).toMatch(/damaged/);
+    expect(await refusal(smaller.read('a'))).toMatch(/damaged/);
+  });
+
+  it('is refused when the same part is asked for until it is too much', async () => {
+    const archive = await openParts([{ name: 'a', content: zeros(190_000_000) }]);
+
+    await archive.read('a');
+    await archive.read('a');
+
+    expect(await refusal(archive.read('a'))).toMatch(/more than 512 MB/);
+  });
+
+  it('is refused for the number of its entries', async () => {
+    const parts = Array.from({ length: mostArchiveEntries + 1 }, (_, i) => ({ name: `${i}`, content: '' }));
+
+    expect(await refusal(openParts(parts))).toMatch(/more than 10000 parts/);
+    await expect(openParts(parts.slice(1))).resolves.toBeDefined();
+  });
+
+  it('is refused when entries share their bytes', async () => {
+    const parts = [
+      { name: 'a', content: 'first'.repeat(100) },
+      { name: 'b', content: 'second', offset: 0 },
+    ];
+
+    expect(await refusal(openParts(parts))).toMatch(/overlap/);
+  });
+
+  it('is refused when the local header of an entry stands inside of another', async () => {
+    const inner = zipOfTexts({ b: 'inner' });
+    const parts = [
+      { name: 'a', content: inner },
+      { name: 'b', content: 'inner', offset: 20 },
+    ];
+
+    expect(await refusal(openParts(parts))).toMatch(/overlap/);
+  });
+});
+
+it.each(['../../etc/passwd', '/etc/passwd', 'a/../../b', '..\\b', 'C:/b'])('refuses the name %s', async (name) => {
+  expect(await refusal(openParts([{ name, content: 'x' }]))).toMatch(/damaged/);
+});
+
+it('refuses a part with another checksum', async () => {
+  const archive = await openParts([{ name: 'a', content: 'abc', checksum: 1 }]);
+
+  expect(await refusal(archive.read('a'))).toMatch(/checksum of its part a/);
+});
+
+it('says that a part is encrypted', async () => {
+  const archive = await openParts([{ name: 'a', content: 'abc', isEncrypted: true }]);
+
+  expect(await refusal(archive.read('a'))).toMatch(/protected with a password/);
+});
+
+it('refuses an archive that is cut anywhere', async () => {
+  const whole = readFileSync('test/fixtures/documents/libreoffice.docx');
+
+  for (let length = 0; length < whole.length; length += 97) {
+    expect(await refusal(open(whole.subarray(0, length)))).toMatch(/upload that/);
+  }
+});
+
+it('tells a document that is encrypted from one in the format before 2007', async () => {
+  const ole = Buffer.from('d0cf11e0a1b11ae1', 'hex');
+  const encrypted = Buffer.concat([ole, zeros(500), Buffer.from('EncryptedPackage', 'utf16le')]);
+
+  expect(await refusal(open(encrypted))).toMatch(/protected with a password/);
+  expect(await refusal(open(Buffer.concat([ole, zeros(500)])))).toMatch(/before 2007: save it as \.docx/);
+});

@@ -1,0 +1,110 @@
+import { crc32 } from 'node:zlib';
+import { type Entry, fromBufferPromise, type ZipFile } from 'yauzl';
+import { UnreadableDocument } from './block';
+import { mostArchiveBytes, mostArchiveEntries, mostArchiveEntryBytes } from './limits';
+
+/** What an entry needs at least before its content: the fixed part of its local header. */
+const localHeaderBytes = 30;
+const oleSignature = Buffer.from('d0cf11e0a1b11ae1', 'hex');
+
+/**
+ * The entries of a zip archive, unpacked in memory when they are asked for. The sizes that the archive declares are
+ * checked first, and an entry that unpacks to another size than it declares is an error: no more is ever unpacked than
+ * the limits allow, be it that a document asks for one part again and again. Names are never used as paths of files. Everything wrong with it is an UnreadableDocument.
+ */
+export class Archive {
+  private unpacked = 0;
+
+  private constructor(
+    private readonly zip: ZipFile,
+    private readonly entries: ReadonlyMap<string, Entry>,
+  ) {}
+
+  /** `save` completes "…: save it as", for files of an older format with the same name. */
+  static async open(bytes: Buffer, { save }: { save: string }): Promise<Archive> {
+    refuseOle(bytes, save);
+    try {
+      const zip = await fromBufferPromise(bytes);
+      if (zip.entryCount > mostArchiveEntries) {
+        throw new UnreadableDocument(`The document consists of more than ${mostArchiveEntries} parts: split it.`);
+      }
+      const entries: Entry[] = [];
+      for await (const entry of zip.eachEntry()) entries.push(entry);
+      refuseBombs(entries);
+      return new Archive(zip, new Map(entries.map((entry) => [entry.fileName, entry])));
+    } catch (error) {
+      throw asUnreadable(error, save);
+    }
+  }
+
+  has(name: string): boolean {
+    return this.entries.has(name);
+  }
+
+  async read(name: string): Promise<Buffer> {
+    const entry = this.entries.get(name);
+    if (!entry) throw damaged(`it lacks its part ${name}`);
+    if (entry.isEncrypted()) throw new UnreadableDocument(protectedByPassword);
+    try {
+      const parts: Buffer[] = [];
+      for await (const part of await this.zip.openReadStreamPromise(entry)) parts.push(part as Buffer);
+      const content = Buffer.concat(parts);
+      this.unpacked += content.length;
+      if (this.unpacked > mostArchiveBytes) throw tooLarge();
+      if (crc32(content) !== entry.crc32) throw damaged(`the checksum of its part ${name} is wrong`);
+      return content;
+    } catch (error) {
+      throw asUnreadable(error);
+    }
+  }
+}
+
+export const protectedByPassword =
+  'The document is protected with a password. Remove the protection, and upload it again.';
+
+export function damaged(reason: string): UnreadableDocument {
+  return new UnreadableDocument(`The document is damaged: ${reason}. Save it again, and upload that file.`);
+}
+
+/** For content that is not what its type says. */
+export function isOther(expected: string): UnreadableDocument {
+  return new UnreadableDocument(`The content is no ${expected}: upload it with its own content type.`);
+}
+
+/** Office wraps what it encrypts in the container of its formats before 2007. */
+function refuseOle(bytes: Buffer, save: string): void {
+  if (!bytes.subarray(0, oleSignature.length).equals(oleSignature)) return;
+  if (bytes.includes(Buffer.from('EncryptedPackage', 'utf16le'))) throw new UnreadableDocument(protectedByPassword);
+  throw new UnreadableDocument(
+    `The document is in a format of Office before 2007: save it as ${save}, and upload that.`,
+  );
+}
+
+function tooLarge(): UnreadableDocument {
+  return new UnreadableDocument(
+    `The document unpacks to more than ${mostArchiveBytes / 1e6} MB, ` +
+      `or a part of it to more than ${mostArchiveEntryBytes / 1e6} MB: split it.`,
+  );
+}
+
+function refuseBombs(entries: Entry[]): void {
+  const total = entries.reduce((sum, entry) => sum + entry.uncompressedSize, 0);
+  if (total > mostArchiveBytes || entries.some((entry) => entry.uncompressedSize > mostArchiveEntryBytes)) {
+    throw tooLarge();
+  }
+  const inOrder = entries.toSorted((a, b) => a.relativeOffsetOfLocalHeader - b.relativeOffsetOfLocalHeader);
+  inOrder.forEach((entry, index) => {
+    const end = entry.relativeOffsetOfLocalHeader + localHeaderBytes + entry.compressedSize;
+    const next = inOrder[index + 1];
+    if (next && end > next.relativeOffsetOfLocalHeader) throw damaged('parts of its archive overlap');
+  });
+}
+
+function asUnreadable(error: unknown, save?: string): UnreadableDocument {
+  if (error instanceof UnreadableDocument) return error;
+  const { message } = error as Error;
+  if (save && message.startsWith('End of central directory')) {
+    return new UnreadableDocument(`The content is not a complete document: save it as ${save}, and upload that.`);
+  }
+  return message.includes('encrypt') ? new UnreadableDocument(protectedByPassword) : damaged(message);
+}

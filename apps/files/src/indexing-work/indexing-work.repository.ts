@@ -1,0 +1,142 @@
+import { Injectable } from '@nestjs/common';
+import type {
+  FailedFile,
+  IndexingStage,
+  ListFailedFiles,
+  ListStuckFiles,
+  StuckFile,
+} from '@parley/contracts/indexing-work';
+import { Database } from '@parley/database/database';
+import { Keyset, pageSize } from '@parley/database/keyset';
+
+interface JobRow {
+  file_id: string;
+  content_version: string;
+  bot_id: string;
+  key: string;
+  stage: IndexingStage;
+  part: number;
+  attempts: number;
+  last_error: string | null;
+  created_at: Date;
+  age_seconds: number;
+}
+
+interface FailedRow {
+  id: string;
+  bot_id: string;
+  key: string;
+  failed_status_reason: string | null;
+  updated_at: Date;
+}
+
+/** What waits and what is worked on, over all bots. */
+export interface WorkFigures {
+  jobs: { stage: IndexingStage; count: number }[];
+  oldestWaitingSeconds: number;
+  mostAttempts: number;
+  failedLastHour: number;
+  uploads: number;
+}
+
+const oldestFirst = new Keyset<JobRow>(
+  [
+    { sql: 'job.created_at', type: 'timestamptz', of: (row) => row.created_at },
+    { sql: 'job.file_id', type: 'text', of: (row) => row.file_id },
+    { sql: 'job.content_version', type: 'text', of: (row) => row.content_version },
+  ],
+  'asc',
+);
+const newestFirst = new Keyset<FailedRow>([
+  { sql: 'updated_at', type: 'timestamptz', of: (row) => row.updated_at },
+  { sql: 'id', type: 'text', of: (row) => row.id },
+]);
+const defaultMinutes = 10;
+
+/** The queue of indexing as whoever runs the platform sees it: the one place that asks about all bots at once. */
+@Injectable()
+export class IndexingWorkRepository {
+  constructor(private readonly database: Database) {}
+
+  /** Jobs that are old, tried again, or were given back with an error. Index indexing_job_created. */
+  async listStuck(query: ListStuckFiles): Promise<{ files: StuckFile[]; nextToken?: string }> {
+    const minutes = query.olderThanMinutes ?? defaultMinutes;
+    const limit = pageSize(query);
+    const values: unknown[] = [minutes];
+    const rows = await this.database.query<JobRow>(
+      `SELECT job.*, file.key, extract(epoch FROM now() - job.created_at)::int AS age_seconds
+       FROM indexing_job job
+       JOIN file ON file.id = job.file_id AND file.content_version = job.content_version AND file.status = 'indexing_pending'
+       WHERE (job.created_at <= now() - make_interval(mins => $1) OR job.attempts > 1 OR job.last_error IS NOT NULL)
+         AND ${oldestFirst.after(query.nextToken, minutes, values)}
+       ORDER BY ${oldestFirst.orderBy} LIMIT ${limit + 1}`,
+      values,
+    );
+    const page = oldestFirst.page(rows, limit, minutes);
+    return { files: page.rows.map(toStuckFile), nextToken: page.nextToken };
+  }
+
+  /** Index file_failed. */
+  async listFailed(query: ListFailedFiles): Promise<{ files: FailedFile[]; nextToken?: string }> {
+    const limit = pageSize(query);
+    const values: unknown[] = [query.botId ?? null];
+    const rows = await this.database.query<FailedRow>(
+      `SELECT id, bot_id, key, failed_status_reason, updated_at FROM file
+       WHERE status = 'indexing_failed' AND ($1::text IS NULL OR bot_id = $1)
+         AND ${newestFirst.after(query.nextToken, query.botId, values)}
+       ORDER BY ${newestFirst.orderBy} LIMIT ${limit + 1}`,
+      values,
+    );
+    const page = newestFirst.page(rows, limit, query.botId);
+    return { files: page.rows.map(toFailedFile), nextToken: page.nextToken };
+  }
+
+  /** Of the small tables alone, and of one end of the index file_failed. */
+  async measure(): Promise<WorkFigures> {
+    const jobs = await this.database.query<{
+      stage: IndexingStage;
+      count: number;
+      oldest_seconds: number;
+      attempts: number;
+    }>(
+      `SELECT stage, count(*)::int AS count, extract(epoch FROM now() - min(created_at))::float AS oldest_seconds,
+         max(attempts) AS attempts
+       FROM indexing_job GROUP BY stage`,
+    );
+    const [others] = await this.database.query<{ failed: number; uploads: number }>(
+      `SELECT (SELECT count(*)::int FROM file
+               WHERE status = 'indexing_failed' AND updated_at > now() - interval '1 hour') AS failed,
+              (SELECT count(*)::int FROM upload) AS uploads`,
+    );
+    return {
+      jobs,
+      oldestWaitingSeconds: jobs.find(({ stage }) => stage === 'announced')?.oldest_seconds ?? 0,
+      mostAttempts: Math.max(0, ...jobs.map(({ attempts }) => attempts)),
+      failedLastHour: others!.failed,
+      uploads: others!.uploads,
+    };
+  }
+}
+
+function toStuckFile(row: JobRow): StuckFile {
+  return {
+    fileId: row.file_id,
+    key: row.key,
+    botId: row.bot_id,
+    stage: row.stage,
+    percentage: Math.floor(row.part * 100),
+    attempts: row.attempts,
+    lastError: row.last_error ?? undefined,
+    ageSeconds: row.age_seconds,
+  };
+}
+
+function toFailedFile(row: FailedRow): FailedFile {
+  return {
+    fileId: row.id,
+    key: row.key,
+    botId: row.bot_id,
+    reason: row.failed_status_reason ?? '',
+    failedAt: row.updated_at.toISOString(),
+  };
+}

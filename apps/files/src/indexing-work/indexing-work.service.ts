@@ -1,0 +1,69 @@
+import { Injectable } from '@nestjs/common';
+import type {
+  FailedFiles,
+  ListFailedFiles,
+  ListStuckFiles,
+  RefusedFile,
+  RetriedFiles,
+  RetryFiles,
+  StuckFiles,
+} from '@parley/contracts/indexing-work';
+import { Database, type Transaction } from '@parley/database/database';
+import { newUlid } from '@parley/database/ids';
+import { isExpired } from '@parley/file-store/file.entity';
+import { FilesRepository } from '@parley/file-store/files.repository';
+import { PassagesRepository } from '@parley/file-store/passages.repository';
+import { IndexingService } from '../indexing.service';
+import { IndexingWorkRepository } from './indexing-work.repository';
+
+/** Shows whoever runs the platform what does not move, and sets it going again. */
+@Injectable()
+export class IndexingWorkService {
+  constructor(
+    private readonly database: Database,
+    private readonly work: IndexingWorkRepository,
+    private readonly files: FilesRepository,
+    private readonly passages: PassagesRepository,
+    private readonly indexing: IndexingService,
+  ) {}
+
+  async listStuck(query: ListStuckFiles): Promise<StuckFiles> {
+    const { files, nextToken } = await this.work.listStuck(query);
+    return { files, meta: { nextToken } };
+  }
+
+  async listFailed(query: ListFailedFiles): Promise<FailedFiles> {
+    const { files, nextToken } = await this.work.listFailed(query);
+    return { files, meta: { nextToken } };
+  }
+
+  /** Each file on its own: what is searchable of it stays so until the new try has ended. */
+  async retry({ fileIds }: RetryFiles): Promise<RetriedFiles> {
+    const retried: string[] = [];
+    const refused: RefusedFile[] = [];
+    for (const fileId of fileIds) {
+      const reason = await this.database.transaction((tx) => this.retryOne(tx, fileId));
+      if (reason) refused.push({ fileId, reason });
+      else retried.push(fileId);
+    }
+    return { retried, refused };
+  }
+
+  /** Says why the file is left as it is, if it is. */
+  private async retryOne(tx: Transaction, fileId: string): Promise<string | undefined> {
+    const file = await this.files.findForUpdate(tx, fileId);
+    if (!file || isExpired(file)) return 'There is no such file.';
+    if (!file.index) return 'It is not indexed: it was declared without index: true.';
+    if (file.blob_version === null) return 'It has no content yet.';
+    if (file.status === 'indexing_pending') return 'It is being indexed already.';
+
+    const version = { botId: file.bot_id, fileId, contentVersion: newUlid() };
+    if (file.are_passages_set) {
+      const passages = await this.passages.listAll(tx, { ...version, contentVersion: file.content_version ?? '' });
+      if (passages.length === 0) return 'The passages that were set are gone: set them again.';
+      await this.passages.write(version, passages, tx);
+    }
+    await this.indexing.beginAnew(tx, version, file.are_passages_set ? 'passages' : 'content');
+    return undefined;
+  }
+}

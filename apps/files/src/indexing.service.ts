@@ -1,0 +1,32 @@
+import { Injectable } from '@nestjs/common';
+import { fileUploaded } from '@parley/contracts/files';
+import type { Transaction } from '@parley/database/database';
+import { FilesRepository } from '@parley/file-store/files.repository';
+import { JobsRepository, type JobSource } from '@parley/file-store/jobs.repository';
+import type { ContentVersion } from '@parley/file-store/passages.repository';
+import { UntidyFilesRepository } from '@parley/file-store/untidy-files.repository';
+import { Outbox } from '@parley/outbox/outbox';
+
+/** Gives contents to the worker. */
+@Injectable()
+export class IndexingService {
+  constructor(
+    private readonly files: FilesRepository,
+    private readonly jobs: JobsRepository,
+    private readonly untidy: UntidyFilesRepository,
+    private readonly outbox: Outbox,
+  ) {}
+
+  /** The job of a content that its file holds, and the event, in one commit with whatever made it. */
+  async begin(tx: Transaction, version: ContentVersion, source: JobSource): Promise<void> {
+    await this.jobs.create(tx, version, source);
+    await this.outbox.add(tx, fileUploaded, version);
+  }
+
+  /** The same for what makes something else searchable of the bytes that the file has. */
+  async beginAnew(tx: Transaction, version: ContentVersion, source: JobSource): Promise<void> {
+    await this.files.reindex(tx, version.fileId, version.contentVersion, { arePassagesSet: source === 'passages' });
+    await this.untidy.add(tx, [version]);
+    await this.begin(tx, version, source);
+  }
+}

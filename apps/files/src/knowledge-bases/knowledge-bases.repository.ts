@@ -1,0 +1,68 @@
+import { Injectable } from '@nestjs/common';
+import type { CreateKnowledgeBase, ListKnowledgeBases } from '@parley/contracts/knowledge-bases';
+import { Database, type Sql } from '@parley/database/database';
+import { newId } from '@parley/database/ids';
+import { Keyset, pageSize } from '@parley/database/keyset';
+import { mergedJson, tagConditions } from '@parley/database/tags';
+import type { KnowledgeBaseRow } from './knowledge-base.entity';
+
+const newestFirst = new Keyset<KnowledgeBaseRow>([
+  { sql: 'created_at', type: 'timestamptz', of: (row) => row.created_at },
+  { sql: 'id', type: 'text', of: (row) => row.id },
+]);
+
+@Injectable()
+export class KnowledgeBasesRepository {
+  constructor(private readonly database: Database) {}
+
+  /** Undefined when the bot was deleted. */
+  async insert(
+    sql: Sql,
+    botId: string,
+    { name, tags = {} }: CreateKnowledgeBase,
+  ): Promise<KnowledgeBaseRow | undefined> {
+    const [row] = await sql.query<KnowledgeBaseRow>(
+      `INSERT INTO knowledge_base (id, bot_id, name, tags)
+       SELECT $1, $2, $3, $4 WHERE NOT EXISTS (SELECT FROM deleted_bot WHERE bot_id = $2) RETURNING *`,
+      [newId('kb'), botId, name, JSON.stringify(tags)],
+    );
+    return row;
+  }
+
+  /** Index knowledge_base_created. */
+  async list(botId: string, query: ListKnowledgeBases) {
+    const limit = pageSize(query);
+    const boundTo = [botId, query.tags];
+    const values: unknown[] = [botId];
+    const rows = await this.database.query<KnowledgeBaseRow>(
+      `SELECT * FROM knowledge_base
+       WHERE bot_id = $1 AND ${tagConditions('tags', query.tags, values)}
+         AND ${newestFirst.after(query.nextToken, boundTo, values)}
+       ORDER BY ${newestFirst.orderBy} LIMIT ${limit + 1}`,
+      values,
+    );
+    return newestFirst.page(rows, limit, boundTo);
+  }
+
+  async update(
+    sql: Sql,
+    botId: string,
+    id: string,
+    name: string,
+    tags: Record<string, string | null>,
+  ): Promise<KnowledgeBaseRow | undefined> {
+    const [row] = await sql.query<KnowledgeBaseRow>(
+      `UPDATE knowledge_base SET name = $3, tags = ${mergedJson('tags', '$4')} WHERE bot_id = $1 AND id = $2 RETURNING *`,
+      [botId, id, name, JSON.stringify(tags)],
+    );
+    return row;
+  }
+
+  async delete(botId: string, id: string): Promise<boolean> {
+    const rows = await this.database.query('DELETE FROM knowledge_base WHERE bot_id = $1 AND id = $2 RETURNING 1', [
+      botId,
+      id,
+    ]);
+    return rows.length > 0;
+  }
+}

@@ -1,0 +1,21 @@
+import { Controller } from '@nestjs/common';
+import { Handles } from '@parley/bus/handles';
+import type { Caller } from '@parley/contracts/caller';
+import { files } from '@parley/contracts/files';
+import type { DropFormerModels } from '@parley/contracts/reindex';
+import { ReindexService } from './reindex.service';
+
+@Controller()
+export class ReindexController {
+  constructor(private readonly service: ReindexService) {}
+
+  @Handles(files.reindex.advance)
+  advance() {
+    return this.service.advance();
+  }
+
+  @Handles(files.reindex.dropFormer)
+  dropFormer(_caller: Caller, input: DropFormerModels) {
+    return this.service.dropFormer(input);
+  }
+}

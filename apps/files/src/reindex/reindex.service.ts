@@ -1,0 +1,215 @@
+import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { ApiError } from '@parley/contracts/errors';
+import type { DropFormerModels, DroppedModels, ReindexProgress } from '@parley/contracts/reindex';
+import { Database } from '@parley/database/database';
+import { contextLevels, embeddedTexts, toPoint } from '@parley/file-store/embedded-texts';
+import { IndexModelsRepository, type LackingContent } from '@parley/file-store/index-models.repository';
+import type { NextModel } from '@parley/file-store/next-model';
+import { PassagesRepository } from '@parley/file-store/passages.repository';
+import { nextModel } from '@parley/file-store/tokens';
+import { type Embedder, EmbedderBusy, EmbedderRefused, EmbedderUnavailable } from '@parley/passages/embedder';
+import type { PassageIndex } from '@parley/passages/passage-index';
+import { embedder, passageIndex } from '@parley/passages/tokens';
+import type { Platform } from '@parley/service/platform';
+import { platformToken } from '@parley/service/tokens';
+import { embedAcceptable } from './embed-acceptable';
+
+const passagesPerCall = 256;
+const passagesAtOnce = 32;
+const workMs = 5_000;
+/** For one portion to be embedded: less than the caller waits. */
+const embedMs = 40_000;
+const pauseMs = 5_000;
+const botsAtOnce = 100;
+
+/** Passages of one content that have their vectors made together with others. */
+interface Piece {
+  content: LackingContent;
+  passages: { position: number; text: string }[];
+  /** Null behind the last passage. */
+  nextPosition: number | null;
+}
+
+/**
+ * Fills the index of the next model while the one in use is searched, a bounded piece of work for each call. How far it is
+ * stands in Postgres: it goes on after a stop, and two at once do the same things twice and no harm.
+ */
+@Injectable()
+export class ReindexService implements OnApplicationBootstrap {
+  constructor(
+    private readonly database: Database,
+    private readonly models: IndexModelsRepository,
+    private readonly passages: PassagesRepository,
+    @Inject(embedder) private readonly active: Embedder,
+    @Inject(passageIndex) private readonly index: PassageIndex,
+    @Inject(nextModel) private readonly next: NextModel | null,
+    @Inject(platformToken) private readonly platform: Platform,
+  ) {}
+
+  async onApplicationBootstrap(): Promise<void> {
+    const { next, models } = this;
+    const { logger, metrics } = this.platform;
+    metrics.gauge('parley_reindex_contents_left', 'Indexed contents that the next embedding model lacks.', async () =>
+      next ? (await models.count(next.model)).lacking : 0,
+    );
+    if (!next) return;
+    const { lacking } = await models.count(next.model);
+    if (lacking === 0) return;
+    logger.warn(
+      { model: next.model, lacking },
+      'the next embedding model is not complete: npm run parley -- reindex completes it',
+    );
+  }
+
+  async advance(): Promise<ReindexProgress> {
+    const { next } = this;
+    if (!next) {
+      const { total } = await this.models.count(this.active.model);
+      return { total, left: 0, isComplete: false, refused: 0 };
+    }
+    const done = await this.work(next);
+    const { total, lacking } = await this.models.count(next.model);
+    return { model: next.model, total, left: lacking, isComplete: lacking === 0, ...done };
+  }
+
+  /** Removes some of what models have that are neither searched nor the next one. */
+  async dropFormer({ after = '' }: DropFormerModels): Promise<DroppedModels> {
+    const former = await this.models.listFormer([this.active.model, ...(this.next ? [this.next.model] : [])]);
+    const models = former.map(({ model }) => model);
+    if (models.length === 0) return { models };
+    if (after === '') await this.models.forgetContents(models);
+    const deadline = Date.now() + workMs;
+    const bots = await this.models.listBots(after, botsAtOnce);
+    for (const botId of bots) {
+      for (const { model, dimensions } of former) {
+        if (dimensions !== null) await this.index.dropModel(botId, { model, dimensions });
+      }
+      if (Date.now() > deadline) return { models, after: botId };
+    }
+    if (bots.length === botsAtOnce) return { models, after: bots.at(-1) };
+    await this.models.forget(models);
+    return { models };
+  }
+
+  /** From the place where the last call ended; one that comes to the end lets the next one begin anew. */
+  private async work(next: NextModel): Promise<Pick<ReindexProgress, 'refused' | 'problem' | 'pauseMs'>> {
+    const deadline = Date.now() + workMs;
+    let place = await this.models.findPlace(next.model);
+    let refused = 0;
+    try {
+      for (let written = 0; written < passagesPerCall && Date.now() < deadline;) {
+        const pieces = await this.read(next, place);
+        if (pieces.length === 0) {
+          place = '';
+          break;
+        }
+        refused += await this.write(next, pieces);
+        written += pieces.reduce((sum, { passages }) => sum + passages.length, 0);
+        const whole = pieces.filter(({ nextPosition }) => nextPosition === null);
+        place = whole.at(-1)?.content.fileId ?? place;
+      }
+    } catch (error) {
+      const problem = problemOf(error);
+      this.platform.logger.warn({ model: next.model, err: error }, 'the re-index has to wait');
+      return { refused, problem, pauseMs: error instanceof EmbedderBusy ? error.retryAfterMs : pauseMs };
+    } finally {
+      await this.models.savePlace(next.model, place);
+    }
+    return { refused };
+  }
+
+  /** The next few passages, of as many contents as it takes. */
+  private async read(next: NextModel, place: string): Promise<Piece[]> {
+    const pieces: Piece[] = [];
+    let room = passagesAtOnce;
+    for (const content of await this.models.listLacking(next.model, place, passagesAtOnce)) {
+      const piece = await this.readPiece(content, room);
+      pieces.push(piece);
+      room -= piece.passages.length;
+      if (room <= 0) break;
+    }
+    return pieces;
+  }
+
+  private async readPiece(content: LackingContent, room: number): Promise<Piece> {
+    const { start, indexing } = content;
+    const levels = contextLevels(indexing);
+    const first = Math.max(0, start - levels);
+    // One more, to know whether there is one.
+    const stored = await this.passages.listFrom(content, first, start - first + room + levels + 1);
+    const own = stored.filter(({ position }) => position >= start).slice(0, room);
+    const [before, after] = [stored.slice(0, start - first), stored.slice(start - first + own.length)];
+    const texts = embeddedTexts(own, before, after, indexing);
+    return {
+      content,
+      passages: own.map(({ position }, i) => ({ position, text: texts[i]! })),
+      nextPosition: after.length > 0 ? start + own.length : null,
+    };
+  }
+
+  private async write(next: NextModel, pieces: Piece[]): Promise<number> {
+    const texts = pieces.flatMap(({ passages }) => passages.map(({ text }) => text));
+    const vectors = texts.length > 0 ? await this.embed(next.embedder, texts) : [];
+    if (texts.length > 0) await this.note(next.embedder);
+    let [place, refused] = [0, 0];
+    for (const piece of pieces) {
+      const own = vectors.slice(place, (place += piece.passages.length));
+      const missing = own.filter((vector) => !vector).length;
+      refused += missing;
+      await this.writePiece(next, piece, own);
+      if (missing > 0) this.warnOfRefused(next, piece, missing);
+    }
+    return refused;
+  }
+
+  /** While the content is held, nobody takes its points for those of an old one, or it is gone and nothing is written. */
+  private async writePiece(
+    next: NextModel,
+    { content, passages, nextPosition }: Piece,
+    vectors: (Float32Array | undefined)[],
+  ): Promise<void> {
+    await this.database.transaction(async (tx) => {
+      const tags = await this.models.holdActive(tx, content);
+      if (!tags) return;
+      const points = passages.flatMap((passage, i) => {
+        const vector = vectors[i];
+        return vector ? [toPoint(content, tags, { ...passage, vector })] : [];
+      });
+      await next.index.write(content.botId, points, tx);
+      await this.models.advance(tx, content, next.model, nextPosition);
+    });
+  }
+
+  private async embed(model: Embedder, texts: string[]): Promise<(Float32Array | undefined)[]> {
+    const timeout = AbortSignal.timeout(embedMs);
+    try {
+      return await embedAcceptable(model, texts, timeout);
+    } catch (error) {
+      if (!timeout.aborted) throw error;
+      throw new EmbedderUnavailable(`The embedding model took more than ${embedMs / 1000} s.`, { cause: error });
+    }
+  }
+
+  private async note({ model, dimensions }: Embedder): Promise<void> {
+    if (await this.models.note({ model, dimensions })) return;
+    throw new EmbedderUnavailable(
+      `The embedding model "${model}" answers with ${dimensions} dimensions, and with others before.`,
+    );
+  }
+
+  private warnOfRefused(next: NextModel, { content: { botId, fileId } }: Piece, passages: number): void {
+    this.platform.logger.warn(
+      { botId, fileId, passages, model: next.model },
+      'the next embedding model refuses passages, which it will not find',
+    );
+  }
+}
+
+/** What the operator is told of it. Throws what is not to be waited for. */
+function problemOf(error: unknown): string {
+  const isExpected =
+    [EmbedderBusy, EmbedderRefused, EmbedderUnavailable].some((type) => error instanceof type) ||
+    error instanceof ApiError;
+  if (!isExpected) throw error;
+  return (error as Error).message;
+}

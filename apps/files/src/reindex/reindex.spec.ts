@@ -1,0 +1,420 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { systemCaller } from '@parley/contracts/caller';
+import { files } from '@parley/contracts/files';
+import { Database } from '@parley/database/database';
+import { BotFiles, put } from '@parley/testing/bot-files';
+import { completionModels } from '@parley/testing/completion-server';
+import { EmbeddingServer } from '@parley/testing/embedding-server';
+import { json, LoopbackServer } from '@parley/testing/loopback-server';
+import { type RunningService, startServiceOn } from '@parley/testing/running-service';
+import { createEmptyDatabase, type EmptyDatabase } from '@parley/testing/test-database';
+import { until } from '@parley/testing/until';
+import { FilesWorkerModule } from '../../../files-worker/src/files-worker.module';
+import { FilesConfig } from '../config';
+import { FilesModule } from '../files.module';
+
+// Some start it seven times.
+jest.setTimeout(60_000);
+
+type Models = Partial<Pick<FilesConfig, `${'e' | 'nextE'}mbeddings${'Url' | 'Model'}` | 'qdrantUrl'>>;
+
+let former: EmbeddingServer;
+let later: EmbeddingServer;
+let blobsDir: string;
+let database: EmptyDatabase;
+let service: RunningService | undefined;
+
+/** The three configurations of a change. */
+let before: Models;
+let during: Models;
+let after: Models;
+
+beforeEach(async () => {
+  [former, later] = await Promise.all([EmbeddingServer.start(), EmbeddingServer.start({ dimensions: 16 })]);
+  blobsDir = await mkdtemp(join(tmpdir(), 'parley-reindex-'));
+  database = await createEmptyDatabase();
+  before = { embeddingsUrl: former.url, embeddingsModel: 'former' };
+  during = { ...before, nextEmbeddingsUrl: later.url, nextEmbeddingsModel: 'later' };
+  after = { embeddingsUrl: later.url, embeddingsModel: 'later' };
+});
+
+afterEach(async () => {
+  await stop();
+  await Promise.all([former.stop(), later.stop()]);
+  await rm(blobsDir, { recursive: true, force: true });
+  await database.drop();
+});
+
+/** Stops what runs, and starts the files service and its worker with these models. */
+async function restart(models: Models): Promise<RunningService> {
+  await stop();
+  const settings = { databasePoolSize: 5, blobsDir, embeddingsTimeoutMs: 5_000, ...models };
+  service = await startServiceOn(
+    database.url,
+    (databaseUrl, platform, contentUrl) =>
+      FilesModule.register(
+        Object.assign(new FilesConfig(), settings, {
+          databaseUrl,
+          contentUrl,
+          secretKey: 's'.repeat(32),
+          sweepIntervalMs: 100,
+        }),
+        platform,
+      ),
+    (databaseUrl, platform) =>
+      FilesWorkerModule.register(
+        Object.assign(new FilesConfig(), completionModels, settings, {
+          databaseUrl,
+          indexingAttempts: 2,
+          heartbeatMs: 50,
+        }),
+        platform,
+      ),
+  );
+  return service;
+}
+
+async function stop(): Promise<void> {
+  service?.apps[0]?.getHttpServer()?.closeAllConnections();
+  await service?.stop();
+  service = undefined;
+}
+
+/** Whoever runs, asked in the name of one bot. */
+const newBot = () => new BotFiles({ call: (operation, caller, input) => service!.call(operation, caller, input) });
+const rows = <T>(text: string, ...values: unknown[]) =>
+  service!.apps[0]!.get(Database, { strict: false }).query<T>(text, values);
+const advance = () => service!.call(files.reindex.advance, systemCaller('test'), {});
+const dropFormer = () => service!.call(files.reindex.dropFormer, systemCaller('test'), {});
+const complete = () => until(advance, ({ isComplete }) => isComplete, 30_000);
+const paragraphs = (count: number, word: string) =>
+  Array.from({ length: count }, (_, n) => `${word}${n} here. ${'Some words that fill it up. '.repeat(30)}`).join(
+    '\n\n',
+  );
+
+async function upload(bot: BotFiles, key: string, content: string) {
+  const file = await bot.upload(key, content, { index: true });
+  expect(await bot.settled(file.id)).toMatchObject({ status: 'indexing_completed' });
+  return file;
+}
+
+async function found(bot: BotFiles, query: string): Promise<string[]> {
+  const { passages } = await bot.ask(files.search, { query, limit: 50 });
+  return passages.map(({ content }) => content);
+}
+
+/** Once nothing is left to be done: what has points of the model, beside the passages that readers see. */
+async function pointsAndPassages(model: string) {
+  await until(
+    () => rows('SELECT 1 FROM untidy_file UNION ALL SELECT 1 FROM indexing_job'),
+    ({ length }) => length === 0,
+  );
+  const ids = async (text: string, ...values: unknown[]) =>
+    (await rows<{ id: string }>(text, ...values)).map(({ id }) => id);
+  return {
+    points: await ids('SELECT id FROM local_index_point WHERE model = $1 ORDER BY id', model),
+    passages: await ids(
+      `SELECT passage.id FROM passage JOIN file ON file.id = file_id AND active_version = passage.content_version
+       ORDER BY passage.id`,
+    ),
+  };
+}
+
+describe('a re-index', () => {
+  it('loses nothing that comes, changes or goes meanwhile, and is not searched before the switch', async () => {
+    await restart(before);
+    const bot = newBot();
+    await upload(bot, 'long.txt', paragraphs(70, 'long'));
+    const doomed = await upload(bot, 'doomed.txt', paragraphs(40, 'doomed'));
+    await upload(bot, 'changed.txt', 'oldword here');
+    await bot.ask(files.setPassages, {
+      id: (await upload(bot, 'set.txt', 'parsed here')).id,
+      passages: [{ content: 'setword here' }],
+    });
+    const last = await upload(bot, 'last.txt', paragraphs(40, 'last'));
+    await restart(during);
+    const held = later.hold('doomed0');
+
+    const reindexed = complete();
+    await held.reached;
+    await bot.delete(doomed.id);
+    const changed = await upload(bot, 'changed.txt', 'midword here');
+    await put(changed.uploadUrl, 'newword here');
+    await upload(bot, 'new.txt', 'freshword here');
+    await bot.ask(files.update, { id: last.id, tags: { state: 'tagged' } });
+    expect((await found(bot, 'freshword'))[0]).toBe('freshword here');
+    expect(former.countRequests('freshword')).toBeGreaterThan(1);
+    await pointsAndPassages('later');
+    held.release();
+    expect(await reindexed).toMatchObject({ model: 'later', left: 0, isComplete: true });
+    await bot.settled(changed.id);
+    await complete();
+
+    const { points, passages } = await pointsAndPassages('later');
+    expect(points).toEqual(passages);
+    former.order('', { status: 500, message: 'the former model is gone' });
+    await restart(after);
+    for (const word of ['long0', 'long69', 'newword', 'setword', 'freshword', 'last39']) {
+      expect((await found(bot, `${word} here`)).some((content) => content.startsWith(`${word} here`))).toBe(true);
+    }
+    expect((await found(bot, 'doomed0 oldword midword parsed')).join()).not.toMatch(/doomed|oldword|midword|parsed/);
+    const tags = await rows(
+      "SELECT DISTINCT tags FROM local_index_point WHERE model = 'later' AND file_id = $1",
+      last.id,
+    );
+    expect(tags).toEqual([{ tags: { state: 'tagged' } }]);
+  });
+
+  it('goes on where it was, in another process, in the middle of a file', async () => {
+    await restart(before);
+    const bot = newBot();
+    const { id } = await upload(bot, 'long.txt', paragraphs(400, 'long'));
+    const count = (await pointsAndPassages('former')).passages.length;
+    await restart(during);
+
+    expect(await advance()).toMatchObject({ total: 1, left: 1, isComplete: false });
+    const done = later.requests.flat().length;
+    await restart(during);
+    expect(await advance()).toMatchObject({ left: 0, isComplete: true });
+
+    expect(done).toBe(256);
+    expect(later.requests.flat()).toHaveLength(count);
+    expect(new Set(later.requests.flat()).size).toBe(count);
+    expect(later.requests.flat().sort()).toEqual(former.requests.flat().sort());
+    expect(await bot.get(id)).toMatchObject({ status: 'indexing_completed' });
+  });
+
+  it('embeds what the worker embedded: titles, and neighbours beyond its batch', async () => {
+    await restart(before);
+    const bot = newBot();
+    const options = { index: true, indexing: { configuration: { chunking: { embeddedContextLevels: 2 } } } };
+    const { id } = await bot.upload('titled.md', `# Title\n\n## Part\n\n${paragraphs(70, 'part')}`, options);
+    await bot.settled(id);
+    await restart(during);
+
+    await complete();
+
+    expect(later.requests.flat().length).toBeGreaterThan(64);
+    expect(later.requests.flat().sort()).toEqual(former.requests.flat().sort());
+  });
+
+  it('does no harm when two work at once', async () => {
+    await restart(before);
+    const bot = newBot();
+    await Promise.all(Array.from({ length: 6 }, (_, n) => upload(bot, `${n}.txt`, paragraphs(20, `file${n}at`))));
+    await restart(during);
+
+    await Promise.all([complete(), complete()]);
+
+    const { points, passages } = await pointsAndPassages('later');
+    expect(points).toEqual(passages);
+    expect((await advance()).left).toBe(0);
+  });
+
+  it('waits for a model that does not answer, which keeps no upload from being found', async () => {
+    await restart(before);
+    const bot = newBot();
+    await upload(bot, 'old.txt', 'oldword here');
+    await restart(during);
+    later.order('', { status: 500, message: 'out of memory' });
+
+    await upload(bot, 'new.txt', 'newword here');
+    const stuck = await advance();
+
+    expect((await found(bot, 'newword'))[0]).toBe('newword here');
+    expect(stuck).toMatchObject({ left: 2, isComplete: false, problem: expect.stringContaining('out of memory') });
+    expect(stuck.pauseMs).toBeGreaterThan(0);
+    await expect(restart(after)).rejects.toThrow('2 indexed files have no vectors of it');
+    await restart(during);
+    later.order('', 'well');
+    expect(await complete()).toMatchObject({ total: 2, left: 0 });
+  });
+
+  it('leaves out passages that the next model refuses, and says how many', async () => {
+    await restart(before);
+    const bot = newBot();
+    await upload(bot, 'odd.txt', paragraphs(5, 'odd'));
+    await restart(during);
+    later.order('odd3', { status: 400, message: 'too long' });
+
+    const progress = await advance();
+
+    expect(progress).toMatchObject({ isComplete: true, refused: 1 });
+    const { points, passages } = await pointsAndPassages('later');
+    expect(points).toHaveLength(passages.length - 1);
+  });
+
+  it('ends nothing when the next model refuses everything', async () => {
+    await restart(before);
+    await upload(newBot(), 'a.txt', 'word here');
+    await restart(during);
+    later.order('', { status: 401, message: 'wrong key' });
+
+    expect(await advance()).toMatchObject({
+      isComplete: false,
+      refused: 0,
+      problem: expect.stringContaining('wrong key'),
+    });
+  });
+
+  it('says when there is no next model', async () => {
+    await restart(before);
+
+    expect(await advance()).toEqual({ total: 0, left: 0, isComplete: false, refused: 0 });
+  });
+});
+
+describe('a start', () => {
+  it('is refused with a model under which files would not be found, and says what to do', async () => {
+    await restart(before);
+    await upload(newBot(), 'a.txt', 'word here');
+
+    const refusal = await restart(after).catch((error: unknown) => String(error));
+
+    expect(refusal).toContain('The embedding model "later" cannot be searched with yet: 1 indexed files');
+    expect(refusal).toContain('back to the model "former"');
+    expect(refusal).toContain('npm run parley -- reindex');
+    await restart(before);
+  });
+
+  it('takes any model when nothing is indexed', async () => {
+    await restart(before);
+
+    await restart(after);
+
+    const bot = newBot();
+    await upload(bot, 'a.txt', 'word here');
+    expect(await found(bot, 'word')).toEqual(['word here']);
+  });
+
+  it('is refused with a next model that is the one in use', async () => {
+    await expect(restart({ ...during, nextEmbeddingsModel: 'former' })).rejects.toThrow('NEXT_EMBEDDINGS_MODEL');
+  });
+
+  it('is refused with the former model once something was indexed without it, until that is made up for', async () => {
+    await restart(during);
+    const bot = newBot();
+    await upload(bot, 'a.txt', 'first here');
+    await restart(after);
+    await restart(before);
+    await restart(after);
+    await upload(bot, 'b.txt', 'second here');
+
+    await expect(restart(before)).rejects.toThrow('1 indexed files have no vectors of it');
+    await restart({ ...after, nextEmbeddingsUrl: former.url, nextEmbeddingsModel: 'former' });
+    expect(await advance()).toMatchObject({ model: 'former', total: 2, isComplete: true });
+    await restart(before);
+
+    expect(await found(bot, 'second')).toContain('second here');
+  });
+});
+
+describe('a worker', () => {
+  it('does not end a job without the model that is searched meanwhile', async () => {
+    await restart(before);
+    const bot = newBot();
+    const held = former.hold('word');
+    const { id } = await bot.upload('a.txt', 'word here', { index: true });
+    await held.reached;
+    const activate = async (model: string) => {
+      await rows('UPDATE index_model SET is_active = false');
+      await rows(
+        'INSERT INTO index_model (model, is_active) VALUES ($1, true) ON CONFLICT (model) DO UPDATE SET is_active = true',
+        model,
+      );
+    };
+
+    await activate('later');
+    held.release();
+
+    const lastErrors = () => rows<{ last_error: string | null }>('SELECT last_error FROM indexing_job');
+    await until(lastErrors, ([job]) => job?.last_error?.includes('Another embedding model') ?? false);
+    expect(await bot.get(id)).toMatchObject({ status: 'indexing_pending' });
+    await activate('former');
+    expect(await bot.settled(id, 40_000)).toMatchObject({ status: 'indexing_completed' });
+  });
+
+  it('does not mix vectors of two lengths under the name of one model', async () => {
+    await restart(before);
+    const bot = newBot();
+    await upload(bot, 'a.txt', 'word here');
+    await restart({ ...before, embeddingsUrl: later.url });
+
+    const { id } = await bot.upload('b.txt', 'other here', { index: true });
+
+    expect(await bot.settled(id)).toMatchObject({
+      status: 'indexing_failed',
+      failedStatusReason: expect.stringContaining('"former" answers with 16 dimensions'),
+    });
+  });
+});
+
+it('fills the bundled model when that is the next one', async () => {
+  await restart({ ...before, nextEmbeddingsUrl: 'bundled' });
+  await upload(newBot(), 'a.txt', 'word here');
+
+  const { points, passages } = await pointsAndPassages('universal-sentence-encoder-lite');
+  expect(points).toEqual(passages);
+  expect(await advance()).toMatchObject({ model: 'universal-sentence-encoder-lite', left: 0, isComplete: true });
+});
+
+it('writes to a collection for each model in Qdrant, and removes from both, also after the switch', async () => {
+  const done = json({ result: { operation_id: 1, status: 'completed', exists: true, points: [] } });
+  const qdrant = await LoopbackServer.start((request, response) => done(request, response));
+  const asked = (method: string, end: string) =>
+    qdrant.requests
+      .filter((request) => request.method === method && request.path.endsWith(end))
+      .map(({ path }) => path.match(/parley_[a-z]+_[0-9]+/)?.[0]);
+  const collections = ['parley_former_8', 'parley_later_16'];
+  try {
+    await restart({ ...before, qdrantUrl: qdrant.url });
+    const bot = newBot();
+    const old = await upload(bot, 'old.txt', 'word here');
+    await restart({ ...during, qdrantUrl: qdrant.url });
+    await upload(bot, 'new.txt', 'word here');
+    expect(asked('PUT', '/points').sort()).toEqual(['parley_former_8', ...collections]);
+
+    await complete();
+    expect(asked('PUT', '/points').sort()).toEqual(['parley_former_8', ...collections, 'parley_later_16']);
+    await restart({ ...after, qdrantUrl: qdrant.url });
+    await found(bot, 'word');
+    expect(asked('POST', '/query')).toEqual(['parley_later_16']);
+    await pointsAndPassages('later');
+    qdrant.requests.splice(0);
+    await bot.delete(old.id);
+    await until(
+      () => new Set(asked('POST', '/delete')),
+      ({ size }) => size === 2,
+    );
+    expect([...new Set(asked('POST', '/delete'))].sort()).toEqual(collections);
+  } finally {
+    await stop();
+    await qdrant.close();
+  }
+});
+
+describe('the points of a former model', () => {
+  it('go with their file, and are dropped on demand', async () => {
+    await restart(during);
+    const bot = newBot();
+    const gone = await upload(bot, 'gone.txt', 'gone here');
+    await upload(bot, 'kept.txt', 'kept here');
+    const models = async () =>
+      (await rows<{ model: string }>('SELECT model FROM local_index_point ORDER BY model')).map(({ model }) => model);
+    expect(await models()).toEqual(['former', 'former', 'later', 'later']);
+    expect(await dropFormer()).toEqual({ models: [] });
+    await restart(after);
+
+    await bot.delete(gone.id);
+    await pointsAndPassages('later');
+    expect(await models()).toEqual(['former', 'later']);
+    expect(await dropFormer()).toEqual({ models: ['former'] });
+
+    expect(await models()).toEqual(['later']);
+    expect(await dropFormer()).toEqual({ models: [] });
+    expect(await found(bot, 'kept')).toEqual(['kept here']);
+    await expect(restart(before)).rejects.toThrow('1 indexed files have no vectors of it');
+  });
+});

@@ -1,0 +1,41 @@
+import type { FoundPassage, SearchFiles } from '@parley/contracts/passage-search';
+import type { FoundRow, Neighbour } from '@parley/file-store/found-passages.repository';
+import { toPassageFile, withBreadcrumb } from './found-passage';
+
+/** What is left out between two passages of a file. */
+const gap = '\n\n[…]\n\n';
+
+/** One passage for each file, of what was found in it with its neighbours, in the order of the document; best first. */
+export function consolidated(rows: FoundRow[], { includeBreadcrumb }: SearchFiles): FoundPassage[] {
+  const files = new Map<string, FoundRow[]>();
+  for (const row of rows) files.set(row.file_id, [...(files.get(row.file_id) ?? []), row]);
+  return [...files.values()].map((found) => {
+    const best = found[0]!;
+    const parts = inOrder(found);
+    const text = parts.map(({ content }, place) => separator(parts, place) + content).join('');
+    const first = found.reduce((least, row) => (row.position < least.position ? row : least));
+    return {
+      content: includeBreadcrumb ? withBreadcrumb(first.breadcrumb, text) : text,
+      score: best.score,
+      meta: {
+        type: 'consolidated',
+        subtype: best.subtype,
+        pageNumber: first.page_number ?? undefined,
+        position: parts[0]?.position ?? best.position,
+      },
+      file: toPassageFile(best),
+    };
+  });
+}
+
+/** Every passage once, however many have it for a neighbour. */
+function inOrder(found: FoundRow[]): Neighbour[] {
+  const byPosition = new Map<number, Neighbour>();
+  for (const { neighbours } of found) for (const neighbour of neighbours) byPosition.set(neighbour.position, neighbour);
+  return [...byPosition.values()].sort((a, b) => a.position - b.position);
+}
+
+function separator(parts: Neighbour[], place: number): string {
+  if (place === 0) return '';
+  return parts[place]!.position === parts[place - 1]!.position + 1 ? '\n\n' : gap;
+}

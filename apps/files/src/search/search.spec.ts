@@ -1,0 +1,318 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { files } from '@parley/contracts/files';
+import type { SearchFiles } from '@parley/contracts/passage-search';
+import { Database } from '@parley/database/database';
+import { passageId, PassagesRepository } from '@parley/file-store/passages.repository';
+import type { Embedder } from '@parley/passages/embedder';
+import { documentTerms } from '@parley/passages/lexicon';
+import type { PassageIndex } from '@parley/passages/passage-index';
+import { embedder, passageIndex } from '@parley/passages/tokens';
+import { BotFiles } from '@parley/testing/bot-files';
+import { EmbeddingServer } from '@parley/testing/embedding-server';
+import { type RunningService, startService } from '@parley/testing/running-service';
+import { FilesConfig } from '../config';
+import { FilesModule } from '../files.module';
+
+let service: RunningService;
+let embeddings: EmbeddingServer;
+let blobsDir: string;
+let sql: Database;
+let points: PassageIndex;
+
+beforeAll(async () => {
+  blobsDir = await mkdtemp(join(tmpdir(), 'parley-search-'));
+  embeddings = await EmbeddingServer.start();
+  service = await startService((databaseUrl, platform, contentUrl) =>
+    FilesModule.register(
+      Object.assign(new FilesConfig(), {
+        databaseUrl,
+        databasePoolSize: 5,
+        blobsDir,
+        contentUrl,
+        secretKey: 's'.repeat(32),
+        embeddingsUrl: embeddings.url,
+        embeddingsTimeoutMs: 1_000,
+        // Points stay where they are, whatever becomes of their files.
+        sweepIntervalMs: 3_600_000,
+      }),
+      platform,
+    ),
+  );
+  sql = service.apps[0]!.get(Database, { strict: false });
+  points = service.apps[0]!.get<PassageIndex>(passageIndex, { strict: false });
+});
+afterAll(async () => {
+  service?.apps[0]?.getHttpServer()?.closeAllConnections();
+  await service?.stop();
+  await embeddings?.stop();
+  await rm(blobsDir, { recursive: true, force: true });
+});
+
+const newBot = () => new BotFiles(service);
+const search = async (bot: BotFiles, query: string, options: Partial<SearchFiles> = {}) =>
+  (await bot.ask(files.search, { query, ...options })).passages;
+const keys = async (bot: BotFiles, query: string, options?: Partial<SearchFiles>) =>
+  [...new Set((await search(bot, query, options)).map(({ file }) => file.key))].sort();
+
+interface Stored {
+  tags?: Record<string, string>;
+  accessPolicies?: ('public_content' | 'integrations')[];
+  breadcrumb?: string[];
+}
+
+/** A file with these passages, as a worker leaves it. */
+async function store(bot: BotFiles, key: string, texts: string[], { breadcrumb = [], ...options }: Stored = {}) {
+  const { id: fileId } = await bot.upload(key, 'x', { index: true, ...options });
+  const [row] = await sql.query<{ version: string }>('SELECT content_version AS version FROM file WHERE id = $1', [
+    fileId,
+  ]);
+  const version = { botId: bot.id, fileId, contentVersion: row!.version };
+  const [vector] = await service.apps[0]!.get<Embedder>(embedder, { strict: false }).embed([texts[0]!]);
+  const isSame = texts.every((text) => text === texts[0]);
+  const vectors = isSame
+    ? texts.map(() => vector!)
+    : await service.apps[0]!.get<Embedder>(embedder, { strict: false }).embed(texts);
+  await service.apps[0]!.get(PassagesRepository, { strict: false }).write(
+    version,
+    texts.map((content, position) => ({ position, content, subtype: 'paragraph', breadcrumb })),
+  );
+  await points.write(
+    bot.id,
+    texts.map((text, position) => ({
+      id: passageId(fileId, version.contentVersion, position),
+      fileId,
+      contentVersion: version.contentVersion,
+      vector: vectors[position]!,
+      terms: documentTerms(text),
+      tags: options.tags ?? {},
+    })),
+  );
+  await sql.query(`UPDATE file SET active_version = content_version, status = 'indexing_completed' WHERE id = $1`, [
+    fileId,
+  ]);
+  await sql.query('DELETE FROM indexing_job WHERE file_id = $1', [fileId]);
+  return fileId;
+}
+
+const letters = (n: number) => String.fromCharCode(97 + (n % 26)).repeat(3 + n);
+/** Each of them with a direction of its own. */
+const paragraphs = (count: number) => Array.from({ length: count }, (_, n) => `Paragraph ${n} says ${letters(n)}.`);
+
+describe('what is found', () => {
+  it('comes best first with scores from 0 to 1, where 1 is first by meaning and by words', async () => {
+    const bot = newBot();
+    await store(bot, 'a.txt', paragraphs(30));
+
+    const found = await search(bot, 'Paragraph 7 says hhhhhhhhhh.', { limit: 50 });
+
+    const scores = found.map(({ score }) => score);
+    expect(found).toHaveLength(30);
+    expect(found[0]).toMatchObject({ content: 'Paragraph 7 says hhhhhhhhhh.', score: 1 });
+    expect(scores).toEqual([...scores].sort((a, b) => b - a));
+    expect(scores.every((score) => score > 0 && score <= 1)).toBe(true);
+  });
+
+  it('is 20 at first, and 50 at most', async () => {
+    const bot = newBot();
+    await store(bot, 'a.txt', paragraphs(60));
+
+    expect(await search(bot, 'paragraph')).toHaveLength(20);
+    expect(await search(bot, 'paragraph', { limit: 1 })).toHaveLength(1);
+    expect(await search(bot, 'paragraph', { limit: 50 })).toHaveLength(50);
+  });
+
+  it.each([
+    ['of 8,000 characters', 'paragraph says '.repeat(534).slice(0, 8000)],
+    ['of emoji', '🍎🍏🫐'],
+    ['of words that are everywhere', 'the of and a to'],
+    ['of signs', '?! … --'],
+    ['of another script', 'これは段落です'],
+    ['of what SQL would read', `'; DROP TABLE file; -- % _ \\`],
+  ])('by a query %s is what is nearest', async (_what, query) => {
+    const bot = newBot();
+    await store(bot, 'a.txt', paragraphs(3));
+
+    expect(await search(bot, query)).toHaveLength(3);
+  });
+
+  it('is nothing in a bot without passages', async () => {
+    expect(await search(newBot(), 'anything')).toEqual([]);
+  });
+
+  it('fits all tags that are asked for', async () => {
+    const bot = newBot();
+    await store(bot, 'red', ['one apple'], { tags: { color: 'red', ripe: 'yes' } });
+    await store(bot, 'green', ['two apples'], { tags: { color: 'green', ripe: 'no' } });
+    await store(bot, 'plain', ['three apples']);
+    const by = (tags: SearchFiles['tags']) => keys(bot, 'apple', { tags });
+
+    expect(await by({ color: { in: ['red'], notIn: [] } })).toEqual(['red']);
+    expect(await by({ color: { in: ['red', 'green'], notIn: [] } })).toEqual(['green', 'red']);
+    expect(await by({ color: { in: [], notIn: ['red'] } })).toEqual(['green', 'plain']);
+    expect(await by({ color: { in: ['red', 'green'], notIn: [] }, ripe: { in: [], notIn: ['no'] } })).toEqual(['red']);
+    expect(await by({ none: { in: ['x'], notIn: [] } })).toEqual([]);
+    expect(await by({ ['__proto__']: { in: ['x'], notIn: [] } })).toEqual([]);
+  });
+
+  it('has no tag any more that was taken away a moment ago, though the index still knows it', async () => {
+    const bot = newBot();
+    const id = await store(bot, 'a.txt', ['one apple'], { tags: { state: 'draft', owner: 'ann' } });
+
+    await bot.ask(files.update, { id, tags: { state: 'final', owner: null } });
+
+    expect(await keys(bot, 'apple', { tags: { state: { in: ['draft'], notIn: [] } } })).toEqual([]);
+    expect(await keys(bot, 'apple', { tags: { owner: { in: ['ann'], notIn: [] } } })).toEqual([]);
+    expect((await search(bot, 'apple'))[0]!.file.tags).toEqual({ state: 'final' });
+  });
+
+  it('is gone at once with its file, though its points are still there', async () => {
+    const bot = newBot();
+    const [deleted, expired] = [
+      await store(bot, 'deleted', ['one apple']),
+      await store(bot, 'expired', ['two apples']),
+    ];
+    await store(bot, 'declared', ['three apples']);
+    await store(bot, 'kept', ['four apples']);
+
+    await bot.delete(deleted);
+    await sql.query(`UPDATE file SET expires_at = now() WHERE id = $1`, [expired]);
+    await bot.upsert({ key: 'declared', size: 1, index: true });
+
+    expect(await keys(bot, 'apple', { limit: 1 })).toEqual(['kept']);
+    expect(await keys(bot, 'apple')).toEqual(['kept']);
+    expect(await points.count(bot.id)).toBe(4);
+  });
+});
+
+describe('who searches', () => {
+  it('finds what they may read, and nothing else', async () => {
+    const bot = newBot();
+    const [slack, teams, ann] = [bot.byIntegration('slack'), bot.byIntegration('teams'), bot.forUser('user_ann')];
+    await store(bot, 'private', ['one apple']);
+    await store(bot, 'integrations', ['two apples'], { accessPolicies: ['integrations'] });
+    await store(bot, 'public', ['three apples'], { accessPolicies: ['public_content'] });
+    await store(slack, 'of slack', ['four apples']);
+    await store(ann, 'of ann', ['five apples']);
+
+    expect(await keys(bot, 'apple')).toEqual(['integrations', 'of ann', 'of slack', 'private', 'public']);
+    expect(await keys(slack, 'apple')).toEqual(['integrations', 'of slack']);
+    expect(await keys(teams, 'apple')).toEqual(['integrations']);
+    expect(await keys(ann, 'apple')).toEqual(['of ann', 'public']);
+    expect(await keys(bot.forUser('user_bob'), 'apple')).toEqual(['public']);
+    expect(await keys(newBot(), 'apple')).toEqual([]);
+  });
+
+  it('finds what they may read behind 1,000 passages that are nearer and not theirs', async () => {
+    const bot = newBot();
+    const slack = bot.byIntegration('slack');
+    await store(bot, 'private', Array<string>(1000).fill('an apple a day'));
+    await store(slack, 'far', ['zzzz qqqq apple']);
+
+    expect(await keys(slack, 'an apple a day')).toEqual(['far']);
+  });
+});
+
+describe('the context of a passage', () => {
+  const breadcrumb = ['Book', 'Chapter'];
+  let bot: BotFiles;
+
+  beforeAll(async () => {
+    bot = newBot();
+    await store(bot, 'a.txt', paragraphs(30), { breadcrumb });
+    await store(bot, 'b.txt', ['Something else.']);
+  });
+
+  it.each([0, 1, 2, 9, 10])('reaches %i to each side, and not beyond the document', async (contextDepth) => {
+    for (const place of [0, 5, 15, 29]) {
+      const query = paragraphs(30)[place]!;
+
+      const [found] = await search(bot, query, { limit: 1, withContext: true, contextDepth });
+
+      const first = Math.max(0, place - contextDepth);
+      const last = Math.min(29, place + contextDepth);
+      expect(found!.context!.map(({ text }) => text)).toEqual(paragraphs(30).slice(first, last + 1));
+      expect(found!.context!.map(({ offset }) => offset)).toEqual(
+        Array.from({ length: last - first + 1 }, (_, n) => first + n - place),
+      );
+      for (const { offset, type, text } of found!.context!) {
+        expect(type).toBe(offset === 0 ? 'current' : offset! < 0 ? 'preceding' : 'subsequent');
+        if (type === 'current') expect(text).toBe(query);
+      }
+    }
+  });
+
+  it('is one to each side when no depth is asked for, and none without withContext', async () => {
+    const query = paragraphs(30)[15]!;
+
+    const [near] = await search(bot, query, { limit: 1, withContext: true });
+    const [without] = await search(bot, query, { limit: 1, contextDepth: 5 });
+
+    expect(near!.context!.map(({ offset }) => offset)).toEqual([-1, 0, 1]);
+    expect(without!.context).toBeUndefined();
+    expect(without!.content).toBe(query);
+  });
+
+  it('begins with the headings above it, or these stand before its text', async () => {
+    const query = paragraphs(30)[15]!;
+    const ask = async (options: Partial<SearchFiles>) => (await search(bot, query, { limit: 1, ...options }))[0]!;
+
+    expect((await ask({ withContext: true, includeBreadcrumb: true })).context![0]).toEqual({
+      type: 'breadcrumb',
+      text: 'Book > Chapter',
+    });
+    expect((await ask({ includeBreadcrumb: true })).content).toBe(`Book > Chapter\n\n${query}`);
+    expect((await ask({ includeBreadcrumb: true, consolidate: true, contextDepth: 0 })).content).toBe(
+      `Book > Chapter\n\n${query}`,
+    );
+    const [plain] = await search(bot, 'Something else.', { limit: 1, includeBreadcrumb: true });
+    expect(plain!.content).toBe('Something else.');
+  });
+
+  it('is one text in the order of the document when it is consolidated, with a sign where something is left out', async () => {
+    const texts = paragraphs(30).map((text, n) => (n === 3 || n === 20 ? `${text} Zebra!` : text));
+    const zebras = newBot();
+    await store(zebras, 'a.txt', texts);
+    const ask = async (contextDepth: number) => search(zebras, 'zebra', { limit: 2, consolidate: true, contextDepth });
+    const part = (first: number, last: number) => texts.slice(first, last + 1).join('\n\n');
+
+    expect((await ask(0)).map(({ content }) => content)).toEqual([`${texts[3]}\n\n[…]\n\n${texts[20]}`]);
+    expect((await ask(1)).map(({ content }) => content)).toEqual([`${part(2, 4)}\n\n[…]\n\n${part(19, 21)}`]);
+    expect((await ask(8)).map(({ content }) => content)).toEqual([part(0, 28)]);
+    expect((await ask(10))[0]).toMatchObject({
+      content: part(0, 29),
+      meta: { type: 'consolidated', position: 0 },
+      file: { key: 'a.txt' },
+    });
+    expect((await ask(10))[0]!.context).toBeUndefined();
+  });
+});
+
+describe('an embedding server', () => {
+  it.each([
+    ['that fails', { status: 500, message: 'out of order' } as const],
+    ['that is busy', { status: 429, message: 'too many' } as const],
+    ['that never answers', 'never' as const],
+    ['that answers nonsense', 'garbage' as const],
+  ])('%s makes a search unavailable for now, and nothing worse', async (name, order) => {
+    const bot = newBot();
+    await store(bot, 'a.txt', ['one apple']);
+    const query = `apple ${name}`;
+    embeddings.order(query, order);
+
+    await expect(search(bot, query)).rejects.toMatchObject({ code: 503, message: expect.stringMatching(/Try again/) });
+
+    embeddings.order(query, 'well');
+    expect(await search(bot, query)).toHaveLength(1);
+  });
+
+  it('that refuses a query is quoted', async () => {
+    embeddings.order('refused', { status: 400, message: 'This query is too long for the model.' });
+
+    await expect(search(newBot(), 'refused')).rejects.toMatchObject({
+      type: 'InvalidQuery',
+      message: expect.stringMatching(/^query cannot be embedded: .*too long for the model/),
+    });
+  });
+});

@@ -1,0 +1,34 @@
+import { Injectable } from '@nestjs/common';
+import type { CorrectedStorage, ReconciledStorage, ReconcileStorage } from '@parley/contracts/storage-counts';
+import { Database } from '@parley/database/database';
+import { StorageUseRepository } from '@parley/file-store/storage-use.repository';
+
+/** Of one call. */
+const maxBots = 50;
+/** A call ends when this is over, however few bots it came to: one may have millions of files. */
+const longEnoughMs = 10_000;
+
+/** Proves that what is counted is what there is. */
+@Injectable()
+export class StorageService {
+  constructor(
+    private readonly database: Database,
+    private readonly use: StorageUseRepository,
+  ) {}
+
+  /** Each bot on its own: while one is counted, its files do not change. */
+  async reconcile({ after = '' }: ReconcileStorage): Promise<ReconciledStorage> {
+    const until = Date.now() + longEnoughMs;
+    const bots = await this.use.listBots(after, maxBots);
+    const corrected: CorrectedStorage[] = [];
+    let checked = 0;
+    for (const botId of bots) {
+      if (Date.now() > until) break;
+      const counts = await this.database.transaction((tx) => this.use.recount(tx, botId));
+      if (counts.wasWrong) corrected.push({ botId, before: counts.before, after: counts.after });
+      checked += 1;
+    }
+    const isEnd = checked === bots.length && bots.length < maxBots;
+    return { checked, corrected, next: isEnd ? undefined : bots[checked - 1] };
+  }
+}

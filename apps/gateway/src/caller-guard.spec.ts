@@ -1,0 +1,113 @@
+import { Controller, type DynamicModule, Module } from '@nestjs/common';
+import { Handles } from '@parley/bus/handles';
+import type { BotCaller } from '@parley/contracts/access';
+import { identity, type Identity } from '@parley/contracts/admin/identity';
+import { ApiError } from '@parley/contracts/errors';
+import { type FileReply, files } from '@parley/contracts/files';
+import { newToken } from '@parley/secrets/token';
+import { ServiceConfig } from '@parley/service/config';
+import type { Platform } from '@parley/service/platform';
+import { ServiceModule } from '@parley/service/service.module';
+import { type Answer, sendTo } from '@parley/testing/front-door';
+import { type RunningService, startService } from '@parley/testing/running-service';
+import { GatewayConfig } from './config';
+import { GatewayModule } from './gateway.module';
+
+const aBot: Identity['caller'] = {
+  credential: 'bak',
+  workspace: { id: 'workspace-1' },
+  bot: { id: 'bot-1', workspaceId: 'workspace-1' },
+};
+const known = () => Promise.resolve({ caller: aBot });
+const never = () => new Promise<Identity>(() => undefined);
+
+/** How the first question is answered, the second, and so on. */
+let answers: (() => Promise<Identity>)[];
+let asked: number;
+
+/** In place of admin and the files service. */
+@Controller()
+class OtherServices {
+  @Handles(identity.identify)
+  identify(): Promise<Identity> {
+    asked += 1;
+    return answers[asked - 1]!();
+  }
+
+  @Handles(files.get)
+  async get({ bot }: BotCaller): Promise<FileReply> {
+    return { file: { id: bot.id } } as FileReply;
+  }
+}
+
+@Module({})
+class OtherServicesModule {
+  static register(databaseUrl: string, platform: Platform): DynamicModule {
+    const config = Object.assign(new ServiceConfig(), { databaseUrl });
+    const contract = { identify: identity.identify, get: files.get };
+    const database = { schema: 'others', migrations: [], config };
+    return {
+      module: OtherServicesModule,
+      imports: [ServiceModule.register({ name: 'others', contract, database }, platform)],
+      controllers: [OtherServices],
+    };
+  }
+}
+
+let service: RunningService;
+
+beforeAll(async () => {
+  service = await startService(
+    (_databaseUrl, platform) => GatewayModule.register(new GatewayConfig(), platform),
+    (databaseUrl, platform) => OtherServicesModule.register(databaseUrl, platform),
+  );
+});
+afterAll(() => service?.stop());
+
+/** Requests with a token that no request had before. */
+function askAs(...those: (() => Promise<Identity>)[]): () => Promise<Answer> {
+  answers = those;
+  asked = 0;
+  const headers = { authorization: `Bearer ${newToken('bak')}`, 'x-bot-id': 'bot-1' };
+  return () => sendTo(service.url, 'GET /v1/files/some', { headers });
+}
+
+it('asks once for all requests of a token', async () => {
+  const send = askAs(known);
+
+  const got = await Promise.all([send(), send()]);
+  got.push(await send());
+
+  expect(got.map(({ status }) => status)).toEqual([200, 200, 200]);
+  expect(asked).toBe(1);
+});
+
+it('asks once more when no answer comes, as from a process that died', async () => {
+  const send = askAs(never, known);
+
+  const got = await Promise.all([send(), send()]);
+
+  expect(got.map(({ json }) => json)).toEqual(Array(2).fill({ file: { id: 'bot-1' } }));
+  expect(asked).toBe(2);
+});
+
+it('takes the first answer when it comes after all', async () => {
+  let answer!: (value: Identity) => void;
+  const late = new Promise<Identity>((resolve) => (answer = resolve));
+  const send = askAs(
+    () => late,
+    () => {
+      answer({ caller: aBot });
+      return never();
+    },
+  );
+
+  expect((await send()).status).toBe(200);
+});
+
+it('passes on at once what admin refuses', async () => {
+  const send = askAs(() => Promise.reject(new ApiError('Unauthorized', 'It was revoked.')));
+
+  expect(await send()).toMatchObject({ status: 401, json: { message: 'It was revoked.' } });
+  expect(asked).toBe(1);
+});

@@ -1,0 +1,31 @@
+import { readIdempotencyKey } from './idempotency-key';
+
+describe('the header Idempotency-Key', () => {
+  it.each(['a', '8e03978e-40d5-43dd-bc93-6894a57f9324', '"quoted"', 'order 7 / second try', '~'.repeat(255)])(
+    'may be %j',
+    (key) => {
+      expect(readIdempotencyKey({ 'idempotency-key': key })).toBe(key);
+    },
+  );
+
+  it('may be absent', () => {
+    expect(readIdempotencyKey({ 'x-bot-id': 'bot' })).toBeUndefined();
+  });
+
+  it.each([
+    ['is empty', ''],
+    ['is too long', 'x'.repeat(256)],
+    ['has a letter beyond ASCII', 'caf\u00e9'],
+    ['has a tab', 'a\tb'],
+    ['has a line break at its end', 'a\n'],
+    ['has a character for control', 'a\u007f'],
+    ['came as a list', ['a']],
+  ])('is InvalidPayload that says what it must be when it %s', (_name, key) => {
+    expect(() => readIdempotencyKey({ 'idempotency-key': key })).toThrow(
+      expect.objectContaining({
+        type: 'InvalidPayload',
+        message: expect.stringMatching(/^The header Idempotency-Key must have 1 to 255 printable ASCII characters/),
+      }),
+    );
+  });
+});

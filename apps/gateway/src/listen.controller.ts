@@ -1,0 +1,176 @@
+import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { Controller, Inject, type OnModuleInit } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import type { Caller } from '@parley/contracts/caller';
+import { ApiError } from '@parley/contracts/errors';
+import { newErrorId, toApiError } from '@parley/service/error-body';
+import { ErrorFilter } from '@parley/service/error.filter';
+import type { Platform } from '@parley/service/platform';
+import { rawAnswer } from '@parley/service/raw-answer';
+import { logRequest, requestId } from '@parley/service/request-log';
+import { type TracedRequest, traceparentOf } from '@parley/service/request-trace';
+import { platformToken } from '@parley/service/tokens';
+import { TrustedProxies } from '@parley/service/trusted-proxies';
+import { onWebSocket } from '@parley/service/web-sockets';
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { WebSocketServer } from 'ws';
+import { GatewayConfig } from './config';
+import { listenTarget } from './listening/listen-target';
+import { type Opening, Streams } from './listening/streams';
+import { SseWire, WebSocketWire, type Wire } from './listening/wire';
+import { RateLimits, type Told } from './rate-limits';
+
+// A foreign id may hold slashes.
+const route = '/chat/:webhookId/conversations/*';
+/** Where a foreign id that ends like this looks like a participant's path. */
+const routeOfParticipants = '/chat/:webhookId/conversations/:id/participants/listen';
+/** Listening clients say nothing. */
+const maxMessageBytes = 1_000;
+
+const eventStream = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-cache, no-transform',
+  // A proxy that collects what it passes on would keep signals back.
+  'x-accel-buffering': 'no',
+};
+
+/** Live signals of a conversation, by server-sent events and by WebSocket. */
+@Controller()
+export class ListenController implements OnModuleInit {
+  private readonly handshakes = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: false,
+    autoPong: false,
+    maxPayload: maxMessageBytes,
+  });
+
+  private readonly proxies: TrustedProxies;
+
+  constructor(
+    private readonly http: HttpAdapterHost,
+    private readonly streams: Streams,
+    private readonly limits: RateLimits,
+    private readonly errors: ErrorFilter,
+    private readonly config: GatewayConfig,
+    @Inject(platformToken) private readonly platform: Platform,
+  ) {
+    this.proxies = new TrustedProxies(config.trustedProxies);
+  }
+
+  async onModuleInit(): Promise<void> {
+    const fastify = this.http.httpAdapter.getInstance<FastifyInstance>();
+    this.handshakes.on('wsClientError', (error, socket) =>
+      this.refuse(socket, new ApiError('InvalidPayload', `The WebSocket handshake is not valid: ${error.message}.`)),
+    );
+    onWebSocket(fastify.server, (request, socket, head) => void this.upgrade(request, socket, head));
+    await fastify.register((scope, _options, done) => {
+      for (const path of [route, routeOfParticipants]) {
+        scope.get(path, {
+          exposeHeadRoute: false,
+          handler: (request, reply) => this.sendEvents(request, reply),
+          errorHandler: (error, request, reply) => {
+            reply.raw.once('close', () => logRequest(this.platform, request, reply));
+            this.errors.answer(error, request, reply);
+          },
+        });
+      }
+      done();
+    });
+  }
+
+  /** Nothing of the request is kept once the stream is open, however long that is. */
+  private async sendEvents(request: TracedRequest, reply: FastifyReply): Promise<void> {
+    const { raw } = reply;
+    const opening = readOpening(request.raw, request.id, request.traceparent!);
+    const isOpen = await this.listen(opening, request.ip, reply, () => {
+      if (raw.destroyed) return undefined;
+      reply.hijack();
+      raw.writeHead(200, { ...(reply.getHeaders() as OutgoingHttpHeaders), ...eventStream });
+      raw.flushHeaders();
+      this.platform.metrics.observeRequest(`GET ${route}`, 200, reply.elapsedTime);
+      return new SseWire(raw);
+    });
+    if (isOpen) return;
+    reply.hijack();
+    logRequest(this.platform, request, reply);
+  }
+
+  /** What counts for the key once it has opened a stream. */
+  private async listen(
+    opening: Opening,
+    address: string,
+    answer: Told,
+    connect: () => Wire | undefined,
+  ): Promise<boolean> {
+    const { userKey } = opening.caller;
+    const prove = await this.limits.count({ address, actor: 'chat-user', userKey }, answer);
+    const isOpen = await this.streams.listen(opening, connect);
+    prove();
+    return isOpen;
+  }
+
+  private async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    const started = performance.now();
+    const id = requestId(request);
+    const headers: Record<string, string> = {};
+    const answer = { header: (name: string, value: string) => (headers[name] = value) };
+    socket.on('error', ignore);
+    try {
+      const opening = readOpening(request, id, traceparentOf(request.headers));
+      const connect = () => this.shakeHands(request, socket, head);
+      const isOpen = await this.listen(opening, this.proxies.senderOf(request), answer, connect);
+      if (isOpen) this.platform.metrics.observeRequest(`GET ${route}`, 101, performance.now() - started);
+    } catch (error) {
+      const { code } = this.refuse(socket, error, id, headers);
+      this.platform.metrics.observeRequest(`GET ${route}`, code, performance.now() - started);
+    }
+  }
+
+  private shakeHands(request: IncomingMessage, socket: Duplex, head: Buffer): Wire | undefined {
+    if (socket.destroyed) return undefined;
+    let wire: Wire | undefined;
+    this.handshakes.handleUpgrade(request, socket, head, (webSocket) => {
+      wire = new WebSocketWire(webSocket, this.config.listenMaxUnsentBytes);
+    });
+    return wire;
+  }
+
+  private refuse(socket: Duplex, error: unknown, id?: string, headers?: Record<string, string>): ApiError {
+    const known = toApiError(error);
+    const errorId = newErrorId();
+    this.platform.logger.info({ route: `GET ${route}`, status: known.code, errorId, requestId: id }, 'request');
+    socket.end(rawAnswer(known, errorId, headers), () => socket.destroy());
+    return known;
+  }
+}
+
+/** Throws ResourceNotFound for another path, and Unauthorized without a key. */
+function readOpening({ url = '', headers }: IncomingMessage, id: string, traceparent: string): Opening {
+  const asked = listenTarget(url);
+  if (!asked) throw new ApiError('ResourceNotFound', 'This path is not available in this version. See /docs.');
+  const { webhookId, conversationId, ...query } = asked;
+  const userKey = headerOf(headers, 'x-user-key') ?? query.userKey;
+  if (!userKey) {
+    throw new ApiError(
+      'Unauthorized',
+      'The header or query parameter x-user-key is missing: it must be the key of a user of this bot.',
+    );
+  }
+  const caller: Caller = { requestId: id, traceparent, credential: 'user', userKey };
+  const after = headerOf(headers, 'last-event-id') ?? query.lastEventId ?? '';
+  return {
+    caller,
+    target: { webhookId, conversationId },
+    after: /^\d{1,15}$/.test(after) ? Number(after) : undefined,
+  };
+}
+
+function headerOf(headers: IncomingHttpHeaders, name: string): string | undefined {
+  const value = headers[name];
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/** What goes wrong on a connection closes it. */
+function ignore(): void {}

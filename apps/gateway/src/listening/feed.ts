@@ -1,0 +1,136 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Bus } from '@parley/bus/bus';
+import type { Listening } from '@parley/bus/transport';
+import { randomUUID } from 'node:crypto';
+import { systemCaller } from '@parley/contracts/caller';
+import { type Listener, type MissedSignals, signalChannel, signals } from '@parley/contracts/chat/signals';
+import { ApiError } from '@parley/contracts/errors';
+import type { Logger } from '@parley/logging/logger';
+import { type Heard, heard } from './frame';
+import { SignalOrder } from './signal-order';
+import type { Stream } from './stream';
+
+/** How long a signal that is older than one that came may still be on its way. */
+const patienceMs = 30;
+const retryMs = 1_000;
+
+/** The signals of one conversation in the order of their numbers, for all streams of this gateway. */
+export class Feed {
+  readonly streams = new Set<Stream>();
+  private readonly order = new SignalOrder();
+  private readonly listening: Listening;
+  private beganAfter = 0;
+  private isLooking = false;
+  private asking?: Promise<void>;
+  /** Whether every user may still listen is to be asked. */
+  private isEveryoneDue = false;
+
+  constructor(
+    readonly conversation: Omit<Listener, 'userId'>,
+    private readonly bus: Bus,
+    private readonly logger: Logger,
+  ) {
+    this.listening = bus.subscribe(signalChannel, conversation.conversationId, (signal) =>
+      this.deliver(this.order.add(heard(signal))),
+    );
+  }
+
+  /** Resolves when nothing that is told from now on is missed, unless the bus loses it. */
+  get live(): Promise<void> {
+    return this.listening.live;
+  }
+
+  /** The signals after this number were given to whoever listened. 0 before it begins. */
+  get beginning(): number {
+    return this.beganAfter;
+  }
+
+  /** A stream has opened that knows all up to this number. What the others have not had of it was lost, or comes yet. */
+  begin(last: number): void {
+    if (this.order.last === undefined) this.beganAfter = last;
+    this.deliver(this.order.last === undefined ? this.order.fill([], last) : this.order.expect(last));
+  }
+
+  stop(): void {
+    this.listening.stop();
+  }
+
+  /** Asks what was missed, and whether every user may still listen: once before it resolves, and then until it knows. */
+  async recover(): Promise<void> {
+    this.isEveryoneDue = true;
+    await this.ask();
+    if (this.isDue) void this.look();
+  }
+
+  private get isDue(): boolean {
+    return this.order.hasGap || this.isEveryoneDue;
+  }
+
+  private deliver(signals: Heard[]): void {
+    for (const signal of signals) {
+      for (const stream of this.streams) stream.take(signal);
+    }
+    if (this.order.hasGap) void this.look();
+  }
+
+  /** Until nothing is due. */
+  private async look(): Promise<void> {
+    if (this.isLooking) return;
+    this.isLooking = true;
+    while (this.isDue && this.streams.size > 0) {
+      const { last } = this.order;
+      await sleep(patienceMs);
+      if (!this.isEveryoneDue && (!this.order.hasGap || this.order.last !== last)) continue;
+      await this.ask();
+      if (this.isDue && this.order.last === last) await sleep(retryMs * (1 + Math.random()));
+    }
+    this.isLooking = false;
+  }
+
+  /** One question at a time. */
+  private ask(): Promise<void> {
+    return (this.asking ??= this.askOnce().finally(() => (this.asking = undefined)));
+  }
+
+  private async askOnce(): Promise<void> {
+    const isForEveryone = this.isEveryoneDue;
+    this.isEveryoneDue = false;
+    // Before it begins, each stream asks for itself.
+    if (this.order.last === undefined) return;
+    try {
+      await this.catchUp();
+      if (isForEveryone) await this.checkEveryone();
+    } catch (error) {
+      if (error instanceof ApiError && error.type === 'ResourceNotFound') return this.close(() => true);
+      this.logger.warn({ err: error, ...this.conversation }, 'missed signals are asked for again');
+      this.isEveryoneDue ||= isForEveryone;
+    }
+  }
+
+  private async catchUp(): Promise<void> {
+    for (let hasMore = true; hasMore;) {
+      const [stream] = this.streams;
+      if (!stream) return;
+      const missed = await this.missedBy(stream.userId);
+      this.deliver(this.order.fill(missed.signals.map(heard), missed.last));
+      ({ hasMore } = missed);
+    }
+  }
+
+  /** For those whose end is kept no longer. */
+  private async checkEveryone(): Promise<void> {
+    for (const userId of new Set([...this.streams].map((stream) => stream.userId))) {
+      const { isParticipant } = await this.missedBy(userId);
+      if (!isParticipant) this.close((stream) => stream.userId === userId);
+    }
+  }
+
+  private close(isMeant: (stream: Stream) => boolean): void {
+    for (const stream of [...this.streams].filter(isMeant)) stream.close('removed');
+  }
+
+  private missedBy(userId: string): Promise<MissedSignals> {
+    const { last: after } = this.order;
+    return this.bus.call(signals.catchUp, systemCaller(`req_${randomUUID()}`), { ...this.conversation, userId, after });
+  }
+}

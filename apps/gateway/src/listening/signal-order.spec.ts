@@ -1,0 +1,135 @@
+import { heard, type Heard } from './frame';
+import { type EarlyRoom, SignalOrder } from './signal-order';
+
+const signal = (number: number): Heard => heard({ number, frame: `{"n":${number}}` });
+const numbersOf = (signals: Heard[]) => signals.map(({ number }) => number);
+
+/** One that has delivered everything up to this number. */
+function orderAfter(last: number, room?: EarlyRoom): SignalOrder {
+  const order = new SignalOrder(room);
+  order.fill([], last);
+  return order;
+}
+
+describe('signals', () => {
+  it('are delivered at once when they come in order', () => {
+    const order = orderAfter(7);
+
+    expect([8, 9, 10].map((number) => numbersOf(order.add(signal(number))))).toEqual([[8], [9], [10]]);
+    expect(order.hasGap).toBe(false);
+  });
+
+  it('are each delivered once and in order, however they come', () => {
+    const numbers = Array.from({ length: 200 }, (_, index) => index + 8);
+    const shuffled = [...numbers, ...numbers].sort(() => Math.random() - 0.5);
+    const order = orderAfter(7);
+
+    const delivered = shuffled.flatMap((number) => order.add(signal(number)));
+
+    expect(numbersOf(delivered)).toEqual(numbers);
+  });
+
+  it('that are older than what was delivered are dropped', () => {
+    const order = orderAfter(7);
+
+    expect([1, 6, 7].flatMap((number) => order.add(signal(number)))).toEqual([]);
+    expect(order.hasGap).toBe(false);
+  });
+
+  it('wait for the beginning, and those that lie before it are not delivered', () => {
+    const order = new SignalOrder();
+    const early = [9, 7, 8, 6].flatMap((number) => order.add(signal(number)));
+
+    const begun = order.fill([signal(5), signal(6), signal(7)], 7);
+
+    expect(early).toEqual([]);
+    expect(numbersOf(begun)).toEqual([8, 9]);
+  });
+});
+
+describe('a gap', () => {
+  it('is there while an older signal is missing', () => {
+    const order = orderAfter(7);
+
+    order.add(signal(9));
+    const during = order.hasGap;
+    order.add(signal(8));
+
+    expect(during).toBe(true);
+    expect(order.hasGap).toBe(false);
+  });
+
+  it('is filled with what is known of it, and what came meanwhile follows', () => {
+    const order = orderAfter(7);
+    [10, 12].forEach((number) => order.add(signal(number)));
+
+    const filled = order.fill([signal(8), signal(9), signal(10)], 11);
+
+    expect(numbersOf(filled)).toEqual([8, 9, 10, 12]);
+    expect(order.last).toBe(12);
+  });
+
+  it('is left where nobody knows any more what was in it', () => {
+    const order = orderAfter(7);
+    order.add(signal(10));
+
+    const filled = order.fill([signal(9)], 9);
+
+    expect(numbersOf(filled)).toEqual([9, 10]);
+    expect(order.hasGap).toBe(false);
+  });
+
+  it('is still there when the answer is older than what came', () => {
+    const order = orderAfter(7);
+    order.add(signal(10));
+
+    expect(numbersOf(order.fill([signal(8)], 8))).toEqual([8]);
+    expect(order.hasGap).toBe(true);
+    expect(numbersOf(order.fill([], 5))).toEqual([]);
+    expect(order.last).toBe(8);
+  });
+
+  it('keeps what came by itself, which says whom it closes', () => {
+    const order = orderAfter(7);
+    order.add({ ...signal(9), closes: 'user-1' });
+
+    expect(order.fill([signal(8), signal(9)], 9)).toMatchObject([{ number: 8 }, { number: 9, closes: 'user-1' }]);
+  });
+
+  it('has room for so many signals, and is there until those that had none are delivered', () => {
+    const order = orderAfter(0, { signals: 3, size: 1_000 });
+    [2, 3, 4, 5, 6].forEach((number) => order.add(signal(number)));
+
+    const filled = order.add(signal(1));
+
+    expect(numbersOf(filled)).toEqual([1, 2, 3, 4]);
+    expect(order.hasGap).toBe(true);
+    expect(numbersOf(order.fill([signal(5), signal(6)], 6))).toEqual([5, 6]);
+    expect(order.hasGap).toBe(false);
+  });
+
+  it('has room for so much text, again when that is delivered', () => {
+    const order = orderAfter(0, { signals: 10, size: 2 * signal(1).frame!.size });
+    [2, 3, 4].forEach((number) => order.add(signal(number)));
+
+    const filled = order.add(signal(1));
+
+    expect(numbersOf(filled)).toEqual([1, 2, 3]);
+    expect(order.hasGap).toBe(true);
+    [6, 7].forEach((number) => order.add(signal(number)));
+    expect(numbersOf(order.fill([signal(4), signal(5)], 5))).toEqual([4, 5, 6, 7]);
+    expect(order.hasGap).toBe(false);
+  });
+
+  it('is there when a signal is known to be, until that is delivered', () => {
+    const order = orderAfter(7);
+
+    order.expect(8);
+    const before = order.hasGap;
+    const due = order.add(signal(8));
+
+    expect(before).toBe(true);
+    expect(numbersOf(due)).toEqual([8]);
+    expect(order.hasGap).toBe(false);
+  });
+});

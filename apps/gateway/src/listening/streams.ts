@@ -1,0 +1,238 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { Bus } from '@parley/bus/bus';
+import { withDeadline } from '@parley/bus/transport';
+import type { Caller } from '@parley/contracts/caller';
+import {
+  type Listener,
+  type MissedSignals,
+  type OpenStream,
+  signals,
+  signalsMissing,
+} from '@parley/contracts/chat/signals';
+import { ApiError } from '@parley/contracts/errors';
+import { toApiError } from '@parley/service/error-body';
+import { Readiness } from '@parley/service/health.controller';
+import type { Platform } from '@parley/service/platform';
+import { platformToken } from '@parley/service/tokens';
+import { GatewayConfig } from '../config';
+import { Feed } from './feed';
+import { type End, Stream, type StreamOptions } from './stream';
+import type { Wire } from './wire';
+
+/** For the broker to confirm a subscription. */
+const liveTimeoutMs = 5_000;
+/** Streams are told apart into so many parts that are pinged one after the other, so that not all are at once. */
+const pingParts = 20;
+/** Who has missed more begins with the newest. */
+const maxReplay = { signals: 2_000, size: 2_000_000 };
+/** When signals may be missing everywhere, conversations are asked for so many at a time. */
+const recoveriesAtOnce = 4;
+const maxJitterMs = 500;
+/** What is wrong with who listens; anything else may pass. */
+const refusals = new Set<string>(['Unauthorized', 'Forbidden', 'ResourceNotFound']);
+
+/** Who wants to listen, to what, and the last number that they heard. */
+export interface Opening {
+  caller: Caller;
+  target: OpenStream;
+  after?: number;
+}
+
+/** All streams of this gateway. Conversations are followed as long as somebody listens to them. */
+@Injectable()
+export class Streams implements OnModuleInit {
+  private readonly feeds = new Map<string, Feed>();
+  private readonly parts = Array.from({ length: pingParts }, () => new Set<Stream>());
+  private nextPart = 0;
+  /** Of whom it is being asked whether they may listen. */
+  private asking = 0;
+  private pings?: NodeJS.Timeout;
+  private isStopping = false;
+  private isRecoveryDue = false;
+  private readonly options: Omit<StreamOptions, 'onCheck'>;
+
+  constructor(
+    private readonly bus: Bus,
+    private readonly config: GatewayConfig,
+    readiness: Readiness,
+    @Inject(platformToken) private readonly platform: Platform,
+  ) {
+    const { metrics } = platform;
+    metrics.gauge('parley_streams_open', 'Clients that listen to a conversation.', () => Promise.resolve(this.open));
+    this.options = {
+      maxUnsentBytes: config.listenMaxUnsentBytes,
+      onDelivered: metrics.counter('parley_stream_signals_total', 'Signals that were written to streams.'),
+    };
+    metrics.watchUnderWay('streams', () => this.open + this.asking);
+    readiness.onStop(() => this.stop());
+  }
+
+  onModuleInit(): void {
+    let part = 0;
+    this.pings = setInterval(() => {
+      for (const stream of this.parts[part]!) stream.ping();
+      part = (part + 1) % pingParts;
+    }, this.config.listenPingMs / pingParts);
+    this.pings.unref();
+    this.bus.onReconnected(() => void this.recoverSoon());
+    this.bus.listen(signalsMissing, ({ botId }) => {
+      if (botId === undefined) void this.recoverSoon();
+      else void this.recover([...this.feeds.values()].filter(({ conversation }) => conversation.botId === botId));
+    });
+  }
+
+  /** How many are open or on their way to it. */
+  get open(): number {
+    return this.parts.reduce((sum, part) => sum + part.size, 0);
+  }
+
+  /**
+   * Connects the client when it may listen and misses nothing any more. Throws what the chat service answers; whatever
+   * else goes wrong is RateLimited, since clients come back for ever by themselves after a failure of ours. False when
+   * the client has gone.
+   * @param connect gives nothing then
+   */
+  async listen(opening: Opening, connect: () => Wire | undefined): Promise<boolean> {
+    const { caller, target, after } = opening;
+    try {
+      if (this.isStopping) throw ended('stopping');
+      let listener: Listener;
+      this.takePlace();
+      try {
+        listener = await this.bus.call(signals.open, caller, target);
+      } finally {
+        this.asking -= 1;
+      }
+      const { stream, feed } = this.join(listener, opening);
+      try {
+        await withDeadline(signals.catchUp.subject, feed.live, liveTimeoutMs);
+        let missed = await this.bus.call(signals.catchUp, caller, { ...listener, after });
+        // When the conversation began to be heard after that answer, what lies between was heard by others only.
+        while (missed.hasMore || missed.last < feed.beginning) missed = await this.askOn(caller, listener, missed);
+        const end = this.isStopping ? 'stopping' : stream.end;
+        if (end) throw ended(end);
+        if (!missed.isParticipant) throw ended('removed');
+        const wire = connect();
+        if (wire) begin(feed, stream, wire, missed);
+        return wire !== undefined;
+      } finally {
+        if (!stream.kind) stream.close('not opened');
+      }
+    } catch (error) {
+      throw this.refusal(error);
+    }
+  }
+
+  /** For who asks: each of them may come to listen. */
+  private takePlace(): void {
+    if (this.open + this.asking >= this.config.listenMaxStreams) {
+      this.platform.metrics.countShed('streams', 'under way');
+      throw later('As many streams are open here as may be.');
+    }
+    this.asking += 1;
+  }
+
+  /** Ends every stream, so that clients turn to another process, and opens no further ones. */
+  stop(): void {
+    this.isStopping = true;
+    clearInterval(this.pings);
+    for (const part of this.parts) for (const stream of part) stream.close('stopping');
+  }
+
+  /** All that was missed up to now, or the newest of it when that is too much. */
+  private async askOn(caller: Caller, listener: Listener, known: MissedSignals): Promise<MissedSignals> {
+    const size = known.signals.reduce((sum, { frame }) => sum + (frame?.length ?? 0), 0);
+    if (known.signals.length >= maxReplay.signals || size >= maxReplay.size) {
+      return this.bus.call(signals.catchUp, caller, listener);
+    }
+    const next = await this.bus.call(signals.catchUp, caller, { ...listener, after: known.last });
+    return { ...next, signals: [...known.signals, ...next.signals] };
+  }
+
+  private join(listener: Listener, opening: Opening): { stream: Stream; feed: Feed } {
+    const { requestId } = opening.caller;
+    const { botId, conversationId, userId } = listener;
+    const feed = this.feeds.get(conversationId) ?? this.follow({ botId, conversationId });
+    const part = this.parts[(this.nextPart += 1) % pingParts]!;
+    const openedAt = performance.now();
+    const options = { ...this.options, onCheck: () => void this.check(stream, opening) };
+    const stream: Stream = new Stream(userId, options, (end) => {
+      part.delete(stream);
+      this.leave(feed, stream);
+      this.report(stream, end, { ...listener, requestId, ms: Math.round(performance.now() - openedAt) });
+    });
+    part.add(stream);
+    feed.streams.add(stream);
+    return { stream, feed };
+  }
+
+  private follow(conversation: Omit<Listener, 'userId'>): Feed {
+    const feed = new Feed(conversation, this.bus, this.platform.logger);
+    this.feeds.set(conversation.conversationId, feed);
+    return feed;
+  }
+
+  private leave(feed: Feed, stream: Stream): void {
+    feed.streams.delete(stream);
+    if (feed.streams.size > 0) return;
+    feed.stop();
+    this.feeds.delete(feed.conversation.conversationId);
+  }
+
+  private report(stream: Stream, end: End, about: object): void {
+    if (!stream.kind) return;
+    const { kind, delivered } = stream;
+    this.platform.logger.info({ kind, end, delivered, ...about }, 'stream');
+  }
+
+  /** Ends a stream that would not be opened any more: without its bot, its installation, or with another key. */
+  private async check(stream: Stream, { caller, target }: Opening): Promise<void> {
+    try {
+      await this.bus.call(signals.open, caller, target);
+    } catch (error) {
+      if (refusals.has(toApiError(error).type)) stream.close('removed');
+    }
+  }
+
+  /** Not at the same moment as all other gateways. */
+  private async recoverSoon(): Promise<void> {
+    if (this.isRecoveryDue) return;
+    this.isRecoveryDue = true;
+    await sleep(Math.random() * maxJitterMs, undefined, { ref: false });
+    this.isRecoveryDue = false;
+    await this.recover([...this.feeds.values()]);
+  }
+
+  private async recover(all: Feed[]): Promise<void> {
+    const feeds = all.values();
+    const askInTurn = async () => {
+      for (const feed of feeds) await feed.recover();
+    };
+    await Promise.all(Array.from({ length: recoveriesAtOnce }, askInTurn));
+  }
+
+  private refusal(error: unknown): ApiError {
+    const known = toApiError(error);
+    if (known.code < 500) return known;
+    this.platform.logger.warn({ err: error }, 'a stream was not opened');
+    return later('Listening does not work just now.', error);
+  }
+}
+
+function begin(feed: Feed, stream: Stream, wire: Wire, missed: MissedSignals): void {
+  stream.open(wire, missed);
+  feed.begin(missed.last);
+}
+
+/** Why a stream that has ended already is not opened. */
+function ended(end: End): ApiError {
+  if (end === 'removed') return new ApiError('Forbidden', 'The user does not take part in the conversation any more.');
+  return later(
+    end === 'stopping' ? 'This process stops.' : 'More was said than could be kept before the stream opened.',
+  );
+}
+
+function later(what: string, cause?: unknown): ApiError {
+  return new ApiError('RateLimited', `${what} Try again in a moment.`, { retryAfterSeconds: 1, cause });
+}

@@ -1,0 +1,137 @@
+import { type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { WebSocket } from 'ws';
+
+export const kinds = ['server-sent events', 'WebSocket'] as const;
+export type Kind = (typeof kinds)[number];
+
+export interface Asked {
+  key?: string;
+  conversation?: string;
+  /** In place of the usual path. */
+  path?: string;
+  /** Where the last number that was heard goes. */
+  after?: { header?: number; query?: number };
+  headers?: Record<string, string>;
+}
+
+/** What came back, and what has come since. */
+export interface Client {
+  status: number;
+  headers: IncomingHttpHeaders;
+  /** The body of a refusal. */
+  json?: { code: number; type: string; message: string; id: string };
+  /** The data of each event or message, in the order in which they came. */
+  heard: string[];
+  /** The fields of each server-sent event. */
+  events: Record<string, string>[];
+  isClosed: boolean;
+  /** By `performance.now()`: when it was open, and when it first heard something. */
+  openedAt: number;
+  firstAt?: number;
+  /** Of a WebSocket that was closed properly. */
+  closeCode?: number;
+  /** Reads nothing more. */
+  pause(): void;
+  /** Goes away without a word. */
+  destroy(): void;
+}
+
+/** Asks to listen; resolves when that is answered, either way. */
+export function listen(kind: Kind, url: string, asked: Asked = {}): Promise<Client> {
+  return kind === 'WebSocket' ? byWebSocket(url, asked) : byEvents(url, asked);
+}
+
+function pathOf({ conversation = 'conv_1', path, after }: Asked): string {
+  const query = after?.query === undefined ? '' : `?lastEventId=${after.query}`;
+  return path ?? `/chat/hook/conversations/${conversation}/listen${query}`;
+}
+
+function headersOf({ key, after, headers }: Asked): Record<string, string> {
+  return {
+    ...(key === undefined ? {} : { 'x-user-key': key }),
+    ...(after?.header === undefined ? {} : { 'last-event-id': String(after.header) }),
+    ...headers,
+  };
+}
+
+function byEvents(url: string, asked: Asked): Promise<Client> {
+  const { hostname, port } = new URL(url);
+  const headers = { accept: 'text/event-stream', ...headersOf({ key: 'alice', ...asked }) };
+  return new Promise((resolve, reject) => {
+    const outgoing = request({ hostname, port, path: pathOf(asked), headers, agent: false });
+    outgoing.on('error', reject);
+    outgoing.on('response', (response) => {
+      response.setEncoding('utf8');
+      const client = clientOf(response, response);
+      if (response.statusCode === 200) {
+        let rest = '';
+        response.on('data', (chunk: string) => {
+          const events = (rest + chunk).split('\n\n');
+          rest = events.pop()!;
+          events.forEach((event) => readEvent(client, event));
+        });
+        response.on('close', () => (client.isClosed = true));
+        response.on('error', () => undefined);
+        resolve(client);
+      } else {
+        void refusal(client, response).then(resolve, reject);
+      }
+    });
+    outgoing.end();
+  });
+}
+
+function readEvent(client: Client, event: string): void {
+  const fields: Record<string, string> = {};
+  for (const [, name, value] of event.matchAll(/^(\w+): ([^\n]*)$/gm)) fields[name!] = value!;
+  client.firstAt ??= performance.now();
+  client.events.push(fields);
+  client.heard.push(fields['data']!);
+}
+
+/** The key goes into the query, as in a browser, which can set no headers. */
+function byWebSocket(url: string, { key = 'alice', ...asked }: Asked): Promise<Client> {
+  const address = new URL(`${url.replace('http', 'ws')}${pathOf(asked)}`);
+  if (key !== '') address.searchParams.set('x-user-key', key);
+  const socket = new WebSocket(address, { headers: headersOf(asked) });
+  return new Promise((resolve, reject) => {
+    let client: Client | undefined;
+    socket.on('upgrade', (response) => {
+      client = clientOf(response, { pause: () => socket.pause(), destroy: () => socket.terminate() });
+    });
+    // Attached as late as a client may that waits for its opening.
+    socket.on('open', () => {
+      socket.on('message', (data: Buffer) => {
+        client!.firstAt ??= performance.now();
+        client!.heard.push(data.toString());
+      });
+      resolve(client!);
+    });
+    socket.on('close', (code) => client && Object.assign(client, { isClosed: true, closeCode: code }));
+    socket.on('error', (error) => (client ? undefined : reject(error)));
+    socket.on('unexpected-response', (_request, response) => {
+      void refusal(clientOf(response, response), response).then(resolve, reject);
+    });
+  });
+}
+
+async function refusal(client: Client, response: IncomingMessage): Promise<Client> {
+  return Object.assign(client, { json: JSON.parse(await text(response)) as Client['json'] });
+}
+
+function clientOf(
+  { statusCode, headers }: IncomingMessage,
+  connection: { pause(): unknown; destroy(): unknown },
+): Client {
+  return {
+    status: statusCode!,
+    headers,
+    heard: [],
+    events: [],
+    isClosed: false,
+    openedAt: performance.now(),
+    pause: () => void connection.pause(),
+    destroy: () => void connection.destroy(),
+  };
+}

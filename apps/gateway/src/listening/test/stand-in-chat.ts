@@ -1,0 +1,193 @@
+import {
+  Controller,
+  type DynamicModule,
+  Inject,
+  Injectable,
+  Module,
+  type OnApplicationBootstrap,
+  type OnApplicationShutdown,
+} from '@nestjs/common';
+import { DiscoveryModule, DiscoveryService } from '@nestjs/core';
+import { Bus } from '@parley/bus/bus';
+import { Dispatcher } from '@parley/bus/dispatcher';
+import { Handles } from '@parley/bus/handles';
+import type { Caller } from '@parley/contracts/caller';
+import {
+  type CatchUp,
+  type Listener,
+  type MissedSignals,
+  type OpenStream,
+  type Signal,
+  signalChannel,
+  signals,
+  type SignalsMissing,
+  signalsMissing,
+} from '@parley/contracts/chat/signals';
+import { ApiError } from '@parley/contracts/errors';
+import { HealthController, Readiness, readinessChecks } from '@parley/service/health.controller';
+import type { Platform } from '@parley/service/platform';
+import { platformToken } from '@parley/service/tokens';
+
+const signalsAtOnce = 200;
+
+interface Kept extends Signal {
+  at: number;
+}
+
+/**
+ * What a gateway sees of the chat service: conversations with numbered signals, which tests make, lose and publish as they
+ * like. The key of a user is their id, and everybody takes part in every conversation until they are removed.
+ */
+export class StandInChat {
+  /** Foreign ids, by those of the platform. */
+  readonly foreignIds = new Map<string, string>();
+  /** Runs before an operation is answered: throw to have it fail, wait to have it take its time. */
+  before: { open?: () => Promise<void>; catchUp?: () => Promise<void> } = {};
+  /** Runs when it is known what was missed, and before that is answered. */
+  beforeAnswer?: () => Promise<void>;
+  /** How often missed signals were asked for. */
+  questions = 0;
+  private readonly kept = new Map<string, Kept[]>();
+  private readonly removed = new Set<string>();
+
+  constructor(private readonly buses: Bus[] = []) {}
+
+  /** The processes that answer as this service. */
+  join(bus: Bus): void {
+    this.buses.push(bus);
+  }
+
+  /** A signal that is stored but not told. */
+  record(conversationId: string, text: string | null, closes?: string): Signal {
+    const list = this.keptOf(conversationId);
+    const number = list.length + 1;
+    const frame = text === null ? null : JSON.stringify({ type: 'message_created', data: { text } });
+    const signal: Signal = { number, frame, ...(closes === undefined ? {} : { closes }) };
+    list.push({ ...signal, at: Date.now() });
+    return signal;
+  }
+
+  publish(conversationId: string, ...list: Signal[]): void {
+    for (const signal of list) this.buses[0]!.publish(signalChannel, conversationId, signal);
+  }
+
+  say(conversationId: string, ...texts: string[]): void {
+    for (const text of texts) this.publish(conversationId, this.record(conversationId, text));
+  }
+
+  /** Takes a user out of a conversation, which ends their streams. Whether that is told is up to the test. */
+  remove(conversationId: string, userId: string): Signal {
+    this.removed.add(`${conversationId} ${userId}`);
+    return this.record(conversationId, `${userId} left`, userId);
+  }
+
+  /** Lets a user take part again. Nothing is said of it. */
+  add(conversationId: string, userId: string): void {
+    this.removed.delete(`${conversationId} ${userId}`);
+  }
+
+  tellMissing(missing: SignalsMissing): void {
+    this.buses[0]!.broadcast(signalsMissing, missing);
+  }
+
+  /** As if all that was said until now had been said long ago. */
+  age(conversationId: string): void {
+    for (const signal of this.keptOf(conversationId)) signal.at -= 60_000;
+  }
+
+  async open({ userKey }: Caller, { webhookId, conversationId }: OpenStream): Promise<Listener> {
+    await this.before.open?.();
+    if (webhookId !== 'hook') throw new ApiError('ResourceNotFound', 'There is no such webhook.');
+    const [id] = [...this.foreignIds].find(([, foreignId]) => foreignId === conversationId) ?? [conversationId];
+    return { botId: 'bot-1', conversationId: id, userId: userKey! };
+  }
+
+  async catchUp({ conversationId, userId, after }: CatchUp): Promise<MissedSignals> {
+    await this.before.catchUp?.();
+    this.questions += 1;
+    const list = this.keptOf(conversationId);
+    const missed = list.filter(({ number, at }) => (after === undefined ? at > Date.now() - 1_000 : number > after));
+    const given = after === undefined ? missed.slice(-signalsAtOnce) : missed.slice(0, signalsAtOnce);
+    const last = given.at(-1)?.number ?? list.length;
+    const answer = {
+      isParticipant: !this.removed.has(`${conversationId} ${userId}`),
+      last,
+      hasMore: last < list.length,
+      signals: given.map(({ number, frame, closes }) => ({ number, frame, closes })),
+    };
+    await this.beforeAnswer?.();
+    return answer;
+  }
+
+  private keptOf(conversationId: string): Kept[] {
+    const list = this.kept.get(conversationId) ?? [];
+    this.kept.set(conversationId, list);
+    return list;
+  }
+}
+
+@Controller()
+class SignalsController {
+  constructor(private readonly chat: StandInChat) {}
+
+  @Handles(signals.open)
+  open(caller: Caller, input: OpenStream): Promise<Listener> {
+    return this.chat.open(caller, input);
+  }
+
+  @Handles(signals.catchUp)
+  catchUp(_caller: Caller, input: CatchUp): Promise<MissedSignals> {
+    return this.chat.catchUp(input);
+  }
+}
+
+@Injectable()
+class Answering implements OnApplicationBootstrap, OnApplicationShutdown {
+  constructor(
+    @Inject(platformToken) private readonly platform: Platform,
+    private readonly discovery: DiscoveryService,
+    private readonly chat: StandInChat,
+  ) {}
+
+  async onApplicationBootstrap(): Promise<void> {
+    const { transport, events, logger } = this.platform;
+    const dispatcher = new Dispatcher(
+      {
+        service: 'chat',
+        contract: signals,
+        transport,
+        events,
+        logger,
+        bury: () => Promise.resolve(),
+        observe: () => undefined,
+      },
+      this.discovery,
+    );
+    await dispatcher.start();
+    this.chat.join(new Bus(transport));
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.platform.transport.drain();
+    await this.platform.transport.close();
+  }
+}
+
+/** A process that answers as the chat service. */
+@Module({})
+export class StandInChatModule {
+  static register(chat: StandInChat, platform: Platform): DynamicModule {
+    return {
+      module: StandInChatModule,
+      imports: [DiscoveryModule],
+      controllers: [SignalsController, HealthController],
+      providers: [
+        { provide: StandInChat, useValue: chat },
+        { provide: platformToken, useValue: platform },
+        { provide: readinessChecks, useValue: [] },
+        Readiness,
+        Answering,
+      ],
+    };
+  }
+}

@@ -1,0 +1,191 @@
+import { request } from 'node:http';
+import { Controller, type DynamicModule, Module } from '@nestjs/common';
+import { Slots } from '@parley/background/slots';
+import { Handles } from '@parley/bus/handles';
+import type { BotCaller } from '@parley/contracts/access';
+import type { FileId, FileReply } from '@parley/contracts/files';
+import { files } from '@parley/contracts/files';
+import { indexingWork, type StuckFiles } from '@parley/contracts/indexing-work';
+import type { Platform } from '@parley/service/platform';
+import { ServiceModule } from '@parley/service/service.module';
+import {
+  type Account,
+  type AdminSettings,
+  type Answer,
+  type FrontDoor,
+  type GatewaySettings,
+  startFrontDoor,
+} from '@parley/testing/front-door';
+import { until } from '@parley/testing/until';
+import { AdminModule } from '../../admin/src/admin.module';
+import { GatewayModule } from './gateway.module';
+
+const atGateway = 30;
+const inService = 10;
+const lanes = 2;
+const workMs = 100;
+
+/** While it is set, every work takes until it has ended. */
+let held: Promise<void> | undefined;
+
+/** In place of the files service: gives files slowly, and few at once. */
+@Controller()
+class SlowController {
+  private readonly slots = new Slots(lanes);
+
+  @Handles(files.get)
+  get(_caller: BotCaller, { id }: FileId): Promise<FileReply> {
+    return this.slots.run(async () => {
+      await (held ?? new Promise((resolve) => setTimeout(resolve, workMs)));
+      return { file: { id } } as FileReply;
+    });
+  }
+
+  @Handles(indexingWork.listStuck)
+  async listStuck(): Promise<StuckFiles> {
+    return {} as StuckFiles;
+  }
+}
+
+@Module({})
+class SlowModule {
+  static register(config: AdminSettings, platform: Platform): DynamicModule {
+    const contract = { get: files.get, list: indexingWork.listStuck };
+    const limited = Object.assign(Object.create(config) as AdminSettings, { serviceMaxInFlight: inService });
+    const database = { schema: 'slow', migrations: [], config: limited };
+    return {
+      module: SlowModule,
+      imports: [ServiceModule.register({ name: 'slow', contract, database }, platform)],
+      controllers: [SlowController],
+    };
+  }
+}
+
+let door: FrontDoor;
+let alice: Account;
+let headers: Record<string, string>;
+
+beforeAll(async () => {
+  const gateway = {
+    register: (config: GatewaySettings, platform: Platform) =>
+      GatewayModule.register({ ...config, gatewayMaxInFlight: atGateway }, platform),
+  };
+  door = await startFrontDoor(gateway, AdminModule, SlowModule);
+  alice = await door.newAccount();
+  const { bot } = await alice.client.createBot({});
+  headers = { authorization: `Bearer ${alice.token}`, 'x-bot-id': bot.id };
+});
+
+afterEach(() => (held = undefined));
+afterAll(() => door?.stop());
+
+interface Timed extends Answer {
+  ms: number;
+}
+
+async function read(): Promise<Timed> {
+  const started = performance.now();
+  const answer = await door.send('GET /v1/files/some', { headers });
+  return { ...answer, ms: performance.now() - started };
+}
+
+/** Works that end when they are told to, and are all under way. */
+async function hold(count: number): Promise<{ end: () => Promise<Timed[]> }> {
+  let release = () => {};
+  held = new Promise((resolve) => (release = resolve));
+  const answers = Promise.all(Array.from({ length: count }, read));
+  await until(underWay, (known) => known === count);
+  return {
+    end: () => {
+      held = undefined;
+      release();
+      return answers;
+    },
+  };
+}
+
+async function metric(name: string): Promise<number> {
+  const { text } = await door.send('GET /metrics');
+  return Number(
+    text
+      .split('\n')
+      .find((line) => line.startsWith(`${name} `))
+      ?.split(' ')
+      .at(-1),
+  );
+}
+
+const underWay = () => metric('parley_under_way{place="gateway"}');
+/** It is not shown before the first. */
+const shed = async () => (await metric('parley_shed_total{place="gateway",reason="under way"}')) || 0;
+const refusal = {
+  status: 503,
+  headers: expect.objectContaining({ 'retry-after': '1' }) as unknown,
+  json: { code: 503, type: 'Internal', message: expect.stringContaining('Nothing was done') as string },
+};
+
+it('answers in bounded time what it takes, refuses the rest at once, and then answers everything again', async () => {
+  const answers = (
+    await Promise.all(Array.from({ length: 10 }, () => Promise.all(Array.from({ length: 30 }, read))))
+  ).flat();
+
+  const [answered, refused] = [200, 503].map((wanted) => answers.filter(({ status }) => status === wanted));
+  const times = answered!.map(({ ms }) => ms).sort((one, other) => one - other);
+  expect(answered!.length + refused!.length).toBe(300);
+  expect(answered!.length).toBeGreaterThanOrEqual(inService);
+  // Ten that wait in two lanes take half a second. Three hundred would take 15 s.
+  expect(times[Math.floor(times.length * 0.99)]).toBeLessThan(5_000);
+  refused!.forEach((answer) => expect(answer).toMatchObject(refusal));
+  await until(underWay, (count) => count === 0);
+  expect((await Promise.all(Array.from({ length: inService }, read))).map(({ status }) => status)).toEqual(
+    Array.from({ length: inService }, () => 200),
+  );
+});
+
+it('refuses what is one too many for a service, but nothing of who runs the platform', async () => {
+  const work = await hold(inService);
+
+  const [refused, operators] = await Promise.all([
+    read(),
+    door.send('GET /operator/files/stuck', { headers: { authorization: `Bearer ${door.operatorToken}` } }),
+  ]);
+
+  expect(refused).toMatchObject(refusal);
+  expect(operators.status).toBe(200);
+  expect((await work.end()).map(({ status }) => status)).toEqual(Array.from({ length: inService }, () => 200));
+  expect((await read()).status).toBe(200);
+});
+
+it('refuses at the gateway before a body is read, but neither probes nor who runs the platform', async () => {
+  // Beyond what the service takes, they are answered at once: so these are requests whose bodies do not end.
+  const stuck = Array.from({ length: atGateway }, () => begin('PUT /v1/files'));
+  await until(underWay, (count) => count === atGateway);
+
+  const before = await shed();
+  const oneMore = begin('PUT /v1/files');
+  const refused = await oneMore.status;
+  const probes = await Promise.all(['/healthz', '/readyz', '/metrics'].map((path) => door.send(`GET ${path}`)));
+  const account = await door.newAccount();
+
+  expect(refused).toBe(503);
+  expect(probes.map(({ status }) => status)).toEqual([200, 200, 200]);
+  expect(account.token).toMatch(/^bp_pat_/);
+  expect(await shed()).toBe(before + 1);
+  [oneMore, ...stuck].forEach(({ leave }) => leave());
+  await until(underWay, (count) => count === 0);
+  expect((await read()).status).toBe(200);
+});
+
+/** A request whose body does not end. */
+function begin(line: string): { status: Promise<number | undefined>; leave: () => void } {
+  const [method, path] = line.split(' ') as [string, string];
+  const { hostname, port } = new URL(door.url);
+  const sent = { ...headers, 'content-type': 'application/json', 'content-length': '100' };
+  const outgoing = request({ hostname, port, method, path, headers: sent, agent: false });
+  const status = new Promise<number | undefined>((resolve) => {
+    outgoing.on('response', (response) => resolve(response.resume().statusCode));
+    outgoing.on('error', () => resolve(undefined));
+  });
+  outgoing.write('{');
+  return { status, leave: () => outgoing.destroy() };
+}

@@ -1,0 +1,146 @@
+import { Client } from '@botpress/client';
+import { newToken } from '@parley/secrets/token';
+import type { Platform } from '@parley/service/platform';
+import {
+  type Account,
+  type Answer,
+  type FrontDoor,
+  type GatewaySettings,
+  startFrontDoor,
+} from '@parley/testing/front-door';
+import { until } from '@parley/testing/until';
+import { AdminModule } from '../../admin/src/admin.module';
+import { GatewayModule } from './gateway.module';
+
+/** Counted for two seconds. */
+const perSecond = 10;
+const burst = 20;
+
+let door: FrontDoor;
+let alice: Account;
+let bob: Account;
+
+beforeAll(async () => {
+  const gateway = {
+    register: (config: GatewaySettings, platform: Platform) =>
+      GatewayModule.register({ ...config, rateLimitPerSecond: perSecond, rateLimitBurst: burst }, platform),
+  };
+  door = await startFrontDoor(gateway, AdminModule);
+  [alice, bob] = await Promise.all([door.newAccount(), door.newAccount()]);
+});
+
+beforeEach(async () => {
+  await Promise.all([alice, bob].map(untilFresh));
+  await until(async () => (await door.send('GET /docs')).headers['ratelimit-remaining'], isNearlyAll);
+});
+
+afterAll(() => door?.stop());
+
+const isNearlyAll = (remaining: unknown) => Number(remaining) >= burst - 1;
+const untilFresh = (account: Account) =>
+  until(async () => (await ask(account)).headers['ratelimit-remaining'], isNearlyAll);
+const credentials = ({ token }: Pick<Account, 'token'>) => ({ authorization: `Bearer ${token}` });
+const ask = (account: Pick<Account, 'token'>) =>
+  door.send('GET /v1/admin/account/pats', { headers: credentials(account) });
+const times = <T>(count: number, work: () => Promise<T>) => Promise.all(Array.from({ length: count }, work));
+
+const guess = () => ask({ token: newToken('pat') });
+
+const limited = {
+  status: 429,
+  headers: expect.objectContaining({
+    'retry-after': expect.stringMatching(/^[12]$/) as string,
+    'ratelimit-limit': '20',
+    'ratelimit-remaining': '0',
+    'ratelimit-reset': expect.stringMatching(/^[12]$/) as string,
+  }) as unknown,
+  json: {
+    code: 429,
+    type: 'RateLimited',
+    message: expect.stringMatching(/10 requests a second.*Try again in [12] s/) as string,
+  },
+};
+
+it('says in every answer how much is left, also when it is an error', async () => {
+  const askTwice = async () => [
+    await ask(alice),
+    await door.send('GET /v1/admin/bots/none', { headers: credentials(alice) }),
+  ];
+  const left = ({ headers }: Answer) => Number(headers['ratelimit-remaining']);
+
+  // Between them, a new count may begin.
+  const answers = await until(askTwice, ([good, bad]) => left(good!) - left(bad!) === 1);
+
+  expect(answers.map(({ status }) => status)).toEqual([200, 400]);
+  const reset = expect.stringMatching(/^[12]$/) as string;
+  for (const { headers } of answers)
+    expect(headers).toMatchObject({ 'ratelimit-limit': '20', 'ratelimit-reset': reset });
+});
+
+it('refuses one tenant what is over its limit, and the others nothing', async () => {
+  const [answers, others] = await Promise.all([times(5 * burst, () => ask(alice)), times(burst / 2, () => ask(bob))]);
+
+  const refused = answers.filter(({ status }) => status === 429);
+  expect(refused.length).toBeGreaterThanOrEqual(burst);
+  refused.forEach((answer) => expect(answer).toMatchObject(limited));
+  expect(new Set(others.map(({ status }) => status))).toEqual(new Set([200]));
+});
+
+it('bounds guessing, which costs those nothing who have a token, nor who runs the platform', async () => {
+  const guesses = await times(5 * burst, guess);
+  const others = await ask(alice);
+  const operators = await door.newAccount();
+
+  const refused = guesses.filter(({ status }) => status === 429);
+  expect(guesses.filter(({ status }) => status === 401).length).toBe(guesses.length - refused.length);
+  expect(refused.length).toBeGreaterThanOrEqual(burst);
+  expect(others.status).toBe(200);
+  expect(operators.token).toMatch(/^bp_pat_/);
+});
+
+it('counts who reads the documentation by address', async () => {
+  const answer = await until(
+    async () => (await times(burst, guess)) && door.send('GET /openapi.json'),
+    ({ status }) => status === 429,
+  );
+
+  expect(answer).toMatchObject(limited);
+});
+
+describe('the public client', () => {
+  const pats = (options: object = {}) =>
+    new Client({ apiUrl: door.url, token: alice.token, ...options }).listPersonalAccessTokens({});
+  const useUp = () => times(2 * burst, () => ask(alice));
+
+  it('knows the error', async () => {
+    const error = await until(
+      async () =>
+        (await useUp()) &&
+        pats().then(
+          () => undefined,
+          (thrown: unknown) => thrown,
+        ),
+      (thrown) => thrown !== undefined,
+    );
+
+    expect(error).toMatchObject({
+      type: 'RateLimited',
+      code: 429,
+      message: expect.stringContaining('Try again') as string,
+    });
+  });
+
+  it('comes again when it is told to, and succeeds', async () => {
+    const ms = await until(
+      async () => {
+        await useUp();
+        const started = performance.now();
+        await pats({ retry: { retries: 3 } });
+        return performance.now() - started;
+      },
+      (elapsed) => elapsed > 900,
+    );
+
+    expect(ms).toBeLessThan(10_000);
+  });
+});

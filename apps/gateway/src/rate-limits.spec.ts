@@ -1,0 +1,170 @@
+import { newToken } from '@parley/secrets/token';
+import { createLogger } from '@parley/logging/logger';
+import { Metrics } from '@parley/service/metrics';
+import type { Platform } from '@parley/service/platform';
+import { until } from '@parley/testing/until';
+import { GatewayConfig } from './config';
+import { RateLimits, type Sender } from './rate-limits';
+
+const burst = 3;
+let metrics: Metrics;
+
+function limitsOf(rateLimitPerSecond: number, rateLimitBurst = burst): RateLimits {
+  metrics = new Metrics();
+  const platform = { metrics, logger: createLogger('test', 'silent') } as Platform;
+  return new RateLimits(Object.assign(new GatewayConfig(), { rateLimitPerSecond, rateLimitBurst }), platform);
+}
+
+const home = { address: '10.0.0.1' };
+const bot = { ...home, actor: 'bot' } as const;
+const user = { ...home, actor: 'chat-user' } as const;
+const visitor = { ...home, actor: 'chat-visitor' } as const;
+const operator = { ...home, actor: 'operator' } as const;
+const [one, other] = [newToken('bak'), newToken('pat')];
+const key = newToken('operator');
+const unheard = { header: () => undefined };
+
+/** Shows what is true, so that it counts for itself from now on. */
+async function prove(limits: RateLimits, sender: Sender): Promise<void> {
+  (await limits.count(sender, unheard))();
+}
+
+/** How many requests pass of twice as many as may. */
+async function passing(limits: RateLimits, sender: (number: number) => Sender): Promise<number> {
+  const asked = Array.from({ length: 2 * burst }, (_, number) => limits.count(sender(number), unheard));
+  return (await Promise.allSettled(asked)).filter(({ status }) => status === 'fulfilled').length;
+}
+
+async function namesCounted(): Promise<number> {
+  return Number(/^parley_rate_limit_names (\d+)$/m.exec(await metrics.registry.metrics())?.[1]);
+}
+
+describe('what counts together', () => {
+  it.each<[string, Sender[], (number: number) => Sender]>([
+    ['of a token', [{ ...bot, token: one }], (number) => ({ ...bot, token: one, address: `10.0.1.${number}` })],
+    [
+      'of a user key',
+      [{ ...user, userKey: 'a' }],
+      (number) => ({ ...user, userKey: 'a', address: `10.0.1.${number}` }),
+    ],
+    ['of a long user key', [{ ...user, userKey: 'a'.repeat(9_000) }], () => ({ ...user, userKey: 'a'.repeat(9_000) })],
+    ['without a token', [], () => bot],
+    ['of tokens that nobody has', [], (number) => ({ ...bot, token: `${one}${number}` })],
+    ['of user keys that nobody has', [], (number) => ({ ...user, userKey: `${number}` })],
+    ['of operator keys that nobody has', [], (number) => ({ ...operator, token: `${key}${number}` })],
+    ['of what anybody may ask', [], () => ({ ...home, actor: 'anyone' })],
+    [
+      'of those without a key on one bot',
+      [],
+      (number) => ({ ...visitor, address: `10.0.1.${number}`, webhookId: 'a' }),
+    ],
+    ['of those without a key on many bots', [], (number) => ({ ...visitor, webhookId: `${number}` })],
+    ['of one IPv6 network', [], (number) => ({ ...bot, address: `2001:db8::${number}` })],
+    ['of a token that asks as an operator', [{ ...bot, token: one }], () => ({ ...operator, token: one })],
+  ])('is all %s', async (_what, proven, sender) => {
+    const limits = limitsOf(1);
+    for (const credential of proven) await prove(limits, credential);
+
+    expect(await passing(limits, sender)).toBe(burst);
+  });
+
+  it.each<[string, Sender[], Sender]>([
+    ['another token', [{ ...bot, token: other }], { ...bot, token: other }],
+    ['another user key', [{ ...user, userKey: 'b' }], { ...user, userKey: 'b' }],
+    ['another address', [], { ...bot, address: '10.0.0.2' }],
+    ['an operator', [], { ...operator, token: key }],
+  ])('leaves %s alone', async (_what, proven, sender) => {
+    const limits = limitsOf(1);
+    for (const credential of [{ ...bot, token: one }, ...proven]) await prove(limits, credential);
+
+    await passing(limits, () => ({ ...bot, token: one }));
+    await passing(limits, (number) => ({ ...bot, token: `${one}${number}` }));
+
+    await expect(limits.count(sender, unheard)).resolves.toEqual(expect.any(Function));
+  });
+
+  it('is nothing of who runs the platform', async () => {
+    const limits = limitsOf(1);
+    await prove(limits, { ...operator, token: key });
+
+    expect(await passing(limits, () => ({ ...operator, token: key }))).toBe(2 * burst);
+  });
+
+  it('is nothing while there is no limit', async () => {
+    const told: string[] = [];
+
+    await limitsOf(0, 1).count(bot, { header: (name) => told.push(name) });
+
+    expect(await passing(limitsOf(0, 1), () => bot)).toBe(2 * burst);
+    expect(told).toEqual([]);
+  });
+
+  it('counts for the address no more once it is proven', async () => {
+    const limits = limitsOf(1);
+    for (let number = 0; number < 2 * burst; number += 1) await prove(limits, { ...bot, token: `${one}${number}` });
+
+    expect(await passing(limits, () => bot)).toBe(burst);
+  });
+});
+
+it('says what is left, whose limit it is and when to come again, and lets in then', async () => {
+  const limits = limitsOf(10);
+  const told: Record<string, string>[] = [];
+  const ask = async () => {
+    const headers: Record<string, string> = {};
+    told.push(headers);
+    await limits.count(bot, { header: (name, value) => (headers[name] = value) });
+  };
+
+  for (let number = 0; number < burst; number += 1) await ask();
+  await expect(ask()).rejects.toMatchObject({
+    type: 'RateLimited',
+    code: 429,
+    retryAfterSeconds: 1,
+    message: 'An address without a valid credential may make 10 requests a second, and 3 at once. Try again in 1 s.',
+  });
+
+  const common = { 'ratelimit-limit': '3', 'ratelimit-reset': '1' };
+  expect(told).toEqual(['2', '1', '0', '0'].map((left) => ({ ...common, 'ratelimit-remaining': left })));
+  await until(() =>
+    ask().then(
+      () => true,
+      () => false,
+    ),
+  );
+  expect(await metrics.registry.metrics()).toContain('parley_rate_limited_total{of="address"}');
+});
+
+describe('memory', () => {
+  it('is not taken by tokens that nobody has', async () => {
+    const many = 100_000;
+    const limits = limitsOf(1, 2 * many);
+
+    for (let number = 0; number < many; number += 1) await limits.count({ ...bot, token: `${number}` }, unheard);
+
+    expect(await namesCounted()).toBe(1);
+  });
+
+  it('holds some of the addresses when there are too many, and what has been used least recently is forgotten', async () => {
+    // Counted for longer than all this takes.
+    const limits = limitsOf(0.01, 1);
+    const sender = (number: number) => ({
+      ...bot,
+      address: `10.${number >> 16}.${(number >> 8) & 255}.${number & 255}`,
+    });
+    const refused = (number: number) =>
+      limits.count(sender(number), unheard).then(
+        () => false,
+        () => true,
+      );
+
+    for (let number = 0; number < 51_000; number += 1) {
+      await refused(number);
+      if (number % 1_000 === 0) await refused(0);
+    }
+
+    expect(await namesCounted()).toBe(50_000);
+    expect(await refused(0)).toBe(true);
+    expect(await refused(1)).toBe(false);
+  });
+});

@@ -1,0 +1,16 @@
+import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { RateLimits } from './rate-limits';
+
+/** Lets anybody read, as often as an address may ask for anything. */
+@Injectable()
+export class ReaderGuard implements CanActivate {
+  constructor(private readonly limits: RateLimits) {}
+
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    const http = context.switchToHttp();
+    const { ip: address } = http.getRequest<FastifyRequest>();
+    await this.limits.count({ address, actor: 'anyone' }, http.getResponse<FastifyReply>());
+    return true;
+  }
+}

@@ -1,0 +1,42 @@
+import type { FastifyRequest } from 'fastify';
+import { Bus } from '@parley/bus/bus';
+import { InProcessHub, InProcessTransport } from '@parley/bus/in-process-transport';
+import { chatUser, chatVisitor } from '@parley/contracts/access';
+import { createLogger } from '@parley/logging/logger';
+import { CallerGuard } from './caller.guard';
+
+/** A guard on a bus where nobody answers: whoever asks admin fails. */
+const guard = new CallerGuard(
+  new Bus(new InProcessTransport(new InProcessHub(), 1000, createLogger('test', 'silent'))),
+);
+
+const request = (headers: Record<string, string>) =>
+  ({ id: 'req_1', ip: '10.0.0.1', headers }) as unknown as FastifyRequest;
+
+describe('on the chat endpoint', () => {
+  it.each([
+    ['a user', chatUser],
+    ['a visitor', chatVisitor],
+  ])('%s shows a key that is passed on as it is, and no token is looked at', async (_who, access) => {
+    const caller = await guard.identify(request({ 'x-user-key': 'any.thing', authorization: 'Bearer bad' }), access);
+
+    expect(caller).toMatchObject({ requestId: 'req_1', address: '10.0.0.1', credential: 'user', userKey: 'any.thing' });
+  });
+
+  it.each([
+    ['no key', {}],
+    ['an empty key', { 'x-user-key': '' }],
+  ])('a user with %s is Unauthorized', async (_what, headers) => {
+    await expect(guard.identify(request(headers), chatUser)).rejects.toMatchObject({
+      type: 'Unauthorized',
+      message: expect.stringContaining('x-user-key') as string,
+    });
+  });
+
+  it('a visitor needs no key', async () => {
+    const caller = await guard.identify(request({}), chatVisitor);
+
+    expect(caller).toMatchObject({ credential: 'none' });
+    expect(caller.userKey).toBeUndefined();
+  });
+});

@@ -1,0 +1,392 @@
+import type { Account, Answer, FrontDoor, SendOptions } from '@parley/testing/front-door';
+import { type Type, wrong } from './test/field-types';
+import { startWholeDoor } from './test/whole-door';
+
+jest.setTimeout(60_000);
+
+const schema = { type: 'object', properties: { text: { type: 'string' } } };
+
+let door: FrontDoor;
+let owner: Account;
+let botId: string;
+/** Of a bot of somebody else. */
+let foreign: { botId: string; userId: string; conversationId: string };
+/** Version id of the integration that the bot has as `team`. */
+let integrationId: string;
+let userId: string;
+let conversationId: string;
+let workflowId: string;
+
+beforeAll(async () => {
+  door = await startWholeDoor();
+  owner = await door.newAccount();
+  const { integration } = await owner.client.createIntegration({
+    name: 'slack',
+    version: '1.0.0',
+    channels: { group: { messages: { text: { schema } } } },
+    states: { token: { type: 'integration', schema } },
+  });
+  integrationId = integration.id;
+  const states = {
+    facts: { type: 'bot' as const, schema },
+    likes: { type: 'user' as const, schema },
+    mood: { type: 'conversation' as const, schema },
+  };
+  botId = (await owner.client.createBot({ states })).bot.id;
+  await succeed(`PUT /v1/admin/bots/${botId}`, {
+    headers: { 'x-multiple-integrations': 'true' },
+    json: { integrations: { team: { integrationId } } },
+  });
+  const client = door.client(owner.token, owner.workspaceId, botId);
+  userId = (await client.createUser({ tags: {} })).user.id;
+  conversationId = (await client.createConversation({ channel: 'channel', tags: {} })).conversation.id;
+  workflowId = (await client.createWorkflow({ name: 'order', status: 'pending' })).workflow.id;
+  foreign = await newForeign();
+});
+
+afterAll(() => door?.stop());
+
+async function newForeign() {
+  const mallory = await door.newAccount();
+  const bot = (await mallory.client.createBot({})).bot.id;
+  const client = door.client(mallory.token, mallory.workspaceId, bot);
+  return {
+    botId: bot,
+    userId: (await client.createUser({ tags: {} })).user.id,
+    conversationId: (await client.createConversation({ channel: 'channel', tags: {} })).conversation.id,
+  };
+}
+
+/** A request of the owner to their bot. */
+function send(line: string, { headers, ...options }: SendOptions = {}): Promise<Answer> {
+  const own = { authorization: `Bearer ${owner.token}`, 'x-bot-id': botId, 'x-workspace-id': owner.workspaceId };
+  return door.send(line, { ...options, headers: { ...own, ...headers } });
+}
+
+async function succeed(line: string, options?: SendOptions) {
+  const answer = await send(line, options);
+  if (answer.status > 201) throw new Error(`${line} was answered with ${answer.status} ${answer.text}`);
+  return answer.json;
+}
+
+function refusal(type: string, message: RegExp) {
+  return expect.objectContaining({ json: expect.objectContaining({ type, message: expect.stringMatching(message) }) });
+}
+
+/** Headers that each of the endpoints 1, 9 and 10 may have: the answer is the same. */
+const contexts: [string, () => Record<string, string>][] = [
+  ['none', () => ({})],
+  ['x-integration-id', () => ({ 'x-integration-id': integrationId })],
+  ['x-integration-alias', () => ({ 'x-integration-alias': 'team' })],
+  ['both', () => ({ 'x-integration-alias': 'team', 'x-integration-id': integrationId })],
+];
+
+/** What each of the endpoints 1, 9 and 10 asks of its headers. */
+function describeHeaders(line: () => string, json: object): void {
+  it('needs x-bot-id', async () => {
+    const headers = { authorization: `Bearer ${owner.token}` };
+
+    expect(await door.send(line(), { headers, json })).toEqual(refusal('InvalidPayload', /x-bot-id is missing/));
+  });
+
+  it('needs a token', async () => {
+    const headers = { 'x-bot-id': botId };
+
+    expect(await door.send(line(), { headers, json })).toMatchObject({ status: 401, json: { type: 'Unauthorized' } });
+  });
+
+  it.each([
+    ['x-bot-id', () => foreign.botId],
+    ['x-bot-id', () => 'none'],
+    ['x-integration-alias', () => 'none'],
+    ['x-integration-id', () => 'intver_none'],
+  ])('is Forbidden with an %s that is not the caller’s', async (header, value) => {
+    expect(await send(line(), { headers: { [header]: value() }, json })).toMatchObject({
+      status: 403,
+      json: { type: 'Forbidden' },
+    });
+  });
+}
+
+describe('updating the payload of a state', () => {
+  const stateFields: Record<string, Type> = {
+    id: 'string',
+    createdAt: 'date-time',
+    updatedAt: 'date-time',
+    botId: 'string',
+    name: 'string',
+    type: 'string',
+    payload: 'object',
+  };
+  const json = { payload: { text: 'blue' } };
+
+  const owners: [string, string, () => string, Record<string, () => string>][] = [
+    ['conversation', 'mood', () => conversationId, { conversationId: () => conversationId }],
+    ['user', 'likes', () => userId, { userId: () => userId }],
+    ['bot', 'facts', () => botId, {}],
+    ['integration', 'token', () => integrationId, {}],
+    ['workflow', 'anything', () => workflowId, {}],
+  ];
+
+  it.each(owners)('of a %s answers every field in its type', async (type, name, id, further) => {
+    const { state } = await succeed(`PATCH /v1/chat/states/${type}/${id()}/${name}`, { json });
+
+    expect(wrong(state, stateFields)).toEqual([]);
+    expect(state).toMatchObject({ botId, type, name, payload: { text: 'blue' } });
+    for (const [field, value] of Object.entries(further)) expect(state).toMatchObject({ [field]: value() });
+  });
+
+  it('merges with what is stored', async () => {
+    const line = `PATCH /v1/chat/states/workflow/${workflowId}/merged`;
+    await succeed(line, { json: { payload: { a: 1, b: { c: 2 }, d: 3 } } });
+
+    const { state } = await succeed(line, { json: { payload: { b: { e: 4 }, d: null, f: 5 } } });
+
+    expect(state.payload).toEqual({ a: 1, b: { e: 4 }, f: 5 });
+  });
+
+  it.each([
+    ['no payload', {}, 'InvalidPayload', /^payload is missing/],
+    ['null', { payload: null }, 'InvalidPayload', /^payload must be an object/],
+    ['a list', { payload: [] }, 'InvalidPayload', /^payload must be an object/],
+    ['a text', { payload: 'x' }, 'InvalidPayload', /^payload must be an object/],
+    ['more than 128 KB', { payload: { text: 'x'.repeat(131_072) } }, 'InvalidPayload', /^payload must be at most/],
+    ['what the schema refuses', { payload: { text: 7 } }, 'InvalidDataFormat', /text/],
+  ])('refuses %s', async (_case, body, type, message) => {
+    expect(await send(`PATCH /v1/chat/states/bot/${botId}/facts`, { json: body })).toEqual(refusal(type, message));
+  });
+
+  it.each(owners.map(([type, name]) => [type, name]))(
+    'refuses the id of a %s that is not there',
+    async (type, name) => {
+      for (const id of ['none', foreign.userId, foreign.conversationId, foreign.botId]) {
+        const answer = await send(`PATCH /v1/chat/states/${type}/${id}/${name}`, { json });
+
+        expect(answer).toMatchObject({ status: 404, json: { type: 'ResourceNotFound' } });
+      }
+    },
+  );
+
+  it('refuses a type that is none', async () => {
+    const answer = await send(`PATCH /v1/chat/states/planet/${botId}/facts`, { json });
+
+    expect(Math.floor(answer.status / 100)).toBe(4);
+    expect(answer.json.message).toMatch(/type must be one of: conversation, user, bot, integration, workflow/);
+  });
+
+  it.each([
+    ['bot', 'likes', () => botId],
+    ['user', 'facts', () => userId],
+    ['conversation', 'none', () => conversationId],
+    ['integration', 'none', () => integrationId],
+  ])('refuses a name that is not declared for a %s', async (type, name, id) => {
+    expect(await send(`PATCH /v1/chat/states/${type}/${id()}/${name}`, { json })).toMatchObject({
+      status: 404,
+      json: { type: 'ResourceNotFound', message: expect.stringContaining(name) },
+    });
+  });
+
+  it('is for the integration that it is of', async () => {
+    const headers = { 'x-integration-alias': 'team' };
+
+    const { state } = await succeed(`PATCH /v1/chat/states/integration/${integrationId}/token`, { headers, json });
+
+    expect(state).toMatchObject({ type: 'integration', name: 'token', payload: { text: 'blue' } });
+  });
+
+  describeHeaders(() => `PATCH /v1/chat/states/bot/${botId}/facts`, json);
+});
+
+describe('creating a user', () => {
+  const userFields: Record<string, Type> = {
+    id: 'string',
+    createdAt: 'date-time',
+    updatedAt: 'date-time',
+    tags: 'object',
+    name: 'string',
+    pictureUrl: 'string',
+    properties: 'object',
+    attributes: 'object',
+  };
+  const whole = {
+    tags: { plan: 'gold' },
+    name: 'x'.repeat(200),
+    pictureUrl: `https://example.com/${'x'.repeat(39_980)}`,
+    properties: { city: 'Rome' },
+  };
+
+  it.each(contexts)('answers every field in its type, with the headers: %s', async (_which, headers) => {
+    const { user } = await succeed('POST /v1/chat/users', { headers: headers(), json: whole });
+
+    expect(wrong(user, userFields)).toEqual([]);
+    expect(user).toMatchObject({ ...whole, attributes: whole.properties });
+  });
+
+  it.each([
+    ['tags', { tags: {} }],
+    ['integrationName', { tags: {}, integrationName: 'team' }],
+    ['attributes', { tags: {}, attributes: { city: 'Rome' } }],
+    ['what it does not know', { tags: {}, unknown: 1 }],
+  ])('takes %s', async (_field, body) => {
+    expect((await send('POST /v1/chat/users', { json: body })).status).toBe(201);
+  });
+
+  it.each([
+    ['tags', undefined, /^tags is missing/],
+    ['tags', null, /^tags must be an object/],
+    ['tags', [], /^tags must be an object/],
+    ['tags', { a: 1 }, /^tags has an entry "a" that must be a string/],
+    ['integrationName', 'x'.repeat(201), /^integrationName must be shorter than or equal to 200/],
+    ['integrationName', 7, /^integrationName must be/],
+    ['name', 'x'.repeat(201), /^name must be shorter than or equal to 200/],
+    ['name', 7, /^name must be/],
+    ['name', null, /^name must be/],
+    ['pictureUrl', `https://example.com/${'x'.repeat(39_981)}`, /^pictureUrl must be shorter than or equal to 40000/],
+    ['pictureUrl', 'a picture', /^pictureUrl must be a URI/],
+    ['properties', { a: 1 }, /^properties has an entry "a"/],
+    ['attributes', { a: null }, /^attributes has an entry "a"/],
+  ])('refuses a bad %s', async (field, value, message) => {
+    const body = { tags: {}, [field]: value };
+
+    expect(await send('POST /v1/chat/users', { json: body })).toEqual(refusal('InvalidPayload', message));
+  });
+
+  describeHeaders(() => 'POST /v1/chat/users', { tags: {} });
+});
+
+describe('creating a conversation', () => {
+  const conversationFields: Record<string, Type> = {
+    id: 'string',
+    createdAt: 'date-time',
+    updatedAt: 'date-time',
+    channel: 'string',
+    integration: 'string',
+    tags: 'object',
+    messageCount: 'number',
+  };
+
+  it.each(contexts)('answers every field in its type, with the headers: %s', async (_which, headers) => {
+    const { conversation } = await succeed('POST /v1/chat/conversations', {
+      headers: headers(),
+      json: { channel: 'group', tags: { topic: 'tea' } },
+    });
+
+    expect(wrong(conversation, conversationFields)).toEqual([]);
+    expect(conversation).toMatchObject({
+      channel: 'group',
+      integration: 'team',
+      tags: { topic: 'tea' },
+      messageCount: 0,
+    });
+  });
+
+  it('shows the ids of the task and the workflow that it is in', async () => {
+    const client = door.client(owner.token, owner.workspaceId, botId);
+    const { id } = (await succeed('POST /v1/chat/conversations', { json: { channel: 'group', tags: {} } }))
+      .conversation;
+    await client.updateConversation({ id, currentTaskId: 'task_1' });
+    const { workflow } = await client.createWorkflow({ name: 'order', status: 'pending', conversationId: id });
+
+    const { conversation } = await client.getConversation({ id });
+
+    expect(conversation).toMatchObject({ currentTaskId: 'task_1', currentWorkflowId: workflow.id });
+  });
+
+  it.each([
+    ['integrationName', { channel: 'group', tags: {}, integrationName: 'slack' }],
+    ['what it does not know', { channel: 'group', tags: {}, unknown: 1 }],
+  ])('takes %s', async (_field, body) => {
+    expect((await send('POST /v1/chat/conversations', { json: body })).status).toBe(201);
+  });
+
+  it.each([
+    ['channel', undefined, /^channel is missing/],
+    ['channel', '', /^channel must be/],
+    ['channel', 7, /^channel must be/],
+    ['channel', 'x'.repeat(201), /^channel must be shorter than or equal to 200/],
+    ['channel', 'fax', /^channel "fax" .* must be one of: /],
+    ['tags', undefined, /^tags is missing/],
+    ['tags', { a: 'x'.repeat(501) }, /^tags has an entry "a" that must be at most 500/],
+    ['integrationName', 'x'.repeat(201), /^integrationName must be shorter than or equal to 200/],
+  ])('refuses a bad %s', async (field, value, message) => {
+    const body = { channel: 'group', tags: {}, [field]: value };
+
+    expect(await send('POST /v1/chat/conversations', { json: body })).toEqual(refusal('InvalidPayload', message));
+  });
+
+  describeHeaders(() => 'POST /v1/chat/conversations', { channel: 'group', tags: {} });
+});
+
+describe('creating a message by the chat endpoint', () => {
+  const messageFields: Record<string, Type> = {
+    id: 'string',
+    createdAt: 'date-time',
+    payload: 'object',
+    userId: 'string',
+    conversationId: 'string',
+  };
+
+  let path: string;
+  let key: string;
+  let conversation: string;
+
+  beforeAll(async () => {
+    const { bot } = await owner.client.getBot({ id: botId });
+    const chat = Object.values(bot.integrations).find(({ name }) => name === 'chat')!;
+    path = `/chat/${chat.webhookId}`;
+    key = (await door.send(`POST ${path}/users`, { json: {} })).json.key;
+    const made = await door.send(`POST ${path}/conversations`, { headers: { 'x-user-key': key }, json: {} });
+    conversation = made.json.conversation.id;
+  });
+
+  const text = { type: 'text', text: 'hello' };
+
+  function post(body: object, headers: Record<string, string> = { 'x-user-key': key }) {
+    return door.send(`POST ${path}/messages`, { headers, json: body });
+  }
+
+  it.each([
+    ['text', text],
+    ['audio', { type: 'audio', audioUrl: 'https://example.com/a.mp3' }],
+  ])('answers every field of one of type %s in its type, without an Authorization header', async (_type, payload) => {
+    const { status, json } = await post({ payload, conversationId: conversation });
+
+    expect(status).toBe(201);
+    expect(wrong(json.message, messageFields)).toEqual([]);
+    expect(json.message).toMatchObject({ payload, conversationId: conversation });
+  });
+
+  it.each([
+    ['payload', undefined, 'InvalidPayload', /^payload is missing/],
+    ['payload', 'hello', 'InvalidPayload', /^payload must be an object/],
+    ['payload', {}, 'InvalidPayload', /^payload\.type must be one of: /],
+    ['payload', { type: 'song' }, 'InvalidPayload', /^payload\.type must be one of: /],
+    ['payload', { type: 'text' }, 'InvalidPayload', /^payload\.text is missing/],
+    ['payload', { type: 'audio' }, 'InvalidPayload', /^payload\.audioUrl is missing/],
+    ['conversationId', undefined, 'InvalidPayload', /^conversationId is missing/],
+    ['conversationId', 7, 'InvalidPayload', /^conversationId must be/],
+  ])('refuses a bad %s', async (field, value, type, message) => {
+    const body = { payload: text, conversationId: conversation, [field]: value };
+
+    expect(await post(body)).toEqual(refusal(type, message));
+  });
+
+  it.each([
+    ['missing', {}],
+    ['forged', { 'x-user-key': 'eyJhbGciOiJIUzI1NiJ9.eyJpZCI6IngifQ.c2ln' }],
+    ['a token of the owner', { 'x-user-key': 'bp_pat_none' }],
+  ])('refuses a user key that is %s', async (_case, headers) => {
+    const answer = await post({ payload: text, conversationId: conversation }, headers);
+
+    expect(answer).toMatchObject({ status: 401, json: { type: 'Unauthorized' } });
+  });
+
+  it('is ResourceNotFound by another webhook path', async () => {
+    const answer = await door.send('POST /chat/none/messages', {
+      headers: { 'x-user-key': key },
+      json: { payload: text, conversationId: conversation },
+    });
+
+    expect(answer).toMatchObject({ status: 404, json: { type: 'ResourceNotFound' } });
+  });
+});

@@ -1,0 +1,39 @@
+import { once } from 'node:events';
+import { WebSocket } from 'ws';
+import { FrontDoor } from './front-door';
+
+describe('a front door that is not open yet', () => {
+  let door: FrontDoor;
+
+  beforeEach(async () => {
+    door = await FrontDoor.listen(0, '127.0.0.1');
+  });
+
+  afterEach(() => door.close(0));
+
+  it.each([
+    ['/v1/files', 503, 'Internal'],
+    ['/v1/listening', 503, 'Internal'],
+    // Whoever listens comes back at once after a failure, and waits only when it is told to.
+    ['/chat/webhook/conversations/a/b/listen', 429, 'RateLimited'],
+    ['/chat/webhook/conversations/a/listen?x-user-key=key', 429, 'RateLimited'],
+  ])('answers %s with %d, to be tried again', async (path, status, type) => {
+    const answer = await fetch(`${door.url}${path}`);
+
+    expect(answer.status).toBe(status);
+    expect(answer.headers.get('retry-after')).toBe('1');
+    expect(await answer.json()).toMatchObject({ code: status, type });
+  });
+
+  it('refuses a WebSocket in the same way', async () => {
+    const socket = new WebSocket(`${door.url.replace('http', 'ws')}/chat/webhook/conversations/a/listen`);
+
+    const [, answer] = (await once(socket, 'unexpected-response')) as [
+      unknown,
+      { statusCode: number; headers: object },
+    ];
+
+    expect(answer).toMatchObject({ statusCode: 429, headers: { 'retry-after': '1' } });
+    socket.on('error', () => undefined).terminate();
+  });
+});

@@ -1,0 +1,99 @@
+import { randomUUID } from 'node:crypto';
+import { allOperations } from '@parley/contracts/contracts';
+import type { Operation } from '@parley/contracts/operation';
+import type { Answer, FrontDoor } from '@parley/testing/front-door';
+import { ask, type Request, requestOf, senderOf } from './test/requests';
+import { Tenant } from './test/tenant';
+import { startWholeDoor } from './test/whole-door';
+
+jest.setTimeout(60_000);
+
+let door: FrontDoor;
+let alice: Tenant;
+let mallory: Tenant;
+
+beforeAll(async () => {
+  door = await startWholeDoor();
+  [alice, mallory] = await Promise.all([Tenant.create(door), Tenant.create(door)]);
+});
+
+afterAll(() => door?.stop());
+
+function send(operation: Operation, tenant: Tenant, request: Request, key: string): Promise<Answer> {
+  const headers = { ...request.headers, 'idempotency-key': key };
+  return ask(door.url, operation, senderOf(operation, tenant), { ...request, headers });
+}
+
+/** POST requests that create nothing, or the same thing again. */
+const othersByPost = [
+  'chat.endpoint.addParticipant',
+  // Of nobody yet: a key would hand a stranger the user's.
+  'chat.endpoint.createUser',
+  'chat.endpoint.getOrCreateConversation',
+  'chat.endpoint.getOrCreateUser',
+  'chat.states.getOrSet',
+  'chat.states.set',
+  'chat.states.setExpiry',
+  'tables.rows.delete',
+  'tables.rows.find',
+];
+
+const takers = allOperations.filter(({ isIdempotent }) => isIdempotent);
+
+describe('the header Idempotency-Key', () => {
+  it('is taken by every POST of chat, tables and files that creates something, and by nothing else', () => {
+    const posts = allOperations.filter(({ route = '' }) => /^POST \/(chat|v1\/(chat|tables|files))\b/.test(route));
+
+    const subjects = posts.map(({ subject }) => subject).filter((subject) => !othersByPost.includes(subject));
+    expect(takers.map(({ subject }) => subject).sort()).toEqual(subjects.sort());
+  });
+
+  it('is taken only where somebody asks', () => {
+    takers.forEach(({ access }) => expect(['bot', 'chat-user']).toContain(access.actor));
+  });
+
+  it.each(takers.map((operation) => [operation.subject, operation] as const))(
+    'makes %s answer a repeat as it did the first time, and refuse another body',
+    async (_subject, operation) => {
+      const key = randomUUID();
+      const [request, another] = [await requestOf(operation, alice), await requestOf(operation, alice)];
+
+      const first = await send(operation, alice, request, key);
+      const again = await send(operation, alice, request, key);
+      const other = await send(operation, alice, another, key);
+
+      expect(first).toMatchObject({ status: operation.status });
+      expect(first.headers).not.toHaveProperty('idempotent-replayed');
+      expect({ status: again.status, text: again.text }).toEqual({ status: first.status, text: first.text });
+      expect(again.headers).toMatchObject({ 'idempotent-replayed': 'true' });
+      expect(other).toMatchObject({ status: 400, json: { type: 'InvalidPayload' } });
+    },
+  );
+
+  it.each(takers.map((operation) => [operation.subject, operation] as const))(
+    'makes %s give nothing of one tenant to another',
+    async (_subject, operation) => {
+      const key = randomUUID();
+      const request = await requestOf(operation, alice);
+      const first = await send(operation, alice, request, key);
+
+      const answer = await send(operation, mallory, request, key);
+
+      expect(answer.headers).not.toHaveProperty('idempotent-replayed');
+      expect(answer.text).not.toBe(first.text);
+    },
+  );
+
+  it.each(takers.map((operation) => [operation.subject, operation] as const))(
+    'makes %s serve two who have chosen the same key',
+    async (_subject, operation) => {
+      const key = randomUUID();
+      await send(operation, alice, await requestOf(operation, alice), key);
+
+      const answer = await send(operation, mallory, await requestOf(operation, mallory), key);
+
+      expect(answer).toMatchObject({ status: operation.status });
+      expect(answer.headers).not.toHaveProperty('idempotent-replayed');
+    },
+  );
+});

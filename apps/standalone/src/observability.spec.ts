@@ -1,0 +1,175 @@
+import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { EmbeddingServer } from '@parley/testing/embedding-server';
+import type { FrontDoor } from '@parley/testing/front-door';
+import type { Platform } from '@parley/service/platform';
+import { platformToken } from '@parley/service/tokens';
+import { parse } from 'yaml';
+import { startWholeDoor } from './test/whole-door';
+
+jest.setTimeout(60_000);
+
+const folder = 'deploy/observability';
+const pages = 'docs/runbook';
+/** What Prometheus itself says of what it reads, and the labels that it adds. */
+const ofPrometheus = { up: [] as string[] };
+const addedLabels = ['job', 'instance', 'le'];
+
+interface Rule {
+  alert: string;
+  expr: string;
+  annotations: { summary: string; runbook_url: string };
+}
+
+interface Panel {
+  id: number;
+  type: string;
+  title: string;
+  gridPos: { h: number; w: number; x: number; y: number };
+  targets?: { expr: string }[];
+}
+
+const rules = (parse(readFileSync(`${folder}/alerts.yaml`, 'utf8')) as { groups: { rules: Rule[] }[] }).groups.flatMap(
+  (group) => group.rules,
+);
+const { panels } = JSON.parse(readFileSync(`${folder}/dashboard.json`, 'utf8')) as { panels: Panel[] };
+const expressions = [
+  ...rules.map(({ alert, expr }) => ({ of: alert, expr })),
+  ...panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => ({ of: title, expr }))),
+];
+
+/** The metrics of an expression, each with the labels that it is asked for by, and those that it is summed up by. */
+function namedIn(expr: string): { metric: string; labels: string[] }[] {
+  const grouped = [...expr.matchAll(/\bby \(([^)]*)\)/g)].flatMap(([, names]) =>
+    names!.split(',').map((name) => name.trim()),
+  );
+  return [...expr.matchAll(/\b((?:parley|nodejs|process)_\w+|up)\b(?:\{([^}]*)\})?/g)].map(
+    ([, metric, matchers = '']) => ({
+      metric: metric!,
+      labels: [...grouped, ...[...matchers.matchAll(/(\w+)\s*[=!]/g)].map(([, name]) => name!)],
+    }),
+  );
+}
+
+describe('What the dashboard and the alerts ask for', () => {
+  let embeddings: EmbeddingServer;
+  let door: FrontDoor;
+  /** The labels of every series that the processes export, by its name. */
+  let exported: Map<string, string[]>;
+
+  beforeAll(async () => {
+    embeddings = await EmbeddingServer.start();
+    door = await startWholeDoor({ embeddingsUrl: embeddings.url });
+    const metrics = door.apps.flatMap((app) =>
+      app.get<Platform>(platformToken, { strict: false }).metrics.registry.getMetricsAsArray(),
+    );
+    exported = new Map(Object.entries(ofPrometheus));
+    for (const metric of metrics as unknown as { name: string; labelNames: string[] }[]) {
+      const isSpread = 'bucketValues' in metric || 'percentiles' in metric || metric.name.endsWith('_seconds');
+      for (const suffix of ['', ...(isSpread ? ['_bucket', '_sum', '_count'] : [])]) {
+        exported.set(metric.name + suffix, metric.labelNames);
+      }
+    }
+  });
+
+  afterAll(async () => {
+    await door?.stop();
+    await embeddings?.stop();
+  });
+
+  it('is exported by the processes, with these labels', () => {
+    const unknown = expressions.flatMap(({ of, expr }) =>
+      namedIn(expr)
+        .filter(({ metric, labels }) => {
+          const known = exported.get(metric);
+          return !known || labels.some((label) => !addedLabels.includes(label) && !known.includes(label));
+        })
+        .map(({ metric, labels }) => `${of}: ${metric} by ${labels.join(', ')}`),
+    );
+
+    expect(unknown).toEqual([]);
+  });
+
+  it('is all that the processes export of ours, but for what says the same in another way', () => {
+    const asked = new Set(expressions.flatMap(({ expr }) => namedIn(expr).map(({ metric }) => metric)));
+    const ours = [...exported.keys()].filter((name) => name.startsWith('parley_'));
+
+    const unseen = ours.filter(
+      (name) => ![...asked].some((metric) => metric.startsWith(name) || name.startsWith(metric)),
+    );
+
+    expect(unseen.filter((name) => !/_(bucket|sum|count)$/.test(name))).toEqual([]);
+  });
+});
+
+it('has a page of runbook for each alert, and an alert for each page', () => {
+  const named = rules.map(({ annotations }) => annotations.runbook_url);
+
+  expect([...named].sort()).toEqual(
+    readdirSync(pages)
+      .sort()
+      .map((name) => `${pages}/${name}`),
+  );
+  for (const { alert, annotations } of rules) {
+    const text = readFileSync(annotations.runbook_url, 'utf8');
+    expect(text.split('\n').filter((line) => line.startsWith('#'))).toEqual([
+      `# ${alert}`,
+      '## What users see',
+      '## How to look',
+      '## How to mend',
+      '## When to escalate',
+    ]);
+  }
+});
+
+it('leads from page to page of the runbook', () => {
+  const known = readdirSync(pages);
+  const links = known.flatMap((name) =>
+    [...readFileSync(`${pages}/${name}`, 'utf8').matchAll(/\]\(([^)]*)\)/g)].map(([, page]) => page!),
+  );
+
+  expect(links.length).toBeGreaterThan(0);
+  expect(links.filter((page) => !known.includes(page))).toEqual([]);
+});
+
+it('draws panels that have ids of their own and do not lie on each other', () => {
+  const squares = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
+    Array.from({ length: w * h }, (_, index) => `${x + (index % w)},${y + Math.floor(index / w)}`),
+  );
+
+  expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
+  expect(new Set(squares).size).toBe(squares.length);
+  expect(panels.every(({ gridPos: { x, w } }) => x + w <= 24)).toBe(true);
+});
+
+const tests = hasPromtool() ? it : it.skip;
+
+tests.each([
+  ['accepts the rules', ['check', 'rules', `${folder}/alerts.yaml`]],
+  ['sees each of them raised when it should be', ['test', 'rules', `${folder}/alerts.test.yaml`]],
+])('Prometheus %s', (_what, args) => {
+  const { status, stdout, stderr } = spawnSync('promtool', args, { encoding: 'utf8' });
+
+  expect(`${stdout}${stderr}`).toContain('SUCCESS');
+  expect(status).toBe(0);
+});
+
+tests('tests every alert, and that each is silent or not when it should be', () => {
+  const text = readFileSync(`${folder}/alerts.test.yaml`, 'utf8');
+  const cases = (
+    parse(text) as { tests: { alert_rule_test: { alertname: string; exp_alerts?: unknown[] }[] }[] }
+  ).tests.flatMap(({ alert_rule_test }) => alert_rule_test);
+
+  const raised = cases.filter(({ exp_alerts }) => exp_alerts?.length).map(({ alertname }) => alertname);
+
+  expect([...new Set(raised)].sort()).toEqual(rules.map(({ alert }) => alert).sort());
+});
+
+function hasPromtool(): boolean {
+  if (spawnSync('promtool', ['--version']).status === 0) return true;
+  const message =
+    'SKIPPED: there is no promtool on the PATH (Debian: apt-get install prometheus), so the alert rules are not tested.';
+  if (process.env['PARLEY_REQUIRE_PROMTOOL'] === '1') throw new Error(message);
+  process.stderr.write(`\n${message}\n`);
+  return false;
+}

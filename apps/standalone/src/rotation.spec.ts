@@ -1,0 +1,163 @@
+import { randomBytes } from 'node:crypto';
+import { admin } from '@parley/contracts/admin/admin';
+import { systemCaller } from '@parley/contracts/caller';
+import { Database } from '@parley/database/database';
+import { SecretBox } from '@parley/secrets/secret-box';
+import { SecretKeys } from '@parley/secrets/secret-keys';
+import { newToken, operatorToken } from '@parley/secrets/token';
+import { clientOf } from '@parley/testing/api';
+import { type Account, newAccount } from '@parley/testing/front-door';
+import { run } from '@parley/testing/running-platform';
+import { type RunningService, startServiceOn } from '@parley/testing/running-service';
+import { createEmptyDatabase, type EmptyDatabase } from '@parley/testing/test-database';
+import { AdminModule } from '../../admin/src/admin.module';
+import { AdminConfig } from '../../admin/src/config';
+import { GatewayConfig } from '../../gateway/src/config';
+import { GatewayModule } from '../../gateway/src/gateway.module';
+import { HubConfig } from '../../hub/src/config';
+import { HubModule } from '../../hub/src/hub.module';
+
+jest.setTimeout(120_000);
+
+const [first, second, third] = Array.from({ length: 3 }, () => randomBytes(32).toString('base64url')) as [
+  string,
+  string,
+  string,
+];
+const schema = { type: 'object', properties: { text: { type: 'string' } } };
+/** More than are sealed in one transaction. */
+const botCount = 55;
+
+let database: EmptyDatabase;
+let postgres: Database;
+
+beforeAll(async () => {
+  database = await createEmptyDatabase();
+  postgres = await Database.open({ url: database.url, schema: 'public', migrations: [], poolSize: 1 });
+});
+
+afterAll(async () => {
+  await postgres?.close();
+  await database?.drop();
+});
+
+/** The gateway and the services that keep secrets, on the database of the suite. */
+function start(secretKey: string, ...formerSecretKeys: string[]): Promise<RunningService> {
+  const bootstrapToken = newToken('pat');
+  const settings = (databaseUrl: string, publicUrl: string) => ({
+    ...{ databaseUrl, publicUrl, bootstrapToken, databasePoolSize: 5 },
+    ...{ secretKey, formerSecretKeys },
+  });
+  return startServiceOn(
+    database.url,
+    (_url, platform) => GatewayModule.register(new GatewayConfig(), platform),
+    (url, platform, at) => AdminModule.register(Object.assign(new AdminConfig(), settings(url, at)), platform),
+    (url, platform, at) => HubModule.register(Object.assign(new HubConfig(), settings(url, at)), platform),
+  );
+}
+
+async function rotate(service: RunningService, secretKey: string) {
+  const env = { PARLEY_URL: service.url, PARLEY_SECRET_KEY: secretKey };
+  const command = run('dist/apps/cli/src/main.js', env, ['secrets', 'rotate']);
+  await command.ended;
+  return command.output();
+}
+
+/** Everything that rests sealed, in the clear, by where it is. Throws for what the keys cannot open. */
+async function openAll(...keys: [string, ...string[]]): Promise<Record<string, string>> {
+  const rows = await postgres.query<{ place: string; sealed: string }>(`
+    SELECT 'bot ' || id AS place, signing_secret AS sealed FROM admin.bot
+    UNION ALL SELECT 'secret ' || id || key, value FROM admin.bot, jsonb_each_text(secrets)
+    UNION ALL SELECT 'former ' || bot_id, secret FROM admin.bot_former_signing_secret
+    UNION ALL SELECT 'installation ' || bot_id || alias, configuration FROM admin.installation WHERE configuration IS NOT NULL
+    UNION ALL SELECT 'plugin ' || bot_id || alias, configuration FROM admin.bot_plugin
+    UNION ALL SELECT 'integration ' || id, signing_secret FROM hub.integration WHERE signing_secret <> ''
+    UNION ALL SELECT 'previous ' || id, previous_signing_secret FROM hub.integration WHERE previous_signing_secret IS NOT NULL
+    UNION ALL SELECT 'secret ' || id || key, value FROM hub.integration, jsonb_each_text(secrets)`);
+  const [secretKey, ...formerSecretKeys] = keys;
+  const box = new SecretBox(new SecretKeys({ secretKey, formerSecretKeys }));
+  return Object.fromEntries(rows.map(({ place, sealed }) => [place, box.open(sealed)]));
+}
+
+/** One of everything that is sealed, and bots. */
+async function fill(service: RunningService): Promise<{ account: Account; botIds: string[] }> {
+  const account = await newAccount(service.url, operatorToken(first));
+  const { client } = account;
+  const { integration } = await client.createIntegration({
+    ...{ name: `kettle-${randomBytes(4).toString('hex')}`, version: '1.0.0', configuration: { schema } },
+    secrets: { KEY: 'of the integration' },
+  });
+  await client.rotateIntegrationSigningSecrets({ id: integration.id });
+  const { plugin } = await client.createPlugin({
+    ...{ name: `helper-${randomBytes(4).toString('hex')}`, version: '1.0.0', code: { node: 'x', browser: 'x' } },
+    configuration: { schema },
+  });
+  const botIds: string[] = [];
+  for (let count = 0; count < botCount; count += 1) {
+    botIds.push((await client.createBot({ secrets: { KEY: `key ${count}`, OTHER: 'other' } })).bot.id);
+  }
+  botIds.sort();
+  await client.updateBot({
+    id: botIds[0]!,
+    integrations: { [integration.id]: { enabled: true, configuration: { text: 'of the installation' } } },
+    plugins: { helper: { id: plugin.id, configuration: { text: 'of the plugin' } } },
+  });
+  await client.rotateBotSigningSecrets({ id: botIds[0]! });
+  return { account, botIds };
+}
+
+it('seals everything anew beside writers, after a stop in the middle too, so that the former key can go', async () => {
+  let service = await start(first);
+  const { account, botIds } = await fill(service);
+  // As earlier versions sealed, without telling the key.
+  await postgres.query(`UPDATE admin.bot SET signing_secret = split_part(signing_secret, '.', 2) WHERE id < $1`, [
+    botIds[10],
+  ]);
+  const before = await openAll(first);
+  await service.stop();
+
+  await expect(start(third)).rejects.toThrow(/PARLEY_SECRET_KEY is another key than before: \d+ secrets/);
+  service = await start(second, first);
+  const written: Record<string, string> = {};
+  let isDone = false;
+  const write = async (id: string) => {
+    const client = clientOf({ ...account, url: service.url });
+    for (let count = 0; !isDone || count < 3; count += 1) {
+      await client.updateBot({ id, secrets: { NEW: `new ${count}` } });
+      written[`secret ${id}NEW`] = `new ${count}`;
+    }
+  };
+  const writers = [botIds[0]!, botIds[30]!, botIds.at(-1)!].map(write);
+  // The half of somebody who was stopped, and went from there the other way.
+  const half = await service.call(admin.sealedTexts.sealAnew, systemCaller('test'), { after: botIds[45]! });
+  const output = await rotate(service, first);
+  isDone = true;
+  await Promise.all(writers);
+
+  expect(half).toMatchObject({ sealed: 3 * 9, unreadable: [] });
+  expect(output).toMatch(/admin: \d+ secrets sealed anew\nhub: 3 secrets sealed anew\n\nEverything is sealed/);
+  expect(await openAll(second)).toEqual({ ...before, ...written });
+  expect(await rotate(service, second)).toMatch(/admin: 0 secrets sealed anew\nhub: 0 secrets/);
+  await service.stop();
+
+  await expect(start(first)).rejects.toThrow(/PARLEY_SECRET_KEY is another key than before.*the key with the id/);
+  service = await start(second);
+  const { bot } = await clientOf({ ...account, url: service.url }).getBot({ id: botIds[5]! });
+  expect(bot.signingSecret).toBe(before[`bot ${bot.id}`]);
+  await service.stop();
+});
+
+it('names whose secrets are under a key that is not known', async () => {
+  const service = await start(second);
+  const { client } = await newAccount(service.url, operatorToken(second));
+  const [lost, found] = [(await client.createBot({})).bot.id, (await client.createBot({})).bot.id];
+  const unknown = `0123abcd.${'A'.repeat(60)}`;
+  await postgres.query('UPDATE admin.bot SET signing_secret = $2 WHERE id = $1', [lost, unknown]);
+
+  const output = await rotate(service, second);
+
+  expect(output).toContain(`Secrets of these bots are under a key that is not known: ${lost}. Add it`);
+  expect(output).not.toContain(found);
+  await service.stop();
+  await expect(start(second)).rejects.toThrow(/1 secrets .* under the key with the id 0123abcd/);
+});

@@ -1,0 +1,26 @@
+/** What the reference calls the types of fields. */
+export const types = {
+  string: (value: unknown) => typeof value === 'string',
+  'string or null': (value: unknown) => value === null || typeof value === 'string',
+  'date-time': (value: unknown) => /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(String(value)),
+  boolean: (value: unknown) => typeof value === 'boolean',
+  number: (value: unknown) => typeof value === 'number',
+  integer: (value: unknown) => Number.isInteger(value),
+  object: (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value),
+  'string[]': (value: unknown) => Array.isArray(value) && value.every((entry) => typeof entry === 'string'),
+  'object[]': (value: unknown) => Array.isArray(value) && value.every((entry) => types.object(entry)),
+  'unapproved, pending, approved or rejected': (value: unknown) =>
+    ['unapproved', 'pending', 'approved', 'rejected'].includes(value as string),
+};
+export type Type = keyof typeof types;
+
+/** Fields of the resource, of which those of inner objects are written with dots, that are not there in their type. */
+export function wrong(resource: unknown, fields: Record<string, Type>): string[] {
+  return Object.entries(fields)
+    .filter(([path, type]) => !types[type](at(resource, path)))
+    .map(([path, type]) => `${path} is ${JSON.stringify(at(resource, path))} and no ${type}`);
+}
+
+function at(value: unknown, path: string): unknown {
+  return path.split('.').reduce((inner, name) => (inner as Record<string, unknown> | undefined)?.[name], value);
+}

@@ -1,0 +1,16 @@
+import { Controller } from '@nestjs/common';
+import { Handles } from '@parley/bus/handles';
+import type { Caller } from '@parley/contracts/caller';
+import type { ReindexRows } from '@parley/contracts/tables/reindex';
+import { tables } from '@parley/contracts/tables/tables';
+import { ReindexService } from './reindex.service';
+
+@Controller()
+export class ReindexController {
+  constructor(private readonly service: ReindexService) {}
+
+  @Handles(tables.reindex)
+  reindex(_caller: Caller, input: ReindexRows) {
+    return this.service.reindex(input);
+  }
+}

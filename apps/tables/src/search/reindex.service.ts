@@ -1,0 +1,43 @@
+import { Injectable } from '@nestjs/common';
+import { behindAllRows, type ReindexedRows, type ReindexRows } from '@parley/contracts/tables/reindex';
+import { Database } from '@parley/database/database';
+import { TableRowsRepository } from '../tables/table-rows.repository';
+import { TablesRepository } from '../tables/tables.repository';
+import { RowIndexService } from './row-index.service';
+
+const rowsAtOnce = 2_000;
+/** How long one call goes on. Whoever asks goes on where it ended. */
+const pieceMs = 5_000;
+
+const marking = { emptied: [], stale: [], uncomputed: [], unindexed: true };
+
+/** For a passage index that has lost points, or never had those of the model in use. */
+@Injectable()
+export class ReindexService {
+  constructor(
+    private readonly database: Database,
+    private readonly tables: TablesRepository,
+    private readonly rows: TableRowsRepository,
+    private readonly indexing: RowIndexService,
+  ) {}
+
+  /** Each batch commits by itself. Safe to repeat: a row that waits already is not touched. */
+  async reindex({ botId, after }: ReindexRows): Promise<ReindexedRows> {
+    const done = { tables: 0, rows: 0 };
+    const until = performance.now() + pieceMs;
+    let next = after ?? { tableId: '', rowId: 0 };
+    do {
+      const table = await this.tables.findSearchable(next, botId);
+      if (!table) return done;
+      const afterId = table.id === next.tableId ? next.rowId : 0;
+      const batch = await this.rows.settle(this.database, table, marking, afterId, rowsAtOnce);
+      this.indexing.wake();
+      // It was changed between the two statements: once more.
+      if (!batch) continue;
+      done.rows += batch.rows;
+      if (batch.lastId === null) done.tables += 1;
+      next = { tableId: table.id, rowId: batch.lastId ?? behindAllRows };
+    } while (performance.now() < until);
+    return { ...done, next };
+  }
+}

@@ -1,0 +1,81 @@
+import { httpRequest } from './load';
+import { openPool } from './bare-sql';
+import { openBot, type openEmbedded, poolSize } from './workbench';
+
+type Platform = Awaited<ReturnType<typeof openEmbedded>>;
+
+/** How many are made at a time while the bench is set up. */
+const lanes = 8;
+
+/** A bot with a user of its chat, and conversations that the user takes part in. */
+export interface Conversations {
+  botId: string;
+  userId: string;
+  /** Of the bot's chat endpoint, without the host. */
+  path: string;
+  /** Of the runtime API. */
+  headers: Record<string, string>;
+  /** Of the chat endpoint. */
+  userHeaders: Record<string, string>;
+  ids: string[];
+}
+
+export async function openConversations(platform: Platform, count: number): Promise<Conversations> {
+  const { id: botId, headers, client } = await openBot(platform);
+  const { bot } = await client.getBot({ id: botId });
+  const path = `/chat/${Object.values(bot.integrations).find(({ name }) => name === 'chat')!.webhookId}`;
+  const post = async <T>(resource: string, more: Record<string, string> = {}): Promise<T> => {
+    const response = await fetch(`${platform.url}${path}/${resource}`, {
+      method: 'POST',
+      headers: { ...more, 'content-type': 'application/json' },
+      body: '{}',
+    });
+    if (!response.ok) throw new Error(`${resource}: ${response.status} ${await response.text()}`);
+    return (await response.json()) as T;
+  };
+  const { user, key } = await post<{ user: { id: string }; key: string }>('users');
+  const userHeaders = { 'x-user-key': key };
+  const ids: string[] = [];
+  const lane = async () => {
+    while (ids.length < count) {
+      const { conversation } = await post<{ conversation: { id: string } }>('conversations', userHeaders);
+      ids.push(conversation.id);
+    }
+  };
+  await Promise.all(Array.from({ length: lanes }, lane));
+  return { botId, userId: user.id, path, headers, userHeaders, ids: ids.slice(0, count) };
+}
+
+/** Writes so many messages into a conversation that has none, a second apart, as fast as Postgres takes them. */
+export async function fillConversation(
+  databaseUrl: string,
+  { botId, userId }: Conversations,
+  id: string,
+  messages: number,
+): Promise<void> {
+  const pool = openPool({ databaseUrl, poolSize }, 'chat');
+  try {
+    await pool.query(
+      `INSERT INTO message (bot_id, id, conversation_id, user_id, type, payload, tags, direction, created_at, updated_at)
+       SELECT $1, 'msg_' || lpad(number::text, 26, '0'), $2, CASE WHEN number % 2 = 0 THEN $1 ELSE $3 END, 'text',
+         jsonb_build_object('text', 'This is what was said as number ' || number), '{}',
+         CASE WHEN number % 2 = 0 THEN 'outgoing' ELSE 'incoming' END, at, at
+       FROM generate_series(1, $4::int) number, LATERAL (SELECT now() - ($4 + 1 - number) * interval '1 s' AS at) clock`,
+      [botId, id, userId, messages],
+    );
+    await pool.query(
+      `UPDATE conversation_clock SET last_message_at = now() - interval '1 s', message_count = $3
+       WHERE bot_id = $1 AND conversation_id = $2`,
+      [botId, id, messages],
+    );
+    await pool.query('VACUUM ANALYZE message');
+  } finally {
+    await pool.end();
+  }
+}
+
+/** A message of the conversation's user by way of the chat endpoint, as it goes over the wire. */
+export function saying(path: string, headers: Record<string, string>, conversationId: string, text: string): string {
+  const body = JSON.stringify({ conversationId, payload: { type: 'text', text } });
+  return httpRequest(`POST ${path}/messages`, headers, body);
+}

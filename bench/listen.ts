@@ -1,0 +1,235 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startDistributed } from '@parley/testing/running-platform';
+import { type Conversations, openConversations, saying } from './conversations';
+import { residentMb } from './memory';
+import { newDatabase, productSide, type Recordings, recordOperations, startBare } from './operations';
+import { PostgresTap } from './postgres-tap';
+import type { Result, Row } from './result';
+import { type Round, type Side, takeTurns, timed, toRow } from './rounds';
+import { SseConnection, markOf } from './sse-connection';
+import { median, pairedRatio } from './statistics';
+import { type Heard, SteadyLoader } from './steady-load';
+import { newLogFile, openEmbedded, productEnv, type Workbench } from './workbench';
+
+type Mode = 'Embedded' | 'Distributed';
+type Platform = Awaited<ReturnType<typeof openEmbedded>> & { nats?: { pid: number } };
+type HeardRound = Heard & Round;
+
+const idleStreams = 2_000;
+/** So many that one is free whenever a message is due. */
+const connections = 64;
+const longestRound = 2;
+const warmUpSeconds = 0.5;
+/** How many streams are opened at a time. */
+const openersAtOnce = 32;
+/** For what the start, the opening and the closing of streams leave to do. */
+const settleMs = 3_000;
+
+interface Scenario {
+  title: string;
+  conversations: number;
+  /** In each conversation. */
+  listeners: number;
+  perSecond: number;
+  /** Of p95 in distributed mode. */
+  belowMs?: number;
+}
+
+const scenarios: Scenario[] = [
+  {
+    title: '1,000 listeners of 1,000 conversations',
+    conversations: 1_000,
+    listeners: 1,
+    perSecond: 200,
+    belowMs: 28,
+  },
+  // 200 messages a second would be 40,000 frames: more than one core writes and another reads.
+  { title: '200 listeners of one conversation', conversations: 1, listeners: 200, perSecond: 20 },
+];
+
+/** One side with its conversations. */
+interface Candidate extends Side {
+  scene: Conversations;
+}
+
+/** How long a message takes to those who listen, and what those cost who hear nothing. */
+export function benchListenEmbedded(bench: Workbench): Promise<Result[]> {
+  return benchListen(bench, 'Embedded', () => openEmbedded(bench));
+}
+
+export function benchListenDistributed(bench: Workbench): Promise<Result[]> {
+  const options = { env: productEnv(bench), logFile: newLogFile(bench) };
+  return benchListen(bench, 'Distributed', async () => bench.session.keep(await startDistributed(options)));
+}
+
+async function benchListen(bench: Workbench, mode: Mode, start: () => Promise<Platform>): Promise<Result[]> {
+  const bare = await startBareSide(bench);
+  const platform = await start();
+  const scene = await openConversations(platform, idleStreams);
+  const product = { ...productSide(bench, 'chat', platform), scene };
+  const memory = await measureMemory(bench, mode, platform, product);
+  const results: Result[] = [];
+  for (const scenario of scenarios) results.push(await compare(bench, mode, scenario, [product, bare]));
+  return [...results, memory];
+}
+
+async function compare(
+  { session, options }: Workbench,
+  mode: Mode,
+  { title, conversations, listeners, perSecond, belowMs }: Scenario,
+  sides: [Candidate, Candidate],
+): Promise<Result> {
+  const { rounds } = options;
+  const seconds = Math.min(longestRound, options.seconds);
+  const ready = await Promise.all(
+    sides.map(async ({ url, scene: { ids, path, userHeaders } }) => {
+      const loader = new SteadyLoader();
+      const names = ids.slice(0, conversations);
+      const streams = await openStreams(
+        url,
+        path,
+        userHeaders,
+        names.flatMap((id) => Array<string>(listeners).fill(id)),
+        loader.heard,
+      );
+      const request = (number: number) => saying(path, userHeaders, names[number % names.length]!, markOf(number));
+      const run = (duration: number) =>
+        loader.run({ url, connections, seconds: duration, perSecond, request, listeners });
+      return { streams, run };
+    }),
+  );
+  const turns = await takeTurns(session, sides, rounds, async (side): Promise<HeardRound> => {
+    const { run } = ready[sides.indexOf(side)]!;
+    await run(warmUpSeconds);
+    return timed(side, () => run(seconds));
+  });
+  ready.forEach(({ streams }) => streams.forEach((stream) => stream.close()));
+  await sleep(settleMs);
+
+  const p95 = turns.map((side) => side.map(({ p95Ms }) => p95Ms)) as [number[], number[]];
+  const ratio = pairedRatio(...p95);
+  const name = mode.toLowerCase();
+  return {
+    title: `${mode} mode: from a message to its listeners, ${title}; ${perSecond} messages a second, ${rounds} rounds of ${seconds} s`,
+    rows: sides.map((side, i) =>
+      toRow(side, turns[i]!, 'frame', {
+        'p50 ms': ({ p50Ms }) => p50Ms,
+        'p95 ms': ({ p95Ms }) => p95Ms,
+        'p99 ms': ({ p99Ms }) => p99Ms,
+        'sent late p95 ms': ({ lateMs }) => lateMs,
+      }),
+    ),
+    aims: [
+      {
+        name: `p95, ${name}`,
+        value: median(p95[0]),
+        spread: [Math.min(...p95[0]), Math.max(...p95[0])],
+        unit: ' ms',
+        below: mode === 'Distributed' ? belowMs : undefined,
+      },
+      { name: `p95, ${name} / bare`, value: ratio.median, spread: [ratio.lowest, ratio.highest] },
+    ],
+    notes: [
+      'From the time at which the message was to be posted, however late that was done, until the frame was read.',
+      'Sent late: how much of that time was over when it was posted. All streams are of one user.',
+      'Bare: one process that runs the same SQL and writes the frame to its own listeners, without a bus.',
+    ],
+    errors: sides.flatMap((side, i) =>
+      turns[i]!.flatMap(({ firstError }) => (firstError ? [`${side.name}: ${firstError}`] : [])),
+    ),
+    rounds: Object.fromEntries(sides.map((side, i) => [side.name, turns[i]!])),
+  };
+}
+
+/** One stream for each conversation that is named, as often as it is named. */
+async function openStreams(
+  url: string,
+  path: string,
+  headers: Record<string, string>,
+  ids: string[],
+  onMark: (number: number) => void,
+): Promise<SseConnection[]> {
+  const streams: SseConnection[] = [];
+  const waiting = ids.values();
+  const lane = async () => {
+    for (const id of waiting)
+      streams.push(await SseConnection.open(url, `${path}/conversations/${id}/listen`, headers, onMark));
+  };
+  await Promise.all(Array.from({ length: openersAtOnce }, lane));
+  return streams;
+}
+
+/** Of the processes that hold the streams, or know of them. */
+async function measureMemory(
+  { session }: Workbench,
+  mode: Mode,
+  { url, pids, nats }: Platform,
+  { scene: { ids, path, userHeaders } }: Candidate,
+): Promise<Result> {
+  const { standalone, gateway, chat } = pids;
+  const processes: Record<string, number> =
+    mode === 'Embedded' ? { standalone: standalone! } : { gateway: gateway!, chat: chat!, 'nats-server': nats!.pid };
+  const read = () => Object.values(processes).map(residentMb);
+  session.checkpoint();
+  await sleep(settleMs);
+  const before = read();
+  const streams = await openStreams(url, path, userHeaders, ids, () => undefined);
+  await sleep(settleMs);
+  const after = read();
+  streams.forEach((stream) => stream.close());
+  await sleep(settleMs);
+
+  const added = after[0]! - before[0]!;
+  return {
+    title: `${mode} mode: memory for ${idleStreams.toLocaleString('en-US')} streams of as many conversations in which nothing is said`,
+    rows: Object.keys(processes).map((name, i): Row => ({
+      name,
+      figures: {
+        'before MB': before[i]!,
+        'with streams MB': after[i]!,
+        'KB a stream': (1000 * (after[i]! - before[i]!)) / idleStreams,
+      },
+    })),
+    aims: [
+      mode === 'Embedded'
+        ? { name: 'added to the process by the streams', value: added, unit: ' MB', below: 200 }
+        : { name: 'all of the gateway, with the streams', value: after[0]!, unit: ' MB', below: 200 },
+    ],
+    notes: [
+      'Resident memory of the whole process, as the kernel counts it (VmRSS): before, after as many conversations were',
+      `made; with streams, ${settleMs / 1000} s after the last one was open. Memory of the kernel for sockets is not in it.`,
+    ],
+    errors: [],
+    rounds: {},
+  };
+}
+
+/** Records what a message of the chat endpoint runs, and starts the baseline on the database of the recording. */
+async function startBareSide(bench: Workbench): Promise<Candidate> {
+  const { databaseUrl, scene, recordings } = await record(bench);
+  const side = await startBare(bench, 'bare-listen', { databaseUrl, schema: 'chat', recordings });
+  return { ...side, scene: { ...scene, path: '', userHeaders: {} } };
+}
+
+async function record(
+  bench: Workbench,
+): Promise<{ databaseUrl: string; scene: Conversations; recordings: Recordings }> {
+  const database = await newDatabase(bench);
+  const tap = bench.session.keep(await PostgresTap.start(database.url));
+  const platform = await openEmbedded(bench, { DATABASE_URL: tap.url });
+  try {
+    const scene = await openConversations(platform, Math.max(...scenarios.map(({ conversations }) => conversations)));
+    const say = {
+      name: 'say',
+      title: '',
+      line: () => `POST ${scene.path}/messages`,
+      headers: scene.userHeaders,
+      given: (index: number) => scene.ids[index]!,
+      body: (conversationId: string) => ({ conversationId, payload: { type: 'text', text: markOf(0) } }),
+      connections: 1,
+    };
+    return { databaseUrl: database.url, scene, recordings: await recordOperations(tap, platform.url, [say]) };
+  } finally {
+    await platform.stop();
+  }
+}

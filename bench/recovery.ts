@@ -1,0 +1,147 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { clientOf } from '@parley/testing/api';
+import { put } from '@parley/testing/bot-files';
+import { EmbeddingServer } from '@parley/testing/embedding-server';
+import { until } from '@parley/testing/until';
+import { type AppName, appNames, Fleet } from '../faults/fleet';
+import { KeepAliveClient } from '../faults/keep-alive-client';
+import type { Result, Row } from './result';
+import { percentile } from './statistics';
+import type { Workbench } from './workbench';
+
+const killsPerRound = 4;
+const betweenProbesMs = 10;
+/** So many in a row have to go well before the next kill. */
+const calmProbes = 50;
+
+interface Probe {
+  begunAt: number;
+  endedAt: number;
+  isGood: boolean;
+}
+
+/** Time from `kill -9` of one of two processes until the other one has served: of each app, and until nothing fails. */
+export async function benchRecovery(bench: Workbench): Promise<Result[]> {
+  const { session, options } = bench;
+  const embeddings = session.keep(await EmbeddingServer.start());
+  const fleet = session.keep(
+    await Fleet.start({ replicas: 2, env: { EMBEDDINGS_URL: embeddings.url, LOG_LEVEL: 'error' } }),
+  );
+  const probes = await probesOf(fleet);
+  const kills = killsPerRound * options.rounds;
+  const rows: Row[] = [];
+  for (const name of appNames) {
+    const times: Recovery[] = [];
+    for (let kill = 0; kill < kills; kill += 1) {
+      session.checkpoint();
+      times.push(await killOnce(fleet, name, kill % 2, probes[name]));
+    }
+    const first = times.map(({ firstMs }) => firstMs);
+    const last = times.map(({ lastFailureMs }) => lastFailureMs);
+    rows.push({
+      name,
+      figures: {
+        'p50 ms': percentile(first, 0.5),
+        'p99 ms': percentile(first, 0.99),
+        'last failure p50 ms': percentile(last, 0.5),
+        'last failure p99 ms': percentile(last, 0.99),
+        'failures a kill': times.reduce((sum, { failures }) => sum + failures, 0) / kills,
+      },
+    });
+  }
+  const worst = Math.max(...rows.map(({ figures }) => figures['p99 ms']!));
+  return [
+    {
+      title: `Distributed mode, two of each process: time from kill -9 to the first success; ${kills} kills of each`,
+      rows,
+      aims: [{ name: 'slowest p99', value: worst, unit: ' ms', below: 2_000 }],
+      notes: [
+        'Of requests that are begun after the kill. The last failure: when the last of them was begun that failed, 0 if none did.',
+        'A request that the killed process had taken is answered with OperationTimeout at its deadline.',
+      ],
+      errors: [],
+      rounds: {},
+    },
+  ];
+}
+
+interface Recovery {
+  firstMs: number;
+  lastFailureMs: number;
+  failures: number;
+}
+
+async function killOnce(fleet: Fleet, name: AppName, place: number, ask: () => Promise<boolean>): Promise<Recovery> {
+  const replica = fleet.replicas(name)[place]!;
+  const probes: Probe[] = [];
+  const underWay = new Set<Promise<void>>();
+  let isOver = false;
+  replica.signal('SIGKILL');
+  const killedAt = performance.now();
+  while (!isOver) {
+    const begunAt = performance.now();
+    const probe = ask()
+      .catch(() => false)
+      .then((isGood) => void probes.push({ begunAt, endedAt: performance.now(), isGood }))
+      .finally(() => underWay.delete(probe));
+    underWay.add(probe);
+    await sleep(betweenProbesMs);
+    isOver = probes.length > calmProbes && probes.slice(-calmProbes).every(({ isGood }) => isGood);
+  }
+  await Promise.all(underWay);
+  await replica.ended();
+  await replica.start();
+  await Promise.all(fleet.balancers.map((balancer) => balancer.allReady()));
+  const failed = probes.filter(({ isGood }) => !isGood);
+  return {
+    firstMs: Math.min(...probes.filter(({ isGood }) => isGood).map(({ endedAt }) => endedAt)) - killedAt,
+    lastFailureMs: Math.max(killedAt, ...failed.map(({ begunAt }) => begunAt)) - killedAt,
+    failures: failed.length,
+  };
+}
+
+/** For each app a request that needs it. */
+async function probesOf(fleet: Fleet): Promise<Record<AppName, () => Promise<boolean>>> {
+  const { bot } = await clientOf(fleet).createBot({});
+  const client = clientOf(fleet, bot.id);
+  const { user } = await client.createUser({ tags: {} });
+  const { file } = await client.upsertFile({ key: 'probe', size: 1 });
+  const one = new KeepAliveClient();
+  const get = (path: string) => async () =>
+    (await one.send({ method: 'GET', url: `${fleet.url}${path}`, headers: fleet.headers(bot.id) })).status === 200;
+  let count = 0;
+  const index = async () => {
+    count += 1;
+    const text = `The paragraph ${count} tells of ships.`;
+    const declared = { key: `${count}.txt`, size: text.length, index: true, contentType: 'text/plain' };
+    const { file: made } = await client.upsertFile(declared);
+    await put(made.uploadUrl, text, { 'content-type': 'text/plain' });
+    const { status } = await until(
+      async () => (await client.getFile({ id: made.id })).file,
+      (found) => found.status.startsWith('indexing_') && found.status !== 'indexing_pending',
+      60_000,
+    );
+    return status === 'indexing_completed';
+  };
+  return {
+    gateway: get(`/v1/admin/bots/${bot.id}`),
+    admin: get(`/v1/admin/bots/${bot.id}`),
+    hub: get('/v1/admin/hub/integrations'),
+    files: get(`/v1/files/${file.id}`),
+    tables: get('/v1/tables'),
+    chat: get(`/v1/chat/users/${user.id}`),
+    'files-worker': oneAtATime(index),
+  };
+}
+
+/** Indexing is work: many at once would measure how much of it there is. */
+function oneAtATime(work: () => Promise<boolean>): () => Promise<boolean> {
+  let last: Promise<boolean> = Promise.resolve(true);
+  let waiting = 0;
+  return () => {
+    if (waiting > 0) return last;
+    waiting += 1;
+    last = work().finally(() => (waiting -= 1));
+    return last;
+  };
+}

@@ -1,0 +1,26 @@
+import { readFile } from 'node:fs/promises';
+
+export interface Passage {
+  id: string;
+  source: string;
+  text: string;
+}
+
+export const kinds = ['wording', 'paraphrase', 'identifier', 'keyword', 'typo', 'long'] as const;
+/** Search may be tuned with the first half; the other one is for the last measurement. */
+export const splits = ['tune', 'held-out'] as const;
+
+export interface Question {
+  id: string;
+  question: string;
+  /** Ids of all passages that answer it. */
+  answers: string[];
+  kind: (typeof kinds)[number];
+  split: (typeof splits)[number];
+}
+
+/** The set that bench/retrieval/README.md describes. */
+export async function readRetrievalSet(): Promise<{ passages: Passage[]; questions: Question[] }> {
+  const read = async (name: string) => JSON.parse(await readFile(`bench/retrieval/${name}.json`, 'utf8')) as unknown;
+  return { passages: (await read('passages')) as Passage[], questions: (await read('questions')) as Question[] };
+}

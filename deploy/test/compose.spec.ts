@@ -1,0 +1,243 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { hasNatsServer, NatsServer } from '@parley/testing/nats-server';
+import { connect, nkeyAuthenticator, nkeys } from 'nats';
+import { parse } from 'yaml';
+import { apps, complaintsAbout, jobs } from './configurations';
+
+interface Service {
+  image: string;
+  build?: { args: { APP: string } };
+  command?: string[];
+  user?: string;
+  environment?: Record<string, string>;
+  depends_on?: Record<string, { condition: string }>;
+  ports?: string[];
+  volumes?: string[];
+  tmpfs?: string[];
+  networks: string[];
+  read_only?: boolean;
+  cap_drop?: string[];
+  security_opt?: string[];
+  container_name?: string;
+  privileged?: boolean;
+  healthcheck?: { disable?: boolean; test?: string[] };
+}
+
+interface Composition {
+  services: Record<string, Service>;
+  volumes: Record<string, unknown>;
+  networks: Record<string, { internal?: boolean } | null>;
+}
+
+/** Their images are made for root, which has no capability here. */
+const rootWithoutCapabilities = ['nats', 'minio'];
+const source = JSON.stringify(parse(readFileSync('docker-compose.yml', 'utf8'), { merge: true }));
+const ours = [...apps, ...jobs];
+
+let folder: string;
+let secrets: Record<string, string>;
+let composition: Composition;
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'parley-compose-'));
+  makeEnv();
+  const lines = readFileSync(join(folder, '.env'), 'utf8').split('\n');
+  secrets = Object.fromEntries(lines.filter((line) => /^\w+=/.test(line)).map((line) => line.split('=')));
+  composition = compose(secrets);
+});
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function makeEnv() {
+  return execFileSync(process.execPath, [resolve('deploy/compose-env.mjs')], { cwd: folder, stdio: 'pipe' });
+}
+
+/** Reads the file as Compose does. Throws what Compose says when a required variable is not set. */
+function compose(env: Record<string, string>): Composition {
+  return JSON.parse(source, (_key, value: unknown) =>
+    typeof value === 'string' ? interpolate(value, env) : value,
+  ) as Composition;
+}
+
+function interpolate(text: string, env: Record<string, string>): string {
+  return text.replaceAll(/\$\{(\w+):([-?])([^}]*)\}/g, (_whole, name: string, kind: string, rest: string) => {
+    if (env[name]) return env[name];
+    if (kind === '?') throw new Error(`${name}: ${rest}`);
+    return rest;
+  });
+}
+
+const each = (name: string) => composition.services[name]!;
+
+it('says what makes a secret that is missing, and has no default for one', () => {
+  // Whoever looks into the server itself has that one.
+  const required = Object.keys(secrets).filter((name) => name !== 'NATS_SEED_SYS');
+  for (const name of required) {
+    const others = Object.fromEntries(Object.entries(secrets).filter(([other]) => other !== name));
+    expect(() => compose(others)).toThrow(`${name}: run "node deploy/compose-env.mjs"`);
+  }
+});
+
+it('makes secrets that nobody else can read, new ones each time, and never in the place of others', () => {
+  const path = join(folder, '.env');
+  const before = readFileSync(path, 'utf8');
+
+  const again = spawnSync(process.execPath, [resolve('deploy/compose-env.mjs')], { cwd: folder, encoding: 'utf8' });
+
+  expect(again).toMatchObject({ status: 1, stderr: expect.stringContaining('stays as it is') });
+  expect(readFileSync(path, 'utf8')).toBe(before);
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+  rmSync(path);
+  makeEnv();
+  expect(readFileSync(path, 'utf8')).not.toBe(before);
+});
+
+it('gives each app the key of NATS that is its own, and the server what it knows it by', () => {
+  const variable = (kind: string, user: string) => `NATS_${kind}_${user.toUpperCase().replace('-', '_')}`;
+  const users = [...apps, 'operator', 'sys'];
+
+  for (const user of users) {
+    const pair = nkeys.fromSeed(Buffer.from(secrets[variable('SEED', user)]!));
+    expect(each('nats').environment![variable('KEY', user)]).toBe(pair.getPublicKey());
+  }
+  for (const app of apps) expect(each(app).environment!['NATS_NKEY_SEED']).toBe(secrets[variable('SEED', app)]);
+  expect(each('streams').environment!['NATS_NKEY_SEED']).toBe(secrets[variable('SEED', 'operator')]);
+});
+
+(hasNatsServer() ? it : it.skip)('starts a NATS server that makes the streams and knows the apps', async () => {
+  const { command, environment, volumes } = each('nats');
+  const [here, there] = volumes!.find((volume) => volume.endsWith('/nats:ro'))!.split(':');
+  const args = command!.map((word) => word.replace(there!, here!));
+  const server = await NatsServer.startWith(args, environment!);
+  try {
+    const streams = spawnSync(process.execPath, each('streams').command!.slice(1), {
+      env: { ...each('streams').environment, NATS_URL: server.url },
+      encoding: 'utf8',
+    });
+    const knows = (seed: string) =>
+      connect({
+        servers: server.url,
+        authenticator: nkeyAuthenticator(Buffer.from(seed)),
+        maxReconnectAttempts: 0,
+      }).then(
+        (connection) => connection.close().then(() => true),
+        () => false,
+      );
+
+    expect(streams).toMatchObject({ status: 0, stderr: '', stdout: expect.stringContaining('PARLEY') });
+    for (const app of apps) expect([app, await knows(each(app).environment!['NATS_NKEY_SEED']!)]).toEqual([app, true]);
+    expect(await knows(Buffer.from(nkeys.createUser().getSeed()).toString())).toBe(false);
+  } finally {
+    await server.stop();
+  }
+});
+
+it('has uploads, imports and exports gather on a disk, not in memory', () => {
+  const writers = apps.filter((app) => each(app).volumes?.includes('/tmp'));
+
+  expect(writers).toEqual(['files', 'tables']);
+  expect(apps.filter((app) => each(app).tmpfs)).toEqual([]);
+});
+
+it('hands on the keys of before, and which proxies are believed', () => {
+  const set = compose({ ...secrets, PARLEY_FORMER_SECRET_KEYS: 'former', TRUSTED_PROXIES: '172.18.0.1' }).services;
+  const given = (variable: string) => Object.keys(set).filter((name) => set[name]!.environment?.[variable]);
+
+  expect(given('PARLEY_FORMER_SECRET_KEYS')).toEqual(given('PARLEY_SECRET_KEY'));
+  expect(given('PARLEY_FORMER_SECRET_KEYS').sort()).toEqual(['admin', 'chat', 'files', 'hub']);
+  expect(given('TRUSTED_PROXIES').sort()).toEqual([...apps].sort());
+});
+
+it('has every app, the migrations, the streams and all that they need', () => {
+  const stores = ['bucket', 'minio', 'nats', 'postgres', 'qdrant'];
+
+  expect(Object.keys(composition.services).sort()).toEqual([...ours, ...stores].sort());
+  for (const app of apps) expect(each(app).build!.args.APP).toBe(app);
+  for (const job of jobs) expect(each(job).command).toEqual(['node', `dist/apps/cli/src/${job}.js`]);
+});
+
+it('gives each process every variable that it requires, and none that it does not read', () => {
+  expect(ours.flatMap((name) => complaintsAbout(name, each(name).environment!))).toEqual([]);
+});
+
+it('names services in addresses, each of them one that is waited for', () => {
+  const wrong = Object.entries(composition.services).flatMap(([name, { environment = {}, depends_on = {} }]) =>
+    Object.entries(environment)
+      .filter(([variable, value]) => /^\w+:\/\//.test(value) && !['PUBLIC_URL', 'CONTENT_URL'].includes(variable))
+      .map(([variable, value]) => ({ variable, host: new URL(value).hostname }))
+      // Tables need the files service only once somebody imports.
+      .filter(({ variable, host }) => !composition.services[host] || !(host in depends_on || variable === 'FILES_URL'))
+      .map(({ variable, host }) => `${name}: ${variable} names ${host}`),
+  );
+
+  expect(wrong).toEqual([]);
+});
+
+it('starts in order: servers, then migrations and streams, then services, then the gateway', () => {
+  const once = [...jobs, 'bucket'];
+  for (const [name, { depends_on = {} }] of Object.entries(composition.services)) {
+    for (const [needed, { condition }] of Object.entries(depends_on)) {
+      const right = once.includes(needed) ? 'service_completed_successfully' : 'service_healthy';
+      expect(`${name} → ${needed}: ${condition}`).toBe(`${name} → ${needed}: ${right}`);
+    }
+  }
+  const services = apps.filter((app) => app !== 'gateway');
+  for (const app of services) expect(Object.keys(each(app).depends_on!)).toEqual(expect.arrayContaining(jobs));
+  const behindTheGateway = services.filter((app) => app !== 'files-worker');
+  expect(Object.keys(each('gateway').depends_on!)).toEqual(expect.arrayContaining(behindTheGateway));
+});
+
+it('can tell when each server is healthy', () => {
+  const healthless = Object.entries(composition.services)
+    // The image of an app has its own.
+    .filter(([name, { healthcheck }]) => !apps.includes(name) && !healthcheck?.test && !healthcheck?.disable)
+    .map(([name]) => name);
+
+  expect(healthless).toEqual(['bucket']);
+  expect(readFileSync('Dockerfile', 'utf8')).toMatch(/^HEALTHCHECK [\s\S]*readyz/m);
+});
+
+it('opens the gateway and the content address on this machine, and nothing else', () => {
+  const open = Object.entries(composition.services).filter(([, { ports }]) => ports);
+
+  expect(open.map(([name, { ports }]) => [name, ports])).toEqual([
+    ['files', ['127.0.0.1:3001:3000']],
+    ['gateway', ['127.0.0.1:3000:3000']],
+  ]);
+  expect(composition.networks['stores']).toEqual({ internal: true });
+  for (const store of ['postgres', 'nats', 'qdrant', 'minio']) expect(each(store).networks).toEqual(['stores']);
+});
+
+it('runs nothing as root with a capability, or on a file system that it could change', () => {
+  for (const [name, service] of Object.entries(composition.services)) {
+    expect([name, service.read_only, service.cap_drop, service.security_opt, service.privileged]).toEqual([
+      name,
+      true,
+      ['ALL'],
+      ['no-new-privileges:true'],
+      undefined,
+    ]);
+    // The image of an app has its own user.
+    if (ours.includes(name)) expect(service.user).toBeUndefined();
+    else if (!rootWithoutCapabilities.includes(name)) expect(service.user).toMatch(/^[1-9]\d*:[1-9]\d*$/);
+  }
+});
+
+it('keeps what is stored in volumes, under versions that do not move', () => {
+  for (const [name, { image }] of Object.entries(composition.services)) {
+    expect([name, image]).toEqual([name, expect.stringMatching(/:.*\d+([.-]\d+)+/)]);
+  }
+  const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
+  for (const name of ours) expect(each(name).image).toBe(`parley-${jobs.includes(name) ? 'cli' : name}:${version}`);
+  const kept = Object.values(composition.services).flatMap(({ volumes = [] }) => volumes.map((v) => v.split(':')[0]));
+  expect(kept).toEqual(expect.arrayContaining(Object.keys(composition.volumes)));
+  expect(kept.filter((path) => path!.startsWith('./') && !existsSync(path!))).toEqual([]);
+});
+
+it('lets the indexing be scaled', () => {
+  expect(each('files-worker')).not.toHaveProperty('container_name');
+  expect(each('files-worker')).not.toHaveProperty('ports');
+});

@@ -1,0 +1,63 @@
+import { hasNatsServer } from '@parley/testing/nats-server';
+import { runChaos } from './chaos/chaos';
+import { type Harm, harms } from './chaos/harm';
+import { Stage } from './chaos/stage';
+
+jest.setTimeout(600_000);
+const suite = hasNatsServer() ? describe : describe.skip;
+
+const seconds = 60;
+/** One of each kind, and of each kind of process. */
+const fixed: Harm[] = [
+  harms.kill('gateway', 0, 500),
+  harms.cut('tables'),
+  harms.pause('chat', 0, 3_000),
+  harms.killNats(500),
+  harms.kill('files-worker', 0, 0),
+  harms.delay('chat', 300, 2_000),
+  harms.restartPostgres(),
+  harms.kill('tables', 1, 0),
+  harms.loseStream(),
+  harms.silence('files', 'answers', 1_500),
+  harms.kill('chat', 1, 0),
+  harms.restartNats(),
+  harms.pause('files-worker', 1, 2_000),
+  harms.kill('files', 1, 0),
+  harms.killPostgres(),
+  harms.kill('admin', 0, 0),
+  harms.wipeNats(),
+  harms.silence('tables', 'everything', 1_500),
+];
+
+suite('A minute in which everything is harmed once', () => {
+  let stage: Stage;
+
+  beforeAll(async () => {
+    stage = await Stage.open();
+  });
+
+  afterAll(() => stage?.close());
+
+  it('loses nothing, does nothing twice, keeps the order, and every answer is clean', async () => {
+    const tell = (line: string) => process.stderr.write(`${line}\n`);
+
+    const report = await runChaos(stage, {
+      seed: 1,
+      seconds,
+      harms: fixed,
+      tell,
+      signal: new AbortController().signal,
+    });
+
+    tell(JSON.stringify(report, null, 2));
+    expect(report).toMatchObject({ unclean: [], violations: [] });
+    expect(report.files).toEqual({ indexing_completed: expect.any(Number) as number, ...notUploaded(report.files) });
+    expect(Object.keys(report.harms).length).toBeGreaterThan(6);
+    expect(Math.min(...Object.values(report.writes))).toBeGreaterThan(10);
+  });
+});
+
+/** Files that were declared, and whose upload was refused. */
+function notUploaded({ upload_pending }: Record<string, number>): Record<string, number> {
+  return upload_pending === undefined ? {} : { upload_pending };
+}

@@ -1,0 +1,88 @@
+import { parseArgs } from 'node:util';
+import { optionsOrExit } from '../command-line';
+import { runChaos, type ChaosReport } from './chaos';
+import { anyHarm, type Harm } from './harm';
+import { Random } from './random';
+import { Stage } from './stage';
+
+const usage = `npm run chaos -- [options]
+
+  --seconds <n>   how long harm is done (600)
+  --seed <n>      the harm of an earlier run again (random)
+`;
+
+interface Options {
+  seconds: number;
+  seed: number;
+}
+
+/** Throws an Error that says which option is wrong. */
+function readOptions(args: string[]): Options {
+  const { values } = parseArgs({ args, options: { seconds: { type: 'string' }, seed: { type: 'string' } } });
+  const seconds = Number(values.seconds ?? 600);
+  const seed = Number(values.seed ?? Date.now() % 1_000_000);
+  if (!(seconds > 0)) throw new Error('--seconds must be a number greater than 0.');
+  if (!Number.isSafeInteger(seed)) throw new Error('--seed must be a whole number.');
+  return { seconds, seed };
+}
+
+function* harmsOf(random: Random): Generator<Harm> {
+  for (;;) yield anyHarm(random);
+}
+
+/** True when nothing was found. */
+async function main({ seconds, seed }: Options): Promise<boolean> {
+  const interruption = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(signal, () => {
+      // Who asks twice does not want to wait for anything.
+      if (interruption.signal.aborted) process.exit(130);
+      interruption.abort();
+      console.log('Stopping: what has been done so far is still checked.');
+    });
+  }
+  console.log(`seed ${seed}, ${seconds} s`);
+  const stage = await Stage.open();
+  // However this ends, a stopped process would not.
+  const killAll = () => stage.fleet.all.forEach((replica) => replica.signal('SIGKILL'));
+  process.on('exit', killAll);
+  try {
+    const started = Date.now();
+    const tell = (line: string) => console.log(`${((Date.now() - started) / 1000).toFixed(1).padStart(6)} s  ${line}`);
+    const harms = harmsOf(new Random(seed));
+    const report = await runChaos(stage, { seed, seconds, harms, tell, signal: interruption.signal });
+    print(report);
+    const isGood = report.unclean.length === 0 && report.violations.length === 0;
+    console.log(
+      `${isGood ? 'Nothing is wrong.' : 'WRONG: see above.'} Again: npm run chaos -- --seconds ${seconds} --seed ${seed}`,
+    );
+    return isGood;
+  } finally {
+    await stage.close();
+    process.off('exit', killAll);
+  }
+}
+
+function print({ requests, harms, files, writes, settledMs, unclean, violations }: ChaosReport): void {
+  const line = (name: string, counts: Record<string, number>) =>
+    console.log(
+      `${name}: ${Object.entries(counts)
+        .map(([what, count]) => `${count} ${what}`)
+        .join(', ')}`,
+    );
+  line('requests', requests);
+  line('harm done', harms);
+  line('acknowledged', writes);
+  line('files', files);
+  console.log(`at rest ${settledMs} ms after the last request`);
+  console.log(`${unclean.length} unclean answers, ${violations.length} violations`);
+  for (const finding of [...unclean, ...violations].slice(0, 50)) console.log(`  ${finding}`);
+}
+
+main(optionsOrExit(usage, readOptions)).then(
+  (isGood) => (process.exitCode = isGood ? 0 : 1),
+  (error: unknown) => {
+    console.error(error);
+    process.exitCode = 1;
+  },
+);

@@ -1,0 +1,185 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type AuthenticatedClient, Client as ChatClient } from '@botpress/chat';
+import { clientOf } from '@parley/testing/api';
+import { hasNatsServer } from '@parley/testing/nats-server';
+import { until } from '@parley/testing/until';
+import { Fleet } from './fleet';
+import { SseListener } from './sse-listener';
+
+jest.setTimeout(120_000);
+const suite = hasNatsServer() ? describe : describe.skip;
+
+interface Room {
+  id: string;
+  /** Acknowledged messages, by id. */
+  acknowledged: Set<string>;
+}
+
+suite('The chat, with two of each process,', () => {
+  let fleet: Fleet;
+  /** Of the chat of one bot, through the balancer. */
+  let apiUrl: string;
+  let path: string;
+  let ann: AuthenticatedClient;
+  const listeners: SseListener[] = [];
+
+  beforeAll(async () => {
+    fleet = await Fleet.start({ replicas: 2 });
+    const { bot } = await clientOf(fleet).createBot({});
+    path = `/chat/${Object.values(bot.integrations)[0]!.webhookId}`;
+    apiUrl = `${fleet.url}${path}`;
+    ann = await ChatClient.connect({ apiUrl });
+  });
+
+  afterEach(() => listeners.splice(0).forEach((listener) => listener.stop()));
+
+  afterAll(() => fleet?.stop());
+
+  async function newRoom(): Promise<Room> {
+    const { conversation } = await ann.createConversation({});
+    return { id: conversation.id, acknowledged: new Set() };
+  }
+
+  /** On the gateways of these numbers. */
+  async function listen({ id }: Room, gateways = [0, 1]): Promise<SseListener> {
+    const urls = gateways.map((n) => `${fleet.replicas('gateway')[n]!.url}${path}/conversations/${id}/listen`);
+    const listener = await SseListener.open(urls, ann.user.key);
+    listeners.push(listener);
+    return listener;
+  }
+
+  /** Posts into the room until it is stopped; what fails is tried again as another message. */
+  function post(room: Room, user = ann) {
+    let isStopped = false;
+    let failures = 0;
+    const done = (async () => {
+      for (let n = 0; !isStopped; n++) {
+        const payload = { type: 'text' as const, text: `${room.id} ${n}` };
+        await user.createMessage({ conversationId: room.id, payload }).then(
+          ({ message }) => room.acknowledged.add(message.id),
+          () => (failures += 1),
+        );
+        await sleep(10);
+      }
+    })();
+    return {
+      stop: async () => {
+        isStopped = true;
+        await done;
+        return { failures };
+      },
+    };
+  }
+
+  async function listed({ id }: Room): Promise<string[]> {
+    const messages = await ann.list.messages({ conversationId: id }).collect();
+    return messages.map((message) => message.id).reverse();
+  }
+
+  /** Whether the listener heard all that is listed, in this order. */
+  async function hearsAll(listener: SseListener, room: Room): Promise<void> {
+    const expected = await listed(room);
+    await until(
+      () => listener.messageIds.length,
+      (count) => count >= expected.length,
+      30_000,
+    );
+    expect(listener.messageIds).toEqual(expected);
+  }
+
+  it('loses no acknowledged message when a gateway is killed, whose listeners go on with another one', async () => {
+    const room = await newRoom();
+    const gateway = fleet.replicas('gateway')[0]!;
+    const [moved, stayed] = [await listen(room, [0, 1]), await listen(room, [1])];
+    const posting = post(room);
+    await until(() => room.acknowledged.size > 30);
+
+    await gateway.end('SIGKILL');
+    await until(() => moved.connections === 2);
+    const after = room.acknowledged.size + 30;
+    await until(() => room.acknowledged.size > after);
+    await posting.stop();
+    await gateway.start();
+
+    const all = await listed(room);
+    expect([...room.acknowledged].filter((id) => !all.includes(id))).toEqual([]);
+    await hearsAll(moved, room);
+    await hearsAll(stayed, room);
+  });
+
+  it('loses no acknowledged message when NATS is restarted, and its listeners hear all of them', async () => {
+    const room = await newRoom();
+    const [one, other] = [await listen(room, [0]), await listen(room, [1])];
+    const posting = post(room);
+    await until(() => room.acknowledged.size > 30);
+
+    await fleet.nats.kill();
+    await sleep(1_000);
+    await fleet.nats.run();
+    const after = room.acknowledged.size + 30;
+    await until(() => room.acknowledged.size > after);
+    const { failures } = await posting.stop();
+
+    expect(failures).toBeGreaterThan(0);
+    const all = await listed(room);
+    expect([...room.acknowledged].filter((id) => !all.includes(id))).toEqual([]);
+    await hearsAll(one, room);
+    await hearsAll(other, room);
+  });
+
+  it('loses no acknowledged message when a chat process is killed while it writes', async () => {
+    const room = await newRoom();
+    const listener = await listen(room);
+    const postings = Array.from({ length: 8 }, () => post(room));
+    await until(() => room.acknowledged.size > 50);
+    const [process_] = fleet.replicas('chat');
+
+    await process_!.end('SIGKILL');
+    const after = room.acknowledged.size + 50;
+    await until(() => room.acknowledged.size > after);
+    await Promise.all(postings.map((posting) => posting.stop()));
+    // What was committed but never told is told when a process starts.
+    await process_!.start();
+
+    const all = await listed(room);
+    expect([...room.acknowledged].filter((id) => !all.includes(id))).toEqual([]);
+    await hearsAll(listener, room);
+  });
+
+  it('never mixes two conversations', async () => {
+    const rooms = [await newRoom(), await newRoom()];
+    const hearing = await Promise.all(rooms.map((room) => listen(room)));
+    const postings = rooms.map((room) => post(room));
+
+    await until(() => rooms.every(({ acknowledged }) => acknowledged.size > 40));
+    await Promise.all(postings.map((posting) => posting.stop()));
+
+    for (const [n, room] of rooms.entries()) {
+      await hearsAll(hearing[n]!, room);
+      expect(hearing[n]!.heard.filter(({ data }) => data['conversationId'] !== room.id)).toEqual([]);
+      expect(new Set(await listed(room))).toEqual(room.acknowledged);
+    }
+  });
+
+  it('keeps one order for all listeners while 50 clients post into one conversation', async () => {
+    const room = await newRoom();
+    const users = await Promise.all(Array.from({ length: 50 }, () => ChatClient.connect({ apiUrl })));
+    for (const { user } of users) await ann.addParticipant({ conversationId: room.id, userId: user.id });
+    const hearing = await Promise.all([0, 1, 0, 1].map((gateway) => listen(room, [gateway])));
+
+    await Promise.all(
+      users.map(async (user) => {
+        for (let n = 0; n < 10; n++) {
+          const payload = { type: 'text' as const, text: `${n}` };
+          const { message } = await user.createMessage({ conversationId: room.id, payload });
+          room.acknowledged.add(message.id);
+        }
+      }),
+    );
+
+    const all = await listed(room);
+    expect(all).toHaveLength(500);
+    expect(new Set(all)).toEqual(room.acknowledged);
+    for (const listener of hearing) await hearsAll(listener, room);
+  });
+});

@@ -1,0 +1,83 @@
+import type { Value } from './ledger';
+
+/** The platform that is asked, and as whom. */
+export interface Asked {
+  url: string;
+  token: string;
+  workspaceId: string;
+}
+
+export interface ShownMessage {
+  text: string;
+  createdAt: string;
+}
+
+/** What is there, by name: more than one value where there should be one. */
+export type FoundValues = Map<string, Value[]>;
+
+const rowsPerPage = 1000;
+
+/** Reads what the platform shows to a client, page by page. */
+export class Asker {
+  constructor(private readonly asked: Asked) {}
+
+  /** Throws unless the answer is 200 or 404. */
+  async ask(path: string, botId?: string, body?: object): Promise<{ status: number; body: unknown }> {
+    const { url, token, workspaceId } = this.asked;
+    const response = await fetch(`${url}${path}`, {
+      method: body ? 'POST' : 'GET',
+      body: JSON.stringify(body),
+      headers: {
+        authorization: `Bearer ${token}`,
+        'x-workspace-id': workspaceId,
+        ...(botId ? { 'x-bot-id': botId } : {}),
+        ...(body ? { 'content-type': 'application/json' } : {}),
+      },
+    });
+    if (response.status !== 200 && response.status !== 404) throw new Error(`${path}: ${await response.text()}`);
+    return { status: response.status, body: await response.json() };
+  }
+
+  /** The column `value` of each row by its column `name`. */
+  async rows(botId: string, table: string): Promise<FoundValues> {
+    const found: FoundValues = new Map();
+    for (let offset = 0, hasMore = true; hasMore; offset += rowsPerPage) {
+      const { body } = await this.ask(`/v1/tables/${table}/rows/find`, botId, { limit: rowsPerPage, offset });
+      const page = body as { rows?: { name: string; value: number }[]; hasMore?: boolean };
+      for (const { name, value } of page.rows ?? []) found.set(name, [...(found.get(name) ?? []), value]);
+      hasMore = page.hasMore ?? false;
+    }
+    return found;
+  }
+
+  /** The oldest first. */
+  async messages(botId: string, conversationId: string): Promise<ShownMessage[]> {
+    const found: ShownMessage[] = [];
+    for (let next: string | undefined = ''; next !== undefined;) {
+      const token = next && `&nextToken=${encodeURIComponent(next)}`;
+      const { body } = await this.ask(`/v1/chat/messages?conversationId=${conversationId}${token}`, botId);
+      const page = body as {
+        messages?: { payload: { text: string }; createdAt: string }[];
+        meta?: { nextToken?: string };
+      };
+      found.push(...(page.messages ?? []).map(({ payload, createdAt }) => ({ text: payload.text, createdAt })));
+      next = page.meta?.nextToken;
+    }
+    return found.reverse();
+  }
+
+  async tags(botId: string, conversationId: string): Promise<FoundValues> {
+    const { body } = await this.ask(`/v1/chat/conversations/${conversationId}`, botId);
+    return single((body as { conversation?: { tags: Record<string, string> } }).conversation?.tags);
+  }
+
+  /** What is merged into the state of a conversation. */
+  async state(botId: string, conversationId: string, name: string): Promise<FoundValues> {
+    const { body } = await this.ask(`/v1/chat/states/conversation/${conversationId}/${name}`, botId);
+    return single((body as { state?: { payload: Record<string, number> } }).state?.payload);
+  }
+}
+
+function single(values: Record<string, Value> = {}): FoundValues {
+  return new Map(Object.entries(values).map(([name, value]) => [name, [value]]));
+}

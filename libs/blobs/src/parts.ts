@@ -1,0 +1,159 @@
+import { randomBytes } from 'node:crypto';
+import { constants } from 'node:fs';
+import { access, type FileHandle, open, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** What a small source gathers in, so that it does not take the room of a part. */
+const smallBytes = 256 * 1024;
+
+/**
+ * Cuts sources into parts. However many sources there are, `mostInMemory` parts are in memory, those that are read back
+ * from disk, and 256 KB of each other source. A part that finds no room gathers on disk: so nobody waits for a source
+ * that takes hours.
+ */
+export class Parts {
+  /** Buffers are used again: left to the garbage collector, those of twenty uploads at once came to more than 500 MB. */
+  private readonly idle: Buffer[] = [];
+  private inMemory = 0;
+
+  constructor(
+    readonly size: number,
+    private readonly mostInMemory: number,
+    private readonly temporaryFolder = tmpdir(),
+  ) {}
+
+  /** Yields full parts and returns the last one, which is empty only if it is the first. Who gets a part discards it. */
+  async *of(source: AsyncIterable<Uint8Array>): AsyncGenerator<Part, Part> {
+    let part = new Part(this);
+    try {
+      for await (const chunk of source) {
+        for (let rest = chunk; rest.length > 0;) {
+          if (part.length === this.size) {
+            const full = part;
+            part = new Part(this);
+            yield full;
+          }
+          const taken = rest.subarray(0, this.size - part.length);
+          await part.add(taken);
+          rest = rest.subarray(taken.length);
+        }
+      }
+    } catch (error) {
+      await part.discard();
+      throw error;
+    }
+    return part;
+  }
+
+  /** Throws, saying what to do, unless parts can gather on disk. */
+  async ready(): Promise<void> {
+    const { temporaryFolder: folder } = this;
+    await access(folder, constants.W_OK).catch((cause: unknown) => {
+      throw new Error(`Uploads cannot gather in ${folder}: set TMPDIR to a folder that can be written to.`, { cause });
+    });
+  }
+
+  /** A file that is gone once it is closed, also if the process is killed. */
+  async openFile(): Promise<FileHandle> {
+    const path = join(this.temporaryFolder, `parley-${randomBytes(12).toString('hex')}`);
+    const file = await open(path, 'wx+', 0o600);
+    await rm(path);
+    return file;
+  }
+
+  takeIfFree(): Buffer | undefined {
+    return this.inMemory < this.mostInMemory ? this.take() : undefined;
+  }
+
+  take(): Buffer {
+    this.inMemory++;
+    return this.idle.pop() ?? Buffer.allocUnsafeSlow(this.size);
+  }
+
+  giveBack(room: Buffer): void {
+    this.inMemory--;
+    this.idle.push(room);
+  }
+
+  forget(): void {
+    this.inMemory--;
+  }
+}
+
+/** A piece of a source: in memory, or on disk until its bytes are asked for. */
+export class Part {
+  length = 0;
+  private bytes: Buffer = Buffer.alloc(0);
+  /** Whether the bytes are in a buffer that others use after this part. */
+  private hasRoom = false;
+  private file?: FileHandle;
+
+  constructor(private readonly parts: Parts) {}
+
+  get isSmall(): boolean {
+    return this.length <= smallBytes;
+  }
+
+  async add(chunk: Uint8Array): Promise<void> {
+    const needed = this.length + chunk.length;
+    if (!this.file && needed > this.bytes.length) await this.grow(needed);
+    if (this.file) await this.file.writeFile(chunk);
+    else this.bytes.set(chunk, this.length);
+    this.length = needed;
+  }
+
+  /** Its bytes, in memory from now on. */
+  async read(): Promise<Buffer> {
+    const { file } = this;
+    if (file) {
+      this.moveTo(this.parts.take());
+      for (let position = 0; position < this.length;) {
+        const { bytesRead } = await file.read(this.bytes, position, this.length - position, position);
+        if (bytesRead === 0) throw new Error('A part of an upload is not whole on disk.');
+        position += bytesRead;
+      }
+    }
+    return this.bytes.subarray(0, this.length);
+  }
+
+  /** From now on its bytes may change: only once nobody sends them any more. */
+  async giveBack(): Promise<void> {
+    if (this.hasRoom) this.parts.giveBack(this.bytes);
+    this.hasRoom = false;
+    await this.discard();
+  }
+
+  /** Leaves its bytes to whoever may still be sending them. Fine to repeat. */
+  async discard(): Promise<void> {
+    if (this.hasRoom) this.parts.forget();
+    this.hasRoom = false;
+    this.bytes = Buffer.alloc(0);
+    const { file } = this;
+    this.file = undefined;
+    await file?.close();
+  }
+
+  private async grow(needed: number): Promise<void> {
+    const gathered = this.bytes.subarray(0, this.length);
+    if (needed <= smallBytes) {
+      this.bytes = Buffer.allocUnsafeSlow(Math.max(2 * this.bytes.length, needed));
+      this.bytes.set(gathered);
+      return;
+    }
+    const room = this.parts.takeIfFree();
+    if (room) {
+      room.set(gathered);
+      this.moveTo(room);
+    } else {
+      this.file = await this.parts.openFile();
+      await this.file.writeFile(gathered);
+      this.bytes = Buffer.alloc(0);
+    }
+  }
+
+  private moveTo(room: Buffer): void {
+    this.bytes = room;
+    this.hasRoom = true;
+  }
+}

@@ -1,0 +1,271 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { BlobMissing, type BlobStore } from '../blob-store';
+
+/** A source of these chunks, which fails at an error. */
+export async function* of(...chunks: (string | Uint8Array | Error)[]): AsyncIterable<Uint8Array> {
+  for (const chunk of chunks) {
+    if (chunk instanceof Error) throw chunk;
+    yield await Promise.resolve(Buffer.from(chunk as Uint8Array));
+  }
+}
+
+/** More than two parts of an upload to S3, in chunks that fit neither parts nor each other. */
+export function largeContent(): { content: Buffer; chunks: Buffer[] } {
+  const content = randomBytes(20_000_000);
+  const chunks: Buffer[] = [];
+  for (let start = 0, size = 1; start < content.length; start += size, size = 70_001 + start / 10) {
+    size = Math.floor(size);
+    chunks.push(content.subarray(start, start + size));
+  }
+  return { content, chunks };
+}
+
+/** What every adapter of BlobStore promises. `open` gives one that is ready; each test uses a bot of its own. */
+export function describeBlobStore(open: () => BlobStore): void {
+  let blobs: BlobStore;
+  let bot: string;
+  beforeEach(() => {
+    blobs = open();
+    bot = randomUUID();
+  });
+
+  const textOf = async (key: string) => (await buffer(await blobs.read(key))).toString();
+
+  it('gives back what was written, whole and in part', async () => {
+    const content = randomBytes(200_000);
+
+    await blobs.write(`${bot}/file/1`, of(content.subarray(0, 70_000), content.subarray(70_000)));
+
+    expect((await buffer(await blobs.read(`${bot}/file/1`))).equals(content)).toBe(true);
+    const part = await buffer(await blobs.read(`${bot}/file/1`, { start: 69_999, end: 70_001 }));
+    expect(part.equals(content.subarray(69_999, 70_002))).toBe(true);
+  });
+
+  it('gives back what is larger than a part, whole and across its parts', async () => {
+    const { content, chunks } = largeContent();
+    const seam = 5 * 1024 * 1024;
+
+    await blobs.write(`${bot}/file/1`, of(...chunks));
+
+    expect((await buffer(await blobs.read(`${bot}/file/1`))).equals(content)).toBe(true);
+    const part = await buffer(await blobs.read(`${bot}/file/1`, { start: seam - 2, end: seam + 1 }));
+    expect(part.equals(content.subarray(seam - 2, seam + 2))).toBe(true);
+  });
+
+  it.each([5 * 1024 * 1024 - 1, 5 * 1024 * 1024, 5 * 1024 * 1024 + 1])('keeps each of %i bytes', async (size) => {
+    const content = randomBytes(size);
+
+    await blobs.write(`${bot}/file/1`, of(content));
+
+    expect((await buffer(await blobs.read(`${bot}/file/1`))).equals(content)).toBe(true);
+  });
+
+  it.each<[string, Uint8Array[]]>([
+    ['no chunks', []],
+    ['empty chunks', [Buffer.alloc(0), Buffer.alloc(0)]],
+  ])('keeps an empty blob of %s', async (_, chunks) => {
+    await blobs.write(`${bot}/file/1`, of(...chunks));
+
+    expect(await textOf(`${bot}/file/1`)).toBe('');
+    expect(await blobs.list(`${bot}/file`)).toEqual(['1']);
+  });
+
+  it.each([
+    ['that ends beyond it', { start: 2, end: 100 }, 'cd'],
+    ['that begins beyond it', { start: 4, end: 100 }, ''],
+  ])('gives what there is of a range %s', async (_, range, expected) => {
+    await blobs.write(`${bot}/file/1`, of('abcd'));
+
+    expect((await buffer(await blobs.read(`${bot}/file/1`, range))).toString()).toBe(expected);
+  });
+
+  it('lets go of a blob that is read no further', async () => {
+    const { chunks } = largeContent();
+    await blobs.write(`${bot}/file/1`, of(...chunks));
+
+    const streams: Readable[] = [];
+    for (let n = 0; n < 20; n += 1) {
+      const stream = await blobs.read(`${bot}/file/1`);
+      stream.destroy();
+      streams.push(stream);
+    }
+
+    expect(streams.every(({ destroyed }) => destroyed)).toBe(true);
+    await expect(blobs.delete(`${bot}/file/1`)).resolves.toBeUndefined();
+  });
+
+  it('leaves nothing of a source that fails', async () => {
+    const written = blobs.write(`${bot}/file/1`, of('half of it', new Error('cut')));
+
+    await expect(written).rejects.toThrow('cut');
+    expect(await blobs.list(`${bot}/file`)).toEqual([]);
+  });
+
+  it('leaves nothing of a source that fails after some parts', async () => {
+    const { chunks } = largeContent();
+
+    const written = blobs.write(`${bot}/file/1`, of(...chunks, new Error('cut')));
+
+    await expect(written).rejects.toThrow('cut');
+    expect(await blobs.list(`${bot}/file`)).toEqual([]);
+    await expect(blobs.read(`${bot}/file/1`)).rejects.toBeInstanceOf(BlobMissing);
+  });
+
+  it('shows nothing of a blob before it is whole', async () => {
+    const { chunks } = largeContent();
+    let seen: string[] | undefined;
+    async function* source() {
+      yield* chunks;
+      seen = await blobs.list(`${bot}/file`);
+      yield Buffer.from('the end');
+    }
+
+    await blobs.write(`${bot}/file/1`, source());
+
+    expect(seen).toEqual([]);
+    expect(await blobs.list(`${bot}/file`)).toEqual(['1']);
+  });
+
+  it('puts a blob in the place of another', async () => {
+    await blobs.write(`${bot}/file/1`, of('a long one'));
+
+    await blobs.write(`${bot}/file/1`, of('new'));
+
+    expect(await textOf(`${bot}/file/1`)).toBe('new');
+    expect(await blobs.count(bot)).toBe(1);
+  });
+
+  it('keeps the blob that was there when the one that replaces it fails', async () => {
+    await blobs.write(`${bot}/file/1`, of('old'));
+
+    await expect(blobs.write(`${bot}/file/1`, of('new', new Error('cut')))).rejects.toThrow('cut');
+
+    expect(await textOf(`${bot}/file/1`)).toBe('old');
+  });
+
+  it('keeps one of two that are written to the same key at once, whole', async () => {
+    await Promise.all(['aa', 'bb'].map((half) => blobs.write(`${bot}/file/1`, of(half, half))));
+
+    expect(['aaaa', 'bbbb']).toContain(await textOf(`${bot}/file/1`));
+    expect(await blobs.count(bot)).toBe(1);
+  });
+
+  it('writes many at once', async () => {
+    const keys = Array.from({ length: 30 }, (_, n) => `${bot}/file/${n}`);
+
+    await Promise.all(keys.map((key) => blobs.write(key, of(key))));
+
+    expect(await Promise.all(keys.map(textOf))).toEqual(keys);
+  });
+
+  it('says that a blob is missing', async () => {
+    await expect(blobs.read(`${bot}/file/1`)).rejects.toBeInstanceOf(BlobMissing);
+    await expect(blobs.read(`${bot}/file/1`, { start: 0, end: 1 })).rejects.toBeInstanceOf(BlobMissing);
+  });
+
+  it('copies a blob, which lives on without the first', async () => {
+    const { content, chunks } = largeContent();
+    await blobs.write(`${bot}/file/1`, of(...chunks));
+
+    await blobs.copy(`${bot}/file/1`, `${bot}2/other/2`);
+    await blobs.delete(`${bot}/file/1`);
+
+    expect((await buffer(await blobs.read(`${bot}2/other/2`))).equals(content)).toBe(true);
+    expect(await blobs.count(bot)).toBe(0);
+    await blobs.deletePrefix(`${bot}2`);
+  });
+
+  it('copies an empty blob, and one to where another was', async () => {
+    await blobs.write(`${bot}/empty/1`, of());
+    await blobs.write(`${bot}/file/1`, of('old'));
+
+    await blobs.copy(`${bot}/empty/1`, `${bot}/file/1`);
+
+    expect(await textOf(`${bot}/file/1`)).toBe('');
+  });
+
+  it('says that the blob to copy is missing, and leaves what was in its place', async () => {
+    await blobs.write(`${bot}/file/1`, of('old'));
+
+    await expect(blobs.copy(`${bot}/none/1`, `${bot}/file/1`)).rejects.toBeInstanceOf(BlobMissing);
+    await expect(blobs.copy(`${bot}/none/1`, `${bot}/file/2`)).rejects.toBeInstanceOf(BlobMissing);
+
+    expect(await textOf(`${bot}/file/1`)).toBe('old');
+    expect(await blobs.list(`${bot}/file`)).toEqual(['1']);
+  });
+
+  it.each([
+    '../x',
+    'bot/../../x',
+    '/etc/passwd',
+    'bot//x',
+    'bot/',
+    '',
+    '.',
+    'bot/x\0',
+    'bot\\..\\x',
+    'bot/x.y',
+    'bot/\n',
+    'bot/x?versionId=1',
+  ])('refuses the key %j in every verb', async (key) => {
+    const message = 'is no key of a blob';
+
+    await expect(blobs.write(key, of('x'))).rejects.toThrow(message);
+    await expect(blobs.read(key)).rejects.toThrow(message);
+    await expect(blobs.copy(key, `${bot}/file/1`)).rejects.toThrow(message);
+    await expect(blobs.copy(`${bot}/file/1`, key)).rejects.toThrow(message);
+    await expect(blobs.delete(key)).rejects.toThrow(message);
+    await expect(blobs.list(key)).rejects.toThrow(message);
+    await expect(blobs.count(key)).rejects.toThrow(message);
+    await expect(blobs.deletePrefix(key)).rejects.toThrow(message);
+  });
+
+  it('lists the names directly below a prefix, and not what only begins like it', async () => {
+    await blobs.write(`${bot}/one/1`, of('1'));
+    await blobs.write(`${bot}/one/2`, of('2'));
+    await blobs.write(`${bot}/two/1`, of('1'));
+    await blobs.write(`${bot}/one2/1`, of('1'));
+
+    expect((await blobs.list(bot)).sort()).toEqual(['one', 'one2', 'two']);
+    expect((await blobs.list(`${bot}/one`)).sort()).toEqual(['1', '2']);
+    expect(await blobs.list(`${bot}/none`)).toEqual([]);
+  });
+
+  it('removes a blob, also one that is not there, and nothing else', async () => {
+    await blobs.write(`${bot}/one/1`, of('1'));
+    await blobs.write(`${bot}/two/1`, of('1'));
+    await blobs.write(`${bot}/two/2`, of('2'));
+
+    await blobs.delete(`${bot}/one/1`);
+    await blobs.delete(`${bot}/two/1`);
+    await blobs.delete(`${bot}/two/none`);
+
+    expect(await blobs.list(bot)).toEqual(['two']);
+    expect(await blobs.list(`${bot}/two`)).toEqual(['2']);
+  });
+
+  it('counts and removes what is below a prefix, and not what only begins like it', async () => {
+    await blobs.write(`${bot}/one/1`, of('1'));
+    await blobs.write(`${bot}/two/1`, of('1'));
+    await blobs.write(`${bot}2/one/1`, of('1'));
+
+    expect(await blobs.count(bot)).toBe(2);
+    await blobs.deletePrefix(bot);
+    await blobs.deletePrefix(bot);
+
+    expect(await blobs.count(bot)).toBe(0);
+    expect(await blobs.count(`${bot}2`)).toBe(1);
+    await blobs.deletePrefix(`${bot}2`);
+  });
+
+  it('is ready again when it is ready already, and leaves what is young', async () => {
+    await blobs.write(`${bot}/file/1`, of('content'));
+
+    await blobs.ready();
+    await blobs.removeAbandoned();
+
+    expect(await textOf(`${bot}/file/1`)).toBe('content');
+  });
+}

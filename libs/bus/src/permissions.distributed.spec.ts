@@ -1,0 +1,259 @@
+import { connect, headers, type NatsConnection, nkeyAuthenticator, nanos, nkeys } from 'nats';
+import { admin } from '@parley/contracts/admin/admin';
+import { type AppName, allConsumers, apps } from '@parley/contracts/apps';
+import { files } from '@parley/contracts/files';
+import { operationsOf } from '@parley/contracts/operation';
+import { hasNatsServer, NatsServer } from '@parley/testing/nats-server';
+import { Bus } from './bus';
+import { NatsLink } from './nats-connection';
+import { NatsTransport } from './nats-transport';
+import { permissionsOf, seedVariable } from './permissions';
+import { inboxPrefix } from './places';
+import { StreamUpkeep } from './stream-upkeep';
+import { caller, silent, timed, until } from './test/probe';
+
+const suite = hasNatsServer() ? describe : describe.skip;
+const names = Object.keys(apps) as AppName[];
+
+let server: NatsServer;
+const links: NatsLink[] = [];
+const intruders: NatsConnection[] = [];
+
+beforeAll(async () => {
+  if (!hasNatsServer()) return;
+  server = await NatsServer.startSecured();
+  for await (const _line of new StreamUpkeep(await linkOf('operator')).bringUpToDate(allConsumers, 1));
+}, 60_000);
+
+afterAll(async () => {
+  await Promise.all([...links.map((link) => link.close()), ...intruders.map((intruder) => intruder.close())]);
+  await server?.stop();
+});
+
+async function linkOf(name: string): Promise<NatsLink> {
+  const { NATS_CA_FILE: caFile, [seedVariable(name)]: seed } = server.access;
+  const link = await NatsLink.open(server.url, name, silent, { seed, caFile });
+  links.push(link);
+  return link;
+}
+
+/** Someone who has stolen the key of an app and keeps to no promise. */
+async function intruderAs(name: string, seed = server.access[seedVariable(name)]) {
+  const caFile = server.access['NATS_CA_FILE'];
+  const connection = await connect({
+    servers: server.url,
+    inboxPrefix: inboxPrefix(name),
+    ...(seed ? { authenticator: nkeyAuthenticator(Buffer.from(seed)) } : {}),
+    ...(caFile ? { tls: { caFile } } : {}),
+  });
+  intruders.push(connection);
+  const refusals: string[] = [];
+  void (async () => {
+    for await (const { permissionContext } of connection.status()) {
+      if (permissionContext) refusals.push(`${permissionContext.operation} ${permissionContext.subject}`);
+    }
+  })();
+  /** Resolves when the server has refused it, or has taken it. */
+  const isRefused = async (operation: string, subject: string) => {
+    await connection.flush();
+    await connection.flush();
+    return refusals.includes(`${operation} ${subject}`);
+  };
+  return {
+    connection,
+    mayNotPublish: async (subject: string) => {
+      connection.publish(subject, '{}', { reply: `${inboxPrefix(name)}.reply` });
+      return isRefused('publish', subject);
+    },
+    mayNotSubscribe: async (subject: string, queue?: string) => {
+      connection.subscribe(subject, { queue, callback: () => undefined });
+      return isRefused('subscription', subject);
+    },
+  };
+}
+
+function transportOf(link: NatsLink): NatsTransport {
+  return new NatsTransport(link, 64_000_000, 1, silent);
+}
+
+async function storedSubjects(): Promise<string[]> {
+  const manager = await (await linkOf('operator')).connection.jetstreamManager();
+  const { state } = await manager.streams.info('PARLEY', { subjects_filter: '>' });
+  return Object.keys(state.subjects ?? {});
+}
+
+suite('On a server as it is deployed', () => {
+  it.each(names)(
+    '%s may do nothing that belongs to another app',
+    async (name) => {
+      const intruder = await intruderAs(name);
+      const own = permissionsOf(name);
+      const others = names.filter((other) => other !== name);
+      const published = [
+        ...others.flatMap((other) => operationsOf(apps[other].answers).map(({ subject }) => subject)),
+        ...others.flatMap((other) => permissionsOf(other).publish.filter((place) => !/[*>]/.test(place))),
+        ...allConsumers.map((consumer) => `$JS.ACK.PARLEY.${consumer.name.replace('.', '-')}.1.1.1.1.0`),
+        ...['DELETE', 'PURGE', 'UPDATE', 'MSG.DELETE'].map((verb) => `$JS.API.STREAM.${verb}.PARLEY`),
+        ...allConsumers.map((consumer) => `$JS.API.CONSUMER.DELETE.PARLEY.${consumer.name.replace('.', '-')}`),
+        '$JS.API.CONSUMER.CREATE.PARLEY',
+        '$JS.API.CONSUMER.CREATE.PARLEY.own.events.admin.botDeleted',
+        '$JS.API.CONSUMER.CREATE.PARLEY_BODIES',
+        '$JS.API.STREAM.CREATE.OTHER',
+        '$JS.API.STREAM.LIST',
+        `$JS.API.DIRECT.GET.PARLEY_BODIES.bodies.${others[0]}.x.0`,
+        '$SYS.REQ.SERVER.PING',
+        `${inboxPrefix(others[0]!)}.x`,
+      ].filter((place) => !own.publish.includes(place) && !place.startsWith(`$JS.ACK.PARLEY.${name}-`));
+      const heard = [
+        ...others.flatMap((other) => operationsOf(apps[other].answers).map(({ subject }) => subject)),
+        ...others.map((other) => `${inboxPrefix(other)}.>`),
+        ...['>', '*.>', 'events.>', 'bodies.>', '_INBOX.>', '$JS.>', '$SYS.>'],
+      ];
+
+      const taken: string[] = [];
+      for (const place of new Set(published))
+        if (!(await intruder.mayNotPublish(place))) taken.push(`publish ${place}`);
+      for (const place of heard) if (!(await intruder.mayNotSubscribe(place))) taken.push(`subscribe ${place}`);
+      for (const queue of others)
+        if (!(await intruder.mayNotSubscribe(`${queue}.>`, queue))) taken.push(`serve ${queue}`);
+
+      expect(taken).toEqual([]);
+      expect(published.length).toBeGreaterThan(100);
+    },
+    60_000,
+  );
+
+  it('an app may not listen to its own operations beside their queue', async () => {
+    const intruder = await intruderAs('files');
+
+    await expect(intruder.mayNotSubscribe('files.upsert')).resolves.toBe(true);
+    await expect(intruder.mayNotSubscribe('files.list', 'files')).resolves.toBe(false);
+  });
+
+  it.each([
+    ['no key', ''],
+    ['a key that it does not know', Buffer.from(nkeys.createUser().getSeed()).toString()],
+  ])('nobody gets in with %s', async (_what, seed) => {
+    await expect(intruderAs('gateway', seed)).rejects.toThrow(/Authorization Violation/);
+  });
+
+  it('a body that is too large for one message passes, both ways', async () => {
+    const [service, gateway] = [transportOf(await linkOf('files')), transportOf(await linkOf('gateway'))];
+    service.serve(files.get.subject, 'files', (message) => Promise.resolve({ head: 'ok', body: message.body }));
+    await service.ready();
+    const body = JSON.stringify({ text: 'x'.repeat(9_000_000) });
+
+    const answer = await gateway.request(files.get.subject, { head: '{}', body }, 30_000);
+
+    expect(answer.body === body).toBe(true);
+  }, 40_000);
+
+  it('who asks what it may not is told at once', async () => {
+    const bus = new Bus(transportOf(await linkOf('files')));
+
+    const { ms, error } = await timed(bus.call(admin.accounts.create, caller, { email: 'a@example.com' }));
+
+    expect(error).toMatchObject({ code: 503 });
+    expect(ms).toBeLessThan(3_000);
+  });
+
+  it('is not ready who may not listen where it has to', async () => {
+    const transport = transportOf(await linkOf('files'));
+    transport.serve('tables.stolen', 'files', (message) => Promise.resolve(message));
+
+    await expect(until(() => transport.ready().then(() => false))).rejects.toThrow(/tables\.stolen/);
+  });
+
+  it('an answer goes to inboxes alone, wherever who asks would have it', async () => {
+    const service = transportOf(await linkOf('hub'));
+    const { subject } = operationsOf(apps.hub.answers).find(({ route }) => route)!;
+    let asked = 0;
+    service.serve(subject, 'hub', async (message) => ((asked += 1), message));
+    await service.ready();
+    const { connection } = await intruderAs('gateway');
+
+    connection.publish(subject, '{}\n{}', { reply: 'events.hub.entryChanged' });
+    await until(() => asked === 1);
+    await service.ready();
+
+    await expect(storedSubjects()).resolves.not.toContain('events.hub.entryChanged');
+  });
+
+  it('what a stream delivers where it was asked to is no event of another app, and no request', async () => {
+    const service = transportOf(await linkOf('admin'));
+    const asked: unknown[] = [];
+    const { subject } = admin.identity.roleInBot;
+    service.serve(subject, 'admin', async (message) => (asked.push(message), message));
+    await service.ready();
+    const { connection } = await intruderAs('hub');
+    const repeats = 'events.again.hub-dropWorkspace';
+    const pull = (reply: string) =>
+      connection.publish(
+        '$JS.API.CONSUMER.MSG.NEXT.PARLEY.hub-dropWorkspace-again',
+        JSON.stringify({ batch: 1, expires: nanos(1_000) }),
+        { reply },
+      );
+
+    const before = await storedSubjects();
+    for (const reply of ['events.admin.botDeleted', subject]) {
+      await connection.jetstream().publish(repeats, '{}\n{"forged":true}');
+      pull(reply);
+    }
+    await connection.flush();
+    const answer = await transportOf(await linkOf('hub')).request(subject, { head: '{}', body: '{}' }, 5_000);
+
+    expect(answer.body).toBe('{}');
+    expect(asked).toEqual([{ head: '{}', body: '{}' }]);
+    expect(await storedSubjects()).toEqual(expect.arrayContaining(before));
+    expect(await storedSubjects()).not.toContain('events.admin.botDeleted');
+  });
+
+  it('a message that the server has read from a stream is no request', async () => {
+    const service = transportOf(await linkOf('chat'));
+    const { subject } = operationsOf(apps.chat.answers).find(({ route }) => route)!;
+    service.serve(subject, 'chat', (message) => Promise.resolve(message));
+    await service.ready();
+    const { connection } = await intruderAs('gateway');
+    const read = headers();
+    read.set('Nats-Stream', 'PARLEY_BODIES');
+
+    const answer = await connection.request(subject, '{}\n{}', { headers: read, timeout: 5_000 });
+
+    expect(answer.string()).toContain('InvalidPayload');
+  });
+
+  it('streams and consumers are found as they should be, also by many at once', async () => {
+    const upkeep = new StreamUpkeep(await linkOf('operator'));
+    const run = async () => {
+      const lines: string[] = [];
+      for await (const line of upkeep.bringUpToDate(allConsumers, 1)) lines.push(line);
+      return lines;
+    };
+
+    const [first, second] = await Promise.all([run(), run()]);
+
+    expect(first).toHaveLength(2 + 2 * allConsumers.length);
+    expect([...first, ...second].filter((line) => !line.endsWith(': up to date'))).toEqual([]);
+    const { streams, consumers } = await upkeep.list();
+    expect(streams.map(({ stream }) => stream)).toEqual(['PARLEY', 'PARLEY_BODIES']);
+    expect(consumers).toHaveLength(2 * allConsumers.length);
+  });
+
+  it('a stream and a consumer that are different are changed, and it is said how', async () => {
+    const operator = await linkOf('operator');
+    const manager = await operator.connection.jetstreamManager();
+    const { config } = await manager.streams.info('PARLEY');
+    await manager.streams.update('PARLEY', { ...config, max_age: nanos(3_600_000) });
+    await manager.consumers.update('PARLEY', 'files-worker-index', { max_ack_pending: 5 });
+
+    const changed: string[] = [];
+    for await (const line of new StreamUpkeep(operator).bringUpToDate(allConsumers, 1)) {
+      if (!line.endsWith(': up to date')) changed.push(line);
+    }
+
+    expect(changed).toEqual([
+      expect.stringMatching(/^stream PARLEY: changed max_age from 3600000000000 to 259200000000000$/),
+      expect.stringMatching(/^consumer files-worker-index: changed max_ack_pending from 5 to 1000$/),
+    ]);
+  });
+});

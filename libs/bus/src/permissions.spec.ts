@@ -1,0 +1,43 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { apps, type AppName } from '@parley/contracts/apps';
+import { operationsOf } from '@parley/contracts/operation';
+import { newKeys } from './nats-keys';
+import { permissionsOf, userNames, usersOfServer } from './permissions';
+
+const file = 'deploy/nats/users.conf';
+const names = Object.keys(apps) as AppName[];
+
+it('gives the server what the contracts need (UPDATE_NATS=1 npm test -- libs/bus/src/permissions writes it)', () => {
+  const right = usersOfServer();
+
+  if (process.env['UPDATE_NATS'] === '1') writeFileSync(file, right);
+  else expect(readFileSync(file, 'utf8')).toBe(right);
+});
+
+it('lets an app publish nothing by a wildcard but what is its own to tell', () => {
+  const wild = names.flatMap((name) => permissionsOf(name).publish.filter((place) => /[*>]/.test(place)));
+
+  expect(
+    wild.filter((place) => !/^(channel\.|bodies\.|\$JS\.ACK\.PARLEY\.[\w-]+\.|\$JS\.API\.DIRECT\.)/.test(place)),
+  ).toEqual([]);
+});
+
+it('lets no app write where it reads bodies, as the server would pass them on to any place', () => {
+  for (const name of names) expect(permissionsOf(name).publish).not.toContain(`bodies.${name}.*.*`);
+});
+
+it('waits for answers longer than any operation may take', () => {
+  const longest = Math.max(
+    ...names.flatMap((name) => operationsOf(apps[name].answers).map(({ timeoutMs }) => timeoutMs)),
+  );
+
+  expect(permissionsOf('files').answersWithin).toBe('2m');
+  expect(longest).toBeLessThan(120_000);
+});
+
+it('makes a key of its own for each user', () => {
+  const keys = newKeys().match(/^NATS_(KEY|SEED)_\w+=\w+$/gm)!;
+
+  expect(keys).toHaveLength(2 * userNames.length);
+  expect(new Set(keys.map((line) => line.split('=')[1])).size).toBe(keys.length);
+});

@@ -1,0 +1,74 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { allConsumers, type App, apps } from './apps';
+import { operationsOf } from './operation';
+
+type Named = { kind: string; subject?: string; name?: string };
+
+/** What the sources of an app say on the bus, and the list of `App` in which that has to stand. */
+const uses: [keyof App, RegExp][] = [
+  ['asks', /\bbus\s*\.\s*(?:call|ask)\(\s*([\w.]+)/g],
+  ['announces', /\boutbox\s*\.\s*add(?:All)?\(\s*\w+,\s*([\w.]+)/g],
+  ['consumes', /@Consumes\(([\w.]+)\)/g],
+  ['tells', /\bbus\s*\.\s*(?:broadcast|publish)\(\s*([\w.]+)/g],
+  ['hears', /\bbus\s*\.\s*(?:listen|subscribe)\(\s*([\w.]+)/g],
+];
+
+/** The gateway forwards every operation that has a route. */
+const forwarded = { app: 'gateway', expression: 'operation' };
+/** Rows of one outbox leave by whichever of the two apps comes first. */
+const outboxOf: Record<string, string[]> = {
+  files: ['files', 'files-worker'],
+  'files-worker': ['files', 'files-worker'],
+};
+
+function sourcesOf(app: string): { path: string; text: string }[] {
+  const folder = `apps/${app}/src`;
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.ts') && !path.endsWith('.spec.ts') && !/(^|\/)test\//.test(path))
+    .map((path) => join(folder, path))
+    .map((path) => ({ path, text: readFileSync(path, 'utf8') }));
+}
+
+/** The contract that an expression such as `admin.identity.identify` means in this file. */
+function contractOf(expression: string, { path, text }: { path: string; text: string }): Named {
+  const [first, ...rest] = expression.split('.');
+  const imported = new RegExp(`import \\{[^}]*\\b${first}\\b[^}]*\\} from '@parley/contracts/([^']+)'`).exec(text);
+  if (!imported) throw new Error(`${path}: ${expression} must be imported from the contracts to be known beforehand.`);
+  // eslint-disable-next-line @typescript-eslint/no-require-imports
+  const contracts = require(`./${imported[1]}`) as Record<string, unknown>;
+  return [first!, ...rest].reduce<unknown>((value, key) => (value as Record<string, unknown>)[key], contracts) as Named;
+}
+
+function usedBy(app: string, list: keyof App, pattern: RegExp): Named[] {
+  return sourcesOf(app).flatMap((source) =>
+    [...source.text.matchAll(pattern)]
+      .map((match) => match[1]!)
+      .filter((expression) => app !== forwarded.app || expression !== forwarded.expression)
+      .map((expression) => contractOf(expression, source)),
+  );
+}
+
+function names(contracts: Named[]): string[] {
+  return [...new Set(contracts.map(({ name, subject }) => name ?? subject!))].sort();
+}
+
+describe.each(Object.entries(apps))('%s', (name, app) => {
+  it.each(uses)('%s what its sources say, and no more', (list, pattern) => {
+    const writers = list === 'announces' ? (outboxOf[name] ?? [name]) : [name];
+    const used = writers.flatMap((writer) => usedBy(writer, list, pattern));
+    const withRoute = name === forwarded.app && list === 'asks' ? app.asks.filter(({ route }) => route) : [];
+
+    expect(names(app[list] as Named[])).toEqual(names([...used, ...withRoute]));
+  });
+
+  it('answers and consumes under its own name alone', () => {
+    const own = [...operationsOf(app.answers).map(({ subject }) => subject), ...app.consumes.map((each) => each.name)];
+
+    expect(own.filter((each) => !each.startsWith(`${name}.`))).toEqual([]);
+  });
+});
+
+it('knows every consumer by a name of its own', () => {
+  expect(names(allConsumers)).toHaveLength(allConsumers.length);
+});

@@ -1,0 +1,16 @@
+import { problemsOf, toInstance } from '../fields';
+import { CreateMessage, Message } from './messages';
+
+const tags = (count: number) => ({
+  tags: Object.fromEntries(Array.from({ length: count }, (_, number) => [`tag${number}`, 'x'])),
+});
+
+const problemsOfTags = (problems: string[]) => problems.filter((problem) => problem.startsWith('tags'));
+
+it('shows tags of the bot and of its integrations together, more than a request may set', () => {
+  const shown = problemsOf(toInstance(Message, tags(200)) as object);
+  const set = problemsOf(toInstance(CreateMessage, tags(51)) as object);
+
+  expect(problemsOfTags(shown)).toEqual([]);
+  expect(problemsOfTags(set)).toEqual([expect.stringMatching('at most 50')]);
+});

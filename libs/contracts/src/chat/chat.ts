@@ -1,0 +1,27 @@
+import { deadLetterOperations } from '../dead-letters';
+import { conversations, participants } from './conversations';
+import { endpoint } from './endpoint';
+import { events } from './events';
+import { countLeftovers } from './leftovers';
+import { messages } from './messages';
+import { signals } from './signals';
+import { states } from './states';
+import { tags } from './tags';
+import { users } from './users';
+import { workflows } from './workflows';
+
+/** Everything that the chat service answers. */
+export const chat = {
+  conversations,
+  countLeftovers,
+  deadLetters: deadLetterOperations('chat'),
+  endpoint,
+  events,
+  messages,
+  participants,
+  signals,
+  states,
+  tags,
+  users,
+  workflows,
+};

@@ -1,0 +1,170 @@
+import { IsString } from 'class-validator';
+import { chatUser } from '../access';
+import { ListOf, Nested, Optional } from '../fields';
+import { operation } from '../operation';
+import { Empty, PageMeta } from '../paging';
+import { PathParam, QueryString } from '../query-fields';
+import { ChatEndpoint, ChatUser } from './endpoint-users';
+import { IsForeignId } from './foreign-id';
+
+export class ChatConversation {
+  /** The foreign id where there is one. */
+  @IsString()
+  id!: string;
+
+  @IsString()
+  createdAt!: string;
+
+  @IsString()
+  updatedAt!: string;
+}
+
+export class CreateChatConversation extends ChatEndpoint {
+  /** A foreign id: the conversation keeps it in every answer. */
+  @Optional()
+  @IsForeignId()
+  id?: string;
+}
+
+export class GetOrCreateChatConversation extends ChatEndpoint {
+  /** That of a conversation that is there, or the foreign id of a new one. */
+  @IsForeignId()
+  id!: string;
+}
+
+export class ChatConversationId extends ChatEndpoint {
+  @PathParam()
+  id!: string;
+}
+
+export class ListChatConversations extends ChatEndpoint {
+  /** `meta.nextToken` of the page before. */
+  @QueryString({ maxLength: 8000 })
+  nextToken?: string;
+}
+
+/** What belongs to a conversation. */
+export class InChatConversation extends ChatEndpoint {
+  @PathParam()
+  conversationId!: string;
+}
+
+export class ListInChatConversation extends InChatConversation {
+  /** `meta.nextToken` of the page before. */
+  @QueryString({ maxLength: 8000 })
+  nextToken?: string;
+}
+
+export class AddChatParticipant extends InChatConversation {
+  @IsString()
+  userId!: string;
+}
+
+export class ChatParticipantId extends InChatConversation {
+  @PathParam()
+  userId!: string;
+}
+
+export class ChatConversationReply {
+  @Nested(ChatConversation)
+  conversation!: ChatConversation;
+}
+
+export class ChatConversations {
+  @ListOf(ChatConversation)
+  conversations!: ChatConversation[];
+
+  @Nested(PageMeta)
+  meta!: PageMeta;
+}
+
+export class ChatParticipantReply {
+  @Nested(ChatUser)
+  participant!: ChatUser;
+}
+
+export class ChatParticipants {
+  @ListOf(ChatUser)
+  participants!: ChatUser[];
+
+  @Nested(PageMeta)
+  meta!: PageMeta;
+}
+
+export const endpointConversations = {
+  createConversation: operation({
+    subject: 'chat.endpoint.createConversation',
+    route: 'POST /chat/{webhookId}/conversations',
+    summary: 'Creates a conversation, which the user owns and takes part in.',
+    access: chatUser,
+    input: CreateChatConversation,
+    output: ChatConversationReply,
+    status: 201,
+    isIdempotent: true,
+  }),
+  getOrCreateConversation: operation({
+    subject: 'chat.endpoint.getOrCreateConversation',
+    route: 'POST /chat/{webhookId}/conversations/get-or-create',
+    summary: "Gets a conversation of the user's own, or creates it.",
+    access: chatUser,
+    input: GetOrCreateChatConversation,
+    output: ChatConversationReply,
+    status: 201,
+  }),
+  getConversation: operation({
+    subject: 'chat.endpoint.getConversation',
+    route: 'GET /chat/{webhookId}/conversations/{id}',
+    summary: 'Gets a conversation that the user takes part in.',
+    access: chatUser,
+    input: ChatConversationId,
+    output: ChatConversationReply,
+  }),
+  deleteConversation: operation({
+    subject: 'chat.endpoint.deleteConversation',
+    route: 'DELETE /chat/{webhookId}/conversations/{id}',
+    summary: 'Deletes a conversation that the user owns, with all that is in it.',
+    access: chatUser,
+    input: ChatConversationId,
+    output: Empty,
+  }),
+  listConversations: operation({
+    subject: 'chat.endpoint.listConversations',
+    route: 'GET /chat/{webhookId}/conversations',
+    summary: 'Lists the conversations that the user owns, newest first.',
+    access: chatUser,
+    input: ListChatConversations,
+    output: ChatConversations,
+  }),
+  addParticipant: operation({
+    subject: 'chat.endpoint.addParticipant',
+    route: 'POST /chat/{webhookId}/conversations/{conversationId}/participants',
+    summary: 'Lets another user take part in a conversation that the user owns.',
+    access: chatUser,
+    input: AddChatParticipant,
+    output: ChatParticipantReply,
+  }),
+  getParticipant: operation({
+    subject: 'chat.endpoint.getParticipant',
+    route: 'GET /chat/{webhookId}/conversations/{conversationId}/participants/{userId}',
+    summary: 'Gets a user who takes part in the same conversation.',
+    access: chatUser,
+    input: ChatParticipantId,
+    output: ChatParticipantReply,
+  }),
+  removeParticipant: operation({
+    subject: 'chat.endpoint.removeParticipant',
+    route: 'DELETE /chat/{webhookId}/conversations/{conversationId}/participants/{userId}',
+    summary: 'Removes another user from a conversation that the user owns, and ends that user’s streams of it.',
+    access: chatUser,
+    input: ChatParticipantId,
+    output: Empty,
+  }),
+  listParticipants: operation({
+    subject: 'chat.endpoint.listParticipants',
+    route: 'GET /chat/{webhookId}/conversations/{conversationId}/participants',
+    summary: 'Lists who takes part in a conversation, the latest to join first.',
+    access: chatUser,
+    input: ListInChatConversation,
+    output: ChatParticipants,
+  }),
+};

@@ -1,0 +1,158 @@
+import { IsString } from 'class-validator';
+import { chatUser } from '../access';
+import { JsonObject, ListOf, Nested, Optional } from '../fields';
+import { operation } from '../operation';
+import { Empty, PageMeta } from '../paging';
+import { PathParam } from '../query-fields';
+import { type ChatPayload, IsChatPayload } from './chat-payload';
+import { ListInChatConversation } from './endpoint-conversations';
+import { ChatEndpoint } from './endpoint-users';
+
+export class ChatMessage {
+  @IsString()
+  id!: string;
+
+  /** Greater than that of every earlier message of the conversation. */
+  @IsString()
+  createdAt!: string;
+
+  /** A bot may have sent something else; then that is shown. */
+  @IsChatPayload()
+  payload!: ChatPayload;
+
+  /** The foreign id where there is one. */
+  @IsString()
+  userId!: string;
+
+  /** The foreign id where there is one. */
+  @IsString()
+  conversationId!: string;
+
+  /** Absent when it is empty. */
+  @Optional()
+  @JsonObject()
+  metadata?: Record<string, unknown>;
+}
+
+export class CreateChatMessage extends ChatEndpoint {
+  /** With metadata at most 128 KB. */
+  @IsChatPayload()
+  payload!: ChatPayload;
+
+  @IsString()
+  conversationId!: string;
+
+  @Optional()
+  @JsonObject()
+  metadata?: Record<string, unknown>;
+}
+
+export class ChatMessageId extends ChatEndpoint {
+  @PathParam()
+  id!: string;
+}
+
+export class ChatMessageReply {
+  @Nested(ChatMessage)
+  message!: ChatMessage;
+}
+
+export class ChatMessages {
+  @ListOf(ChatMessage)
+  messages!: ChatMessage[];
+
+  @Nested(PageMeta)
+  meta!: PageMeta;
+}
+
+export class ChatEvent {
+  @IsString()
+  id!: string;
+
+  @IsString()
+  createdAt!: string;
+
+  @JsonObject()
+  payload!: Record<string, unknown>;
+
+  /** The foreign id where there is one. */
+  @IsString()
+  conversationId!: string;
+
+  /** The foreign id where there is one. */
+  @IsString()
+  userId!: string;
+}
+
+export class CreateChatEvent extends ChatEndpoint {
+  @JsonObject()
+  payload!: Record<string, unknown>;
+
+  @IsString()
+  conversationId!: string;
+}
+
+export class ChatEventId extends ChatEndpoint {
+  @PathParam()
+  id!: string;
+}
+
+export class ChatEventReply {
+  @Nested(ChatEvent)
+  event!: ChatEvent;
+}
+
+export const endpointMessages = {
+  listMessages: operation({
+    subject: 'chat.endpoint.listMessages',
+    route: 'GET /chat/{webhookId}/conversations/{conversationId}/messages',
+    summary: 'Lists the messages of a conversation, newest first.',
+    access: chatUser,
+    input: ListInChatConversation,
+    output: ChatMessages,
+  }),
+  createMessage: operation({
+    subject: 'chat.endpoint.createMessage',
+    route: 'POST /chat/{webhookId}/messages',
+    summary: 'Sends a message. All who listen to the conversation have it before this answers.',
+    access: chatUser,
+    input: CreateChatMessage,
+    output: ChatMessageReply,
+    status: 201,
+    isIdempotent: true,
+  }),
+  getMessage: operation({
+    subject: 'chat.endpoint.getMessage',
+    route: 'GET /chat/{webhookId}/messages/{id}',
+    summary: 'Gets a message of a conversation that the user takes part in.',
+    access: chatUser,
+    input: ChatMessageId,
+    output: ChatMessageReply,
+  }),
+  deleteMessage: operation({
+    subject: 'chat.endpoint.deleteMessage',
+    route: 'DELETE /chat/{webhookId}/messages/{id}',
+    summary: 'Deletes a message that the user has sent.',
+    access: chatUser,
+    input: ChatMessageId,
+    output: Empty,
+  }),
+  createEvent: operation({
+    subject: 'chat.endpoint.createEvent',
+    route: 'POST /chat/{webhookId}/events',
+    summary: 'Tells the bot of something, as the event `custom` of the chat, and all who listen to the conversation.',
+    access: chatUser,
+    input: CreateChatEvent,
+    output: ChatEventReply,
+    status: 201,
+    isIdempotent: true,
+  }),
+  getEvent: operation({
+    subject: 'chat.endpoint.getEvent',
+    route: 'GET /chat/{webhookId}/events/{id}',
+    summary: 'Gets a custom event of a conversation that the user takes part in.',
+    access: chatUser,
+    input: ChatEventId,
+    output: ChatEventReply,
+  }),
+};

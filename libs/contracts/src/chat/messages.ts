@@ -1,0 +1,252 @@
+import { ArrayMaxSize, IsArray, IsIn, IsISO8601, IsString, Length, Matches } from 'class-validator';
+import { bot } from '../access';
+import { JsonObject, ListOf, Nested, Optional } from '../fields';
+import { operation } from '../operation';
+import { Empty, PageMeta } from '../paging';
+import { PathParam, QueryString, QueryTime } from '../query-fields';
+import { maxPayloadBytes } from './chat-payload';
+import { DiscriminatingTags, IsChatId, maxTags, TagChanges, TaggedPageQuery, ShownTags, Tags } from './chat-fields';
+import { Postponement } from './postponement';
+import { CreatedMeta } from './users';
+
+export const maxImportedMessages = 100;
+export const maxTypeLength = 200;
+
+const directions = ['incoming', 'outgoing'] as const;
+export type Direction = (typeof directions)[number];
+
+export class Message {
+  @IsString()
+  id!: string;
+
+  /** Greater than that of every message that was there in the conversation. */
+  @IsString()
+  createdAt!: string;
+
+  @IsString()
+  updatedAt!: string;
+
+  @IsString()
+  type!: string;
+
+  @JsonObject()
+  payload!: Record<string, unknown>;
+
+  /** Outgoing when the bot wrote it. */
+  @IsIn(directions)
+  direction!: Direction;
+
+  @IsString()
+  userId!: string;
+
+  @IsString()
+  conversationId!: string;
+
+  /** A bot sees those of its integrations as `alias:tag`, an integration sees its own alone. */
+  @ShownTags()
+  tags!: Record<string, string>;
+
+  @Optional()
+  @IsIn(['synthetic'])
+  origin?: 'synthetic';
+}
+
+class MessageContent {
+  /** Who writes it: a user of the bot, or the bot itself by its id. */
+  @IsChatId()
+  userId!: string;
+
+  @IsChatId()
+  conversationId!: string;
+
+  @IsString()
+  @Length(1, maxTypeLength)
+  type!: string;
+
+  /** When it is written; now if it is absent. Until then it is not listed, and its event can be cancelled. */
+  @Optional()
+  @Nested(Postponement)
+  schedule?: Postponement;
+
+  @Optional()
+  @IsIn(['synthetic'])
+  origin?: 'synthetic';
+}
+
+export class CreateMessage extends MessageContent {
+  @JsonObject({ maxBytes: maxPayloadBytes })
+  payload!: Record<string, unknown>;
+
+  @Tags()
+  tags!: Record<string, string>;
+}
+
+/** Tags that are `null` or empty are as if they were not there. */
+export class GetOrCreateMessage extends MessageContent {
+  /** Empty if it is absent. */
+  @Optional()
+  @JsonObject({ maxBytes: maxPayloadBytes })
+  payload?: Record<string, unknown>;
+
+  @TagChanges()
+  tags!: Record<string, string | null>;
+
+  /** All that are given unless this names some of them. */
+  @DiscriminatingTags()
+  discriminateByTags?: string[];
+}
+
+export class UpdateMessage {
+  @PathParam()
+  id!: string;
+
+  @Optional()
+  @TagChanges()
+  tags?: Record<string, string | null>;
+
+  /** Takes the place of the one that is there. */
+  @Optional()
+  @JsonObject({ maxBytes: maxPayloadBytes })
+  payload?: Record<string, unknown>;
+}
+
+export class MessageId {
+  @PathParam()
+  id!: string;
+}
+
+export class ListMessages extends TaggedPageQuery {
+  @QueryString()
+  conversationId?: string;
+
+  /** Both ends of the span belong to it. */
+  @QueryTime()
+  afterDate?: string;
+
+  @QueryTime()
+  beforeDate?: string;
+}
+
+/** A message that was written elsewhere. */
+export class MessageToImport {
+  @IsChatId()
+  userId!: string;
+
+  @IsChatId()
+  conversationId!: string;
+
+  @IsString()
+  @Length(1, maxTypeLength)
+  type!: string;
+
+  @JsonObject({ maxBytes: maxPayloadBytes })
+  payload!: Record<string, unknown>;
+
+  @Tags()
+  tags!: Record<string, string>;
+
+  /** When it was written: not in the future. */
+  @IsISO8601({ strict: true, strictSeparator: true })
+  @Matches(/^[1-9]\d{3}-.*T.*(Z|[+-]\d\d:\d\d)$/, {
+    message: 'createdAt must be a time with a zone, such as 2026-01-31T12:00:00.000Z',
+  })
+  createdAt!: string;
+
+  /** One that is there with the same values of these tags is taken for the message. With none the message is new. */
+  @IsArray()
+  @ArrayMaxSize(maxTags)
+  @IsString({ each: true })
+  discriminateByTags!: string[];
+}
+
+export class ImportMessages {
+  /** At most 100, of one conversation or several. */
+  @ListOf(MessageToImport, { maxItems: maxImportedMessages })
+  messages!: MessageToImport[];
+}
+
+export class MessageReply {
+  @Nested(Message)
+  message!: Message;
+}
+
+export class GottenOrCreatedMessage extends MessageReply {
+  @Nested(CreatedMeta)
+  meta!: CreatedMeta;
+}
+
+export class ImportedMessages {
+  /** In the order of the request. */
+  @ListOf(Message)
+  messages!: Message[];
+}
+
+export class Messages extends ImportedMessages {
+  @Nested(PageMeta)
+  meta!: PageMeta;
+}
+
+export const messages = {
+  create: operation({
+    subject: 'chat.messages.create',
+    route: 'POST /v1/chat/messages',
+    summary: 'Writes a message into a conversation, now or later.',
+    access: bot.writeAlsoByIntegration,
+    input: CreateMessage,
+    output: MessageReply,
+    status: 201,
+    isIdempotent: true,
+  }),
+  get: operation({
+    subject: 'chat.messages.get',
+    route: 'GET /v1/chat/messages/{id}',
+    summary: 'Gets a message.',
+    access: bot.readAlsoByIntegration,
+    input: MessageId,
+    output: MessageReply,
+  }),
+  getOrCreate: operation({
+    subject: 'chat.messages.getOrCreate',
+    route: 'POST /v1/chat/messages/get-or-create',
+    summary:
+      'Gets the message of the conversation with these tags, or writes it. As many as ask at once for the same tags get the same one.',
+    access: bot.writeAlsoByIntegration,
+    input: GetOrCreateMessage,
+    output: GottenOrCreatedMessage,
+    isIdempotent: true,
+  }),
+  list: operation({
+    subject: 'chat.messages.list',
+    route: 'GET /v1/chat/messages',
+    summary: 'Lists messages, newest first.',
+    access: bot.readAlsoByIntegration,
+    input: ListMessages,
+    output: Messages,
+  }),
+  update: operation({
+    subject: 'chat.messages.update',
+    route: 'PUT /v1/chat/messages/{id}',
+    summary: 'Updates a message. Tags are merged, the payload is replaced; nobody is told.',
+    access: bot.writeAlsoByIntegration,
+    input: UpdateMessage,
+    output: MessageReply,
+  }),
+  delete: operation({
+    subject: 'chat.messages.delete',
+    route: 'DELETE /v1/chat/messages/{id}',
+    summary: 'Deletes a message. Its events stay.',
+    access: bot.writeAlsoByIntegration,
+    input: MessageId,
+    output: Empty,
+  }),
+  import: operation({
+    subject: 'chat.messages.import',
+    route: 'POST /v1/chat/messages/import-messages',
+    summary: 'Takes over messages that were written elsewhere, with their times: all of them or none. Nobody is told.',
+    access: bot.writeAlsoByIntegration,
+    input: ImportMessages,
+    output: ImportedMessages,
+    isIdempotent: true,
+    bodyLimitBytes: 16_000_000,
+  }),
+};

@@ -1,0 +1,34 @@
+import { list, object } from '../schemas';
+
+/** A text that must not be empty. */
+export const text = { type: 'string', minLength: 1 };
+
+const option = object({ label: text, value: text });
+const cardAction = object({ action: { type: 'string', enum: ['postback', 'url', 'say'] }, label: text, value: text });
+const choice = object({ text, options: list(option) });
+
+/** What a message says, by its type. These may also be parts of a message. */
+export const simplePayloads = {
+  text: object({ text }),
+  markdown: object({ markdown: text }),
+  image: object({ imageUrl: text }),
+  audio: object({ audioUrl: text }),
+  video: object({ videoUrl: text }),
+  file: object({ fileUrl: text, title: { type: 'string' } }, ['title']),
+  location: object(
+    {
+      latitude: { type: 'number' },
+      longitude: { type: 'number' },
+      address: { type: 'string' },
+      title: { type: 'string' },
+    },
+    ['address', 'title'],
+  ),
+};
+
+export const card = object(
+  { title: text, subtitle: { type: 'string' }, imageUrl: { type: 'string' }, actions: list(cardAction) },
+  ['subtitle', 'imageUrl'],
+);
+
+export const choices = { choice, dropdown: choice };

@@ -1,0 +1,42 @@
+import { IsString } from 'class-validator';
+import { bot } from '../access';
+import { ListOf, Nested } from '../fields';
+import { operation } from '../operation';
+import { PageMeta, PageQuery } from '../paging';
+import { PathParam, QueryChoice } from '../query-fields';
+
+export const taggedTypes = ['conversation', 'user', 'message'] as const;
+export type TaggedType = (typeof taggedTypes)[number];
+
+export class ListTagValues extends PageQuery {
+  /** An integration names its own tag bare, the bot that of an integration as `alias:tag`. */
+  @PathParam()
+  key!: string;
+
+  @QueryChoice(taggedTypes, { required: true })
+  type!: TaggedType;
+}
+
+export class TagValue {
+  @IsString()
+  value!: string;
+}
+
+export class TagValues {
+  @ListOf(TagValue)
+  tags!: TagValue[];
+
+  @Nested(PageMeta)
+  meta!: PageMeta;
+}
+
+export const tags = {
+  listValues: operation({
+    subject: 'chat.tags.listValues',
+    route: 'GET /v1/chat/tags/{key}/values',
+    summary: 'Lists the different values of a tag, in their order.',
+    access: bot.readAlsoByIntegration,
+    input: ListTagValues,
+    output: TagValues,
+  }),
+};

@@ -1,0 +1,77 @@
+import { Injectable } from '@nestjs/common';
+import type { PageQuery } from '@parley/contracts/paging';
+import { Database } from '@parley/database/database';
+import { Keyset, pageSize } from '@parley/database/keyset';
+import { type FileScope, readable } from './file-scope';
+
+interface Value {
+  value: string;
+  head: string;
+  hash: string;
+}
+
+const byName = new Keyset<{ name: string }>([{ sql: 'name', type: 'text', of: ({ name }) => name }], 'asc');
+const byValue = new Keyset<Value>(
+  [
+    { sql: 'head', type: 'text', of: ({ head }) => head },
+    { sql: 'hash', type: 'text', of: ({ hash }) => hash },
+  ],
+  'asc',
+);
+
+/** Names and values of tags that readable files have. Each is looked up once in the index file_tag_value, however many files have it. */
+@Injectable()
+export class FileTagsRepository {
+  constructor(private readonly database: Database) {}
+
+  async listNames(scope: FileScope, query: PageQuery): Promise<{ names: string[]; nextToken?: string }> {
+    const values: unknown[] = [scope.botId];
+    const limit = pageSize(query);
+    const found = await this.database.query<{ name: string }>(
+      `WITH RECURSIVE tag AS (
+         (SELECT name FROM file_tag WHERE bot_id = $1 AND ${byName.after(query.nextToken, scope, values)} ORDER BY name LIMIT 1)
+         UNION ALL
+         SELECT (SELECT name FROM file_tag WHERE bot_id = $1 AND name > tag.name ORDER BY name LIMIT 1)
+         FROM tag WHERE tag.name IS NOT NULL)
+       SELECT name FROM tag WHERE name IS NOT NULL AND ${isOnReadable(scope, values, 'entry.name = tag.name')}
+       LIMIT ${limit + 1}`,
+      values,
+    );
+    const { rows, nextToken } = byName.page(found, limit, scope);
+    return { names: rows.map(({ name }) => name), nextToken };
+  }
+
+  async listValues(
+    scope: FileScope,
+    name: string,
+    query: PageQuery,
+  ): Promise<{ values: string[]; nextToken?: string }> {
+    const values: unknown[] = [scope.botId, name];
+    const boundTo = [scope, name];
+    const limit = pageSize(query);
+    const next = (after: string) => `SELECT value, head, hash FROM (
+      SELECT value, left(value, 300) AS head, md5(value) AS hash FROM file_tag WHERE bot_id = $1 AND file_tag.name = $2
+    ) entry WHERE ${after} ORDER BY head, hash LIMIT 1`;
+    const ofValue = 'entry.name = $2 AND left(entry.value, 300) = tag.head AND md5(entry.value) = tag.hash';
+    const found = await this.database.query<Value>(
+      `WITH RECURSIVE tag AS (
+         (${next(byValue.after(query.nextToken, boundTo, values))})
+         UNION ALL
+         SELECT later.* FROM tag, LATERAL (${next('(entry.head, entry.hash) > (tag.head, tag.hash)')}) later)
+       SELECT value, head, hash FROM tag WHERE ${isOnReadable(scope, values, ofValue)}
+       LIMIT ${limit + 1}`,
+      values,
+    );
+    const { rows, nextToken } = byValue.page(found, limit, boundTo);
+    return { values: rows.map(({ value }) => value), nextToken };
+  }
+}
+
+/**
+ * SQL that holds for a tag that some readable file has; its values are appended. LIMIT and OFFSET keep Postgres from joining
+ * all tags with all files for it: it looks at one entry after the other, and the first readable one ends that.
+ */
+function isOnReadable(scope: FileScope, values: unknown[], condition: string): string {
+  return `coalesce((SELECT true FROM file_tag entry WHERE entry.bot_id = $1 AND ${condition} AND EXISTS (
+    SELECT FROM file WHERE file.id = entry.file_id AND ${readable(scope, values)} OFFSET 0) LIMIT 1), false)`;
+}

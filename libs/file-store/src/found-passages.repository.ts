@@ -1,0 +1,74 @@
+import { Injectable } from '@nestjs/common';
+import type { PassageSubtype, PassageType } from '@parley/contracts/passages';
+import type { TagQuery } from '@parley/contracts/query-fields';
+import { Database } from '@parley/database/database';
+import type { PassageHit } from '@parley/passages/passage-index';
+import { type FileScope, readable } from './file-scope';
+import { fileTagConditions } from './files.repository';
+
+export interface Neighbour {
+  id: string;
+  position: number;
+  content: string;
+}
+
+/** A passage that was found, with its file and its neighbours, itself among them. */
+export interface FoundRow {
+  score: number;
+  id: string;
+  content: string;
+  type: PassageType;
+  subtype: PassageSubtype;
+  position: number;
+  page_number: number | null;
+  breadcrumb: string[];
+  neighbours: Neighbour[];
+  file_id: string;
+  key: string;
+  content_type: string;
+  metadata: Record<string, unknown>;
+  tags: Record<string, string>;
+  created_at: Date;
+  updated_at: Date;
+}
+
+interface Question {
+  tags?: TagQuery;
+  /** Neighbours on each side. */
+  depth: number;
+  limit: number;
+}
+
+/** What the index has proposed, as Postgres knows it. */
+@Injectable()
+export class FoundPassagesRepository {
+  constructor(private readonly database: Database) {}
+
+  /**
+   * The first of these hits that the scope may read: of the version that is active, in files that have not expired and fit
+   * the tags. One statement, so that a passage and its neighbours are of one version. Indexes passage_id and the primary keys.
+   */
+  list(scope: FileScope, hits: PassageHit[], { tags, depth, limit }: Question): Promise<FoundRow[]> {
+    if (hits.length === 0) return Promise.resolve([]);
+    const values: unknown[] = [hits.map(({ id }) => id), hits.map(({ score }) => score), depth, limit];
+    return this.database.query<FoundRow>(
+      `SELECT found.*, ARRAY(
+         SELECT jsonb_build_object('id', id, 'position', position, 'content', content) FROM passage
+         WHERE file_id = found.file_id AND content_version = found.content_version
+           AND (type = found.type OR position = found.position)
+           AND position BETWEEN found.position - $3::int AND found.position + $3::int
+         ORDER BY position) AS neighbours
+       FROM (
+         SELECT hit.score, hit.rank, passage.id, passage.content, passage.type, passage.subtype, passage.position,
+           passage.page_number, passage.breadcrumb, passage.content_version,
+           file.id AS file_id, key, content_type, metadata, tags, created_at, updated_at
+         FROM unnest($1::uuid[], $2::float8[]) WITH ORDINALITY AS hit (id, score, rank)
+         JOIN passage ON passage.id = hit.id
+         JOIN file ON file.id = passage.file_id AND file.active_version = passage.content_version
+         WHERE ${readable(scope, values)} AND ${fileTagConditions(scope.botId, tags, values)}
+         ORDER BY hit.rank LIMIT $4) found
+       ORDER BY found.rank`,
+      values,
+    );
+  }
+}

@@ -1,0 +1,167 @@
+import { Injectable } from '@nestjs/common';
+import type { IndexingConfiguration } from '@parley/contracts/indexing-options';
+import { Database, type Sql, type Transaction } from '@parley/database/database';
+import type { KnownModel } from '@parley/passages/passage-index';
+import type { ContentVersion } from './passages.repository';
+
+/** What is searchable, and lacks its points of a model from this position on. */
+export interface LackingContent extends ContentVersion {
+  start: number;
+  indexing: IndexingConfiguration;
+}
+
+/** Why a model cannot be searched yet. */
+export interface IncompleteModel {
+  activeModel: string;
+  lacking: number;
+}
+
+const contents = `file LEFT JOIN indexed_content content
+  ON content.file_id = file.id AND content.model = $1 AND content.content_version = file.active_version`;
+const isLacking = `(content.file_id IS NULL OR content.next_position IS NOT NULL)`;
+
+/** The models that may have points. */
+export function listKnownModels(sql: Sql): Promise<KnownModel[]> {
+  return sql.query('SELECT model, dimensions FROM index_model WHERE dimensions IS NOT NULL');
+}
+
+/** Which embedding models the passage index has, which of them is searched, and what each lacks. */
+@Injectable()
+export class IndexModelsRepository {
+  constructor(private readonly database: Database) {}
+
+  /**
+   * Makes this the model that is searched, unless contents would be missing from what is found. The first model ever is
+   * taken as it is. Jobs that end meanwhile wait: they see which one it has become.
+   */
+  async activate(model: string): Promise<IncompleteModel | undefined> {
+    return this.database.transaction(async (tx) => {
+      await tx.query('LOCK TABLE index_model IN SHARE ROW EXCLUSIVE MODE');
+      const [active] = await tx.query<{ model: string }>('SELECT model FROM index_model WHERE is_active FOR UPDATE');
+      if (active?.model === model) return undefined;
+      if (active) {
+        const { lacking } = await this.count(model, tx);
+        if (lacking > 0) return { activeModel: active.model, lacking };
+        await tx.query('UPDATE index_model SET is_active = false WHERE is_active');
+      }
+      await tx.query(
+        `INSERT INTO index_model (model, is_active) VALUES ($1, true)
+         ON CONFLICT (model) DO UPDATE SET is_active = true`,
+        [model],
+      );
+      return undefined;
+    });
+  }
+
+  /** Before the first point of the model is written. False when its vectors had another length before. */
+  async note({ model, dimensions }: KnownModel): Promise<boolean> {
+    const rows = await this.database.query(
+      `INSERT INTO index_model AS known (model, dimensions) VALUES ($1, $2)
+       ON CONFLICT (model) DO UPDATE SET dimensions = excluded.dimensions
+         WHERE coalesce(known.dimensions, excluded.dimensions) = excluded.dimensions
+       RETURNING 1`,
+      [model, dimensions],
+    );
+    return rows.length > 0;
+  }
+
+  /** Says that the content has all of its points of these models. False when the model that is searched is not among them. */
+  async markWhole(tx: Transaction, { fileId, contentVersion }: ContentVersion, models: string[]): Promise<boolean> {
+    const [active] = await tx.query<{ model: string }>('SELECT model FROM index_model WHERE is_active FOR SHARE');
+    if (!active || !models.includes(active.model)) return false;
+    await tx.query(
+      `INSERT INTO indexed_content (file_id, model, content_version) SELECT $1, model, $2 FROM unnest($3::text[]) AS model
+       ON CONFLICT (file_id, model) DO UPDATE SET content_version = excluded.content_version, next_position = NULL`,
+      [fileId, contentVersion, models],
+    );
+    return true;
+  }
+
+  /** Contents that are searchable, and how many of them the model lacks. */
+  async count(model: string, sql: Sql = this.database): Promise<{ total: number; lacking: number }> {
+    const [row] = await sql.query<{ total: string; lacking: string }>(
+      `SELECT count(*) AS total, count(*) FILTER (WHERE ${isLacking}) AS lacking
+       FROM ${contents} WHERE file.active_version IS NOT NULL`,
+      [model],
+    );
+    return { total: Number(row!.total), lacking: Number(row!.lacking) };
+  }
+
+  /** In the order of their files, behind this one. Both primary keys are walked side by side. */
+  listLacking(model: string, afterFileId: string, limit: number): Promise<LackingContent[]> {
+    return this.database.query(
+      `SELECT file.id AS "fileId", file.bot_id AS "botId", file.active_version AS "contentVersion", file.indexing,
+         coalesce(content.next_position, 0) AS start
+       FROM ${contents}
+       WHERE file.active_version IS NOT NULL AND file.id > $2 AND ${isLacking} ORDER BY file.id LIMIT $3`,
+      [model, afterFileId, limit],
+    );
+  }
+
+  /** Tags of the file while this is its active content, which it stays until the transaction ends; else undefined. */
+  async holdActive(tx: Sql, { fileId, contentVersion }: ContentVersion): Promise<Record<string, string> | undefined> {
+    const [row] = await tx.query<{ tags: Record<string, string> }>(
+      'SELECT tags FROM file WHERE id = $1 AND active_version = $2 FOR SHARE',
+      [fileId, contentVersion],
+    );
+    return row?.tags;
+  }
+
+  /** Says how far the content has its points of the model, null for all of it. What another has got further stays. */
+  async advance(
+    tx: Sql,
+    { fileId, contentVersion }: ContentVersion,
+    model: string,
+    nextPosition: number | null,
+  ): Promise<void> {
+    await tx.query(
+      `INSERT INTO indexed_content AS known (file_id, model, content_version, next_position) VALUES ($1, $2, $3, $4)
+       ON CONFLICT (file_id, model) DO UPDATE
+         SET content_version = excluded.content_version, next_position = excluded.next_position
+         WHERE known.content_version <> excluded.content_version
+           OR known.next_position < coalesce(excluded.next_position, 2147483647)`,
+      [fileId, model, contentVersion, nextPosition],
+    );
+  }
+
+  async findPlace(model: string): Promise<string> {
+    const [row] = await this.database.query<{ place: string }>('SELECT place FROM index_model WHERE model = $1', [
+      model,
+    ]);
+    return row?.place ?? '';
+  }
+
+  async savePlace(model: string, fileId: string): Promise<void> {
+    await this.database.query('UPDATE index_model SET place = $2 WHERE model = $1', [model, fileId]);
+  }
+
+  /** Those that are neither searched nor among these. */
+  listFormer(kept: string[]): Promise<{ model: string; dimensions: number | null }[]> {
+    return this.database.query(
+      'SELECT model, dimensions FROM index_model WHERE NOT is_active AND model <> ALL($1) ORDER BY model',
+      [kept],
+    );
+  }
+
+  /** Every bot that ever had files, in order. */
+  async listBots(after: string, limit: number): Promise<string[]> {
+    const rows = await this.database.query<{ botId: string }>(
+      `SELECT bot_id AS "botId" FROM bot_home WHERE bot_id > $1
+       UNION SELECT bot_id FROM deleted_bot WHERE bot_id > $1
+       UNION SELECT bot_id FROM file WHERE bot_id > $1
+       ORDER BY 1 LIMIT $2`,
+      [after, limit],
+    );
+    return rows.map(({ botId }) => botId);
+  }
+
+  /** First of all that is done to drop models: from then on nothing counts as having their points. */
+  async forgetContents(models: string[]): Promise<void> {
+    await this.database.query('DELETE FROM indexed_content WHERE model = ANY($1)', [models]);
+  }
+
+  /** Last of all. */
+  async forget(models: string[]): Promise<void> {
+    await this.database.query('DELETE FROM index_model WHERE NOT is_active AND model = ANY($1)', [models]);
+  }
+}

@@ -1,0 +1,25 @@
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import type { Embedder } from '@parley/passages/embedder';
+import { embedder } from '@parley/passages/tokens';
+import { IndexModelsRepository } from './index-models.repository';
+
+/** Keeps a process from starting with an embedding model under which files would no longer be found. */
+@Injectable()
+export class ModelCheck implements OnModuleInit {
+  constructor(
+    private readonly models: IndexModelsRepository,
+    @Inject(embedder) private readonly active: Embedder,
+  ) {}
+
+  async onModuleInit(): Promise<void> {
+    const { model } = this.active;
+    const incomplete = await this.models.activate(model);
+    if (!incomplete) return;
+    const { activeModel, lacking } = incomplete;
+    throw new Error(
+      `The embedding model "${model}" cannot be searched with yet: ${lacking} indexed files have no vectors of it. ` +
+        `Set EMBEDDINGS_URL and EMBEDDINGS_MODEL back to the model "${activeModel}", set NEXT_EMBEDDINGS_URL and ` +
+        `NEXT_EMBEDDINGS_MODEL to "${model}", start, run \`npm run parley -- reindex\`, and switch when it is complete.`,
+    );
+  }
+}

@@ -1,0 +1,59 @@
+import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { ConfigError } from '@parley/config/config';
+import type { Database } from '@parley/database/database';
+import type { Embedder } from '@parley/passages/embedder';
+import { openEmbedder, openIndex } from '@parley/passages/open';
+import type { PassageIndex } from '@parley/passages/passage-index';
+import type { FileStoreConfig } from './config';
+import { nextModel } from './tokens';
+
+const restMs = 60_000;
+
+/** The model that is to be searched next, and its index, which is filled while the other one is searched. */
+export class NextModel {
+  private restsUntil = 0;
+
+  private constructor(
+    readonly embedder: Embedder,
+    readonly index: PassageIndex,
+  ) {}
+
+  /** Null unless the configuration names one. Throws ConfigError when it names the one that is searched. */
+  static open(config: FileStoreConfig, database: Database, active: Embedder): NextModel | null {
+    const { nextEmbeddingsUrl: url } = config;
+    if (!url) return null;
+    const embedder = openEmbedder({
+      embeddingsUrl: url === 'bundled' ? undefined : url,
+      embeddingsModel: config.nextEmbeddingsModel,
+      embeddingsApiKey: config.nextEmbeddingsApiKey,
+      embeddingsTimeoutMs: config.embeddingsTimeoutMs,
+      embeddingsThreads: config.embeddingsThreads,
+    });
+    if (embedder.model !== active.model) return new NextModel(embedder, openIndex(config, database, embedder));
+    throw new ConfigError([
+      `NEXT_EMBEDDINGS_URL and NEXT_EMBEDDINGS_MODEL name the model "${active.model}", which is the one in use: they must name another one, or be absent.`,
+    ]);
+  }
+
+  get model(): string {
+    return this.embedder.model;
+  }
+
+  /** For a while after it did not answer nothing waits for it: what it lacks then is left to the re-index. */
+  get isResting(): boolean {
+    return Date.now() < this.restsUntil;
+  }
+
+  rest(): void {
+    this.restsUntil = Date.now() + restMs;
+  }
+}
+
+@Injectable()
+export class CloseNextModel implements OnApplicationShutdown {
+  constructor(@Inject(nextModel) private readonly next: NextModel | null) {}
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.next?.embedder.close();
+  }
+}

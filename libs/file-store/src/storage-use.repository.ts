@@ -1,0 +1,123 @@
+import { Injectable } from '@nestjs/common';
+import { Database, type Sql, type Transaction } from '@parley/database/database';
+
+export interface StorageUse {
+  fileBytes: number;
+  vectorBytes: number;
+}
+
+export interface ChangedUse extends StorageUse {
+  botId: string;
+  workspaceId: string;
+  /** When it was this. */
+  at: Date;
+}
+
+const sums = `coalesce(sum(file_bytes), 0) AS "fileBytes", coalesce(sum(vector_bytes), 0) AS "vectorBytes"`;
+
+/** What the files of bots and workspaces take. The sums follow the files by a trigger. */
+@Injectable()
+export class StorageUseRepository {
+  constructor(private readonly database: Database) {}
+
+  /** Nobody else declares a file in the workspace until the transaction ends. Whoever takes it has locked no file yet. */
+  async lockWorkspace(tx: Transaction, workspaceId: string): Promise<void> {
+    await tx.query(`SELECT pg_advisory_xact_lock(hashtextextended('storage/' || $1, 0))`, [workspaceId]);
+  }
+
+  /** What the workspace uses: by nobody else more than this while it is locked. */
+  async get(sql: Sql, workspaceId: string): Promise<StorageUse> {
+    const [row] = await sql.query<Record<keyof StorageUse, string>>(
+      `SELECT ${sums} FROM bot_home JOIN storage_use USING (bot_id) WHERE workspace_id = $1`,
+      [workspaceId],
+    );
+    return toUse(row!);
+  }
+
+  /** The bot takes from the quotas of this workspace from now on, unless a newer event has said otherwise. */
+  async moveBot(botId: string, workspaceId: string, eventId: string): Promise<void> {
+    await this.database.query(
+      `INSERT INTO bot_home (bot_id, workspace_id, moved_by)
+       SELECT $1, $2, $3 WHERE NOT EXISTS (SELECT FROM deleted_bot WHERE bot_id = $1)
+       ON CONFLICT (bot_id) DO UPDATE SET workspace_id = excluded.workspace_id, moved_by = excluded.moved_by
+       WHERE bot_home.moved_by IS NULL OR bot_home.moved_by < excluded.moved_by`,
+      [botId, workspaceId, eventId],
+    );
+  }
+
+  /**
+   * Bots whose use has changed since they were taken before, with what it is now. Of one bot, who takes later has the later
+   * time, since they wait for each other. Index storage_use_changed.
+   */
+  async takeChanged(tx: Transaction, limit: number): Promise<ChangedUse[]> {
+    // In the order in which whoever changes files of several bots locks them, too.
+    const bots = await tx.query<{ botId: string }>(
+      `SELECT bot_id AS "botId" FROM storage_use WHERE bot_id IN (
+         SELECT DISTINCT bot_id FROM storage_use JOIN bot_home USING (bot_id) WHERE is_changed LIMIT $1)
+       ORDER BY bot_id, slot FOR UPDATE`,
+      [limit],
+    );
+    if (bots.length === 0) return [];
+    const rows = await tx.query<Record<keyof StorageUse, string> & Omit<ChangedUse, keyof StorageUse>>(
+      `WITH taken AS (
+         UPDATE storage_use SET is_changed = false WHERE bot_id = ANY($1) RETURNING bot_id, file_bytes, vector_bytes)
+       SELECT bot_id AS "botId", workspace_id AS "workspaceId", statement_timestamp() AS at, ${sums}
+       FROM taken JOIN bot_home USING (bot_id) GROUP BY bot_id, workspace_id`,
+      [bots.map(({ botId }) => botId)],
+    );
+    return rows.map((row) => ({ ...row, ...toUse(row) }));
+  }
+
+  /** Counts the files of the bot anew, and says what was counted before and what there is. */
+  async recount(tx: Transaction, botId: string): Promise<{ before: StorageUse; after: StorageUse; wasWrong: boolean }> {
+    // Whoever changes a file of the bot waits for one of these rows before the change can be seen.
+    await tx.query(
+      `INSERT INTO storage_use (bot_id, slot, file_bytes, vector_bytes) SELECT $1, slot, 0, 0 FROM generate_series(0, 3) AS slot
+       WHERE NOT EXISTS (SELECT FROM deleted_bot WHERE bot_id = $1)
+       ON CONFLICT DO NOTHING`,
+      [botId],
+    );
+    await tx.query('SELECT FROM storage_use WHERE bot_id = $1 ORDER BY slot FOR UPDATE', [botId]);
+    const [before] = await tx.query<Record<keyof StorageUse, string>>(
+      `SELECT ${sums} FROM storage_use WHERE bot_id = $1`,
+      [botId],
+    );
+    const [after] = await tx.query<Record<keyof StorageUse, string>>(
+      `SELECT coalesce(sum(bytes_of(file)), 0) AS "fileBytes", coalesce(sum(vector_bytes_of(file)), 0) AS "vectorBytes"
+       FROM file WHERE bot_id = $1`,
+      [botId],
+    );
+    const [was, is] = [toUse(before!), toUse(after!)];
+    const wasWrong = was.fileBytes !== is.fileBytes || was.vectorBytes !== is.vectorBytes;
+    if (wasWrong) {
+      await tx.query(
+        `UPDATE storage_use SET file_bytes = CASE slot WHEN 0 THEN $2 ELSE 0 END::bigint, is_changed = true,
+           vector_bytes = CASE slot WHEN 0 THEN $3 ELSE 0 END::bigint WHERE bot_id = $1`,
+        [botId, is.fileBytes, is.vectorBytes],
+      );
+    }
+    return { before: was, after: is, wasWrong };
+  }
+
+  /** Ids after this one, in order: of bots that have files, or count as having some. */
+  async listBots(after: string, limit: number): Promise<string[]> {
+    const rows = await this.database.query<{ botId: string }>(
+      `WITH RECURSIVE bot AS (
+         (SELECT bot_id FROM file WHERE bot_id > $1 ORDER BY bot_id LIMIT 1)
+         UNION ALL
+         SELECT (SELECT file.bot_id FROM file WHERE file.bot_id > bot.bot_id ORDER BY file.bot_id LIMIT 1)
+         FROM bot WHERE bot.bot_id IS NOT NULL)
+       SELECT bot_id AS "botId" FROM (
+         (SELECT bot_id FROM bot WHERE bot_id IS NOT NULL LIMIT $2)
+         UNION
+         (SELECT DISTINCT bot_id FROM storage_use WHERE bot_id > $1 ORDER BY bot_id LIMIT $2)) found
+       ORDER BY bot_id LIMIT $2`,
+      [after, limit],
+    );
+    return rows.map(({ botId }) => botId);
+  }
+}
+
+function toUse({ fileBytes, vectorBytes }: Record<keyof StorageUse, string>): StorageUse {
+  return { fileBytes: Number(fileBytes), vectorBytes: Number(vectorBytes) };
+}

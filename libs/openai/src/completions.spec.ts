@@ -1,0 +1,110 @@
+import { type CompletionAnswer, CompletionServer, imagesOf, textOf } from '@parley/testing/completion-server';
+import type { CompletionsConfig } from './config';
+import { Completions } from './completions';
+
+let server: CompletionServer;
+beforeAll(async () => (server = await CompletionServer.start()));
+afterAll(() => server.stop());
+
+const open = (changed: Partial<CompletionsConfig> = {}) =>
+  new Completions({ completionsUrl: server.url, completionsTimeoutMs: 60_000, ...changed });
+const question = (system: string, prompt: string) => ({ model: 'gpt', system, prompt });
+
+it.each(['', '/v1'])('asks the model, with the key, at the address with "%s" at its end', async (end) => {
+  server.order({ text: ' blue \n' });
+
+  const answer = await open({ completionsUrl: server.url + end, completionsApiKey: 'secret' }).complete(
+    question('be short', 'color?'),
+  );
+
+  expect(answer).toBe('blue');
+  expect(server.requests.at(-1)).toMatchObject({
+    headers: { authorization: 'Bearer secret' },
+    model: 'gpt',
+    messages: [
+      { role: 'system', content: 'be short' },
+      { role: 'user', content: 'color?' },
+    ],
+  });
+});
+
+it('sends a picture with the prompt, and how long the answer may be', async () => {
+  server.order({ text: 'a cat' });
+
+  await open().complete({ ...question('', 'what is it?'), image: new Uint8Array([1, 2, 3]), maxTokens: 50 });
+
+  const [request] = server.requests.slice(-1);
+  expect(request).toMatchObject({ max_completion_tokens: 50 });
+  expect(textOf(request!)).toBe('what is it?');
+  expect(imagesOf(request!)).toEqual([Buffer.from([1, 2, 3])]);
+});
+
+it('says which variable to set when there is no server', async () => {
+  const answer = open({ completionsUrl: undefined }).complete(question('', 'x'));
+
+  await expect(answer).rejects.toMatchObject({
+    name: 'CompletionsRefused',
+    message: expect.stringContaining('set COMPLETIONS_URL') as string,
+  });
+});
+
+it.each([429, 503])('is busy when the server answers %d, for as long as that says', async (status) => {
+  server.order({ status, message: 'slow down', headers: { 'retry-after': '7' } });
+
+  await expect(open().complete(question('', 'x'))).rejects.toMatchObject({
+    name: 'CompletionsBusy',
+    retryAfterMs: 7_000,
+    message: `The completion server answered ${status}: slow down`,
+  });
+});
+
+it.each<[string, CompletionAnswer]>([
+  ['500: broken', { status: 500, message: 'broken' }],
+  ['something that is not a completion', 'garbage'],
+  ['no answer within 200 ms', 'never'],
+])('may be asked again later after %s', async (message, order) => {
+  server.order(order);
+
+  const answer = open({ completionsTimeoutMs: 200 }).complete(question('', 'x'));
+
+  await expect(answer).rejects.toMatchObject({
+    name: 'CompletionsUnavailable',
+    message: expect.stringContaining(message) as string,
+  });
+});
+
+it('may be asked again later when nobody listens', async () => {
+  const answer = open({ completionsUrl: 'http://127.0.0.1:1' }).complete(question('', 'x'));
+
+  await expect(answer).rejects.toMatchObject({ name: 'CompletionsUnavailable' });
+});
+
+it('is refused what the server will never do, without the key in the message', async () => {
+  server.order({ status: 401, message: 'the key secret is wrong' });
+
+  const answer = open({ completionsApiKey: 'secret' }).complete(question('', 'x'));
+
+  await expect(answer).rejects.toMatchObject({
+    name: 'CompletionsRefused',
+    message: 'The completion server answered 401: the key *** is wrong',
+  });
+});
+
+it('is refused when the quota is used up, which the server tells like being busy', async () => {
+  server.order({ status: 429, message: 'check your plan', code: 'insufficient_quota' });
+
+  await expect(open().complete(question('', 'x'))).rejects.toMatchObject({
+    name: 'CompletionsRefused',
+    message: 'The completion server answered 429: check your plan',
+  });
+});
+
+it('ends at once when nobody wants the answer any more', async () => {
+  server.order('never');
+  const abort = new AbortController();
+
+  const answer = open().complete(question('', 'x'), abort.signal);
+  abort.abort(new Error('the service stops'));
+
+  await expect(answer).rejects.toThrow('the service stops');
+});

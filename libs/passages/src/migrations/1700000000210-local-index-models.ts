@@ -1,0 +1,24 @@
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+
+/** A passage may have a point of each model: of the one that is searched, and of the next one. */
+export class LocalIndexModels1700000000210 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query(`
+      ALTER TABLE local_index_point
+        DROP CONSTRAINT local_index_point_pkey,
+        ADD CONSTRAINT local_index_point_pkey PRIMARY KEY (bot_id, id, model);
+    `);
+  }
+
+  /** Of two models the one stays that was written first. */
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.query(`
+      DELETE FROM local_index_point point USING local_index_point earlier
+        WHERE earlier.bot_id = point.bot_id AND earlier.id = point.id
+          AND (earlier.revision, earlier.model) < (point.revision, point.model);
+      ALTER TABLE local_index_point
+        DROP CONSTRAINT local_index_point_pkey,
+        ADD CONSTRAINT local_index_point_pkey PRIMARY KEY (bot_id, id);
+    `);
+  }
+}

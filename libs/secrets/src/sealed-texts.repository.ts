@@ -1,0 +1,95 @@
+import type { Database, Sql, Transaction } from '@parley/database/database';
+import { keyIdLength } from './secret-box';
+
+/** A column of sealed texts, empty or null where there is none; or of JSON objects whose values are sealed. */
+export interface SealedColumn {
+  table: string;
+  column: string;
+  /** Column with the id of the owner. */
+  owner: string;
+  isMap?: boolean;
+}
+
+/** What a service keeps sealed. Whoever changes a text, or copies one, holds the lock on the row of its owner. */
+export interface SealedColumns {
+  /** The table of the owners, by their `id`. */
+  owners: string;
+  columns: SealedColumn[];
+}
+
+export interface SealedText {
+  owner: string;
+  sealed: string;
+}
+
+export interface KeyInUse {
+  /** Empty for texts of earlier versions, which do not tell. */
+  keyId: string;
+  count: number;
+  /** One of its texts. */
+  sample: string;
+}
+
+/** The sealed texts of one service, wherever they are. */
+export class SealedTextsRepository {
+  private readonly texts: string;
+
+  constructor(
+    private readonly database: Database,
+    private readonly kept: SealedColumns,
+  ) {
+    this.texts = kept.columns.map(selectOf).join(' UNION ALL ');
+  }
+
+  /** Every key that some text is under, in one pass over all; throws when that takes longer. */
+  async listKeys(timeoutMs: number): Promise<KeyInUse[]> {
+    return this.database.readWithin<KeyInUse>(
+      timeoutMs,
+      `SELECT CASE WHEN substr(sealed, ${keyIdLength + 1}, 1) = '.' THEN left(sealed, ${keyIdLength}) ELSE '' END AS "keyId",
+         count(*)::int AS count, min(sealed COLLATE "C") AS sample
+       FROM (${this.texts}) AS text GROUP BY 1 ORDER BY 1`,
+    );
+  }
+
+  async listOwners(after: string, limit: number): Promise<string[]> {
+    const rows = await this.database.query<{ id: string }>(
+      `SELECT id FROM ${this.kept.owners} WHERE id > $1 ORDER BY id LIMIT ${limit}`,
+      [after],
+    );
+    return rows.map(({ id }) => id);
+  }
+
+  /** Until the end of the transaction nobody else changes their texts. */
+  async lock(tx: Transaction, owners: string[]): Promise<void> {
+    await tx.query(`SELECT FROM ${this.kept.owners} WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE`, [owners]);
+  }
+
+  /** Texts of these owners that are under another key. */
+  async listOthers(sql: Sql, owners: string[], keyId: string): Promise<SealedText[]> {
+    return sql.query<SealedText>(
+      `SELECT owner, sealed FROM (${this.texts}) AS text WHERE owner = ANY($1) AND NOT starts_with(sealed, $2)`,
+      [owners, `${keyId}.`],
+    );
+  }
+
+  /** Puts one text in the place of another, wherever an owner has it. */
+  async replace(tx: Transaction, owners: string[], former: string[], fresh: string[]): Promise<void> {
+    for (const column of this.kept.columns) await tx.query(replacementIn(column), [owners, former, fresh]);
+  }
+}
+
+function selectOf({ table, column, owner, isMap }: SealedColumn): string {
+  return isMap
+    ? `SELECT ${owner} AS owner, entry.value AS sealed FROM ${table}, jsonb_each_text(${column}) AS entry`
+    : `SELECT ${owner} AS owner, ${column} AS sealed FROM ${table} WHERE ${column} <> ''`;
+}
+
+function replacementIn({ table, column, owner, isMap }: SealedColumn): string {
+  const pairs = 'unnest($2::text[], $3::text[]) AS pair(former, fresh)';
+  return isMap
+    ? `UPDATE ${table} SET ${column} = (
+         SELECT jsonb_object_agg(entry.key, coalesce(fresh, entry.value))
+         FROM jsonb_each_text(${column}) AS entry LEFT JOIN ${pairs} ON former = entry.value)
+       WHERE ${owner} = ANY($1) AND EXISTS (SELECT FROM jsonb_each_text(${column}) AS entry WHERE entry.value = ANY($2))`
+    : `UPDATE ${table} SET ${column} = fresh FROM ${pairs} WHERE ${owner} = ANY($1) AND ${column} = former`;
+}

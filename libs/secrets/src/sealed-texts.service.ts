@@ -1,0 +1,84 @@
+import { Injectable } from '@nestjs/common';
+import { ConfigError } from '@parley/config/config';
+import type { SealAnew, SealedAnew } from '@parley/contracts/sealed-texts';
+import { Database } from '@parley/database/database';
+import { isStopped } from '@parley/database/errors';
+import { SecretBox } from './secret-box';
+import { SealedTextsRepository } from './sealed-texts.repository';
+
+/** Owners whose texts are sealed anew in one transaction, and of one call. */
+const batchSize = 50;
+const maxOwners = 1_000;
+/** A call ends when this is over, however few it came to. */
+const longEnoughMs = 10_000;
+const countTimeoutMs = 40_000;
+/** Nobody waits longer at a start than this to be told of a wrong key. */
+const checkTimeoutMs = 5_000;
+
+/** Keeps what is sealed under keys that are known, and brings it under the current one. */
+@Injectable()
+export class SealedTextsService {
+  constructor(
+    private readonly database: Database,
+    private readonly texts: SealedTextsRepository,
+    private readonly box: SecretBox,
+  ) {}
+
+  /** Throws ConfigError when there are texts that none of the keys can open. */
+  async requireKeys(): Promise<void> {
+    const keys = await this.texts.listKeys(checkTimeoutMs).catch((error: unknown) => {
+      if (isStopped(error)) return [];
+      throw error;
+    });
+    const problems = keys
+      .filter(({ sample }) => !this.box.canOpen(sample))
+      .map(({ keyId, count }) => {
+        const key = keyId ? `the key with the id ${keyId}` : 'a key of an earlier version';
+        return (
+          `PARLEY_SECRET_KEY is another key than before: ${count} secrets in the schema "${this.database.schema}" are ` +
+          `sealed under ${key}. Set the key of before, or add it to PARLEY_FORMER_SECRET_KEYS.`
+        );
+      });
+    if (problems.length > 0) throw new ConfigError(problems);
+  }
+
+  /** A batch at a time, with the rows of its owners locked: safe beside writers, to stop at any moment and to repeat. */
+  async sealAnew({ after = '' }: SealAnew): Promise<SealedAnew> {
+    const until = Date.now() + longEnoughMs;
+    const owners = await this.texts.listOwners(after, maxOwners);
+    const unreadable = new Set<string>();
+    let sealed = 0;
+    let done = 0;
+    while (done < owners.length && Date.now() < until) {
+      const batch = await this.sealBatch(owners.slice(done, done + batchSize));
+      sealed += batch.sealed;
+      batch.unreadable.forEach((owner) => unreadable.add(owner));
+      done += batchSize;
+    }
+    const answer = { sealed, unreadable: [...unreadable] };
+    if (done < owners.length) return { ...answer, next: owners[done - 1] };
+    if (owners.length === maxOwners) return { ...answer, next: owners.at(-1) };
+    return { ...answer, left: await this.countOthers() };
+  }
+
+  private async sealBatch(owners: string[]): Promise<{ sealed: number; unreadable: string[] }> {
+    const { keyId } = this.box;
+    // Most batches of a repeat have nothing to do, and lock nobody.
+    if ((await this.texts.listOthers(this.database, owners, keyId)).length === 0) return { sealed: 0, unreadable: [] };
+    return this.database.transaction(async (tx) => {
+      await this.texts.lock(tx, owners);
+      const others = await this.texts.listOthers(tx, owners, keyId);
+      const readable = others.filter(({ sealed }) => this.box.canOpen(sealed));
+      const former = readable.map(({ sealed }) => sealed);
+      const fresh = former.map((sealed) => this.box.seal(this.box.open(sealed)));
+      await this.texts.replace(tx, owners, former, fresh);
+      const unreadable = others.filter((text) => !readable.includes(text)).map(({ owner }) => owner);
+      return { sealed: readable.length, unreadable };
+    });
+  }
+
+  private async countOthers(): Promise<number> {
+    const keys = await this.texts.listKeys(countTimeoutMs);
+    return keys.filter(({ keyId }) => keyId !== this.box.keyId).reduce((sum, { count }) => sum + count, 0);
+  }
+}

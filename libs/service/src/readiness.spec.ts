@@ -1,0 +1,69 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import { Database } from '@parley/database/database';
+import { BreakableLink } from '@parley/testing/breakable-link';
+import { sendTo } from '@parley/testing/front-door';
+import { type RunningService, startServiceOn } from '@parley/testing/running-service';
+import { createEmptyDatabase, type EmptyDatabase } from '@parley/testing/test-database';
+import { until } from '@parley/testing/until';
+import { ServiceConfig } from './config';
+import type { Platform } from './platform';
+import { ServiceModule } from './service.module';
+
+const poolSize = 2;
+
+@Module({})
+class ProbeModule {
+  static register(databaseUrl: string, platform: Platform): DynamicModule {
+    const config = Object.assign(new ServiceConfig(), { databaseUrl, databasePoolSize: poolSize });
+    const database = { schema: 'probe', migrations: [], config };
+    return {
+      module: ProbeModule,
+      imports: [ServiceModule.register({ name: 'probe', contract: {}, database }, platform)],
+    };
+  }
+}
+
+describe('a service whose pool is held by slow statements', () => {
+  let empty: EmptyDatabase;
+  let link: BreakableLink;
+  let service: RunningService;
+  let database: Database;
+  let letGo: () => void;
+  let held: Promise<unknown>;
+
+  beforeAll(async () => {
+    empty = await createEmptyDatabase();
+    link = await BreakableLink.to(empty.url);
+    service = await startServiceOn(empty.url, (_, platform) => ProbeModule.register(link.url, platform));
+    database = service.apps[0]!.get(Database, { strict: false });
+    const released = new Promise<void>((resolve) => (letGo = resolve));
+    held = Promise.all(Array.from({ length: poolSize }, () => database.transaction(() => released)));
+    await until(() => database.use.inUse === poolSize && database.use.idle === 0);
+  });
+
+  afterAll(async () => {
+    link.state = 'carries';
+    letGo();
+    await held;
+    await service.stop();
+    await link.stop();
+    await empty.drop();
+  });
+
+  it('is ready while Postgres answers, and does not wait for a connection', async () => {
+    const waiting = database.query('SELECT 1').catch(() => undefined);
+    await until(() => database.waiting > 0);
+
+    expect(await sendTo(service.url, 'GET /readyz')).toMatchObject({ status: 200, json: { status: 'ready' } });
+
+    await waiting;
+  });
+
+  it('is not ready while Postgres does not answer', async () => {
+    link.state = 'swallows everything';
+
+    const answer = await sendTo(service.url, 'GET /readyz');
+
+    expect(answer).toMatchObject({ status: 503, json: { status: 'not ready', waitingFor: ['database'] } });
+  });
+});

@@ -1,0 +1,32 @@
+import type { IncomingMessage } from 'node:http';
+import { BlockList, isIP, isIPv6 } from 'node:net';
+
+/** Tells who sent a request, by `x-forwarded-for`, as far as those are trusted who have passed it on. */
+export class TrustedProxies {
+  private readonly list = new BlockList();
+
+  /** @param list addresses and networks, separated by commas */
+  constructor(list = '') {
+    for (const entry of list.split(',').filter(Boolean)) {
+      const [address, bits] = entry.trim().split('/') as [string, string?];
+      if (bits === undefined) this.list.addAddress(address, familyOf(address));
+      else this.list.addSubnet(address, Number(bits), familyOf(address));
+    }
+  }
+
+  /** The nearest address on the way here that is none of them. */
+  senderOf({ socket, headers }: Pick<IncomingMessage, 'socket' | 'headers'>): string {
+    const forwarded = headers['x-forwarded-for'];
+    const way = [forwarded ?? [], socket.remoteAddress ?? ''].flat().flatMap((hop) => hop.split(','));
+    const hops = way.map((hop) => hop.trim()).reverse();
+    return hops.find((hop) => !this.trusts(hop)) ?? hops.at(-1)!;
+  }
+
+  private trusts(address: string): boolean {
+    return isIP(address) !== 0 && this.list.check(address, familyOf(address));
+  }
+}
+
+function familyOf(address: string): 'ipv4' | 'ipv6' {
+  return isIPv6(address) ? 'ipv6' : 'ipv4';
+}

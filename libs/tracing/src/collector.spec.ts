@@ -1,0 +1,99 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createLogger } from '@parley/logging/logger';
+import { until } from '@parley/testing/until';
+import { traceToCollector } from './collector';
+import { continueTrace, currentTraceparent, inSpan, isTracing } from './tracing';
+
+const flushMs = 5_000;
+const work = { name: 'work', kind: 'internal' as const, attributes: {} };
+
+/** Stands in for a collector, and answers as it is told. */
+async function startCollector(): Promise<{ server: Server; bodies: string[]; answer: { status: number } }> {
+  const bodies: string[] = [];
+  const answer = { status: 200 };
+  const server = createServer((request, response) => {
+    const parts: Buffer[] = [];
+    request.on('data', (part: Buffer) => parts.push(part));
+    request.on('end', () => {
+      bodies.push(Buffer.concat(parts).toString());
+      response.writeHead(answer.status, { 'content-type': 'application/json' }).end('{}');
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return { server, bodies, answer };
+}
+
+const logger = createLogger('test', 'silent');
+const told = { warn: jest.spyOn(logger, 'warn'), info: jest.spyOn(logger, 'info') };
+
+let collector: Awaited<ReturnType<typeof startCollector>>;
+
+beforeEach(async () => {
+  collector = await startCollector();
+  const { port } = collector.server.address() as AddressInfo;
+  process.env['OTEL_EXPORTER_OTLP_ENDPOINT'] = `http://127.0.0.1:${port}`;
+  process.env['OTEL_BSP_SCHEDULE_DELAY'] = '20';
+  // What cannot be sent is not tried for longer than the tests last.
+  process.env['OTEL_EXPORTER_OTLP_TIMEOUT'] = '2000';
+});
+
+afterEach(async () => {
+  delete process.env['OTEL_EXPORTER_OTLP_ENDPOINT'];
+  delete process.env['OTEL_BSP_SCHEDULE_DELAY'];
+  delete process.env['OTEL_EXPORTER_OTLP_TIMEOUT'];
+  collector.server.closeAllConnections();
+  collector.server.close();
+  jest.clearAllMocks();
+});
+
+it('sends what was traced when it stops, under the name of the process', async () => {
+  process.env['OTEL_BSP_SCHEDULE_DELAY'] = '60000';
+  const stop = traceToCollector('parley-test', logger);
+
+  await continueTrace(undefined, work, () => Promise.resolve());
+  await stop(flushMs);
+
+  expect(collector.bodies.join()).toContain('"name":"work"');
+  expect(collector.bodies.join()).toContain('parley-test');
+});
+
+it('makes no spans after it has stopped', async () => {
+  const stop = traceToCollector('parley-test', logger);
+  await stop(flushMs);
+
+  const traceparent = await continueTrace(undefined, work, () => Promise.resolve(currentTraceparent()));
+
+  expect(traceparent).toBeUndefined();
+  expect(isTracing()).toBe(false);
+});
+
+it('tells once that spans are lost, once that they arrive again, and fails no work', async () => {
+  const stop = traceToCollector('parley-test', logger);
+  const traced = () => continueTrace(undefined, work, () => inSpan(work, () => Promise.resolve('done')));
+  collector.answer.status = 400;
+
+  for (const refusals of [1, 2, 3]) {
+    expect(await traced()).toBe('done');
+    await until(() => collector.bodies.length >= refusals);
+  }
+  collector.answer.status = 200;
+  await until(async () => (await traced()) && told.info.mock.calls.length > 0);
+  await stop(flushMs);
+
+  expect(told.warn).toHaveBeenCalledTimes(1);
+  expect(told.info).toHaveBeenCalledTimes(1);
+});
+
+it('stops in time when the collector says nothing', async () => {
+  collector.server.removeAllListeners('request');
+  const stop = traceToCollector('parley-test', logger);
+  await continueTrace(undefined, work, () => Promise.resolve());
+
+  const started = performance.now();
+  await stop(200);
+
+  expect(performance.now() - started).toBeLessThan(5_000);
+});

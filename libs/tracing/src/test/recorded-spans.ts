@@ -1,0 +1,33 @@
+import { InMemorySpanExporter, type ReadableSpan, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
+import { SpanKind, SpanStatusCode } from '@opentelemetry/api';
+import { traceTo } from '../collector';
+
+export interface RecordedSpan {
+  name: string;
+  kind: string;
+  traceId: string;
+  id: string;
+  parentId?: string;
+  attributes: Record<string, unknown>;
+  hasFailed: boolean;
+}
+
+/** Tracing is on in this process until `stop`, and every span that has ended is kept. */
+export function recordSpans(): { spans: () => RecordedSpan[]; stop: () => Promise<void> } {
+  const memory = new InMemorySpanExporter();
+  const stop = traceTo('test', new SimpleSpanProcessor(memory));
+  return { spans: () => memory.getFinishedSpans().map(toRecorded), stop: () => stop(1_000) };
+}
+
+function toRecorded(span: ReadableSpan): RecordedSpan {
+  const { traceId, spanId } = span.spanContext();
+  return {
+    name: span.name,
+    kind: SpanKind[span.kind].toLowerCase(),
+    traceId,
+    id: spanId,
+    parentId: span.parentSpanContext?.spanId,
+    attributes: span.attributes,
+    hasFailed: span.status.code === SpanStatusCode.ERROR,
+  };
+}
