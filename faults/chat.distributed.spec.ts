@@ -6,7 +6,6 @@ import { until } from '@parley/testing/until';
 import { Fleet } from './fleet';
 import { SseListener } from './sse-listener';
 
-jest.setTimeout(120_000);
 const suite = hasNatsServer() ? describe : describe.skip;
 
 interface Room {

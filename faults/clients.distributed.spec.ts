@@ -12,7 +12,6 @@ import { Fleet } from './fleet';
 import { MemoryWatch, openFiles } from './process-usage';
 import { type Headers, RawClient, rawRequest } from './raw-client';
 
-jest.setTimeout(60_000);
 const suite = hasNatsServer() ? describe : describe.skip;
 
 suite('a bad client', () => {
@@ -25,7 +24,7 @@ suite('a bad client', () => {
     fleet = await Fleet.start({ env: { SWEEP_INTERVAL_MS: '500', CONTENT_MAX_UPLOADS: '420' } });
     database = new Postgres({ connectionString: fleet.databaseUrl });
     await database.connect();
-  }, 90_000);
+  });
 
   afterEach(() => {
     connections.forEach((connection) => connection.vanish());

@@ -10,8 +10,6 @@ import { Load } from './load';
 import type { LoadTarget } from './noted-requests';
 import { RawClient, rawRequest } from './raw-client';
 
-jest.setTimeout(120_000);
-
 let embeddings: EmbeddingServer;
 let platform: NpmStart;
 

@@ -108,7 +108,7 @@ suite('documents that are made to hurt', () => {
     const reasons = files.filter(({ key }) => !key.startsWith('beside')).map((file) => file.failedStatusReason);
     expect(reasons).toEqual(hostile.map(({ reason }) => expect.stringMatching(reason)));
     expect(files.filter(({ status }) => status === 'indexing_completed')).toHaveLength(hostile.length);
-    expect(await new Checker(fleet, ledger).findings(30_000)).toEqual([]);
+    expect(await new Checker(fleet, ledger).findings(60_000)).toEqual([]);
     expect({ pid: worker.pid, isRunning: worker.isRunning }).toEqual({ pid, isRunning: true });
     const kept = await until(
       async () => (await residentMb(pid)) - memoryBefore,

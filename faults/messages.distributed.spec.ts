@@ -8,7 +8,6 @@ import { Client as Postgres } from 'pg';
 import { bearable, EverydayClient, medianMs } from './everyday-client';
 import { Fleet } from './fleet';
 
-jest.setTimeout(60_000);
 const suite = hasNatsServer() ? describe : describe.skip;
 
 const natsPayloadBytes = 8_000_000;
@@ -23,7 +22,7 @@ suite('on the bus', () => {
     fleet = await Fleet.start({ env: { BUS_MAX_BODY_BYTES: String(maxBodyBytes) } });
     database = new Postgres({ connectionString: fleet.databaseUrl });
     await database.connect();
-  }, 90_000);
+  });
 
   afterEach(() => {
     for (const { isRunning, output } of fleet.all) {
@@ -150,7 +149,7 @@ async function timed<T>(work: () => Promise<T>): Promise<Timed<T>> {
 function expectTimeout({ result, ms }: Timed<unknown>): void {
   expect(result).toMatchObject({ status: 504, body: { type: 'OperationTimeout' } });
   expect(ms).toBeGreaterThan(deadlineMs - 100);
-  expect(ms).toBeLessThan(deadlineMs + 3_000);
+  expect(ms).toBeLessThan(deadlineMs + 15_000);
 }
 
 async function listBots(everyday: EverydayClient): Promise<void> {

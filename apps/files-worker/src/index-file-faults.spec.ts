@@ -13,8 +13,6 @@ import { FilesModule } from '../../files/src/files.module';
 import { FilesWorkerConfig } from './config';
 import { FilesWorkerModule } from './files-worker.module';
 
-jest.setTimeout(60_000);
-
 const timeoutMs = 1_500;
 const index = { index: true };
 const ourSide = 'Something went wrong on our side: upload the file again later.';

@@ -196,8 +196,8 @@ describe('a document', () => {
     )) as [{ length: string }];
     expect(Number(length)).toBeGreaterThan(19_900_000);
     // On a busy machine, both take longer.
-    expect(slowestMs).toBeLessThan(tookMs / 8);
-  }, 90_000);
+    expect(slowestMs).toBeLessThan(tookMs / 4);
+  });
 
   it('is embedded with as many neighbours as are wanted, across the batches in which it is read', async () => {
     const [bot, marker] = [newBot(), newMarker()];
@@ -236,7 +236,7 @@ describe('a document', () => {
     expect(Number(before)).toBe(0);
     expect(Number(during!['part'])).toBeLessThan(1);
     expect(await bot.settled(id, 60_000)).toMatchObject({ status: 'indexing_completed' });
-  }, 70_000);
+  });
 });
 
 describe('a file that changes while it is indexed', () => {

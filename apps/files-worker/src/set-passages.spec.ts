@@ -170,7 +170,7 @@ describe('passages that are set', () => {
     expect((await bot.settled(id, 60_000)).status).toBe('indexing_completed');
     expect(await tidied(bot)).toMatchObject({ passages: 5_000, points: 5_000 });
     expect(await contents(bot, id)).toHaveLength(200);
-  }, 90_000);
+  });
 
   it('may be none: the file is indexed, and nothing is found in it', async () => {
     const { bot, id } = await newIndexed();

@@ -206,7 +206,7 @@ describe('an upload', () => {
     clearInterval(feeding);
 
     expect(request.destroyed).toBe(true);
-  }, 15_000);
+  });
 
   it('with a wrong content type is refused before its first byte', async () => {
     const bot = newBot();
@@ -427,14 +427,11 @@ describe('an upload', () => {
       (uploads) => uploads === slowUploads,
     );
 
-    const started = performance.now();
+    // Whoever waited for the slow ones would wait for ever.
     for (let n = 0; n < 10; n += 1) await newBot().upload('quick', 'x'.repeat(10_000));
-    const tookMs = performance.now() - started;
     for (const request of requests) request.end('cd');
 
     expect((await Promise.all(answers)).map(({ status }) => status)).toEqual(Array(slowUploads).fill(200));
-    // Whoever waited for the slow ones would wait for ever.
-    expect(tookMs).toBeLessThan(10_000);
     expect(await blobsOf(bot)).toBe(slowUploads);
   });
 

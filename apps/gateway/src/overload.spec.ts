@@ -134,7 +134,7 @@ it('answers in bounded time what it takes, refuses the rest at once, and then an
   expect(answered!.length + refused!.length).toBe(300);
   expect(answered!.length).toBeGreaterThanOrEqual(inService);
   // Ten that wait in two lanes take half a second. Three hundred would take 15 s.
-  expect(times[Math.floor(times.length * 0.99)]).toBeLessThan(5_000);
+  expect(times[Math.floor(times.length * 0.99)]).toBeLessThan(10_000);
   refused!.forEach((answer) => expect(answer).toMatchObject(refusal));
   await until(underWay, (count) => count === 0);
   expect((await Promise.all(Array.from({ length: inService }, read))).map(({ status }) => status)).toEqual(

@@ -2,8 +2,6 @@ import type { Account, Answer, FrontDoor, SendOptions } from '@parley/testing/fr
 import { type Type, types, wrong } from './test/field-types';
 import { startWholeDoor } from './test/whole-door';
 
-jest.setTimeout(60_000);
-
 let door: FrontDoor;
 let owner: Account;
 

@@ -2,8 +2,6 @@ import type { Account, Answer, FrontDoor, SendOptions } from '@parley/testing/fr
 import { type Type, wrong } from './test/field-types';
 import { startWholeDoor } from './test/whole-door';
 
-jest.setTimeout(60_000);
-
 const schema = { type: 'object', properties: { text: { type: 'string' } } };
 
 let door: FrontDoor;

@@ -32,7 +32,6 @@ function pathTo({ name, parentSpanId }: OtlpSpan, all: OtlpSpan[]): string[] {
   return [...(parent ? pathTo(parent, all) : []), name];
 }
 
-jest.setTimeout(90_000);
 const suite = hasNatsServer() ? describe : describe.skip;
 
 suite('distributed mode', () => {

@@ -6,8 +6,6 @@ import { until } from '@parley/testing/until';
 import { run, startEmbedded } from '@parley/testing/running-platform';
 import { describePlatform } from './platform.behaviour';
 
-jest.setTimeout(90_000);
-
 describePlatform('embedded mode', () => startEmbedded());
 
 describe('embedded mode on one machine', () => {

@@ -5,8 +5,6 @@ import { until } from '@parley/testing/until';
 import { type Type, wrong } from './test/field-types';
 import { startWholeDoor } from './test/whole-door';
 
-jest.setTimeout(60_000);
-
 const dayMs = 24 * 3_600_000;
 const minuteMs = 60_000;
 

@@ -8,8 +8,6 @@ import { clientOf, parley } from '@parley/testing/api';
 import { type Answer, sendTo } from '@parley/testing/front-door';
 import { type RunningPlatform, startEmbedded } from '@parley/testing/running-platform';
 
-jest.setTimeout(60_000);
-
 let folder: string;
 let platform: RunningPlatform;
 

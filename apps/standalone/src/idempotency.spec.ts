@@ -6,8 +6,6 @@ import { ask, type Request, requestOf, senderOf } from './test/requests';
 import { Tenant } from './test/tenant';
 import { startWholeDoor } from './test/whole-door';
 
-jest.setTimeout(60_000);
-
 let door: FrontDoor;
 let alice: Tenant;
 let mallory: Tenant;

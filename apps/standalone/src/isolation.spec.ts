@@ -8,8 +8,6 @@ import { storedRows } from './test/stored-rows';
 import { newName, Tenant } from './test/tenant';
 import { startWholeDoor } from './test/whole-door';
 
-jest.setTimeout(60_000);
-
 /** Operations whose request is a credential itself: who has all of it is served, and who has a part of it is refused. */
 const credentials = [
   'admin.botVersions.download',

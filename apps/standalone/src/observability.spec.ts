@@ -7,9 +7,7 @@ import { platformToken } from '@parley/service/tokens';
 import { parse } from 'yaml';
 import { startWholeDoor } from './test/whole-door';
 
-jest.setTimeout(60_000);
-
-const folder = 'deploy/observability';
+const folder = 'deploy/helm/parley/files';
 const pages = 'docs/runbook';
 /** What Prometheus itself says of what it reads, and the labels that it adds. */
 const ofPrometheus = { up: [] as string[] };
@@ -146,7 +144,7 @@ const tests = hasPromtool() ? it : it.skip;
 
 tests.each([
   ['accepts the rules', ['check', 'rules', `${folder}/alerts.yaml`]],
-  ['sees each of them raised when it should be', ['test', 'rules', `${folder}/alerts.test.yaml`]],
+  ['sees each of them raised when it should be', ['test', 'rules', 'deploy/test/alerts.test.yaml']],
 ])('Prometheus %s', (_what, args) => {
   const { status, stdout, stderr } = spawnSync('promtool', args, { encoding: 'utf8' });
 
@@ -155,7 +153,7 @@ tests.each([
 });
 
 tests('tests every alert, and that each is silent or not when it should be', () => {
-  const text = readFileSync(`${folder}/alerts.test.yaml`, 'utf8');
+  const text = readFileSync('deploy/test/alerts.test.yaml', 'utf8');
   const cases = (
     parse(text) as { tests: { alert_rule_test: { alertname: string; exp_alerts?: unknown[] }[] }[] }
   ).tests.flatMap(({ alert_rule_test }) => alert_rule_test);

@@ -36,11 +36,11 @@ export function describePlatform(name: string, start: () => Promise<RunningPlatf
     beforeAll(async () => {
       platform = await start();
       admin = clientOf(platform);
-    }, 90_000);
+    });
 
     afterAll(async () => {
       await platform?.stop();
-    }, 60_000);
+    });
 
     async function newBot() {
       const { bot } = await admin.createBot({});

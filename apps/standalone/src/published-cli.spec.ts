@@ -7,8 +7,6 @@ import { dirname, join } from 'node:path';
 import { clientOf } from '@parley/testing/api';
 import { NpmStart } from '@parley/testing/npm-start';
 
-jest.setTimeout(90_000);
-
 const bin = join(dirname(createRequire(__filename).resolve('@botpress/cli/package.json')), 'bin.js');
 
 let platform: NpmStart;

@@ -9,8 +9,6 @@ import { type Request, requestOf, type Sender, senderOf } from './test/requests'
 import { Tenant } from './test/tenant';
 import { startWholeDoor } from './test/whole-door';
 
-jest.setTimeout(60_000);
-
 let door: FrontDoor;
 let tenant: Tenant;
 

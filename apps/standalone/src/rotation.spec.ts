@@ -17,8 +17,6 @@ import { GatewayModule } from '../../gateway/src/gateway.module';
 import { HubConfig } from '../../hub/src/config';
 import { HubModule } from '../../hub/src/hub.module';
 
-jest.setTimeout(120_000);
-
 const [first, second, third] = Array.from({ length: 3 }, () => randomBytes(32).toString('base64url')) as [
   string,
   string,

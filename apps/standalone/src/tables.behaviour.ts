@@ -143,7 +143,7 @@ export function describeTables(running: () => RunningPlatform): void {
       expect(acknowledged.size).toBe(10_000);
       expect(stored).toEqual(acknowledged);
       expect([...stored.values()].sort((a, b) => Number(a) - Number(b))).toEqual(prices);
-    }, 120_000);
+    });
   });
 }
 

@@ -5,8 +5,6 @@ import { until } from '@parley/testing/until';
 import { type RecordedSpan, recordSpans } from '@parley/tracing/test/recorded-spans';
 import { startWholeDoor } from './test/whole-door';
 
-jest.setTimeout(60_000);
-
 const content = 'The lighthouse keeper lives at the end of the pier.';
 const key = 'a-key-of-nobodys-business.txt';
 

@@ -23,7 +23,7 @@ beforeAll(async () => {
   if (!hasNatsServer()) return;
   server = await NatsServer.startSecured();
   for await (const _line of new StreamUpkeep(await linkOf('operator')).bringUpToDate(allConsumers, 1));
-}, 60_000);
+});
 
 afterAll(async () => {
   await Promise.all([...links.map((link) => link.close()), ...intruders.map((intruder) => intruder.close())]);
@@ -146,7 +146,7 @@ suite('On a server as it is deployed', () => {
     const answer = await gateway.request(files.get.subject, { head: '{}', body }, 30_000);
 
     expect(answer.body === body).toBe(true);
-  }, 40_000);
+  });
 
   it('who asks what it may not is told at once', async () => {
     const bus = new Bus(transportOf(await linkOf('files')));
@@ -154,7 +154,7 @@ suite('On a server as it is deployed', () => {
     const { ms, error } = await timed(bus.call(admin.accounts.create, caller, { email: 'a@example.com' }));
 
     expect(error).toMatchObject({ code: 503 });
-    expect(ms).toBeLessThan(3_000);
+    expect(ms).toBeLessThan(8_000);
   });
 
   it('is not ready who may not listen where it has to', async () => {

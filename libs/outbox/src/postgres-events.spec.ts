@@ -193,7 +193,7 @@ describe('The event stream of one process', () => {
 
     await events.open();
 
-    await until(() => heir.deliveries.length === 2, 5_000);
+    await until(() => heir.deliveries.length === 2);
     expect(heir.deliveries.map(({ attempt }) => attempt).sort()).toEqual([1, 2]);
   });
 

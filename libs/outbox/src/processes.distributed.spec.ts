@@ -4,7 +4,6 @@ import type { EmptyDatabase } from '@parley/testing/test-database';
 import { unpublished, until } from './test/outbox-database';
 import { createMigratedDatabase, OutboxProcesses } from './test/outbox-processes';
 
-jest.setTimeout(90_000);
 const suite = hasNatsServer() ? describe : describe.skip;
 
 suite('Events between processes', () => {

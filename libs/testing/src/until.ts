@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export async function until<T>(
   ask: () => Promise<T> | T,
   isWanted: (answer: T) => boolean = Boolean,
-  timeoutMs = 15_000,
+  timeoutMs = 25_000,
 ): Promise<T> {
   const deadline = Date.now() + timeoutMs;
   for (;;) {

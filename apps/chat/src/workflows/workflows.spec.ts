@@ -260,7 +260,7 @@ describe('updateWorkflow', () => {
         ]);
       }
     }
-  }, 60_000);
+  });
 
   it('stays as it ended, and may be told so twice', async () => {
     const { id } = await newWorkflow();

@@ -62,7 +62,7 @@ it('counts neither the time of its adviser nor that in which it is not asked aft
   }
 
   expect(windows).toBe(50);
-}, 30_000);
+});
 
 it('ends with what its adviser throws', async () => {
   const task = { ...document('One.\n\nTwo.'), advice: { labels: true } };
@@ -88,7 +88,7 @@ it('reads no further than it is asked, and does not count the time in which it i
   expect(performance.now() - started).toBeGreaterThan(timeoutMs);
   expect(parts[0]).toBeLessThan(0.5);
   expect(parts.at(-1)).toBe(1);
-}, 20_000);
+});
 
 it('ends what takes longer than it may', async () => {
   const read = async () => {
@@ -122,7 +122,7 @@ it('ends what takes more memory than its part of a small container, and goes on 
     jest.restoreAllMocks();
     await small.onApplicationShutdown();
   }
-}, 60_000);
+});
 
 it('stops when it is aborted, with the reason', async () => {
   const stop = new AbortController();

@@ -565,7 +565,7 @@ it('refuses more than 5,000 pages and reads 5,000', async () => {
     'has 5001 pages, and no more than 5000 can be indexed: split it',
   );
   await expect(texts(pdfOf(pages.slice(1)))).resolves.toHaveLength(5_000);
-}, 120_000);
+});
 
 /** Numbers from 0 to 1: a linear congruential generator, with the constants of Numerical Recipes. */
 function randomNumbers(seed: number): () => number {

@@ -16,7 +16,6 @@ import { FilesConfig } from '../config';
 import { FilesModule } from '../files.module';
 
 // Some start it seven times.
-jest.setTimeout(60_000);
 
 type Models = Partial<Pick<FilesConfig, `${'e' | 'nextE'}mbeddings${'Url' | 'Model'}` | 'qdrantUrl'>>;
 

@@ -34,7 +34,7 @@ export function describeFuzz(name: string, start: () => Promise<Home & { stop():
       );
       platform = await start();
       tenant = await Tenant.create(platform);
-    }, 90_000);
+    });
 
     // Some operations take the account that calls them away.
     beforeEach(async () => {

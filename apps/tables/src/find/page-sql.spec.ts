@@ -47,7 +47,7 @@ beforeAll(async () => {
      FROM jsonb_array_elements($1::jsonb) WITH ORDINALITY AS entry (data, id), unnest(ARRAY[7, 8]::bigint[]) AS number`,
     [JSON.stringify(rows), columns.get('name')!.key],
   );
-}, 60_000);
+});
 
 afterAll(() => store?.drop());
 
