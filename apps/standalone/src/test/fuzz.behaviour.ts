@@ -12,11 +12,12 @@ const exclusions = [
   'the content of files: its bytes go to no operation',
 ];
 
-const seed = Number(process.env['FUZZ_SEED'] ?? Date.now() % 1_000_000_007);
+/** The same at each run, so that what fails is what was changed. Others are for runs by hand. */
+const seed = Number(process.env['FUZZ_SEED'] ?? 1);
 const cases = Number(process.env['FUZZ_CASES'] ?? 25);
 /** A bot may have 500 tables, and a request may need one of its own. */
 const casesOfTenant = 200;
-const slowMs = 10_000;
+const slowMs = 20_000;
 
 /** Whatever is sent, every operation answers in the words that clients know, and none of them fails. */
 export function describeFuzz(name: string, start: () => Promise<Home & { stop(): Promise<void> }>): void {
@@ -66,7 +67,7 @@ export function describeFuzz(name: string, start: () => Promise<Home & { stop():
 
         if (found.failed) throw new Error(report(operation, found));
       },
-      30_000 + cases * 1_000,
+      120_000 + cases * 1_000,
     );
 
     it('still serves a newcomer at the end', async () => {
