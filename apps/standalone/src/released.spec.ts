@@ -43,7 +43,9 @@ async function callerOf({ access }: Operation, sender: Sender, request: Request)
 const asked = Object.entries(formerRelease.operations).filter(([, { route }]) => route);
 
 it.each(asked)('a gateway of the last release asks %s of a service of this one', async (subject, then) => {
-  const operation = allOperations.find((one) => one.subject === subject)!;
+  const now = allOperations.find((one) => one.subject === subject)!;
+  // What it answers is asked here, not how soon.
+  const operation = { ...now, timeoutMs: 60_000 };
   const request = await requestOf(operation, tenant);
   const caller = await callerOf(operation, request.as ?? senderOf(operation, tenant), request);
 

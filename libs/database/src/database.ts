@@ -43,7 +43,7 @@ export interface DatabaseOptions {
  */
 const connectTimeoutMs = 3_000;
 /** The same for who starts, on a machine that may be starting everything else too. Nobody waits for an answer yet. */
-const openTimeoutMs = 10_000;
+const openTimeoutMs = 30_000;
 const lockTimeoutMs = 5_000;
 /** More than a service works on at once, so that only what is beside its operations comes to it. */
 export const defaultMaxWaiting = 2_000;
