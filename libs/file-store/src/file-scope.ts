@@ -33,6 +33,11 @@ export function owned(scope: FileScope, values: unknown[]): string {
 /** SQL that holds for files that readers may still see. */
 export const notExpired = '(file.expires_at IS NULL OR file.expires_at > now())';
 
+/** Whether the scope may read every file of its bot. */
+export function readsAll({ owner }: FileScope): boolean {
+  return owner === 'bot';
+}
+
 /** SQL that holds for files that the scope may read; those that have expired are gone for everybody. Its values are appended. */
 export function readable(scope: FileScope, values: unknown[]): string {
   const mine = own(scope, values);

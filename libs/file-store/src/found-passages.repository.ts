@@ -45,6 +45,19 @@ export class FoundPassagesRepository {
   constructor(private readonly database: Database) {}
 
   /**
+   * Ids of files that can be found and that the scope may read; so many at most, any of them. Indexes file_of_* and file_for_*.
+   * Without the tags: a plan that joins these without statistics takes seconds.
+   */
+  async listFileIds(scope: FileScope, limit: number): Promise<string[]> {
+    const values: unknown[] = [limit];
+    const rows = await this.database.query<{ id: string }>(
+      `SELECT id FROM file WHERE ${readable(scope, values)} AND active_version IS NOT NULL LIMIT $1`,
+      values,
+    );
+    return rows.map(({ id }) => id);
+  }
+
+  /**
    * The first of these hits that the scope may read: of the version that is active, in files that have not expired and fit
    * the tags. One statement, so that a passage and its neighbours are of one version. Indexes passage_id and the primary keys.
    */

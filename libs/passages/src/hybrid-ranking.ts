@@ -16,20 +16,22 @@ interface Matches {
 
 /**
  * Ranks points that come in blocks, each point once. The dense side is exact, and alone when the query has no terms; the
- * sparse side is BM25 whose document frequencies are those of all points considered, also of those that the tag filter
- * leaves out.
+ * sparse side is BM25 whose document frequencies are those of all points considered, also of those that the filters
+ * leave out.
  */
 export class HybridRanking {
   private readonly nearest: Best<Item>;
   private readonly matches: Matches[] = [];
   private readonly terms: SparseTerms;
   private readonly documentFrequencies: number[];
+  private readonly fileIds?: Set<string>;
   private considered = 0;
 
   constructor(private readonly query: PassageQuery) {
     this.nearest = new Best(candidatesPerSide(query.limit));
     this.terms = query.terms ?? { indices: [], values: [] };
     this.documentFrequencies = this.terms.indices.map(() => 0);
+    this.fileIds = query.fileIds && new Set(query.fileIds);
   }
 
   /** All points of the block but those of the rows that are dead. */
@@ -76,7 +78,9 @@ export class HybridRanking {
   }
 
   private wantedRows({ sources, sourceOf }: PointBlock, dead?: Uint8Array): Uint8Array {
-    const fits = sources.map(({ tags }) => hasTags(tags, this.query.tags));
+    const fits = sources.map(
+      ({ fileId, tags }) => (this.fileIds?.has(fileId) ?? true) && hasTags(tags, this.query.tags),
+    );
     return Uint8Array.from(sourceOf, (source, row) => (fits[source] && !dead?.[row] ? 1 : 0));
   }
 

@@ -106,24 +106,17 @@ export class LocalIndexRepository {
 
   async removeFile(botId: string, fileId: string, exceptVersion: string | null, within?: Sql): Promise<void> {
     if (!within) return this.database.transaction((tx) => this.removeFile(botId, fileId, exceptVersion, tx));
-    await lockForRemoval(within, botId);
-    await within.query(
-      `DELETE FROM local_index_point
-       WHERE bot_id = $1 AND file_id = $2 AND content_version IS DISTINCT FROM $3`,
-      [botId, fileId, exceptVersion],
-    );
+    const condition = 'file_id = $2 AND content_version IS DISTINCT FROM $3';
+    await remove(within, botId, condition, [fileId, exceptVersion]);
   }
 
   async removeFiles(botId: string, fileIds: string[]): Promise<void> {
-    await this.database.transaction(async (tx) => {
-      await lockForRemoval(tx, botId);
-      await tx.query('DELETE FROM local_index_point WHERE bot_id = $1 AND file_id = ANY ($2)', [botId, fileIds]);
-    });
+    await this.database.transaction((tx) => remove(tx, botId, 'file_id = ANY ($2)', [fileIds]));
   }
 
   async removeAll(botId: string): Promise<void> {
     await this.database.transaction(async (tx) => {
-      await lockForRemoval(tx, botId);
+      await lock(tx, botId);
       await tx.query('DELETE FROM local_index_point WHERE bot_id = $1', [botId]);
       await tx.query('DELETE FROM local_index_tenant WHERE bot_id = $1', [botId]);
     });
@@ -131,16 +124,9 @@ export class LocalIndexRepository {
 
   /** A few at a time: while they are deleted nobody can write points of this bot. */
   async removeModel(botId: string, model: string): Promise<void> {
+    const condition = `ctid IN (SELECT ctid FROM local_index_point WHERE bot_id = $1 AND model = $2 LIMIT $3)`;
     for (let removed = removedAtOnce; removed === removedAtOnce;) {
-      removed = await this.database.transaction(async (tx) => {
-        await lockForRemoval(tx, botId);
-        const rows = await tx.query(
-          `DELETE FROM local_index_point WHERE ctid IN (
-             SELECT ctid FROM local_index_point WHERE bot_id = $1 AND model = $2 LIMIT $3) RETURNING 1`,
-          [botId, model, removedAtOnce],
-        );
-        return rows.length;
-      });
+      removed = await this.database.transaction((tx) => remove(tx, botId, condition, [model, removedAtOnce]));
     }
   }
 
@@ -168,10 +154,14 @@ function readPage(tx: Sql): Promise<Row[]> {
   return tx.query<Row>('FETCH 500 FROM changed');
 }
 
+/** In a statement of its own, so that the next one sees what was written while this one waited. */
+async function lock(tx: Sql, botId: string): Promise<void> {
+  await tx.query('SELECT 1 FROM local_index_tenant WHERE bot_id = $1 FOR UPDATE', [botId]);
+}
+
 /**
- * Locks the bot in a statement of its own, so that the next one sees what was written while this one waited. The
- * revision is taken in SET, which is evaluated again after the wait; what FROM gives would be older than that of the
- * write waited for. Undefined for a bot that has nothing.
+ * Locks the bot as `lock` does. The revision is taken in SET, which is evaluated again after the wait; what FROM gives
+ * would be older than that of the write waited for. Undefined for a bot that has nothing.
  */
 async function nextRevision(tx: Sql, botId: string): Promise<string | undefined> {
   const [row] = await tx.query<{ revision: string }>(
@@ -181,9 +171,23 @@ async function nextRevision(tx: Sql, botId: string): Promise<string | undefined>
   return row?.revision;
 }
 
-async function lockForRemoval(tx: Sql, botId: string): Promise<void> {
-  await nextRevision(tx, botId);
-  await tx.query('UPDATE local_index_tenant SET removed_revision = revision WHERE bot_id = $1', [botId]);
+/**
+ * Removes the bot's points that fit the condition and says how many. Only when there were any it is a new revision: each
+ * process that holds points of the bot reads all of its ids again then. `values` are those from $2 on.
+ */
+async function remove(tx: Sql, botId: string, condition: string, values: unknown[]): Promise<number> {
+  await lock(tx, botId);
+  const [row] = await tx.query<{ count: string }>(
+    `WITH removed AS (DELETE FROM local_index_point WHERE bot_id = $1 AND ${condition} RETURNING 1)
+     SELECT count(*) FROM removed`,
+    [botId, ...values],
+  );
+  const removed = Number(row?.count);
+  if (removed > 0) {
+    await nextRevision(tx, botId);
+    await tx.query('UPDATE local_index_tenant SET removed_revision = revision WHERE bot_id = $1', [botId]);
+  }
+  return removed;
 }
 
 /** The numbers of all points share one piece of memory, and points with the same tags one object. */

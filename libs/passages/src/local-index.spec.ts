@@ -77,6 +77,36 @@ it('sees what other processes write and remove', async () => {
   await expect(idsThere()).resolves.toEqual([late.id]);
 });
 
+it('has no new revision after a removal of nothing, so that nobody reads its ids again', async () => {
+  const bot = randomUUID();
+  const repository = new LocalIndexRepository(test.database);
+  const index = openIndex();
+  await index.write(bot, [point({ contentVersion: 'v2' })]);
+  const state = await repository.findState(bot);
+
+  await index.removeFile(bot, 'file_a', 'v2');
+  await index.removeFiles(bot, ['file_unknown']);
+  await index.dropModel(bot, { model: 'former', dimensions: 3 });
+
+  expect(await repository.findState(bot)).toEqual(state);
+});
+
+it.each<[string, (index: LocalIndex, bot: string) => Promise<void>]>([
+  ['of a file', (index, bot) => index.removeFile(bot, 'file_b', null)],
+  ['of the other versions of a file', (index, bot) => index.removeFile(bot, 'file_b', 'v2')],
+  ['of files', (index, bot) => index.removeFiles(bot, ['file_b'])],
+])('shows a removal %s to another process that holds the points in memory', async (_what, remove) => {
+  const bot = randomUUID();
+  const [here, there] = [openIndex(), openIndex()];
+  const [kept, removed] = [point(), point({ fileId: 'file_b' })];
+  await here.write(bot, [kept, removed]);
+  await expect(there.search(bot, query())).resolves.toHaveLength(2);
+
+  await remove(here, bot);
+
+  await expect(there.search(bot, query())).resolves.toMatchObject([{ id: kept.id }]);
+});
+
 it('reads only what changed since its last search', async () => {
   const bot = randomUUID();
   const repository = new LocalIndexRepository(test.database);

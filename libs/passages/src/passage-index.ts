@@ -25,6 +25,8 @@ export interface PassageQuery {
   terms?: SparseTerms;
   /** Every entry must hold. */
   tags?: TagQuery;
+  /** Points of these files alone: nothing when there are none. */
+  fileIds?: string[];
   limit: number;
   /** Ends a search that reads much from the database; it throws the signal's reason. */
   signal?: AbortSignal;

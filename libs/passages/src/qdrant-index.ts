@@ -97,12 +97,12 @@ export class QdrantIndex implements PassageIndex {
   }
 
   async removeFiles(botId: string, fileIds: string[]): Promise<void> {
-    await this.remove({ must: [isOfBot(botId), { key: 'fileId', match: { any: fileIds } }] });
+    await this.remove({ must: [isOfBot(botId), isOfFiles(fileIds)] });
   }
 
-  async search(botId: string, { vector, terms, tags, limit }: PassageQuery): Promise<PassageHit[]> {
+  async search(botId: string, { vector, terms, tags, fileIds, limit }: PassageQuery): Promise<PassageHit[]> {
     checkDimensions(vector, this.embedder.dimensions);
-    const filter = toFilter(botId, tags);
+    const filter = toFilter(botId, tags, fileIds);
     const { points } = await answered('query', () =>
       this.client.query(this.collection, {
         ...toQuery(Array.from(vector), terms, filter, candidatesPerSide(limit)),
@@ -225,7 +225,7 @@ function toQuery(vector: number[], terms: SparseTerms | undefined, filter: Schem
   return { prefetch: terms.indices.length > 0 ? [dense, sparse] : [dense], query: { rrf: { k: rankConstant } } };
 }
 
-function toFilter(botId: string, tags: TagQuery = {}): Schemas['Filter'] {
+function toFilter(botId: string, tags: TagQuery = {}, fileIds?: string[]): Schemas['Filter'] {
   const isOneOf = (name: string, values: string[]) => ({
     key: 'tags',
     match: { any: values.map((value) => toKeyword(name, value)) },
@@ -234,6 +234,7 @@ function toFilter(botId: string, tags: TagQuery = {}): Schemas['Filter'] {
   return {
     must: [
       isOfBot(botId),
+      ...(fileIds ? [isOfFiles(fileIds)] : []),
       ...entries.filter(([, { in: allowed }]) => allowed.length > 0).map(([name, tag]) => isOneOf(name, tag.in)),
     ],
     must_not: entries.filter(([, { notIn }]) => notIn.length > 0).map(([name, tag]) => isOneOf(name, tag.notIn)),
@@ -258,6 +259,10 @@ function isOfBot(botId: string): Schemas['FieldCondition'] {
 
 function isOfFile(botId: string, fileId: string): Schemas['FieldCondition'][] {
   return [isOfBot(botId), { key: 'fileId', match: { value: fileId } }];
+}
+
+function isOfFiles(fileIds: string[]): Schemas['FieldCondition'] {
+  return { key: 'fileId', match: { any: fileIds } };
 }
 
 /** Turns "Qdrant does not answer" into a 503 that may be repeated; says why when it refuses. */

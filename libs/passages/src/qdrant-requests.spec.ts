@@ -241,6 +241,18 @@ describe('search', () => {
       },
     });
   });
+
+  it('puts the files that are asked for next to the bot, in every part', async () => {
+    answers['POST query'] = found();
+
+    await index.search(bot, query({ text: 'hello', fileIds: ['file_a', 'file_b'] }));
+    await index.search(bot, query({ terms: undefined, fileIds: [] }));
+
+    const filterOf = (...any: string[]) => ({ must: [ofBot, { key: 'fileId', match: { any } }], must_not: [] });
+    const filter = filterOf('file_a', 'file_b');
+    expect(server.requests[0]!.body).toMatchObject({ prefetch: [{ filter }, { filter }], filter });
+    expect(server.requests[1]!.body).toMatchObject({ filter: filterOf() });
+  });
 });
 
 describe('retag', () => {

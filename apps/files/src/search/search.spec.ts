@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { files } from '@parley/contracts/files';
 import type { SearchFiles } from '@parley/contracts/passage-search';
 import { Database } from '@parley/database/database';
+import { FoundPassagesRepository } from '@parley/file-store/found-passages.repository';
 import { passageId, PassagesRepository } from '@parley/file-store/passages.repository';
 import type { Embedder } from '@parley/passages/embedder';
 import { documentTerms } from '@parley/passages/lexicon';
@@ -94,6 +95,28 @@ async function store(bot: BotFiles, key: string, texts: string[], { breadcrumb =
   ]);
   await sql.query('DELETE FROM indexing_job WHERE file_id = $1', [fileId]);
   return fileId;
+}
+
+/** What the work finds, and how often it lists the files that may be read and searches the index. */
+async function counted(work: () => Promise<string[]>) {
+  const asked = { lists: 0, searches: 0 };
+  const repository = service.apps[0]!.get(FoundPassagesRepository, { strict: false });
+  const [listFileIds, searchPoints] = [repository.listFileIds.bind(repository), points.search.bind(points)];
+  repository.listFileIds = (...args) => {
+    asked.lists++;
+    return listFileIds(...args);
+  };
+  points.search = (...args) => {
+    asked.searches++;
+    return searchPoints(...args);
+  };
+  try {
+    const found = await work();
+    return { found, ...asked };
+  } finally {
+    Object.assign(repository, { listFileIds });
+    Object.assign(points, { search: searchPoints });
+  }
 }
 
 const letters = (n: number) => String.fromCharCode(97 + (n % 26)).repeat(3 + n);
@@ -204,13 +227,59 @@ describe('who searches', () => {
     expect(await keys(newBot(), 'apple')).toEqual([]);
   });
 
-  it('finds what they may read behind 1,000 passages that are nearer and not theirs', async () => {
+  it('finds what they may read behind more passages than a search looks at, by asking the index once', async () => {
     const bot = newBot();
     const slack = bot.byIntegration('slack');
-    await store(bot, 'private', Array<string>(1000).fill('an apple a day'));
+    await store(bot, 'private', Array<string>(5_100).fill('an apple a day'));
     await store(slack, 'far', ['zzzz qqqq apple']);
 
-    expect(await keys(slack, 'an apple a day')).toEqual(['far']);
+    const { found, lists, searches } = await counted(() => keys(slack, 'an apple a day'));
+
+    expect(found).toEqual(['far']);
+    expect({ lists, searches }).toEqual({ lists: 1, searches: 1 });
+  });
+
+  it('finds nothing where they may read nothing, without an embedding', async () => {
+    const bot = newBot();
+    await store(bot, 'private', ['one apple']);
+    await bot.upload('not indexed', 'x', { accessPolicies: ['public_content'] });
+    const expired = await store(bot, 'expired', ['two apples'], { accessPolicies: ['public_content'] });
+    await sql.query('UPDATE file SET expires_at = now() WHERE id = $1', [expired]);
+    embeddings.order('apple of nobody', { status: 500, message: 'out of order' });
+
+    const { found, searches } = await counted(() => keys(bot.forUser('user_ann'), 'apple of nobody'));
+
+    expect(found).toEqual([]);
+    expect(searches).toBe(0);
+  });
+
+  it('finds what they may read among more files than the index is told of', async () => {
+    const bot = newBot();
+    const slack = bot.byIntegration('slack');
+    const { id } = await slack.upload('other', 'x');
+    await sql.query(
+      `INSERT INTO file SELECT (jsonb_populate_record(file, jsonb_build_object('id', 'file_of_many_' || n, 'key', n,
+         'status', 'indexing_completed', 'active_version', 'v1'))).* FROM file, generate_series(1, 1001) AS n WHERE id = $1`,
+      [id],
+    );
+    await store(bot, 'private', Array<string>(1_000).fill('an apple a day'));
+    await store(slack, 'far', ['zzzz qqqq apple']);
+
+    const { found, searches } = await counted(() => keys(slack, 'an apple a day'));
+
+    expect(found).toEqual(['far']);
+    // Told of some files alone, the index would have been asked once.
+    expect(searches).toBeGreaterThan(1);
+  });
+
+  it('asks no more of Postgres than its passages for who may read everything', async () => {
+    const bot = newBot();
+    await store(bot, 'private', ['one apple']);
+
+    const { found, lists } = await counted(() => keys(bot, 'apple'));
+
+    expect(found).toEqual(['private']);
+    expect(lists).toBe(0);
   });
 });
 

@@ -288,6 +288,26 @@ export function describePassageIndex(open: () => PassageIndex): void {
     await expect(idsOf(bot, { tags: { lang: { in: ['de'], notIn: [] } }, limit: 1 })).resolves.toEqual([wanted.id]);
   });
 
+  it('finds points of the files that are asked for alone, even when nearer ones are of others', async () => {
+    const bot = randomUUID();
+    const nearer = Array.from({ length: 300 }, () => point({ text: 'apple' }));
+    const far = Float32Array.of(0, 0, 1);
+    const [one, two] = [point({ fileId: 'file_b', vector: far }), point({ fileId: 'file_c', vector: far })];
+    const tagged = point({ fileId: 'file_c', vector: far, tags: { lang: 'de' } });
+    await open().write(bot, [...nearer, one, two, tagged]);
+    const found = async (fileIds: string[], overrides: Parameters<typeof query>[0] = {}) =>
+      new Set(await idsOf(bot, { text: 'apple', fileIds, ...overrides }));
+
+    expect(await found(['file_b', 'file_unknown'])).toEqual(new Set([one.id]));
+    expect(await found(['file_b', 'file_c'])).toEqual(new Set([one.id, two.id, tagged.id]));
+    expect(await found(['file_b', 'file_c'], { terms: undefined })).toEqual(new Set([one.id, two.id, tagged.id]));
+    expect(await found(['file_b', 'file_c'], { tags: { lang: { in: ['de'], notIn: [] } } })).toEqual(
+      new Set([tagged.id]),
+    );
+    expect(await found(['file_unknown'])).toEqual(new Set());
+    expect(await found([])).toEqual(new Set());
+  });
+
   it.each(['a.b', 'a"b', "it's", 'a[0]', 'a=b', '__proto__', 'constructor', 'größe 🦜', ' ', ''])(
     'filters by a tag that is called %j',
     async (name) => {
