@@ -553,19 +553,31 @@ describe('an embedding server', () => {
     expect(file.failedStatusReason).toBeUndefined();
   });
 
-  it('that refuses ends the job at once with its message, but never shows the key', async () => {
+  it.each([400, 413, 422])('that refuses a text with %d ends the job at once with its message', async (status) => {
+    const [bot, marker] = [newBot(), newMarker()];
+    embeddings.order(marker, { status, message: 'the text is too long' });
+    const { id } = await bot.upload('a.txt', marker, index);
+
+    expect(await bot.settled(id)).toMatchObject({
+      status: 'indexing_failed',
+      failedStatusReason: `The embedding server answered ${status}: the text is too long`,
+    });
+    expect(embeddings.countRequests(marker)).toBe(1);
+  });
+
+  it('that does not know its key is asked again, and its message tells why without the key', async () => {
     const [bot, marker] = [newBot(), newMarker()];
     embeddings.order(marker, { status: 401, message: `Incorrect API key provided: ${apiKey}` });
     const { id } = await bot.upload('a.txt', marker, index);
 
-    const file = await bot.settled(id);
+    const { indexing } = await until(
+      () => bot.get(id),
+      (file) => file.indexing?.lastError !== undefined,
+    );
+    embeddings.order(marker, 'well');
 
-    expect(file).toMatchObject({
-      status: 'indexing_failed',
-      failedStatusReason: expect.stringContaining('401: Incorrect API key'),
-    });
-    expect(file.failedStatusReason).not.toContain(apiKey);
-    expect(embeddings.countRequests(marker)).toBe(1);
+    expect(indexing!.lastError).toBe('The embedding server answered 401: Incorrect API key provided: ***');
+    expect(await bot.settled(id)).toMatchObject({ status: 'indexing_completed' });
   });
 
   it('that is slow is waited for', async () => {

@@ -177,7 +177,7 @@ export class FilesService {
         })),
         tx,
       );
-      await this.indexing.beginAnew(tx, version, 'passages');
+      await this.indexing.beginSet(tx, version);
     });
     return {};
   }

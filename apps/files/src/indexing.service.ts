@@ -23,9 +23,16 @@ export class IndexingService {
     await this.outbox.add(tx, fileUploaded, version);
   }
 
-  /** The same for what makes something else searchable of the bytes that the file has. */
+  /** The same for passages that were set in place of what the file held. */
+  async beginSet(tx: Transaction, version: ContentVersion): Promise<void> {
+    await this.files.setPassages(tx, version.fileId, version.contentVersion);
+    await this.untidy.add(tx, [version]);
+    await this.begin(tx, version, 'passages');
+  }
+
+  /** The same for what the file holds already. */
   async beginAnew(tx: Transaction, version: ContentVersion, source: JobSource): Promise<void> {
-    await this.files.reindex(tx, version.fileId, version.contentVersion, { arePassagesSet: source === 'passages' });
+    await this.files.reindex(tx, version.fileId, version.contentVersion);
     await this.untidy.add(tx, [version]);
     await this.begin(tx, version, source);
   }

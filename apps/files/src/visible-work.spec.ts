@@ -8,9 +8,9 @@ import { problemsOf, toInstance } from '@parley/contracts/fields';
 import { files as operations } from '@parley/contracts/files';
 import { type FailedFile, maxRetriedFiles, RetryFiles, type StuckFile } from '@parley/contracts/indexing-work';
 import { Database } from '@parley/database/database';
-import { BotFiles } from '@parley/testing/bot-files';
+import { BotFiles, put } from '@parley/testing/bot-files';
 import { completionModels } from '@parley/testing/completion-server';
-import { EmbeddingServer } from '@parley/testing/embedding-server';
+import { type EmbeddingAnswer, EmbeddingServer } from '@parley/testing/embedding-server';
 import { type RunningService, startService } from '@parley/testing/running-service';
 import { until } from '@parley/testing/until';
 import { FilesWorkerModule } from '../../files-worker/src/files-worker.module';
@@ -54,6 +54,13 @@ const newMarker = () => `marker${randomBytes(6).toString('hex')}`;
 const paragraphs = (count: number, word: string) =>
   Array.from({ length: count }, (_, n) => `${word} ${n}. ${'Some words that fill it up. '.repeat(30)}`).join('\n\n');
 const contents = async (bot: BotFiles, id: string) => (await bot.passages(id)).map(({ content }) => content);
+const search = async (bot: BotFiles, query: string) =>
+  (await bot.ask(operations.search, { query, limit: 50 })).passages.map(({ content }) => content);
+const tidied = (id: string) =>
+  until(
+    () => sql.query('SELECT 1 FROM untidy_file WHERE file_id = $1', [id]),
+    ({ length }) => length === 0,
+  );
 const retry = (...fileIds: string[]) => service.call(operations.indexing.retry, operator, { fileIds });
 const refuses = { status: 400, message: 'this text is not for me' };
 
@@ -227,7 +234,7 @@ describe('a retry', () => {
     const passages = [{ content: `One ${marker}.` }, { content: 'Two.', type: 'code' as const, pageNumber: 2 }];
     await bot.ask(operations.setPassages, { id, passages });
     await bot.settled(id);
-    await until(async () => (await sql.query('SELECT 1 FROM untidy_file WHERE file_id = $1', [id])).length === 0);
+    await tidied(id);
     embeddings.order(marker, 'well');
 
     await retry(id);
@@ -258,6 +265,101 @@ describe('a retry', () => {
     expect(meanwhile).toEqual([marker]);
     expect((await bot.settled(id)).status).toBe('indexing_completed');
     expect(await contents(bot, id)).toEqual([marker]);
+  });
+
+  it.each<[string, EmbeddingAnswer]>([
+    ['for its text', refuses],
+    ['for the key', { status: 401, message: 'the key is revoked' }],
+  ])('that the embedding server refuses %s leaves searchable what was', async (_what, answer) => {
+    const bot = newBot();
+    const marker = newMarker();
+    const { id } = await bot.upload('a.txt', `${marker}\n\n${paragraphs(60, 'a')}`, index);
+    await bot.settled(id);
+    const before = await bot.passages(id);
+    embeddings.order(marker, answer);
+
+    await retry(id);
+    const failed = await until(
+      () => bot.get(id),
+      ({ status }) => status === 'indexing_failed',
+      30_000,
+    );
+    await tidied(id);
+
+    const message = (answer as { message: string }).message;
+    expect(failed.failedStatusReason).toMatch(new RegExp(`${message} What was searchable of it stays so.$`));
+    expect(await bot.passages(id)).toEqual(before);
+    expect(await search(bot, 'a 7.')).toContainEqual(expect.stringMatching(/^a 7\./));
+    expect((await bot.list({ indexed: true })).files).toHaveLength(1);
+    expect(await bot.leftovers()).toEqual({ files: 1, passages: before.length, blobs: 1, points: before.length });
+
+    embeddings.order(marker, 'well');
+    expect(await retry(id)).toEqual({ retried: [id], refused: [] });
+    const settled = await bot.settled(id);
+    await tidied(id);
+    expect(settled.status).toBe('indexing_completed');
+    expect(settled.failedStatusReason).toBeUndefined();
+    expect(await bot.leftovers()).toEqual({ files: 1, passages: before.length, blobs: 1, points: before.length });
+  });
+
+  it('that fails leaves passages that were set as they are, and they can be tried again', async () => {
+    const bot = newBot();
+    const marker = newMarker();
+    const { id } = await bot.upload('a.txt', 'The content.', index);
+    await bot.settled(id);
+    await bot.ask(operations.setPassages, { id, passages: [{ content: `One ${marker}.` }, { content: 'Two.' }] });
+    await bot.settled(id);
+    embeddings.order(marker, refuses);
+
+    for (let times = 0; times < 2; times++) {
+      await retry(id);
+      expect((await bot.settled(id)).status).toBe('indexing_failed');
+      await tidied(id);
+      expect(await bot.leftovers()).toEqual({ files: 1, passages: 2, blobs: 1, points: 2 });
+    }
+
+    expect(await contents(bot, id)).toEqual([`One ${marker}.`, 'Two.']);
+    embeddings.order(marker, 'well');
+    await retry(id);
+    expect((await bot.settled(id)).status).toBe('indexing_completed');
+    expect(await contents(bot, id)).toEqual([`One ${marker}.`, 'Two.']);
+  });
+
+  it('that fails leaves nothing of a content that the file no longer holds', async () => {
+    const bot = newBot();
+    const [old, marker] = [newMarker(), newMarker()];
+    embeddings.order(marker, refuses);
+    const { id, uploadUrl } = await bot.upload('a.txt', `${old} and so on`, index);
+    await bot.settled(id);
+
+    await put(uploadUrl, `${marker} and so on`);
+    const replaced = await bot.settled(id);
+    const afterUpload = await contents(bot, id);
+    await retry(id);
+    const retried = await bot.settled(id);
+
+    for (const { status, failedStatusReason } of [replaced, retried]) {
+      expect({ status, failedStatusReason }).toEqual({
+        status: 'indexing_failed',
+        failedStatusReason: 'The embedding server answered 400: this text is not for me',
+      });
+    }
+    expect([afterUpload, await contents(bot, id)]).toEqual([[], []]);
+    await tidied(id);
+    expect(await bot.leftovers()).toEqual({ files: 1, passages: 0, blobs: 1, points: 0 });
+  });
+
+  it('that fails does not bring back the content whose passages were replaced', async () => {
+    const bot = newBot();
+    const marker = newMarker();
+    const { id } = await bot.upload('a.txt', 'The content.', index);
+    await bot.settled(id);
+    embeddings.order(marker, refuses);
+
+    await bot.ask(operations.setPassages, { id, passages: [{ content: marker }] });
+
+    expect((await bot.settled(id)).status).toBe('indexing_failed');
+    expect(await contents(bot, id)).toEqual([]);
   });
 
   it('is refused for what cannot be indexed or is being indexed, and does the others', async () => {

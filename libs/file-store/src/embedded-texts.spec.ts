@@ -19,3 +19,55 @@ it('has the neighbours that are asked for, also those outside of the batch', () 
 
   expect(texts).toEqual(['a\n\nTop\n\nb\n\nc', 'b\n\nTop\n\nc\n\nd']);
 });
+
+describe('a text with neighbours', () => {
+  const of = (...contents: string[]) => contents.map((content) => ({ content, breadcrumb: [] }));
+  const withLevels = (embeddedContextLevels: number) => ({ chunking: { embeddedContextLevels } });
+
+  it('is no longer than the model takes: all of its own, then what is nearest to it', () => {
+    const letters = ['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((letter) => letter.repeat(4_999));
+    const [a, b, c, own, e, f, g] = of(...letters.map((text, n) => (n < 3 ? `${text}<` : `>${text}`)));
+
+    const [text] = embeddedTexts([own!], [a!, b!, c!], [e!, f!, g!], withLevels(3));
+
+    expect(text).toBe([c!.content, own!.content, e!.content.slice(0, 1_996)].join('\n\n'));
+    expect(text).toHaveLength(12_000);
+  });
+
+  it('has of a neighbour what is next to it', () => {
+    const [above, own] = of('xyz'.repeat(4_000), 'o'.repeat(11_993));
+
+    expect(embeddedTexts([own!], [above!], [], withLevels(1))).toEqual([`yzxyz\n\n${own!.content}`]);
+  });
+
+  it('has the second neighbours once both first ones are in', () => {
+    const [a, b, own, d, e] = of(
+      'a'.repeat(3_000),
+      'b'.repeat(3_000),
+      'o'.repeat(3_000),
+      'd'.repeat(100),
+      'e'.repeat(9_000),
+    );
+
+    const [text] = embeddedTexts([own!], [a!, b!], [d!, e!], withLevels(2));
+
+    const rest = 12_000 - 3_000 - 3_000 - 3_000 - 100 - 4 * 2;
+    expect(text).toBe([a, b, own, d].map((passage) => passage!.content).join('\n\n') + `\n\n${'e'.repeat(rest)}`);
+  });
+
+  it('is whole when it is as long as a passage that is set may be', () => {
+    const [own, after] = of('o'.repeat(10_000), 'n'.repeat(10_000));
+
+    expect(embeddedTexts([own!], [], [after!], withLevels(1))).toEqual([`${own!.content}\n\n${'n'.repeat(1_998)}`]);
+  });
+
+  it('is cut when it alone is too long, and has no half of a character', () => {
+    const [long, even, odd] = of(`o${'😀'.repeat(7_000)}`, '😀'.repeat(7_000), 'o'.repeat(11_991));
+
+    const [cut] = embeddedTexts([long!], [], [], {});
+    const [beside] = embeddedTexts([odd!], [even!], [even!], withLevels(1));
+
+    expect(cut).toBe(`o${'😀'.repeat(5_999)}`);
+    expect(beside).toBe(`😀😀😀\n\n${odd!.content}`);
+  });
+});

@@ -14,10 +14,17 @@ interface Titled {
 }
 
 const separator = '\n\n';
-/** No passage but a very long summary has more; embedding servers refuse what does not fit their model. */
-const mostEmbeddedCharacters = 20_000;
+/**
+ * Of a passage with its neighbours, since embedding servers refuse what does not fit their model. The default one takes 8,192
+ * tokens: so many characters at one and a half for each token, of which English has four. A passage that is set has up to
+ * 10,000 characters and is whole in it; only a very long summary is cut.
+ */
+const maxEmbeddedCharacters = 12_000;
 
-/** What is embedded of each passage: its breadcrumb unless that is turned off, and as many neighbours as are asked for. */
+/**
+ * What is embedded of each passage: its breadcrumb unless that is turned off, and as many neighbours as are asked for and
+ * have room, the nearest first.
+ */
 export function embeddedTexts(
   passages: Titled[],
   before: Titled[],
@@ -28,12 +35,34 @@ export function embeddedTexts(
   const embedBreadcrumb = chunking?.embedBreadcrumb ?? true;
   const all = [...before, ...passages, ...after];
   return passages.map((passage, i) => {
-    const own = embeddedText(passage, { embedBreadcrumb }).slice(0, mostEmbeddedCharacters);
+    const own = beginning(embeddedText(passage, { embedBreadcrumb }), maxEmbeddedCharacters);
     const place = before.length + i;
     const preceding = contents(all.slice(Math.max(0, place - levels), place), passage);
     const following = contents(all.slice(place + 1, place + 1 + levels), passage);
-    return [...preceding, own, ...following].join(separator);
+    return between(preceding.reverse(), own, following);
   });
+}
+
+/** The text with the neighbours on both sides, each side nearest first; where room ends, what is next to the text stays. */
+function between(preceding: string[], own: string, following: string[]): string {
+  let text = own;
+  const room = () => maxEmbeddedCharacters - text.length - separator.length;
+  for (let n = 0; n < Math.max(preceding.length, following.length); n++) {
+    const [above, below] = [preceding[n], following[n]];
+    if (above && room() > 0) text = `${ending(above, room())}${separator}${text}`;
+    if (below && room() > 0) text = `${text}${separator}${beginning(below, room())}`;
+  }
+  return text;
+}
+
+/** So many characters at most, and no half of a surrogate pair. */
+function beginning(text: string, length: number): string {
+  return text.slice(0, length).replace(/[\uD800-\uDBFF]$/, '');
+}
+
+/** Likewise. */
+function ending(text: string, length: number): string {
+  return text.slice(Math.max(0, text.length - length)).replace(/^[\uDC00-\uDFFF]/, '');
 }
 
 /** Of those that are of the same type: a summary has nothing to do with the chunk that it follows. */

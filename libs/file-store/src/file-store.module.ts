@@ -17,6 +17,7 @@ import { FilesInFull1700000002010 } from './migrations/1700000002010-files-in-fu
 import { VisibleWork1700000002030 } from './migrations/1700000002030-visible-work';
 import { IndexingTurns1700000002040 } from './migrations/1700000002040-indexing-turns';
 import { JobTraceparent1700000002050 } from './migrations/1700000002050-job-traceparent';
+import { ActiveCurrent1700000002060 } from './migrations/1700000002060-active-current';
 import { IndexModels1700000002020 } from './migrations/1700000002020-index-models';
 import { FileTagsRepository } from './file-tags.repository';
 import { ModelCheck } from './model-check';
@@ -39,6 +40,7 @@ export const filesDatabase = {
     VisibleWork1700000002030,
     IndexingTurns1700000002040,
     JobTraceparent1700000002050,
+    ActiveCurrent1700000002060,
   ],
 };
 

@@ -37,6 +37,8 @@ export interface FileRow {
   content_version: string | null;
   /** What is searchable. */
   active_version: string | null;
+  /** Whether that was made of what the file holds now: its bytes, or the passages that were set. */
+  is_active_current: boolean;
   are_passages_set: boolean;
   created_at: Date;
   updated_at: Date;

@@ -92,7 +92,7 @@ export class FilesRepository {
            expires_at = excluded.expires_at, upload_id = excluded.upload_id,
            upload_expires_at = excluded.upload_expires_at, status = 'upload_pending', size = NULL,
            failed_status_reason = NULL, blob_version = NULL, content_version = NULL, active_version = NULL,
-           are_passages_set = false, updated_at = now()
+           are_passages_set = false, is_active_current = false, updated_at = now()
          WHERE (${owned(scope, values)} AND $21) OR file.expires_at <= now()
          RETURNING *),
        home AS (
@@ -197,20 +197,29 @@ export class FilesRepository {
   async accept(tx: Sql, fileId: string, contentVersion: string): Promise<void> {
     await tx.query(
       `UPDATE file SET blob_version = $2, content_version = $2, size = declared_size, failed_status_reason = NULL,
-         are_passages_set = false, updated_at = now(),
+         are_passages_set = false, is_active_current = false, updated_at = now(),
          status = CASE WHEN index THEN 'indexing_pending' ELSE 'upload_completed' END
        WHERE id = $1`,
       [fileId, contentVersion],
     );
   }
 
-  /** Makes what is in the file searchable anew, from its bytes or from passages that were set. */
-  async reindex(tx: Sql, fileId: string, contentVersion: string, { arePassagesSet }: { arePassagesSet: boolean }) {
+  /** Makes these passages what the file holds, in place of what its bytes say. */
+  async setPassages(tx: Sql, fileId: string, contentVersion: string): Promise<void> {
     await tx.query(
       `UPDATE file SET content_version = $2, status = 'indexing_pending', failed_status_reason = NULL,
-         are_passages_set = $3, updated_at = now()
+         are_passages_set = true, is_active_current = false, updated_at = now()
        WHERE id = $1`,
-      [fileId, contentVersion, arePassagesSet],
+      [fileId, contentVersion],
+    );
+  }
+
+  /** Makes what the file holds searchable anew, its bytes or passages that were set. */
+  async reindex(tx: Sql, fileId: string, contentVersion: string): Promise<void> {
+    await tx.query(
+      `UPDATE file SET content_version = $2, status = 'indexing_pending', failed_status_reason = NULL, updated_at = now()
+       WHERE id = $1`,
+      [fileId, contentVersion],
     );
   }
 
@@ -226,17 +235,24 @@ export class FilesRepository {
   /** Ends the job of this version, unless another content has come since. */
   async finishIndexing(tx: Sql, fileId: string, contentVersion: string): Promise<boolean> {
     const rows = await tx.query(
-      `UPDATE file SET status = 'indexing_completed', active_version = $2, failed_status_reason = NULL, updated_at = now()
+      `UPDATE file SET status = 'indexing_completed', active_version = $2, is_active_current = true,
+         failed_status_reason = NULL, updated_at = now()
        WHERE id = $1 AND content_version = $2 AND status = 'indexing_pending' RETURNING 1`,
       [fileId, contentVersion],
     );
     return rows.length > 0;
   }
 
-  /** The same for a content that cannot be indexed: what was readable before is no longer what the file holds. */
+  /**
+   * The same for what cannot be indexed. What was searchable before stays so when it was made of what the file still holds:
+   * then the file goes back to that version, and the reason says so. Else it is no longer what the file holds.
+   */
   async failIndexing(tx: Sql, fileId: string, contentVersion: string, reason: string): Promise<boolean> {
+    const kept = 'CASE WHEN is_active_current THEN active_version END';
     const rows = await tx.query(
-      `UPDATE file SET status = 'indexing_failed', active_version = NULL, failed_status_reason = $3, updated_at = now()
+      `UPDATE file SET status = 'indexing_failed', active_version = ${kept},
+         content_version = coalesce(${kept}, content_version), updated_at = now(),
+         failed_status_reason = $3::text || CASE WHEN ${kept} IS NULL THEN '' ELSE ' What was searchable of it stays so.' END
        WHERE id = $1 AND content_version = $2 AND status = 'indexing_pending' RETURNING 1`,
       [fileId, contentVersion, reason.slice(0, 1000)],
     );

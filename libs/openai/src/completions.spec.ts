@@ -79,22 +79,37 @@ it('may be asked again later when nobody listens', async () => {
   await expect(answer).rejects.toMatchObject({ name: 'CompletionsUnavailable' });
 });
 
-it('is refused what the server will never do, without the key in the message', async () => {
+it.each([400, 413, 422])('is refused for what it asks when the server answers %d', async (status) => {
+  server.order({ status, message: 'the question is too long' });
+
+  await expect(open().complete(question('', 'x'))).rejects.toMatchObject({
+    name: 'CompletionsRefused',
+    message: `The completion server answered ${status}: the question is too long`,
+  });
+});
+
+it.each([301, 401, 403, 404])('may be asked again once somebody has mended what is answered %d', async (status) => {
+  server.order({ status, message: 'not like this' });
+
+  await expect(open().complete(question('', 'x'))).rejects.toMatchObject({
+    name: 'CompletionsUnavailable',
+    message: expect.stringContaining(`The completion server answered ${status}`) as string,
+  });
+});
+
+it('never shows the key, though the server repeats it', async () => {
   server.order({ status: 401, message: 'the key secret is wrong' });
 
   const answer = open({ completionsApiKey: 'secret' }).complete(question('', 'x'));
 
-  await expect(answer).rejects.toMatchObject({
-    name: 'CompletionsRefused',
-    message: 'The completion server answered 401: the key *** is wrong',
-  });
+  await expect(answer).rejects.toMatchObject({ message: 'The completion server answered 401: the key *** is wrong' });
 });
 
-it('is refused when the quota is used up, which the server tells like being busy', async () => {
+it('is unavailable when the quota is used up, which the server tells like being busy', async () => {
   server.order({ status: 429, message: 'check your plan', code: 'insufficient_quota' });
 
   await expect(open().complete(question('', 'x'))).rejects.toMatchObject({
-    name: 'CompletionsRefused',
+    name: 'CompletionsUnavailable',
     message: 'The completion server answered 429: check your plan',
   });
 });

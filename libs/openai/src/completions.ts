@@ -9,7 +9,7 @@ export class CompletionsBusy extends ServerBusy {
   override readonly name = 'CompletionsBusy';
 }
 
-/** There is no completion, and asking again would not help until somebody does what the message says. */
+/** The question is refused for what it is, or no server is configured: asking again would not help. */
 export class CompletionsRefused extends ServerRefused {
   override readonly name = 'CompletionsRefused';
 }

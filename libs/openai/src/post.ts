@@ -2,6 +2,9 @@ import { inSpan, isTraced } from '@parley/tracing/tracing';
 import { AnswerTooLong, codeOf, messageOf, parseJson, readBounded, retryAfterMs } from './answer';
 import type { ServerBusy, ServerRefused, ServerUnavailable } from './server-errors';
 
+/** What the text that was sent causes. All else is the state of the server, which somebody may mend. */
+const refusals = [400, 413, 422];
+
 /** A server that answers as OpenAI does. */
 export interface OpenAiServer {
   /** As messages call it: "embedding server". */
@@ -64,16 +67,15 @@ function whatFailed(error: unknown, isLate: boolean, { timeoutMs, maxAnswerBytes
 
 function errorOf({ name, apiKey, errors }: OpenAiServer, { status, headers }: Response, body: string): Error {
   if (status < 400) {
-    return new errors.Refused(`The ${name} answered ${status}, a redirect. Set the address that it leads to.`);
+    return new errors.Unavailable(`The ${name} answered ${status}, a redirect. Set the address that it leads to.`);
   }
   const message = `The ${name} answered ${status}: ${messageOf(body, apiKey)}`;
-  if (isQuotaUsedUp(body)) return new errors.Refused(message);
+  if (isQuotaUsedUp(body)) return new errors.Unavailable(message);
   if (status === 429 || status === 503) return new errors.Busy(message, retryAfterMs(headers.get('retry-after')));
-  if (status >= 500 || status === 408) return new errors.Unavailable(message);
-  return new errors.Refused(message);
+  return refusals.includes(status) ? new errors.Refused(message) : new errors.Unavailable(message);
 }
 
-/** OpenAI answers 429 as well when nothing is left to be paid from, however long one waits. */
+/** OpenAI answers 429 as well when nothing is left to be paid from, which no short wait mends. */
 function isQuotaUsedUp(body: string): boolean {
   const { error } = (parseJson(body) ?? {}) as { error?: { code?: unknown; type?: unknown } | null };
   return [error?.code, error?.type].includes('insufficient_quota');

@@ -120,12 +120,12 @@ describe('when the server is busy', () => {
 });
 
 describe('when the server refuses', () => {
-  it.each([400, 401, 403, 404, 413, 422])('gives its answer, for status %d', async (status) => {
-    answer = json({ error: { message: 'The model does not exist.' } }, status);
+  it.each([400, 413, 422])('gives its answer, for status %d', async (status) => {
+    answer = json({ error: { message: 'The input is too long.' } }, status);
 
     await expect(open().embed(['x'])).rejects.toMatchObject({
       name: 'EmbedderRefused',
-      message: `The embedding server answered ${status}: The model does not exist.`,
+      message: `The embedding server answered ${status}: The input is too long.`,
     });
   });
 
@@ -152,12 +152,32 @@ describe('when the server refuses', () => {
     expect(error.message).not.toContain('sk-secret');
     expect(error.message.length).toBeLessThan(400);
   });
+});
+
+describe('when somebody has to mend key, model, address or quota', () => {
+  it.each([401, 402, 403, 404, 405])('says so, and is no refusal of the text, for status %d', async (status) => {
+    answer = json({ error: { message: 'The model does not exist.' } }, status);
+
+    await expect(open().embed(['x'])).rejects.toMatchObject({
+      name: 'EmbedderUnavailable',
+      message: `The embedding server answered ${status}: The model does not exist.`,
+    });
+  });
+
+  it.each(['code', 'type'])('is not told to come back soon for a quota that is used up, by its %s', async (field) => {
+    answer = json({ error: { message: 'Check your plan.', [field]: 'insufficient_quota' } }, 429);
+
+    await expect(open().embed(['x'])).rejects.toMatchObject({
+      name: 'EmbedderUnavailable',
+      message: 'The embedding server answered 429: Check your plan.',
+    });
+  });
 
   it('follows no redirect', async () => {
     answer = (_, response) => void response.writeHead(307, { location: `${server.url}/elsewhere` }).end();
 
     await expect(open().embed(['x'])).rejects.toMatchObject({
-      name: 'EmbedderRefused',
+      name: 'EmbedderUnavailable',
       message: expect.stringContaining('307, a redirect'),
     });
     expect(server.requests).toHaveLength(1);

@@ -359,19 +359,20 @@ describe('the model server', () => {
   });
 
   it('that refuses fails the file with what it says', async () => {
-    models.answer = () => ({ status: 404, message: 'there is no model gpt-4.1-mini' });
+    models.answer = () => ({ status: 422, message: 'the question is not understood' });
 
     const { file } = await index(words(300), summarized);
     const { file: labelled } = await index(words(300), { parsing: { smartCleanup: true } });
 
     for (const { status, failedStatusReason } of [file, labelled]) {
       expect(status).toBe('indexing_failed');
-      expect(failedStatusReason).toBe('The completion server answered 404: there is no model gpt-4.1-mini');
+      expect(failedStatusReason).toBe('The completion server answered 422: the question is not understood');
     }
   });
 
   it.each<[string, CompletionAnswer]>([
     ['500', { status: 500, message: 'broken' }],
+    ['404: there is no model', { status: 404, message: 'there is no model' }],
     ['no answer within 4000 ms', 'never'],
     ['something that is not a completion', 'garbage'],
   ])('that is out of order costs a try, and then the file: %s', async (reason, order) => {

@@ -58,6 +58,7 @@ export class SearchService {
     return ids.length > mostFilesNamed ? undefined : ids;
   }
 
+  /** Throws InvalidQuery for what the model refuses to read, which it may say; else a 503 that says nothing of our inside. */
   private async embed(text: string): Promise<Float32Array> {
     try {
       const [vector] = await this.model.embed([text]);

@@ -361,6 +361,10 @@ describe('the context of a passage', () => {
 describe('an embedding server', () => {
   it.each([
     ['that fails', { status: 500, message: 'out of order' } as const],
+    ['that has no such model', { status: 404, message: 'out of order' } as const],
+    ['that does not know its key', { status: 401, message: 'out of order' } as const],
+    ['that may not be asked', { status: 403, message: 'out of order' } as const],
+    ['that has moved', { status: 307, message: 'out of order' } as const],
     ['that is busy', { status: 429, message: 'too many' } as const],
     ['that never answers', 'never' as const],
     ['that answers nonsense', 'garbage' as const],
@@ -370,14 +374,17 @@ describe('an embedding server', () => {
     const query = `apple ${name}`;
     embeddings.order(query, order);
 
-    await expect(search(bot, query)).rejects.toMatchObject({ code: 503, message: expect.stringMatching(/Try again/) });
+    await expect(search(bot, query)).rejects.toMatchObject({
+      code: 503,
+      message: 'The embedding model does not answer. Try again in a moment.',
+    });
 
     embeddings.order(query, 'well');
     expect(await search(bot, query)).toHaveLength(1);
   });
 
-  it('that refuses a query is quoted', async () => {
-    embeddings.order('refused', { status: 400, message: 'This query is too long for the model.' });
+  it.each([400, 413, 422])('that refuses a query with %d is quoted', async (status) => {
+    embeddings.order('refused', { status, message: 'This query is too long for the model.' });
 
     await expect(search(newBot(), 'refused')).rejects.toMatchObject({
       type: 'InvalidQuery',

@@ -1,4 +1,5 @@
 import { Completions } from '@parley/openai/completions';
+import { CompletionServer } from '@parley/testing/completion-server';
 import { RowValidator } from '../tables/row-validator';
 import type { KnownTable } from '../tables/table-catalog';
 import { columnsOf, type TableRow } from '../tables/table.entity';
@@ -9,7 +10,9 @@ import type { StaleRow } from './stale-rows.repository';
 
 const total = { type: 'number', 'x-zui': { index: 0, computed: { action: 'code', code: '1 + 1' } } };
 const note = { type: 'string', 'x-zui': { index: 1 } };
-const schema = { type: 'object', properties: { total, note } } as unknown as TableRow['schema'];
+const withColumn = (column: object) =>
+  ({ type: 'object', properties: { total: column, note } }) as unknown as TableRow['schema'];
+const schema = withColumn(total);
 const definition = { number: '1', schema, factor: 1, is_compute_enabled: true } as TableRow;
 const table: KnownTable = { ...definition, columns: columnsOf(definition), validator: new RowValidator(definition) };
 const key = table.columns.get('total')!.key;
@@ -44,3 +47,27 @@ it('shows in the cell what nobody expected, so that the row holds up no other', 
     error: expect.stringMatching(/^The column cannot be computed: ./) as string,
   });
 });
+
+it.each([401, 429, 500])(
+  'shows of a server that answers %d in the end that there is no answer, not its words',
+  async (status) => {
+    const server = await CompletionServer.start();
+    server.answer = () => ({ status, message: 'your key is wrong' });
+    const asking = new Completions(Object.assign(new TablesConfig(), { completionsUrl: server.url }));
+    const computed = { action: 'ai', prompt: '?', dependencies: ['note'] };
+    const asked = { ...definition, schema: withColumn({ type: 'string', 'x-zui': { index: 0, computed } }) };
+    const ofModel: KnownTable = { ...asked, columns: columnsOf(asked), validator: new RowValidator(asked) };
+    const compute = (pauses: number) =>
+      new CellComputer(sandbox, asking).compute(ofModel, row, pauses, new AbortController().signal);
+
+    const [first, last] = [await compute(0), await compute(5)];
+    await server.stop();
+
+    expect(first.obstacle?.message).toContain('your key is wrong');
+    expect(last.obstacle).toBeUndefined();
+    expect(last.row.computed[key]).toMatchObject({
+      status: 'failed',
+      error: 'The completion server gives no answer. Whoever runs the platform can see why.',
+    });
+  },
+);

@@ -15,6 +15,8 @@ import type { ComputedRow, StaleRow } from './stale-rows.repository';
 const completionsAtOnce = 4;
 /** After so many pauses, a completion server that gives no answer is an error of the cell. */
 const maxPauses = 5;
+/** What the server says of itself is for whoever runs it. */
+const noAnswer = 'The completion server gives no answer. Whoever runs the platform can see why.';
 const defaultModel = 'gpt-4o';
 const maxErrorLength = 600;
 
@@ -137,7 +139,7 @@ export class CellComputer {
     } catch (error) {
       if (error instanceof CompletionsRefused) return { error: error.message };
       if (!(error instanceof CompletionsBusy || error instanceof CompletionsUnavailable)) throw error;
-      return pauses < maxPauses ? error : { error: error.message };
+      return pauses < maxPauses ? error : { error: noAnswer };
     }
   }
 }

@@ -33,10 +33,10 @@ export class ComputeService implements OnApplicationBootstrap, BeforeApplication
     private readonly catalog: TableCatalog,
     private readonly rows: StaleRowsRepository,
     private readonly cells: CellComputer,
-    @Inject(platformToken) { logger }: Platform,
+    @Inject(platformToken) private readonly platform: Platform,
     { sweepIntervalMs: intervalMs, workLeaseMs: leaseMs }: TablesConfig,
   ) {
-    const options = { kind: 'compute' as const, tablesAtOnce, leaseMs, intervalMs, logger };
+    const options = { kind: 'compute' as const, tablesAtOnce, leaseMs, intervalMs, logger: platform.logger };
     this.workers = (['asking', 'others'] as const).map(
       (tables) => new TableWorker({ ...options, tables }, work, (lease, signal) => this.batch(lease, signal)),
     );
@@ -89,6 +89,7 @@ export class ComputeService implements OnApplicationBootstrap, BeforeApplication
     const { computed, obstacle } = await this.computeAll(table, rows, attempts, signal);
     if (computed.length > 0) await this.rows.write(table, computed);
     if (!obstacle) return 'more';
+    this.platform.logger.warn({ err: obstacle, tableId: table.id }, 'a table waits for the completion server');
     const pauseMs = obstacle instanceof CompletionsBusy ? obstacle.retryAfterMs : 0;
     return { pauseMs, error: obstacle.message, hasProgressed: computed.length > 0 };
   }

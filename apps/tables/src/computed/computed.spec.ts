@@ -277,7 +277,7 @@ describe('ai', () => {
     [{ text: '['.repeat(5_000) + ']'.repeat(5_000) }, 'The result is nested deeper than 20 levels.'],
     [{ text: '```' + ' \n'.repeat(200_000) + 'x' }, 'not JSON: ```'],
     [{ text: '"dear"' }, 'The result does not fit the column: answer must be number.'],
-    [{ status: 401, message: 'no such key' }, 'The completion server answered 401: no such key'],
+    [{ status: 400, message: 'too long' }, 'The completion server answered 400: too long'],
   ])('fails with the reason after %j', async (order, error) => {
     const table = await newTable({ price, answer: ai('?', ['price'], 'number') });
     models.order(order);
@@ -311,10 +311,11 @@ describe('ai', () => {
     expect(await settled(table, 1)).toMatchObject({ price: 2, answer: 'of the present price' });
   });
 
-  it('comes later when the server is busy or does not answer, and holds up no other table', async () => {
+  it('comes later when the server is busy, does not answer or has no such key, and holds up no other table', async () => {
     const table = await newTable({ price, answer: ai('?', ['price'], 'number') });
     const other = await newTable({ price, count: price, total });
-    models.order({ status: 429, message: 'slow down', headers: { 'retry-after': '1' } }, 'never', { text: '5' });
+    const busy = { status: 429, message: 'slow down', headers: { 'retry-after': '1' } };
+    models.order(busy, 'never', { status: 401, message: 'no such key' }, { text: '5' });
 
     const { rows } = await client.createTableRows({ table, rows: [{ price: 1 }] });
 

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { unavailable } from '@parley/contracts/errors';
+import { ApiError, unavailable } from '@parley/contracts/errors';
 import { type Embedder, EmbedderBusy, EmbedderRefused, EmbedderUnavailable } from '@parley/passages/embedder';
 import type { PassageIndex } from '@parley/passages/passage-index';
 import { embedder, passageIndex } from '@parley/passages/tokens';
@@ -64,7 +64,7 @@ export class RowPoints {
     await this.model.embed(['ready'], signal);
   }
 
-  /** What is searched for, as a vector. Throws a 503 when the embedding server cannot be asked. */
+  /** What is searched for, as a vector. Throws InvalidQuery for what the model refuses to read, and a 503 when it cannot be asked. */
   async embed(text: string): Promise<Float32Array> {
     try {
       const [vector] = await this.model.embed([text]);
@@ -72,7 +72,7 @@ export class RowPoints {
     } catch (error) {
       if (!isEmbedderProblem(error)) throw error;
       throw error instanceof EmbedderRefused
-        ? unavailable(`The text cannot be searched for: ${error.message}`, error)
+        ? new ApiError('InvalidQuery', `The text cannot be searched for: ${error.message}`, { cause: error })
         : unavailable('The text cannot be searched for just now. Try again in a moment.', error);
     }
   }
