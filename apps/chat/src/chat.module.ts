@@ -40,6 +40,7 @@ import { NewMessagesRepository } from './messages/new-messages.repository';
 import { ScheduledMessages } from './messages/scheduled-messages';
 import { ScheduledMessagesRepository } from './messages/scheduled-messages.repository';
 import { Chat1700000005000 } from './migrations/1700000005000-chat';
+import { TagsOfConversations1700000005010 } from './migrations/1700000005010-tags-of-conversations';
 import { KeepRecurringEventsHandler } from './recurring/keep-recurring-events.handler';
 import { RecurringEvents } from './recurring/recurring-events';
 import { RecurringEventsRepository } from './recurring/recurring-events.repository';
@@ -66,7 +67,7 @@ import { WorkflowsController } from './workflows/workflows.controller';
 import { WorkflowsRepository } from './workflows/workflows.repository';
 import { WorkflowsService } from './workflows/workflows.service';
 
-export const chatDatabase = { schema: 'chat', migrations: [Chat1700000005000] };
+export const chatDatabase = { schema: 'chat', migrations: [Chat1700000005000, TagsOfConversations1700000005010] };
 
 /** Users, conversations, messages, states and events, and what end users' clients ask. */
 @Module({})

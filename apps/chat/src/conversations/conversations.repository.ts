@@ -30,7 +30,7 @@ const withClock = `conversation c LEFT JOIN conversation_clock clock
 const inScope = `c.bot_id = $1 AND ($2::text IS NULL OR c.integration_alias = $2)`;
 
 const narrowing =
-  'Narrow it by a tag or a participant that few conversations have, or by a span of time: message counts are looked at one by one.';
+  'Narrow it by a tag or a participant that few conversations have, or by a span of time in the order of creation: what no index has is looked at one by one.';
 
 @Injectable()
 export class ConversationsRepository {
@@ -170,12 +170,20 @@ export class ConversationsRepository {
     );
     const page = `SELECT c.* FROM ${from} WHERE ${keyset.after(query.nextToken, boundTo, values)}
       ORDER BY ${keyset.orderBy} LIMIT ${limit + 1}`;
-    const isServed = [participantIds, tags, minMessageCount, maxMessageCount].every((value) => value === undefined);
-    const rows = isServed
+    const rows = isServed(alias, query)
       ? await this.database.query<ConversationRow>(page, values)
       : await this.bounded.read<ConversationRow>(page, values, narrowing);
     return keyset.page(rows, limit, boundTo);
   }
+}
+
+/** Whether one index has all of the filters in the order of the list. Those of updates know no channel and no creation. */
+function isServed(alias: string | null, query: ListConversations): boolean {
+  const { participantIds, tags, minMessageCount, maxMessageCount, channel, afterDate, beforeDate, sortField } = query;
+  const others: unknown[] = [participantIds, tags, minMessageCount, maxMessageCount];
+  if (sortField === 'updatedAt') others.push(channel, afterDate, beforeDate);
+  else if (alias !== null) others.push(channel);
+  return others.every((value) => value === undefined);
 }
 
 /** Index participant_user. */

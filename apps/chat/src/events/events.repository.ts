@@ -4,6 +4,7 @@ import { Database, type Sql } from '@parley/database/database';
 import { newId, timeOfId } from '@parley/database/ids';
 import { Keyset, pageSize } from '@parley/database/keyset';
 import { toJsonb } from '@parley/database/storable';
+import { BoundedReads } from '../lists/bounded-reads';
 import { inScope, type Scope } from '../runtime/scope';
 import type { EventRow } from './event.entity';
 
@@ -43,7 +44,10 @@ const newestFirst = new Keyset<EventRow>([{ sql: 'id', type: 'text', of: ({ id }
 
 @Injectable()
 export class EventsRepository {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    private readonly bounded: BoundedReads,
+  ) {}
 
   /** As many as there are, in one statement. */
   async add(tx: Sql, events: NewEvent[]): Promise<EventRow[]> {
@@ -95,12 +99,13 @@ export class EventsRepository {
     const values: unknown[] = [botId];
     const given = Object.entries(filters).filter(([, value]) => value !== undefined);
     const conditions = given.map(([column, value]) => `${column} = $${values.push(value)}`);
-    const rows = await this.database.query<EventRow>(
-      `SELECT * FROM event
-       WHERE ${['bot_id = $1', ...conditions, newestFirst.after(query.nextToken, boundTo, values)].join(' AND ')}
-       ORDER BY ${newestFirst.orderBy} LIMIT ${limit + 1}`,
-      values,
-    );
+    const page = `SELECT * FROM event
+      WHERE ${['bot_id = $1', ...conditions, newestFirst.after(query.nextToken, boundTo, values)].join(' AND ')}
+      ORDER BY ${newestFirst.orderBy} LIMIT ${limit + 1}`;
+    const rows =
+      conditions.length <= 1
+        ? await this.database.query<EventRow>(page, values)
+        : await this.bounded.read<EventRow>(page, values, 'Give fewer filters, or one that few events have.');
     return newestFirst.page(rows, limit, boundTo);
   }
 

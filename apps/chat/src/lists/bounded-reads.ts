@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { ApiError } from '@parley/contracts/errors';
-import { Database } from '@parley/database/database';
+import { Database, type Transaction } from '@parley/database/database';
 import { isStopped } from '@parley/database/errors';
 import { ChatConfig } from '../config';
 
@@ -14,12 +14,22 @@ export class BoundedReads {
 
   /** @param advice how to ask for less. Throws OperationTimeout with it. */
   async read<Row>(statement: string, values: unknown[], advice: string): Promise<Row[]> {
-    const { listTimeoutMs } = this.config;
-    return this.database.readWithin<Row>(listTimeoutMs, statement, values).catch((error: unknown) => {
+    return this.explained(advice, this.database.readWithin<Row>(this.config.listTimeoutMs, statement, values));
+  }
+
+  /** The same in a transaction, whose other statements may take as long as any. */
+  async readIn<Row>(tx: Transaction, statement: string, values: unknown[], advice: string): Promise<Row[]> {
+    await tx.query(`SET LOCAL statement_timeout = ${this.config.listTimeoutMs}`);
+    const rows = await this.explained(advice, tx.query<Row>(statement, values));
+    await tx.query('SET LOCAL statement_timeout TO DEFAULT');
+    return rows;
+  }
+
+  private async explained<T>(advice: string, work: Promise<T>): Promise<T> {
+    return work.catch((error: unknown) => {
       if (!isStopped(error)) throw error;
-      throw new ApiError('OperationTimeout', `Finding this page took more than ${listTimeoutMs / 1000} s. ${advice}`, {
-        cause: error,
-      });
+      const seconds = this.config.listTimeoutMs / 1000;
+      throw new ApiError('OperationTimeout', `Finding this took more than ${seconds} s. ${advice}`, { cause: error });
     });
   }
 }

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@botpress/client';
+import { sentDuring } from '@parley/testing/sent-statements';
+import { until } from '@parley/testing/until';
 import { type ChatBot, type ChatDoor, failure, startChatDoor } from '../test/chat-door';
 
 type Entry = Parameters<Client['importMessages']>[0]['messages'][number];
@@ -105,6 +107,57 @@ describe('importing messages', () => {
 
     expect(new Set(answers.flatMap(({ messages }) => messages.map(({ id }) => id))).size).toBe(3);
     expect(await countOf(place)).toBe(3);
+  });
+
+  it('asks the database as often for a hundred as for one', async () => {
+    const place = await newPlace();
+    const entries = Array.from({ length: 100 }, (_, index) =>
+      entry(place, { tags: { external: `${index}`, of: 'many' }, discriminateByTags: ['external', 'of'] }),
+    );
+    const statements = async (messages: Entry[]) => {
+      const sent = await sentDuring(() => client.importMessages({ messages }));
+      return sent.filter(({ values }) => JSON.stringify(values).includes(place.conversationId)).length;
+    };
+
+    const forOne = await statements(entries.slice(0, 1));
+
+    expect(forOne).toBeGreaterThan(0);
+    expect(await statements(entries)).toBe(forOne);
+    expect(await countOf(place)).toBe(100);
+  });
+
+  it('takes a scheduled message in place of a new one, also when it falls due meanwhile', async () => {
+    const place = await newPlace();
+    const tags = { external: randomUUID() };
+    const content = { type: 'text', payload: {}, tags, schedule: { delay: 3_600_000 } };
+    const { id } = (await client.createMessage({ ...place, ...content })).message;
+    const again = entry(place, { tags, discriminateByTags: ['external'] });
+    const waiting = await client.importMessages({ messages: [again] });
+    await door.sql('BEGIN');
+    await door.sql('LOCK TABLE chat.scheduled_message IN ACCESS EXCLUSIVE MODE');
+
+    const meanwhile = client.importMessages({ messages: [again] });
+    await until(async () => {
+      await door.sql('SELECT pg_stat_clear_snapshot()');
+      const looking = await door.sql(
+        `SELECT 1 FROM pg_stat_activity
+         WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%JOIN%conversation c%'`,
+      );
+      return looking.length > 0;
+    });
+    await door.sql(
+      `WITH due AS (DELETE FROM chat.scheduled_message WHERE id = $1 RETURNING *),
+         tagged AS (
+           INSERT INTO chat.tag (bot_id, kind, name, value, created_at, object_id, conversation_id)
+           SELECT bot_id, 'message', key, value, created_at, id, conversation_id FROM due, jsonb_each_text(tags))
+       INSERT INTO chat.message
+       SELECT bot_id, id, conversation_id, user_id, type, payload, tags, direction, origin, created_at, updated_at FROM due`,
+      [id],
+    );
+    await door.sql('COMMIT');
+
+    expect(waiting.messages.map((message) => message.id)).toEqual([id]);
+    expect((await meanwhile).messages.map((message) => message.id)).toEqual([id]);
   });
 
   it('takes a hundred', async () => {

@@ -11,7 +11,7 @@ import type { Transaction } from '@parley/database/database';
 import { Idempotency } from '@parley/database/idempotency';
 import { scopeOf, storedNames } from '../runtime/scope';
 import { discriminatingTags } from '../tags/discriminating-tags';
-import { lockTags } from '../tags/lock-tags';
+import { lockAllTags } from '../tags/lock-tags';
 import { draftOf } from './draft';
 import { type MessageRow, toMessage } from './message.entity';
 import { MessageWriter } from './message-writer';
@@ -64,18 +64,18 @@ export class MessageImports {
     return rows;
   }
 
-  /** Those that are there. In one order for all who look, so that nobody waits in a circle. */
+  /** Those that are there, by identity. Nobody else makes any of them meanwhile. */
   private async find(tx: Transaction, caller: BotCaller, entries: Entry[]): Promise<Map<string, MessageRow>> {
     const scope = scopeOf(caller);
-    const rows = new Map<string, MessageRow>();
     const wanting = entries.filter(({ wanted }) => Object.keys(wanted).length > 0);
-    wanting.sort((a, b) => (a.identity < b.identity ? -1 : 1));
-    for (const { draft, wanted, identity } of wanting) {
-      await lockTags(tx, ['message', scope.botId, draft.conversation_id], wanted);
-      const row = await this.messages.findTagged(scope, draft.conversation_id, wanted, tx);
-      if (row) rows.set(identity, row);
-    }
-    return rows;
+    if (wanting.length === 0) return new Map();
+    const messages = wanting.map(({ draft, wanted }) => ({ conversation_id: draft.conversation_id, tags: wanted }));
+    await lockAllTags(
+      tx,
+      messages.map(({ conversation_id, tags }) => [['message', scope.botId, conversation_id], tags]),
+    );
+    const rows = await this.messages.findTagged(tx, scope, messages);
+    return new Map(wanting.flatMap(({ identity }, place) => (rows[place] ? [[identity, rows[place]]] : [])));
   }
 }
 

@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import type { ListMessages } from '@parley/contracts/chat/messages';
-import { Database, type Sql } from '@parley/database/database';
+import { Database, type Sql, type Transaction } from '@parley/database/database';
 import { Keyset, pageSize } from '@parley/database/keyset';
 import { toJsonb } from '@parley/database/storable';
 import { BoundedReads } from '../lists/bounded-reads';
 import { isWithin } from '../lists/span';
-import { taggedRows, type Wanted } from '../tags/tagged-rows';
+import { eachOf, few, taggedRows, type Wanted } from '../tags/tagged-rows';
 import type { Scope } from '../runtime/scope';
 import type { MessageRow } from './message.entity';
 
@@ -17,6 +17,12 @@ export interface MessageInPlace extends MessageRow {
 
 type Changes = Pick<MessageRow, 'payload' | 'tags'>;
 
+/** What a message must have to be meant: at least one tag. */
+export interface WantedMessage {
+  conversation_id: string;
+  tags: Record<string, string>;
+}
+
 /** What is scheduled is here too, until it is due. */
 export type MessageTable = 'message' | 'scheduled_message';
 
@@ -25,6 +31,46 @@ const columns = `m.bot_id, m.id, m.conversation_id, m.user_id, m.type, m.payload
 /** Whatever is in a conversation goes with it at once, though its rows are deleted later. */
 const inPlace = 'JOIN conversation c ON c.bot_id = $1 AND c.id = m.conversation_id';
 const inScope = 'm.bot_id = $1 AND ($2::text IS NULL OR c.integration_alias = $2)';
+
+const narrowing = 'Name a tag that few messages of the conversation have.';
+
+/** Numbered from 1 in the order in which they were asked for. */
+interface MessageInOrder extends MessageRow {
+  place: number;
+}
+
+const withTag = `bot_id = $1 AND tag.conversation_id = wanted.conversation_id
+  AND tag_key(tag.name) = tag_key(own.name) AND tag_key(tag.value) = tag_key(own.value)`;
+
+/**
+ * `$3` is a list of WantedMessage. Of several tags the rarest one of the conversation is walked, as in `taggedRows`; what it
+ * leads to is looked at by its key alone.
+ * Indexes tag_of_conversation and scheduled_message_of_conversation, then the primary keys.
+ */
+const oldestTagged = `
+  SELECT wanted.place::int, m.* FROM ROWS FROM (jsonb_to_recordset($3::jsonb) AS (conversation_id text, tags jsonb))
+    WITH ORDINALITY AS wanted (conversation_id, tags, place)
+  CROSS JOIN LATERAL (
+    SELECT id FROM conversation c WHERE bot_id = $1 AND id = wanted.conversation_id
+      AND ($2::text IS NULL OR integration_alias = $2) OFFSET 0) c
+  CROSS JOIN LATERAL (
+    SELECT name, value FROM (
+      SELECT key AS name, value, count(*) OVER () AS tags FROM jsonb_each_text(wanted.tags)) own
+    ORDER BY CASE WHEN own.tags > 1 THEN (
+      SELECT count(*) FROM (
+        SELECT FROM tag WHERE ${withTag} ORDER BY created_at, object_id LIMIT ${few + 1}) AS counted) END, name
+    LIMIT 1) own
+  CROSS JOIN LATERAL (
+    SELECT ${columns} FROM (
+      (SELECT m.*, false AS is_later FROM ${eachOf(
+        `SELECT object_id, created_at FROM tag WHERE ${withTag}`,
+        'm',
+        `SELECT ${columns} FROM message m WHERE bot_id = $1 AND m.tags @> wanted.tags`,
+      )} ORDER BY walk.created_at, walk.object_id LIMIT 1)
+      UNION ALL
+      (SELECT ${columns}, true AS is_later FROM scheduled_message m
+       WHERE bot_id = $1 AND m.conversation_id = c.id AND m.tags @> wanted.tags ORDER BY m.created_at, m.id LIMIT 1)) m
+    ORDER BY is_later LIMIT 1) m`;
 
 function newestFirst(createdAt: string, id: string): Keyset<MessageRow> {
   return new Keyset<MessageRow>([
@@ -49,18 +95,23 @@ export class MessagesRepository {
     return row;
   }
 
-  /** The oldest of the conversation that has all of these tags, what is scheduled last. Index tag_place. */
+  /**
+   * For each that is wanted the oldest of its conversation that has all of the tags, what is scheduled last; a place is empty
+   * where there is none. One statement, so that what falls due meanwhile is seen in one of its two tables.
+   */
   async findTagged(
+    tx: Transaction,
     { botId, alias }: Scope,
-    conversationId: string,
-    tags: Record<string, string>,
-    sql: Sql = this.database,
-  ): Promise<MessageRow | undefined> {
-    const values: unknown[] = [botId, alias, conversationId];
-    const rows = `SELECT ${columns} FROM message m ${inPlace} WHERE ${inScope} AND m.conversation_id = $3`;
-    const { from, time, id } = await taggedRows(sql, { kind: 'message', as: 'm', rows, tags }, values);
-    const [row] = await sql.query<MessageRow>(`SELECT m.* FROM ${from} ORDER BY ${time}, ${id} LIMIT 1`, values);
-    return row ?? this.findTaggedForLater({ botId, alias }, conversationId, tags, sql);
+    wanted: WantedMessage[],
+  ): Promise<(MessageRow | undefined)[]> {
+    const values = [botId, alias, toJsonb(wanted)];
+    // The index leads from one tag to its message; of several the rarest may be one of many.
+    const found = wanted.every(({ tags }) => Object.keys(tags).length === 1)
+      ? await tx.query<MessageInOrder>(oldestTagged, values)
+      : await this.bounded.readIn<MessageInOrder>(tx, oldestTagged, values, narrowing);
+    const rows: (MessageRow | undefined)[] = wanted.map(() => undefined);
+    for (const { place, ...row } of found) rows[place - 1] = row;
+    return rows;
   }
 
   /** For as long as the transaction lasts nobody else changes the message. */
@@ -110,10 +161,11 @@ export class MessagesRepository {
     const boundTo = [botId, alias, conversationId, tags, afterDate, beforeDate];
     const values: unknown[] = [botId, alias, conversationId ?? null, afterDate ?? null, beforeDate ?? null];
     const within = isWithin('m.created_at', [4, 5]);
-    // Index message_created.
+    // Index message_created. What the tags lead to is looked at by its key: with the conversation here Postgres would rather
+    // go through all of its messages.
     const all = `SELECT ${columns} FROM message m ${inPlace}
-      WHERE ${inScope} AND ($3::text IS NULL OR m.conversation_id = $3) AND ${within}`;
-    const wanted: Wanted = { kind: 'message', as: 'm', rows: all, tags, createdWithin: [4, 5] };
+      WHERE ${inScope} AND ${within}`;
+    const wanted: Wanted = { kind: 'message', as: 'm', rows: all, tags, conversationId, createdWithin: [4, 5] };
     const { from, time, id } = await taggedRows(this.database, wanted, values);
     const keyset = newestFirst(time, id);
     const after = keyset.after(nextToken, boundTo, values);
@@ -121,31 +173,16 @@ export class MessagesRepository {
     const ofConversation = conversationId !== undefined && !tags;
     const statement = ofConversation
       ? pageOfConversation(`${within} AND ${after}`, page)
-      : `SELECT m.* FROM ${from} WHERE ${after} ${page}`;
+      : `SELECT m.* FROM ${from} WHERE ($3::text IS NULL OR m.conversation_id = $3) AND ${after} ${page}`;
     const rows =
       ofConversation || (!tags && alias === null)
         ? await this.database.query<MessageRow>(statement, values)
         : await this.bounded.read<MessageRow>(
             statement,
             values,
-            'Name a conversation, or a tag that few messages have.',
+            conversationId === undefined ? 'Name a conversation, or a tag that few messages have.' : narrowing,
           );
     return keyset.page(rows, limit, boundTo);
-  }
-
-  /** Index scheduled_message_of_conversation. */
-  private async findTaggedForLater(
-    { botId, alias }: Scope,
-    conversationId: string,
-    tags: Record<string, string>,
-    sql: Sql,
-  ): Promise<MessageRow | undefined> {
-    const [row] = await sql.query<MessageRow>(
-      `SELECT ${columns} FROM scheduled_message m ${inPlace}
-       WHERE ${inScope} AND m.conversation_id = $3 AND m.tags @> $4::jsonb ORDER BY m.created_at, m.id LIMIT 1`,
-      [botId, alias, conversationId, toJsonb(tags)],
-    );
-    return row;
   }
 }
 

@@ -70,7 +70,11 @@ export class MessagesService {
     const wanted = storedNames(caller, discriminatingTags(input));
     const isWanted = Object.keys(wanted).length > 0;
     return this.idempotency.run(caller, operations.getOrCreate, input, async (tx) => {
-      const find = async () => isWanted && (await this.messages.findTagged(scope, conversationId, wanted, tx));
+      const find = async () => {
+        if (!isWanted) return undefined;
+        const [row] = await this.messages.findTagged(tx, scope, [{ conversation_id: conversationId, tags: wanted }]);
+        return row;
+      };
       const found = await find();
       if (found) return { message: toMessage(caller, found), meta: { created: false } };
       if (isWanted) await lockTags(tx, ['message', scope.botId, conversationId], wanted);

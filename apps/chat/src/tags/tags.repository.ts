@@ -10,12 +10,14 @@ export interface Tagged {
   bot_id: string;
   id: string;
   created_at: Date;
+  conversation_id?: string | null;
 }
 
 /** Common table expression that adds the rows of the tags which `source` has just inserted: append it to the insert. */
 export function tagRowsOf(kind: TagKind, source: string): string {
-  return `INSERT INTO tag (bot_id, kind, name, value, created_at, object_id)
-    SELECT bot_id, '${kind}', key, value, created_at, id FROM ${source}, jsonb_each_text(${source}.tags)`;
+  return `INSERT INTO tag (bot_id, kind, name, value, created_at, object_id, conversation_id)
+    SELECT bot_id, '${kind}', key, value, created_at, id, ${kind === 'message' ? 'conversation_id' : 'NULL'}
+    FROM ${source}, jsonb_each_text(${source}.tags)`;
 }
 
 @Injectable()
@@ -27,9 +29,16 @@ export class TagsRepository {
     if (gone.length > 0) await this.remove(tx, kind, object, Object.fromEntries(gone));
     if (come.length === 0) return;
     await tx.query(
-      `INSERT INTO tag (bot_id, kind, name, value, created_at, object_id)
-       SELECT $1, $2, key, value, $3, $4 FROM jsonb_each_text($5)`,
-      [object.bot_id, kind, object.created_at, object.id, toJsonb(Object.fromEntries(come))],
+      `INSERT INTO tag (bot_id, kind, name, value, created_at, object_id, conversation_id)
+       SELECT $1, $2, key, value, $3, $4, $5 FROM jsonb_each_text($6)`,
+      [
+        object.bot_id,
+        kind,
+        object.created_at,
+        object.id,
+        kind === 'message' ? object.conversation_id : null,
+        toJsonb(Object.fromEntries(come)),
+      ],
     );
   }
 

@@ -15,6 +15,8 @@ export type NewUser = Omit<UserRow, 'id' | 'created_at' | 'updated_at'>;
 
 export const touched = "greatest(now(), updated_at + interval '1 millisecond')";
 
+const narrowing = 'Name a tag that few users have, or sort by the time that the span is about.';
+
 @Injectable()
 export class UsersRepository {
   constructor(
@@ -136,10 +138,11 @@ export class UsersRepository {
     );
     const page = `SELECT u.* FROM ${from} WHERE ${keyset.after(nextToken, boundTo, values)}
       ORDER BY ${keyset.orderBy} LIMIT ${limit + 1}`;
+    const isSpanInOrder = rangeField === sortField || (afterDate === undefined && beforeDate === undefined);
     const rows =
-      conversationId === undefined && tags === undefined
+      conversationId === undefined && tags === undefined && isSpanInOrder
         ? await this.database.query<UserRow>(page, values)
-        : await this.bounded.read<UserRow>(page, values, 'Name a tag that few users have.');
+        : await this.bounded.read<UserRow>(page, values, narrowing);
     return keyset.page(rows, limit, boundTo);
   }
 

@@ -40,6 +40,7 @@ export interface WantedWorkflow {
   group?: StatusGroup;
 }
 
+const narrowing = 'Name a tag that few workflows have, or fewer filters.';
 const isActive = `status IN ('${activeStatuses.join("', '")}')`;
 
 @Injectable()
@@ -214,9 +215,11 @@ export class WorkflowsRepository {
       ? `SELECT w.* FROM unnest(${status}) AS wanted
          CROSS JOIN LATERAL (${rows} AND w.status = wanted AND ${after} ${page}) w ${page}`
       : `SELECT w.* FROM ${from} WHERE ${after} ${page}`;
-    const found = tags
-      ? await this.bounded.read<WorkflowRow>(statement, values, 'Name a tag that few workflows have.')
-      : await this.database.query<WorkflowRow>(statement, values);
+    // The bot and one filter at most.
+    const isServed = !tags && conditions.length <= 2;
+    const found = isServed
+      ? await this.database.query<WorkflowRow>(statement, values)
+      : await this.bounded.read<WorkflowRow>(statement, values, narrowing);
     return keyset.page(found, limit, boundTo);
   }
 }

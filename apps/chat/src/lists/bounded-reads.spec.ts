@@ -1,0 +1,95 @@
+import type { Client } from '@botpress/client';
+import { until } from '@parley/testing/until';
+import { type ChatBot, type ChatDoor, failure, startChatDoor } from '../test/chat-door';
+
+let door: ChatDoor;
+let bot: ChatBot;
+
+beforeAll(async () => {
+  door = await startChatDoor({ listTimeoutMs: 100 });
+  bot = await door.newBot();
+});
+
+afterAll(() => door?.stop());
+
+type List = (client: Client) => Promise<unknown>;
+
+/** Nobody can read any of the tables until COMMIT. */
+async function holdTables() {
+  await door.sql('BEGIN');
+  await door.sql('LOCK TABLE chat.event, chat.conversation, chat."user", chat.workflow IN ACCESS EXCLUSIVE MODE');
+}
+
+async function failureOf(list: List, client = bot.client) {
+  await holdTables();
+  const ended = await failure(list(client));
+  await door.sql('COMMIT');
+  return ended;
+}
+
+const span = { afterDate: '2026-01-01T00:00:00.000Z' };
+
+describe('a list whose filters no index has together', () => {
+  it.each<[string, List]>([
+    ['events of a type with a status', (client) => client.listEvents({ type: 'a', status: 'pending' })],
+    ['events of a conversation and a user', (client) => client.listEvents({ conversationId: 'a', userId: 'b' })],
+    [
+      'conversations of a channel by their updates',
+      (client) => client.listConversations({ channel: 'a', sortField: 'updatedAt' }),
+    ],
+    [
+      'conversations of a span by their updates',
+      (client) => client.listConversations({ ...span, sortField: 'updatedAt' }),
+    ],
+    [
+      'conversations of an integration and a channel',
+      (client) => client.listConversations({ integrationName: 'team', channel: 'a' }),
+    ],
+    [
+      'users of a span of updates by their creation',
+      (client) => client.listUsers({ ...span, rangeField: 'updatedAt' }),
+    ],
+    ['users of a span of creation by their updates', (client) => client.listUsers({ ...span, sortField: 'updatedAt' })],
+    ['workflows of a name with a status', (client) => client.listWorkflows({ name: 'a', statuses: ['pending'] })],
+    ['workflows of a user and a conversation', (client) => client.listWorkflows({ userId: 'a', conversationId: 'b' })],
+  ])('ends with OperationTimeout when it takes long: %s', async (_case, list) => {
+    expect(await failureOf(list)).toEqual({
+      type: 'OperationTimeout',
+      message: expect.stringMatching(/^Finding this took more than 0\.1 s\. (Name|Narrow|Give)/),
+    });
+  });
+
+  it('ends so for an integration with one filter more', async () => {
+    expect((await failureOf((client) => client.listEvents({ type: 'a' }), bot.asTeam)).type).toBe('OperationTimeout');
+    expect((await failureOf((client) => client.listWorkflows({ name: 'a' }), bot.asTeam)).type).toBe(
+      'OperationTimeout',
+    );
+  });
+});
+
+describe('a list that an index serves', () => {
+  it.each<[string, List]>([
+    ['events of a type', (client) => client.listEvents({ type: 'a' })],
+    ['conversations of a channel and a span', (client) => client.listConversations({ channel: 'a', ...span })],
+    ['conversations by their updates', (client) => client.listConversations({ sortField: 'updatedAt' })],
+    [
+      'users of a span of updates in their order',
+      (client) => client.listUsers({ ...span, rangeField: 'updatedAt', sortField: 'updatedAt' }),
+    ],
+    ['workflows of a name', (client) => client.listWorkflows({ name: 'a' })],
+    ['workflows of some statuses', (client) => client.listWorkflows({ statuses: ['pending', 'failed'] })],
+  ])('may take longer: %s', async (_case, list) => {
+    await holdTables();
+    const listed = list(bot.client);
+    await until(async () => {
+      const [oldest] = await door.sql<{ is_late: boolean }>(
+        `SELECT pg_stat_clear_snapshot(), clock_timestamp() - min(query_start) > interval '300 ms' AS is_late
+         FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%LIMIT 21%'`,
+      );
+      return oldest!.is_late;
+    });
+    await door.sql('COMMIT');
+
+    expect(await listed).toMatchObject({ meta: {} });
+  });
+});

@@ -1,0 +1,28 @@
+import { Client, type QueryConfig } from 'pg';
+
+export interface SentStatement {
+  text: string;
+  values: unknown[];
+}
+
+/** What this process sends to Postgres while the work is done, on all connections and for whomever, in its order. */
+export async function sentDuring(work: () => Promise<unknown>): Promise<SentStatement[]> {
+  const sent: SentStatement[] = [];
+  const { prototype } = Client;
+  const query = Object.getOwnPropertyDescriptor(prototype, 'query')!;
+  const send = query.value as (...args: unknown[]) => unknown;
+  Object.defineProperty(prototype, 'query', {
+    ...query,
+    value(this: Client, config: string | QueryConfig, ...others: unknown[]) {
+      const { text, values = [] } = typeof config === 'string' ? { text: config } : config;
+      sent.push({ text, values: values as unknown[] });
+      return send.call(this, config, ...others);
+    },
+  });
+  try {
+    await work();
+    return sent;
+  } finally {
+    Object.defineProperty(prototype, 'query', query);
+  }
+}
