@@ -1,3 +1,4 @@
+import { signs } from './office-formulas';
 import { localName, scanXml, type XmlListener } from './xml-tree';
 
 const namespace = 'xmlns="http://schemas.openxmlformats.org/wordprocessingml/2006/main"';
@@ -11,13 +12,6 @@ const transparent = new Set([
 ]);
 /** What tells how to pronounce the text below it. */
 const annotations = new Set(['rt', 'rubyPr']);
-/** What stands above, below or beside something in a formula. */
-const signs = new Map([
-  ['den', '/'],
-  ['sup', '^'],
-  ['sub', '_'],
-  ['rad', '√'],
-]);
 const firstRowBit = 0x0020;
 const deepestHeading = 6;
 
