@@ -20,10 +20,9 @@ const idleTimeoutMs = 60_000;
 const defaultMaxUploads = 400;
 const maxDownloads = 2_000;
 /** Types that a browser shows without running anything of them. */
-const inertTypes = /^(image\/(?!svg)|audio\/|video\/|text\/plain|application\/pdf)/;
+const inertTypes = /^(image\/(?!svg)|audio\/|video\/|text\/plain|application\/pdf)/i;
 
-/** The URL stays when the content changes or is no longer public: that is seen within a minute. */
-const publicCaching = 'public, max-age=60, stale-if-error=60';
+const publicCachingSeconds = 60;
 
 const exposedHeaders = ['x-request-id', 'x-error-id', 'retry-after'];
 
@@ -99,7 +98,7 @@ export class ContentController implements OnModuleInit {
       ? await this.service.find(grant.fileId, grant.version)
       : await this.service.findPublic(request.params.fileId);
     const size = Number(file.size);
-    describeContent(reply, file, grant ? 'private, max-age=900' : publicCaching);
+    describeContent(reply, file, grant ? 'private, max-age=900' : publicCaching(file));
     if (isKnown(request.headers['if-none-match'], String(reply.getHeader('etag')))) return reply.code(304).send();
 
     const range = request.method === 'GET' ? readRange(request, reply, size) : undefined;
@@ -127,6 +126,13 @@ function describeContent(reply: FastifyReply, file: FileRow, caching: string): v
     'cache-control': caching,
     etag: `"${file.blob_version ?? ''}"`,
   });
+}
+
+/** The URL stays when the content changes or is no longer public, which is seen within a minute. No cache outlives a file. */
+function publicCaching({ expires_at: expiresAt }: FileRow): string {
+  if (!expiresAt) return `public, max-age=${publicCachingSeconds}, stale-if-error=${publicCachingSeconds}`;
+  const leftSeconds = Math.floor((expiresAt.getTime() - Date.now()) / 1000);
+  return `public, max-age=${Math.max(0, Math.min(publicCachingSeconds, leftSeconds))}`;
 }
 
 /** Whether the client has this content already, by `If-None-Match` as RFC 9110 section 13.1.2 has it. */

@@ -666,6 +666,32 @@ describe('a download', () => {
     }
   });
 
+  it.each(['image/SVG+xml', 'Image/Svg+xml', 'IMAGE/svg+XML', 'Text/HTML'])(
+    'lets no browser run %s',
+    async (contentType) => {
+      const bot = newBot();
+      const { id } = await bot.upload('a', '<svg/>', { contentType });
+
+      const response = await fetch((await bot.get(id)).url);
+
+      expect(response.headers.get('content-disposition')).toMatch(/^attachment/);
+    },
+  );
+
+  it.each([
+    ['1 day', 60],
+    ['40 seconds', 40],
+  ])('of a public file that expires in %s is kept by no cache for longer than that', async (left, mostSeconds) => {
+    const bot = newBot();
+    const { id } = await bot.upload('a', 'x', { accessPolicies: ['public_content'] });
+    await sql.query('UPDATE file SET expires_at = now() + $2::interval WHERE id = $1', [id, left]);
+
+    const caching = (await fetch((await bot.get(id)).url)).headers.get('cache-control');
+
+    const [, seconds] = /^public, max-age=(\d+)$/.exec(caching ?? '') ?? [];
+    expect(Number(seconds)).toBeLessThanOrEqual(mostSeconds);
+  });
+
   it('is over at once for content that was deleted, replaced or has expired', async () => {
     const [deleted, replaced, again, expired] = await Promise.all([stored(), stored(), stored(), stored()]);
 

@@ -1,19 +1,17 @@
+import { signs } from './office-formulas';
 import { localName, scanXml, type XmlListener } from './xml-tree';
 
 const namespace = 'xmlns="http://schemas.openxmlformats.org/wordprocessingml/2006/main"';
 const header = `<tblHeader ${namespace}/>`;
 
 /** Elements around text of which mammoth does not know that they may be looked into. */
-const transparent = new Set(['fldSimple', 'dir', 'bdo', 'ruby', 'rubyBase', 'oMathPara']);
+const transparent = new Set([
+  ...['fldSimple', 'dir', 'bdo', 'ruby', 'rubyBase', 'oMathPara'],
+  // Shapes of VML other than those that it knows.
+  ...['oval', 'line', 'polyline', 'curve', 'arc', 'image'],
+]);
 /** What tells how to pronounce the text below it. */
 const annotations = new Set(['rt', 'rubyPr']);
-/** What stands above, below or beside something in a formula. */
-const signs = new Map([
-  ['den', '/'],
-  ['sup', '^'],
-  ['sub', '_'],
-  ['rad', '√'],
-]);
 const firstRowBit = 0x0020;
 const deepestHeading = 6;
 
@@ -27,9 +25,27 @@ interface Table {
   mark?: { piece: number; text: string };
 }
 
+/** Of which one is to be read. */
+interface Alternatives {
+  depth: number;
+  /** The piece that the first begins with. */
+  start: number;
+  /** Whether one of them, which is the one to read, has a text box. */
+  hasBox: boolean;
+}
+
+interface Drawing {
+  depth: number;
+  /** The piece that it begins with. */
+  start: number;
+  /** Then nothing else of it is written. */
+  hasBox: boolean;
+}
+
 /**
  * A part of a Word document so that mammoth loses none of its text: fields, changes of direction, formulas and the base
- * of ruby become runs, and first rows that are formatted as headers become headers.
+ * of ruby become runs, text boxes of drawings become those of pictures, and first rows that are formatted as headers
+ * become headers. Of alternatives the first with a text box remains, or else the last.
  * @param headings levels of paragraph styles that are to be headings, by their ids
  */
 export function rewritten(part: Buffer, headings: ReadonlyMap<string, number> = new Map()): string {
@@ -73,6 +89,11 @@ class PartWriter implements XmlListener {
   private style = '';
   /** Where what is left out began. */
   private leftOut: number | undefined;
+  private readonly alternatives: Alternatives[] = [];
+  /** What is being read, unless that is in a text box of it. */
+  private drawing: Drawing | undefined;
+  /** The drawings around the text boxes that are being read. */
+  private readonly around: (Drawing | undefined)[] = [];
   private formula: { depth: number; isText: boolean; sign: string; text: string } | undefined;
 
   constructor(private readonly headings: ReadonlyMap<string, number>) {}
@@ -85,13 +106,17 @@ class PartWriter implements XmlListener {
       this.formula.sign = signs.get(name) ?? this.formula.sign;
     } else if (name === 'oMath') this.formula = { depth: this.depth, isText: false, sign: '', text: '' };
     else if (annotations.has(name)) this.leftOut = this.depth;
-    else if (name === 'cr') this.pieces.push(`<br ${namespace}>`);
+    else if (name === 'cr') this.write(`<br ${namespace}>`);
+    else if (name === 'AlternateContent') this.startAlternatives(attributes, written);
+    else if (name === 'Choice' || name === 'Fallback') this.startAlternative(attributes, written);
+    else if (name === 'drawing') this.startDrawing(attributes, written);
+    else if (name === 'txbxContent') this.startBox(attributes, written);
     else if (!transparent.has(name)) this.element(name, attributes, written);
   }
 
   text(text: string): void {
     if (this.leftOut !== undefined) return;
-    if (!this.formula) this.pieces.push(escaped(text));
+    if (!this.formula) this.write(escaped(text));
     else if (this.formula.isText) {
       this.formula.text += this.formula.sign + text;
       this.formula.sign = '';
@@ -105,11 +130,61 @@ class PartWriter implements XmlListener {
     } else if (this.formula) {
       this.formula.isText = false;
       if (this.formula.depth === depth) this.endFormula(this.formula.text);
-    } else if (name === 'cr') this.pieces.push('</br>');
+    } else if (name === 'cr') this.write('</br>');
+    else if (name === 'txbxContent') this.endBox(written);
     else if (!transparent.has(name)) {
       if (name === 'tbl') this.tables.pop();
-      this.pieces.push(`</${written}>`);
+      else if (name === 'AlternateContent') this.alternatives.pop();
+      this.write(`</${name === 'Choice' ? asFallback(written) : written}>`);
+      if (this.drawing?.depth === depth) this.drawing = undefined;
     }
+  }
+
+  private write(piece: string): void {
+    if (!this.drawing?.hasBox) this.pieces.push(piece);
+  }
+
+  private startAlternatives(attributes: Record<string, string>, written: string): void {
+    this.element('AlternateContent', attributes, written);
+    this.alternatives.push({ depth: this.depth, start: this.pieces.length, hasBox: false });
+  }
+
+  /** The one to read takes the place of the one before. Mammoth reads only what is there to fall back to. */
+  private startAlternative(attributes: Record<string, string>, written: string): void {
+    const alternatives = this.alternatives.at(-1);
+    if (alternatives?.depth === this.depth - 1) {
+      if (alternatives.hasBox) {
+        this.leftOut = this.depth;
+        return;
+      }
+      this.pieces.length = alternatives.start;
+    }
+    this.element('Fallback', attributes, asFallback(written));
+  }
+
+  private startDrawing(attributes: Record<string, string>, written: string): void {
+    this.drawing ??= { depth: this.depth, start: this.pieces.length, hasBox: false };
+    this.element('drawing', attributes, written);
+  }
+
+  /** Mammoth looks for text boxes in pictures of VML, and for nothing but pictures in drawings. */
+  private startBox(attributes: Record<string, string>, written: string): void {
+    for (const alternatives of this.alternatives) alternatives.hasBox = true;
+    const { drawing } = this;
+    this.around.push(drawing);
+    this.drawing = undefined;
+    if (drawing) {
+      if (!drawing.hasBox) this.pieces.length = drawing.start;
+      drawing.hasBox = true;
+      this.pieces.push(`<${asPicture(written)}>`);
+    }
+    this.element('txbxContent', attributes, written);
+  }
+
+  private endBox(written: string): void {
+    this.write(`</${written}>`);
+    this.drawing = this.around.pop();
+    if (this.drawing) this.pieces.push(`</${asPicture(written)}>`);
   }
 
   private element(name: string, attributes: Record<string, string>, written: string): void {
@@ -125,7 +200,7 @@ class PartWriter implements XmlListener {
       const isName = level !== undefined && localName(key) === 'val';
       return ` ${key}="${escaped(isName ? `heading ${Math.min(level, deepestHeading)}` : value)}"`;
     });
-    this.pieces.push(`<${written}${changed.join('')}>`);
+    this.write(`<${written}${changed.join('')}>`);
     if (isInFirstRow && name === 'trPr') this.reserveMark(table, header);
   }
 
@@ -142,8 +217,16 @@ class PartWriter implements XmlListener {
 
   private endFormula(text: string): void {
     this.formula = undefined;
-    this.pieces.push(`<r ${namespace}><t>${escaped(text)}</t></r>`);
+    this.write(`<r ${namespace}><t>${escaped(text)}</t></r>`);
   }
+}
+
+function asFallback(written: string): string {
+  return written.replace('Choice', 'Fallback');
+}
+
+function asPicture(written: string): string {
+  return written.replace('txbxContent', 'pict');
 }
 
 function hasFirstRow(attributes: Record<string, string>): boolean {

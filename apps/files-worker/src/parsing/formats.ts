@@ -1,6 +1,6 @@
 import type { Blocks, Source } from './block';
 import { charsetIn, charsetInPage, charsetInXml, decodeSlices, decodeText, sliceBytes } from './decode-text';
-import { parseCsv } from './parse-csv';
+import { parseCsv, parseTsv } from './parse-csv';
 import { parseHtml } from './parse-html';
 import { parseJson, parseJsonLines } from './parse-json';
 import { parseMarkdown } from './parse-markdown';
@@ -136,7 +136,7 @@ export const formats: readonly Format[] = [
     contentTypes: ['text/tab-separated-values'],
     extensions: ['.tsv', '.tab'],
     isText: true,
-    parse: (source) => parseCsv(textSlices(source), '\t'),
+    parse: (source) => parseTsv(textSlices(source)),
   },
   {
     name: 'JSON',

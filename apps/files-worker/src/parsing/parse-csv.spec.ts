@@ -1,9 +1,9 @@
 import type { Block } from './block';
-import { likeliestDelimiter, parseCsv } from './parse-csv';
+import { likeliestDelimiter, parseCsv, parseTsv } from './parse-csv';
 
-async function parse(slices: string[], delimiter?: string) {
+async function parse(slices: string[], read = parseCsv) {
   const blocks: Block[] = [];
-  for await (const block of parseCsv(slices, delimiter)) blocks.push(block);
+  for await (const block of read(slices)) blocks.push(block);
   return blocks;
 }
 
@@ -48,12 +48,15 @@ it('tells a cell of 200,000 spaces from a number at once', async () => {
   expect(performance.now() - started).toBeLessThan(5_000);
 });
 
-it('reads the same in slices of any size', async () => {
-  const csv = 'Name;Größe\nÄpfel;"1\n2"\nBirnen;"a;b"\n';
-
+it.each([
+  ['CSV', parseCsv, 'Name;Größe\n', 'Äpfel;"1\n2"\nBirnen;"a;b"\n'],
+  ['TSV', parseTsv, 'Name\tGröße\n', 'Äpfel\t"1\t""2"""\n"Birnen\ta\n'],
+])('reads %s the same in slices of any size', async (_, read, header, rows) => {
   for (const size of [1, 2, 3, 7]) {
-    const slices = Array.from({ length: Math.ceil(csv.length / size) }, (_, i) => csv.slice(i * size, (i + 1) * size));
-    expect(await parse(slices, ';')).toEqual(await parse([csv], ';'));
+    const slices = Array.from({ length: Math.ceil(rows.length / size) }, (_, i) =>
+      rows.slice(i * size, (i + 1) * size),
+    );
+    expect(await parse([header, ...slices], read)).toEqual(await parse([header + rows], read));
   }
 });
 
@@ -69,4 +72,37 @@ it('gives a long table in blocks that have the header each, and every row once',
 
 it('says what is wrong when a quote is never closed', async () => {
   await expect(parse(['a,b\n"1,2\n3,4\n'])).rejects.toThrow(/quote.*never closed.*Save the table/);
+});
+
+describe('with tabs', () => {
+  it.each([
+    ['is never closed', 'title\tyear\n"Alien\t1979\nHeat\t1995\n', 'title | year\n"Alien | 1979\nHeat | 1995'],
+    [
+      'begins cells of several rows',
+      'title\tyear\n"Alien\t1979\nHeat\t1995\n"Brazil\t1985\n',
+      'title | year\n"Alien | 1979\nHeat | 1995\n"Brazil | 1985',
+    ],
+    ['is closed on another line', 'a\t"b\nc"\td\n', 'a | "b\nc" | d'],
+    ['is closed before the end of its cell', '"Heat" (1995)\t"x\n', '"Heat" (1995) | "x'],
+    ['stands within a cell', '6" nail\t5\'10"\n', '6" nail | 5\'10"'],
+  ])('leaves a quote that %s as it is', async (_, tsv, text) => {
+    expect(await parse([tsv], parseTsv)).toMatchObject([{ text }]);
+  });
+
+  it('reads cells in quotes that hold quotes and tabs, as Excel writes them', async () => {
+    const tsv = '""\t"Name"\tSize\n1\t"a ""b"""\t"c\td"\n\n2\t"""e"""\t""\n';
+
+    expect(await parse([tsv], parseTsv)).toMatchObject([{ text: '| Name | Size\n1 | a "b" | c d\n2 | "e" |' }]);
+  });
+
+  it('takes the delimiter that is stated, and then quotes as in CSV', async () => {
+    expect(await parse(['sep=;\na;"b\nc"\n'], parseTsv)).toMatchObject([{ text: 'a | b c' }]);
+  });
+
+  it('reads a line of millions of quotes', async () => {
+    const line = `"${'""'.repeat(5_000_000)}x`;
+    const [{ text } = { text: '' }] = await parse([`${line}\t"y"\n`], parseTsv);
+
+    expect(text === `${line} | y`).toBe(true);
+  });
 });

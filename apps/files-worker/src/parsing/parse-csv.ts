@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import { CsvError, parse } from 'csv-parse';
 import { type Block, UnreadableDocument } from './block';
 import { mostTextCharacters } from './limits';
+import { lines } from './lines';
 
 const delimiters = [',', ';', '\t', '|'];
 /** Of a table with one column: no text has this character. */
@@ -15,28 +16,64 @@ const longestTable = 500_000;
 
 /**
  * Rows of separated values. The first row is the header unless it has a number in it; cells may hold line ends and rows
- * may have any number of cells. Without a delimiter the one that Excel states is taken, or the likeliest.
+ * may have any number of cells. The delimiter is the one that Excel states, or the likeliest.
  */
-export async function* parseCsv(slices: Iterable<string>, delimiter?: string): AsyncGenerator<Block> {
+export async function* parseCsv(slices: Iterable<string>): AsyncGenerator<Block> {
   const { sample, all } = peek(slices);
   const stated = delimiterLine.exec(sample)?.[1];
-  const parser = Readable.from(all).pipe(
-    parse({
-      delimiter: stated ?? delimiter ?? likeliestDelimiter(sample),
-      from_line: stated ? 2 : 1,
-      relax_column_count: true,
-      relax_quotes: true,
-      skip_empty_lines: true,
-      max_record_size: mostTextCharacters,
-    }),
-  );
+  const parser = parse({
+    delimiter: stated ?? likeliestDelimiter(sample),
+    from_line: stated ? 2 : 1,
+    relax_column_count: true,
+    relax_quotes: true,
+    skip_empty_lines: true,
+    max_record_size: mostTextCharacters,
+  });
+  yield* tablesOf(Readable.from(all).pipe(parser) as AsyncIterable<string[]>);
+}
+
+/**
+ * The same with tabs, where every line is a row. The format knows no quotes, but Excel writes some: those around a cell
+ * count when they begin and end it on its line, and all others are characters like any other.
+ */
+export async function* parseTsv(slices: Iterable<string>): AsyncGenerator<Block> {
+  const { sample, all } = peek(slices);
+  yield* delimiterLine.test(sample) ? parseCsv(all) : tablesOf(tabbedRecords(all));
+}
+
+function* tabbedRecords(slices: Iterable<string>): Generator<string[]> {
+  for (const line of lines(slices, mostTextCharacters)) yield cellsOf(line);
+}
+
+function cellsOf(line: string): string[] {
+  if (!line.includes('"')) return line.split('\t');
+  const cells: string[] = [];
+  for (let start = 0; start <= line.length;) {
+    const quote = closingQuote(line, start);
+    const tab = line.indexOf('\t', quote ?? start);
+    const end = tab < 0 ? line.length : tab;
+    cells.push(quote === undefined ? line.slice(start, end) : line.slice(start + 1, quote).replaceAll('""', '"'));
+    start = end + 1;
+  }
+  return cells;
+}
+
+/** Of a cell that begins there and has quotes around it. */
+function closingQuote(line: string, start: number): number | undefined {
+  if (line[start] !== '"') return undefined;
+  let quote = line.indexOf('"', start + 1);
+  while (quote > 0 && line[quote + 1] === '"') quote = line.indexOf('"', quote + 2);
+  return quote > 0 && [undefined, '\t'].includes(line[quote + 1]) ? quote : undefined;
+}
+
+async function* tablesOf(records: AsyncIterable<string[]> | Iterable<string[]>): AsyncGenerator<Block> {
   let header: string[] | undefined;
   let rows: string[] = [];
   let length = 0;
   const table = (): Block => ({ type: 'table', text: rows.join('\n'), headerLines: header?.length ?? 0 });
 
   try {
-    for await (const record of parser as AsyncIterable<string[]>) {
+    for await (const record of records) {
       const row = rowOf(record);
       if (row === '') continue;
       header ??= record.some(isNumber) ? [] : [row];

@@ -148,14 +148,72 @@ it('leaves out what was deleted and keeps what was inserted', async () => {
   expect(await read(body)).toEqual([{ type: 'paragraph', text: 'kept new' }]);
 });
 
-it('reads text boxes once', async () => {
-  const content = `<w:txbxContent>${paragraph('In the box')}</w:txbxContent>`;
-  const body = `<w:p>${run('Around')}<w:r><mc:AlternateContent><mc:Choice Requires="wps">${content}</mc:Choice>
-    <mc:Fallback><w:pict><v:shape><v:textbox>${content}</v:textbox></v:shape></w:pict></mc:Fallback></mc:AlternateContent></w:r></w:p>`;
+describe('a text box', () => {
+  const content = (text: string) => `<w:txbxContent>${paragraph(text)}</w:txbxContent>`;
+  const shape = (text: string) => `<wps:wsp><wps:txbx>${content(text)}</wps:txbx><wps:bodyPr/></wps:wsp>`;
+  const drawing = (...texts: string[]) =>
+    `<w:drawing><wp:anchor xmlns:wp="http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing">
+    <wp:positionH><wp:posOffset>123</wp:posOffset></wp:positionH><wp:docPr descr="A box"/><a:graphic xmlns:a="urn:a"><a:graphicData>
+    <wpg:wgp xmlns:wpg="urn:wpg" xmlns:wps="urn:wps">${texts.map(shape).join('')}</wpg:wgp></a:graphicData></a:graphic></wp:anchor></w:drawing>`;
+  const picture = (text: string, kind = 'shape') =>
+    `<w:pict><v:${kind}><v:fill/><v:textbox>${content(text)}</v:textbox></v:${kind}></w:pict>`;
+  const choice = (inside: string) => `<mc:Choice Requires="wps">${inside}</mc:Choice>`;
+  const fallback = (inside: string) => `<mc:Fallback>${inside}</mc:Fallback>`;
+  const alternatives = (...all: string[]) => `<mc:AlternateContent>${all.join('')}</mc:AlternateContent>`;
+  const readAround = async (inside: string) =>
+    (await read(`<w:p>${run('Around')}<w:r>${inside}</w:r>${run(' it')}</w:p>${paragraph('After')}`)).map(
+      ({ text }) => text,
+    );
 
-  const text = (await read(body)).map((block) => block.text).join('\n');
-  expect(text.match(/In the box/g)).toHaveLength(1);
-  expect(text).toContain('Around');
+  it.each([
+    ['in a drawing', drawing('In the box')],
+    ['in a drawing of which there is no other form', alternatives(choice(drawing('In the box')))],
+    ['in both forms', alternatives(choice(drawing('In the box')), fallback(picture('In the box')))],
+    ['in the older form alone', alternatives(choice('<w:drawing/>'), fallback(picture('In the box')))],
+    ['in the second form', alternatives(choice(''), choice(drawing('In the box')), fallback(picture('In the box')))],
+    [
+      'in alternatives inside of a drawing',
+      drawing('In the box').replace(/<wps:wsp>.*<\/wps:wsp>/s, (box) => alternatives(choice(box), fallback(box))),
+    ],
+    ...['rect', 'roundrect', 'group', 'oval', 'line', 'polyline', 'curve', 'arc', 'image'].map((kind) => [
+      `in v:${kind}`,
+      alternatives(fallback(picture('In the box', kind))),
+    ]),
+  ])('%s is read once, after its paragraph', async (_, inside) => {
+    expect(await readAround(inside)).toEqual(['Around it', 'In the box', 'After']);
+  });
+
+  it('is read with all others of its drawing, and with those inside of it', async () => {
+    const inner = `</w:t></w:r><w:r>${alternatives(choice(drawing('inner')), fallback(picture('inner')))}</w:r><w:r><w:t>`;
+    const forms = alternatives(choice(drawing('one', `two${inner}`)), fallback(picture('one')));
+
+    expect(await readAround(forms)).toEqual(['Around it', 'one', 'two', 'inner', 'After']);
+  });
+
+  it('may hold a table, which is none of the table around it', async () => {
+    const row = (cell: string) => `<w:tr><w:tc>${cell}</w:tc></w:tr>`;
+    const table = (...cells: string[]) =>
+      `<w:tbl><w:tblPr><w:tblLook w:val="0020"/></w:tblPr>${cells.map(row).join('')}</w:tbl>`;
+    const box = drawing('').replace(/<w:p>.*<\/w:p>/s, `${table(paragraph('a'), paragraph('b'))}<w:p/>`);
+
+    const blocks = await read(table(`<w:p><w:r>${box}</w:r></w:p>`, paragraph('c')));
+
+    expect(blocks).toContainEqual({ type: 'table', headerLines: 1, text: 'a\nb' });
+    expect(
+      blocks
+        .map(({ text }) => text)
+        .join()
+        .match(/\w/g),
+    ).toEqual(['a', 'b', 'c']);
+  });
+});
+
+it('falls back where alternatives have no text box, and reads an only one', async () => {
+  const emoji = `<mc:AlternateContent><mc:Choice Requires="w16se"><w16se:symEx w16se:char="1F600"/></mc:Choice>
+    <mc:Fallback><w:t>:-)</w:t></mc:Fallback></mc:AlternateContent>`;
+  const only = '<mc:AlternateContent><mc:Choice Requires="w14"><w:t> indeed</w:t></mc:Choice></mc:AlternateContent>';
+
+  expect(await read(`<w:p><w:r>${emoji}${only}</w:r></w:p>`)).toEqual([{ type: 'paragraph', text: ':-) indeed' }]);
 });
 
 it('shows the alternative text of pictures without reading them', async () => {

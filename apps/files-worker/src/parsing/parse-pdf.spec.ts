@@ -391,6 +391,91 @@ it('reads what is filled into a form where its fields are', async () => {
   ]);
 });
 
+describe('what was written on top of a page', () => {
+  const helvetica = '<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>';
+  const written = (y: number, rest: string, height = 20) =>
+    `<< /Type /Annot /Subtype /FreeText /F 4 /Rect [150 ${y - 6} 350 ${y - 6 + height}] /DA (/F 10 Tf 0 g) ${rest} >>`;
+  const stream = (content: string, rest = '') =>
+    `<< /Length ${content.length} ${rest} >>\nstream\n${content}\nendstream`;
+  const appearance = (text: string) =>
+    stream(
+      `BT /F 10 Tf 2 6 Td (${text}) Tj ET`,
+      '/Subtype /Form /BBox [0 0 200 20] /Resources << /Font << /F 3 0 R >> >>',
+    );
+
+  /** Pages of a text and what lies on top of it; object 4 is what something there looks like. */
+  function pdfWith(pages: [drawn: string, annotations: string[]][], { looks = 'null', catalog = '' } = {}): Buffer {
+    const first = 5;
+    const kids = pages.map((_, i) => `${first + 2 * i} 0 R`).join(' ');
+    const shown = pages.flatMap(([drawn, annotations], i) => [
+      `<< /Type /Page /Parent 2 0 R /Contents ${first + 2 * i + 1} 0 R /Annots [${annotations.join(' ')}] >>`,
+      stream(drawn && `BT /F 10 Tf 72 700 Td (${drawn}) Tj ET`),
+    ]);
+    return pdfOfObjects([
+      `<< /Type /Catalog /Pages 2 0 R ${catalog} >>`,
+      `<< /Type /Pages /Kids [${kids}] /Count ${pages.length} /MediaBox [0 0 612 792] /Resources << /Font << /F 3 0 R >> >> >>`,
+      helvetica,
+      looks,
+      ...shown,
+    ]);
+  }
+
+  it('is read where it stands', async () => {
+    const name = written(699, '/Contents (Rumpelstiltskin)');
+    const remark = written(560, '/Contents (Spins straw\rto gold)', 60);
+    const link = '<< /Type /Annot /Subtype /Link /Rect [72 690 90 710] /A << /S /URI /URI (http://x.test) >> >>';
+
+    expect(
+      await read(
+        pdfWith([
+          ['Name:', [link, name, remark]],
+          ['The end.', []],
+        ]),
+      ),
+    ).toEqual([
+      [1, 'paragraph', 'Name: Rumpelstiltskin'],
+      [1, 'paragraph', 'Spins straw to gold'],
+      [2, 'paragraph', 'The end.'],
+    ]);
+  });
+
+  it.each([
+    ['as it is drawn', appearance('as drawn'), 'as drawn'],
+    ['by what it says where nothing is drawn', stream('', '/Subtype /Form /BBox [0 0 9 9]'), 'as said'],
+  ])('is read %s, also on a page without any text', async (_, looks, text) => {
+    const page = written(700, '/Contents (as said) /AP << /N 4 0 R >>');
+
+    expect(
+      await read(
+        pdfWith(
+          [
+            ['', []],
+            ['', [page]],
+          ],
+          { looks },
+        ),
+      ),
+    ).toEqual([[2, 'paragraph', text]]);
+  });
+
+  it('is read beside the fields of a form', async () => {
+    const looks = '<< /Type /Annot /Subtype /Widget /F 4 /Rect [150 664 350 684] /T (f) /FT /Tx /V (Berlin) >>';
+    const form = pdfWith([['Form', ['4 0 R', written(600, '/Contents (see below)')]]], {
+      looks,
+      catalog: '/AcroForm << /Fields [4 0 R] >>',
+    });
+
+    expect((await texts(form)).join('\n')).toBe('Form\nBerlin\nsee below');
+  });
+
+  it.each(['/F 2', '/F 32', '/Subtype /Text'])('is not read when it is not shown, by %s', async (entry) => {
+    const name = entry.split(' ')[0]!;
+    const hidden = written(600, '/Contents (unseen)').replace(new RegExp(`${name} \\w+|${name} /\\w+`), entry);
+
+    expect(await texts(pdfWith([['Shown', [hidden, written(500, '/Contents (too)')]]]))).toEqual(['Shown', 'too']);
+  });
+});
+
 it('does not compare each of many equal texts on one line with all others', () => {
   const items = Array.from({ length: 10_000 }, (_, i) => {
     return {

@@ -1,16 +1,18 @@
 import type { PDFDocumentProxy, PDFPageProxy } from 'pdfjs-dist/types/src/display/api';
 import { type Block, DocumentWithoutText } from './block';
 import { openPdf, reasonOf } from './open-pdf';
-import { withFormFields } from './pdf-form-fields';
+import { withAnnotations } from './pdf-annotations';
 import { blocksOf } from './pdf-layout';
 import { linesOf, type Page } from './pdf-lines';
 
+/** The number of the type in `AnnotationType` of the package, which is not loaded here. */
+const freeText = new Set([3]);
 const boldName = /bold|black|heavy|demi|^(?:\w+\+)?(?:cm|sf|ec)bx/i;
 
 /**
  * The text of a PDF in reading order, each block with its page. Headings, lists, tables and columns are told by where
  * and how large the text stands; running headers and page numbers appear once, or not at all. What is filled into its
- * forms stands where its fields are.
+ * forms or written on top of its pages stands where it is shown.
  * Throws UnreadableDocument when it needs a password, has no text, is damaged or too long.
  */
 export async function parsePdf(bytes: Buffer): Promise<Block[]> {
@@ -29,22 +31,29 @@ async function readPdf(bytes: Buffer): Promise<Page[]> {
   }
 }
 
-/** Whether it is worth looking at what lies on top of each page; also where its list of fields is damaged. */
-function hasFields(pdf: PDFDocumentProxy): Promise<boolean> {
-  return pdf.getFieldObjects().then(
-    (fields) => fields !== null,
-    () => true,
-  );
+/**
+ * Whether it is worth looking at what lies on top of a page, by its index. Links lie on many, so who does not want them
+ * asks at once for what was written on any. Where something is damaged, all are worth a look.
+ */
+async function findAnnotated(pdf: PDFDocumentProxy): Promise<(index: number) => boolean> {
+  try {
+    if ((await pdf.getFieldObjects()) !== null) return () => true;
+    const written = (await pdf.getAnnotationsByType(freeText, new Set())) as { pageIndex: number }[] | null;
+    const pages = new Set(written?.map(({ pageIndex }) => pageIndex));
+    return (index) => pages.has(index);
+  } catch {
+    return () => true;
+  }
 }
 
 async function readPages(pdf: PDFDocumentProxy): Promise<Page[]> {
   const fonts = new Fonts();
   const pages: Page[] = [];
-  const hasForm = await hasFields(pdf);
+  const isAnnotated = await findAnnotated(pdf);
   for (let number = 1; number <= pdf.numPages; number++) {
     const page = await pdf.getPage(number);
     const text = await page.getTextContent();
-    const content = hasForm ? await withFormFields(text, page) : text;
+    const content = isAnnotated(number - 1) ? await withAnnotations(text, page) : text;
     await fonts.learn(page, Object.keys(content.styles));
     const { transform, height } = page.getViewport({ scale: 1 });
     pages.push({ number, height, regions: linesOf(content, transform, fonts.bold) });

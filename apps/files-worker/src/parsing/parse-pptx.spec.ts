@@ -93,6 +93,28 @@ it('reads groups, the first of alternatives, line breaks and fields', async () =
   expect(blocks.map(({ text }) => text)).toEqual(['a\n2025', 'b']);
 });
 
+it('reads formulas once, in one line', async () => {
+  const r = (text: string) => `<m:r><a:rPr i="1"/><m:t>${text}</m:t></m:r>`;
+  const power = `<m:sSup><m:e>${r('c')}</m:e><m:sup>${r('2')}</m:sup></m:sSup>`;
+  const sum = `<m:nary><m:naryPr><m:chr m:val="∑"/></m:naryPr><m:sub/><m:sup/><m:e>${r('x')}</m:e></m:nary>`;
+  const half = `<m:f><m:num>${r('1')}</m:num><m:den>${r('2')}</m:den></m:f>`;
+  const formula = (...parts: string[]) =>
+    `<a14:m><m:oMathPara><m:oMath>${parts.join('')}</m:oMath></m:oMathPara></a14:m>`;
+  const run = (text: string) => `<a:r><a:t>${text}</a:t></a:r>`;
+  const forms = `<mc:AlternateContent><mc:Choice Requires="a14">${formula(half, r('kg'))}${run(' of it')}</mc:Choice>
+    <mc:Fallback>${run('1/2 kg of it')}</mc:Fallback></mc:AlternateContent>`;
+  const old = `<mc:AlternateContent><mc:Fallback>${run('old')}</mc:Fallback></mc:AlternateContent>`;
+
+  const paragraphs = [
+    `${run('Energy is ')}${formula(r('E=m'), power)}${run('.')}`,
+    `${run('And ')}${forms}`,
+    `${formula(sum)}<a:br/>${old}`,
+  ];
+  const blocks = await readSlide({ shapes: shape('', ...paragraphs.map((inside) => `<a:p>${inside}</a:p>`)) });
+
+  expect(blocks.map(({ text }) => text)).toEqual(['Energy is E=mc^2.', 'And 1/2kg of it', 'x\nold']);
+});
+
 it('leaves out what every slide repeats', async () => {
   const repeated = ['dt', 'ftr', 'sldNum'].map((kind) => shape(`<p:ph type="${kind}"/>`, p(kind)));
 

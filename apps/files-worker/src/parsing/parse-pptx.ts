@@ -1,5 +1,6 @@
 import { type Block } from './block';
 import { BlockWriter, type ListItem } from './block-writer';
+import { formulaText } from './office-formulas';
 import { mainPart, type Relation, relationId, relationsOf } from './office-relations';
 import { childElements, descendants, elementAt, parseXml, textOf, type XmlElement } from './xml-tree';
 import { Archive, isOther } from './zip';
@@ -42,13 +43,18 @@ async function readSlide(archive: Archive, part: string): Promise<Block[]> {
   return writer.blocks();
 }
 
-/** Groups are taken apart. Of alternatives the first is the one that PowerPoint shows. */
+/** Groups are taken apart. */
 function shapesIn(container: XmlElement | undefined): XmlElement[] {
   return childElements(container).flatMap((child) => {
     if (child.name === 'grpSp') return shapesIn(child);
-    if (child.name === 'AlternateContent') return shapesIn(elementAt(child, 'Choice') ?? elementAt(child, 'Fallback'));
+    if (child.name === 'AlternateContent') return shapesIn(shownOf(child));
     return ['sp', 'graphicFrame', 'cxnSp', 'pic'].includes(child.name) ? [child] : [];
   });
+}
+
+/** Of alternatives the first is the one that PowerPoint shows. */
+function shownOf(alternatives: XmlElement): XmlElement | undefined {
+  return elementAt(alternatives, 'Choice') ?? elementAt(alternatives, 'Fallback');
 }
 
 async function writeShape(
@@ -126,9 +132,15 @@ function shapeText(shape: XmlElement): string {
 }
 
 function paragraphText(paragraph: XmlElement): string {
-  const parts = childElements(paragraph).map((child) => {
+  return runsText(paragraph).replaceAll('\v', '\n').trim();
+}
+
+function runsText(container: XmlElement | undefined): string {
+  const parts = childElements(container).map((child) => {
     if (child.name === 'br') return '\n';
+    if (child.name === 'm') return formulaText(child);
+    if (child.name === 'AlternateContent') return runsText(shownOf(child));
     return child.name === 'r' || child.name === 'fld' ? descendants(child, 't').map(textOf).join('') : '';
   });
-  return parts.join('').replaceAll('\v', '\n').trim();
+  return parts.join('');
 }

@@ -1,8 +1,12 @@
 import type { PDFPageProxy, TextContent, TextItem } from 'pdfjs-dist/types/src/display/api';
 
-/** What of a widget is used here; the package has no types for them. */
-interface Widget {
+/** What of one is used here; the package has no types for them. */
+interface Annotation {
   subtype: string;
+  /** The lines of what somebody wrote on the page, as they are drawn. */
+  textContent?: string[];
+  /** What they say by themselves. */
+  contentsObj?: { str: string };
   fieldType?: string;
   fieldValue?: string | string[] | null;
   rect: [number, number, number, number];
@@ -30,11 +34,14 @@ const middleAboveBaseline = 0.35;
 /** In points, from a field to its label. */
 const nearRows = [0, -1, 1, -2, 2, -3, 3, -4, 4, -5, 5];
 
-/** The text of a page with what was typed, chosen and ticked in its fields, each as if it were drawn after its label. */
-export async function withFormFields(content: TextContent, page: PDFPageProxy): Promise<TextContent> {
+/**
+ * The text of a page with what was typed, chosen and ticked in its fields or written elsewhere on it, each as if it were
+ * drawn after its label.
+ */
+export async function withAnnotations(content: TextContent, page: PDFPageProxy): Promise<TextContent> {
   // The text of a page counts even where its annotations are damaged.
   const annotations = await page.getAnnotations().catch(() => []);
-  const fields = (annotations as Widget[]).filter(isShown).flatMap((widget) => drawn(textOf(widget), widget));
+  const fields = (annotations as Annotation[]).filter(isShown).flatMap((shown) => drawn(textOf(shown), shown));
   if (fields.length === 0) return content;
 
   const onRow = new Map<number, { item: TextItem; index: number }>();
@@ -58,11 +65,14 @@ function yOf({ transform }: TextItem): number {
   return (transform as number[])[5]!;
 }
 
-function isShown({ subtype, hidden, password, annotationFlags = 0 }: Widget): boolean {
-  return subtype === 'Widget' && !hidden && !password && (annotationFlags & isNotShown) === 0;
+function isShown({ subtype, hidden, password, annotationFlags = 0 }: Annotation): boolean {
+  const hasText = subtype === 'Widget' || subtype === 'FreeText';
+  return hasText && !hidden && !password && (annotationFlags & isNotShown) === 0;
 }
 
-function textOf({ fieldType, fieldValue, options = [], ...button }: Widget): string {
+function textOf(annotation: Annotation): string {
+  if (annotation.subtype === 'FreeText') return annotation.textContent?.join('\n') ?? annotation.contentsObj?.str ?? '';
+  const { fieldType, fieldValue, options = [], ...button } = annotation;
   const values = [fieldValue ?? []].flat().filter((value) => typeof value === 'string');
   if (fieldType === 'Tx') return values.join('\n');
   if (fieldType === 'Ch') {
@@ -73,7 +83,7 @@ function textOf({ fieldType, fieldValue, options = [], ...button }: Widget): str
   return on !== undefined && on !== 'Off' && values.includes(on) ? ticked : '';
 }
 
-function drawn(text: string, { rect, defaultAppearanceData }: Widget): TextItem[] {
+function drawn(text: string, { rect, defaultAppearanceData }: Annotation): TextItem[] {
   if (text.trim() === '') return [];
   const [left, bottom, right, top] = rect;
   const lines = text.split(/\r\n?|\n/);

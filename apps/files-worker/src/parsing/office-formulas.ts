@@ -1,0 +1,19 @@
+import { textOf, type XmlElement } from './xml-tree';
+
+/** What stands above, below or beside something in a formula. */
+export const signs = new Map([
+  ['den', '/'],
+  ['sup', '^'],
+  ['sub', '_'],
+  ['rad', '√'],
+]);
+
+/** A formula of Office in one line. */
+export function formulaText({ children }: XmlElement): string {
+  const parts = children.map((child) => {
+    if (typeof child === 'string') return '';
+    const text = child.name === 't' ? textOf(child) : formulaText(child);
+    return text === '' ? '' : (signs.get(child.name) ?? '') + text;
+  });
+  return parts.join('');
+}
