@@ -42,7 +42,7 @@ export class ChatUsersService {
 
   /** The key names the platform's id: it stays that of this user when another one gets its foreign id later. */
   async create(_caller: Caller, { webhookId, id, ...fields }: CreateChatUser): Promise<CreatedChatUser> {
-    const installation = await this.installations.get(webhookId);
+    const installation = await this.installations.get(webhookId, ({ encryptionKey }) => encryptionKey === undefined);
     if (installation.encryptionKey)
       throw new ApiError(
         'Unauthorized',

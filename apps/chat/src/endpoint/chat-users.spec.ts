@@ -322,6 +322,21 @@ describe('a user key', () => {
   });
 });
 
+describe('a bot that gets and loses an encryption key', () => {
+  it('takes users by the newest at once, whatever was asked before', async () => {
+    const encryptionKey = 'a key that is new';
+    const shop = await newEndpoint(door);
+    await Client.connect({ apiUrl: shop.url });
+
+    await configureChat(door, shop.bot.id, { configuration: { encryptionKey } });
+    const named = await Client.connect({ apiUrl: shop.url, encryptionKey, userId: 'ann' });
+    await configureChat(door, shop.bot.id, { configuration: {} });
+    const created = await Client.connect({ apiUrl: shop.url, userId: 'bob' });
+
+    expect([named.user.id, created.user.id]).toEqual(['ann', 'bob']);
+  });
+});
+
 describe('a bot with an encryption key of its own', () => {
   const encryptionKey = 'only the shop knows';
   let shop: ChatEndpoint;
