@@ -162,6 +162,22 @@ describe('a user', () => {
       expect(await endpoint.send('POST /users/get-or-create', { key: keyOf(id), json: {} })).toMatchObject(problem);
   });
 
+  it('may tell more of itself than the bot is shown', async () => {
+    const [short, long] = ['a'.repeat(500), 'a'.repeat(600)];
+    const { key, user } = await endpoint.client.createUser({ profile: long });
+    const [listed] = (await endpoint.bot.client.listUsers({})).users;
+    const tagsOf = async () => (await endpoint.bot.client.getUser({ id: listed!.id })).user.tags;
+
+    const hidden = await tagsOf();
+    await endpoint.client.updateUser({ 'x-user-key': key, profile: short });
+    const shown = await tagsOf();
+    await endpoint.client.updateUser({ 'x-user-key': key, profile: long });
+
+    expect([listed!.id, user.profile]).toEqual([user.id, long]);
+    expect([hidden, shown, await tagsOf()]).toEqual([{}, { 'chat:profile': short }, {}]);
+    expect((await endpoint.client.getUser({ 'x-user-key': key })).user.profile).toBe(long);
+  });
+
   it.each<[string, unknown, string]>([
     ['id', 1, 'id must be 1 to 70 characters'],
     ['id', null, 'id must be'],
