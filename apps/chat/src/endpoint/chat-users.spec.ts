@@ -268,15 +268,24 @@ describe('a user', () => {
     await expect(endpoint.client.getUser({ 'x-user-key': key })).rejects.toMatchObject({ type: 'Unauthorized' });
   });
 
-  it('that is deleted hears nothing more in any of its conversations', async () => {
-    const client = await endpoint.newUser();
-    const [mine, other] = await Promise.all([client.createConversation({}), client.createConversation({})]);
-    const streams = await Promise.all([mine, other].map(({ conversation }) => endpoint.listen(conversation.id)));
+  it('that is deleted is taken out of all its conversations, and hears nothing more', async () => {
+    const client = await endpoint.newUser('parting');
+    const own = endpoint.bot.client;
+    const [mine, named] = await Promise.all([
+      client.createConversation({}),
+      client.createConversation({ id: 'left/behind' }),
+    ]);
+    const { conversations } = await own.listConversations({ tags: { 'chat:fid': 'left/behind' } });
+    const streams = await Promise.all([mine.conversation.id, conversations[0]!.id].map((id) => endpoint.listen(id)));
+    const [user] = (await own.listUsers({ tags: { 'chat:fid': 'parting' } })).users;
 
     await client.deleteUser({});
 
-    for (const { heard } of streams) {
-      expect(heard).toEqual([{ number: 1, frame: null, closes: client.user.id }]);
+    for (const [place, { heard, frames }] of streams.entries()) {
+      const conversationId = [mine, named][place]!.conversation.id;
+      const data = { conversationId, participantId: 'parting' };
+      expect(frames()).toEqual([{ type: 'participant_removed', data }]);
+      expect(heard).toMatchObject([{ number: 1, closes: user!.id }]);
     }
   });
 });

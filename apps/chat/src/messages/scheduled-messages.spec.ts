@@ -85,8 +85,9 @@ describe('a scheduled message', () => {
     expect((await client.getConversation({ id: place.conversationId })).conversation.messageCount).toBe(1);
     expect((await client.listParticipants({ id: place.conversationId })).participants).toHaveLength(1);
     expect(await eventOf(id)).toEqual(['pending']);
-    await until(() => heard.length > 0);
-    expect(JSON.parse(heard[0]!.frame!).data.id).toBe(id);
+    await until(() => heard.length === 2);
+    const [joined, created] = heard.map(({ frame }) => JSON.parse(frame!));
+    expect([joined.data.participantId, created.data.id]).toEqual([place.userId, id]);
   });
 
   it('is written within a second where nobody looks for others for long', async () => {
