@@ -12,6 +12,7 @@ import { ApiError, notFound } from '@parley/contracts/errors';
 import { Database, type Transaction } from '@parley/database/database';
 import { Idempotency } from '@parley/database/idempotency';
 import { aliasOf } from '../runtime/scope';
+import { shownPlace } from '../signals/signal.entity';
 import { SignalsService } from '../signals/signals.service';
 import { toUser, type UserRow } from '../users/user.entity';
 import { UsersRepository } from '../users/users.repository';
@@ -94,11 +95,4 @@ export class ParticipantsService {
 
 function unknownUser(id: string): ApiError {
   return new ApiError('ReferenceNotFound', `userId "${id}" is not a user of this bot.`);
-}
-
-function shownPlace(conversation: Named, user: Named) {
-  return {
-    conversationId: conversation.foreign_id ?? conversation.id,
-    participantId: user.foreign_id ?? user.id,
-  };
 }

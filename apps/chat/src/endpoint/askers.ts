@@ -20,7 +20,7 @@ export class Askers {
 
   /** What the user key says. Whether there is such a user is looked at together with what is asked for. */
   async identify({ userKey }: Pick<ChatUserCaller, 'userKey'>, webhookId: string): Promise<Asker> {
-    const installation = await this.installations.get(webhookId);
+    const installation = await this.installations.get(webhookId, (it) => this.keys.isGood(it, userKey));
     return { installation, claim: await this.keys.verify(installation, userKey) };
   }
 }

@@ -5,7 +5,7 @@ import { runtime, type WebhookTarget } from '@parley/contracts/admin/runtime';
 import { type Caller, systemCaller } from '@parley/contracts/caller';
 import { ApiError, notFound } from '@parley/contracts/errors';
 import { newId } from '@parley/database/ids';
-import { LRUCache } from 'lru-cache';
+import { RecentAnswers } from '../runtime/recent-answers';
 import type { KeyRealm } from './user-keys';
 
 /** The chat of one bot. */
@@ -16,29 +16,29 @@ export interface ChatInstallation extends KeyRealm {
   integrationId: string;
 }
 
-/** Admin's answer is believed for as long. */
-const ttlMs = 1_000;
 const maxInstallations = 10_000;
 
 /** Which bot's chat a webhook id means. */
 @Injectable()
 export class ChatInstallations {
-  private readonly known = new LRUCache<string, WebhookTarget>({
-    max: maxInstallations,
-    ttl: ttlMs,
-    fetchMethod: (webhookId) => this.bus.call(runtime.webhook, systemCaller(newId('req')), { webhookId }),
-  });
+  private readonly answers: RecentAnswers<WebhookTarget>;
 
-  constructor(private readonly bus: Bus) {}
+  constructor(bus: Bus) {
+    this.answers = new RecentAnswers(maxInstallations, (webhookId) =>
+      bus.call(runtime.webhook, systemCaller(newId('req')), { webhookId }),
+    );
+  }
 
   /**
-   * At most a second old, and asked afresh before it is refused. Throws ResourceNotFound for whatever is not the chat of a
-   * bot, and Forbidden while the bot is blocked.
+   * At most a second old, and asked afresh before it is refused, by this or by who asks, for whom it is not `good`. Throws
+   * ResourceNotFound for whatever is not the chat of a bot, and Forbidden while the bot is blocked.
    */
-  async get(webhookId: string): Promise<ChatInstallation> {
-    let target = this.known.get(webhookId);
-    if (!target || problemOf(target)) target = await this.known.fetch(webhookId, { forceRefresh: true });
-    if (!target || problemOf(target) === 'absent') throw notFound('webhook', webhookId);
+  async get(
+    webhookId: string,
+    good: (installation: ChatInstallation) => boolean | Promise<boolean> = () => true,
+  ): Promise<ChatInstallation> {
+    const target = await this.answers.get(webhookId, (it) => !problemOf(it) && good(toInstallation(it)));
+    if (problemOf(target) === 'absent') throw notFound('webhook', webhookId);
     if (problemOf(target) === 'blocked') throw new ApiError('Forbidden', 'The bot is blocked.');
     return toInstallation(target);
   }

@@ -1,4 +1,7 @@
 import type { AuthenticatedClient } from '@botpress/chat';
+import { systemCaller } from '@parley/contracts/caller';
+import { type MissedSignals, signals } from '@parley/contracts/chat/signals';
+import { until } from '@parley/testing/until';
 import { type ChatDoor, startChatDoor } from '../test/chat-door';
 import { type ChatEndpoint, newEndpoint } from '../test/chat-endpoint';
 
@@ -52,6 +55,13 @@ async function newConversation(foreignId?: string): Promise<Named> {
     [endpoint.bot.id, id],
   );
   return { id, platformId: row!.id };
+}
+
+/** What was told since Grace takes part. */
+async function catchUp(platformId: string): Promise<MissedSignals> {
+  const { id: botId } = endpoint.bot;
+  const listener = { botId, conversationId: platformId, userId: await platformIdOfAda() };
+  return door.call(signals.catchUp, systemCaller('req_test'), { ...listener, after: 1 });
 }
 
 async function platformIdOfAda(): Promise<string> {
@@ -154,8 +164,83 @@ describe('a message', () => {
       userId: endpoint.bot.id,
       conversationId: 'from-bot',
     });
-    expect(frames()).toEqual([{ type: 'message_created', data: { ...message, isBot: true } }]);
+    expect(frames().at(-1)).toEqual({ type: 'message_created', data: { ...message, isBot: true } });
     expect((await ada.getMessage({ id: message!.id })).message).toEqual(message);
+  });
+
+  it('of the bot that ends a stream is told as its end too, now and later', async () => {
+    const { id: conversationId, platformId } = await newConversation();
+    const { frames } = await endpoint.listen(platformId);
+    const say = (userId: string, metadata: unknown) =>
+      endpoint.bot.client.createMessage({
+        conversationId: platformId,
+        userId,
+        type: 'text',
+        payload: { text: 'hello', metadata },
+        tags: {},
+      });
+
+    await say(endpoint.bot.id, { streamId: 's', mood: 'good' });
+    await say(endpoint.bot.id, { streamId: 1 });
+    await say(endpoint.bot.id, ['s']);
+    await say(await platformIdOfAda(), { streamId: 's' });
+
+    const [, , , message] = (await ada.listMessages({ conversationId })).messages;
+    expect(message!.metadata).toEqual({ streamId: 's', mood: 'good' });
+    expect(frames().map(({ type }) => type)).toEqual([
+      'message_stream_complete',
+      ...Array.from({ length: 4 }, () => 'message_created'),
+    ]);
+    expect(frames().slice(0, 2)).toEqual([
+      { type: 'message_stream_complete', data: { streamId: 's', message } },
+      { type: 'message_created', data: { ...message, isBot: true } },
+    ]);
+    const { signals: missed } = await catchUp(platformId);
+    expect(missed.map(({ frame }) => JSON.parse(frame!) as object)).toEqual(frames());
+    expect(missed.map(({ number }) => number)).toEqual([2, 3, 4, 5, 6]);
+  });
+
+  it('that no longer ends a stream when it is told again, or is gone, leaves its number', async () => {
+    const { platformId } = await newConversation();
+    const asBot = { conversationId: platformId, userId: endpoint.bot.id, type: 'text', tags: {} };
+    const payload = { text: 'hello', metadata: { streamId: 's' } };
+    const { message: first } = await endpoint.bot.client.createMessage({ ...asBot, payload });
+    const { message: second } = await endpoint.bot.client.createMessage({ ...asBot, payload });
+
+    await endpoint.bot.client.updateMessage({ id: first.id, tags: {}, payload: { text: 'changed' } });
+    await endpoint.bot.client.deleteMessage({ id: second.id });
+
+    const { last, signals: missed } = await catchUp(platformId);
+    const types = missed.map(({ frame }) => frame && (JSON.parse(frame) as { type: string }).type);
+    expect(types).toEqual([null, 'message_created', null, null, 'message_deleted']);
+    expect(last).toBe(6);
+  });
+
+  it('of somebody new tells first, and once, that it takes part', async () => {
+    const { id: conversationId, platformId } = await newConversation('open');
+    const { heard, frames } = await endpoint.listen(platformId);
+    const { user } = await endpoint.bot.client.createUser({ tags: {} });
+    const messages = Array.from({ length: 5 }, () =>
+      endpoint.bot.client.createMessage({
+        conversationId: platformId,
+        userId: user.id,
+        type: 'text',
+        payload: { text: 'hello' },
+        tags: {},
+      }),
+    );
+
+    await Promise.all([...messages, endpoint.bot.client.addParticipant({ id: platformId, userId: user.id })]);
+
+    await until(() => heard.length === 6);
+    const told = heard.map(({ number }, place) => ({ number, ...frames()[place]! }));
+    const [first, ...others] = told.sort((a, b) => a.number - b.number);
+    const data = { conversationId, participantId: user.id };
+    expect(first).toEqual({ number: 2, type: 'participant_added', data });
+    expect(others.map(({ number, type }) => [number, type])).toEqual(
+      [3, 4, 5, 6, 7].map((number) => [number, 'message_created']),
+    );
+    expect((await catchUp(platformId)).signals.map(({ number }) => number)).toEqual([2, 3, 4, 5, 6, 7]);
   });
 
   it.each<[string, unknown, string]>([

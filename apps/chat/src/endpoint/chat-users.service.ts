@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { ChatUserCaller } from '@parley/contracts/access';
 import type { Caller } from '@parley/contracts/caller';
+import { maxTagLength } from '@parley/contracts/chat/chat-fields';
 import type {
   ChatEndpoint,
   ChatUserFields,
@@ -42,7 +43,7 @@ export class ChatUsersService {
 
   /** The key names the platform's id: it stays that of this user when another one gets its foreign id later. */
   async create(_caller: Caller, { webhookId, id, ...fields }: CreateChatUser): Promise<CreatedChatUser> {
-    const installation = await this.installations.get(webhookId);
+    const installation = await this.installations.get(webhookId, ({ encryptionKey }) => encryptionKey === undefined);
     if (installation.encryptionKey)
       throw new ApiError(
         'Unauthorized',
@@ -136,10 +137,12 @@ export class ChatUsersService {
   }
 }
 
-/** What the bot sees of it. */
+/** What the bot sees of it: all that fits a tag. */
 export function tagsOf(alias: string, tags: Record<string, string | null>): Record<string, string> {
   return Object.fromEntries(
-    Object.entries(tags).flatMap(([name, value]) => (value ? [[`${alias}:${name}`, value]] : [])),
+    Object.entries(tags).flatMap(([name, value]) =>
+      value && value.length <= maxTagLength ? [[`${alias}:${name}`, value]] : [],
+    ),
   );
 }
 

@@ -162,6 +162,22 @@ describe('a user', () => {
       expect(await endpoint.send('POST /users/get-or-create', { key: keyOf(id), json: {} })).toMatchObject(problem);
   });
 
+  it('may tell more of itself than the bot is shown', async () => {
+    const [short, long] = ['a'.repeat(500), 'a'.repeat(600)];
+    const { key, user } = await endpoint.client.createUser({ profile: long });
+    const [listed] = (await endpoint.bot.client.listUsers({})).users;
+    const tagsOf = async () => (await endpoint.bot.client.getUser({ id: listed!.id })).user.tags;
+
+    const hidden = await tagsOf();
+    await endpoint.client.updateUser({ 'x-user-key': key, profile: short });
+    const shown = await tagsOf();
+    await endpoint.client.updateUser({ 'x-user-key': key, profile: long });
+
+    expect([listed!.id, user.profile]).toEqual([user.id, long]);
+    expect([hidden, shown, await tagsOf()]).toEqual([{}, { 'chat:profile': short }, {}]);
+    expect((await endpoint.client.getUser({ 'x-user-key': key })).user.profile).toBe(long);
+  });
+
   it.each<[string, unknown, string]>([
     ['id', 1, 'id must be 1 to 70 characters'],
     ['id', null, 'id must be'],
@@ -252,15 +268,24 @@ describe('a user', () => {
     await expect(endpoint.client.getUser({ 'x-user-key': key })).rejects.toMatchObject({ type: 'Unauthorized' });
   });
 
-  it('that is deleted hears nothing more in any of its conversations', async () => {
-    const client = await endpoint.newUser();
-    const [mine, other] = await Promise.all([client.createConversation({}), client.createConversation({})]);
-    const streams = await Promise.all([mine, other].map(({ conversation }) => endpoint.listen(conversation.id)));
+  it('that is deleted is taken out of all its conversations, and hears nothing more', async () => {
+    const client = await endpoint.newUser('parting');
+    const own = endpoint.bot.client;
+    const [mine, named] = await Promise.all([
+      client.createConversation({}),
+      client.createConversation({ id: 'left/behind' }),
+    ]);
+    const { conversations } = await own.listConversations({ tags: { 'chat:fid': 'left/behind' } });
+    const streams = await Promise.all([mine.conversation.id, conversations[0]!.id].map((id) => endpoint.listen(id)));
+    const [user] = (await own.listUsers({ tags: { 'chat:fid': 'parting' } })).users;
 
     await client.deleteUser({});
 
-    for (const { heard } of streams) {
-      expect(heard).toEqual([{ number: 1, frame: null, closes: client.user.id }]);
+    for (const [place, { heard, frames }] of streams.entries()) {
+      const conversationId = [mine, named][place]!.conversation.id;
+      const data = { conversationId, participantId: 'parting' };
+      expect(frames()).toEqual([{ type: 'participant_removed', data }]);
+      expect(heard).toMatchObject([{ number: 1, closes: user!.id }]);
     }
   });
 });
@@ -319,6 +344,21 @@ describe('a user key', () => {
         json: { message: expect.stringContaining('getOrCreateUser') as string },
       });
     }
+  });
+});
+
+describe('a bot that gets and loses an encryption key', () => {
+  it('takes users by the newest at once, whatever was asked before', async () => {
+    const encryptionKey = 'a key that is new';
+    const shop = await newEndpoint(door);
+    await Client.connect({ apiUrl: shop.url });
+
+    await configureChat(door, shop.bot.id, { configuration: { encryptionKey } });
+    const named = await Client.connect({ apiUrl: shop.url, encryptionKey, userId: 'ann' });
+    await configureChat(door, shop.bot.id, { configuration: {} });
+    const created = await Client.connect({ apiUrl: shop.url, userId: 'bob' });
+
+    expect([named.user.id, created.user.id]).toEqual(['ann', 'bob']);
   });
 });
 

@@ -3,12 +3,14 @@ import { until } from '@parley/testing/until';
 import { type ChatDoor, failure, startChatDoor } from '../test/chat-door';
 
 let door: ChatDoor;
+let botId: string;
 let apiUrl: string;
 let ann: AuthenticatedClient;
 
 beforeAll(async () => {
   door = await startChatDoor();
   const { bot } = await door.alice.client.createBot({});
+  botId = bot.id;
   apiUrl = `${door.url}/chat/${Object.values(bot.integrations)[0]!.webhookId}`;
   ann = await ChatClient.connect({ apiUrl });
 });
@@ -82,5 +84,29 @@ describe('a message that waited while its writer was taken out', () => {
 
     expect(late.type).toBe('none');
     expect((await ann.listMessages({ conversationId: conversation.id })).messages).toHaveLength(1);
+  });
+});
+
+describe('a message that waited while its writer came to take part', () => {
+  it('does not tell of that again', async () => {
+    const bob = await ChatClient.connect({ apiUrl });
+    const { conversation } = await ann.createConversation({});
+    const client = door.client(door.alice.token, door.alice.workspaceId, botId);
+    const message = { conversationId: conversation.id, userId: bob.user.id, type: 'text', payload: {}, tags: {} };
+
+    await inTurn(
+      conversation.id,
+      () => ann.addParticipant({ conversationId: conversation.id, userId: bob.user.id }),
+      () => client.createMessage(message),
+    );
+
+    expect(
+      await door.sql('SELECT number::int, type FROM chat.signal WHERE conversation_id = $1 ORDER BY number', [
+        conversation.id,
+      ]),
+    ).toEqual([
+      { number: 1, type: 'participant_added' },
+      { number: 2, type: 'message_created' },
+    ]);
   });
 });

@@ -41,6 +41,13 @@ export class UserKeys {
       .sign(this.secretsOf(realm)[0]!);
   }
 
+  isGood(realm: KeyRealm, key: string): Promise<boolean> {
+    return this.verify(realm, key).then(
+      () => true,
+      () => false,
+    );
+  }
+
   /** The id that the key names; whether there is such a user is not looked at. Throws Unauthorized. */
   async verify(realm: KeyRealm, key: string): Promise<string> {
     const name = hash('sha256', JSON.stringify([realm.encryptionKey ?? null, key]));

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ApiError, unavailable } from '@parley/contracts/errors';
 import { Database, type Transaction } from '@parley/database/database';
-import { frameOfMessage } from '../signals/signal.entity';
+import { frameOf, frameOfMessage, shownPlace } from '../signals/signal.entity';
 import { SignalsService } from '../signals/signals.service';
 import { type Draft, type NewDraft, NewMessagesRepository, type WrittenMessage } from './new-messages.repository';
 
@@ -138,9 +138,26 @@ export class MessageWriter {
   private tell(written: WrittenMessage[]): void {
     for (const message of written) {
       if (message.signal === null) continue;
-      this.signals.publish(message.conversation_id, { number: message.signal, frame: frameOfMessage(message) });
+      const frames = framesOf(message);
+      const before = message.signal - frames.length;
+      frames.forEach((frame, place) =>
+        this.signals.publish(message.conversation_id, { number: before + place + 1, frame }),
+      );
     }
   }
+}
+
+/** As they are numbered: who comes, what is complete, what is new. */
+function framesOf(message: WrittenMessage): (string | null)[] {
+  const place = shownPlace(
+    { id: message.conversation_id, foreign_id: message.conversation_foreign_id },
+    { id: message.user_id, foreign_id: message.user_foreign_id },
+  );
+  return [
+    ...(message.is_joining ? [frameOf({ type: 'participant_added', data: place })] : []),
+    ...(message.ends_stream ? [frameOfMessage('message_stream_complete', message)] : []),
+    frameOfMessage('message_created', message),
+  ];
 }
 
 /** How many of the first requests go together; one at least. */

@@ -36,10 +36,14 @@ export interface ScheduledDraft extends Draft {
   due_at: string;
 }
 
-/** A message with what its signal shows. */
+/** A message with what its signals show. */
 export interface WrittenMessage extends MessageRow {
-  /** Number of its signal; null in conversations that nobody listens to. */
+  /** Number of its last signal, that of the message itself; null in conversations that nobody listens to. */
   signal: number | null;
+  /** The signal before says that a stream is complete. */
+  ends_stream: boolean;
+  /** The first of its signals says that who writes takes part from now on. */
+  is_joining: boolean;
   conversation_foreign_id: string | null;
   user_foreign_id: string | null;
 }
@@ -58,6 +62,8 @@ interface Place {
   direction: Direction;
   created_at: Date;
   signal: string | null;
+  ends_stream: boolean;
+  is_joining: boolean;
   conversation_foreign_id: string | null;
   user_foreign_id: string | null;
 }
@@ -90,7 +96,7 @@ const possibleDrafts = `
  * Common table expressions: locks the clocks of all conversations in one order, so that two statements never wait for each
  * other in a circle, then those who are about to take part, so that nobody is deleted meanwhile. Who deletes a user takes
  * the locks in the same order. `able` is what can be written: nothing of a conversation from which somebody was taken out
- * while this waited for its lock, since that may be who writes.
+ * while this waited for its lock, since that may be who writes. Whoever writes takes part: `joined` did not before.
  */
 const heldDrafts = `
   possible AS MATERIALIZED (${possibleDrafts}),
@@ -105,13 +111,11 @@ const heldDrafts = `
   able AS MATERIALIZED (
     SELECT possible.*, row_number() OVER (PARTITION BY conversation_id ORDER BY place) AS turn
     FROM possible JOIN held USING (conversation_id)
-    WHERE NOT is_newcomer OR user_id IN (SELECT id FROM newcomer))`;
-
-/** Whoever writes takes part. */
-const newParticipants = `
-  INSERT INTO participant (bot_id, conversation_id, user_id)
-  SELECT DISTINCT bot_id, conversation_id, user_id FROM written WHERE is_newcomer
-  ON CONFLICT DO NOTHING`;
+    WHERE NOT is_newcomer OR user_id IN (SELECT id FROM newcomer)),
+  joined AS (
+    INSERT INTO participant (bot_id, conversation_id, user_id)
+    SELECT DISTINCT bot_id, conversation_id, user_id FROM able WHERE is_newcomer
+    ON CONFLICT DO NOTHING RETURNING conversation_id, user_id)`;
 
 const stored = `
   INSERT INTO message (bot_id, id, conversation_id, user_id, type, payload, tags, direction, origin, created_at, updated_at)
@@ -123,9 +127,18 @@ const insertMessages: Statement = {
   name: 'insertMessages',
   text: `
   WITH ${heldDrafts},
+  told AS (
+    SELECT able.*, direction = 'outgoing' AND coalesce(jsonb_typeof(payload #> '{metadata,streamId}') = 'string', false) AS ends_stream,
+      joined.user_id IS NOT NULL
+        AND row_number() OVER (PARTITION BY conversation_id, user_id ORDER BY place) = 1 AS is_joining
+    FROM able LEFT JOIN joined USING (conversation_id, user_id)),
+  numbered AS MATERIALIZED (
+    SELECT told.*, sum(CASE WHEN is_chat THEN 1 + ends_stream::int + is_joining::int END)
+      OVER (PARTITION BY conversation_id ORDER BY place) AS signal_turn
+    FROM told),
   asked AS (
-    SELECT conversation_id, count(*)::int AS messages, count(*) FILTER (WHERE is_chat) AS signals
-    FROM able GROUP BY conversation_id),
+    SELECT conversation_id, count(*)::int AS messages, coalesce(max(signal_turn), 0) AS signals
+    FROM numbered GROUP BY conversation_id),
   ticked AS (
     UPDATE conversation_clock clock SET
       last_message_at = greatest(date_trunc('milliseconds', clock_timestamp()), last_message_at + interval '1 ms')
@@ -136,21 +149,27 @@ const insertMessages: Statement = {
     RETURNING clock.conversation_id, last_message_at - messages * interval '1 ms' AS before,
       signal_count - signals AS signals_before),
   written AS MATERIALIZED (
-    SELECT bot_id, id, able.conversation_id, user_id, type, payload, tags, direction, origin, event_id, event_at,
-      place, is_newcomer, conversation_foreign_id, user_foreign_id, before + turn * interval '1 ms' AS created_at,
-      CASE WHEN is_chat THEN signals_before + turn END AS signal
-    FROM able JOIN ticked USING (conversation_id)),
+    SELECT bot_id, id, conversation_id, user_id, type, payload, tags, direction, origin, event_id, event_at, place,
+      conversation_foreign_id, user_foreign_id, before + turn * interval '1 ms' AS created_at,
+      signals_before + signal_turn AS signal, ends_stream, is_joining
+    FROM numbered JOIN ticked USING (conversation_id)),
   stored AS (${stored}),
   tagged AS (${tagRowsOf('message', 'written')}),
   announced AS (
     INSERT INTO event (bot_id, id, type, conversation_id, user_id, message_id, status, created_at)
     SELECT bot_id, event_id, 'message_created', conversation_id, user_id, id, 'pending', event_at FROM written
     WHERE direction = 'incoming' AND event_id IS NOT NULL),
-  joined AS (${newParticipants}),
   signalled AS (
-    INSERT INTO signal (bot_id, conversation_id, number, type, message_id)
-    SELECT bot_id, conversation_id, signal, 'message_created', id FROM written WHERE signal IS NOT NULL)
-  SELECT place::int, direction, created_at, signal, conversation_foreign_id, user_foreign_id FROM written`,
+    INSERT INTO signal (bot_id, conversation_id, number, type, message_id, data)
+    SELECT bot_id, conversation_id, number, told.type, message_id, data FROM written, LATERAL (VALUES
+      (signal - 1 - ends_stream::int, 'participant_added', NULL, jsonb_build_object(
+        'conversationId', coalesce(conversation_foreign_id, conversation_id),
+        'participantId', coalesce(user_foreign_id, user_id)), is_joining),
+      (signal - 1, 'message_stream_complete', id, NULL, ends_stream),
+      (signal, 'message_created', id, NULL, true)) AS told (number, type, message_id, data, is_told)
+    WHERE signal IS NOT NULL AND is_told)
+  SELECT place::int, direction, created_at, signal, ends_stream, is_joining, conversation_foreign_id, user_foreign_id
+  FROM written`,
 };
 
 /** The next message comes after all that were imported. */
@@ -166,9 +185,10 @@ const importMessages: Statement = {
     RETURNING clock.conversation_id),
   written AS MATERIALIZED (SELECT able.* FROM able JOIN ticked USING (conversation_id)),
   stored AS (${stored}),
-  tagged AS (${tagRowsOf('message', 'written')}),
-  joined AS (${newParticipants})
-  SELECT place::int, direction, created_at, NULL AS signal, conversation_foreign_id, user_foreign_id FROM written`,
+  tagged AS (${tagRowsOf('message', 'written')})
+  SELECT place::int, direction, created_at, NULL AS signal, false AS ends_stream, false AS is_joining,
+    conversation_foreign_id, user_foreign_id
+  FROM written`,
 };
 
 /** Who writes later takes part later. */

@@ -13,7 +13,8 @@ export interface DueMessage extends ScheduledMessageRow {
 /** What becomes of the event of a message that was due. */
 export interface Outcome {
   eventId: string;
-  status: 'pending' | 'processed' | 'failed';
+  /** `gone`: it is no more. */
+  status: 'pending' | 'gone' | 'failed';
   reason?: string;
 }
 
@@ -54,9 +55,12 @@ export class ScheduledMessagesRepository {
 
   async finish(tx: Sql, botId: string, outcomes: Outcome[]): Promise<void> {
     await tx.query(
-      `UPDATE event SET status = outcome.status, failure_reason = outcome.reason
-       FROM unnest($2::text[], $3::text[], $4::text[]) AS outcome (event_id, status, reason)
-       WHERE bot_id = $1 AND id = event_id`,
+      `WITH outcome AS (
+         SELECT * FROM unnest($2::text[], $3::text[], $4::text[]) AS outcome (event_id, status, reason)),
+       gone AS (
+         DELETE FROM event USING outcome WHERE bot_id = $1 AND id = event_id AND outcome.status = 'gone')
+       UPDATE event SET status = outcome.status, failure_reason = outcome.reason FROM outcome
+       WHERE bot_id = $1 AND id = event_id AND outcome.status <> 'gone'`,
       [
         botId,
         outcomes.map(({ eventId }) => eventId),

@@ -85,8 +85,9 @@ describe('a scheduled message', () => {
     expect((await client.getConversation({ id: place.conversationId })).conversation.messageCount).toBe(1);
     expect((await client.listParticipants({ id: place.conversationId })).participants).toHaveLength(1);
     expect(await eventOf(id)).toEqual(['pending']);
-    await until(() => heard.length > 0);
-    expect(JSON.parse(heard[0]!.frame!).data.id).toBe(id);
+    await until(() => heard.length === 2);
+    const [joined, created] = heard.map(({ frame }) => JSON.parse(frame!));
+    expect([joined.data.participantId, created.data.id]).toEqual([place.userId, id]);
   });
 
   it('is written within a second where nobody looks for others for long', async () => {
@@ -125,16 +126,19 @@ describe('a scheduled message', () => {
     expect(messages.map(({ id }) => id)).toEqual([message.id]);
   });
 
-  it('of the bot is an event that is done when it is written', async () => {
+  it('of the bot is no event any more once it is written, as if it was written at once', async () => {
     const place = await newPlace();
 
-    const { id } = await schedule({ ...place, userId: bot.id }, 50);
+    const { id } = await schedule({ ...place, userId: bot.id }, 1_500);
+    const waiting = await client.listEvents({ messageId: id });
     await until(
       () => listed(place),
       (messages) => messages.length > 0,
     );
 
-    expect(await eventOf(id)).toEqual(['processed']);
+    expect(waiting.events.map(({ status }) => status)).toEqual(['scheduled']);
+    expect((await client.listEvents({ messageId: id })).events).toEqual([]);
+    expect((await failure(client.getEvent({ id: waiting.events[0]!.id }))).type).toBe('ResourceNotFound');
   });
 
   it('is written at once when its time is past', async () => {

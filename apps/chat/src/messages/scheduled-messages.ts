@@ -67,8 +67,8 @@ export class ScheduledMessages implements OnApplicationBootstrap, BeforeApplicat
     const outcomes = due.map(({ id, event_id: eventId, direction }): Outcome => {
       const reason = obstacles.get(id);
       if (reason !== undefined) return { eventId, status: 'failed', reason };
-      // What a user wrote waits for the bot; what the bot wrote was asked of the platform, which has done it.
-      return { eventId, status: direction === 'outgoing' ? 'processed' : 'pending' };
+      // What a user wrote waits for the bot; of what the bot wrote it is told nothing.
+      return { eventId, status: direction === 'outgoing' ? 'gone' : 'pending' };
     });
     await this.scheduled.finish(tx, due[0]!.bot_id, outcomes);
     return true;

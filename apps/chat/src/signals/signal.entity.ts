@@ -27,7 +27,8 @@ export function frameOf({ type, data }: Signal): string | null {
   return data ? JSON.stringify({ type, data }) : null;
 }
 
-export function frameOfMessage(message: SignalledMessage): string {
+/** Of a message that is signalled by this type. Null when it ends no stream any more. */
+export function frameOfMessage(type: string, message: SignalledMessage): string | null {
   const shown = toChatMessage({
     id: message.id,
     conversationId: message.conversation_foreign_id ?? message.conversation_id,
@@ -36,5 +37,16 @@ export function frameOfMessage(message: SignalledMessage): string {
     payload: message.payload,
     createdAt: message.created_at,
   });
-  return JSON.stringify({ type: 'message_created', data: { ...shown, isBot: message.direction === 'outgoing' } });
+  if (type !== 'message_stream_complete')
+    return frameOf({ type, data: { ...shown, isBot: message.direction === 'outgoing' } });
+  const streamId = shown.metadata?.['streamId'];
+  return frameOf({ type, data: typeof streamId === 'string' ? { streamId, message: shown } : undefined });
+}
+
+/** What is told of a user's place in a conversation. */
+export function shownPlace(
+  conversation: { id: string; foreign_id: string | null },
+  user: { id: string; foreign_id: string | null },
+) {
+  return { conversationId: conversation.foreign_id ?? conversation.id, participantId: user.foreign_id ?? user.id };
 }

@@ -8,9 +8,12 @@ const maxSignalsAtOnce = 200;
 /** A payload may have 128 KB. One signal is given however large it is. */
 const maxBytesAtOnce = 1_000_000;
 
-/** Of a new message the message itself, unless that was deleted since. */
-export interface StoredSignal extends Signal {
+interface NumberedSignal extends Signal {
   number: number;
+}
+
+/** Of a new message the message itself, unless that was deleted since. */
+export interface StoredSignal extends NumberedSignal {
   message?: SignalledMessage;
 }
 
@@ -51,7 +54,7 @@ const addSignals = `
 /** All conversations are held, in the order of locks that writers of messages have. Indexes participant_user and the primary keys. */
 const addLastOfUser = `
   WITH held AS (
-    SELECT clock.conversation_id, is_chat FROM conversation_clock clock
+    SELECT clock.conversation_id, conversation.foreign_id, is_chat FROM conversation_clock clock
     JOIN participant ON participant.bot_id = $1 AND participant.conversation_id = clock.conversation_id
     JOIN conversation ON conversation.bot_id = $1 AND conversation.id = clock.conversation_id
     WHERE clock.bot_id = $1 AND participant.user_id = $2
@@ -59,10 +62,13 @@ const addLastOfUser = `
   ticked AS (
     UPDATE conversation_clock clock SET removals = removals + 1, signal_count = signal_count + is_chat::int FROM held
     WHERE clock.bot_id = $1 AND clock.conversation_id = held.conversation_id
-    RETURNING clock.conversation_id, signal_count, is_chat)
-  INSERT INTO signal (bot_id, conversation_id, number, type, closes)
-  SELECT $1, conversation_id, signal_count, 'user_deleted', $2 FROM ticked WHERE is_chat
-  RETURNING conversation_id, number`;
+    RETURNING clock.conversation_id, foreign_id, signal_count, is_chat)
+  INSERT INTO signal (bot_id, conversation_id, number, type, data, closes)
+  SELECT $1, conversation_id, signal_count, 'participant_removed', jsonb_build_object(
+    'conversationId', coalesce(ticked.foreign_id, conversation_id),
+    'participantId', coalesce((SELECT foreign_id FROM "user" WHERE bot_id = $1 AND id = $2), $2)), $2
+  FROM ticked WHERE is_chat
+  RETURNING conversation_id, number, type, data, closes`;
 
 /**
  * By the clock's key, then along signal_place, and by key to each message and its author. Bytes are counted as text: what
@@ -121,9 +127,13 @@ export class SignalsRepository {
   }
 
   /** One in each conversation of the user, which ends the user's streams. Holds the conversations until the commit. */
-  async addLastOf(sql: Sql, botId: string, userId: string): Promise<{ conversationId: string; number: number }[]> {
-    const rows = await sql.query<{ conversation_id: string; number: string }>(addLastOfUser, [botId, userId]);
-    return rows.map((row) => ({ conversationId: row.conversation_id, number: Number(row.number) }));
+  async addLastOf(sql: Sql, botId: string, userId: string): Promise<(NumberedSignal & { conversationId: string })[]> {
+    const rows = await sql.query<Signal & { conversation_id: string; number: string }>(addLastOfUser, [botId, userId]);
+    return rows.map(({ conversation_id, ...row }) => ({
+      ...row,
+      conversationId: conversation_id,
+      number: Number(row.number),
+    }));
   }
 
   /** What came after the number, or in the last second. Undefined when there is no such conversation any more. */

@@ -50,12 +50,15 @@ export class SignalsService implements OnApplicationBootstrap {
     });
   }
 
-  /** Ends every stream of a user, right after the commit. Called before the user is taken out of the conversations. */
-  async endStreams(tx: Transaction, botId: string, userId: string): Promise<void> {
-    const ends = await this.signals.addLastOf(tx, botId, userId);
+  /**
+   * Tells in all conversations of a user that it takes part no more, and ends its streams, right after the commit. Called
+   * before the user is taken out of them.
+   */
+  async addLastOf(tx: Transaction, botId: string, userId: string): Promise<void> {
+    const last = await this.signals.addLastOf(tx, botId, userId);
     tx.afterCommit(() => {
-      for (const { conversationId, number } of ends)
-        this.publish(conversationId, { number, frame: null, closes: userId });
+      for (const { conversationId, number, ...signal } of last)
+        this.publish(conversationId, { number, frame: frameOf(signal), closes: signal.closes });
     });
   }
 
@@ -77,5 +80,5 @@ export class SignalsService implements OnApplicationBootstrap {
 }
 
 function toToldSignal({ number, message, ...signal }: StoredSignal): ToldSignal {
-  return { number, frame: message ? frameOfMessage(message) : frameOf(signal), closes: signal.closes };
+  return { number, frame: message ? frameOfMessage(signal.type, message) : frameOf(signal), closes: signal.closes };
 }

@@ -82,7 +82,7 @@ function ofInstallation(installation: RuntimeInstallation | undefined, name: str
 }
 
 function declared(ownerId: string, name: string, { schema, expiry }: Definition): DeclaredState {
-  return { ownerId, name, schema, expiryMs: expiry === undefined ? null : Math.ceil(expiry) };
+  return { ownerId, name, schema, expiryMs: expiry ?? null };
 }
 
 function namesOfBot(bot: BotRuntime, type: string): string[] {

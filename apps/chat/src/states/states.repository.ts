@@ -24,6 +24,7 @@ export interface FoundState {
 /** What is undefined stays as it is. */
 export interface StateChange {
   payload?: Record<string, unknown>;
+  /** A fraction is rounded up. */
   expiryMs?: number | null;
 }
 
@@ -69,7 +70,7 @@ export class StatesRepository {
 
   /** Undefined when there is one already, or no owner. The owner cannot be deleted at the same time. */
   async insert(place: StatePlace, { payload = {}, expiryMs = null }: StateChange): Promise<StateRow | undefined> {
-    const values: unknown[] = [...valuesOf(place), newId('state'), toJsonb(payload), expiryMs];
+    const values: unknown[] = [...valuesOf(place), newId('state'), toJsonb(payload), wholeMs(expiryMs)];
     const [row] = await this.database.query<StateRow>(
       `WITH owner AS (${ownerOf(place, values)} ${ownerTables[place.type] ? 'FOR KEY SHARE' : ''})
        INSERT INTO state (bot_id, type, owner_id, name, id, payload, expiry_ms, expires_at, created_at, updated_at)
@@ -86,7 +87,12 @@ export class StatesRepository {
     { payload, expiryMs }: StateChange,
     expected?: Record<string, unknown>,
   ): Promise<StateRow | undefined> {
-    const values: unknown[] = [...valuesOf(place), payload && toJsonb(payload), expiryMs !== undefined, expiryMs];
+    const values: unknown[] = [
+      ...valuesOf(place),
+      payload && toJsonb(payload),
+      expiryMs !== undefined,
+      wholeMs(expiryMs),
+    ];
     const expiry = 'CASE WHEN $6::boolean THEN $7::bigint ELSE state.expiry_ms END';
     const isExpected = expected ? `state.payload = $${values.push(toJsonb(expected))}::jsonb` : 'true';
     const [row] = await this.database.query<StateRow>(
@@ -155,4 +161,8 @@ function toFound({ is_expired, has_owner, ...row }: RawFound): FoundState {
 
 function toRow(row: StateRow): StateRow {
   return { ...row, expiry_ms: row.expiry_ms === null ? null : Number(row.expiry_ms) };
+}
+
+function wholeMs(ms: number | null | undefined): number | null | undefined {
+  return typeof ms === 'number' ? Math.ceil(ms) : ms;
 }

@@ -22,7 +22,7 @@ const states = {
   profile: { type: 'user' as const, schema: anything },
   settings: { type: 'bot' as const, schema: anything },
   counted: { type: 'bot' as const, schema: counted },
-  visit: { type: 'user' as const, schema: anything, expiry: 86_400_000 },
+  visit: { type: 'user' as const, schema: anything, expiry: 86_399_999.5 },
 };
 
 let door: FrontDoor;
@@ -441,6 +441,19 @@ describe('an expiry', () => {
     ).toEqual([86_400_000, 60_000, 0, 2_592_000_000]);
   });
 
+  it('is rounded up to whole milliseconds', async () => {
+    const [first, second, third] = await Promise.all([1, 2, 3].map(() => ofNewUser()));
+    await client.setState({ ...third!, payload: {} });
+
+    const replies = await Promise.all([
+      client.setState({ ...first!, payload: {}, expiry: 1500.5 }),
+      client.getOrSetState({ ...second!, payload: {}, expiry: 60_000.1 }),
+      client.setStateExpiry({ ...third!, expiry: 60_000.9 }),
+    ]);
+
+    expect(replies.map(({ state }) => state.expiry)).toEqual([1501, 60_001, 60_001]);
+  });
+
   it('stays when it is not named, and ends by null', async () => {
     const path = await ofNewUser();
     await client.setState({ ...path, payload: {}, expiry: 60_000 });
@@ -570,8 +583,7 @@ describe('bad input', () => {
     ['payload', { payload: { a: 'a\0' } }, /^payload\.a must not contain the character U\+0000\.$/],
     ['expiry', { payload: {}, expiry: 0 }, /^expiry must not be less than 1\.$/],
     ['expiry', { payload: {}, expiry: 2_592_000_001 }, /^expiry must not be greater than 2592000000\.$/],
-    ['expiry', { payload: {}, expiry: 1.5 }, /^expiry must be an integer number\.$/],
-    ['expiry', { payload: {}, expiry: '60' }, /expiry must be an integer number/],
+    ['expiry', { payload: {}, expiry: '60' }, /expiry must be a number/],
   ])('in %s is refused: %j', async (_field, body, message) => {
     const path = await ofNewUser();
 

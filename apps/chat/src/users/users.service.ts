@@ -91,7 +91,7 @@ export class UsersService {
   async delete(caller: BotCaller, { id }: UserId): Promise<object> {
     return this.database.transaction(async (tx) => {
       // In the order of locks that those who write have: conversations, then users.
-      await this.signals.endStreams(tx, caller.bot.id, id);
+      await this.signals.addLastOf(tx, caller.bot.id, id);
       const row = await this.users.lockToDelete(tx, scopeOf(caller), id);
       if (!row) throw notFound('user', id);
       await this.users.delete(tx, row);

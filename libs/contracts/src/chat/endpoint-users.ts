@@ -49,7 +49,7 @@ export class ChatUserFields extends ChatEndpoint {
   @MaxLength(40_000)
   pictureUrl?: string;
 
-  /** Anything that the application wants to tell of the user. */
+  /** Anything that the application wants to tell of the user. The bot sees it, as a tag, when it has up to 500 characters. */
   @Optional()
   @IsString()
   @MaxLength(1000)

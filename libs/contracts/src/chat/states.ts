@@ -1,4 +1,4 @@
-import { IsBoolean, IsDateString, IsIn, IsInt, IsString, Max, Min } from 'class-validator';
+import { IsBoolean, IsDateString, IsIn, IsInt, IsNumber, IsString, Max, Min } from 'class-validator';
 import { bot } from '../access';
 import { JsonObject, Nested, Nullable, Optional, OrNull } from '../fields';
 import { operation } from '../operation';
@@ -67,9 +67,9 @@ export class StateName {
   name!: string;
 }
 
-/** Milliseconds from 1 to 30 days. */
+/** Milliseconds from 1 to 30 days. A fraction is rounded up. */
 function IsExpiry(): PropertyDecorator {
-  return (target, property) => [IsInt(), Min(1), Max(maxExpiryMs)].forEach((decorate) => decorate(target, property));
+  return (target, property) => [IsNumber(), Min(1), Max(maxExpiryMs)].forEach((decorate) => decorate(target, property));
 }
 
 class StateExpiryChange extends StateName {

@@ -1,0 +1,87 @@
+import { RecentAnswers } from './recent-answers';
+
+interface Answer {
+  of: string;
+}
+
+/** Someone who answers each question when the test says so. */
+function newOracle() {
+  const asked: { answer: (text: string) => void; fail: (reason: Error) => void }[] = [];
+  const answers = new RecentAnswers<Answer>(
+    10,
+    () =>
+      new Promise((resolve, reject) => {
+        asked.push({ answer: (of) => resolve({ of }), fail: reject });
+      }),
+  );
+  const question = async (number: number) => {
+    while (asked.length < number) await new Promise((resolve) => setTimeout(resolve, 1));
+    return asked[number - 1]!;
+  };
+  return { asked, answers, question };
+}
+
+const isNew = ({ of }: Answer) => of === 'new';
+
+describe('recent answers', () => {
+  it('are asked for once while they are good, by however many', async () => {
+    const { asked, answers, question } = newOracle();
+
+    const early = [answers.get('a'), answers.get('a', isNew)];
+    (await question(1)).answer('new');
+    const late = answers.get('a', isNew);
+
+    expect(await Promise.all([...early, late])).toEqual([{ of: 'new' }, { of: 'new' }, { of: 'new' }]);
+    expect(asked).toHaveLength(1);
+  });
+
+  it('are asked for afresh by who is refused, also while an older question is on its way', async () => {
+    const { asked, answers, question } = newOracle();
+    const early = answers.get('a');
+    const first = await question(1);
+
+    const refused = answers.get('a', isNew);
+    first.answer('old');
+    (await question(2)).answer('new');
+
+    expect([await early, await refused]).toEqual([{ of: 'old' }, { of: 'new' }]);
+    expect(await answers.get('a', isNew)).toEqual({ of: 'new' });
+    expect(asked).toHaveLength(2);
+  });
+
+  it('are not asked for twice by who has asked first', async () => {
+    const { asked, answers, question } = newOracle();
+
+    const refused = answers.get('a', isNew);
+    (await question(1)).answer('old');
+
+    expect(await refused).toEqual({ of: 'old' });
+    expect(asked).toHaveLength(1);
+  });
+
+  it('cost one question for all who are refused at once', async () => {
+    const { asked, answers, question } = newOracle();
+    const early = answers.get('a');
+    (await question(1)).answer('old');
+    await early;
+
+    const refused = Array.from({ length: 100 }, () => answers.get('a', isNew));
+    (await question(2)).answer('old');
+    await Promise.all(refused);
+
+    expect(asked).toHaveLength(2);
+  });
+
+  it('stay when a fresh one fails, which is told to who has asked for it', async () => {
+    const { answers, question } = newOracle();
+    const early = answers.get('a');
+    (await question(1)).answer('old');
+    await early;
+
+    const refused = answers.get('a', isNew);
+    (await question(2)).fail(new Error('away'));
+
+    await expect(refused).rejects.toThrow('away');
+    expect(await answers.get('a')).toEqual({ of: 'old' });
+  });
+});
