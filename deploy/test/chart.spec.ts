@@ -138,6 +138,16 @@ suite('the chart', () => {
   });
 
   it.each([
+    ['gateway', 'autoscaling', { minReplicas: 11 }, 'minReplicas'],
+    ['files-worker', 'keda', { minReplicas: 9 }, 'minReplicas'],
+    ['files-worker', 'keda', { maxReplicas: 1 }, 'fallbackReplicas'],
+  ])('refuses %s.%s %j, which has fewer pods at most than it asks for', (app, kind, numbers, wrong) => {
+    expect(() => render({ ...site, apps: { [app]: { [kind]: numbers } } })).toThrow(
+      `apps.${app}.${kind}.${wrong} must not be greater than maxReplicas`,
+    );
+  });
+
+  it.each([
     ['the password of NATS', { nats: { url: 'nats://user:secret@nats:4222' } }, '/nats/url'],
     ['a key', { apps: { admin: { env: { PARLEY_SECRET_KEY: 'secret' } } } }, 'PARLEY_SECRET_KEY'],
     ['the URL of the database', { apps: { hub: { env: { DATABASE_URL: 'postgres://a:b@c/d' } } } }, 'DATABASE_URL'],
