@@ -116,7 +116,11 @@ async function makeWriters(
 }
 
 /** Resolves when all that was done is healed. */
-async function doHarm(stage: Stage, { seed, harms, seconds = Infinity, signal, tell }: ChaosPlan, chronicle: Chronicle) {
+async function doHarm(
+  stage: Stage,
+  { seed, harms, seconds = Infinity, signal, tell }: ChaosPlan,
+  chronicle: Chronicle,
+) {
   const random = new Random(seed);
   const underWay = new Map<string, Promise<void>>();
   const errors: unknown[] = [];

@@ -177,7 +177,7 @@ suite('The outbox relay over JetStream', () => {
     const [{ data }] = (await database.service.query<{ data: string }>(
       `SELECT data #>> '{}' AS data FROM outbox WHERE jsonb_typeof(data) = 'string'`,
     )) as [{ data: string }];
-    expect(data).toMatch(/^\u0001{32000}… \[cut: the first 32000 of 7000000 characters\]$/);
+    expect(data).toBe(`${'\u0001'.repeat(32_000)}… [cut: the first 32000 of 7000000 characters]`);
   });
 
   it('keeps everything while the server is away, and publishes it when it is back', async () => {
