@@ -3,10 +3,10 @@ import { runChaos } from './chaos/chaos';
 import { type Harm, harms } from './chaos/harm';
 import { Stage } from './chaos/stage';
 
-jest.setTimeout(600_000);
+/** As long as harm takes on a slow machine, up to two minutes each for what has to come back; then rest and comparison. */
+jest.setTimeout(30 * 60_000);
 const suite = hasNatsServer() ? describe : describe.skip;
 
-const seconds = 60;
 /** One of each kind, and of each kind of process. */
 const fixed: Harm[] = [
   harms.kill('gateway', 0, 500),
@@ -29,7 +29,7 @@ const fixed: Harm[] = [
   harms.silence('tables', 'everything', 1_500),
 ];
 
-suite('A minute in which everything is harmed once', () => {
+suite('Everything harmed once', () => {
   let stage: Stage;
 
   beforeAll(async () => {
@@ -43,7 +43,6 @@ suite('A minute in which everything is harmed once', () => {
 
     const report = await runChaos(stage, {
       seed: 1,
-      seconds,
       harms: fixed,
       tell,
       signal: new AbortController().signal,
@@ -52,10 +51,17 @@ suite('A minute in which everything is harmed once', () => {
     tell(JSON.stringify(report, null, 2));
     expect(report).toMatchObject({ unclean: [], violations: [] });
     expect(report.files).toEqual({ indexing_completed: expect.any(Number) as number, ...notUploaded(report.files) });
-    expect(Object.keys(report.harms).length).toBeGreaterThan(6);
+    expect(report.harms).toEqual(countOf(fixed));
     expect(Math.min(...Object.values(report.writes))).toBeGreaterThan(10);
   });
 });
+
+/** How many there are of each kind. */
+function countOf(some: Harm[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { kind } of some) counts[kind] = (counts[kind] ?? 0) + 1;
+  return counts;
+}
 
 /** Files that were declared, and whose upload was refused. */
 function notUploaded({ upload_pending }: Record<string, number>): Record<string, number> {

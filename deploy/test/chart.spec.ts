@@ -138,6 +138,16 @@ suite('the chart', () => {
   });
 
   it.each([
+    ['gateway', 'autoscaling', { minReplicas: 11 }, 'minReplicas'],
+    ['files-worker', 'keda', { minReplicas: 9 }, 'minReplicas'],
+    ['files-worker', 'keda', { maxReplicas: 1 }, 'fallbackReplicas'],
+  ])('refuses %s.%s %j, which has fewer pods at most than it asks for', (app, kind, numbers, wrong) => {
+    expect(() => render({ ...site, apps: { [app]: { [kind]: numbers } } })).toThrow(
+      `apps.${app}.${kind}.${wrong} must not be greater than maxReplicas`,
+    );
+  });
+
+  it.each([
     ['the password of NATS', { nats: { url: 'nats://user:secret@nats:4222' } }, '/nats/url'],
     ['a key', { apps: { admin: { env: { PARLEY_SECRET_KEY: 'secret' } } } }, 'PARLEY_SECRET_KEY'],
     ['the URL of the database', { apps: { hub: { env: { DATABASE_URL: 'postgres://a:b@c/d' } } } }, 'DATABASE_URL'],
@@ -206,6 +216,18 @@ suite('the chart', () => {
     expect(environmentOf(byApp('Deployment', own)['files']!.spec.template.spec.containers[0])).toMatchObject({
       EMBEDDINGS_THREADS: '3',
     });
+  });
+
+  it('leaves the apps that take the code of bots, plugins and integrations the memory of two of 64 MB at once', () => {
+    // As measured, in MB: what a process takes under load, and what two bodies add to it.
+    const process = 225;
+    const bodies: Record<string, number> = { gateway: 440, admin: 2 * 315, hub: 2 * 315 };
+    const limits = podsOf(all())
+      .filter(({ name }) => name in bodies)
+      .map(({ name, pod }) => ({ name, limit: megabytes(pod.containers[0].resources.limits.memory) }));
+
+    expect(limits).toHaveLength(9);
+    expect(limits.filter(({ name, limit }) => process + bodies[name]! > limit)).toEqual([]);
   });
 
   it('gives the key of before to those that have the secret key, where there is one', () => {

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { hasNatsServer, NatsServer } from '@parley/testing/nats-server';
 import { connect, nkeyAuthenticator, nkeys } from 'nats';
 import { parse } from 'yaml';
-import { apps, complaintsAbout, jobs } from './configurations';
+import { apps, complaintsAbout, jobs, optionalOf } from './configurations';
 
 interface Service {
   image: string;
@@ -34,6 +34,16 @@ interface Composition {
 
 /** Their images are made for root, which has no capability here. */
 const rootWithoutCapabilities = ['nats', 'minio'];
+/** Optional variables that `.env` does not set, and why. */
+const decidedHere: Record<string, RegExp> = {
+  'the image says where it listens': /^(HOST|PORT)$/,
+  'stop_grace_period has to be longer': /^SHUTDOWN_(GRACE|TIMEOUT)_MS$/,
+  'all apps would have the same name': /^OTEL_SERVICE_NAME$/,
+  'there is one NATS server, and what apps show it is in the environment':
+    /^NATS_(REPLICAS|NKEY_SEED(_FILE)?|(CA|CERT|KEY)_FILE)$/,
+  'contents are in the bucket of this composition': /^(BLOBS|BLOBS_DIR|S3_\w+)$/,
+  'Qdrant and the files service are those of this composition': /^(QDRANT_URL|FILES_URL)$/,
+};
 const source = JSON.stringify(parse(readFileSync('docker-compose.yml', 'utf8'), { merge: true }));
 const ours = [...apps, ...jobs];
 
@@ -161,6 +171,20 @@ it('has every app, the migrations, the streams and all that they need', () => {
 
 it('gives each process every variable that it requires, and none that it does not read', () => {
   expect(ours.flatMap((name) => complaintsAbout(name, each(name).environment!))).toEqual([]);
+});
+
+it('hands on every optional variable that is set in .env to those who read it', () => {
+  const wanted = (app: string) =>
+    optionalOf(app).filter((name) => !Object.values(decidedHere).some((pattern) => pattern.test(name)));
+  const set = Object.fromEntries(apps.flatMap(wanted).map((name) => [name, `${name} of the site`]));
+  const { services } = compose({ ...set, ...secrets });
+  const missing = apps.flatMap((app) =>
+    wanted(app)
+      .filter((name) => services[app]!.environment![name] !== (secrets[name] ?? set[name]))
+      .map((name) => `${app}: ${name}`),
+  );
+
+  expect(missing).toEqual([]);
 });
 
 it('names services in addresses, each of them one that is waited for', () => {

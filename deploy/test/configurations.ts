@@ -40,6 +40,16 @@ export function complaintsAbout(process: string, env: Record<string, string>): s
   ];
 }
 
+/** The variables that an app reads and does not require. */
+export function optionalOf(app: string): string[] {
+  return read[app]!.flatMap((config) => {
+    const defaults = new config() as Record<string, unknown>;
+    return variablesOf(config)
+      .filter(({ field, optional }) => optional || defaults[field] !== undefined)
+      .map(({ env }) => env);
+  });
+}
+
 function problemsOf(config: ConfigClass, env: Record<string, string>): string[] {
   try {
     readConfig(config, env);

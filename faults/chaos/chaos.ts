@@ -24,10 +24,10 @@ const calmAnswers = 100;
 
 export interface ChaosPlan {
   seed: number;
-  /** What happens, in this order; as many as there is time for. */
+  /** What happens, in this order; all of it, unless the plan has a limit of time. */
   harms: Iterable<Harm>;
   /** No further harm begins after that. */
-  seconds: number;
+  seconds?: number;
   tell(line: string): void;
   /** Ends it early. */
   signal: AbortSignal;
@@ -116,7 +116,11 @@ async function makeWriters(
 }
 
 /** Resolves when all that was done is healed. */
-async function doHarm(stage: Stage, { seed, harms, seconds, signal, tell }: ChaosPlan, chronicle: Chronicle) {
+async function doHarm(
+  stage: Stage,
+  { seed, harms, seconds = Infinity, signal, tell }: ChaosPlan,
+  chronicle: Chronicle,
+) {
   const random = new Random(seed);
   const underWay = new Map<string, Promise<void>>();
   const errors: unknown[] = [];

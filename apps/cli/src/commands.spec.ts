@@ -11,6 +11,7 @@ import { AdminModule } from '../../admin/src/admin.module';
 import { FilesModule } from '../../files/src/files.module';
 import { GatewayModule } from '../../gateway/src/gateway.module';
 import { runCommand } from './commands';
+import { dataFolder } from './kept-file';
 
 /** Something at PARLEY_URL that is not Parley. */
 let stranger: Server;
@@ -115,6 +116,15 @@ describe('a command', () => {
 
     expect(await run('bot', 'leftovers', 'b')).toEqual({ status: 1, output: expect.stringContaining(message) });
   });
+
+  it('takes an empty variable for one that is absent', async () => {
+    Object.assign(process.env, { PARLEY_URL: '', PARLEY_DATA_DIR: '/nowhere' });
+    const { output } = await run('bot', 'leftovers', 'b');
+    process.env['PARLEY_DATA_DIR'] = '';
+
+    expect(output).toContain('There is no credentials.json in /nowhere');
+    expect(dataFolder()).toBe('.parley');
+  });
 });
 
 describe('the commands about files', () => {
@@ -214,6 +224,27 @@ describe('the commands about files', () => {
     expect(all.retried.filter((id) => id.startsWith('retry-'))).toHaveLength(402);
     expect(await answer('files', 'failed')).toEqual([]);
     expect(await answer('files', 'retry', '--all-failed')).toEqual({ retried: [], refused: [] });
+  });
+
+  it('list the newest dead letters, and say when there are more', async () => {
+    const add = (first: number, last: number) =>
+      door.sql(
+        `INSERT INTO files.dead_letter (id, consumer, event_id, subject, data, attempts, reason)
+         SELECT 'dead_' || lpad(n::text, 4, '0'), 'files.probe', n::text, 'files.probed', '{}', 1, 'why'
+         FROM generate_series($1::int, $2::int) AS n`,
+        [first, last],
+      );
+    await add(1, 100);
+    const all: unknown[] = await answer('dead-letters', 'list', 'files');
+    await add(101, 101);
+
+    const { output } = await run('dead-letters', 'list', 'files');
+
+    expect(all).toHaveLength(100);
+    const [said, ...rest] = output.split('\n');
+    const newest = JSON.parse(rest.join('\n')) as { id: string }[];
+    expect(said).toBe('There are more: these are the newest 100.');
+    expect([newest.length, newest[0]!.id, newest[99]!.id]).toEqual([100, 'dead_0101', 'dead_0002']);
   });
 
   it('reconcile what is stored, and say which bots were wrong', async () => {

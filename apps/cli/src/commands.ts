@@ -40,6 +40,7 @@ const lettersOf = new Map([
   ['tables', tables.deadLetters],
 ]);
 const services = [...lettersOf.keys()];
+const shownLetters = 100;
 
 const commands: Record<string, Command> = {
   'account create': {
@@ -67,11 +68,13 @@ const commands: Record<string, Command> = {
   },
   'dead-letters list': {
     usage: `<${services.join('|')}>`,
-    about: 'lists the events that a consumer of the service gave up on',
+    about: `lists the newest ${shownLetters} events that a consumer of the service gave up on`,
     takes: 1,
-    run: async (_write, [service]) => {
+    run: async (write, [service]) => {
       const { list } = letters(service);
-      return (await Operator.find().call(list, {})).deadLetters;
+      const { deadLetters } = await Operator.find().call(list, { limit: shownLetters + 1 });
+      if (deadLetters.length > shownLetters) write(`There are more: these are the newest ${shownLetters}.\n`);
+      return deadLetters.slice(0, shownLetters);
     },
   },
   'dead-letters replay': {

@@ -4,7 +4,7 @@ import { CommandFailed } from './command-failed';
 
 /** Where the embedded mode keeps everything. */
 export function dataFolder(): string {
-  return process.env['PARLEY_DATA_DIR'] ?? '.parley';
+  return process.env['PARLEY_DATA_DIR'] || '.parley';
 }
 
 /** A file that the embedded mode keeps in its data folder. Throws CommandFailed, with what to do instead, when there is none. */

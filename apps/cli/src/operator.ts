@@ -16,10 +16,10 @@ export class Operator {
     readonly knowsOneKey: boolean,
   ) {}
 
-  /** `PARLEY_URL` and `PARLEY_SECRET_KEY`, or what the embedded mode keeps in its data folder. */
+  /** `PARLEY_URL` and `PARLEY_SECRET_KEY`, or, for what is absent or empty, what the embedded mode keeps in its data folder. */
   static find(): Operator {
     const { PARLEY_URL, PARLEY_SECRET_KEY, PARLEY_FORMER_SECRET_KEYS } = process.env;
-    const url = PARLEY_URL ?? (JSON.parse(readKeptFile('credentials.json', setBoth)) as { url: string }).url;
+    const url = PARLEY_URL || (JSON.parse(readKeptFile('credentials.json', setBoth)) as { url: string }).url;
     const kept = PARLEY_SECRET_KEY ? undefined : parseKeyFile(readKeptFile('secret.key', setBoth));
     const secretKey = PARLEY_SECRET_KEY || kept?.secretKey;
     if (!secretKey) throw new CommandFailed(`There is no key in secret.key: ${setBoth}.`);

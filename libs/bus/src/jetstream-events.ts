@@ -21,6 +21,8 @@ const messageIdHeader = 'Nats-Msg-Id';
 const eventIdHeader = 'parley-event-id';
 const traceHeader = 'traceparent';
 const publishTimeoutMs = 5_000;
+/** What is kept of garbage: in JSON six bytes each at most, so that it can be announced again like any event. */
+const keptCharacters = 32_000;
 /** Pause between noticing that a stream or a consumer was deleted and making it again: the server may still be at it. */
 const settleMs = 1_000;
 /** How long an event waits for a process that no longer says that it works on it, and how often a process says so. */
@@ -222,7 +224,12 @@ function readEvent({ subject }: WorkingConsumer, message: JsMsg): EventMessage |
 }
 
 function garbage({ subject }: WorkingConsumer, message: JsMsg): EventMessage {
-  return { id: place(message), subject, data: message.string() };
+  return { id: place(message), subject, data: cut(message.string()) };
+}
+
+function cut(text: string): string {
+  if (text.length <= keptCharacters) return text;
+  return `${text.slice(0, keptCharacters)}… [cut: the first ${keptCharacters} of ${text.length} characters]`;
 }
 
 /** Names a message that has no id, also after the stream was made anew and counts from 1 again. */

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ErrorCode, headers as natsHeaders, type Msg, type MsgHdrs, NatsError } from 'nats';
+import { Slots } from '@parley/background/slots';
 import { ApiError, unavailable } from '@parley/contracts/errors';
 import { isMissing, type NatsLink } from './nats-connection';
 import type { Message } from './message';
@@ -17,6 +18,8 @@ const streamHeader = 'Nats-Stream';
 const headroomBytes = 16 * 1024;
 /** Longest wait for a payload that passes by reference. */
 const fetchTimeoutMs = 10_000;
+/** Each takes several times its size while it is read and worked on. */
+const maxReferencedAtOnce = 2;
 /** How long a copy of the stream may take to have what another copy has confirmed. */
 const copyingMs = 2_000;
 
@@ -30,6 +33,9 @@ export interface Payload {
 
 /** Messages to payloads and back. A payload too large for one NATS message passes by reference, through a stream. */
 export class NatsPayloads {
+  private referencedRequests = 0;
+  private readonly answers = new Slots(maxReferencedAtOnce);
+
   constructor(
     private readonly link: NatsLink,
     private readonly maxBodyBytes: number,
@@ -62,12 +68,33 @@ export class NatsPayloads {
     if (payload.pieces) setTimeout(() => this.release(payload), fetchTimeoutMs).unref();
   }
 
-  async unpack(message: Msg): Promise<Message> {
-    const headers = readHeaders(message);
-    // Whoever reads a stream may have the server send what it finds to any place.
-    if (headers?.has(streamHeader)) throw new ApiError('InvalidPayload', 'The message on the bus is one of a stream.');
-    const reference = headers?.get(payloadHeader);
-    return decode(reference ? await withDeadline(message.subject, this.take(reference), fetchTimeoutMs) : message.data);
+  /**
+   * Answers a request. One that passes by reference has one of two places until it is answered: without one it is refused
+   * with `unavailable` before anything of it is fetched.
+   */
+  async answered<T>(message: Msg, answer: (request: Message) => Promise<T>): Promise<T> {
+    const reference = referenceOf(message);
+    if (!reference) return answer(decode(message.data));
+    if (this.referencedRequests >= maxReferencedAtOnce) {
+      throw unavailable(
+        `Only ${maxReferencedAtOnce} large requests are worked on at once. Nothing was done: try again in a moment.`,
+      );
+    }
+    this.referencedRequests += 1;
+    try {
+      return await answer(decode(await withDeadline(message.subject, this.take(reference), fetchTimeoutMs)));
+    } finally {
+      this.referencedRequests -= 1;
+    }
+  }
+
+  /** One that passes by reference waits while two others are fetched: what it answers is done already. */
+  async readAnswer(message: Msg): Promise<Message> {
+    const reference = referenceOf(message);
+    if (!reference) return decode(message.data);
+    const late = new AbortController();
+    const fetched = this.answers.run(() => this.take(reference), late.signal);
+    return decode(await withDeadline(message.subject, fetched, fetchTimeoutMs).finally(() => late.abort()));
   }
 
   private get pieceBytes(): number {
@@ -127,6 +154,14 @@ export class NatsPayloads {
       if (Date.now() > deadline) throw unavailable('The body of a large message is gone. Try again.');
     }
   }
+}
+
+/** Where the payload lies, if it is not in the message itself. */
+function referenceOf(message: Msg): string | undefined {
+  const headers = readHeaders(message);
+  // Whoever reads a stream may have the server send what it finds to any place.
+  if (headers?.has(streamHeader)) throw new ApiError('InvalidPayload', 'The message on the bus is one of a stream.');
+  return headers?.get(payloadHeader) || undefined;
 }
 
 function isTimeout(error: unknown): boolean {

@@ -7,6 +7,7 @@ import { hasNatsServer, NatsServer } from '@parley/testing/nats-server';
 import { Bus } from './bus';
 import { NatsLink } from './nats-connection';
 import { NatsTransport } from './nats-transport';
+import { bodyRequest } from './places';
 import { answerWith, Anything, caller, probe, silent, timed, until } from './test/probe';
 import { transportBehaviour } from './test/transport.behaviour';
 import type { Transport } from './transport';
@@ -156,6 +157,71 @@ suite('A body that is too large for one NATS message', () => {
     await until(async () => (await streams.info('PARLEY_BODIES')).state.bytes < 10_000);
     await connection.close();
     await stop();
+  });
+});
+
+suite('Several bodies that are too large for one NATS message', () => {
+  const large = 'x'.repeat(3_000_000);
+  let bus: Awaited<ReturnType<typeof openBus>>;
+  let onlooker: NatsConnection;
+  /** Of each piece that somebody asks for, whose it is. */
+  let asked: string[];
+
+  beforeAll(async () => {
+    bus = await openBus({ maxPayload: '1MB' });
+    onlooker = await connect({ servers: bus.server.url });
+    onlooker.subscribe(bodyRequest('>'), {
+      callback: (_error, { subject }) => asked.push(subject.slice(0, subject.lastIndexOf('.'))),
+    });
+    await onlooker.flush();
+  });
+
+  beforeEach(() => (asked = []));
+
+  afterAll(async () => {
+    await onlooker.close();
+    await bus.stop();
+  });
+
+  it('are refused from the third on, unread, until one of two is answered', async () => {
+    const slow = probe(30_000);
+    let finish: () => void = () => undefined;
+    const finished = new Promise<void>((resolve) => (finish = resolve));
+    let taken = 0;
+    await answerWith(await bus.connect(), slow, async () => {
+      taken += 1;
+      await finished;
+      return {};
+    });
+    const asking = new Bus(await bus.connect());
+    const first = [1, 2].map(() => asking.call(slow, caller, { text: large }));
+    await until(() => taken === 2);
+
+    const third = await timed(asking.call(slow, caller, { text: large }));
+    const small = asking.call(slow, caller, {});
+    finish();
+    await Promise.all([...first, small]);
+    await asking.call(slow, caller, { text: large });
+
+    expect(third.error).toMatchObject({ type: 'Internal', code: 503, retryAfterSeconds: 1 });
+    expect(taken).toBe(4);
+    await onlooker.flush();
+    expect(new Set(asked).size).toBe(3);
+  });
+
+  it('are fetched two at a time, and all of them, where they are answers', async () => {
+    const grow = probe(30_000);
+    await answerWith(await bus.connect(), grow, () => ({ text: large }));
+    const asking = new Bus(await bus.connect());
+
+    const answers = await Promise.all(Array.from({ length: 6 }, () => asking.call(grow, caller, {})));
+
+    expect(answers.filter(({ text }) => text === large)).toHaveLength(6);
+    await onlooker.flush();
+    const spans = [...new Set(asked)].map((body) => [asked.indexOf(body), asked.lastIndexOf(body)] as const);
+    const atOnce = asked.map((_, now) => spans.filter(([begin, end]) => begin <= now && now <= end).length);
+    expect(spans).toHaveLength(6);
+    expect(Math.max(...atOnce)).toBeLessThanOrEqual(2);
   });
 });
 

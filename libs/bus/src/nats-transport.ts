@@ -35,7 +35,7 @@ export class NatsTransport implements Transport {
     this.checkLink();
     const payload = this.payloads.pack('request', serviceOf(subject), message);
     try {
-      return await this.payloads.unpack(await this.requests.send(subject, payload, timeoutMs));
+      return await this.payloads.readAnswer(await this.requests.send(subject, payload, timeoutMs));
     } finally {
       payload.then(
         (sent) => this.payloads.release(sent),
@@ -123,7 +123,7 @@ export class NatsTransport implements Transport {
   /** Whatever arrives has an answer, so that nobody waits for their deadline. */
   private async answerTo(message: Msg, answer: Answer): Promise<Message> {
     try {
-      return await answer(await this.payloads.unpack(message));
+      return await this.payloads.answered(message, answer);
     } catch (error) {
       this.logger.warn({ err: error, subject: message.subject }, 'a request could not be read');
       return errorMessage(error);

@@ -10,6 +10,7 @@ import {
   announce,
   consumerOf,
   createOutboxDatabase,
+  happened,
   numberOf,
   type OutboxDatabase,
   range,
@@ -145,6 +146,38 @@ suite('The outbox relay over JetStream', () => {
     await until(() => frail.deliveries.length >= 4);
     expect(new Set(frail.deliveries.map(({ event }) => event.id)).size).toBe(1);
     expect(effects).toBe(1);
+  });
+
+  it('replays all dead letters also beside one of garbage that is larger than an event may be', async () => {
+    const letters = new DeadLettersRepository(database.service);
+    const outbox = new Outbox();
+    let works = false;
+    const effects: number[] = [];
+    const frail = consumerOf('probe.frail', {
+      maxDeliveries: 1,
+      handle: async ({ event }) => {
+        if (!works) throw new Error('Not yet.');
+        effects.push(numberOf({ event }));
+      },
+      bury: (event, attempts, reason) => letters.add('probe.frail', event, attempts, reason),
+    });
+    await events.consume(frail.consumer);
+    relay.start();
+    // Each of them takes six bytes in JSON.
+    link.connection.publish(`events.${happened.subject}`, Buffer.alloc(7_000_000, 0x01));
+    await announce(database.service, [1]);
+    relay.wake();
+    await until(async () => (await letters.list(2)).length === 2);
+    works = true;
+
+    const count = await letters.replay(undefined, (tx, replayed) => outbox.repeat(tx, replayed));
+
+    expect(count).toBe(2);
+    await until(() => effects.includes(1));
+    const [{ data }] = (await database.service.query<{ data: string }>(
+      `SELECT data #>> '{}' AS data FROM outbox WHERE jsonb_typeof(data) = 'string'`,
+    )) as [{ data: string }];
+    expect(data).toBe(`${'\u0001'.repeat(32_000)}… [cut: the first 32000 of 7000000 characters]`);
   });
 
   it('keeps everything while the server is away, and publishes it when it is back', async () => {

@@ -34,7 +34,7 @@ export class Metrics {
 
   private readonly shed = new Counter({
     name: 'parley_shed_total',
-    help: 'What was refused with 503 before anything was done, by what it was refused at and why.',
+    help: 'What was refused before anything was done, with 503 and streams with 429, by what it was refused at and why.',
     labelNames: ['place', 'reason'],
     registers: [this.registry],
   });

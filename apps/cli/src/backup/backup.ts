@@ -27,7 +27,7 @@ export async function backUp(
   write: (text: string) => void,
   signal: AbortSignal,
 ): Promise<string> {
-  const blobs = resolve(process.env['BLOBS_DIR'] ?? join(folder, 'blobs'));
+  const blobs = resolve(process.env['BLOBS_DIR'] || join(folder, 'blobs'));
   await check(folder, blobs, file);
   const server = await openServer(folder, signal);
   try {
