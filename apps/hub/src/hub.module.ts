@@ -28,6 +28,7 @@ import { Interfaces1700000003020 } from './migrations/1700000003020-interfaces';
 import { ImplementedInterfaces1700000003021 } from './migrations/1700000003021-implemented-interfaces';
 import { Plugins1700000003022 } from './migrations/1700000003022-plugins';
 import { BuiltInInterfaces1700000003023 } from './migrations/1700000003023-built-in-interfaces';
+import { ChatSettings1700000003024 } from './migrations/1700000003024-chat-settings';
 import { PluginsController } from './plugins/plugins.controller';
 import { PluginsRepository } from './plugins/plugins.repository';
 import { PluginsService } from './plugins/plugins.service';
@@ -45,6 +46,7 @@ export const hubDatabase = {
     ImplementedInterfaces1700000003021,
     Plugins1700000003022,
     BuiltInInterfaces1700000003023,
+    ChatSettings1700000003024,
   ],
 };
 

@@ -58,12 +58,12 @@ export const chatIntegration: {
           webhookUrl: {
             type: 'string',
             title: 'Webhook URL',
-            description: 'Is told of every signal that listeners get.',
+            description: 'Taken for bots that come from another platform and name one. Nothing is sent to it.',
           },
           webhookSecret: {
             type: 'string',
             title: 'Webhook secret',
-            description: 'Sent to the webhook URL in the header x-secret-key.',
+            description: 'Taken together with the webhook URL, and not used.',
           },
         },
         ['encryptionKey', 'webhookUrl', 'webhookSecret'],

@@ -1,0 +1,16 @@
+import { chatIntegration } from '@parley/contracts/hub/built-in';
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+
+/** The settings of chat said that a webhook is told of signals, which is not so. */
+export class ChatSettings1700000003024 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query('UPDATE integration SET definition = $2 WHERE id = $1', [
+      chatIntegration.id,
+      JSON.stringify(chatIntegration.definition),
+    ]);
+  }
+
+  down(): Promise<void> {
+    return Promise.resolve();
+  }
+}
