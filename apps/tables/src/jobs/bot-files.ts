@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import { Bus } from '@parley/bus/bus';
 import { ApiError, unavailable } from '@parley/contracts/errors';
@@ -6,9 +5,9 @@ import { type File, files } from '@parley/contracts/files';
 import { TablesConfig } from '../config';
 import type { JobCaller } from './job.entity';
 
-/** Content on its way in. */
+/** Content on its way in: read it, or cancel it. */
 export interface OpenFile {
-  content: AsyncIterable<Uint8Array>;
+  content: ReadableStream<Uint8Array>;
   contentType: string;
   sizeBytes: number;
   /** Another one for every upload to the file. */
@@ -41,11 +40,12 @@ export class BotFiles {
     return file;
   }
 
+  /** The signal ends the content too. Who reads it then is told; nobody else is. */
   async open(caller: JobCaller, id: string, signal: AbortSignal): Promise<OpenFile> {
     const file = await this.get(caller, id);
     const response = await this.request(file.url, { signal });
     return {
-      content: response.body ? Readable.fromWeb(response.body) : Readable.from([]),
+      content: response.body ?? new Blob([]).stream(),
       contentType: file.contentType,
       sizeBytes: file.size ?? 0,
       version: response.headers.get('etag') ?? '',

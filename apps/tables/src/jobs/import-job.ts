@@ -75,6 +75,7 @@ export class ImportJob {
       await this.jobs.specify(job, task);
     }
     if (task.contentVersion !== file.version) {
+      await file.content.cancel();
       throw new UnreadableFile(
         'The file was replaced while it was imported. Rows of the former one that were imported stay: see how many.',
       );

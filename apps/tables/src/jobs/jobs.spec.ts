@@ -1,6 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import type { Client } from '@botpress/client';
 import type { Job } from '@parley/contracts/tables/jobs';
@@ -21,7 +23,8 @@ import { FilesModule } from '../../../files/src/files.module';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { TablesConfig } from '../config';
 import { TablesModule } from '../tables.module';
-import type { JobTask } from './job.entity';
+import { BotFiles } from './bot-files';
+import type { JobCaller, JobTask } from './job.entity';
 import { JobsService } from './jobs.service';
 
 let door: FrontDoor;
@@ -421,6 +424,27 @@ describe('jobs', () => {
     );
 
     await expect(bot.exportTable({ table })).rejects.toMatchObject({ type: 'LimitExceeded' });
+  });
+});
+
+describe('a file that a job has opened', () => {
+  it('ends with the job, which nobody but its reader is told', async () => {
+    const table = await newTable();
+    const fileId = await upload(`name\n${'x'.repeat(4_000_000)}\n`);
+    const { id } = (await client.importTable({ table, fileId })).job;
+    await ended(table, id);
+    const [job] = await door.sql<{ caller: JobCaller }>(
+      `SELECT task -> 'caller' AS caller FROM tables.job WHERE id = $1`,
+      [id],
+    );
+    const stopping = new AbortController();
+    const { content } = await door.apps[3]!.get(BotFiles).open(job!.caller, fileId, stopping.signal);
+
+    stopping.abort();
+    // An error that nobody waits for would end the process by now.
+    await sleep(100);
+
+    await expect(text(content)).rejects.toMatchObject({ name: 'AbortError' });
   });
 });
 
