@@ -1,6 +1,6 @@
 import { createTestDatabase, type TestDatabase } from '@parley/testing/test-database';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { Keyset } from './keyset';
+import { type KeyColumn, Keyset } from './keyset';
 
 class Notes1700000000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
@@ -18,10 +18,11 @@ interface NoteRow {
   place: string;
 }
 
-const byTime = new Keyset<NoteRow>([
+const columns: KeyColumn<NoteRow>[] = [
   { sql: 'created_at', type: 'timestamptz', of: (row) => row.created_at },
   { sql: 'id', type: 'text', of: (row) => row.id },
-]);
+];
+const byTime = new Keyset<NoteRow>(columns);
 const byPlace = new Keyset<NoteRow>([{ sql: 'place', type: 'int8', of: (row) => row.place }], 'asc');
 
 describe('Paging by key', () => {
@@ -37,20 +38,26 @@ describe('Paging by key', () => {
 
   afterAll(() => test.drop());
 
-  async function page(keyset: Keyset<NoteRow>, token: string | undefined, limit: number, boundTo: unknown = {}) {
+  async function page(
+    keyset: Keyset<NoteRow>,
+    token: string | undefined,
+    limit: number,
+    boundTo: unknown = {},
+    condition = 'true',
+  ) {
     const values: unknown[] = [];
     const rows = await test.database.query<NoteRow>(
-      `SELECT * FROM note WHERE ${keyset.after(token, boundTo, values)} ORDER BY ${keyset.orderBy} LIMIT ${limit + 1}`,
+      `SELECT * FROM note WHERE ${condition} AND ${keyset.after(token, boundTo, values)} ORDER BY ${keyset.orderBy} LIMIT ${limit + 1}`,
       values,
     );
     return keyset.page(rows, limit, boundTo);
   }
 
-  async function walk(keyset: Keyset<NoteRow>, limit: number): Promise<NoteRow[]> {
+  async function walk(keyset: Keyset<NoteRow>, limit: number, condition?: string): Promise<NoteRow[]> {
     const seen: NoteRow[] = [];
     let token: string | undefined;
     do {
-      const { rows, nextToken } = await page(keyset, token, limit);
+      const { rows, nextToken } = await page(keyset, token, limit, {}, condition);
       seen.push(...rows);
       token = nextToken;
     } while (token);
@@ -64,6 +71,30 @@ describe('Paging by key', () => {
     const expected = await test.database.query<NoteRow>('SELECT * FROM note ORDER BY created_at DESC, id DESC');
     expect(inTime).toEqual(expected);
     expect(inPlace.map(({ place }) => Number(place))).toEqual(Array.from({ length: 200 }, (_, index) => index + 1));
+  });
+
+  it.each<[string, { from?: string; to?: string }]>([
+    ['all', {}],
+    ['from a time on', { from: "'2026-01-01 00:00:00.003'" }],
+    ['until a time', { to: "'2026-01-01 00:00:00.003'" }],
+    ['in a span', { from: "'2026-01-01 00:00:00.001'", to: "'2026-01-01 00:00:00.003'" }],
+  ])('shows those with the value of the leading column, and no others: %s', async (_which, span) => {
+    for (const direction of ['asc', 'desc'] as const) {
+      const leading = {
+        sql: "CASE WHEN place % 3 = 0 THEN 'b' WHEN place % 3 = 1 THEN 'a' ELSE 'c' END",
+        value: "'b'",
+      };
+      const ofB = new Keyset<NoteRow>(columns, direction, { ...leading, ...span });
+      const within = `created_at BETWEEN ${span.from ?? "'-infinity'"} AND ${span.to ?? "'infinity'"}`;
+
+      const seen = await walk(ofB, 7, within);
+
+      const expected = await test.database.query<NoteRow>(
+        `SELECT * FROM note WHERE place % 3 = 0 AND ${within} ORDER BY created_at ${direction}, id ${direction}`,
+      );
+      expect(expected.length).toBeGreaterThan(14);
+      expect(seen).toEqual(expected);
+    }
   });
 
   it('gives no token on the last page, also when that is full', async () => {

@@ -9,6 +9,20 @@ export interface KeyColumn<Row> {
   of: (row: Row) => string | number | Date;
 }
 
+/**
+ * Column of text that has one value in all rows of the list, and stands before the others in their index. It is bounded from
+ * both sides in place of an equality, and ordered by: only this index has that order. Of a frequent value that is given as an
+ * equality Postgres expects the newest rows to have it too, and looks for it among all, however long ago the last one was.
+ */
+export interface LeadingColumn {
+  sql: string;
+  /** SQL of the value, which is not null. */
+  value: string;
+  /** SQL of the ends of a span of the first key column. The walk begins and ends there; a page behind a token asks for it too. */
+  from?: string;
+  to?: string;
+}
+
 /** What Postgres takes as a value of the type, so that a forged token cannot make a query fail. */
 const checks: Record<KeyColumn<unknown>['type'], (value: string) => boolean> = {
   text: (value) => value.length <= 2000 && !value.includes('\0'),
@@ -21,19 +35,47 @@ export class Keyset<Row> {
   constructor(
     private readonly columns: KeyColumn<Row>[],
     private readonly direction: 'asc' | 'desc' = 'desc',
+    private readonly leading?: LeadingColumn,
   ) {}
 
   get orderBy(): string {
-    return this.columns.map(({ sql }) => `${sql} ${this.direction}`).join(', ');
+    return this.ordered([...(this.leading ? [this.leading] : []), ...this.columns]);
   }
 
-  /** SQL that holds for the rows behind the token; its values are appended. Throws InvalidQuery for a bad token. */
+  /**
+   * SQL that holds for the rows behind the token, which have the value of the leading column; its values are appended. Throws
+   * InvalidQuery for a bad token.
+   */
   after(token: string | undefined, boundTo: unknown, values: unknown[]): string {
-    if (token === undefined) return 'true';
-    const key = this.read(token, boundTo);
-    const left = this.columns.map(({ sql }) => sql).join(', ');
-    const right = this.columns.map(({ type }, index) => `$${values.push(key[index])}::${type}`).join(', ');
-    return `(${left}) ${this.direction === 'desc' ? '<' : '>'} (${right})`;
+    const keys = token === undefined ? [] : this.bound(this.read(token, boundTo), values);
+    const { leading } = this;
+    if (!leading) return keys.length > 0 ? this.compared(this.direction === 'desc' ? '<' : '>', keys) : 'true';
+    const [first] = this.columns;
+    const ends = { '>': leading.from, '<': leading.to };
+    // Of two bounds on one side, Postgres may begin at the wider one and read all up to the other.
+    return (['>', '<'] as const)
+      .map((side) => {
+        if (keys.length > 0 && side === (this.direction === 'desc' ? '<' : '>')) return this.compared(side, keys);
+        const end = ends[side];
+        return this.compared(`${side}=`, end === undefined ? [] : [`${end}::${first!.type}`]);
+      })
+      .join(' AND ');
+  }
+
+  /** SQL that compares the leading column, and as many others as there are keys, with its value and these. */
+  private compared(operator: string, keys: string[]): string {
+    const { leading } = this;
+    const left = this.columns.slice(0, keys.length).map(({ sql }) => sql);
+    if (!leading) return `(${left.join(', ')}) ${operator} (${keys.join(', ')})`;
+    return `(${[leading.sql, ...left].join(', ')}) ${operator} (${[`${leading.value}::text`, ...keys].join(', ')})`;
+  }
+
+  private bound(key: string[], values: unknown[]): string[] {
+    return this.columns.map(({ type }, index) => `$${values.push(key[index])}::${type}`);
+  }
+
+  private ordered(columns: { sql: string }[]): string {
+    return columns.map(({ sql }) => `${sql} ${this.direction}`).join(', ');
   }
 
   /** The rows of one page out of `limit + 1`, and the token of the next one if there is one. */
@@ -66,7 +108,7 @@ export class Keyset<Row> {
   /** Ties a token to its query, so that it cannot continue another list. */
   private fingerprint(boundTo: unknown): string {
     return createHash('sha256')
-      .update(`${this.orderBy}${JSON.stringify(boundTo)}`)
+      .update(`${this.ordered(this.columns)}${JSON.stringify(boundTo)}`)
       .digest('base64url')
       .slice(0, 12);
   }

@@ -1,3 +1,4 @@
+import type { Database } from '@parley/database/database';
 import { Client, type QueryConfig } from 'pg';
 
 export interface SentStatement {
@@ -25,4 +26,18 @@ export async function sentDuring(work: () => Promise<unknown>): Promise<SentStat
   } finally {
     Object.defineProperty(prototype, 'query', query);
   }
+}
+
+/** Pages of Postgres that the SELECTs among them look at when they are run once more. */
+export async function pagesOf(database: Pick<Database, 'query'>, statements: SentStatement[]): Promise<number> {
+  let pages = 0;
+  for (const { text, values } of statements.filter(({ text }) => /^\s*SELECT/.test(text))) {
+    const [explained] = await database.query<{ 'QUERY PLAN': [{ Plan: Record<string, number> }] }>(
+      `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${text}`,
+      values,
+    );
+    const { Plan: plan } = explained!['QUERY PLAN'][0];
+    pages += plan['Shared Hit Blocks']! + plan['Shared Read Blocks']!;
+  }
+  return pages;
 }

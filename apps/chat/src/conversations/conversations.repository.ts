@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { ListConversations } from '@parley/contracts/chat/conversations';
 import { Database, type Sql } from '@parley/database/database';
 import { newId, timeOfId } from '@parley/database/ids';
-import { Keyset, pageSize } from '@parley/database/keyset';
+import { Keyset, type LeadingColumn, pageSize } from '@parley/database/keyset';
 import { toJsonb } from '@parley/database/storable';
 import { BoundedReads } from '../lists/bounded-reads';
 import { isWithin } from '../lists/span';
@@ -155,8 +155,11 @@ export class ConversationsRepository {
     const boundTo = [botId, alias, participantIds, tags, ...filters];
     const values: unknown[] = [botId, alias, ...filters];
     const orderBy = sortField === 'createdAt' ? 'created_at' : 'updated_at';
+    const leading = leadingOf(alias, query);
     const all = `SELECT ${whole} FROM ${withClock} ${joinParticipants(participantIds, values)}
-      WHERE ${inScope} AND ($3::text IS NULL OR c.channel = $3) AND ${isWithin('c.created_at', [4, 5])}
+      WHERE ${leading?.value === '$2' ? 'c.bot_id = $1' : inScope}
+        AND ${leading?.value === '$3' ? 'true' : '($3::text IS NULL OR c.channel = $3)'}
+        AND ${isWithin('c.created_at', [4, 5])}
         AND ($6::int IS NULL OR coalesce(clock.message_count, 0) >= $6)
         AND ($7::int IS NULL OR coalesce(clock.message_count, 0) <= $7)`;
     const wanted: Wanted = { kind: 'conversation', as: 'c', rows: all, tags, orderBy, createdWithin: [4, 5] };
@@ -167,6 +170,7 @@ export class ConversationsRepository {
         { sql: id, type: 'text', of: (row) => row.id },
       ],
       sortDirection,
+      leading,
     );
     const page = `SELECT c.* FROM ${from} WHERE ${keyset.after(query.nextToken, boundTo, values)}
       ORDER BY ${keyset.orderBy} LIMIT ${limit + 1}`;
@@ -184,6 +188,14 @@ function isServed(alias: string | null, query: ListConversations): boolean {
   if (sortField === 'updatedAt') others.push(channel, afterDate, beforeDate);
   else if (alias !== null) others.push(channel);
   return others.every((value) => value === undefined);
+}
+
+/** Of `$2` and `$3`, the alias and the channel, what its index begins with after the bot. */
+function leadingOf(alias: string | null, query: ListConversations): LeadingColumn | undefined {
+  if (!isServed(alias, query)) return undefined;
+  const span = { from: query.afterDate && '$4', to: query.beforeDate && '$5' };
+  if (alias !== null) return { sql: 'c.integration_alias', value: '$2', ...span };
+  return query.channel === undefined ? undefined : { sql: 'c.channel', value: '$3', ...span };
 }
 
 /** Index participant_user. */

@@ -78,14 +78,22 @@ const saidIn = (table: string, condition: string) => `
     ) ON said.bot_id = $1 AND said.id = $4 AND ${condition}`)}
   LEFT JOIN "user" author ON author.bot_id = $1 AND author.id = said.user_id`;
 
-const newestConversations = new Keyset<ConversationRow>([
-  { sql: 'created_at', type: 'timestamptz', of: (row) => row.created_at },
-  { sql: 'id', type: 'text', of: (row) => row.id },
-]);
-const newestMessages = new Keyset<Said>([
-  { sql: 'm.created_at', type: 'timestamptz', of: (row) => row.created_at },
-  { sql: 'm.id', type: 'text', of: (row) => row.id },
-]);
+const newestConversations = new Keyset<ConversationRow>(
+  [
+    { sql: 'created_at', type: 'timestamptz', of: (row) => row.created_at },
+    { sql: 'id', type: 'text', of: (row) => row.id },
+  ],
+  'desc',
+  { sql: 'owner_id', value: '$3' },
+);
+const newestMessages = new Keyset<Said>(
+  [
+    { sql: 'm.created_at', type: 'timestamptz', of: (row) => row.created_at },
+    { sql: 'm.id', type: 'text', of: (row) => row.id },
+  ],
+  'desc',
+  { sql: 'm.conversation_id', value: '$2' },
+);
 const newestParticipants = new Keyset<UserRow & { joined_at: Date }>([
   { sql: 'p.joined_at', type: 'timestamptz', of: (row) => row.joined_at },
   { sql: 'p.user_id', type: 'text', of: (row) => row.id },
@@ -143,7 +151,7 @@ export class EndpointRepository {
     const values: unknown[] = [botId, alias, ownerId];
     const rows = await this.database.query<ConversationRow>(
       `SELECT * FROM conversation
-       WHERE bot_id = $1 AND integration_alias = $2 AND owner_id = $3 AND is_chat
+       WHERE bot_id = $1 AND integration_alias = $2 AND is_chat
          AND ${newestConversations.after(nextToken, boundTo, values)}
        ORDER BY ${newestConversations.orderBy} LIMIT ${limit + 1}`,
       values,
@@ -158,7 +166,7 @@ export class EndpointRepository {
     const rows = await this.database.query<Said>(
       `SELECT m.id, m.type, m.payload, m.created_at, m.user_id, author.foreign_id AS user_foreign_id
        FROM message m LEFT JOIN "user" author ON author.bot_id = $1 AND author.id = m.user_id
-       WHERE m.bot_id = $1 AND m.conversation_id = $2 AND ${newestMessages.after(nextToken, boundTo, values)}
+       WHERE m.bot_id = $1 AND ${newestMessages.after(nextToken, boundTo, values)}
        ORDER BY ${newestMessages.orderBy} LIMIT ${limit + 1}`,
       values,
     );

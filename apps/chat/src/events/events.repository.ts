@@ -39,9 +39,6 @@ const findAbsences = `SELECT ${Object.entries(absences)
 const isOwnMessage = `payload IS NULL AND EXISTS (
   SELECT FROM conversation WHERE bot_id = $1 AND id = event.conversation_id AND integration_alias = $2)`;
 
-/** Ids begin with the time of creation. */
-const newestFirst = new Keyset<EventRow>([{ sql: 'id', type: 'text', of: ({ id }) => id }]);
-
 @Injectable()
 export class EventsRepository {
   constructor(
@@ -97,15 +94,23 @@ export class EventsRepository {
     const limit = pageSize(query);
     const boundTo = [botId, filters];
     const values: unknown[] = [botId];
-    const given = Object.entries(filters).filter(([, value]) => value !== undefined);
-    const conditions = given.map(([column, value]) => `${column} = $${values.push(value)}`);
+    const given = Object.entries(filters)
+      .filter(([, value]) => value !== undefined)
+      .map(([column, value]) => ({ sql: column, value: `$${values.push(value)}` }));
+    const isServed = given.length <= 1;
+    // Ids begin with the time of creation.
+    const newestFirst = new Keyset<EventRow>(
+      [{ sql: 'id', type: 'text', of: ({ id }) => id }],
+      'desc',
+      isServed ? given[0] : undefined,
+    );
+    const conditions = isServed ? [] : given.map(({ sql, value }) => `${sql} = ${value}`);
     const page = `SELECT * FROM event
       WHERE ${['bot_id = $1', ...conditions, newestFirst.after(query.nextToken, boundTo, values)].join(' AND ')}
       ORDER BY ${newestFirst.orderBy} LIMIT ${limit + 1}`;
-    const rows =
-      conditions.length <= 1
-        ? await this.database.query<EventRow>(page, values)
-        : await this.bounded.read<EventRow>(page, values, 'Give fewer filters, or one that few events have.');
+    const rows = isServed
+      ? await this.database.query<EventRow>(page, values)
+      : await this.bounded.read<EventRow>(page, values, 'Give fewer filters, or one that few events have.');
     return newestFirst.page(rows, limit, boundTo);
   }
 

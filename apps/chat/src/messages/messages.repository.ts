@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { ListMessages } from '@parley/contracts/chat/messages';
 import { Database, type Sql, type Transaction } from '@parley/database/database';
-import { Keyset, pageSize } from '@parley/database/keyset';
+import { Keyset, type LeadingColumn, pageSize } from '@parley/database/keyset';
 import { toJsonb } from '@parley/database/storable';
 import { BoundedReads } from '../lists/bounded-reads';
 import { isWithin } from '../lists/span';
@@ -31,6 +31,10 @@ const columns = `m.bot_id, m.id, m.conversation_id, m.user_id, m.type, m.payload
 /** Whatever is in a conversation goes with it at once, though its rows are deleted later. */
 const inPlace = 'JOIN conversation c ON c.bot_id = $1 AND c.id = m.conversation_id';
 const inScope = 'm.bot_id = $1 AND ($2::text IS NULL OR c.integration_alias = $2)';
+
+/** Whether the conversation `$3` is in scope. */
+const isThere = `EXISTS (
+  SELECT FROM conversation WHERE bot_id = $1 AND id = $3 AND ($2::text IS NULL OR integration_alias = $2))`;
 
 const narrowing = 'Name a tag that few messages of the conversation have.';
 
@@ -72,11 +76,15 @@ const oldestTagged = `
        WHERE bot_id = $1 AND m.conversation_id = c.id AND m.tags @> wanted.tags ORDER BY m.created_at, m.id LIMIT 1)) m
     ORDER BY is_later LIMIT 1) m`;
 
-function newestFirst(createdAt: string, id: string): Keyset<MessageRow> {
-  return new Keyset<MessageRow>([
-    { sql: createdAt, type: 'timestamptz', of: (row) => row.created_at },
-    { sql: id, type: 'text', of: (row) => row.id },
-  ]);
+function newestFirst(createdAt: string, id: string, leading?: LeadingColumn): Keyset<MessageRow> {
+  return new Keyset<MessageRow>(
+    [
+      { sql: createdAt, type: 'timestamptz', of: (row) => row.created_at },
+      { sql: id, type: 'text', of: (row) => row.id },
+    ],
+    'desc',
+    leading,
+  );
 }
 
 @Injectable()
@@ -155,24 +163,31 @@ export class MessagesRepository {
     return row;
   }
 
+  /** Indexes message_of_conversation, message_created, or those of `taggedRows`. */
   async list({ botId, alias }: Scope, query: ListMessages) {
     const { conversationId, tags, afterDate, beforeDate, nextToken } = query;
     const limit = pageSize(query);
     const boundTo = [botId, alias, conversationId, tags, afterDate, beforeDate];
     const values: unknown[] = [botId, alias, conversationId ?? null, afterDate ?? null, beforeDate ?? null];
     const within = isWithin('m.created_at', [4, 5]);
-    // Index message_created. What the tags lead to is looked at by its key: with the conversation here Postgres would rather
-    // go through all of its messages.
+    // What the tags lead to is looked at by its key: with the conversation here Postgres would rather go through all of its
+    // messages.
     const all = `SELECT ${columns} FROM message m ${inPlace}
       WHERE ${inScope} AND ${within}`;
     const wanted: Wanted = { kind: 'message', as: 'm', rows: all, tags, conversationId, createdWithin: [4, 5] };
+    const ofConversation = conversationId !== undefined && !tags;
     const { from, time, id } = await taggedRows(this.database, wanted, values);
-    const keyset = newestFirst(time, id);
+    const keyset = newestFirst(
+      time,
+      id,
+      ofConversation
+        ? { sql: 'm.conversation_id', value: '$3', from: afterDate && '$4', to: beforeDate && '$5' }
+        : undefined,
+    );
     const after = keyset.after(nextToken, boundTo, values);
     const page = `ORDER BY ${keyset.orderBy} LIMIT ${limit + 1}`;
-    const ofConversation = conversationId !== undefined && !tags;
     const statement = ofConversation
-      ? pageOfConversation(`${within} AND ${after}`, page)
+      ? `SELECT ${columns} FROM message m WHERE m.bot_id = $1 AND ${isThere} AND ${within} AND ${after} ${page}`
       : `SELECT m.* FROM ${from} WHERE ($3::text IS NULL OR m.conversation_id = $3) AND ${after} ${page}`;
     const rows =
       ofConversation || (!tags && alias === null)
@@ -184,13 +199,4 @@ export class MessagesRepository {
           );
     return keyset.page(rows, limit, boundTo);
   }
-}
-
-/** Index message_of_conversation. Who plans it must not know the conversation: for a large one it would take the other. */
-function pageOfConversation(condition: string, page: string): string {
-  return `WITH place AS MATERIALIZED (
-      SELECT id FROM conversation c WHERE bot_id = $1 AND id = $3 AND ($2::text IS NULL OR integration_alias = $2))
-    SELECT m.* FROM place CROSS JOIN LATERAL (
-      SELECT ${columns} FROM message m WHERE m.bot_id = $1 AND m.conversation_id = place.id AND ${condition} ${page}) m
-    ${page}`;
 }

@@ -1,4 +1,4 @@
-import { type SentStatement, sentDuring } from '@parley/testing/sent-statements';
+import { pagesOf, sentDuring } from '@parley/testing/sent-statements';
 import { createTestDatabase, type TestDatabase } from '@parley/testing/test-database';
 import { chatDatabase } from '../chat.module';
 import { ChatConfig } from '../config';
@@ -60,20 +60,6 @@ async function write(conversationId: string, tags: string, number: number) {
 
 afterAll(() => test?.drop());
 
-/** Pages that the statements look at when they are run once more. */
-async function pagesOf(statements: SentStatement[]): Promise<number> {
-  let pages = 0;
-  for (const { text, values } of statements.filter(({ text }) => /^\s*SELECT/.test(text))) {
-    const [explained] = await test.database.query<{ 'QUERY PLAN': [{ Plan: Record<string, number> }] }>(
-      `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${text}`,
-      values,
-    );
-    const { Plan: plan } = explained!['QUERY PLAN'][0];
-    pages += plan['Shared Hit Blocks']! + plan['Shared Read Blocks']!;
-  }
-  return pages;
-}
-
 type Tags = Record<string, string>;
 
 async function find(...wanted: [conversationId: string, tags: Tags][]) {
@@ -88,7 +74,7 @@ async function find(...wanted: [conversationId: string, tags: Tags][]) {
     );
     ids = rows.map((row) => row?.id);
   });
-  return { ids, statements, pages: await pagesOf(statements) };
+  return { ids, statements, pages: await pagesOf(test.database, statements) };
 }
 
 async function list(conversationId: string, tags: Tags) {
@@ -97,7 +83,7 @@ async function list(conversationId: string, tags: Tags) {
     const { rows } = await messages.list(scope, { conversationId, tags, pageSize: 2 });
     ids = rows.map(({ id }) => id);
   });
-  return { ids, pages: await pagesOf(statements) };
+  return { ids, pages: await pagesOf(test.database, statements) };
 }
 
 describe('the oldest message of a conversation with tags', () => {

@@ -128,29 +128,33 @@ export class UsersRepository {
     const limit = pageSize(query);
     const boundTo = [botId, alias, conversationId, tags, afterDate, beforeDate, rangeField];
     const values: unknown[] = [botId, alias, afterDate ?? null, beforeDate ?? null];
-    const { from, time, id } = await this.sourceOf(query, values);
+    const isSpanInOrder = rangeField === sortField || (afterDate === undefined && beforeDate === undefined);
+    const isServed = conversationId === undefined && tags === undefined && isSpanInOrder;
+    const isOfIntegration = isServed && alias !== null;
+    const { from, time, id } = await this.sourceOf(query, isOfIntegration ? 'u.bot_id = $1' : inScope, values);
     const keyset = new Keyset<UserRow>(
       [
         { sql: time, type: 'timestamptz', of: (row) => row[columns[sortField]] },
         { sql: id, type: 'text', of: (row) => row.id },
       ],
       sortDirection,
+      isOfIntegration
+        ? { sql: 'u.integration_alias', value: '$2', from: afterDate && '$3', to: beforeDate && '$4' }
+        : undefined,
     );
     const page = `SELECT u.* FROM ${from} WHERE ${keyset.after(nextToken, boundTo, values)}
       ORDER BY ${keyset.orderBy} LIMIT ${limit + 1}`;
-    const isSpanInOrder = rangeField === sortField || (afterDate === undefined && beforeDate === undefined);
-    const rows =
-      conversationId === undefined && tags === undefined && isSpanInOrder
-        ? await this.database.query<UserRow>(page, values)
-        : await this.bounded.read<UserRow>(page, values, narrowing);
+    const rows = isServed
+      ? await this.database.query<UserRow>(page, values)
+      : await this.bounded.read<UserRow>(page, values, narrowing);
     return keyset.page(rows, limit, boundTo);
   }
 
   /** `$3` and `$4` are the ends of the span. Those of a conversation are all read: index participant_pkey. */
-  private async sourceOf(query: ListUsers, values: unknown[]): Promise<Source> {
+  private async sourceOf(query: ListUsers, scope: string, values: unknown[]): Promise<Source> {
     const { conversationId, tags, sortField = 'createdAt', rangeField = 'createdAt' } = query;
     const orderBy = columns[sortField];
-    const rows = `SELECT * FROM "user" u WHERE ${inScope} AND ${isWithin(`u.${columns[rangeField]}`, [3, 4])}`;
+    const rows = `SELECT * FROM "user" u WHERE ${scope} AND ${isWithin(`u.${columns[rangeField]}`, [3, 4])}`;
     if (conversationId === undefined) {
       const createdWithin: [number, number] | undefined = rangeField === 'createdAt' ? [3, 4] : undefined;
       return taggedRows(this.database, { kind: 'user', as: 'u', rows, tags, orderBy, createdWithin }, values);

@@ -7,7 +7,7 @@ import {
 } from '@parley/contracts/chat/workflows';
 import { Database, type Sql } from '@parley/database/database';
 import { newId, timeOfId } from '@parley/database/ids';
-import { Keyset, pageSize } from '@parley/database/keyset';
+import { Keyset, type LeadingColumn, pageSize } from '@parley/database/keyset';
 import { toJsonb } from '@parley/database/storable';
 import { BoundedReads } from '../lists/bounded-reads';
 import { taggedRows } from '../tags/tagged-rows';
@@ -93,7 +93,7 @@ export class WorkflowsRepository {
   async findWanted(tx: Sql, { botId, alias }: Scope, wanted: WantedWorkflow): Promise<WorkflowRow | undefined> {
     const { tags, group, ...columns } = wanted;
     const values: unknown[] = [botId, alias];
-    const conditions = equalities(columns, values);
+    const conditions = givenOf(columns, values).map(toEquality);
     if (group)
       conditions.push(`w.status = ANY ($${values.push(group === 'active' ? activeStatuses : finishedStatuses)})`);
     const rows = `SELECT * FROM workflow w WHERE ${inScope} AND ${conditions.join(' AND ')}`;
@@ -201,22 +201,24 @@ export class WorkflowsRepository {
     const limit = pageSize(query);
     const boundTo = [botId, columns, statuses, tags];
     const values: unknown[] = [botId];
-    const conditions = ['w.bot_id = $1', ...equalities(columns, values)];
-    // By status alone each status is walked by its index for as long as one page; together they are in no order.
-    const isByStatus = statuses !== undefined && !tags && conditions.length === 1;
+    const given = givenOf(columns, values);
     const status = statuses && `$${values.push([...new Set(statuses)])}::text[]`;
+    const isServed = !tags && given.length + (status ? 1 : 0) <= 1;
+    // By status alone each status is walked by its index for as long as one page; together they are in no order.
+    const isByStatus = isServed && status !== undefined;
+    const leading = isByStatus ? { sql: 'w.status', value: 'wanted' } : given[0];
+    const conditions = ['w.bot_id = $1', ...(isServed ? [] : given.map(toEquality))];
     if (status && !isByStatus) conditions.push(`w.status = ANY (${status})`);
     const rows = `SELECT * FROM workflow w WHERE ${conditions.join(' AND ')}`;
     const { from, time, id } = await taggedRows(this.database, { kind: 'workflow', as: 'w', rows, tags }, values);
-    const keyset = newestFirst(time, id);
+    const keyset = newestFirst(time, id, isServed ? leading : undefined);
     const after = keyset.after(query.nextToken, boundTo, values);
     const page = `ORDER BY ${keyset.orderBy} LIMIT ${limit + 1}`;
     const statement = isByStatus
       ? `SELECT w.* FROM unnest(${status}) AS wanted
-         CROSS JOIN LATERAL (${rows} AND w.status = wanted AND ${after} ${page}) w ${page}`
+         CROSS JOIN LATERAL (${rows} AND ${after} ${page}) w
+         ORDER BY ${newestFirst(time, id).orderBy} LIMIT ${limit + 1}`
       : `SELECT w.* FROM ${from} WHERE ${after} ${page}`;
-    // The bot and one filter at most.
-    const isServed = !tags && conditions.length <= 2;
     const found = isServed
       ? await this.database.query<WorkflowRow>(statement, values)
       : await this.bounded.read<WorkflowRow>(statement, values, narrowing);
@@ -224,16 +226,24 @@ export class WorkflowsRepository {
   }
 }
 
-function newestFirst(time: string, id: string): Keyset<WorkflowRow> {
-  return new Keyset<WorkflowRow>([
-    { sql: time, type: 'timestamptz', of: (row) => row.created_at },
-    { sql: id, type: 'text', of: (row) => row.id },
-  ]);
+function newestFirst(time: string, id: string, leading?: LeadingColumn): Keyset<WorkflowRow> {
+  return new Keyset<WorkflowRow>(
+    [
+      { sql: time, type: 'timestamptz', of: (row) => row.created_at },
+      { sql: id, type: 'text', of: (row) => row.id },
+    ],
+    'desc',
+    leading,
+  );
 }
 
-/** SQL for each column that has a value; those are appended. */
-function equalities(columns: Record<string, string | undefined>, values: unknown[]): string[] {
+/** SQL of each column that has a value; those are appended. */
+function givenOf(columns: Record<string, string | undefined>, values: unknown[]): LeadingColumn[] {
   return Object.entries(columns)
     .filter(([, value]) => value !== undefined)
-    .map(([column, value]) => `w.${column} = $${values.push(value)}`);
+    .map(([column, value]) => ({ sql: `w.${column}`, value: `$${values.push(value)}` }));
+}
+
+function toEquality({ sql, value }: LeadingColumn): string {
+  return `${sql} = ${value}`;
 }
