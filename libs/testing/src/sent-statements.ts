@@ -1,4 +1,4 @@
-import type { Database } from '@parley/database/database';
+import type { Database, Sql } from '@parley/database/database';
 import { Client, type QueryConfig } from 'pg';
 
 export interface SentStatement {
@@ -31,13 +31,34 @@ export async function sentDuring(work: () => Promise<unknown>): Promise<SentStat
 /** Pages of Postgres that the SELECTs among them look at when they are run once more. */
 export async function pagesOf(database: Pick<Database, 'query'>, statements: SentStatement[]): Promise<number> {
   let pages = 0;
-  for (const { text, values } of statements.filter(({ text }) => /^\s*SELECT/.test(text))) {
-    const [explained] = await database.query<{ 'QUERY PLAN': [{ Plan: Record<string, number> }] }>(
-      `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${text}`,
-      values,
-    );
-    const { Plan: plan } = explained!['QUERY PLAN'][0];
-    pages += plan['Shared Hit Blocks']! + plan['Shared Read Blocks']!;
-  }
+  for (const statement of statements.filter(({ text }) => /^\s*SELECT/.test(text)))
+    pages += await pagesOfOne(database, statement);
   return pages;
+}
+
+/** The same of all that read or change rows, undone at once. */
+export async function pagesOfAll(
+  database: Pick<Database, 'transaction'>,
+  statements: SentStatement[],
+): Promise<number> {
+  let pages = 0;
+  const undone = new Error('undone');
+  const run = database.transaction(async (tx) => {
+    for (const statement of statements.filter(({ text }) => /^\s*(SELECT|WITH|INSERT|UPDATE|DELETE)/.test(text)))
+      pages += await pagesOfOne(tx, statement);
+    throw undone;
+  });
+  await run.catch((error: unknown) => {
+    if (error !== undone) throw error;
+  });
+  return pages;
+}
+
+async function pagesOfOne(sql: Pick<Sql, 'query'>, { text, values }: SentStatement): Promise<number> {
+  const [explained] = await sql.query<{ 'QUERY PLAN': [{ Plan: Record<string, number> }] }>(
+    `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${text}`,
+    values,
+  );
+  const { Plan: plan } = explained!['QUERY PLAN'][0];
+  return plan['Shared Hit Blocks']! + plan['Shared Read Blocks']!;
 }

@@ -26,21 +26,23 @@ export class WorkRepository {
   /**
    * Of the tables on which nobody works the one that has waited longest, of the bot whose last turn is longest ago. It is
    * never due while it is taken, so that whoever asks for work meanwhile leaves a trace. A table whose worker fell silent
-   * may be what ended it: that counts as a failure, and the pause before the next try grows.
+   * may be what ended it: that counts as a failure, and the pause before the next try grows. The last turns are found once
+   * for all tables that wait.
    */
   async take(kind: WorkKind, id: string, leaseMs: number, tables: WorkTables = 'all'): Promise<Lease | undefined> {
     const [row] = await this.database.query<{ table_number: string; attempts: number }>(
-      `UPDATE table_work SET lease = $2, taken_at = now(), due_at = 'infinity',
+      `WITH turn AS MATERIALIZED (
+         SELECT bot_id, max(taken_at) AS last_at FROM table_work JOIN "table" ON number = table_number
+         WHERE kind = $1 AND taken_at IS NOT NULL GROUP BY bot_id)
+       UPDATE table_work SET lease = $2, taken_at = now(), due_at = 'infinity',
          attempts = attempts + CASE WHEN lease IS NULL THEN 0 ELSE 1 END
        WHERE (table_number, kind) = (
          SELECT work.table_number, work.kind FROM table_work work LEFT JOIN "table" ON number = table_number
+           LEFT JOIN turn USING (bot_id)
          WHERE kind = $1 AND CASE WHEN lease IS NULL THEN due_at <= now()
            ELSE taken_at < now() - ($3 + least(1000 * (2 ^ least(attempts, 10) - 1), 60000)) * interval '1 millisecond' END
            AND ${conditions[tables]}
-         ORDER BY
-           (SELECT max(other.taken_at) FROM table_work other JOIN "table" sibling ON sibling.number = other.table_number
-            WHERE sibling.bot_id = "table".bot_id AND other.kind = $1) NULLS FIRST,
-           CASE WHEN lease IS NULL THEN due_at ELSE taken_at END
+         ORDER BY last_at NULLS FIRST, CASE WHEN lease IS NULL THEN due_at ELSE taken_at END
          LIMIT 1 FOR UPDATE OF work SKIP LOCKED)
        RETURNING table_number, attempts`,
       [kind, id, leaseMs],

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createLogger } from '@parley/logging/logger';
+import { pagesOfAll, sentDuring } from '@parley/testing/sent-statements';
 import { createTestDatabase, type TestDatabase } from '@parley/testing/test-database';
 import { until } from '@parley/testing/until';
 import { tablesDatabase } from '../tables.module';
@@ -140,6 +141,21 @@ describe('the queue of tables', () => {
     }
 
     expect(turns).toEqual(['1', '4', '2', '4', '3', '4']);
+  });
+
+  it('looks at each waiting table once, however many a bot has', async () => {
+    await test.database.query(
+      `INSERT INTO "table" (id, number, bot_id, name, factor, frozen, schema, next_index, tags, is_compute_enabled)
+       SELECT 'table_' || i, i, 'many', i::text, 1, false, '{}', 0, '{}', true FROM generate_series(1, 1000) AS i`,
+    );
+    await test.database.query(
+      `INSERT INTO table_work (table_number, kind, taken_at) SELECT number, 'compute', now() FROM "table"`,
+    );
+
+    const sent = await sentDuring(take);
+
+    // At most each by its key, for its turn and for itself. All of them for each one takes longer than a statement may.
+    expect(await pagesOfAll(test.database, sent)).toBeLessThan(10_000);
   });
 
   it('gives tables that ask a completion server to workers of their own', async () => {
