@@ -5,6 +5,7 @@ import {
   type UsageActivityQuery,
   type UsageChanged,
   type UsageType,
+  usageTypes,
 } from '@parley/contracts/admin/usage';
 import { Database, type Sql, type Transaction } from '@parley/database/database';
 import { Keyset, pageSize } from '@parley/database/keyset';
@@ -27,13 +28,50 @@ const today = "to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD')";
 const replace = `ON CONFLICT (workspace_id, type, bot_id, day) DO UPDATE
   SET value = excluded.value, changed_at = excluded.changed_at`;
 const replaceOlder = `${replace} WHERE usage.changed_at <= excluded.changed_at`;
-/** What the bot $1 holds in the workspace $2, without the types $3 that are counted by month. */
+/** Types that are not counted by month: what a bot has of them it holds on to. */
+const heldTypes = usageTypes.filter((type) => !monthlyUsage.includes(type));
+/**
+ * What the bot $1 holds in the workspace $2, of the types $3: one look into the primary key for each. Only this index is in the
+ * order of two bounds; with an equality Postgres has been seen to look for the bot in all of the last days.
+ */
 const held = `(
-  SELECT type, value FROM (
-    SELECT DISTINCT ON (type) type, value FROM usage
-    WHERE workspace_id = $2 AND bot_id = $1 AND type <> ALL($3::text[]) ORDER BY type, day DESC
-  ) latest WHERE value <> 0
+  SELECT wanted.type, latest.value FROM unnest($3::text[]) AS wanted (type) CROSS JOIN LATERAL (
+    SELECT value FROM usage WHERE workspace_id = $2 AND type = wanted.type AND bot_id >= $1 AND bot_id <= $1
+    ORDER BY bot_id DESC, day DESC LIMIT 1
+  ) latest WHERE latest.value <> 0
 ) held`;
+
+/** SQL of what is asked for; `botId` is empty for all of the workspace. */
+interface Asked {
+  workspaceId: string;
+  botId: string;
+  type: string;
+  period: string;
+  /** `monthlyUsage`. */
+  monthly: string;
+}
+
+/**
+ * The last value of each bot by the end of the month, with the bots found by jumps from one to the next: however many days
+ * there are, it is a few looks into the primary key for each bot. Bounds as those of `held`.
+ */
+const latestValues = ({ workspaceId, botId, type, period, monthly }: Asked) => `
+  WITH RECURSIVE counted AS (
+    SELECT CASE ${botId} WHEN '' THEN (
+        SELECT bot_id FROM usage WHERE workspace_id = ${workspaceId} AND type >= ${type} AND type <= ${type}
+        ORDER BY type, bot_id LIMIT 1)
+      ELSE ${botId} END COLLATE "C" AS bot_id
+    UNION ALL
+    SELECT (
+      SELECT bot_id FROM usage
+      WHERE workspace_id = ${workspaceId} AND (type, bot_id) > (${type}, counted.bot_id) AND type <= ${type}
+      ORDER BY type, bot_id LIMIT 1)
+    FROM counted WHERE counted.bot_id IS NOT NULL AND ${botId} = '')
+  SELECT counted.bot_id, latest.value FROM counted CROSS JOIN LATERAL (
+    SELECT value FROM usage
+    WHERE workspace_id = ${workspaceId} AND type = ${type} AND (bot_id, day) <= (counted.bot_id, ${period} || '-31')
+      AND (bot_id, day) >= (counted.bot_id, CASE WHEN ${type} = ANY(${monthly}) THEN ${period} ELSE '' END)
+    ORDER BY bot_id DESC, day DESC LIMIT 1) latest`;
 
 /** Amounts of all but `monthlyUsage` hold until the next one, in whatever month that comes. */
 @Injectable()
@@ -75,7 +113,7 @@ export class UsageRepository {
       `INSERT INTO usage (workspace_id, bot_id, type, day, value, changed_at)
        SELECT workspace.id, $1, held.type, ${today}, 0, now() FROM ${held} JOIN workspace ON workspace.id = $2
        ${replace}`,
-      [botId, workspaceId, monthlyUsage],
+      [botId, workspaceId, heldTypes],
     );
   }
 
@@ -84,7 +122,7 @@ export class UsageRepository {
     await tx.query(
       `INSERT INTO usage (workspace_id, bot_id, type, day, value, changed_at)
        SELECT $4, $1, type, ${today}, value, now() FROM ${held} ${replace}`,
-      [botId, from, monthlyUsage, to],
+      [botId, from, heldTypes, to],
     );
     await this.endBot(tx, botId, from);
     await tx.query(
@@ -120,13 +158,13 @@ export class UsageRepository {
       `SELECT subject.id, wanted.type, coalesce(sum(latest.value), 0) AS value
        FROM unnest($1::text[], $2::text[], $3::text[]) AS subject (id, workspace_id, bot_id)
        CROSS JOIN unnest($4::text[]) AS wanted (type)
-       LEFT JOIN LATERAL (
-         SELECT DISTINCT ON (bot_id) value FROM usage
-         WHERE workspace_id = subject.workspace_id AND type = wanted.type
-           AND (subject.bot_id = '' OR bot_id = subject.bot_id)
-           AND day <= $5 || '-31' AND (wanted.type <> ALL($6::text[]) OR day >= $5)
-         ORDER BY bot_id, day DESC
-       ) latest ON true
+       LEFT JOIN LATERAL (${latestValues({
+         workspaceId: 'subject.workspace_id',
+         botId: 'subject.bot_id',
+         type: 'wanted.type',
+         period: '$5',
+         monthly: '$6::text[]',
+       })}) latest ON true
        GROUP BY subject.id, wanted.type`,
       [
         subjects.map(({ id }) => id),
@@ -151,28 +189,38 @@ export class UsageRepository {
 
   listByBot(workspaceId: string, type: UsageType, period: string): Promise<{ bot_id: string; value: number }[]> {
     return this.database.query(
-      `SELECT * FROM (
-         SELECT DISTINCT ON (bot_id) bot_id, value FROM usage
-         WHERE workspace_id = $1 AND type = $2 AND bot_id <> ''
-           AND day <= $3 || '-31' AND (type <> ALL($4::text[]) OR day >= $3)
-         ORDER BY bot_id, day DESC
-       ) latest
-       WHERE value <> 0 ORDER BY value DESC, bot_id`,
+      `SELECT * FROM (${latestValues({
+        workspaceId: '$1::text',
+        botId: "''",
+        type: '$2::text',
+        period: '$3::text',
+        monthly: '$4::text[]',
+      })}) latest
+       WHERE bot_id <> '' AND value <> 0 ORDER BY value DESC, bot_id`,
       [workspaceId, type, period, monthlyUsage],
     );
   }
 
-  /** Month by month, as far as anything changed in it, and this month. */
+  /** Month by month, as far as anything changed in it, and this month. Primary key, or usage_day for all of a workspace. */
   listHistory(subject: UsageSubject, type: UsageType, thisMonth: string): Promise<{ period: string; value: number }[]> {
-    const ofSubject = "workspace_id = $1 AND type = $2 AND ($3 = '' OR bot_id = $3)";
+    const [isBehind, order] = subject.bot_id
+      ? ["(bot_id, day) > ($3, changed.period || '-31') AND bot_id <= $3", 'bot_id, day']
+      : ["day > changed.period || '-31'", 'day'];
     return this.database.query(
-      `SELECT month.period, coalesce(sum(latest.value), 0) AS value
-       FROM (SELECT left(day, 7) AS period FROM usage WHERE ${ofSubject} UNION SELECT $4) month
-       LEFT JOIN LATERAL (
-         SELECT DISTINCT ON (bot_id) value FROM usage
-         WHERE ${ofSubject} AND day <= month.period || '-31' AND (type <> ALL($5::text[]) OR day >= month.period)
-         ORDER BY bot_id, day DESC
-       ) latest ON true
+      `WITH RECURSIVE changed AS (
+         SELECT '' COLLATE "C" AS period
+         UNION ALL
+         SELECT (SELECT left(day, 7) FROM usage WHERE workspace_id = $1 AND type = $2 AND ${isBehind} ORDER BY ${order} LIMIT 1)
+         FROM changed WHERE changed.period IS NOT NULL)
+       SELECT month.period, coalesce(sum(latest.value), 0) AS value
+       FROM unnest(ARRAY(SELECT period FROM changed WHERE period <> '' UNION SELECT $4)) AS month (period)
+       LEFT JOIN LATERAL (${latestValues({
+         workspaceId: '$1::text',
+         botId: '$3::text',
+         type: '$2::text',
+         period: 'month.period',
+         monthly: '$5::text[]',
+       })}) latest ON true
        GROUP BY month.period ORDER BY month.period DESC`,
       [subject.workspace_id, type, subject.bot_id, thisMonth, monthlyUsage],
     );

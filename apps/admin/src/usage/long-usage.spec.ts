@@ -1,0 +1,125 @@
+import { pagesOfAll, sentDuring } from '@parley/testing/sent-statements';
+import type { Transaction } from '@parley/database/database';
+import { createTestDatabase, type TestDatabase } from '@parley/testing/test-database';
+import { adminDatabase } from '../admin.module';
+import type { UsageSubject } from './usage.entity';
+import { UsageRepository } from './usage.repository';
+
+const days = 730;
+const months = 24;
+const bots = 10;
+/** Two looks for each bot, each at a few pages. The days of a type are on more than a thousand. */
+const mostPagesOfBot = 20;
+
+const workspace: UsageSubject = { id: 'w', workspace_id: 'w', bot_id: '' };
+const bot: UsageSubject = { id: 'bot_4', workspace_id: 'w', bot_id: 'bot_4' };
+
+let test: TestDatabase;
+let usage: UsageRepository;
+
+/**
+ * Each day of two years every bot has one more of both types, and what is of no bot stays at one. So at the end of the
+ * month before the last one 730 days less those of the last month are over. Other workspaces are told of in between.
+ */
+beforeAll(async () => {
+  test = await createTestDatabase(adminDatabase.migrations, 'admin');
+  usage = new UsageRepository(test.database);
+  await test.database.query(`INSERT INTO account (id, email) VALUES ('a', 'a@example.com')`);
+  await test.database.query(
+    `INSERT INTO workspace (id, name, owner_id) SELECT id, id, 'a' FROM unnest('{w,x}'::text[]) id`,
+  );
+  await test.database.query(
+    `INSERT INTO usage (workspace_id, bot_id, type, day, value, changed_at)
+     SELECT CASE WHEN i <= $2::int THEN 'w' ELSE 'x' END, CASE i WHEN 0 THEN '' ELSE 'bot_' || i END, type,
+       to_char(date '2022-01-01' + d, 'YYYY-MM-DD'), CASE i WHEN 0 THEN 1 ELSE d END, date '2022-01-01' + d
+     FROM generate_series(1, $1::int) AS d, generate_series(0, 6 * $2::int) AS i,
+       unnest('{storage_count,invocation_calls}'::text[]) AS type`,
+    [days, bots],
+  );
+});
+
+afterAll(() => test?.drop());
+
+describe.each(['before the first ANALYZE', 'after it'])('usage of two years, %s', (when) => {
+  beforeAll(async () => {
+    if (when === 'after it') await test.database.query('ANALYZE');
+  });
+
+  async function read<T>(ask: () => Promise<T>): Promise<{ answer: T; pages: number }> {
+    let answer: T;
+    const sent = await sentDuring(async () => (answer = await ask()));
+    return { answer: answer!, pages: await pagesOfAll(test.database, sent) };
+  }
+
+  /** What the work writes, which is undone, and the pages that it looks at, foreign keys aside. */
+  async function change(work: (tx: Transaction) => Promise<void>) {
+    let changed: unknown[] = [];
+    const undone = new Error('undone');
+    const sent = await sentDuring(() =>
+      test.database
+        .transaction(async (tx) => {
+          await work(tx);
+          changed = await tx.query(
+            `SELECT workspace_id, type, value FROM usage WHERE bot_id = 'bot_4' AND day > '2024-02' ORDER BY 1`,
+          );
+          throw undone;
+        })
+        .catch((error: unknown) => {
+          if (error !== undone) throw error;
+        }),
+    );
+    const writing = sent.filter(({ text }) => /^\s*(INSERT|UPDATE)/.test(text));
+    return { changed, pages: await pagesOfAll(test.database, writing) };
+  }
+
+  it.each([
+    ['2023-12', 'storage_count', days - 1, 1],
+    ['2023-02', 'storage_count', 424 - 1, 1],
+    ['2023-02', 'invocation_calls', 424 - 1, 1],
+    ['2024-03', 'storage_count', days, 1],
+    ['2024-03', 'invocation_calls', 0, 0],
+    ['2021-12', 'storage_count', 0, 0],
+  ] as const)('is read by the last day of each bot in %s: %s', async (period, type, ofBot, ofNone) => {
+    const all = await read(() => usage.listAmounts([workspace], [type], period));
+    const one = await read(() => usage.listAmounts([bot], [type], period));
+    const byBot = await read(() => usage.listByBot('w', type, period));
+
+    expect(all.answer).toEqual([{ id: 'w', type, value: bots * ofBot + ofNone }]);
+    expect(one.answer).toEqual([{ id: 'bot_4', type, value: ofBot }]);
+    expect(byBot.answer.map(({ value }) => value)).toEqual(Array.from({ length: ofBot ? bots : 0 }, () => ofBot));
+    expect(all.pages).toBeLessThan((bots + 2) * mostPagesOfBot);
+    expect(one.pages).toBeLessThan(mostPagesOfBot);
+    expect(byBot.pages).toBeLessThan((bots + 2) * mostPagesOfBot);
+  });
+
+  it.each(['storage_count', 'invocation_calls'] as const)('is told month by month: %s', async (type) => {
+    const all = await read(() => usage.listHistory(workspace, type, '2024-03'));
+    const one = await read(() => usage.listHistory(bot, type, '2024-03'));
+
+    const now = type === 'storage_count' ? days : 0;
+    expect(one.answer.slice(0, 3)).toEqual([
+      { period: '2024-03', value: now },
+      { period: '2024-01', value: days },
+      { period: '2023-12', value: days - 1 },
+    ]);
+    expect(one.answer).toHaveLength(months + 2);
+    expect(all.answer.map(({ period }) => period)).toEqual(one.answer.map(({ period }) => period));
+    expect(all.answer.slice(1).map(({ value }) => value)).toEqual(
+      one.answer.slice(1).map(({ value }) => bots * value + 1),
+    );
+    expect(all.pages).toBeLessThan((months + 2) * (bots + 3) * mostPagesOfBot);
+    expect(one.pages).toBeLessThan((months + 2) * 2 * mostPagesOfBot);
+  });
+
+  it('ends with a bot by the last day of each type, and goes with it to another workspace', async () => {
+    const end = await change((tx) => usage.endBot(tx, 'bot_4', 'w'));
+    const move = await change((tx) => usage.moveBot(tx, 'bot_4', 'w', 'x'));
+
+    expect(end.changed).toEqual([{ workspace_id: 'w', type: 'storage_count', value: 0 }]);
+    expect(move.changed).toEqual([
+      { workspace_id: 'w', type: 'storage_count', value: 0 },
+      { workspace_id: 'x', type: 'storage_count', value: days },
+    ]);
+    expect(end.pages).toBeLessThan(150);
+  });
+});
