@@ -77,7 +77,10 @@ export class JobsRepository {
     return rows.map(toJobRow);
   }
 
-  /** The oldest job that is due and in nobody's hands. A bot has one job at a time, so that all bots come to their turn. */
+  /**
+   * The oldest job that is due and in nobody's hands. A bot has one job at a time, so that all bots come to their turn. Those
+   * that are not finished are named by an array, so that they are not looked for among the finished ones. Index job_unfinished.
+   */
   async take(worker: string): Promise<TakenJob | undefined> {
     return this.database.transaction(async (tx) => {
       // One at a time, each seeing what the one before has taken: else two could take two jobs of one bot.
@@ -85,7 +88,8 @@ export class JobsRepository {
       const [row] = await tx.query<TakenJob>(
         `WITH next AS (
            SELECT id FROM job
-           WHERE status IN ${unfinished} AND due_at <= now()
+           WHERE id = ANY (ARRAY(SELECT id FROM job WHERE status IN ${unfinished}))
+             AND status IN ${unfinished} AND due_at <= now()
              AND (heartbeat_at IS NULL OR heartbeat_at < now() - make_interval(secs => $3))
              AND NOT EXISTS (SELECT 1 FROM job AS other WHERE other.bot_id = job.bot_id AND other.status IN ${unfinished}
                AND other.id <> job.id AND other.heartbeat_at >= now() - make_interval(secs => $3))

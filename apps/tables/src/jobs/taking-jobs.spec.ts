@@ -1,3 +1,4 @@
+import { pagesOfAll, sentDuring } from '@parley/testing/sent-statements';
 import { createTestDatabase, type TestDatabase } from '@parley/testing/test-database';
 import { Jobs1700000004040 } from '../migrations/1700000004040-jobs';
 import { Tables1700000004000 } from '../migrations/1700000004000-tables';
@@ -9,6 +10,30 @@ beforeAll(async () => {
   test = await createTestDatabase([Tables1700000004000, Jobs1700000004040], 'tables');
 });
 afterAll(() => test?.drop());
+
+it('does not look at jobs that are finished', async () => {
+  const { database } = test;
+  await database.query(
+    `INSERT INTO "table" (id, number, bot_id, name, factor, frozen, schema, next_index, tags, is_compute_enabled)
+     VALUES ('table_9', 9, 'bot_9', 'OldTable', 1, false, '{}', 0, '{}', true)`,
+  );
+  await database.query(
+    `INSERT INTO job (id, bot_id, table_id, type, status, task)
+     SELECT 'job_' || lpad(i::text, 6, '0'), 'bot_9', 'table_9', 'export', 'completed', '{}' FROM generate_series(1, 20000) AS i`,
+  );
+  const pages = async () => pagesOfAll(database, await sentDuring(() => new JobsRepository(database).take('a')));
+
+  const withoutStatistics = await pages();
+  // Statistics of a time when some were waiting.
+  await database.query(`UPDATE job SET status = 'pending' WHERE id > 'job_019500'`);
+  await database.query('ANALYZE job');
+  await database.query(`UPDATE job SET status = 'completed' WHERE status = 'pending'`);
+  const withOld = await pages();
+
+  expect(withoutStatistics).toBeLessThan(50);
+  expect(withOld).toBeLessThan(50);
+  await database.query('DELETE FROM job');
+});
 
 it('gives one job of a bot at a time to many workers that ask at once', async () => {
   const { database } = test;
