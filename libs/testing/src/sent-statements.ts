@@ -41,3 +41,40 @@ export async function pagesOf(database: Pick<Database, 'query'>, statements: Sen
   }
   return pages;
 }
+
+interface Plan {
+  'Actual Rows': number;
+  'Actual Loops': number;
+  'Rows Removed by Filter'?: number;
+  'Rows Removed by Join Filter'?: number;
+  Plans?: Plan[];
+}
+
+/**
+ * Rows that are read for the statements among them, or compared and found not to fit, when they are run once more. What they
+ * change is undone.
+ */
+export async function rowsOf(database: Pick<Database, 'transaction'>, statements: SentStatement[]): Promise<number> {
+  let rows = 0;
+  for (const { text, values } of statements.filter(({ text }) => /^\s*(SELECT|WITH|UPDATE|DELETE)/.test(text))) {
+    const undone = new Error('undone');
+    const explaining = database.transaction(async (tx) => {
+      const [explained] = await tx.query<{ 'QUERY PLAN': [{ Plan: Plan }] }>(
+        `EXPLAIN (ANALYZE, FORMAT JSON) ${text}`,
+        values,
+      );
+      rows += rowsIn(explained!['QUERY PLAN'][0].Plan);
+      throw undone;
+    });
+    await explaining.catch((error: unknown) => {
+      if (error !== undone) throw error;
+    });
+  }
+  return rows;
+}
+
+function rowsIn({ Plans: inner = [], ...plan }: Plan): number {
+  const read = inner.length === 0 ? plan['Actual Rows'] : 0;
+  const unfit = (plan['Rows Removed by Filter'] ?? 0) + (plan['Rows Removed by Join Filter'] ?? 0);
+  return inner.reduce((sum, step) => sum + rowsIn(step), (read + unfit) * plan['Actual Loops']);
+}
