@@ -7,6 +7,7 @@ import { mergedJson } from '@parley/database/tags';
 import { type KeyColumn, Keyset, pageSize } from '@parley/database/keyset';
 import type { TagQuery } from '@parley/contracts/query-fields';
 import type { FileRef, FileRow, FileWithJob } from './file.entity';
+import { eachOf, fewReadable, fewTagged } from './few-files';
 import { type FileScope, notExpired, owned, readable } from './file-scope';
 
 /** Bytes that a quota still has room for; null for one that has no end. */
@@ -146,7 +147,10 @@ export class FilesRepository {
     return row;
   }
 
-  /** Index file_created for the default order, file_tag_value for tags; an id or another order sorts the bot's files. */
+  /**
+   * What the scope may read or what has a tag is sorted when it is few files; else index file_created is walked for the default
+   * order, and another order sorts the bot's files. Ids are looked up.
+   */
   async list(scope: FileScope, query: ListFiles) {
     const { sortField = 'createdAt', sortDirection = 'desc', tags, ids, indexed } = query;
     const keyset = new Keyset<FileWithJob>(
@@ -155,12 +159,15 @@ export class FilesRepository {
     );
     const limit = pageSize(query);
     const boundTo = [scope, tags, ids, indexed];
+    const few = ids
+      ? undefined
+      : ((await fewReadable(this.database, scope)) ?? (await fewTagged(this.database, scope.botId, tags)));
     const values: unknown[] = [ids ?? null, indexed ?? null];
+    const all = `SELECT * FROM file WHERE ${readable(scope, values)} AND ($1::text[] IS NULL OR file.id = ANY($1))
+      AND ($2::boolean IS NULL OR (file.active_version IS NOT NULL) = $2) AND ${fileTagConditions(tags, values)}`;
+    const from = few ? eachOf(`$${values.push(few)}`, 'file', `${all} AND file.id = one.file_id`) : `(${all}) file`;
     const rows = await this.database.query<FileWithJob>(
-      `SELECT ${withJob} FROM file
-       WHERE ${readable(scope, values)} AND ($1::text[] IS NULL OR id = ANY($1))
-         AND ($2::boolean IS NULL OR (active_version IS NOT NULL) = $2)
-         AND ${fileTagConditions(scope.botId, tags, values)} AND ${keyset.after(query.nextToken, boundTo, values)}
+      `SELECT ${withJob} FROM ${from} WHERE ${keyset.after(query.nextToken, boundTo, values)}
        ORDER BY ${keyset.orderBy} LIMIT ${limit + 1}`,
       values,
     );
@@ -263,9 +270,10 @@ export class FilesRepository {
   async listBotsWithOverdue(limit: number): Promise<string[]> {
     const rows = await this.database.query<{ botId: string }>(
       `SELECT DISTINCT bot_id AS "botId" FROM (
-         (SELECT bot_id FROM file WHERE status = 'upload_pending' AND upload_expires_at < now() LIMIT $1)
+         (SELECT bot_id FROM file WHERE status = 'upload_pending' AND upload_expires_at < now()
+          ORDER BY upload_expires_at LIMIT $1)
          UNION ALL
-         (SELECT bot_id FROM file WHERE expires_at <= now() LIMIT $1)) overdue`,
+         (SELECT bot_id FROM file WHERE expires_at <= now() ORDER BY expires_at LIMIT $1)) overdue`,
       [limit],
     );
     return rows.map(({ botId }) => botId);
@@ -297,27 +305,20 @@ export class FilesRepository {
   }
 }
 
-/** Characters of a tag's value that the index file_tag_value holds. */
-const headLength = 300;
-
-/** SQL that holds for files of the bot that fit the filter; its values are appended. Index file_tag_value for the wanted values. */
-export function fileTagConditions(botId: string, filter: TagQuery | undefined, values: unknown[]): string {
+/**
+ * SQL that holds for files that fit the filter; its values are appended. As arguments of coalesce both tell Postgres that
+ * every other file fits, so that it walks in the order of a page instead of sorting all.
+ */
+export function fileTagConditions(filter: TagQuery | undefined, values: unknown[]): string {
   const conditions = Object.entries(filter ?? {}).flatMap(([name, { in: wanted, notIn }]) => {
-    const tag = `$${values.push(name)}`;
+    const value = `file.tags ->> $${values.push(name)}`;
     return [
-      ...(wanted.length > 0 ? [`file.id IN (${taggedFiles(botId, tag, wanted, values)})`] : []),
+      ...(wanted.length > 0 ? [`coalesce(${value} = ANY($${values.push(wanted)}::text[]), false)`] : []),
       // A file without the tag does not have the excluded value.
-      ...(notIn.length > 0 ? [`coalesce(file.tags ->> ${tag} <> ALL($${values.push(notIn)}::text[]), true)`] : []),
+      ...(notIn.length > 0 ? [`coalesce(${value} <> ALL($${values.push(notIn)}::text[]), true)`] : []),
     ];
   });
   return conditions.length > 0 ? conditions.join(' AND ') : 'true';
-}
-
-/** The heads are values of their own, so that Postgres can tell from its statistics how many files there are. */
-function taggedFiles(botId: string, tag: string, wanted: string[], values: unknown[]): string {
-  const heads = wanted.map((value) => [...value].slice(0, headLength).join(''));
-  return `SELECT file_id FROM file_tag WHERE file_tag.bot_id = $${values.push(botId)} AND name = ${tag}
-    AND left(value, ${headLength}) = ANY($${values.push(heads)}::text[]) AND value = ANY($${values.push(wanted)}::text[])`;
 }
 
 const sortColumns: Record<NonNullable<ListFiles['sortField']>, KeyColumn<FileRow>> = {

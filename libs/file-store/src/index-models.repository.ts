@@ -3,6 +3,7 @@ import type { IndexingConfiguration } from '@parley/contracts/indexing-options';
 import { Database, type Sql, type Transaction } from '@parley/database/database';
 import type { KnownModel } from '@parley/passages/passage-index';
 import type { ContentVersion } from './passages.repository';
+import { botsWithFiles } from './storage-use.repository';
 
 /** What is searchable, and lacks its points of a model from this position on. */
 export interface LackingContent extends ContentVersion {
@@ -87,12 +88,17 @@ export class IndexModelsRepository {
     return { total: Number(row!.total), lacking: Number(row!.lacking) };
   }
 
-  /** In the order of their files, behind this one. Both primary keys are walked side by side. */
+  /**
+   * In the order of their files, behind this one, each of which is looked up: a join would begin at the first of all. Both
+   * primary keys.
+   */
   listLacking(model: string, afterFileId: string, limit: number): Promise<LackingContent[]> {
     return this.database.query(
       `SELECT file.id AS "fileId", file.bot_id AS "botId", file.active_version AS "contentVersion", file.indexing,
          coalesce(content.next_position, 0) AS start
-       FROM ${contents}
+       FROM file LEFT JOIN LATERAL (
+         SELECT file_id, next_position FROM indexed_content
+         WHERE file_id = file.id AND model = $1 AND content_version = file.active_version OFFSET 0) content ON true
        WHERE file.active_version IS NOT NULL AND file.id > $2 AND ${isLacking} ORDER BY file.id LIMIT $3`,
       [model, afterFileId, limit],
     );
@@ -146,10 +152,12 @@ export class IndexModelsRepository {
   /** Every bot that ever had files, in order. */
   async listBots(after: string, limit: number): Promise<string[]> {
     const rows = await this.database.query<{ botId: string }>(
-      `SELECT bot_id AS "botId" FROM bot_home WHERE bot_id > $1
-       UNION SELECT bot_id FROM deleted_bot WHERE bot_id > $1
-       UNION SELECT bot_id FROM file WHERE bot_id > $1
-       ORDER BY 1 LIMIT $2`,
+      `WITH RECURSIVE ${botsWithFiles}
+       SELECT bot_id AS "botId" FROM (
+         (SELECT bot_id FROM bot WHERE bot_id IS NOT NULL LIMIT $2)
+         UNION (SELECT bot_id FROM bot_home WHERE bot_id > $1 ORDER BY bot_id LIMIT $2)
+         UNION (SELECT bot_id FROM deleted_bot WHERE bot_id > $1 ORDER BY bot_id LIMIT $2)) found
+       ORDER BY bot_id LIMIT $2`,
       [after, limit],
     );
     return rows.map(({ botId }) => botId);

@@ -30,11 +30,16 @@ const announceAgainAfterSeconds = 60;
 const maxDoublings = 6;
 const botsAtOnce = 10;
 /**
- * Of `job` and its `file`: it waits, it was announced, and its content is still the newest. One whose pause is over is
- * taken only once it is announced: else it would use up the event of another job, for which nobody would come then.
+ * Of `job`: its content is still what its file is to be indexed from. Looked up job by job in the primary key: of many files
+ * that have just come, statistics do not say how many are to be indexed, and a join would compare each with all jobs.
  */
-const isTakeable = `job.lease IS NULL AND job.announcements > 0 AND job.due_at <= now()
-  AND file.content_version = job.content_version AND file.status = 'indexing_pending'`;
+const isNewest = `coalesce((SELECT file.content_version = job.content_version AND file.status = 'indexing_pending'
+  FROM file WHERE file.id = job.file_id), false)`;
+/**
+ * Of `job`: it waits, it was announced, and its content is still the newest. One whose pause is over is taken only once it
+ * is announced: else it would use up the event of another job, for which nobody would come then.
+ */
+const isTakeable = `job.lease IS NULL AND job.announcements > 0 AND job.due_at <= now() AND ${isNewest}`;
 
 /** One row for each content version that is being indexed: who has it, how far it is, and when it last moved. */
 @Injectable()
@@ -64,7 +69,10 @@ export class JobsRepository {
     }
   }
 
-  /** Bots with jobs that are due. They are found one by one in index indexing_job_waiting, however many jobs each has. */
+  /**
+   * Bots with jobs that are due. They are found one by one in index indexing_job_waiting, however many jobs each has, and so
+   * is a job that is due: the order keeps Postgres from looking for one among all files.
+   */
   private async listBotsInTurn(): Promise<string[]> {
     const rows = await this.database.query<{ botId: string }>(
       `WITH RECURSIVE bot AS (
@@ -74,8 +82,8 @@ export class JobsRepository {
            ORDER BY job.bot_id LIMIT 1)
          FROM bot WHERE bot.bot_id IS NOT NULL)
        SELECT bot.bot_id AS "botId" FROM bot LEFT JOIN indexing_turn turn USING (bot_id)
-         CROSS JOIN LATERAL (SELECT 1 FROM indexing_job job JOIN file ON file.id = job.file_id
-           WHERE job.bot_id = bot.bot_id AND ${isTakeable} LIMIT 1) due
+         CROSS JOIN LATERAL (SELECT 1 FROM indexing_job job
+           WHERE job.bot_id = bot.bot_id AND ${isTakeable} ORDER BY job.created_at LIMIT 1) due
        ORDER BY turn.taken_at NULLS FIRST LIMIT $1`,
       [botsAtOnce],
     );
@@ -87,7 +95,7 @@ export class JobsRepository {
     const lease = newUlid();
     const [row] = await this.database.query<FileRow & Omit<TakenJob, 'version' | 'file' | 'lease'> & ContentVersion>(
       `WITH next AS MATERIALIZED (
-         SELECT job.file_id, job.content_version FROM indexing_job job JOIN file ON file.id = job.file_id
+         SELECT job.file_id, job.content_version FROM indexing_job job
          WHERE job.bot_id = $1 AND ${isTakeable}
          ORDER BY job.created_at LIMIT 1 FOR UPDATE OF job SKIP LOCKED),
        job AS (
@@ -190,16 +198,13 @@ export class JobsRepository {
    */
   async takeStalled(tx: Transaction): Promise<ContentVersion[]> {
     return tx.query<ContentVersion>(
-      `UPDATE indexing_job SET announced_at = now(), taken_by = NULL, lease = NULL, heartbeat_at = NULL, stage = 'announced',
-         announcements = CASE WHEN heartbeat_at IS NULL THEN announcements + 1 ELSE 1 END
-       FROM file
-       WHERE file.id = indexing_job.file_id AND file.content_version = indexing_job.content_version
-         AND file.status = 'indexing_pending'
-         AND (heartbeat_at < now() - make_interval(secs => $1)
+      `UPDATE indexing_job job SET announced_at = now(), taken_by = NULL, lease = NULL, heartbeat_at = NULL,
+         stage = 'announced', announcements = CASE WHEN heartbeat_at IS NULL THEN announcements + 1 ELSE 1 END
+       WHERE (heartbeat_at < now() - make_interval(secs => $1)
            OR (heartbeat_at IS NULL AND due_at <= now() AND (announcements = 0
              OR announced_at < now() - make_interval(secs => $2 * 2 ^ least(announcements - 1, $3)))))
-       RETURNING indexing_job.bot_id AS "botId", indexing_job.file_id AS "fileId",
-         indexing_job.content_version AS "contentVersion"`,
+         AND ${isNewest}
+       RETURNING bot_id AS "botId", file_id AS "fileId", content_version AS "contentVersion"`,
       [staleAfterSeconds, announceAgainAfterSeconds, maxDoublings],
     );
   }
@@ -209,8 +214,7 @@ export class JobsRepository {
     return tx.query(
       `DELETE FROM indexing_job job
        WHERE (heartbeat_at IS NULL OR heartbeat_at < now() - make_interval(secs => $1))
-         AND NOT EXISTS (SELECT 1 FROM file WHERE file.id = job.file_id AND file.content_version = job.content_version
-           AND file.status = 'indexing_pending')
+         AND NOT ${isNewest}
        RETURNING bot_id AS "botId", file_id AS "fileId"`,
       [staleAfterSeconds],
     );

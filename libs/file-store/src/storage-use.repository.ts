@@ -15,6 +15,16 @@ export interface ChangedUse extends StorageUse {
 
 const sums = `coalesce(sum(file_bytes), 0) AS "fileBytes", coalesce(sum(vector_bytes), 0) AS "vectorBytes"`;
 
+/**
+ * SQL of a recursive `bot`, in order the bots after `$1` that have files, then a null: found one by one in an index, however
+ * many files each has.
+ */
+export const botsWithFiles = `bot AS (
+  (SELECT bot_id FROM file WHERE bot_id > $1 ORDER BY bot_id LIMIT 1)
+  UNION ALL
+  SELECT (SELECT file.bot_id FROM file WHERE file.bot_id > bot.bot_id ORDER BY file.bot_id LIMIT 1)
+  FROM bot WHERE bot.bot_id IS NOT NULL)`;
+
 /** What the files of bots and workspaces take. The sums follow the files by a trigger. */
 @Injectable()
 export class StorageUseRepository {
@@ -102,11 +112,7 @@ export class StorageUseRepository {
   /** Ids after this one, in order: of bots that have files, or count as having some. */
   async listBots(after: string, limit: number): Promise<string[]> {
     const rows = await this.database.query<{ botId: string }>(
-      `WITH RECURSIVE bot AS (
-         (SELECT bot_id FROM file WHERE bot_id > $1 ORDER BY bot_id LIMIT 1)
-         UNION ALL
-         SELECT (SELECT file.bot_id FROM file WHERE file.bot_id > bot.bot_id ORDER BY file.bot_id LIMIT 1)
-         FROM bot WHERE bot.bot_id IS NOT NULL)
+      `WITH RECURSIVE ${botsWithFiles}
        SELECT bot_id AS "botId" FROM (
          (SELECT bot_id FROM bot WHERE bot_id IS NOT NULL LIMIT $2)
          UNION

@@ -1,4 +1,4 @@
-import type { Database, Sql } from '@parley/database/database';
+import type { Database } from '@parley/database/database';
 import { Client, type QueryConfig } from 'pg';
 
 export interface SentStatement {
@@ -28,37 +28,53 @@ export async function sentDuring(work: () => Promise<unknown>): Promise<SentStat
   }
 }
 
-/** Pages of Postgres that the SELECTs among them look at when they are run once more. */
-export async function pagesOf(database: Pick<Database, 'query'>, statements: SentStatement[]): Promise<number> {
-  let pages = 0;
-  for (const statement of statements.filter(({ text }) => /^\s*SELECT/.test(text)))
-    pages += await pagesOfOne(database, statement);
-  return pages;
+interface Plan {
+  'Actual Rows': number;
+  'Actual Loops': number;
+  'Rows Removed by Filter'?: number;
+  'Rows Removed by Join Filter'?: number;
+  'Shared Hit Blocks': number;
+  'Shared Read Blocks': number;
+  Plans?: Plan[];
 }
 
-/** The same of all that read or change rows, undone at once. */
-export async function pagesOfAll(
-  database: Pick<Database, 'transaction'>,
-  statements: SentStatement[],
-): Promise<number> {
-  let pages = 0;
+type Transactions = Pick<Database, 'transaction'>;
+
+/** Pages of Postgres that are looked at when those that read or change rows are run once more. What they change is undone. */
+export async function pagesOf(database: Transactions, statements: SentStatement[]): Promise<number> {
+  const plans = await plansOf(database, statements);
+  return plans.reduce((sum, plan) => sum + plan['Shared Hit Blocks'] + plan['Shared Read Blocks'], 0);
+}
+
+/** Rows that are read for them in the same way, or compared and found not to fit. */
+export async function rowsOf(database: Transactions, statements: SentStatement[]): Promise<number> {
+  const plans = await plansOf(database, statements);
+  return plans.reduce((sum, plan) => sum + rowsIn(plan), 0);
+}
+
+async function plansOf(database: Transactions, statements: SentStatement[]): Promise<Plan[]> {
+  const plans: Plan[] = [];
   const undone = new Error('undone');
   const run = database.transaction(async (tx) => {
-    for (const statement of statements.filter(({ text }) => /^\s*(SELECT|WITH|INSERT|UPDATE|DELETE)/.test(text)))
-      pages += await pagesOfOne(tx, statement);
+    for (const { text, values } of statements.filter(({ text }) =>
+      /^\s*(SELECT|WITH|INSERT|UPDATE|DELETE)/.test(text),
+    )) {
+      const [explained] = await tx.query<{ 'QUERY PLAN': [{ Plan: Plan }] }>(
+        `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${text}`,
+        values,
+      );
+      plans.push(explained!['QUERY PLAN'][0].Plan);
+    }
     throw undone;
   });
   await run.catch((error: unknown) => {
     if (error !== undone) throw error;
   });
-  return pages;
+  return plans;
 }
 
-async function pagesOfOne(sql: Pick<Sql, 'query'>, { text, values }: SentStatement): Promise<number> {
-  const [explained] = await sql.query<{ 'QUERY PLAN': [{ Plan: Record<string, number> }] }>(
-    `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${text}`,
-    values,
-  );
-  const { Plan: plan } = explained!['QUERY PLAN'][0];
-  return plan['Shared Hit Blocks']! + plan['Shared Read Blocks']!;
+function rowsIn({ Plans: inner = [], ...plan }: Plan): number {
+  const read = inner.length === 0 ? plan['Actual Rows'] : 0;
+  const unfit = (plan['Rows Removed by Filter'] ?? 0) + (plan['Rows Removed by Join Filter'] ?? 0);
+  return inner.reduce((sum, step) => sum + rowsIn(step), (read + unfit) * plan['Actual Loops']);
 }

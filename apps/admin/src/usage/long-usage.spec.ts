@@ -1,4 +1,4 @@
-import { pagesOfAll, sentDuring } from '@parley/testing/sent-statements';
+import { pagesOf, sentDuring } from '@parley/testing/sent-statements';
 import type { Transaction } from '@parley/database/database';
 import { createTestDatabase, type TestDatabase } from '@parley/testing/test-database';
 import { adminDatabase } from '../admin.module';
@@ -48,7 +48,7 @@ describe.each(['before the first ANALYZE', 'after it'])('usage of two years, %s'
   async function read<T>(ask: () => Promise<T>): Promise<{ answer: T; pages: number }> {
     let answer: T;
     const sent = await sentDuring(async () => (answer = await ask()));
-    return { answer: answer!, pages: await pagesOfAll(test.database, sent) };
+    return { answer: answer!, pages: await pagesOf(test.database, sent) };
   }
 
   /** What the work writes, which is undone, and the pages that it looks at, foreign keys aside. */
@@ -69,7 +69,7 @@ describe.each(['before the first ANALYZE', 'after it'])('usage of two years, %s'
         }),
     );
     const writing = sent.filter(({ text }) => /^\s*(INSERT|UPDATE)/.test(text));
-    return { changed, pages: await pagesOfAll(test.database, writing) };
+    return { changed, pages: await pagesOf(test.database, writing) };
   }
 
   it.each([

@@ -58,7 +58,7 @@ const defaultMinutes = 10;
 export class IndexingWorkRepository {
   constructor(private readonly database: Database) {}
 
-  /** Jobs that are old, tried again, or were given back with an error. Index indexing_job_created. */
+  /** Jobs that are old, tried again, or were given back with an error. Index indexing_job_created, then the key of the file. */
   async listStuck(query: ListStuckFiles): Promise<{ files: StuckFile[]; nextToken?: string }> {
     const minutes = query.olderThanMinutes ?? defaultMinutes;
     const limit = pageSize(query);
@@ -66,7 +66,8 @@ export class IndexingWorkRepository {
     const rows = await this.database.query<JobRow>(
       `SELECT job.*, file.key, extract(epoch FROM now() - job.created_at)::int AS age_seconds
        FROM indexing_job job
-       JOIN file ON file.id = job.file_id AND file.content_version = job.content_version AND file.status = 'indexing_pending'
+       CROSS JOIN LATERAL (SELECT key FROM file WHERE id = job.file_id AND content_version = job.content_version
+         AND status = 'indexing_pending' OFFSET 0) file
        WHERE (job.created_at <= now() - make_interval(mins => $1) OR job.attempts > 1 OR job.last_error IS NOT NULL)
          AND ${oldestFirst.after(query.nextToken, minutes, values)}
        ORDER BY ${oldestFirst.orderBy} LIMIT ${limit + 1}`,

@@ -1,4 +1,4 @@
-import { pagesOfAll, sentDuring } from '@parley/testing/sent-statements';
+import { pagesOf, sentDuring } from '@parley/testing/sent-statements';
 import { createTestDatabase, type TestDatabase } from '@parley/testing/test-database';
 import { Jobs1700000004040 } from '../migrations/1700000004040-jobs';
 import { Tables1700000004000 } from '../migrations/1700000004000-tables';
@@ -21,7 +21,7 @@ it('does not look at jobs that are finished', async () => {
     `INSERT INTO job (id, bot_id, table_id, type, status, task)
      SELECT 'job_' || lpad(i::text, 6, '0'), 'bot_9', 'table_9', 'export', 'completed', '{}' FROM generate_series(1, 20000) AS i`,
   );
-  const pages = async () => pagesOfAll(database, await sentDuring(() => new JobsRepository(database).take('a')));
+  const pages = async () => pagesOf(database, await sentDuring(() => new JobsRepository(database).take('a')));
 
   const withoutStatistics = await pages();
   // Statistics of a time when some were waiting.

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createLogger } from '@parley/logging/logger';
-import { pagesOfAll, sentDuring } from '@parley/testing/sent-statements';
+import { pagesOf, sentDuring } from '@parley/testing/sent-statements';
 import { createTestDatabase, type TestDatabase } from '@parley/testing/test-database';
 import { until } from '@parley/testing/until';
 import { tablesDatabase } from '../tables.module';
@@ -155,7 +155,7 @@ describe('the queue of tables', () => {
     const sent = await sentDuring(take);
 
     // At most each by its key, for its turn and for itself. All of them for each one takes longer than a statement may.
-    expect(await pagesOfAll(test.database, sent)).toBeLessThan(10_000);
+    expect(await pagesOf(test.database, sent)).toBeLessThan(10_000);
   });
 
   it('gives tables that ask a completion server to workers of their own', async () => {
