@@ -28,10 +28,10 @@ export async function sentDuring(work: () => Promise<unknown>): Promise<SentStat
   }
 }
 
-/** Pages of Postgres that the SELECTs among them look at when they are run once more. */
+/** Pages of Postgres that they look at when they are run once more; what they change is changed once more. */
 export async function pagesOf(database: Pick<Database, 'query'>, statements: SentStatement[]): Promise<number> {
   let pages = 0;
-  for (const { text, values } of statements.filter(({ text }) => /^\s*SELECT/.test(text))) {
+  for (const { text, values } of statements.filter(({ text }) => /^\s*(SELECT|WITH|UPDATE|DELETE)/.test(text))) {
     const [explained] = await database.query<{ 'QUERY PLAN': [{ Plan: Record<string, number> }] }>(
       `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${text}`,
       values,
