@@ -60,12 +60,12 @@ const named = (table: string, scope: string, parameter: string) => `(
 const userNamed = (parameter: string) => named('"user"', 'integration_alias = $2', parameter);
 const conversationNamed = (parameter: string) => named('conversation', 'integration_alias = $2 AND is_chat', parameter);
 
+/** Whether the asker takes part is no join: in one Postgres was seen to read all participants of the conversation. */
 const placeColumns = `me.id AS me_id, me.foreign_id AS me_foreign_id, c.id AS conversation_id,
   c.foreign_id AS conversation_foreign_id, c.owner_id, c.created_at AS conversation_created_at,
-  c.updated_at AS conversation_updated_at, p.user_id IS NOT NULL AS is_participant`;
-const placeOf = (conversation: string) => `
-  (SELECT) one LEFT JOIN ${userNamed('$3')} me ON true ${conversation}
-  LEFT JOIN participant p ON p.bot_id = $1 AND p.conversation_id = c.id AND p.user_id = me.id`;
+  c.updated_at AS conversation_updated_at, EXISTS (
+    SELECT FROM participant p WHERE p.bot_id = $1 AND p.conversation_id = c.id AND p.user_id = me.id) AS is_participant`;
+const placeOf = (conversation: string) => `(SELECT) one LEFT JOIN ${userNamed('$3')} me ON true ${conversation}`;
 
 /** Of a message or an event: what was said, by whom and where. */
 const saidIn = (table: string, condition: string) => `

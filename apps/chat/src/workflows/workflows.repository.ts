@@ -89,7 +89,7 @@ export class WorkflowsRepository {
     return row;
   }
 
-  /** The oldest that is meant. Index workflow_name, or tag_place where tags are given. */
+  /** The oldest that is meant. Index workflow_name or workflow_active, or tag_place where tags are given. */
   async findWanted(tx: Sql, { botId, alias }: Scope, wanted: WantedWorkflow): Promise<WorkflowRow | undefined> {
     const { tags, group, ...columns } = wanted;
     const values: unknown[] = [botId, alias];
@@ -169,7 +169,8 @@ export class WorkflowsRepository {
 
   /**
    * The conversation has the newest one that has not ended instead of this one, if it had this. The lock comes first: what
-   * others of its workflows have become meanwhile is seen only by a statement that begins after it. Index workflow_conversation.
+   * others of its workflows have become meanwhile is seen only by a statement that begins after it. Index
+   * workflow_active_of_conversation.
    */
   async makeAnotherCurrent(tx: Sql, { bot_id, conversation_id, id }: WorkflowRow): Promise<void> {
     await tx.query('SELECT 1 FROM conversation WHERE bot_id = $1 AND id = $2 FOR NO KEY UPDATE', [
