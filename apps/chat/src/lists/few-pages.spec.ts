@@ -3,8 +3,10 @@ import { pagesOf, sentDuring } from '@parley/testing/sent-statements';
 import { createTestDatabase, type TestDatabase } from '@parley/testing/test-database';
 import { chatDatabase } from '../chat.module';
 import { ChatConfig } from '../config';
+import { ConversationsRepository } from '../conversations/conversations.repository';
 import { EndpointRepository } from '../endpoint/endpoint.repository';
 import { ScheduledMessagesRepository } from '../messages/scheduled-messages.repository';
+import { UsersRepository } from '../users/users.repository';
 import type { WorkflowRow } from '../workflows/workflow.entity';
 import { WorkflowsRepository } from '../workflows/workflows.repository';
 import { BoundedReads } from './bounded-reads';
@@ -14,16 +16,22 @@ const manyCount = 30_000;
 const mostPages = 100;
 
 const bot = { botId: 'bot', alias: null };
+const fresh = { botId: 'bot', alias: 'fresh' };
 const chat = { botId: 'bot', alias: 'chat', workspaceId: 'w', integrationId: 'intver_1' };
 
 let test: TestDatabase;
+let users: UsersRepository;
+let conversations: ConversationsRepository;
 let workflows: WorkflowsRepository;
 let endpoint: EndpointRepository;
 let scheduled: ScheduledMessagesRepository;
 
 beforeAll(async () => {
   test = await createTestDatabase(chatDatabase.migrations, 'chat');
-  workflows = new WorkflowsRepository(test.database, new BoundedReads(test.database, new ChatConfig()));
+  const bounded = new BoundedReads(test.database, new ChatConfig());
+  users = new UsersRepository(test.database, bounded);
+  conversations = new ConversationsRepository(test.database, bounded);
+  workflows = new WorkflowsRepository(test.database, bounded);
   endpoint = new EndpointRepository(test.database);
   scheduled = new ScheduledMessagesRepository(test.database);
 
@@ -58,7 +66,15 @@ beforeAll(async () => {
      UPDATE workflow SET status = 'paused', conversation_id = NULL WHERE id = 'wrk_029999'`,
   );
   await test.database.query('VACUUM ANALYZE');
-  // Postgres knows of none that is scheduled.
+  // Postgres knows of no such installation, and of none that is scheduled.
+  await insertMany(
+    `"user" (bot_id, id, integration_alias, tags, properties, created_at, updated_at)
+     SELECT 'bot', 'fresh_' || place, 'fresh', '{}', '{}', at, at`,
+  );
+  await insertMany(
+    `conversation (bot_id, id, integration_alias, channel, integration_id, is_chat, tags, properties, created_at, updated_at)
+     SELECT 'bot', 'fresh_' || place, 'fresh', 'channel', 'intver_1', true, '{}', '{}', at, at`,
+  );
   await insertMany(
     `event (bot_id, id, type, conversation_id, user_id, message_id, status, due_at, created_at)
      SELECT 'bot', 'evt_later_' || place, 'message_created', 'conv_' || place, 'user_' || place, 'later_' || place,
@@ -106,6 +122,17 @@ describe('Where there are many others, few pages are looked at', () => {
     const { found, pages } = await readPages(() => endpoint.findMessage(asker, 'msg_crowd'));
 
     expect([found.said?.id, found.isParticipant]).toEqual(['msg_crowd', true]);
+    expect(pages).toBeLessThan(mostPages);
+  });
+
+  it.each<[string, () => Promise<unknown>]>([
+    ['user', () => users.find(fresh, 'fresh_000007')],
+    ['user, to lock it', () => users.lock(test.database, fresh, 'fresh_000007')],
+    ['conversation', () => conversations.find(fresh, 'fresh_000007')],
+  ])('for a %s of an installation that is new', async (_what, find) => {
+    const { found, pages } = await readPages(find);
+
+    expect(found).toMatchObject({ id: 'fresh_000007' });
     expect(pages).toBeLessThan(mostPages);
   });
 

@@ -12,7 +12,7 @@ import { toJsonb } from '@parley/database/storable';
 import { BoundedReads } from '../lists/bounded-reads';
 import { taggedRows } from '../tags/tagged-rows';
 import { tagRowsOf } from '../tags/tags.repository';
-import { inScope, type Scope } from '../runtime/scope';
+import { inScope, isOf, type Scope } from '../runtime/scope';
 import type { WorkflowRow } from './workflow.entity';
 
 /** A time that is null is a day from now. */
@@ -81,11 +81,10 @@ export class WorkflowsRepository {
 
   /** Index: the primary key. */
   async find({ botId, alias }: Scope, id: string, sql: Sql = this.database): Promise<WorkflowRow | undefined> {
-    const [row] = await sql.query<WorkflowRow>(`SELECT * FROM workflow WHERE ${inScope} AND id = $3`, [
-      botId,
-      alias,
-      id,
-    ]);
+    const [row] = await sql.query<WorkflowRow>(
+      `SELECT * FROM workflow WHERE bot_id = $1 AND ${isOf('$2')} AND id = $3`,
+      [botId, alias, id],
+    );
     return row;
   }
 
@@ -104,11 +103,10 @@ export class WorkflowsRepository {
 
   /** For as long as the transaction lasts nobody else changes the workflow. */
   async lock(tx: Sql, { botId, alias }: Scope, id: string): Promise<WorkflowRow | undefined> {
-    const [row] = await tx.query<WorkflowRow>(`SELECT * FROM workflow WHERE ${inScope} AND id = $3 FOR UPDATE`, [
-      botId,
-      alias,
-      id,
-    ]);
+    const [row] = await tx.query<WorkflowRow>(
+      `SELECT * FROM workflow WHERE bot_id = $1 AND ${isOf('$2')} AND id = $3 FOR UPDATE`,
+      [botId, alias, id],
+    );
     return row;
   }
 
