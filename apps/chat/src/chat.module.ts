@@ -41,6 +41,7 @@ import { ScheduledMessages } from './messages/scheduled-messages';
 import { ScheduledMessagesRepository } from './messages/scheduled-messages.repository';
 import { Chat1700000005000 } from './migrations/1700000005000-chat';
 import { TagsOfConversations1700000005010 } from './migrations/1700000005010-tags-of-conversations';
+import { ActiveWorkflows1700000005020 } from './migrations/1700000005020-active-workflows';
 import { KeepRecurringEventsHandler } from './recurring/keep-recurring-events.handler';
 import { RecurringEvents } from './recurring/recurring-events';
 import { RecurringEventsRepository } from './recurring/recurring-events.repository';
@@ -67,7 +68,10 @@ import { WorkflowsController } from './workflows/workflows.controller';
 import { WorkflowsRepository } from './workflows/workflows.repository';
 import { WorkflowsService } from './workflows/workflows.service';
 
-export const chatDatabase = { schema: 'chat', migrations: [Chat1700000005000, TagsOfConversations1700000005010] };
+export const chatDatabase = {
+  schema: 'chat',
+  migrations: [Chat1700000005000, TagsOfConversations1700000005010, ActiveWorkflows1700000005020],
+};
 
 /** Users, conversations, messages, states and events, and what end users' clients ask. */
 @Module({})

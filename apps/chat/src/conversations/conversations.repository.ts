@@ -8,7 +8,7 @@ import { BoundedReads } from '../lists/bounded-reads';
 import { isWithin } from '../lists/span';
 import { taggedRows, type Wanted } from '../tags/tagged-rows';
 import { tagRowsOf } from '../tags/tags.repository';
-import type { Scope } from '../runtime/scope';
+import { isOf, type Scope } from '../runtime/scope';
 import type { ConversationRow } from './conversation.entity';
 
 export type NewConversation = Pick<
@@ -74,11 +74,10 @@ export class ConversationsRepository {
 
   /** Index: the primary keys. */
   async find({ botId, alias }: Scope, id: string, sql: Sql = this.database): Promise<ConversationRow | undefined> {
-    const [row] = await sql.query<ConversationRow>(`SELECT ${whole} FROM ${withClock} WHERE ${inScope} AND c.id = $3`, [
-      botId,
-      alias,
-      id,
-    ]);
+    const [row] = await sql.query<ConversationRow>(
+      `SELECT ${whole} FROM ${withClock} WHERE c.bot_id = $1 AND ${isOf('$2', 'c')} AND c.id = $3`,
+      [botId, alias, id],
+    );
     return row;
   }
 
@@ -99,7 +98,7 @@ export class ConversationsRepository {
   /** For as long as the transaction lasts nobody else changes the conversation; messages still come. */
   async lock(tx: Sql, { botId, alias }: Scope, id: string): Promise<ConversationRow | undefined> {
     const [row] = await tx.query<ConversationRow>(
-      `SELECT ${whole} FROM ${withClock} WHERE ${inScope} AND c.id = $3 FOR UPDATE OF c`,
+      `SELECT ${whole} FROM ${withClock} WHERE c.bot_id = $1 AND ${isOf('$2', 'c')} AND c.id = $3 FOR UPDATE OF c`,
       [botId, alias, id],
     );
     return row;

@@ -3,6 +3,7 @@ import { foreignId } from '@parley/contracts/chat/foreign-id';
 import { Database } from '@parley/database/database';
 import { Keyset, pageSize } from '@parley/database/keyset';
 import type { ConversationRow } from '../conversations/conversation.entity';
+import { isOf } from '../runtime/scope';
 import type { UserRow } from '../users/user.entity';
 import type { ChatInstallation } from './chat-installations';
 
@@ -57,15 +58,15 @@ const named = (table: string, scope: string, parameter: string) => `(
   SELECT * FROM ${table} WHERE bot_id = $1 AND ${scope} AND foreign_id = ${parameter}
   UNION ALL SELECT * FROM ${table} WHERE bot_id = $1 AND ${scope} AND id = ${parameter}
   LIMIT 1)`;
-const userNamed = (parameter: string) => named('"user"', 'integration_alias = $2', parameter);
-const conversationNamed = (parameter: string) => named('conversation', 'integration_alias = $2 AND is_chat', parameter);
+const userNamed = (parameter: string) => named('"user"', isOf('$2'), parameter);
+const conversationNamed = (parameter: string) => named('conversation', `${isOf('$2')} AND is_chat`, parameter);
 
+/** Whether the asker takes part is no join: in one Postgres was seen to read all participants of the conversation. */
 const placeColumns = `me.id AS me_id, me.foreign_id AS me_foreign_id, c.id AS conversation_id,
   c.foreign_id AS conversation_foreign_id, c.owner_id, c.created_at AS conversation_created_at,
-  c.updated_at AS conversation_updated_at, p.user_id IS NOT NULL AS is_participant`;
-const placeOf = (conversation: string) => `
-  (SELECT) one LEFT JOIN ${userNamed('$3')} me ON true ${conversation}
-  LEFT JOIN participant p ON p.bot_id = $1 AND p.conversation_id = c.id AND p.user_id = me.id`;
+  c.updated_at AS conversation_updated_at, EXISTS (
+    SELECT FROM participant p WHERE p.bot_id = $1 AND p.conversation_id = c.id AND p.user_id = me.id) AS is_participant`;
+const placeOf = (conversation: string) => `(SELECT) one LEFT JOIN ${userNamed('$3')} me ON true ${conversation}`;
 
 /** Of a message or an event: what was said, by whom and where. */
 const saidIn = (table: string, condition: string) => `
@@ -74,7 +75,7 @@ const saidIn = (table: string, condition: string) => `
   FROM ${placeOf(`
     LEFT JOIN (
       ${table} said JOIN conversation c
-        ON c.bot_id = $1 AND c.id = said.conversation_id AND c.integration_alias = $2 AND c.is_chat
+        ON c.bot_id = $1 AND c.id = said.conversation_id AND ${isOf('$2', 'c')} AND c.is_chat
     ) ON said.bot_id = $1 AND said.id = $4 AND ${condition}`)}
   LEFT JOIN "user" author ON author.bot_id = $1 AND author.id = said.user_id`;
 

@@ -18,6 +18,8 @@ const nextTurn = `now() + interval '1 minute'`;
 interface Going {
   table: string;
   where: string;
+  /** Where the first batch begins; the others begin behind the last one. */
+  from?: string;
   /** Unique among them. */
   order: string;
   note: string;
@@ -43,13 +45,17 @@ const tablesOfBot = {
   idempotency_key: 'scope, operation, key',
 };
 
+/** A conversation bounded from both sides, as by `LeadingColumn`: its rows stand before those of the bot's whole index. */
+const ofConversation = { where: 'conversation_id <= $3', from: 'conversation_id >= $3' };
+const orderOfMessages = 'conversation_id, created_at, id';
+
 /** The same for what a conversation leaves behind, with the condition that finds it. */
 const tablesOfConversation = {
   conversation_clock: { where: 'conversation_id = $3', order: 'conversation_id' },
   participant: { where: 'conversation_id = $3', order: 'user_id' },
-  scheduled_message: { where: 'conversation_id = $3', order: 'id' },
+  scheduled_message: { ...ofConversation, order: 'conversation_id, id' },
   state: { where: `type = 'conversation' AND owner_id = $3`, order: 'name' },
-  event: { where: 'conversation_id = $3', order: 'id' },
+  event: { ...ofConversation, order: 'conversation_id, id' },
 };
 
 export type Note = 'dropped_bot' | 'dropped_conversation';
@@ -90,8 +96,8 @@ export class ErasureRepository {
     const values = [bot_id, limit, conversation_id];
     const note = `UPDATE dropped_conversation SET due_at = ${nextTurn} WHERE bot_id = $1 AND conversation_id = $3`;
     yield* this.deleteMessages(note, values);
-    for (const [table, { where, order }] of Object.entries(tablesOfConversation))
-      yield* this.deleteAll({ note, table, where, order }, values);
+    for (const [table, rows] of Object.entries(tablesOfConversation))
+      yield* this.deleteAll({ note, table, ...rows }, values);
     yield* this.deleteSignals({ note, where: 'conversation_id = $3' }, values);
   }
 
@@ -123,13 +129,16 @@ export class ErasureRepository {
   }
 
   /** One batch begins behind the last: at the front there is nothing but what the index has not forgotten yet. */
-  private async *deleteAll({ table, where, order, note }: Going, values: unknown[]): AsyncGenerator<number> {
+  private async *deleteAll(
+    { table, where, from = 'true', order, note }: Going,
+    values: unknown[],
+  ): AsyncGenerator<number> {
     for (let after: unknown[] | undefined, isFirst = true; isFirst || after; isFirst = false) {
       const [last] = await this.database.query<{ place: unknown[]; count: number }>(
         `WITH taken AS (${note}),
            batch AS MATERIALIZED (
              SELECT ctid AS row_id, json_build_array(${order}) AS place, row_number() OVER (ORDER BY ${order}) AS nth
-             FROM ${table} WHERE bot_id = $1 AND ${where} AND ${isBehind(order, after, values.length)}
+             FROM ${table} WHERE bot_id = $1 AND ${where} AND ${after ? isBehind(order, after, values.length) : from}
              ORDER BY ${order} LIMIT $2),
            gone AS (
              DELETE FROM ${table} WHERE bot_id = $1 AND ctid = ANY (ARRAY(SELECT row_id FROM batch)) RETURNING 1)
@@ -144,16 +153,17 @@ export class ErasureRepository {
   /** Of a conversation, with the rows of their tags. Indexes: message_of_conversation, tag_place. */
   private async *deleteMessages(note: string, values: unknown[]): AsyncGenerator<number> {
     for (let last: Tagged | undefined, isFirst = true; isFirst || last; isFirst = false) {
-      const after = last && [last.created_at, last.id];
+      const after = last && [last.conversation_id, last.created_at, last.id];
+      const { where, from } = ofConversation;
       const rows = await this.database.transaction(async (tx) => {
         const gone = await tx.query<Tagged & { tags: Record<string, string> }>(
           `WITH taken AS (${note}),
              gone AS (
                DELETE FROM message WHERE bot_id = $1 AND ctid = ANY (ARRAY(
                  SELECT ctid FROM message
-                 WHERE bot_id = $1 AND conversation_id = $3 AND ${isBehind('created_at, id', after, values.length)}
-                 ORDER BY created_at, id LIMIT $2))
-               RETURNING bot_id, id, created_at, tags)
+                 WHERE bot_id = $1 AND ${where} AND ${after ? isBehind(orderOfMessages, after, values.length) : from}
+                 ORDER BY ${orderOfMessages} LIMIT $2))
+               RETURNING bot_id, id, conversation_id, created_at, tags)
            SELECT * FROM gone ORDER BY created_at, id`,
           [...values, ...(after ?? [])],
         );
@@ -175,6 +185,6 @@ export class ErasureRepository {
   }
 }
 
-function isBehind(order: string, key: unknown[] | undefined, valuesBefore: number): string {
-  return key ? `(${order}) > (${key.map((_, index) => `$${valuesBefore + 1 + index}`).join(', ')})` : 'true';
+function isBehind(order: string, key: unknown[], valuesBefore: number): string {
+  return `(${order}) > (${key.map((_, index) => `$${valuesBefore + 1 + index}`).join(', ')})`;
 }

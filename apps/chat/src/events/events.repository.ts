@@ -5,7 +5,7 @@ import { newId, timeOfId } from '@parley/database/ids';
 import { Keyset, pageSize } from '@parley/database/keyset';
 import { toJsonb } from '@parley/database/storable';
 import { BoundedReads } from '../lists/bounded-reads';
-import { inScope, type Scope } from '../runtime/scope';
+import { inScope, isOf, type Scope } from '../runtime/scope';
 import type { EventRow } from './event.entity';
 
 /** What is told of an event; what is left out is null. With a time at which it is due it is `scheduled`, else `pending`. */
@@ -19,17 +19,17 @@ export type References = Partial<Record<Reference, string>>;
 /** SQL that holds when there is no such thing, or none that this caller may see. */
 const absences: Record<Reference, string> = {
   conversationId: `$3::text IS NOT NULL AND NOT EXISTS (
-    SELECT FROM conversation c WHERE c.bot_id = $1 AND c.id = $3 AND ($2::text IS NULL OR c.integration_alias = $2))`,
+    SELECT FROM conversation c WHERE c.bot_id = $1 AND c.id = $3 AND ${isOf('$2', 'c')})`,
   userId: `$4::text IS NOT NULL AND NOT EXISTS (
-    SELECT FROM "user" u WHERE u.bot_id = $1 AND u.id = $4 AND ($2::text IS NULL OR u.integration_alias = $2))`,
+    SELECT FROM "user" u WHERE u.bot_id = $1 AND u.id = $4 AND ${isOf('$2', 'u')})`,
   messageId: `$5::text IS NOT NULL AND NOT EXISTS (
     SELECT FROM (
       SELECT conversation_id FROM message WHERE bot_id = $1 AND id = $5
       UNION ALL SELECT conversation_id FROM scheduled_message WHERE bot_id = $1 AND id = $5) m
     JOIN conversation c ON c.bot_id = $1 AND c.id = m.conversation_id
-    WHERE $2::text IS NULL OR c.integration_alias = $2)`,
+    WHERE ${isOf('$2', 'c')})`,
   workflowId: `$6::text IS NOT NULL AND NOT EXISTS (
-    SELECT FROM workflow w WHERE w.bot_id = $1 AND w.id = $6 AND ($2::text IS NULL OR w.integration_alias = $2))`,
+    SELECT FROM workflow w WHERE w.bot_id = $1 AND w.id = $6 AND ${isOf('$2', 'w')})`,
 };
 const findAbsences = `SELECT ${Object.entries(absences)
   .map(([field, sql]) => `${sql} AS "${field}"`)
@@ -37,7 +37,7 @@ const findAbsences = `SELECT ${Object.entries(absences)
 
 /** Whoever may delete a scheduled message may cancel its event. */
 const isOwnMessage = `payload IS NULL AND EXISTS (
-  SELECT FROM conversation WHERE bot_id = $1 AND id = event.conversation_id AND integration_alias = $2)`;
+  SELECT FROM conversation WHERE bot_id = $1 AND id = event.conversation_id AND (integration_alias = $2) IS TRUE)`;
 
 @Injectable()
 export class EventsRepository {
@@ -71,11 +71,10 @@ export class EventsRepository {
 
   /** Index: the primary key. */
   async find({ botId, alias }: Scope, id: string): Promise<EventRow | undefined> {
-    const [row] = await this.database.query<EventRow>(`SELECT * FROM event WHERE ${inScope} AND id = $3`, [
-      botId,
-      alias,
-      id,
-    ]);
+    const [row] = await this.database.query<EventRow>(
+      `SELECT * FROM event WHERE bot_id = $1 AND ${isOf('$2')} AND id = $3`,
+      [botId, alias, id],
+    );
     return row;
   }
 

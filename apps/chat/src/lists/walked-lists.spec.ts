@@ -4,8 +4,10 @@ import { chatDatabase } from '../chat.module';
 import { ChatConfig } from '../config';
 import { ConversationsRepository } from '../conversations/conversations.repository';
 import { EndpointRepository } from '../endpoint/endpoint.repository';
+import { ErasureRepository } from '../erasure/erasure.repository';
 import { EventsRepository } from '../events/events.repository';
 import { MessagesRepository } from '../messages/messages.repository';
+import { TagsRepository } from '../tags/tags.repository';
 import { UsersRepository } from '../users/users.repository';
 import { WorkflowsRepository } from '../workflows/workflows.repository';
 import { BoundedReads } from './bounded-reads';
@@ -187,5 +189,27 @@ describe('A list by what most have, but nothing of late, looks at nothing but it
       expect([query, found.numbers]).toEqual([query, numbers]);
       expect(found.pages).toBeLessThan(mostPages);
     }
+  });
+});
+
+describe('The last of what a conversation with most has left behind', () => {
+  it.each([
+    ['message', 'former_000001'],
+    ['event', 'former'],
+  ])('is erased without a look at others: %s', async (table, conversation_id) => {
+    const ofIt = `FROM ${table} WHERE conversation_id = '${conversation_id}'`;
+    // Postgres knows of these as nearly all.
+    await test.database.query(`DELETE FROM ${table} WHERE id LIKE '%some' OR id > 'later_005000'`);
+    await test.database.query(`VACUUM ANALYZE ${table}`);
+    await test.database.query(`DELETE ${ofIt} AND id > 'former_000003'`);
+    await test.database.query(`VACUUM ${table}`);
+    const erasure = new ErasureRepository(test.database, new TagsRepository());
+
+    const statements = await sentDuring(async () => {
+      for await (const _count of erasure.deleteOfConversation({ bot_id: 'bot', conversation_id }, 500));
+    });
+
+    await expect(test.database.query(`SELECT 1 ${ofIt}`)).resolves.toEqual([]);
+    await expect(pagesOf(test.database, statements)).resolves.toBeLessThan(mostPages);
   });
 });

@@ -6,7 +6,7 @@ import { toJsonb } from '@parley/database/storable';
 import { BoundedReads } from '../lists/bounded-reads';
 import { isWithin } from '../lists/span';
 import { eachOf, few, taggedRows, type Wanted } from '../tags/tagged-rows';
-import type { Scope } from '../runtime/scope';
+import { isOf, type Scope } from '../runtime/scope';
 import type { MessageRow } from './message.entity';
 
 /** A message with what its signal shows. */
@@ -34,7 +34,7 @@ const inScope = 'm.bot_id = $1 AND ($2::text IS NULL OR c.integration_alias = $2
 
 /** Whether the conversation `$3` is in scope. */
 const isThere = `EXISTS (
-  SELECT FROM conversation WHERE bot_id = $1 AND id = $3 AND ($2::text IS NULL OR integration_alias = $2))`;
+  SELECT FROM conversation WHERE bot_id = $1 AND id = $3 AND ${isOf('$2')})`;
 
 const narrowing = 'Name a tag that few messages of the conversation have.';
 
@@ -97,7 +97,7 @@ export class MessagesRepository {
   /** Index: the primary keys. */
   async find({ botId, alias }: Scope, id: string, table: MessageTable): Promise<MessageRow | undefined> {
     const [row] = await this.database.query<MessageRow>(
-      `SELECT ${columns} FROM ${table} m ${inPlace} WHERE ${inScope} AND m.id = $3`,
+      `SELECT ${columns} FROM ${table} m ${inPlace} WHERE m.bot_id = $1 AND ${isOf('$2', 'c')} AND m.id = $3`,
       [botId, alias, id],
     );
     return row;
@@ -125,7 +125,7 @@ export class MessagesRepository {
   /** For as long as the transaction lasts nobody else changes the message. */
   async lock(tx: Sql, { botId, alias }: Scope, id: string, table: MessageTable): Promise<MessageRow | undefined> {
     const [row] = await tx.query<MessageRow>(
-      `SELECT ${columns} FROM ${table} m ${inPlace} WHERE ${inScope} AND m.id = $3 FOR UPDATE OF m`,
+      `SELECT ${columns} FROM ${table} m ${inPlace} WHERE m.bot_id = $1 AND ${isOf('$2', 'c')} AND m.id = $3 FOR UPDATE OF m`,
       [botId, alias, id],
     );
     return row;

@@ -24,6 +24,13 @@ export interface Scope {
 /** SQL that holds for rows of the scope, whose two parts are `$1` and `$2`. */
 export const inScope = 'bot_id = $1 AND ($2::text IS NULL OR integration_alias = $2)';
 
+/**
+ * SQL that holds when a row, which is found by its key, is of the installation; of any where `alias` is null. No index serves
+ * `IS TRUE`: while Postgres has counted no row of an installation, it takes the index of those for as short a way as a key.
+ */
+export const isOf = (alias: string, table?: string) =>
+  `(${alias}::text IS NULL OR ${table ? `${table}.` : ''}integration_alias = ${alias}) IS TRUE`;
+
 export function scopeOf(caller: BotCaller): Scope {
   return { botId: caller.bot.id, alias: aliasOf(caller) };
 }

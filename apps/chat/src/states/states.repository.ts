@@ -3,6 +3,7 @@ import type { StateType } from '@parley/contracts/chat/states';
 import { Database, type Sql } from '@parley/database/database';
 import { newId } from '@parley/database/ids';
 import { toJsonb } from '@parley/database/storable';
+import { isOf } from '../runtime/scope';
 import type { StateRow } from './state.entity';
 
 /** Where a state is stored, and for whom: with an alias, only that installation's conversations, users and workflows are there. */
@@ -150,7 +151,7 @@ function valuesOf({ botId, type, ownerId, name }: StatePlace): unknown[] {
 function ownerOf({ type, alias }: StatePlace, values: unknown[]): string {
   const table = ownerTables[type];
   if (!table) return 'SELECT 1';
-  const isSeen = alias === null ? 'true' : `owner.integration_alias = $${values.push(alias)}`;
+  const isSeen = alias === null ? 'true' : isOf(`$${values.push(alias)}`, 'owner');
   return `SELECT 1 FROM ${table} AS owner WHERE owner.bot_id = $1 AND owner.id = $3 AND ${isSeen}`;
 }
 

@@ -8,12 +8,14 @@ import { BoundedReads } from '../lists/bounded-reads';
 import { isWithin } from '../lists/span';
 import { eachOf, type Source, taggedRows } from '../tags/tagged-rows';
 import { tagRowsOf } from '../tags/tags.repository';
-import { inScope, type Scope } from '../runtime/scope';
+import { inScope, isOf, type Scope } from '../runtime/scope';
 import type { UserRow } from './user.entity';
 
 export type NewUser = Omit<UserRow, 'id' | 'created_at' | 'updated_at'>;
 
 export const touched = "greatest(now(), updated_at + interval '1 millisecond')";
+
+const isSeen = `bot_id = $1 AND ${isOf('$2')}`;
 
 const narrowing = 'Name a tag that few users have, or sort by the time that the span is about.';
 
@@ -53,7 +55,7 @@ export class UsersRepository {
 
   /** Index: the primary key. */
   async find({ botId, alias }: Scope, id: string, sql: Sql = this.database): Promise<UserRow | undefined> {
-    const [row] = await sql.query<UserRow>(`SELECT * FROM "user" WHERE ${inScope} AND id = $3`, [botId, alias, id]);
+    const [row] = await sql.query<UserRow>(`SELECT * FROM "user" WHERE ${isSeen} AND id = $3`, [botId, alias, id]);
     return row;
   }
 
@@ -69,7 +71,7 @@ export class UsersRepository {
     sql: Sql = this.database,
   ): Promise<UserRow | undefined> {
     const values: unknown[] = [botId, alias];
-    const rows = `SELECT * FROM "user" u WHERE ${inScope}`;
+    const rows = `SELECT * FROM "user" u WHERE ${isSeen}`;
     const { from, time, id } = await taggedRows(sql, { kind: 'user', as: 'u', rows, tags }, values);
     const [row] = await sql.query<UserRow>(`SELECT u.* FROM ${from} ORDER BY ${time}, ${id} LIMIT 1`, values);
     return row;
@@ -77,7 +79,7 @@ export class UsersRepository {
 
   /** For as long as the transaction lasts nobody else changes the user. */
   async lock(tx: Sql, { botId, alias }: Scope, id: string): Promise<UserRow | undefined> {
-    const [row] = await tx.query<UserRow>(`SELECT * FROM "user" WHERE ${inScope} AND id = $3 FOR NO KEY UPDATE`, [
+    const [row] = await tx.query<UserRow>(`SELECT * FROM "user" WHERE ${isSeen} AND id = $3 FOR NO KEY UPDATE`, [
       botId,
       alias,
       id,
@@ -87,7 +89,7 @@ export class UsersRepository {
 
   /** The same, and nobody else makes a participant of the user. */
   async lockToDelete(tx: Sql, { botId, alias }: Scope, id: string): Promise<UserRow | undefined> {
-    const [row] = await tx.query<UserRow>(`SELECT * FROM "user" WHERE ${inScope} AND id = $3 FOR UPDATE`, [
+    const [row] = await tx.query<UserRow>(`SELECT * FROM "user" WHERE ${isSeen} AND id = $3 FOR UPDATE`, [
       botId,
       alias,
       id,

@@ -12,7 +12,7 @@ import { toJsonb } from '@parley/database/storable';
 import { BoundedReads } from '../lists/bounded-reads';
 import { taggedRows } from '../tags/tagged-rows';
 import { tagRowsOf } from '../tags/tags.repository';
-import { inScope, type Scope } from '../runtime/scope';
+import { inScope, isOf, type Scope } from '../runtime/scope';
 import type { WorkflowRow } from './workflow.entity';
 
 /** A time that is null is a day from now. */
@@ -81,15 +81,14 @@ export class WorkflowsRepository {
 
   /** Index: the primary key. */
   async find({ botId, alias }: Scope, id: string, sql: Sql = this.database): Promise<WorkflowRow | undefined> {
-    const [row] = await sql.query<WorkflowRow>(`SELECT * FROM workflow WHERE ${inScope} AND id = $3`, [
-      botId,
-      alias,
-      id,
-    ]);
+    const [row] = await sql.query<WorkflowRow>(
+      `SELECT * FROM workflow WHERE bot_id = $1 AND ${isOf('$2')} AND id = $3`,
+      [botId, alias, id],
+    );
     return row;
   }
 
-  /** The oldest that is meant. Index workflow_name, or tag_place where tags are given. */
+  /** The oldest that is meant. Index workflow_name or workflow_active, or tag_place where tags are given. */
   async findWanted(tx: Sql, { botId, alias }: Scope, wanted: WantedWorkflow): Promise<WorkflowRow | undefined> {
     const { tags, group, ...columns } = wanted;
     const values: unknown[] = [botId, alias];
@@ -104,11 +103,10 @@ export class WorkflowsRepository {
 
   /** For as long as the transaction lasts nobody else changes the workflow. */
   async lock(tx: Sql, { botId, alias }: Scope, id: string): Promise<WorkflowRow | undefined> {
-    const [row] = await tx.query<WorkflowRow>(`SELECT * FROM workflow WHERE ${inScope} AND id = $3 FOR UPDATE`, [
-      botId,
-      alias,
-      id,
-    ]);
+    const [row] = await tx.query<WorkflowRow>(
+      `SELECT * FROM workflow WHERE bot_id = $1 AND ${isOf('$2')} AND id = $3 FOR UPDATE`,
+      [botId, alias, id],
+    );
     return row;
   }
 
@@ -169,7 +167,8 @@ export class WorkflowsRepository {
 
   /**
    * The conversation has the newest one that has not ended instead of this one, if it had this. The lock comes first: what
-   * others of its workflows have become meanwhile is seen only by a statement that begins after it. Index workflow_conversation.
+   * others of its workflows have become meanwhile is seen only by a statement that begins after it. Index
+   * workflow_active_of_conversation.
    */
   async makeAnotherCurrent(tx: Sql, { bot_id, conversation_id, id }: WorkflowRow): Promise<void> {
     await tx.query('SELECT 1 FROM conversation WHERE bot_id = $1 AND id = $2 FOR NO KEY UPDATE', [
