@@ -100,19 +100,17 @@ async function insertMany(insert: string) {
 /** What it gives, and the pages that it looks at; what it changes is undone. */
 async function readPages<T>(work: (tx: Sql) => Promise<T>): Promise<{ found: T; pages: number }> {
   const undone = new Error('undone');
-  let read: { found: T; pages: number };
-  const run = test.database.transaction(async (tx) => {
-    await tx.query('SAVEPOINT before');
-    let found: T;
-    const statements = await sentDuring(async () => void (found = await work(tx)));
-    await tx.query('ROLLBACK TO before');
-    read = { found: found!, pages: await pagesOf(tx, statements) };
-    throw undone;
+  let found: T;
+  const statements = await sentDuring(async () => {
+    const run = test.database.transaction(async (tx) => {
+      found = await work(tx);
+      throw undone;
+    });
+    await run.catch((error: unknown) => {
+      if (error !== undone) throw error;
+    });
   });
-  await run.catch((error: unknown) => {
-    if (error !== undone) throw error;
-  });
-  return read!;
+  return { found: found!, pages: await pagesOf(test.database, statements) };
 }
 
 describe('Where there are many others, few pages are looked at', () => {
