@@ -8,7 +8,7 @@ import { silent, timed, until } from './test/probe';
 
 const suite = hasNatsServer() ? describe : describe.skip;
 /** So patient that nothing comes again only because the machine is busy. */
-const patient = { ackWaitMs: 30_000, heartbeatMs: 150, pullMs: 1_000 };
+const patient = { ackWaitMs: 30_000, heartbeatMs: 150, pullMs: 700 };
 const impatient = { ...patient, ackWaitMs: 1_500 };
 
 let server: NatsServer;
@@ -276,7 +276,7 @@ suite('Events over JetStream', () => {
     await leaving.events.drain();
     await leaving.link.connection.flush();
 
-    await until(() => heir.deliveries.length === 1, 15_000);
+    await until(() => heir.deliveries.length === 1);
     expect(heir.ids()).toEqual([`${subject}-1`]);
     expect(interrupted.buried).toEqual([]);
   });
@@ -421,7 +421,7 @@ suite('Events over JetStream', () => {
     await until(() => link.isUp);
     await events.publish(eventsOf(subject, 1, 2));
 
-    await until(() => busy.ids().includes(`${subject}-2`), 15_000);
+    await until(() => busy.ids().includes(`${subject}-2`));
   });
 
   it('that were on their way to a server that dies are not waited for', async () => {

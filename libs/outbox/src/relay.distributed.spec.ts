@@ -31,7 +31,7 @@ suite('The outbox relay over JetStream', () => {
   beforeEach(async () => {
     [server, database] = await Promise.all([NatsServer.start(), createOutboxDatabase()]);
     link = await NatsLink.open(server.url, 'test', silent);
-    events = new JetStreamEvents(link, 1, silent, { ackWaitMs: 30_000, heartbeatMs: 300, pullMs: 1_000 });
+    events = new JetStreamEvents(link, 1, silent, { ackWaitMs: 30_000, heartbeatMs: 300, pullMs: 700 });
     relay = new Relay(new OutboxRepository(database.service), events, silent);
   });
 

@@ -67,7 +67,7 @@ const refuse = () => Promise.reject(new Error('A probe has no events.'));
 const noEvents = { isOpen: false, publish: refuse, keeps: refuse, consume: refuse, drain: () => Promise.resolve() };
 
 /** Waits for what others do in their own time. */
-export async function until(condition: () => boolean | Promise<boolean>, timeoutMs = 15_000): Promise<void> {
+export async function until(condition: () => boolean | Promise<boolean>, timeoutMs = 25_000): Promise<void> {
   const deadline = Date.now() + timeoutMs;
   while (!(await condition())) {
     if (Date.now() > deadline) throw new Error(`It did not happen within ${timeoutMs} ms: ${condition.toString()}`);
