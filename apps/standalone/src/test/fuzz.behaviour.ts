@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import * as fc from 'fast-check';
 import type { Operation } from '@parley/contracts/operation';
 import { brokenPromises } from './answers';
@@ -52,7 +53,7 @@ export function describeFuzz(name: string, start: () => Promise<Home & { stop():
       '%s never fails',
       async (_subject, operation) => {
         let asked = 0;
-        const property = fc.asyncProperty(damagesOf(operation), async (damage) => {
+        const attempt = async (damage: Damage) => {
           asked += 1;
           if (asked % casesOfTenant === 0) tenant = await Tenant.create(platform);
           const request = spoil(await requestOf(operation, tenant), damage);
@@ -61,7 +62,8 @@ export function describeFuzz(name: string, start: () => Promise<Home & { stop():
           const problems = brokenPromises(operation, answer);
           if (performance.now() - started > slowMs) problems.push(`it took more than ${slowMs} ms`);
           if (problems.length > 0) throw new Error(`${problems.join('; ')}: ${answer.status} ${answer.text}`);
-        });
+        };
+        const property = fc.asyncProperty(damagesOf(operation), (damage) => untilServed(() => attempt(damage)));
 
         const found = await fc.check(property, { seed, numRuns: cases });
 
@@ -74,6 +76,19 @@ export function describeFuzz(name: string, start: () => Promise<Home & { stop():
       await expect(Tenant.create(platform)).resolves.toHaveProperty('tag');
     });
   });
+}
+
+/** What refuses because the machine is busy says that nothing was done, and serves another try. */
+async function untilServed(work: () => Promise<void>): Promise<void> {
+  for (let left = 3; ; left -= 1) {
+    try {
+      return await work();
+    } catch (error) {
+      if (left === 0 || !String(error).includes('Try again in a moment')) throw error;
+      process.stdout.write(`fuzz, asked again: ${String(error)}\n`);
+      await sleep(1_000);
+    }
+  }
 }
 
 function spoil(request: Request, damage: Damage): WildRequest {
