@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect } from 'nats';
 import { hasNatsServer, NatsServer } from '@parley/testing/nats-server';
+import { until } from '@parley/testing/until';
 import type { Delivery, EventMessage, WorkingConsumer } from './event-stream';
 import { JetStreamEvents } from './jetstream-events';
 import { NatsLink } from './nats-connection';
-import { silent, timed, until } from './test/probe';
+import { silent, timed } from './test/probe';
 
 const suite = hasNatsServer() ? describe : describe.skip;
 /** So patient that nothing comes again only because the machine is busy. */

@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { nkeys } from 'nats';
 import type { Logger } from '@parley/logging/logger';
 import { hasNatsServer, makeCertificate, NatsServer } from '@parley/testing/nats-server';
+import { until } from '@parley/testing/until';
 import { NatsLink } from './nats-connection';
-import { silent, until } from './test/probe';
+import { silent } from './test/probe';
 
 const suite = hasNatsServer() ? describe : describe.skip;
 
@@ -59,14 +60,14 @@ suite('the key of a file', () => {
     await server.kill();
     await letIn(next.publicKey);
     await server.run();
-    await until(() => lines.some((line) => line.includes('AUTHORIZATION')), 10_000);
+    await until(() => lines.some((line) => line.includes('AUTHORIZATION')), Boolean, 10_000);
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     expect(link.isUp).toBe(false);
     expect(lines.filter((line) => line.includes('AUTHORIZATION'))).toHaveLength(1);
     expect(lines.filter((line) => line.includes('is lost'))).toHaveLength(1);
 
     await writeFile(seedFile(), next.seed);
-    await until(() => link.isUp, 10_000);
+    await until(() => link.isUp, Boolean, 10_000);
     await link.connection.flush();
   });
 

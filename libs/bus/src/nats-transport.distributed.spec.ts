@@ -4,11 +4,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { connect, headers, type NatsConnection } from 'nats';
 import { broadcast, channel } from '@parley/contracts/operation';
 import { hasNatsServer, NatsServer } from '@parley/testing/nats-server';
+import { until } from '@parley/testing/until';
 import { Bus } from './bus';
 import { NatsLink } from './nats-connection';
 import { NatsTransport } from './nats-transport';
 import { bodyRequest } from './places';
-import { answerWith, Anything, caller, probe, silent, timed, until } from './test/probe';
+import { answerWith, Anything, caller, probe, silent, timed } from './test/probe';
 import { transportBehaviour } from './test/transport.behaviour';
 import type { Transport } from './transport';
 

@@ -4,13 +4,14 @@ import { type AppName, allConsumers, apps } from '@parley/contracts/apps';
 import { files } from '@parley/contracts/files';
 import { operationsOf } from '@parley/contracts/operation';
 import { hasNatsServer, NatsServer } from '@parley/testing/nats-server';
+import { until } from '@parley/testing/until';
 import { Bus } from './bus';
 import { NatsLink } from './nats-connection';
 import { NatsTransport } from './nats-transport';
 import { permissionsOf, seedVariable } from './permissions';
 import { inboxPrefix } from './places';
 import { StreamUpkeep } from './stream-upkeep';
-import { caller, silent, timed, until } from './test/probe';
+import { caller, silent, timed } from './test/probe';
 
 const suite = hasNatsServer() ? describe : describe.skip;
 const names = Object.keys(apps) as AppName[];

@@ -5,11 +5,11 @@ import { type FileScope, readable, readsAll } from './file-scope';
 /** As many files are looked up one by one. Of more of them a page is soon found by walking all of the bot in its order. */
 const most = 1_000;
 
-/** Ids of the files that the scope may read, unless these are many. Indexes file_of_* and file_for_*. */
-export async function fewReadable(sql: Sql, scope: FileScope): Promise<string[] | undefined> {
+/** Ids of the files that the scope may read and that fit the condition, unless these are many. Indexes file_of_* and file_for_*. */
+export async function fewReadable(sql: Sql, scope: FileScope, condition = 'true'): Promise<string[] | undefined> {
   if (readsAll(scope)) return undefined;
   const values: unknown[] = [];
-  return idsUnlessMany(sql, `SELECT id FROM file WHERE ${readable(scope, values)}`, values);
+  return idsUnlessMany(sql, `SELECT id FROM file WHERE ${readable(scope, values)} AND ${condition}`, values);
 }
 
 /** Ids of files of the bot, among them all that fit the filter, unless each tag has many. */

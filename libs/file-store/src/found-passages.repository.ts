@@ -4,6 +4,7 @@ import type { TagQuery } from '@parley/contracts/query-fields';
 import { Database } from '@parley/database/database';
 import type { PassageHit } from '@parley/passages/passage-index';
 import { type FileScope, readable } from './file-scope';
+import { fewReadable } from './few-files';
 import { fileTagConditions } from './files.repository';
 
 export interface Neighbour {
@@ -45,16 +46,11 @@ export class FoundPassagesRepository {
   constructor(private readonly database: Database) {}
 
   /**
-   * Ids of files that can be found and that the scope may read; so many at most, any of them. Indexes file_of_* and file_for_*.
-   * Without the tags: the index filters by them anyway.
+   * Ids of files that can be found and that the scope may read, unless these are many or all of the bot's. Without the tags:
+   * the index filters by them anyway.
    */
-  async listFileIds(scope: FileScope, limit: number): Promise<string[]> {
-    const values: unknown[] = [limit];
-    const rows = await this.database.query<{ id: string }>(
-      `SELECT id FROM file WHERE ${readable(scope, values)} AND active_version IS NOT NULL LIMIT $1`,
-      values,
-    );
-    return rows.map(({ id }) => id);
+  listFewFileIds(scope: FileScope): Promise<string[] | undefined> {
+    return fewReadable(this.database, scope, 'active_version IS NOT NULL');
   }
 
   /**

@@ -1,4 +1,4 @@
-import type { Database } from '@parley/database/database';
+import type { Database, Transaction } from '@parley/database/database';
 import { Client, type QueryConfig } from 'pg';
 
 export interface SentStatement {
@@ -53,9 +53,8 @@ export async function rowsOf(database: Transactions, statements: SentStatement[]
 }
 
 async function plansOf(database: Transactions, statements: SentStatement[]): Promise<Plan[]> {
-  const plans: Plan[] = [];
-  const undone = new Error('undone');
-  const run = database.transaction(async (tx) => {
+  return undone(database, async (tx) => {
+    const plans: Plan[] = [];
     for (const { text, values } of statements.filter(({ text }) =>
       /^\s*(SELECT|WITH|INSERT|UPDATE|DELETE)/.test(text),
     )) {
@@ -65,12 +64,22 @@ async function plansOf(database: Transactions, statements: SentStatement[]): Pro
       );
       plans.push(explained!['QUERY PLAN'][0].Plan);
     }
-    throw undone;
+    return plans;
+  });
+}
+
+/** What the work gives. Nothing that it does in the transaction stays. */
+export async function undone<T>(database: Transactions, work: (tx: Transaction) => Promise<T>): Promise<T> {
+  const end = new Error('undone');
+  let given: T;
+  const run = database.transaction(async (tx) => {
+    given = await work(tx);
+    throw end;
   });
   await run.catch((error: unknown) => {
-    if (error !== undone) throw error;
+    if (error !== end) throw error;
   });
-  return plans;
+  return given!;
 }
 
 function rowsIn({ Plans: inner = [], ...plan }: Plan): number {

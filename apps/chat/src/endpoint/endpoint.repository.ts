@@ -3,6 +3,7 @@ import { foreignId } from '@parley/contracts/chat/foreign-id';
 import { Database } from '@parley/database/database';
 import { Keyset, pageSize } from '@parley/database/keyset';
 import type { ConversationRow } from '../conversations/conversation.entity';
+import { newestFirst } from '../lists/newest-first';
 import { isOf } from '../runtime/scope';
 import type { UserRow } from '../users/user.entity';
 import type { ChatInstallation } from './chat-installations';
@@ -79,22 +80,8 @@ const saidIn = (table: string, condition: string) => `
     ) ON said.bot_id = $1 AND said.id = $4 AND ${condition}`)}
   LEFT JOIN "user" author ON author.bot_id = $1 AND author.id = said.user_id`;
 
-const newestConversations = new Keyset<ConversationRow>(
-  [
-    { sql: 'created_at', type: 'timestamptz', of: (row) => row.created_at },
-    { sql: 'id', type: 'text', of: (row) => row.id },
-  ],
-  'desc',
-  { sql: 'owner_id', value: '$3' },
-);
-const newestMessages = new Keyset<Said>(
-  [
-    { sql: 'm.created_at', type: 'timestamptz', of: (row) => row.created_at },
-    { sql: 'm.id', type: 'text', of: (row) => row.id },
-  ],
-  'desc',
-  { sql: 'm.conversation_id', value: '$2' },
-);
+const newestConversations = newestFirst<ConversationRow>('created_at', 'id', { sql: 'owner_id', value: '$3' });
+const newestMessages = newestFirst<Said>('m.created_at', 'm.id', { sql: 'm.conversation_id', value: '$2' });
 const newestParticipants = new Keyset<UserRow & { joined_at: Date }>([
   { sql: 'p.joined_at', type: 'timestamptz', of: (row) => row.joined_at },
   { sql: 'p.user_id', type: 'text', of: (row) => row.id },

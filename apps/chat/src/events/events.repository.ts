@@ -5,6 +5,7 @@ import { newId, timeOfId } from '@parley/database/ids';
 import { Keyset, pageSize } from '@parley/database/keyset';
 import { toJsonb } from '@parley/database/storable';
 import { BoundedReads } from '../lists/bounded-reads';
+import { givenColumns, toEquality } from '../lists/given-columns';
 import { inScope, isOf, type Scope } from '../runtime/scope';
 import type { EventRow } from './event.entity';
 
@@ -93,9 +94,7 @@ export class EventsRepository {
     const limit = pageSize(query);
     const boundTo = [botId, filters];
     const values: unknown[] = [botId];
-    const given = Object.entries(filters)
-      .filter(([, value]) => value !== undefined)
-      .map(([column, value]) => ({ sql: column, value: `$${values.push(value)}` }));
+    const given = givenColumns(filters, values);
     const isServed = given.length <= 1;
     // Ids begin with the time of creation.
     const newestFirst = new Keyset<EventRow>(
@@ -103,7 +102,7 @@ export class EventsRepository {
       'desc',
       isServed ? given[0] : undefined,
     );
-    const conditions = isServed ? [] : given.map(({ sql, value }) => `${sql} = ${value}`);
+    const conditions = isServed ? [] : given.map(toEquality);
     const page = `SELECT * FROM event
       WHERE ${['bot_id = $1', ...conditions, newestFirst.after(query.nextToken, boundTo, values)].join(' AND ')}
       ORDER BY ${newestFirst.orderBy} LIMIT ${limit + 1}`;

@@ -1,5 +1,5 @@
 import type { Sql } from '@parley/database/database';
-import { pagesOf, sentDuring } from '@parley/testing/sent-statements';
+import { pagesOf, sentDuring, undone } from '@parley/testing/sent-statements';
 import { createTestDatabase, type TestDatabase } from '@parley/testing/test-database';
 import { chatDatabase } from '../chat.module';
 import { ChatConfig } from '../config';
@@ -99,17 +99,8 @@ async function insertMany(insert: string) {
 
 /** What it gives, and the pages that it looks at; what it changes is undone. */
 async function readPages<T>(work: (tx: Sql) => Promise<T>): Promise<{ found: T; pages: number }> {
-  const undone = new Error('undone');
   let found: T;
-  const statements = await sentDuring(async () => {
-    const run = test.database.transaction(async (tx) => {
-      found = await work(tx);
-      throw undone;
-    });
-    await run.catch((error: unknown) => {
-      if (error !== undone) throw error;
-    });
-  });
+  const statements = await sentDuring(async () => void (found = await undone(test.database, work)));
   return { found: found!, pages: await pagesOf(test.database, statements) };
 }
 

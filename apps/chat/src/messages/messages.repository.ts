@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { ListMessages } from '@parley/contracts/chat/messages';
 import { Database, type Sql, type Transaction } from '@parley/database/database';
-import { Keyset, type LeadingColumn, pageSize } from '@parley/database/keyset';
+import { pageSize } from '@parley/database/keyset';
 import { toJsonb } from '@parley/database/storable';
 import { BoundedReads } from '../lists/bounded-reads';
+import { newestFirst } from '../lists/newest-first';
 import { isWithin } from '../lists/span';
 import { eachOf, few, taggedRows, type Wanted } from '../tags/tagged-rows';
 import { isOf, type Scope } from '../runtime/scope';
@@ -33,8 +34,7 @@ const inPlace = 'JOIN conversation c ON c.bot_id = $1 AND c.id = m.conversation_
 const inScope = 'm.bot_id = $1 AND ($2::text IS NULL OR c.integration_alias = $2)';
 
 /** Whether the conversation `$3` is in scope. */
-const isThere = `EXISTS (
-  SELECT FROM conversation WHERE bot_id = $1 AND id = $3 AND ${isOf('$2')})`;
+const isThere = `EXISTS (SELECT FROM conversation WHERE bot_id = $1 AND id = $3 AND ${isOf('$2')})`;
 
 const narrowing = 'Name a tag that few messages of the conversation have.';
 
@@ -55,8 +55,7 @@ const oldestTagged = `
   SELECT wanted.place::int, m.* FROM ROWS FROM (jsonb_to_recordset($3::jsonb) AS (conversation_id text, tags jsonb))
     WITH ORDINALITY AS wanted (conversation_id, tags, place)
   CROSS JOIN LATERAL (
-    SELECT id FROM conversation c WHERE bot_id = $1 AND id = wanted.conversation_id
-      AND ($2::text IS NULL OR integration_alias = $2) OFFSET 0) c
+    SELECT id FROM conversation c WHERE bot_id = $1 AND id = wanted.conversation_id AND ${isOf('$2')} OFFSET 0) c
   CROSS JOIN LATERAL (
     SELECT name, value FROM (
       SELECT key AS name, value, count(*) OVER () AS tags FROM jsonb_each_text(wanted.tags)) own
@@ -75,17 +74,6 @@ const oldestTagged = `
       (SELECT ${columns}, true AS is_later FROM scheduled_message m
        WHERE bot_id = $1 AND m.conversation_id = c.id AND m.tags @> wanted.tags ORDER BY m.created_at, m.id LIMIT 1)) m
     ORDER BY is_later LIMIT 1) m`;
-
-function newestFirst(createdAt: string, id: string, leading?: LeadingColumn): Keyset<MessageRow> {
-  return new Keyset<MessageRow>(
-    [
-      { sql: createdAt, type: 'timestamptz', of: (row) => row.created_at },
-      { sql: id, type: 'text', of: (row) => row.id },
-    ],
-    'desc',
-    leading,
-  );
-}
 
 @Injectable()
 export class MessagesRepository {
@@ -177,7 +165,7 @@ export class MessagesRepository {
     const wanted: Wanted = { kind: 'message', as: 'm', rows: all, tags, conversationId, createdWithin: [4, 5] };
     const ofConversation = conversationId !== undefined && !tags;
     const { from, time, id } = await taggedRows(this.database, wanted, values);
-    const keyset = newestFirst(
+    const keyset = newestFirst<MessageRow>(
       time,
       id,
       ofConversation

@@ -7,9 +7,11 @@ import {
 } from '@parley/contracts/chat/workflows';
 import { Database, type Sql } from '@parley/database/database';
 import { newId, timeOfId } from '@parley/database/ids';
-import { Keyset, type LeadingColumn, pageSize } from '@parley/database/keyset';
+import { pageSize } from '@parley/database/keyset';
 import { toJsonb } from '@parley/database/storable';
 import { BoundedReads } from '../lists/bounded-reads';
+import { givenColumns, toEquality } from '../lists/given-columns';
+import { newestFirst } from '../lists/newest-first';
 import { taggedRows } from '../tags/tagged-rows';
 import { tagRowsOf } from '../tags/tags.repository';
 import { inScope, isOf, type Scope } from '../runtime/scope';
@@ -92,7 +94,7 @@ export class WorkflowsRepository {
   async findWanted(tx: Sql, { botId, alias }: Scope, wanted: WantedWorkflow): Promise<WorkflowRow | undefined> {
     const { tags, group, ...columns } = wanted;
     const values: unknown[] = [botId, alias];
-    const conditions = givenOf(columns, values).map(toEquality);
+    const conditions = givenColumns(columns, values).map(toEquality);
     if (group)
       conditions.push(`w.status = ANY ($${values.push(group === 'active' ? activeStatuses : finishedStatuses)})`);
     const rows = `SELECT * FROM workflow w WHERE ${inScope} AND ${conditions.join(' AND ')}`;
@@ -200,7 +202,7 @@ export class WorkflowsRepository {
     const limit = pageSize(query);
     const boundTo = [botId, columns, statuses, tags];
     const values: unknown[] = [botId];
-    const given = givenOf(columns, values);
+    const given = givenColumns(columns, values);
     const status = statuses && `$${values.push([...new Set(statuses)])}::text[]`;
     const isServed = !tags && given.length + (status ? 1 : 0) <= 1;
     // By status alone each status is walked by its index for as long as one page; together they are in no order.
@@ -210,7 +212,7 @@ export class WorkflowsRepository {
     if (status && !isByStatus) conditions.push(`w.status = ANY (${status})`);
     const rows = `SELECT * FROM workflow w WHERE ${conditions.join(' AND ')}`;
     const { from, time, id } = await taggedRows(this.database, { kind: 'workflow', as: 'w', rows, tags }, values);
-    const keyset = newestFirst(time, id, isServed ? leading : undefined);
+    const keyset = newestFirst<WorkflowRow>(time, id, isServed ? leading : undefined);
     const after = keyset.after(query.nextToken, boundTo, values);
     const page = `ORDER BY ${keyset.orderBy} LIMIT ${limit + 1}`;
     const statement = isByStatus
@@ -223,26 +225,4 @@ export class WorkflowsRepository {
       : await this.bounded.read<WorkflowRow>(statement, values, narrowing);
     return keyset.page(found, limit, boundTo);
   }
-}
-
-function newestFirst(time: string, id: string, leading?: LeadingColumn): Keyset<WorkflowRow> {
-  return new Keyset<WorkflowRow>(
-    [
-      { sql: time, type: 'timestamptz', of: (row) => row.created_at },
-      { sql: id, type: 'text', of: (row) => row.id },
-    ],
-    'desc',
-    leading,
-  );
-}
-
-/** SQL of each column that has a value; those are appended. */
-function givenOf(columns: Record<string, string | undefined>, values: unknown[]): LeadingColumn[] {
-  return Object.entries(columns)
-    .filter(([, value]) => value !== undefined)
-    .map(([column, value]) => ({ sql: `w.${column}`, value: `$${values.push(value)}` }));
-}
-
-function toEquality({ sql, value }: LeadingColumn): string {
-  return `${sql} = ${value}`;
 }

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { BotCaller } from '@parley/contracts/access';
 import { ApiError, unavailable } from '@parley/contracts/errors';
 import type { FoundPassages, SearchFiles } from '@parley/contracts/passage-search';
-import { type FileScope, fileScopeOf, readsAll } from '@parley/file-store/file-scope';
+import { type FileScope, fileScopeOf } from '@parley/file-store/file-scope';
 import { FoundPassagesRepository, type FoundRow } from '@parley/file-store/found-passages.repository';
 import { type Embedder, EmbedderRefused } from '@parley/passages/embedder';
 import { highestFusedScore } from '@parley/passages/fusion';
@@ -18,8 +18,6 @@ const defaultContextDepth = 1;
 const candidatesPerPassage = 3;
 const candidatesGrow = 8;
 const mostCandidates = 5_000;
-/** The index is told which files the caller may read when they are so few. */
-const mostFilesNamed = 1_000;
 
 /** Finds passages by meaning and by words. The index only proposes: what is shown is decided by Postgres. */
 @Injectable()
@@ -39,7 +37,8 @@ export class SearchService {
   private async find(scope: FileScope, query: SearchFiles): Promise<FoundRow[]> {
     const { limit = defaultLimit, tags, contextDepth = defaultContextDepth, withContext, consolidate } = query;
     const depth = withContext || consolidate ? contextDepth : 0;
-    const fileIds = await this.findFewReadable(scope);
+    // Nearer passages of files that the caller may not read would hide the others.
+    const fileIds = await this.passages.listFewFileIds(scope);
     if (fileIds?.length === 0) return [];
     const vector = await this.embed(query.query);
     const terms = queryTerms(query.query);
@@ -49,13 +48,6 @@ export class SearchService {
       const found = await this.passages.list(scope, hits.map(inUnits), { tags, depth, limit });
       if (found.length === limit || hits.length < asked || asked === mostCandidates) return found;
     }
-  }
-
-  /** All files that can be found, for who may read some of the bot's: nearer ones that they may not read would hide these. */
-  private async findFewReadable(scope: FileScope): Promise<string[] | undefined> {
-    if (readsAll(scope)) return undefined;
-    const ids = await this.passages.listFileIds(scope, mostFilesNamed + 1);
-    return ids.length > mostFilesNamed ? undefined : ids;
   }
 
   /** Throws InvalidQuery for what the model refuses to read, which it may say; else a 503 that says nothing of our inside. */

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { files } from '@parley/contracts/files';
 import type { SearchFiles } from '@parley/contracts/passage-search';
 import { Database } from '@parley/database/database';
-import { FoundPassagesRepository } from '@parley/file-store/found-passages.repository';
 import { passageId, PassagesRepository } from '@parley/file-store/passages.repository';
 import type { Embedder } from '@parley/passages/embedder';
 import { documentTerms } from '@parley/passages/lexicon';
@@ -13,6 +12,7 @@ import { embedder, passageIndex } from '@parley/passages/tokens';
 import { BotFiles } from '@parley/testing/bot-files';
 import { EmbeddingServer } from '@parley/testing/embedding-server';
 import { type RunningService, startService } from '@parley/testing/running-service';
+import { sentDuring } from '@parley/testing/sent-statements';
 import { FilesConfig } from '../config';
 import { FilesModule } from '../files.module';
 
@@ -99,22 +99,16 @@ async function store(bot: BotFiles, key: string, texts: string[], { breadcrumb =
 
 /** What the work finds, and how often it lists the files that may be read and searches the index. */
 async function counted(work: () => Promise<string[]>) {
-  const asked = { lists: 0, searches: 0 };
-  const repository = service.apps[0]!.get(FoundPassagesRepository, { strict: false });
-  const [listFileIds, searchPoints] = [repository.listFileIds.bind(repository), points.search.bind(points)];
-  repository.listFileIds = (...args) => {
-    asked.lists++;
-    return listFileIds(...args);
-  };
+  let [found, searches]: [string[], number] = [[], 0];
+  const searchPoints = points.search.bind(points);
   points.search = (...args) => {
-    asked.searches++;
+    searches++;
     return searchPoints(...args);
   };
   try {
-    const found = await work();
-    return { found, ...asked };
+    const sent = await sentDuring(async () => void (found = await work()));
+    return { found, searches, lists: sent.filter(({ text }) => text.startsWith('SELECT id FROM file ')).length };
   } finally {
-    Object.assign(repository, { listFileIds });
     Object.assign(points, { search: searchPoints });
   }
 }

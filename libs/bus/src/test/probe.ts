@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Controller, type DynamicModule, Module } from '@nestjs/common';
 import { DiscoveryModule, DiscoveryService, NestFactory } from '@nestjs/core';
 import { anyone } from '@parley/contracts/access';
@@ -65,15 +64,6 @@ export async function answerWith(
 
 const refuse = () => Promise.reject(new Error('A probe has no events.'));
 const noEvents = { isOpen: false, publish: refuse, keeps: refuse, consume: refuse, drain: () => Promise.resolve() };
-
-/** Waits for what others do in their own time. */
-export async function until(condition: () => boolean | Promise<boolean>, timeoutMs = 25_000): Promise<void> {
-  const deadline = Date.now() + timeoutMs;
-  while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error(`It did not happen within ${timeoutMs} ms: ${condition.toString()}`);
-    await sleep(10);
-  }
-}
 
 /** How long it took, and how it ended. */
 export async function timed<T>(work: Promise<T>): Promise<{ ms: number; error?: unknown; value?: T }> {

@@ -2,9 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError } from '@parley/contracts/errors';
 import { broadcast, channel } from '@parley/contracts/operation';
 import { markReplayed } from '@parley/contracts/replayed';
+import { until } from '@parley/testing/until';
 import { Bus } from '../bus';
 import type { Transport } from '../transport';
-import { Anything, answerWith, caller, probe, timed, until } from './probe';
+import { Anything, answerWith, caller, probe, timed } from './probe';
 
 /** A bus that several processes share; `connect` gives the transport of one more of them. */
 export interface SharedBus {
