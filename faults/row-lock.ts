@@ -3,7 +3,11 @@ import { Client } from 'pg';
 
 /** Holds rows of a table, so that whoever wants to change them waits until the test lets them go. */
 export class RowLock {
-  private constructor(private readonly database: Client) {}
+  private static readonly held = new Set<RowLock>();
+
+  private constructor(private readonly database: Client) {
+    RowLock.held.add(this);
+  }
 
   static take(databaseUrl: string, table: string, ids: string[]): Promise<RowLock> {
     return RowLock.by(databaseUrl, `SELECT 1 FROM ${table} WHERE id = ANY($1) FOR UPDATE`, [ids]);
@@ -12,6 +16,11 @@ export class RowLock {
   /** The whole table: who only reads it waits too. */
   static ofAll(databaseUrl: string, table: string): Promise<RowLock> {
     return RowLock.by(databaseUrl, `LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`);
+  }
+
+  /** Those too that a test which failed has not let go. */
+  static async releaseAll(): Promise<void> {
+    await Promise.all([...RowLock.held].map((lock) => lock.release()));
   }
 
   private static async by(databaseUrl: string, statement: string, values: unknown[] = []): Promise<RowLock> {
@@ -41,6 +50,7 @@ export class RowLock {
   }
 
   async release(): Promise<void> {
+    RowLock.held.delete(this);
     await this.database.query('COMMIT');
     await this.database.end();
   }

@@ -99,6 +99,10 @@ export class NatsServer {
     return this.process!.pid!;
   }
 
+  get isRunning(): boolean {
+    return this.process !== undefined && this.process.exitCode === null && this.process.signalCode === null;
+  }
+
   /** Starts it again on the same port, after `kill`. */
   async run(): Promise<void> {
     this.process = spawn(program, this.setup.args, { stdio: 'ignore', env: { ...process.env, ...this.setup.env } });
@@ -110,8 +114,8 @@ export class NatsServer {
   }
 
   async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
-    const { process: running } = this;
-    if (!running || running.exitCode !== null || running.signalCode !== null) return;
+    if (!this.isRunning) return;
+    const running = this.process!;
     const ended = new Promise((resolve) => running.once('exit', resolve));
     running.kill(signal);
     await ended;
