@@ -307,6 +307,13 @@ suite('two replicas of each app', () => {
     expect(await new Checker(fleet, ledger).findings(60_000)).toEqual([]);
   });
 
+  it('write lines of a log, and nothing beside them', () => {
+    const others = fleet.all.flatMap(({ name, output }) =>
+      output.split('\n').flatMap((line) => (line === '' || line.startsWith('{') ? [] : [`${name}: ${line}`])),
+    );
+    expect(others).toEqual([]);
+  });
+
   it('say on /readyz who may be given requests', async () => {
     const [leaving, staying] = fleet.replicas('gateway') as [Replica, Replica];
     const ended = leaving.end('SIGTERM');

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type JsMsg, type JetStreamClient, type JetStreamManager, headers, type MsgHdrs } from 'nats';
 import { Loop } from '@parley/background/loop';
@@ -53,6 +54,8 @@ export class JetStreamEvents implements EventStream {
     private readonly timing = defaultTiming,
   ) {
     this.client = link.connection.jetstream({ timeout: publishTimeoutMs });
+    // Each slot listens to it while it waits, which Node would take for a leak from the eleventh on.
+    setMaxListeners(0, this.stopping.signal);
   }
 
   publish(events: EventMessage[]): Promise<StreamPlace | undefined> {
