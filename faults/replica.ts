@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort } from '@parley/testing/nats-server';
+import { freePort } from '@parley/testing/free-port';
 import { until } from '@parley/testing/until';
 
 const startTimeoutMs = 120_000;

@@ -1,5 +1,6 @@
 // Starts every app of the distributed mode on this machine, each as a process of its own, against NATS_URL and
-// DATABASE_URL. Ports are free ones unless PORT (gateway) and FILES_PORT are set. Ctrl-C stops them all.
+// DATABASE_URL. Ports are free ones unless PORT (gateway), FILES_PORT and the like of the others are set. Ctrl-C stops
+// them all.
 // The first token, the secret key and the content are kept in PARLEY_DATA_DIR (.parley-distributed), so that the next
 // run finds what this one has stored. Where NATS wants keys, NATS_SEED_<APP> holds that of each app, as
 // `npm run parley -- nats keys` prints them; each app gets its own alone. With STATE_FILE it writes where everything is, as JSON, once all are ready.
@@ -13,7 +14,7 @@ import { fileURLToPath } from 'node:url';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const names = ['admin', 'hub', 'files', 'files-worker', 'tables', 'chat', 'gateway'];
-const startTimeoutMs = 30_000;
+const startTimeoutMs = 60_000;
 const apps = new Map();
 
 for (const name of ['NATS_URL', 'DATABASE_URL']) {
@@ -30,9 +31,7 @@ const [secretKey, ...keptFormerKeys] = process.env.PARLEY_SECRET_KEY
   ? [process.env.PARLEY_SECRET_KEY]
   : kept('secret.key', undefined, () => randomBytes(32).toString('base64url')).split(/\s+/);
 const formerSecretKeys = [...keptFormerKeys, process.env.PARLEY_FORMER_SECRET_KEYS].filter(Boolean);
-const ports = Object.fromEntries(await Promise.all(names.map(async (name) => [name, await freePort()])));
-if (process.env.PORT) ports.gateway = Number(process.env.PORT);
-if (process.env.FILES_PORT) ports.files = Number(process.env.FILES_PORT);
+const ports = Object.fromEntries(await Promise.all(names.map(async (name) => [name, await portOf(name)])));
 const env = {
   ...process.env,
   HOST: '127.0.0.1',
@@ -111,8 +110,17 @@ function kept(name, given, make) {
 }
 
 function keyOf(name) {
-  const seed = process.env[`NATS_SEED_${name.toUpperCase().replaceAll('-', '_')}`];
+  const seed = process.env[`NATS_SEED_${upperCase(name)}`];
   return seed ? { NATS_NKEY_SEED: seed } : {};
+}
+
+function upperCase(name) {
+  return name.toUpperCase().replaceAll('-', '_');
+}
+
+function portOf(name) {
+  const given = process.env[name === 'gateway' ? 'PORT' : `${upperCase(name)}_PORT`];
+  return given ? Number(given) : freePort();
 }
 
 function run(script, args, key = {}) {

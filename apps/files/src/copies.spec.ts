@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Client } from '@botpress/client';
 import { type Account, configured, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
-import { freePort } from '@parley/testing/nats-server';
+import { freePort } from '@parley/testing/free-port';
 import { until } from '@parley/testing/until';
 import { AdminModule } from '../../admin/src/admin.module';
 import { GatewayModule } from '../../gateway/src/gateway.module';

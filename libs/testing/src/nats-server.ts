@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { cp, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
-import { connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newKeys } from '@parley/bus/nats-keys';
+import { freePort } from './free-port';
 
 const program = 'nats-server';
 
@@ -162,16 +163,6 @@ export function makeCertificate(folder: string): string | undefined {
   if (made.status === 0) return certificate;
   process.stderr.write('\nSKIPPED: there is no openssl on the PATH, so NATS is tested without TLS.\n');
   return undefined;
-}
-
-export function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0));
-    });
-  });
 }
 
 function accepts(port: number): Promise<boolean> {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { chmod, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from './nats-server';
+import { freePort } from './free-port';
 import type { RunningPlatform } from './running-platform';
 import { until } from './until';
 

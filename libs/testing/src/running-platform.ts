@@ -4,10 +4,11 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from './free-port';
 import { NatsServer } from './nats-server';
 import { createEmptyDatabase } from './test-database';
 
-const startTimeoutMs = 60_000;
+const startTimeoutMs = 120_000;
 const stopTimeoutMs = 20_000;
 
 /** A whole platform in processes of its own, as its users run it. */
@@ -72,6 +73,7 @@ export async function startDistributed(
     DATABASE_POOL_SIZE: '5',
     PARLEY_DATA_DIR: folder,
     STATE_FILE: stateFile,
+    ...(await freePorts()),
     SHUTDOWN_GRACE_MS: '50',
     LOG_LEVEL: 'warn',
     ...options.env,
@@ -99,6 +101,12 @@ export async function startDistributed(
     nats,
     stop,
   };
+}
+
+/** Those that `tools/distributed.mjs` reads. */
+async function freePorts(): Promise<Environment> {
+  const apps = ['', 'ADMIN_', 'HUB_', 'FILES_', 'FILES_WORKER_', 'TABLES_', 'CHAT_'];
+  return Object.fromEntries(await Promise.all(apps.map(async (app) => [`${app}PORT`, String(await freePort())])));
 }
 
 /**

@@ -11,7 +11,7 @@ import { PostgresEvents } from '@parley/outbox/postgres-events';
 import { createHttpApp } from '@parley/service/http-app';
 import { Metrics } from '@parley/service/metrics';
 import type { Platform } from '@parley/service/platform';
-import { freePort } from './nats-server';
+import { freePort } from './free-port';
 import { createEmptyDatabase } from './test-database';
 
 /** One or more apps in this process, wired as in embedded mode, on a database of their own. */

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { configured, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
-import { freePort } from '@parley/testing/nats-server';
+import { freePort } from '@parley/testing/free-port';
 import { AdminModule } from '../../../admin/src/admin.module';
 import { AdminConfig } from '../../../admin/src/config';
 import { ChatConfig } from '../../../chat/src/config';

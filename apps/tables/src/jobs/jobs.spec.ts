@@ -15,7 +15,7 @@ import {
   startFrontDoor,
 } from '@parley/testing/front-door';
 import { joinService } from '@parley/testing/joined-service';
-import { freePort } from '@parley/testing/nats-server';
+import { freePort } from '@parley/testing/free-port';
 import { until } from '@parley/testing/until';
 import type { Platform } from '@parley/service/platform';
 import { AdminModule } from '../../../admin/src/admin.module';
