@@ -16,8 +16,9 @@ const payloadPlace = /^(bodies\.[a-z-]+\.[\da-f-]{36}) (\d{1,4})$/;
 const streamHeader = 'Nats-Stream';
 /** Room that headers and protocol take beside the payload. */
 const headroomBytes = 16 * 1024;
-/** Longest wait for a payload that passes by reference. */
+/** Longest wait for a payload that passes by reference, and for the server's answer to one question for it. */
 const fetchTimeoutMs = 10_000;
+const questionTimeoutMs = 5_000;
 /** Each takes several times its size while it is read and worked on. */
 const maxReferencedAtOnce = 2;
 /** How long a copy of the stream may take to have what another copy has confirmed. */
@@ -88,13 +89,26 @@ export class NatsPayloads {
     }
   }
 
-  /** One that passes by reference waits while two others are fetched: what it answers is done already. */
-  async readAnswer(message: Msg): Promise<Message> {
+  /**
+   * One that passes by reference waits while two others are fetched. OperationTimeout when it cannot be: what it answers is
+   * done already.
+   */
+  async readAnswer(subject: string, message: Msg): Promise<Message> {
     const reference = referenceOf(message);
     if (!reference) return decode(message.data);
     const late = new AbortController();
     const fetched = this.answers.run(() => this.take(reference), late.signal);
-    return decode(await withDeadline(message.subject, fetched, fetchTimeoutMs).finally(() => late.abort()));
+    try {
+      return decode(await withDeadline(subject, fetched, fetchTimeoutMs));
+    } catch (error) {
+      throw new ApiError(
+        'OperationTimeout',
+        `The answer of ${subject} was lost on its way. It may have done the work: look before you try again.`,
+        { cause: error },
+      );
+    } finally {
+      late.abort();
+    }
   }
 
   private get pieceBytes(): number {
@@ -144,9 +158,10 @@ export class NatsPayloads {
    * says nothing.
    */
   private async read(subject: string): Promise<Uint8Array> {
+    const request = () => this.link.connection.request(bodyRequest(subject), '', { timeout: questionTimeoutMs });
     for (const deadline = Date.now() + copyingMs; ; await sleep(50)) {
       try {
-        const { data, headers } = await this.link.connection.request(bodyRequest(subject), '', { timeout: copyingMs });
+        const { data, headers } = await request();
         if (data.length > 0 && !headers?.code) return data;
       } catch (error) {
         if (!isMissing(error) && !isTimeout(error)) throw error;

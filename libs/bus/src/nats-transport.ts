@@ -35,7 +35,7 @@ export class NatsTransport implements Transport {
     this.checkLink();
     const payload = this.payloads.pack('request', serviceOf(subject), message);
     try {
-      return await this.payloads.readAnswer(await this.requests.send(subject, payload, timeoutMs));
+      return await this.payloads.readAnswer(subject, await this.requests.send(subject, payload, timeoutMs));
     } finally {
       payload.then(
         (sent) => this.payloads.release(sent),
