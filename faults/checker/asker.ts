@@ -1,4 +1,5 @@
 import type { Value } from './ledger';
+import { patientFetch } from './patient-fetch';
 
 /** The platform that is asked, and as whom. */
 export interface Asked {
@@ -24,7 +25,7 @@ export class Asker {
   /** Throws unless the answer is 200 or 404. */
   async ask(path: string, botId?: string, body?: object): Promise<{ status: number; body: unknown }> {
     const { url, token, workspaceId } = this.asked;
-    const response = await fetch(`${url}${path}`, {
+    const response = await patientFetch(`${url}${path}`, {
       method: body ? 'POST' : 'GET',
       body: JSON.stringify(body),
       headers: {

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { type Asked, Asker } from './asker';
 import { type Content, type FileState, type Ledger, type PromisedFile, sha256 } from './ledger';
+import { patientFetch } from './patient-fetch';
 import { brokenPromises, outOfOrder, whenOf } from './values';
 
 /** Where the platform under examination keeps things. */
@@ -186,7 +187,7 @@ function isIn(state: FileState, found: ShownFile | 'deleted', hash: string | und
 }
 
 async function contentHash(url: string): Promise<string> {
-  const response = await fetch(url);
+  const response = await patientFetch(url);
   const bytes = new Uint8Array(await response.arrayBuffer());
   return response.ok ? sha256(bytes) : `that is answered with ${response.status}`;
 }
