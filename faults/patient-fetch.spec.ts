@@ -1,5 +1,5 @@
 import { type Answer, json, LoopbackServer } from '@parley/testing/loopback-server';
-import { patientFetch } from './patient-fetch';
+import { patientFetch } from './checker/patient-fetch';
 
 let server: LoopbackServer | undefined;
 
