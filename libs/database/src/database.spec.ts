@@ -204,7 +204,7 @@ describe('A database that does not answer', () => {
 
   it('is a 503 when no connection of the pool becomes free in time', async () => {
     const database = await Database.open({ url: empty.url, schema: 'things', migrations: [], poolSize: 1 });
-    const busy = database.query('SELECT pg_sleep(3.5)');
+    const busy = database.query('SELECT pg_sleep(8)');
 
     const [query, transaction] = await Promise.allSettled([
       database.query('SELECT 1'),
@@ -215,6 +215,19 @@ describe('A database that does not answer', () => {
     expect(transaction).toMatchObject({ status: 'rejected', reason: unavailable });
     await busy;
     await expect(database.query('SELECT 1 AS one')).resolves.toEqual([{ one: 1 }]);
+    await database.close();
+  });
+
+  it('is waited for once more by a process that stood still meanwhile', async () => {
+    const database = await Database.open({ url: empty.url, schema: 'things', migrations: [], poolSize: 1 });
+    const busy = database.query('SELECT pg_sleep(4)');
+    await until(() => database.waiting === 0);
+    const waiting = database.query('SELECT 1 AS one');
+
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3_500);
+
+    await expect(waiting).resolves.toEqual([{ one: 1 }]);
+    await busy;
     await database.close();
   });
 

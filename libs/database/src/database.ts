@@ -44,6 +44,8 @@ export interface DatabaseOptions {
 const connectTimeoutMs = 3_000;
 /** The same for who starts, on a machine that may be starting everything else too. Nobody waits for an answer yet. */
 const openTimeoutMs = 30_000;
+/** So much later than due a timer rings where the whole process has stood still, and not just had much to do. */
+const standstillMs = 250;
 const lockTimeoutMs = 5_000;
 /** More than a service works on at once, so that only what is beside its operations comes to it. */
 export const defaultMaxWaiting = 2_000;
@@ -205,6 +207,17 @@ export class Database implements Sql {
     return this.pool.waitingCount;
   }
 
+  /** Waits once more where the process stood still, as on a machine that does: nobody could become free meanwhile. */
+  private async connect(): Promise<PoolClient> {
+    const begun = performance.now();
+    try {
+      return await this.pool.connect();
+    } catch (error) {
+      if (performance.now() - begun < connectTimeoutMs + standstillMs) throw error;
+      return this.pool.connect();
+    }
+  }
+
   /** A connection that breaks, or that may be in the middle of something, does not come back to the pool. */
   private async lend<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
     const { maxWaiting = defaultMaxWaiting, onShed } = this.options;
@@ -212,7 +225,7 @@ export class Database implements Sql {
       onShed?.();
       throw unavailable('Too many wait for the database just now. Try again in a moment.');
     }
-    const client = await this.pool.connect().catch(rethrow);
+    const client = await this.connect().catch(rethrow);
     let failure: unknown;
     try {
       return await work(client);
