@@ -2,15 +2,17 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { until } from '@parley/testing/until';
 import { LoopDelay } from './loop-delay';
 
-const lateMs = 150;
+/** What is measured is this very process, which a machine may hold up too. Each failure is printed. */
+jest.retryTimes(2, { logErrorsBeforeRetry: true });
 
-/** Keeps the event loop busy, in pieces of this length. */
-async function block(pieces: number, ms: number): Promise<void> {
-  for (let piece = 0; piece < pieces; piece += 1) {
-    const end = performance.now() + ms;
-    while (performance.now() < end);
-    await nextTurn();
-  }
+const lateMs = 150;
+const mostPieces = 40;
+
+/** Keeps one turn of the event loop busy for so long. */
+async function block(ms: number): Promise<void> {
+  const end = performance.now() + ms;
+  while (performance.now() < end);
+  await nextTurn();
 }
 
 describe('the delay of an event loop', () => {
@@ -20,15 +22,14 @@ describe('the delay of an event loop', () => {
   afterEach(() => delay.stop());
 
   it('is seen while it lasts, and no longer', async () => {
-    await block(8, 300);
-    const whileBusy = delay.ms;
+    for (let pieces = 0; pieces < mostPieces && delay.ms <= lateMs; pieces += 1) await block(300);
 
-    expect(whileBusy).toBeGreaterThan(lateMs);
+    expect(delay.ms).toBeGreaterThan(lateMs);
     await until(() => delay.ms < lateMs);
   });
 
   it('is not that of one long piece of work', async () => {
-    await block(1, 1_000);
+    await block(1_000);
     let worst = 0;
     const end = performance.now() + 1_200;
     await until(() => {
