@@ -18,8 +18,8 @@ import { SlowRequests } from './slow-requests';
 
 jest.setTimeout(180_000);
 /**
- * That no request fails holds for a machine that goes on: one that stands still for 3 s makes whoever waits for a connection
- * of the database come again. A test that fails says so, and fails when it does so three times.
+ * That no request fails holds for a machine that goes on: where one stands still for seconds, limits of the product end what
+ * waits for a connection or a lock. Each failure is printed, and the third one counts.
  */
 jest.retryTimes(2, { logErrorsBeforeRetry: true });
 const suite = hasNatsServer() ? describe : describe.skip;

@@ -90,8 +90,8 @@ export class NatsPayloads {
   }
 
   /**
-   * One that passes by reference waits while two others are fetched. OperationTimeout when it cannot be: what it answers is
-   * done already.
+   * One that passes by reference waits while two others are fetched. Throws OperationTimeout when it cannot be fetched: what
+   * it answers is done already.
    */
   async readAnswer(subject: string, message: Msg): Promise<Message> {
     const reference = referenceOf(message);

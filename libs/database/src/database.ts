@@ -207,7 +207,7 @@ export class Database implements Sql {
     return this.pool.waitingCount;
   }
 
-  /** Waits once more where the process stood still, as on a machine that does: nobody could become free meanwhile. */
+  /** Waits once more where the process stood still with its machine: no connection could become free meanwhile. */
   private async connect(): Promise<PoolClient> {
     const begun = performance.now();
     try {

@@ -306,7 +306,9 @@ describe('findTableRows', () => {
     [
       { filter: { name: { $regex: '((a{1,100}){1,100}){1,100}' } } },
       // By Postgres, or by its time on a slow machine.
-      expect.stringMatching(/^filter\.name\.\$regex: .*expression is too complex\.$/) as string,
+      expect.stringMatching(
+        /^filter\.name\.\$regex: (invalid regular expression: regular|the) expression is too complex\.$/,
+      ) as string,
     ],
     [{ filter: { name: { $regex: 'a'.repeat(251) } } }, 'filter.name.$regex must be at most 250 characters.'],
     [{ filter: { 'price.cents': 1 } }, `filter.price.cents is no column of this table, which has ${columnNames}.`],
