@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import { parsePdf } from '../apps/files-worker/src/parsing/parse-pdf';
+import { parsePdf } from '../libs/documents/src/parse-pdf';
 
 // Reads the PDF at FILE once for each POST: as the product does, or only the text of each page, with bare pdfjs-dist.
 

@@ -9,7 +9,7 @@ import { Indexer } from './indexer';
 import { DocumentAdvisers } from './models/document-advisers';
 import { ModelServer } from './models/model-server';
 import { Summarizer } from './models/summarizer';
-import { DocumentReader } from './parsing/document-reader';
+import { DocumentReader } from './reading/document-reader';
 
 /** Turns uploaded content into passages. Scales by its queue, apart from the files service. */
 @Module({})

@@ -16,7 +16,7 @@ import { continueTrace, currentTraceparent, type SpanStart } from '@parley/traci
 import { FilesWorkerConfig } from './config';
 import { Indexer } from './indexer';
 import { JobLost, JobWatch } from './job-watch';
-import { UnreadableDocument } from './parsing/block';
+import { UnreadableDocument } from '@parley/documents/block';
 
 /** Characters of a reason that the log keeps. */
 const maxLoggedReason = 120;

@@ -17,8 +17,8 @@ import { inSpan, type SpanStart, stepsInSpans } from '@parley/tracing/tracing';
 import type { Chunk } from './chunking/chunker';
 import { DocumentAdvisers } from './models/document-advisers';
 import { Summarizer } from './models/summarizer';
-import type { Batch } from './parsing/document.worker';
-import { DocumentReader } from './parsing/document-reader';
+import type { Batch } from './reading/document.child';
+import { DocumentReader } from './reading/document-reader';
 import type { JobWatch } from './job-watch';
 
 const storedBatch = 32;

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
-import { type Block, type BlockType } from '../parsing/block';
-import { parseMarkdown } from '../parsing/parse-markdown';
+import { type Block, type BlockType } from '@parley/documents/block';
+import { parseMarkdown } from '@parley/documents/parse-markdown';
+import { parseSource } from '@parley/documents/parse-source';
 import { type Chunk, type ChunkOptions, chunk as chunkLazily, chunkStream } from './chunker';
 
 const chunk = (blocks: Block[], options: ChunkOptions) => [...chunkLazily(blocks, options)];
@@ -379,4 +380,12 @@ describe('for any document', () => {
     }
     return found;
   }
+});
+
+it('gives chunks of whole functions', () => {
+  const functions = Array.from({ length: 20 }, (_, i) => `function f${i}() {\n  const x = ${i};\n\n  return x;\n}`);
+
+  const chunks = chunk([...parseSource([functions.join('\n\n')])], { maximumLength: 200 });
+
+  for (const { content } of chunks) expect(content).toMatch(/^function[\s\S]*\}$/);
 });

@@ -1,5 +1,5 @@
 import type { PassageSubtype, PassageType } from '@parley/contracts/passages';
-import { type Block } from '../parsing/block';
+import { type Block } from '@parley/documents/block';
 import { cutProse, packUnits, trimBlankLines } from './cut-text';
 
 export interface Chunk {

@@ -1,6 +1,6 @@
 import { isRecord } from '@parley/contracts/is-record';
-import type { BlockExcerpt, WindowLabels } from '../parsing/adviser';
-import type { BlockType } from '../parsing/block';
+import type { BlockExcerpt, WindowLabels } from '@parley/documents/adviser';
+import type { BlockType } from '@parley/documents/block';
 import type { ModelQuestion } from './model-server';
 
 /** What a model is to say of the blocks of a window. */

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { IndexingConfiguration } from '@parley/contracts/indexing-options';
 import type { JobWatch } from '../job-watch';
-import type { Advice, Adviser, PagePicture } from '../parsing/adviser';
+import type { Advice, Adviser, PagePicture } from '@parley/documents/adviser';
 import { labelQuestion, readLabels } from './block-labels';
 import { ModelServer } from './model-server';
 

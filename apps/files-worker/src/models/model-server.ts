@@ -3,7 +3,7 @@ import type { SummarizationOptions } from '@parley/contracts/indexing-options';
 import { type CompletionRequest, Completions } from '@parley/openai/completions';
 import { FilesWorkerConfig } from '../config';
 import type { JobWatch } from '../job-watch';
-import { storable } from '../parsing/storable';
+import { storable } from '@parley/documents/storable';
 
 export type ModelKind = NonNullable<SummarizationOptions['modelType']> | 'vision';
 

@@ -3,7 +3,7 @@ import type { SummarizationOptions } from '@parley/contracts/indexing-options';
 import type { Chunk } from '../chunking/chunker';
 import { cutProse } from '../chunking/cut-text';
 import type { JobWatch } from '../job-watch';
-import type { Batch } from '../parsing/document.worker';
+import type { Batch } from '../reading/document.child';
 import { ModelServer } from './model-server';
 
 /** Of a document that are summarised at once. */

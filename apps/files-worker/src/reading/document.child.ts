@@ -1,11 +1,11 @@
 import type { MessagePort } from 'node:worker_threads';
 import { type Chunk, type ChunkOptions, chunkStream } from '../chunking/chunker';
-import type { Advice, Adviser } from './adviser';
-import { type Block, type Source, UnreadableDocument } from './block';
-import { chooseFormat } from './choose-format';
-import { labelledBlocks } from './labelled-blocks';
-import { parseDocument } from './parse-document';
-import { SeenPages } from './seen-pages';
+import type { Advice, Adviser } from '@parley/documents/adviser';
+import { type Block, type Source, UnreadableDocument } from '@parley/documents/block';
+import { chooseFormat } from '@parley/documents/choose-format';
+import { labelledBlocks } from '@parley/documents/labelled-blocks';
+import { parseDocument } from '@parley/documents/parse-document';
+import { SeenPages } from '@parley/documents/seen-pages';
 
 export interface ReadingTask extends ChunkOptions {
   bytes: Uint8Array;

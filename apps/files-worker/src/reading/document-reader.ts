@@ -4,10 +4,10 @@ import { MessageChannel } from 'node:worker_threads';
 import { memoryLimitBytes } from '@parley/background/memory-limit';
 import { workerFile } from '@parley/background/worker-file';
 import Piscina from 'piscina';
-import type { Adviser } from './adviser';
-import { UnreadableDocument } from './block';
-import type { Answer, Batch, Order, Question, ReadingTask } from './document.worker';
-import { drawingTimeoutMs, readingTimeoutMs } from './limits';
+import type { Adviser } from '@parley/documents/adviser';
+import { UnreadableDocument } from '@parley/documents/block';
+import type { Answer, Batch, Order, Question, ReadingTask } from './document.child';
+import { drawingTimeoutMs, readingTimeoutMs } from '@parley/documents/limits';
 
 const threads = 2;
 const idleTimeoutMs = 30_000;

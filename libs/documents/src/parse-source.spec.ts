@@ -1,4 +1,3 @@
-import { chunk } from '../chunking/chunker';
 import { parseSource } from './parse-source';
 
 const python = `import os
@@ -28,14 +27,6 @@ it('has a block for each definition at the outermost level', () => {
 
 it('does not end a block at a closing brace', () => {
   expect(Array.from(parseSource(['a(() => {\n  b();\n\n});\n\nc();\n']))).toHaveLength(2);
-});
-
-it('gives chunks of whole functions', () => {
-  const functions = Array.from({ length: 20 }, (_, i) => `function f${i}() {\n  const x = ${i};\n\n  return x;\n}`);
-
-  const chunks = chunk(parseSource([functions.join('\n\n')]), { maximumLength: 200 });
-
-  for (const { content } of chunks) expect(content).toMatch(/^function[\s\S]*\}$/);
 });
 
 it('keeps every line in slices of any size', () => {

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '@parley/testing/until';
-import { UnreadableDocument } from './block';
+import { UnreadableDocument } from '@parley/documents/block';
 import { DocumentReader, heapMbWithin } from './document-reader';
-import type { Batch } from './document.worker';
+import type { Batch } from './document.child';
 
 const sentence = 'Each of these words is read once and in its order. ';
 const document = (content: string, contentType = 'text/plain') => ({

@@ -6,7 +6,7 @@ import { UnreadableDocument } from './block';
 import { parsePdf } from './parse-pdf';
 import { linesOf } from './pdf-lines';
 
-const fixture = (name: string) => readFileSync(join(__dirname, '../../../../test/fixtures/documents', name));
+const fixture = (name: string) => readFileSync(join(__dirname, '../../../test/fixtures/documents', name));
 
 /** Page; type, with the level of a heading or the header lines of a table; text. */
 type Seen = [page: number, type: string, text: string];
