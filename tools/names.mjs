@@ -15,6 +15,7 @@ const roles = [
   // A suite that several specs run, each against another adapter.
   'behaviour',
   'worker',
+  'child',
 ];
 const bannedFolders = ['common', 'helpers', 'shared', 'utils'];
 const kebabCase = /^[a-z0-9]+(-[a-z0-9]+)*$/;

@@ -5,6 +5,7 @@ import type { Platform } from '@parley/service/platform';
 import { ServiceModule } from '@parley/service/service.module';
 import { FilesWorkerConfig } from './config';
 import { IndexFileHandler } from './index-file.handler';
+import { IndexingJobService } from './indexing-job.service';
 import { Indexer } from './indexer';
 import { DocumentAdvisers } from './models/document-advisers';
 import { ModelServer } from './models/model-server';
@@ -32,6 +33,7 @@ export class FilesWorkerModule {
         Summarizer,
         DocumentReader,
         Indexer,
+        IndexingJobService,
         IndexFileHandler,
       ],
     };

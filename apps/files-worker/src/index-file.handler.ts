@@ -1,145 +1,83 @@
-import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
-import { type Delivery, redeliveryDelayMs } from '@parley/bus/event-stream';
+import { type BeforeApplicationShutdown, Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { Loop } from '@parley/background/loop';
+import { Slots } from '@parley/background/slots';
+import type { Delivery } from '@parley/bus/event-stream';
 import { Consumes } from '@parley/bus/handles';
-import { ApiError, unavailable } from '@parley/contracts/errors';
 import { indexFile } from '@parley/contracts/files';
-import { Database, type Transaction } from '@parley/database/database';
-import { FilesRepository } from '@parley/file-store/files.repository';
-import { IndexModelsRepository } from '@parley/file-store/index-models.repository';
 import { JobsRepository, type TakenJob } from '@parley/file-store/jobs.repository';
 import type { ContentVersion } from '@parley/file-store/passages.repository';
-import { UntidyFilesRepository } from '@parley/file-store/untidy-files.repository';
-import { ServerBusy, ServerRefused, ServerUnavailable } from '@parley/openai/server-errors';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
-import { continueTrace, currentTraceparent, type SpanStart } from '@parley/tracing/tracing';
-import { FilesWorkerConfig } from './config';
-import { Indexer } from './indexer';
-import { JobLost, JobWatch } from './job-watch';
-import { UnreadableDocument } from '@parley/documents/block';
+import { IndexingJobService } from './indexing-job.service';
+import { DocumentReader } from './reading/document-reader';
 
-/** Characters of a reason that the log keeps. */
-const maxLoggedReason = 120;
+/** How often the reserved reader looks for a job while the others are busy. */
+const lookIntervalMs = 500;
 
-/** Pause of a job that failed through no fault of its own. */
-const oursPauseMs = 2_000;
-
-/** Indexes one content: from the event to passages that readers see, or to a reason why there are none. */
+/**
+ * Takes indexing jobs. Events occupy all readers but one. While these are busy, the reserved reader takes jobs of bots
+ * that this process does nothing for: so the documents of one bot never keep another bot waiting.
+ */
 @Injectable()
-export class IndexFileHandler implements OnModuleInit {
-  constructor(
-    private readonly database: Database,
-    private readonly files: FilesRepository,
-    private readonly jobs: JobsRepository,
-    private readonly untidy: UntidyFilesRepository,
-    private readonly models: IndexModelsRepository,
-    private readonly indexer: Indexer,
-    private readonly config: FilesWorkerConfig,
-    @Inject(platformToken) private readonly platform: Platform,
-  ) {}
+export class IndexFileHandler implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly readers: Slots;
+  private readonly reservedReader: Loop;
+  private readonly stopping = new AbortController();
+  /** Bots of the jobs under way, once for each job. */
+  private readonly busyBots: string[] = [];
 
-  /** A process of the same name that died held its jobs until now. */
-  onModuleInit(): Promise<void> {
-    return this.jobs.releaseAllOf(this.platform.instance);
+  constructor(
+    private readonly jobs: JobsRepository,
+    private readonly indexing: IndexingJobService,
+    private readonly documents: DocumentReader,
+    @Inject(platformToken) private readonly platform: Platform,
+  ) {
+    this.readers = new Slots(documents.readers - 1);
+    this.reservedReader = new Loop(
+      { name: 'files-worker.reserved', intervalMs: lookIntervalMs, logger: platform.logger },
+      () => this.takeForOtherBots(),
+    );
+  }
+
+  onApplicationBootstrap(): void {
+    this.reservedReader.start();
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    this.stopping.abort(new Error('This process stops.'));
+    await this.reservedReader.stop();
   }
 
   /**
    * An event says that there is one more job, and is good for one: the next in turn, whichever was announced. Safe to
-   * repeat: a job is taken by one worker at a time, and every write is conditional on still being its newest.
+   * repeat: where there is no job, it was done or superseded, or the sweeper announces it again.
    */
   @Consumes(indexFile)
-  async handle(_announced: ContentVersion, { signal }: Delivery): Promise<void> {
-    const job = await this.jobs.takeNext(this.platform.instance);
-    // Done or superseded, or others are at it: the sweeper announces again what they leave.
-    if (!job) return;
-    const { version } = job;
-    const watch = new JobWatch(this.jobs, version, job.lease, this.platform, this.config.heartbeatMs, signal);
-    try {
-      const traceparent = job.traceparent ?? currentTraceparent();
-      await continueTrace(traceparent, spanOf(job), () => this.index(version, job, watch));
-    } catch (error) {
-      await this.settle(version, job, error, signal);
-    } finally {
-      watch.stop();
-    }
+  handle(_announced: ContentVersion, { signal }: Delivery): Promise<void> {
+    return this.readers.run(async () => {
+      const job = await this.jobs.takeNext(this.platform.instance);
+      if (job) await this.run(job, signal);
+    }, signal);
   }
 
-  private async index(version: ContentVersion, job: TakenJob, watch: JobWatch): Promise<void> {
-    const { indexingAttempts } = this.config;
-    // Only tries that ended with their process get this far.
-    if (job.attempts > indexingAttempts) {
-      throw new UnreadableDocument(outOfAttempts(indexingAttempts, job.lastError ?? 'The worker ended each time.'));
-    }
-    const models = await this.indexer.index(version, job, watch);
-    await watch.advance({ stage: 'switching' });
-    await this.end(version, job, (tx) => this.finish(tx, version, models));
-  }
-
-  private async finish(tx: Transaction, version: ContentVersion, models: string[]): Promise<void> {
-    if (!(await this.files.finishIndexing(tx, version.fileId, version.contentVersion))) return;
-    if (await this.models.markWhole(tx, version, models)) return;
-    throw unavailable('Another embedding model is searched meanwhile: this worker must start anew, configured for it.');
-  }
-
-  /** Ends the job, or gives it back for another try. Throws when the event should be delivered again. */
-  private async settle(version: ContentVersion, job: TakenJob, error: unknown, signal: AbortSignal): Promise<void> {
-    const { logger } = this.platform;
-    if (error instanceof JobLost) return this.end(version, job);
-    if (error instanceof UnreadableDocument || error instanceof ServerRefused)
-      return this.fail(version, job, error.message);
-
-    const isOurs = signal.aborted || error instanceof ServerBusy || error instanceof ApiError;
-    const reason = publicReason(error);
-    if (signal.aborted) logger.info(version, 'this process stops: the file is left to another');
-    else logger.warn({ ...version, attempt: job.attempts, err: error }, 'a try to index a file did not succeed');
-    if (!isOurs && job.attempts >= this.config.indexingAttempts) {
-      return this.fail(version, job, outOfAttempts(job.attempts, reason));
-    }
-    if (signal.aborted) {
-      await this.jobs.giveBack(version, job.lease, reason);
-      // Another process has the event, and with it the job, at once.
-      throw error;
-    }
-    // The sweeper announces the job when it is due.
-    const pauseMs = isOurs ? oursPauseMs : redeliveryDelayMs(job.attempts);
-    await this.jobs.release(version, job.lease, reason, isOurs ? 'pause' : 'attempt', pauseMs);
-  }
-
-  private fail(version: ContentVersion, job: TakenJob, reason: string): Promise<void> {
-    // The rest is advice, which stands in the file.
-    const logged = reason.slice(0, maxLoggedReason);
-    this.platform.logger.warn({ ...version, reason: logged }, 'a file cannot be indexed');
-    return this.end(version, job, (tx) => this.files.failIndexing(tx, version.fileId, version.contentVersion, reason));
-  }
-
-  /**
-   * The end of the job, its outcome and the note to remove what is not readable, in one commit. Who has lost the job
-   * decides nothing, but what it has written is looked at all the same.
-   */
-  private end(
-    { botId, fileId, contentVersion }: ContentVersion,
-    { lease }: TakenJob,
-    decide?: (tx: Transaction) => Promise<unknown>,
-  ): Promise<void> {
-    return this.database.transaction(async (tx) => {
-      const isHolder = await this.jobs.end(tx, { botId, fileId, contentVersion }, lease);
-      if (isHolder) await decide?.(tx);
-      await this.untidy.add(tx, [{ botId, fileId }]);
+  private async takeForOtherBots(): Promise<boolean> {
+    if (this.busyBots.length < this.documents.readers - 1) return false;
+    const job = await this.jobs.takeNext(this.platform.instance, this.busyBots);
+    if (!job) return false;
+    const { signal } = this.stopping;
+    await this.run(job, signal).catch((error: unknown) => {
+      if (!signal.aborted) throw error;
     });
+    return true;
   }
-}
 
-function spanOf({ version: { botId, fileId }, attempts }: TakenJob): SpanStart {
-  const attributes = { 'parley.bot.id': botId, 'parley.file.id': fileId, 'parley.attempt': attempts };
-  return { name: 'index file', kind: 'consumer', attributes };
-}
-
-function outOfAttempts(attempts: number, reason: string): string {
-  return `Indexing was tried ${attempts} times. ${reason}`;
-}
-
-/** What the file's owner may read: errors of our own making say what is wrong, others could tell of the inside. */
-function publicReason(error: unknown): string {
-  const isPublic = error instanceof ServerUnavailable || error instanceof ServerBusy || error instanceof ApiError;
-  return isPublic ? error.message : 'Something went wrong on our side: upload the file again later.';
+  private async run(job: TakenJob, signal: AbortSignal): Promise<void> {
+    const { botId } = job.version;
+    this.busyBots.push(botId);
+    try {
+      await this.indexing.run(job, signal);
+    } finally {
+      this.busyBots.splice(this.busyBots.indexOf(botId), 1);
+    }
+  }
 }

@@ -100,13 +100,10 @@ export class Indexer {
   private async parsed(version: ContentVersion, file: FileRow, watch: JobWatch): Promise<AsyncIterable<Batch>> {
     const { indexing } = file;
     if (asksModels(indexing)) await this.forget(version, file);
-    const document = {
-      bytes: await inSpan(stages.reading, () => this.read(version, file)),
-      contentType: file.content_type,
-      key: file.key,
-    };
+    const task = { sizeBytes: Number(file.size), contentType: file.content_type, key: file.key, ...limits(indexing) };
+    const content = await inSpan(stages.reading, () => this.blobs.read(blobOf(file)));
     const { advice, adviser } = this.advisers.adviceFor(indexing, watch);
-    const batches = this.documents.read({ ...document, ...limits(indexing), advice }, watch.signal, { adviser });
+    const batches = this.documents.read({ ...task, advice }, content, watch.signal, { adviser });
     const { summarization } = indexing;
     return summarization?.enable ? this.summarizer.withSummaries(batches, summarization, watch) : batches;
   }
@@ -124,17 +121,6 @@ export class Indexer {
       const chunks = await this.passages.listFrom(version, start, storedBatch);
       yield { chunks, part: Math.min(1, (start + chunks.length) / count) };
     }
-  }
-
-  /** In one piece of memory that the thread can have, never in two at a time. */
-  private async read(version: ContentVersion, file: FileRow): Promise<Uint8Array> {
-    const bytes = new Uint8Array(Number(file.size));
-    let length = 0;
-    for await (const part of await this.blobs.read(blobOf(file))) {
-      bytes.set(part as Uint8Array, length);
-      length += (part as Uint8Array).length;
-    }
-    return bytes.subarray(0, length);
   }
 
   /** No file fails or waits for long because of the next model: what it does not take is left to the re-index. */

@@ -56,10 +56,11 @@ export class JobsRepository {
   /**
    * The next job, now this worker's: the oldest that is due of the bot whose last turn is longest ago. Undefined when none
    * is due, so whoever has 10,000 files waiting keeps nobody else's one waiting.
+   * @param exceptBots whose jobs are left alone
    */
-  async takeNext(worker: string): Promise<TakenJob | undefined> {
+  async takeNext(worker: string, exceptBots: string[] = []): Promise<TakenJob | undefined> {
     for (;;) {
-      const bots = await this.listBotsInTurn();
+      const bots = await this.listBotsInTurn(exceptBots);
       for (const botId of bots) {
         const job = await this.takeOf(botId, worker);
         if (job) return job;
@@ -73,7 +74,7 @@ export class JobsRepository {
    * Bots with jobs that are due. They are found one by one in index indexing_job_waiting, however many jobs each has, and so
    * is a job that is due: the order keeps Postgres from looking for one among all files.
    */
-  private async listBotsInTurn(): Promise<string[]> {
+  private async listBotsInTurn(exceptBots: string[]): Promise<string[]> {
     const rows = await this.database.query<{ botId: string }>(
       `WITH RECURSIVE bot AS (
          (SELECT bot_id FROM indexing_job WHERE lease IS NULL ORDER BY bot_id LIMIT 1)
@@ -84,8 +85,9 @@ export class JobsRepository {
        SELECT bot.bot_id AS "botId" FROM bot LEFT JOIN indexing_turn turn USING (bot_id)
          CROSS JOIN LATERAL (SELECT 1 FROM indexing_job job
            WHERE job.bot_id = bot.bot_id AND ${isTakeable} ORDER BY job.created_at LIMIT 1) due
+       WHERE bot.bot_id <> ALL ($2)
        ORDER BY turn.taken_at NULLS FIRST LIMIT $1`,
-      [botsAtOnce],
+      [botsAtOnce, exceptBots],
     );
     return rows.map(({ botId }) => botId);
   }

@@ -1,23 +1,30 @@
+import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '@parley/testing/until';
 import { UnreadableDocument } from '@parley/documents/block';
-import { DocumentReader, heapMbWithin } from './document-reader';
-import type { Batch } from './document.child';
+import { DocumentReader, ReaderDied, readerLimits } from './document-reader';
+import type { Batch, ReadingTask } from './document.child';
 
 const sentence = 'Each of these words is read once and in its order. ';
-const document = (content: string, contentType = 'text/plain') => ({
-  bytes: new Uint8Array(Buffer.from(content)),
-  contentType,
-  key: 'a',
-  maximumLength: 1000,
-});
+interface Document {
+  task: ReadingTask;
+  content: () => AsyncIterable<Uint8Array>;
+}
+
+const document = (text: string, contentType = 'text/plain', options: Partial<ReadingTask> = {}): Document => {
+  const bytes = Buffer.from(text);
+  return {
+    task: { sizeBytes: bytes.length, contentType, key: 'a', maximumLength: 1000, ...options },
+    content: () => Readable.from([bytes]),
+  };
+};
 const never = new AbortController().signal;
 const reader = new DocumentReader();
 afterAll(() => reader.onApplicationShutdown());
 
-async function readAll(task: ReturnType<typeof document>): Promise<Batch[]> {
+async function readAll({ task, content }: Document, by = reader): Promise<Batch[]> {
   const batches: Batch[] = [];
-  for await (const batch of reader.read(task, never)) batches.push(batch);
+  for await (const batch of by.read(task, content(), never)) batches.push(batch);
   return batches;
 }
 
@@ -46,7 +53,9 @@ it('says what is wrong with a document', async () => {
 
 it('counts neither the time of its adviser nor that in which it is not asked after an answer', async () => {
   const timeoutMs = 4_000;
-  const task = { ...document(`${sentence.repeat(20)}\n\n`.repeat(2_000)), advice: { labels: true } };
+  const { task, content } = document(`${sentence.repeat(20)}\n\n`.repeat(2_000), 'text/plain', {
+    advice: { labels: true },
+  });
   let windows = 0;
   let batches = 0;
   const unasked = () => Promise.reject(new Error('not asked for'));
@@ -55,7 +64,8 @@ it('counts neither the time of its adviser nor that in which it is not asked aft
     return undefined;
   };
 
-  const read = reader.read(task, never, { adviser: { label, transcribe: unasked, describe: unasked }, timeoutMs });
+  const adviser = { label, transcribe: unasked, describe: unasked };
+  const read = reader.read(task, content(), never, { adviser, timeoutMs });
   for await (const batch of read) {
     if (batches++ < 2) await sleep(timeoutMs * 0.6);
     void batch;
@@ -65,10 +75,10 @@ it('counts neither the time of its adviser nor that in which it is not asked aft
 });
 
 it('ends with what its adviser throws', async () => {
-  const task = { ...document('One.\n\nTwo.'), advice: { labels: true } };
+  const { task, content } = document('One.\n\nTwo.', 'text/plain', { advice: { labels: true } });
   const fail = () => Promise.reject(new Error('the model is gone'));
 
-  const read = reader.read(task, never, { adviser: { label: fail, transcribe: fail, describe: fail } });
+  const read = reader.read(task, content(), never, { adviser: { label: fail, transcribe: fail, describe: fail } });
 
   await expect(read.getReader().read()).rejects.toThrow('the model is gone');
 });
@@ -78,9 +88,8 @@ it('reads no further than it is asked, and does not count the time in which it i
   const timeoutMs = 3_000;
   const started = performance.now();
 
-  for await (const { part } of reader.read(document(`${sentence.repeat(20)}\n\n`.repeat(5_000)), never, {
-    timeoutMs,
-  })) {
+  const { task, content } = document(`${sentence.repeat(20)}\n\n`.repeat(5_000));
+  for await (const { part } of reader.read(task, content(), never, { timeoutMs })) {
     parts.push(part);
     if (parts.length < 8) await sleep(timeoutMs / 6);
   }
@@ -92,42 +101,72 @@ it('reads no further than it is asked, and does not count the time in which it i
 
 it('ends what takes longer than it may', async () => {
   const read = async () => {
-    for await (const batch of reader.read(document('<p>'.repeat(5_000_000), 'text/html'), never, { timeoutMs: 100 }))
-      void batch;
+    const { task, content } = document('<p>'.repeat(5_000_000), 'text/html');
+    for await (const batch of reader.read(task, content(), never, { timeoutMs: 100 })) void batch;
   };
 
   await expect(read()).rejects.toThrow(/longer than 0.1 s.*split it/);
 });
 
 it.each([
-  [Infinity, 2048],
-  [16 * 2 ** 30, 2048],
-  [2 * 2 ** 30, 512],
-  [100 * 2 ** 20, 256],
-])('leaves half of a container to all else: of %d bytes each thread takes %d MB', (limitBytes, heapMb) => {
-  expect(heapMbWithin(limitBytes)).toBe(heapMb);
+  [24 * 2 ** 30, 3, 2048],
+  [2 * 2 ** 30, 3, 512],
+  [2 ** 30, 2, 256],
+  [100 * 2 ** 20, 2, 192],
+])('of %d bytes of memory lets %d readers take %d MiB each', (memoryBytes, readers, residentMb) => {
+  expect(readerLimits(memoryBytes)).toEqual({ readers, residentMb });
 });
 
-it('ends what takes more memory than its part of a small container, and goes on with the next', async () => {
-  jest.spyOn(process, 'constrainedMemory').mockReturnValue(2 ** 30);
-  const small = new DocumentReader();
-  const read = async (content: string) => {
-    for await (const batch of small.read(document(content, 'text/html'), never)) return batch.chunks[0]?.content;
-  };
+describe('in a container of 1 GiB', () => {
+  let small: DocumentReader;
 
-  try {
-    await expect(read('<p>a'.repeat(2_000_000))).rejects.toThrow(/more than 256 MB.*split it/);
-    expect(await read('<p>Fits.')).toBe('Fits.');
-  } finally {
+  beforeEach(() => {
+    jest.spyOn(process, 'constrainedMemory').mockReturnValue(2 ** 30);
+    small = new DocumentReader();
+  });
+  afterEach(async () => {
     jest.restoreAllMocks();
     await small.onApplicationShutdown();
+  });
+
+  it.each([
+    ['fills its heap', document('<p>a'.repeat(2_000_000), 'text/html')],
+    ['becomes one large string', document(`{"a": "${'Ж'.repeat(40_000_000)}"}`, 'application/json')],
+  ])('ends a reader whose document %s, and reads the next document', async (_how, large) => {
+    await expect(readAll(large, small)).rejects.toThrow(ReaderDied);
+    await expect(readAll(large, small)).rejects.toThrow('The document takes more than 256 MB of memory to read');
+
+    expect((await readAll(document('<p>Fits.', 'text/html'), small))[0]!.chunks[0]!.content).toBe('Fits.');
+  });
+});
+
+it('ends with the error of the content', async () => {
+  const { task } = document('Never comes.');
+  // eslint-disable-next-line require-yield
+  async function* broken(): AsyncGenerator<Uint8Array> {
+    await Promise.resolve();
+    throw new Error('the blob store is away');
   }
+
+  await expect(reader.read(task, broken(), never).getReader().read()).rejects.toThrow('the blob store is away');
+});
+
+it.each(['short', 'longer than it should be'])('refuses content that is too %s', async (what) => {
+  const { task } = document('Twelve bytes');
+
+  const read = reader
+    .read(task, Readable.from([Buffer.from(what)]), never)
+    .getReader()
+    .read();
+
+  await expect(read).rejects.toThrow('not the 12 bytes');
 });
 
 it('stops when it is aborted, with the reason', async () => {
   const stop = new AbortController();
   const read = async () => {
-    for await (const batch of reader.read(document(sentence.repeat(500_000)), stop.signal)) {
+    const { task, content } = document(sentence.repeat(500_000));
+    for await (const batch of reader.read(task, content(), stop.signal)) {
       void batch;
       stop.abort(new Error('replaced'));
     }
@@ -136,19 +175,31 @@ it('stops when it is aborted, with the reason', async () => {
   await expect(read()).rejects.toThrow('replaced');
 });
 
-it('ends the thread when its reader leaves', async () => {
-  const { pool } = reader as unknown as { pool: { threads: { threadId: number }[]; run: unknown } };
-  let threadsBefore: number[] = [];
+it('reads one document after another in the same child, and ends it when its reader leaves', async () => {
+  const one = new DocumentReader();
+  try {
+    await readAll(document('First.'), one);
+    const [first] = childrenOf(one);
+    expect((await readAll(document('Second.'), one))[0]!.chunks[0]!.content).toBe('Second.');
+    expect(childrenOf(one)).toEqual([first]);
 
-  for await (const batch of reader.read(document(sentence.repeat(500_000)), never)) {
-    void batch;
-    threadsBefore = pool.threads.map(({ threadId }) => threadId);
-    break;
+    const { task, content } = document(sentence.repeat(500_000));
+    for await (const batch of one.read(task, content(), never)) {
+      void batch;
+      break;
+    }
+    await until(
+      () => Promise.resolve(childrenOf(one)),
+      (pids) => !pids.includes(first),
+    );
+
+    expect((await readAll(document('Still there.'), one))[0]!.chunks[0]!.content).toBe('Still there.');
+  } finally {
+    await one.onApplicationShutdown();
   }
-
-  await until(
-    () => Promise.resolve(pool.threads.map(({ threadId }) => threadId)),
-    (now) => threadsBefore.some((id) => !now.includes(id)),
-  );
-  expect((await readAll(document('Still there.')))[0]!.chunks[0]!.content).toBe('Still there.');
 });
+
+function childrenOf(by: DocumentReader): (number | undefined)[] {
+  const { pool } = by as unknown as { pool: { all: Set<{ pid?: number }> } };
+  return Array.from(pool.all, ({ pid }) => pid);
+}

@@ -1,134 +1,233 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { totalmem } from 'node:os';
 import { ReadableStream } from 'node:stream/web';
-import { MessageChannel } from 'node:worker_threads';
 import { memoryLimitBytes } from '@parley/background/memory-limit';
 import { workerFile } from '@parley/background/worker-file';
-import Piscina from 'piscina';
+import { ChildPool } from '@parley/child-processes/child-pool';
+import type { ChildEnd, SupervisedChild } from '@parley/child-processes/supervised-child';
+import { WorkTimer } from '@parley/child-processes/work-timer';
 import type { Adviser } from '@parley/documents/adviser';
 import { UnreadableDocument } from '@parley/documents/block';
-import type { Answer, Batch, Order, Question, ReadingTask } from './document.child';
 import { drawingTimeoutMs, readingTimeoutMs } from '@parley/documents/limits';
+import type { Answer, Batch, Order, Question, ReadingTask } from './document.child';
 
-const threads = 2;
-const idleTimeoutMs = 30_000;
+const idleMs = 30_000;
+const keptResidentMb = 160;
 /** Batches that are read before they are asked for. */
 const batchesAhead = 2;
+/** MiB of the worker itself with the bundled model, and of Postgres where it runs in the same container. */
+const ownMb = 512;
+/** MiB that V8 and the program need beside the heap. */
+const besideHeapMb = 64;
 
-/** Of a thread: the heaps of all leave half of a container to the process itself and to what its threads unpack. */
-export function heapMbWithin(limitBytes: number): number {
-  const share = limitBytes / 2 ** 20 / (2 * threads);
-  return Math.floor(Math.min(2048, Math.max(256, share)));
+export interface ReaderLimits {
+  /** Documents that are read at once. */
+  readers: number;
+  /** Resident memory of each, in MiB. */
+  residentMb: number;
 }
 
-/** Turns documents into chunks on threads of their own, bounded in time and memory: a bad one hurts nothing else. */
+/** All readers together leave the process its own part of the memory. */
+export function readerLimits(memoryBytes: number): ReaderLimits {
+  const memoryMb = memoryBytes / 2 ** 20;
+  const readers = memoryMb >= 2048 ? 3 : 2;
+  const share = Math.floor((memoryMb - ownMb) / readers);
+  return { readers, residentMb: Math.min(2048, Math.max(192, share)) };
+}
+
+/** The process that read a document ended: by its limit of memory, or by a crash. Another one may fare better. */
+export class ReaderDied extends Error {
+  override readonly name = 'ReaderDied';
+
+  constructor(end: ChildEnd, residentMb: number) {
+    const isMemory = end.cause === 'memory';
+    super(
+      isMemory
+        ? `The document takes more than ${residentMb} MB of memory to read: split it.`
+        : 'The document ended the program that reads it: save it again with another program, and upload that.',
+      { cause: isMemory ? undefined : end.detail },
+    );
+  }
+}
+
+/** Turns documents into chunks in child processes, bounded in time and memory: a bad document hurts nothing else. */
 @Injectable()
 export class DocumentReader implements OnApplicationShutdown {
-  private readonly maxHeapMb = heapMbWithin(memoryLimitBytes());
-  private readonly pool = new Piscina({
-    filename: workerFile(__dirname, 'document.worker'),
-    minThreads: 0,
-    maxThreads: threads,
-    idleTimeout: idleTimeoutMs,
-    resourceLimits: { maxOldGenerationSizeMb: this.maxHeapMb },
+  private readonly limits = readerLimits(Math.min(memoryLimitBytes(), totalmem()));
+  private readonly pool = new ChildPool<Order, Answer>({
+    program: workerFile(__dirname, 'document.child'),
+    heapMb: this.limits.residentMb - besideHeapMb,
+    residentMb: this.limits.residentMb,
+    idleMs,
+    keptResidentMb,
   });
 
+  /** Documents that may be read at once. */
+  get readers(): number {
+    return this.limits.readers;
+  }
+
   /**
-   * Batches in order, read no faster than they are taken. Throws UnreadableDocument with a reason that its owner can
-   * act on, or what the adviser throws. An abort ends the thread, as does a loop over the batches that is left. The bytes
-   * move to the thread. The adviser answers what the task's advice asks for.
+   * Batches in order, read no faster than they are taken. Throws UnreadableDocument with a reason that the file's owner
+   * can act on, ReaderDied, or an error of the content or of the adviser. The child is killed when the signal aborts or
+   * the loop over the batches is left.
+   * @param content `task.sizeBytes` bytes
+   * @param adviser answers the questions that the task's advice allows
    */
   read(
     task: ReadingTask,
+    content: AsyncIterable<Uint8Array>,
     signal: AbortSignal,
-    { adviser, timeoutMs = readingTimeoutMs }: { adviser?: Adviser; timeoutMs?: number } = {},
+    { adviser, timeoutMs = readingTimeoutMs(task.sizeBytes) }: { adviser?: Adviser; timeoutMs?: number } = {},
   ): ReadableStream<Batch> {
-    const { port1: port, port2 } = new MessageChannel();
-    const left = new AbortController();
-    const clock = new WorkClock(timeoutMs);
-    const tell = (order: Order) => port.postMessage(order);
-    const end = () => {
-      clock.stop();
-      // What the thread has said until then must not reach a stream that has ended.
-      port.removeAllListeners('message');
-      port.close();
-    };
-    let isWorking = false;
-    let isAwaited = false;
-    const count = () => {
-      if (isWorking && isAwaited) clock.start();
-    };
-
+    const reading = new Reading(this.pool, adviser, timeoutMs, this.limits.residentMb);
     return new ReadableStream<Batch>(
       {
-        start: (controller) => {
-          const fail = (error: unknown) => {
-            end();
-            controller.error(error);
-          };
-          const reply = async (question: Question) => {
-            isWorking = false;
-            clock.stop();
-            if (question.ask !== 'label') clock.extend(drawingTimeoutMs);
-            try {
-              if (!adviser) throw new Error(`nobody answers the question "${question.ask}" of a document`);
-              const answer = await replyTo(question, adviser);
-              if (left.signal.aborted) return;
-              isWorking = true;
-              count();
-              tell({ reply: answer });
-            } catch (error) {
-              if (left.signal.aborted) return;
-              left.abort();
-              fail(error);
-            }
-          };
-          port.on('message', (answer: Answer) => {
-            if (answer === 'started') {
-              isWorking = true;
-              count();
-            } else if (answer === 'ended') {
-              end();
-              controller.close();
-            } else if ('unreadable' in answer) {
-              fail(new UnreadableDocument(answer.unreadable));
-            } else if ('ask' in answer) {
-              void reply(answer);
-            } else {
-              isAwaited = false;
-              clock.stop();
-              controller.enqueue(answer);
-            }
-          });
-          this.pool
-            .run(
-              { ...task, port: port2 },
-              {
-                transferList: [task.bytes.buffer as ArrayBuffer, port2],
-                signal: AbortSignal.any([signal, left.signal, clock.signal]),
-              },
-            )
-            .catch((error: unknown) => {
-              if (!left.signal.aborted)
-                fail(signal.aborted ? signal.reason : (clock.problem ?? memoryProblem(error, this.maxHeapMb)));
-            });
-        },
-        pull: () => {
-          isAwaited = true;
-          count();
-          tell('more');
-        },
-        cancel: () => {
-          left.abort();
-          end();
-        },
+        start: (controller) => reading.start(task, content, signal, controller),
+        pull: () => reading.pull(),
+        cancel: () => reading.cancel(),
       },
       { highWaterMark: batchesAhead },
     );
   }
 
   async onApplicationShutdown(): Promise<void> {
-    await this.pool.destroy();
+    await this.pool.close();
   }
+}
+
+type Controller = Parameters<NonNullable<ConstructorParameters<typeof ReadableStream<Batch>>[0]>['start'] & {}>[0];
+
+/** One document in one child. */
+class Reading {
+  private readonly timer: WorkTimer;
+  private child?: SupervisedChild<Order, Answer>;
+  private controller?: Controller;
+  private stopListening?: () => void;
+  /** The child has what it needs to go on. */
+  private isWorking = false;
+  /** Somebody waits for a batch. */
+  private isAwaited = false;
+
+  constructor(
+    private readonly pool: ChildPool<Order, Answer>,
+    private readonly adviser: Adviser | undefined,
+    private readonly timeoutMs: number,
+    private readonly residentMb: number,
+  ) {
+    this.timer = new WorkTimer(timeoutMs, () => this.fail(this.timeoutProblem()));
+  }
+
+  start(task: ReadingTask, content: AsyncIterable<Uint8Array>, signal: AbortSignal, controller: Controller): void {
+    this.controller = controller;
+    if (signal.aborted) return controller.error(signal.reason);
+    const onAbort = () => this.fail(signal.reason);
+    signal.addEventListener('abort', onAbort, { once: true });
+    this.stopListening = () => signal.removeEventListener('abort', onAbort);
+    const child = this.pool.take();
+    this.child = child;
+    child.watch((answer) => this.hear(answer));
+    void child.ended.then((end) => this.fail(new ReaderDied(end, this.residentMb)));
+    child.send({ read: task });
+    feed(child, content, task.sizeBytes).catch((error: unknown) => this.fail(error));
+  }
+
+  pull(): void {
+    this.isAwaited = true;
+    this.countTime();
+    this.child?.send('more');
+  }
+
+  cancel(): void {
+    // What a child still says must not reach a stream that has ended.
+    this.controller = undefined;
+    this.release()?.kill();
+  }
+
+  private hear(answer: Answer): void {
+    if (answer === 'started') {
+      this.isWorking = true;
+      this.countTime();
+    } else if (answer === 'ended') {
+      void this.giveBack().then(() => this.controller?.close());
+    } else if ('unreadable' in answer) {
+      void this.giveBack().then(() => this.controller?.error(new UnreadableDocument(answer.unreadable)));
+    } else if ('outOfMemory' in answer) {
+      this.fail(new ReaderDied({ cause: 'memory' }, this.residentMb));
+    } else if ('failed' in answer) {
+      this.fail(new Error(answer.failed));
+    } else if ('ask' in answer) {
+      void this.reply(answer);
+    } else {
+      this.isAwaited = false;
+      this.timer.stop();
+      this.controller!.enqueue(answer);
+    }
+  }
+
+  private async reply(question: Question): Promise<void> {
+    this.isWorking = false;
+    this.timer.stop();
+    if (question.ask !== 'label') this.timer.extend(drawingTimeoutMs);
+    try {
+      if (!this.adviser) throw new Error(`nobody answers the question "${question.ask}" of a document`);
+      const reply = await replyTo(question, this.adviser);
+      this.isWorking = true;
+      this.countTime();
+      this.child?.send({ reply });
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  /** Time counts while somebody waits for the child, not while the child waits for somebody. */
+  private countTime(): void {
+    if (this.child && this.isWorking && this.isAwaited) this.timer.start();
+  }
+
+  private timeoutProblem(): UnreadableDocument {
+    return new UnreadableDocument(`The document takes longer than ${this.timeoutMs / 1000} s to read: split it.`);
+  }
+
+  private fail(error: unknown): void {
+    const child = this.release();
+    if (!child) return;
+    child.kill();
+    this.controller?.error(error);
+  }
+
+  private async giveBack(): Promise<void> {
+    const child = this.release();
+    if (child) await this.pool.giveBack(child);
+  }
+
+  /** The child, when it has not been released before. */
+  private release(): SupervisedChild<Order, Answer> | undefined {
+    const { child } = this;
+    this.child = undefined;
+    this.timer.stop();
+    this.stopListening?.();
+    child?.unwatch();
+    return child;
+  }
+}
+
+/** Sends the bytes as fast as the child takes them. Throws an error of the content; that of a child is its end. */
+async function feed(
+  child: SupervisedChild<Order, Answer>,
+  content: AsyncIterable<Uint8Array>,
+  sizeBytes: number,
+): Promise<void> {
+  let sent = 0;
+  for await (const part of content) {
+    if (!child.isAlive) return;
+    sent += part.length;
+    if (sent > sizeBytes) break;
+    if (!child.data.write(part)) {
+      await Promise.race([new Promise((resolve) => child.data.once('drain', resolve)), child.ended]);
+    }
+  }
+  if (sent !== sizeBytes) throw new Error(`The stored content has not the ${sizeBytes} bytes that its file declares.`);
 }
 
 function replyTo(question: Question, adviser: Adviser): Promise<unknown> {
@@ -140,48 +239,4 @@ function replyTo(question: Question, adviser: Adviser): Promise<unknown> {
     case 'describe':
       return adviser.describe(question.about);
   }
-}
-
-/** Counts the time in which somebody waits for the thread, and not that in which the thread waits to be asked. */
-class WorkClock {
-  private readonly over = new AbortController();
-  private timer?: NodeJS.Timeout;
-  private since = 0;
-  private left: number;
-
-  constructor(private readonly timeoutMs: number) {
-    this.left = timeoutMs;
-  }
-
-  get signal(): AbortSignal {
-    return this.over.signal;
-  }
-
-  get problem(): UnreadableDocument | undefined {
-    if (!this.over.signal.aborted) return undefined;
-    return new UnreadableDocument(`The document takes longer than ${this.timeoutMs / 1000} s to read: split it.`);
-  }
-
-  start(): void {
-    if (this.timer) return;
-    this.since = performance.now();
-    this.timer = setTimeout(() => this.over.abort(), this.left);
-  }
-
-  /** While it is stopped. */
-  extend(ms: number): void {
-    this.left += ms;
-  }
-
-  stop(): void {
-    if (!this.timer) return;
-    clearTimeout(this.timer);
-    this.timer = undefined;
-    this.left -= performance.now() - this.since;
-  }
-}
-
-function memoryProblem(error: unknown, maxHeapMb: number): unknown {
-  if ((error as { code?: string }).code !== 'ERR_WORKER_OUT_OF_MEMORY') return error;
-  return new UnreadableDocument(`The document takes more than ${maxHeapMb} MB of memory to read: split it.`);
 }

@@ -1,17 +1,18 @@
-import type { MessagePort } from 'node:worker_threads';
-import { type Chunk, type ChunkOptions, chunkStream } from '../chunking/chunker';
+import { ChildData, endWithParent } from '@parley/child-processes/in-child';
 import type { Advice, Adviser } from '@parley/documents/adviser';
 import { type Block, type Source, UnreadableDocument } from '@parley/documents/block';
 import { chooseFormat } from '@parley/documents/choose-format';
 import { labelledBlocks } from '@parley/documents/labelled-blocks';
 import { parseDocument } from '@parley/documents/parse-document';
 import { SeenPages } from '@parley/documents/seen-pages';
+import { type Chunk, type ChunkOptions, chunkStream } from '../chunking/chunker';
 
 export interface ReadingTask extends ChunkOptions {
-  bytes: Uint8Array;
+  /** Bytes of the document, which come by the data channel. */
+  sizeBytes: number;
   contentType: string;
   key: string;
-  /** What the adviser is asked about; nothing by default. */
+  /** Questions for the adviser; none by default. */
   advice?: Advice;
 }
 
@@ -22,36 +23,49 @@ export interface Batch {
   part: number;
 }
 
-/** A verb of the adviser with what it is asked about. The thread waits for the reply. */
+/** A verb of the adviser and its argument. The child waits for the reply. */
 export type Question = { [Verb in keyof Adviser]: { ask: Verb; about: Parameters<Adviser[Verb]>[0] } }[keyof Adviser];
 
-/** What the thread says. Errors lose their class between threads: what is wrong with the document is an answer. */
-export type Answer = 'started' | 'ended' | Batch | Question | { unreadable: string };
+/** Message of the child. `started` comes when all bytes are here. Errors lose their class on the way, so they are data. */
+export type Answer =
+  'started' | 'ended' | Batch | Question | { unreadable: string } | { outOfMemory: true } | { failed: string };
 
-/** What the thread is told. */
-export type Order = 'more' | { reply: unknown };
+/** Message to the child. Each `more` asks for one batch. */
+export type Order = { read: ReadingTask } | 'more' | { reply: unknown };
 
 const chunksInBatch = 32;
+/** V8 throws these where memory or the length of a string ends, before it gives up altogether. */
+const memoryErrors = /allocation failed|Invalid (string|array|typed array) length|string longer than/i;
 
-/** Parses and chunks one document in a thread of its own. Each `more` to the port asks for one batch more. */
-export default async function read({ port, ...task }: ReadingTask & { port: MessagePort }): Promise<void> {
-  const reader = new Conversation(port);
-  reader.say('started');
-  try {
-    for await (const batch of batches(task, reader.adviser)) {
-      await reader.asked();
-      reader.say(batch);
+/** Parses and chunks one document after another. */
+async function main(): Promise<void> {
+  endWithParent();
+  const conversation = new Conversation();
+  const data = new ChildData();
+  for (;;) {
+    const task = await conversation.nextTask();
+    try {
+      const bytes = await data.read(task.sizeBytes);
+      conversation.say('started');
+      for await (const batch of batches(bytes, task, conversation.adviser)) {
+        await conversation.asked();
+        conversation.say(batch);
+      }
+      conversation.say('ended');
+    } catch (error) {
+      conversation.say(answerFor(error));
     }
-    reader.say('ended');
-  } catch (error) {
-    if (!(error instanceof UnreadableDocument)) throw error;
-    reader.say({ unreadable: error.message });
-  } finally {
-    reader.end();
   }
 }
 
-/** With whoever reads the document. */
+function answerFor(error: unknown): Answer {
+  if (error instanceof UnreadableDocument) return { unreadable: error.message };
+  const { message, stack } = error as Error;
+  if (error instanceof RangeError && memoryErrors.test(message)) return { outOfMemory: true };
+  return { failed: stack ?? message };
+}
+
+/** With the process that wants the document read. */
 class Conversation {
   readonly adviser: Adviser = {
     label: (about) => this.ask({ ask: 'label', about }) as ReturnType<Adviser['label']>,
@@ -59,32 +73,39 @@ class Conversation {
     describe: (about) => this.ask({ ask: 'describe', about }) as ReturnType<Adviser['describe']>,
   };
   private batchesAsked = 0;
+  private onTask?: (task: ReadingTask) => void;
   private onAsked?: () => void;
   private onReply?: (reply: unknown) => void;
 
-  constructor(private readonly port: MessagePort) {
-    port.on('message', this.hear);
+  constructor() {
+    process.on('message', (order: Order) => this.hear(order));
+  }
+
+  nextTask(): Promise<ReadingTask> {
+    this.batchesAsked = 0;
+    return new Promise((resolve) => (this.onTask = resolve));
   }
 
   say(answer: Answer): void {
-    this.port.postMessage(answer);
+    process.send!(answer);
   }
 
-  /** Waits until one batch more is asked for. */
+  /** Waits until one more batch is asked for. */
   async asked(): Promise<void> {
     if (this.batchesAsked === 0) await new Promise<void>((resolve) => (this.onAsked = resolve));
     this.batchesAsked--;
   }
 
-  end(): void {
-    this.port.off('message', this.hear);
+  private hear(order: Order): void {
+    if (order === 'more') {
+      this.batchesAsked++;
+      this.onAsked?.();
+    } else if ('read' in order) {
+      this.onTask?.(order.read);
+    } else {
+      this.onReply?.(order.reply);
+    }
   }
-
-  private readonly hear = (order: Order): void => {
-    if (order !== 'more') return this.onReply?.(order.reply);
-    this.batchesAsked++;
-    this.onAsked?.();
-  };
 
   private ask(question: Question): Promise<unknown> {
     return new Promise((resolve) => {
@@ -94,16 +115,15 @@ class Conversation {
   }
 }
 
-async function* batches({ bytes, contentType, key, ...options }: ReadingTask, adviser: Adviser): AsyncGenerator<Batch> {
+async function* batches(
+  bytes: Buffer,
+  { contentType, key, advice, maximumLength, minimumParagraphLength }: ReadingTask,
+  adviser: Adviser,
+): AsyncGenerator<Batch> {
   let part = 0;
-  const source = {
-    bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
-    contentType,
-    key,
-    onProgress: (now: number) => (part = now),
-  };
+  const source = { bytes, contentType, key, onProgress: (now: number) => (part = now) };
   let chunks: Chunk[] = [];
-  for await (const chunk of allChunks(source, options, adviser)) {
+  for await (const chunk of allChunks(source, { maximumLength, minimumParagraphLength, advice }, adviser)) {
     chunks.push(chunk);
     if (chunks.length < chunksInBatch) continue;
     yield { chunks, part };
@@ -112,7 +132,7 @@ async function* batches({ bytes, contentType, key, ...options }: ReadingTask, ad
   if (chunks.length > 0) yield { chunks, part: 1 };
 }
 
-/** The chunks of the text, and after them what is seen on pages. */
+/** The chunks of the text, followed by the descriptions of pages. */
 async function* allChunks(
   source: Source,
   { advice = {}, ...options }: ChunkOptions & { advice?: Advice },
@@ -138,3 +158,5 @@ async function* allChunks(
     await pages?.close();
   }
 }
+
+void main();

@@ -1,0 +1,156 @@
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { redeliveryDelayMs } from '@parley/bus/event-stream';
+import { ApiError, unavailable } from '@parley/contracts/errors';
+import { Database, type Transaction } from '@parley/database/database';
+import { FilesRepository } from '@parley/file-store/files.repository';
+import { IndexModelsRepository } from '@parley/file-store/index-models.repository';
+import { JobsRepository, type TakenJob } from '@parley/file-store/jobs.repository';
+import type { ContentVersion } from '@parley/file-store/passages.repository';
+import { UntidyFilesRepository } from '@parley/file-store/untidy-files.repository';
+import { ServerBusy, ServerRefused, ServerUnavailable } from '@parley/openai/server-errors';
+import type { Platform } from '@parley/service/platform';
+import { platformToken } from '@parley/service/tokens';
+import { continueTrace, currentTraceparent, type SpanStart } from '@parley/tracing/tracing';
+import { FilesWorkerConfig } from './config';
+import { Indexer } from './indexer';
+import { JobLost, JobWatch } from './job-watch';
+import { UnreadableDocument } from '@parley/documents/block';
+import { ReaderDied } from './reading/document-reader';
+
+/** Characters of a reason that the log keeps. */
+const maxLoggedReason = 120;
+
+/** Pause of a job that failed through no fault of its own. */
+const oursPauseMs = 2_000;
+
+/** Readers that may die of one document, in one try, before the document counts as unreadable. */
+const mostReaderDeaths = 2;
+
+/** Indexes one content: from its job to passages that readers see, or to a reason why there are none. */
+@Injectable()
+export class IndexingJobService implements OnModuleInit {
+  constructor(
+    private readonly database: Database,
+    private readonly files: FilesRepository,
+    private readonly jobs: JobsRepository,
+    private readonly untidy: UntidyFilesRepository,
+    private readonly models: IndexModelsRepository,
+    private readonly indexer: Indexer,
+    private readonly config: FilesWorkerConfig,
+    @Inject(platformToken) private readonly platform: Platform,
+  ) {}
+
+  /** A process of the same name that died held its jobs until now. */
+  onModuleInit(): Promise<void> {
+    return this.jobs.releaseAllOf(this.platform.instance);
+  }
+
+  /**
+   * Safe to repeat: a job is taken by one worker at a time, and every write is conditional on still being its newest.
+   * Rejects with the signal's reason when it aborts; the job is given back then.
+   */
+  async run(job: TakenJob, signal: AbortSignal): Promise<void> {
+    const { version } = job;
+    const watch = new JobWatch(this.jobs, version, job.lease, this.platform, this.config.heartbeatMs, signal);
+    try {
+      const traceparent = job.traceparent ?? currentTraceparent();
+      await continueTrace(traceparent, spanOf(job), () => this.index(version, job, watch));
+    } catch (error) {
+      await this.settle(version, job, error, signal);
+    } finally {
+      watch.stop();
+    }
+  }
+
+  private async index(version: ContentVersion, job: TakenJob, watch: JobWatch): Promise<void> {
+    const { indexingAttempts } = this.config;
+    // Only tries that ended with their process get this far.
+    if (job.attempts > indexingAttempts) {
+      throw new UnreadableDocument(outOfAttempts(indexingAttempts, job.lastError ?? 'The worker ended each time.'));
+    }
+    const models = await this.indexWithAnyReader(version, job, watch);
+    await watch.advance({ stage: 'switching' });
+    await this.end(version, job, (tx) => this.finish(tx, version, models));
+  }
+
+  /** A reader that dies is replaced. Throws UnreadableDocument when the document ends that one too. */
+  private async indexWithAnyReader(version: ContentVersion, job: TakenJob, watch: JobWatch): Promise<string[]> {
+    for (let deaths = 1; ; deaths++) {
+      try {
+        return await this.indexer.index(version, job, watch);
+      } catch (error) {
+        if (!(error instanceof ReaderDied)) throw error;
+        this.platform.logger.warn({ ...version, deaths, err: error }, 'a document reader died');
+        if (deaths === mostReaderDeaths) throw new UnreadableDocument(error.message);
+      }
+    }
+  }
+
+  private async finish(tx: Transaction, version: ContentVersion, models: string[]): Promise<void> {
+    if (!(await this.files.finishIndexing(tx, version.fileId, version.contentVersion))) return;
+    if (await this.models.markWhole(tx, version, models)) return;
+    throw unavailable('Another embedding model is searched meanwhile: this worker must start anew, configured for it.');
+  }
+
+  /** Ends the job, or gives it back for another try. Throws when the event should be delivered again. */
+  private async settle(version: ContentVersion, job: TakenJob, error: unknown, signal: AbortSignal): Promise<void> {
+    const { logger } = this.platform;
+    if (error instanceof JobLost) return this.end(version, job);
+    if (error instanceof UnreadableDocument || error instanceof ServerRefused)
+      return this.fail(version, job, error.message);
+
+    const isOurs = signal.aborted || error instanceof ServerBusy || error instanceof ApiError;
+    const reason = publicReason(error);
+    if (signal.aborted) logger.info(version, 'this process stops: the file is left to another');
+    else logger.warn({ ...version, attempt: job.attempts, err: error }, 'a try to index a file did not succeed');
+    if (!isOurs && job.attempts >= this.config.indexingAttempts) {
+      return this.fail(version, job, outOfAttempts(job.attempts, reason));
+    }
+    if (signal.aborted) {
+      await this.jobs.giveBack(version, job.lease, reason);
+      // Another process has the event, and with it the job, at once.
+      throw error;
+    }
+    // The sweeper announces the job when it is due.
+    const pauseMs = isOurs ? oursPauseMs : redeliveryDelayMs(job.attempts);
+    await this.jobs.release(version, job.lease, reason, isOurs ? 'pause' : 'attempt', pauseMs);
+  }
+
+  private fail(version: ContentVersion, job: TakenJob, reason: string): Promise<void> {
+    // The rest is advice, which stands in the file.
+    const logged = reason.slice(0, maxLoggedReason);
+    this.platform.logger.warn({ ...version, reason: logged }, 'a file cannot be indexed');
+    return this.end(version, job, (tx) => this.files.failIndexing(tx, version.fileId, version.contentVersion, reason));
+  }
+
+  /**
+   * The end of the job, its outcome and the note to remove what is not readable, in one commit. Who has lost the job
+   * decides nothing, but what it has written is looked at all the same.
+   */
+  private end(
+    { botId, fileId, contentVersion }: ContentVersion,
+    { lease }: TakenJob,
+    decide?: (tx: Transaction) => Promise<unknown>,
+  ): Promise<void> {
+    return this.database.transaction(async (tx) => {
+      const isHolder = await this.jobs.end(tx, { botId, fileId, contentVersion }, lease);
+      if (isHolder) await decide?.(tx);
+      await this.untidy.add(tx, [{ botId, fileId }]);
+    });
+  }
+}
+
+function spanOf({ version: { botId, fileId }, attempts }: TakenJob): SpanStart {
+  const attributes = { 'parley.bot.id': botId, 'parley.file.id': fileId, 'parley.attempt': attempts };
+  return { name: 'index file', kind: 'consumer', attributes };
+}
+
+function outOfAttempts(attempts: number, reason: string): string {
+  return `Indexing was tried ${attempts} times. ${reason}`;
+}
+
+/** What the file's owner may read: errors of our own making say what is wrong, others could tell of the inside. */
+function publicReason(error: unknown): string {
+  const isPublic = error instanceof ServerUnavailable || error instanceof ServerBusy || error instanceof ApiError;
+  return isPublic ? error.message : 'Something went wrong on our side: upload the file again later.';
+}

@@ -1,0 +1,47 @@
+import { Socket } from 'node:net';
+import { Worker } from 'node:worker_threads';
+import { workerFile } from '@parley/background/worker-file';
+import { dataDescriptor } from './supervised-child';
+
+/**
+ * Call first in a child's program. Ends this process when its parent is gone: at once while the event loop turns, and
+ * within a second while it is blocked.
+ */
+export function endWithParent(): void {
+  process.once('disconnect', () => process.exit());
+  const parentPid = process.ppid;
+  new Worker(workerFile(__dirname, 'parent-watch.worker'), { workerData: { parentPid } }).unref();
+}
+
+/** Reads exactly `sizeBytes` from the data channel, which its parent writes them to. Throws when it ends before that. */
+export class ChildData {
+  private readonly socket = new Socket({ fd: dataDescriptor, readable: true, writable: false }).pause();
+
+  async read(sizeBytes: number): Promise<Buffer> {
+    const bytes = Buffer.allocUnsafeSlow(sizeBytes);
+    let length = 0;
+    while (length < sizeBytes) {
+      const part = this.socket.read(Math.min(sizeBytes - length, this.socket.readableLength || 1)) as Buffer | null;
+      if (part) {
+        part.copy(bytes, length);
+        length += part.length;
+      } else {
+        await this.readable();
+      }
+    }
+    return bytes;
+  }
+
+  private readable(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const settle = (error?: Error) => {
+        this.socket.off('readable', onReadable).off('end', onEnd).off('error', settle);
+        if (error) reject(error);
+        else resolve();
+      };
+      const onReadable = () => settle();
+      const onEnd = () => settle(new Error('the data channel ended before all bytes came'));
+      this.socket.once('readable', onReadable).once('end', onEnd).once('error', settle);
+    });
+  }
+}
