@@ -3,8 +3,17 @@ export const mostArchiveBytes = 512_000_000;
 export const mostArchiveEntryBytes = 200_000_000;
 export const mostArchiveEntries = 10_000;
 export const mostPdfPages = 5_000;
-/** Of the text in one document, however it was packed. */
+/** Limit of the text of any document, however it was packed. */
 export const mostTextCharacters = 200_000_000;
+/** Text of a small document that is let through however small it was packed. */
+const leastTextCharacters = 5_000_000;
+const mostCharactersOfByte = 50;
+
+/** Limit of the text of a document: 50 characters for each of its bytes, at least 5 and at most 200 million. */
+export function textLimitCharacters(sizeBytes: number): number {
+  return Math.min(mostTextCharacters, Math.max(leastTextCharacters, mostCharactersOfByte * sizeBytes));
+}
+
 /** Time that a reader may work on one document: a minute, and a second for each megabyte, up to 110 s. */
 export function readingTimeoutMs(sizeBytes: number): number {
   return Math.min(110_000, 60_000 + Math.ceil(sizeBytes / 1000));

@@ -2,6 +2,7 @@ import { dirname, join, sep } from 'node:path';
 import type { DocumentInitParameters, PDFDocumentProxy } from 'pdfjs-dist/types/src/display/api';
 import { UnreadableDocument } from './block';
 import { mostPdfPages } from './limits';
+import { pdfUnpacking } from './pdf-unpacking';
 
 /**
  * Everything is read in this thread, from these bytes and the files of the package alone. Whoever opens it destroys its
@@ -9,6 +10,7 @@ import { mostPdfPages } from './limits';
  */
 export async function openPdf(bytes: Buffer, options: DocumentInitParameters): Promise<PDFDocumentProxy> {
   const { getDocument, VerbosityLevel } = await loadPdfjs();
+  pdfUnpacking.reset();
   const task = getDocument({
     data: new Uint8Array(bytes),
     cMapUrl: inPackage('cmaps'),
@@ -23,6 +25,7 @@ export async function openPdf(bytes: Buffer, options: DocumentInitParameters): P
   });
   try {
     const pdf = await task.promise;
+    pdfUnpacking.check();
     if (pdf.numPages <= mostPdfPages) return pdf;
     throw new UnreadableDocument(
       `The PDF has ${pdf.numPages} pages, and no more than ${mostPdfPages} can be indexed: split it.`,
@@ -40,6 +43,8 @@ export function inPackage(folder: string): string {
 
 /** What of an error of pdfjs-dist the document's owner can do something about. */
 export function reasonOf(error: unknown): unknown {
+  const tooLarge = pdfUnpacking.problem();
+  if (tooLarge) return tooLarge;
   if (error instanceof UnreadableDocument || !(error instanceof Error)) return error;
   if (error.name === 'PasswordException') {
     return new UnreadableDocument(
@@ -53,6 +58,7 @@ export function reasonOf(error: unknown): unknown {
 
 /** Only who has a PDF waits for it: it takes most of a second to load. */
 async function loadPdfjs() {
+  pdfUnpacking.install();
   // For Node 20 the package replaces it, because of a corner case, with one that costs a fifth of the time for a PDF.
   const push = Object.getOwnPropertyDescriptor(Array.prototype, 'push')!;
   // @ts-expect-error The package has no types for it.

@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 import type { PDFDocumentProxy } from 'pdfjs-dist/types/src/display/api';
 import { UnreadableDocument } from './block';
 import { inPackage, openPdf } from './open-pdf';
+import { pdfUnpacking } from './pdf-unpacking';
 
 /** Of the longer side of a page: models see no more. */
 const longestSide = 1600;
@@ -42,6 +43,7 @@ export class PageRenderer {
   async render(pageNumber: number): Promise<Uint8Array | undefined> {
     const factory = this.pdf.canvasFactory as CanvasFactory;
     let target: { canvas: Canvas } | undefined;
+    pdfUnpacking.reset();
     try {
       const page = await this.pdf.getPage(pageNumber);
       const { width, height } = page.getViewport({ scale: 1 });

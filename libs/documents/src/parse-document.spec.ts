@@ -1,5 +1,6 @@
 import { type Block, UnreadableDocument } from './block';
 import { parseDocument } from './parse-document';
+import { zipOfTexts } from './test/zip-of';
 
 async function parse(content: string | Buffer, contentType = 'text/plain', key = 'a') {
   const blocks: Block[] = [];
@@ -216,5 +217,15 @@ it('refuses more text than anybody reads', async () => {
     for await (const block of parseDocument({ bytes, contentType: 'text/plain', key: 'a' })) void block;
   };
 
-  await expect(read()).rejects.toThrow(/more than 200 MB of text: split it/);
+  await expect(read()).rejects.toThrow(/more than 200 million characters of text/);
+});
+
+it('refuses a small document that unpacks to far more text than it has bytes', async () => {
+  const bytes = zipOfTexts({
+    'content.xml': `<office:document-content><office:body><office:text><text:p>${'word '.repeat(1_100_000)}</text:p></office:text></office:body></office:document-content>`,
+  });
+
+  const text = parse(bytes, 'application/vnd.oasis.opendocument.text');
+
+  await expect(text).rejects.toThrow(/more than 5 million characters of text, which is too much for its size/);
 });

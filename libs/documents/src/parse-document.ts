@@ -1,6 +1,6 @@
 import { type Block, type Blocks, DocumentWithoutText, type Source, UnreadableDocument } from './block';
 import { chooseFormat } from './choose-format';
-import { mostTextCharacters } from './limits';
+import { textLimitCharacters } from './limits';
 import { storable } from './storable';
 
 /**
@@ -9,17 +9,23 @@ import { storable } from './storable';
  */
 export async function* parseDocument(source: Source): AsyncGenerator<Block> {
   const format = await chooseFormat(source);
+  const mostCharacters = textLimitCharacters(source.bytes.length);
   let length = 0;
+  let hasText = false;
   for await (const block of withProgress(await format.parse(source), source)) {
+    length += block.text.length;
+    if (length > mostCharacters) {
+      throw new UnreadableDocument(
+        `The document has more than ${Math.floor(mostCharacters / 1e6)} million characters of text, ` +
+          'which is too much for its size: split it.',
+      );
+    }
     const text = storable(block.text);
     if (text.trim() === '') continue;
-    length += text.length;
-    if (length > mostTextCharacters) {
-      throw new UnreadableDocument(`The document has more than ${mostTextCharacters / 1e6} MB of text: split it.`);
-    }
+    hasText = true;
     yield { ...block, text };
   }
-  if (length === 0) {
+  if (!hasText) {
     throw new DocumentWithoutText('There was no text found in this file. Upload a file that contains text.');
   }
 }

@@ -4,6 +4,7 @@ import { openPdf, reasonOf } from './open-pdf';
 import { withAnnotations } from './pdf-annotations';
 import { blocksOf } from './pdf-layout';
 import { linesOf, type Page } from './pdf-lines';
+import { pdfUnpacking } from './pdf-unpacking';
 
 /** The number of the type in `AnnotationType` of the package, which is not loaded here. */
 const freeText = new Set([3]);
@@ -58,6 +59,7 @@ async function readPages(pdf: PDFDocumentProxy): Promise<Page[]> {
     const { transform, height } = page.getViewport({ scale: 1 });
     pages.push({ number, height, regions: linesOf(content, transform, fonts.bold) });
     page.cleanup();
+    pdfUnpacking.check();
   }
   if (pages.every(({ regions }) => regions.length === 0)) {
     throw new DocumentWithoutText(

@@ -1,0 +1,89 @@
+import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startLocalPostgres } from '@parley/local-postgres/local-postgres';
+import { EmbeddingServer } from '@parley/testing/embedding-server';
+import { run } from '@parley/testing/running-platform';
+import { Fleet } from '../fleet';
+import type { LoadTarget } from '../noted-requests';
+import { MemoryCgroup } from './memory-cgroup';
+
+/** `worker`: the files worker of the distributed mode is limited. `embedded`: the whole process, Postgres included. */
+export const targetModes = ['worker', 'embedded'] as const;
+export type TargetMode = (typeof targetModes)[number];
+
+export const cgroupMissing =
+  'needs a memory control group that this process may create (as root, with /sys/fs/cgroup writable)';
+
+/** A platform whose reading process lives in a limited memory. */
+export interface BombTarget extends LoadTarget {
+  cgroup: MemoryCgroup;
+  /** Whether the limited process is the one that was started. */
+  isAlive(): boolean;
+  output(): string;
+  stop(): Promise<void>;
+}
+
+/** Throws when this process may not create a memory control group. */
+export async function startTarget(mode: TargetMode, memoryMb: number): Promise<BombTarget> {
+  const cgroup = await MemoryCgroup.create(memoryMb * 2 ** 20);
+  if (!cgroup) throw new Error(`This ${cgroupMissing}.`);
+  const undo: (() => Promise<unknown>)[] = [() => cgroup.remove()];
+  const stop = async () => {
+    for (const step of undo.splice(0).reverse()) await step();
+  };
+  try {
+    const folder = await mkdtemp(join(tmpdir(), 'parley-bombs-'));
+    undo.push(() => rm(folder, { recursive: true, force: true }));
+    // Where root runs this, another user runs Postgres.
+    await chmod(folder, 0o711);
+    const embeddings = await EmbeddingServer.start();
+    undo.push(() => embeddings.stop());
+    const env = { EMBEDDINGS_URL: embeddings.url, SWEEP_INTERVAL_MS: '500', LOG_LEVEL: 'warn' };
+    const started = mode === 'worker' ? startWorker : startEmbeddedPlatform;
+    return { ...(await started(folder, cgroup, env, undo)), cgroup, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+type Started = Omit<BombTarget, 'cgroup' | 'stop'>;
+
+async function startWorker(
+  folder: string,
+  cgroup: MemoryCgroup,
+  env: Record<string, string>,
+  undo: (() => Promise<unknown>)[],
+): Promise<Started> {
+  const postgres = await startLocalPostgres({ folder, settings: { max_connections: 100 } });
+  undo.push(() => postgres.stop());
+  const fleet = await Fleet.start({ databaseUrl: postgres.url, env });
+  undo.push(() => fleet.stop());
+  const worker = fleet.the('files-worker');
+  await worker.end('SIGTERM');
+  await worker.launch();
+  const { pid } = worker;
+  await cgroup.add(pid);
+  await worker.ready();
+  const { url, token, workspaceId } = fleet;
+  const isAlive = () => worker.isRunning && worker.pid === pid;
+  return { url, token, workspaceId, isAlive, output: () => worker.output };
+}
+
+async function startEmbeddedPlatform(
+  folder: string,
+  cgroup: MemoryCgroup,
+  env: Record<string, string>,
+  undo: (() => Promise<unknown>)[],
+): Promise<Started> {
+  const platform = run('dist/apps/standalone/src/main.js', { ...env, PORT: '0', PARLEY_DATA_DIR: folder });
+  let isAlive = true;
+  void platform.ended.then(() => (isAlive = false));
+  undo.push(() => platform.stop());
+  await cgroup.add(platform.pid);
+  await platform.said(/Parley is ready/);
+  const credentials = JSON.parse(await readFile(join(folder, 'credentials.json'), 'utf8')) as LoadTarget;
+  const { url, token, workspaceId } = credentials;
+  return { url, token, workspaceId, isAlive: () => isAlive, output: () => platform.output() };
+}

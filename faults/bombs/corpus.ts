@@ -1,0 +1,558 @@
+import { deflateSync, gzipSync } from 'node:zlib';
+import { zipOf, zipOfTexts } from '@parley/documents/test/zip-of';
+import { pdfOfObjects } from '@parley/testing/pdf';
+
+/** A document that costs far more to read than it costs to send. */
+export interface Bomb {
+  /** Format, and how it explodes. */
+  name: string;
+  contentType: string;
+  /** In the choice that each test run reads: quick to make, and different from the others. */
+  isQuick?: true;
+  make(): Buffer;
+}
+
+const million = 1_000_000;
+const office = 'application/vnd.openxmlformats-officedocument';
+const types = {
+  docx: `${office}.wordprocessingml.document`,
+  xlsx: `${office}.spreadsheetml.sheet`,
+  pptx: `${office}.presentationml.presentation`,
+  odt: 'application/vnd.oasis.opendocument.text',
+  ods: 'application/vnd.oasis.opendocument.spreadsheet',
+  odp: 'application/vnd.oasis.opendocument.presentation',
+  epub: 'application/epub+zip',
+  pdf: 'application/pdf',
+  rtf: 'application/rtf',
+  html: 'text/html',
+  markdown: 'text/markdown',
+  mdx: 'text/mdx',
+  json: 'application/json',
+  jsonl: 'application/jsonl',
+  csv: 'text/csv',
+  xml: 'application/xml',
+  eml: 'message/rfc822',
+  text: 'text/plain',
+  javascript: 'text/javascript',
+};
+const relationships = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
+
+/** Below the 200 MB that an entry of an archive may have, so that the parser itself is what has to stand it. */
+const largestEntry = 190 * million;
+/** Below the 95 MB that are read of a file. */
+const largestFile = 94 * million;
+
+const nested = (open: string, close: string, depth: number) => open.repeat(depth) + close.repeat(depth);
+const filled = (size: number, text: string) => text.repeat(Math.floor(size / text.length));
+
+function docx(body: string | Buffer, others: Record<string, string | Buffer> = {}): Buffer {
+  const start = '<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:body>';
+  return zipOfTexts({
+    '[Content_Types].xml': '<Types><Override PartName="/word/document.xml" ContentType="a"/></Types>',
+    '_rels/.rels': `<Relationships><Relationship Id="a" Type="${relationships}/officeDocument" Target="word/document.xml"/></Relationships>`,
+    'word/document.xml': Buffer.concat([
+      Buffer.from(start),
+      Buffer.from(body as string),
+      Buffer.from('</w:body></w:document>'),
+    ]),
+    ...others,
+  });
+}
+
+function xlsx(rows: string, strings = '', styles = ''): Buffer {
+  return zipOfTexts({
+    '[Content_Types].xml': '<Types/>',
+    'xl/workbook.xml': `<workbook xmlns:r="${relationships}"><sheets><sheet name="a" r:id="s"/></sheets></workbook>`,
+    'xl/_rels/workbook.xml.rels':
+      `<Relationships><Relationship Id="s" Type="${relationships}/worksheet" Target="sheets/a.xml"/>` +
+      `<Relationship Id="t" Type="${relationships}/sharedStrings" Target="strings.xml"/>` +
+      `<Relationship Id="y" Type="${relationships}/styles" Target="styles.xml"/></Relationships>`,
+    'xl/strings.xml': `<sst>${strings}</sst>`,
+    'xl/styles.xml': `<styleSheet>${styles}</styleSheet>`,
+    'xl/sheets/a.xml': `<worksheet><sheetData>${rows}</sheetData></worksheet>`,
+  });
+}
+
+function pptx(slides: string[], references = slides.map((_, i) => i)): Buffer {
+  const start = '<p:sld><p:cSld><p:spTree>';
+  return zipOfTexts({
+    '[Content_Types].xml': '<Types/>',
+    'ppt/presentation.xml': `<p:presentation><p:sldIdLst>${references.map((_, i) => `<p:sldId r:id="r${i}"/>`).join('')}</p:sldIdLst></p:presentation>`,
+    'ppt/_rels/presentation.xml.rels': `<Relationships>${references
+      .map((slide, i) => `<Relationship Id="r${i}" Type="${relationships}/slide" Target="slides/s${slide}.xml"/>`)
+      .join('')}</Relationships>`,
+    ...Object.fromEntries(
+      slides.map((shapes, i) => [`ppt/slides/s${i}.xml`, `${start}${shapes}</p:spTree></p:cSld></p:sld>`]),
+    ),
+  });
+}
+
+const slideText = (text: string) => `<p:sp><p:txBody><a:p><a:r><a:t>${text}</a:t></a:r></a:p></p:txBody></p:sp>`;
+
+function odf(kind: string, body: string): Buffer {
+  return zipOfTexts({
+    'META-INF/manifest.xml': '<manifest/>',
+    'content.xml': `<office:document-content><office:body><office:${kind}>${body}</office:${kind}></office:body></office:document-content>`,
+  });
+}
+
+function epub(chapter: string, times: number): Buffer {
+  return zipOfTexts({
+    mimetype: 'application/epub+zip',
+    'META-INF/container.xml': '<container><rootfiles><rootfile full-path="book.opf"/></rootfiles></container>',
+    'book.opf': `<package><manifest><item id="a" href="a.xhtml" media-type="application/xhtml+xml"/></manifest><spine>${'<itemref idref="a"/>'.repeat(times)}</spine></package>`,
+    'a.xhtml': chapter,
+  });
+}
+
+/** A PDF of one page. `filters` are those of its content, which is packed already. */
+function pdf(content: Buffer | string, filters: string[] = [], others: string[] = [], resources = ''): Buffer {
+  const bytes = Buffer.from(content as string);
+  return pdfOfObjects([
+    '<< /Type /Catalog /Pages 2 0 R >>',
+    '<< /Type /Pages /Kids [3 0 R] /Count 1 >>',
+    `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Contents 4 0 R /Resources << /Font << /f 5 0 R >> ${resources} >> >>`,
+    stream(bytes, filters),
+    '<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>',
+    ...others,
+  ]);
+}
+
+function stream(bytes: Buffer, filters: string[], entries = ''): string {
+  const filter = filters.length > 0 ? `/Filter [${filters.map((name) => `/${name}`).join(' ')}]` : '';
+  return `<< /Length ${bytes.length} ${filter} ${entries} >>\nstream\n${bytes.toString('latin1')}\nendstream`;
+}
+
+/** Deflated as often; the plain bytes are made part by part, so that gigabytes of them need no memory. */
+function deflated(size: number, times: number): Buffer {
+  const block = Buffer.alloc(64 * million, ' ');
+  const parts = Array.from({ length: Math.ceil(size / block.length) }, () => block);
+  let packed = deflateParts(parts);
+  for (let i = 1; i < times; i++) packed = deflateSync(packed, { level: 9 });
+  return packed;
+}
+
+/** One zlib stream of equal blocks: the deflated block ends on a byte, so it can be repeated as it is. */
+function deflateParts(parts: Buffer[]): Buffer {
+  const header = Buffer.from([0x78, 0xda]);
+  const one = deflateSync(parts[0]!, { level: 9, finishFlush: 3 /* Z_FULL_FLUSH */ }).subarray(2);
+  const last = Buffer.from([0x03, 0x00]);
+  // Readers of PDF do not look at the checksum.
+  return Buffer.concat([header, ...parts.map(() => one), last, Buffer.alloc(4)]);
+}
+
+/** Forms that each draw the next one ten times. */
+function pdfOfNestedForms(depth: number): Buffer {
+  const forms = Array.from({ length: depth }, (_, level) => {
+    const isLast = level === depth - 1;
+    const content = isLast ? 'BT /f 10 Tf (word) Tj ET' : '/x Do '.repeat(10);
+    const next = isLast ? '/Font << /f 5 0 R >>' : `/XObject << /x ${7 + level} 0 R >>`;
+    return stream(Buffer.from(content), [], `/Type /XObject /Subtype /Form /BBox [0 0 9 9] /Resources << ${next} >>`);
+  });
+  return pdf('/x Do', [], forms, '/XObject << /x 6 0 R >>');
+}
+
+function pdfOfPages(pages: number): Buffer {
+  return pdfOfObjects([
+    '<< /Type /Catalog /Pages 2 0 R >>',
+    `<< /Type /Pages /Kids [${'3 0 R '.repeat(pages)}] /Count ${pages} >>`,
+    '<< /Type /Page /Parent 2 0 R /MediaBox [0 0 9 9] /Contents 4 0 R /Resources << >> >>',
+    stream(Buffer.from('BT ET'), []),
+  ]);
+}
+
+const entityBomb = (elements: string) =>
+  `<?xml version="1.0"?><!DOCTYPE a [<!ENTITY a "aaaaaaaaaa">${Array.from({ length: 9 }, (_, i) => `<!ENTITY ${'abcdefghij'[i + 1]} "${`&${'abcdefghij'[i]};`.repeat(10)}">`).join('')}]>${elements}`;
+
+export const bombs: Bomb[] = [
+  {
+    name: 'docx: one word of 190 million letters',
+    contentType: types.docx,
+    isQuick: true,
+    make: () =>
+      docx(
+        Buffer.concat([
+          Buffer.from('<w:p><w:r><w:t>Ж'),
+          Buffer.alloc(largestEntry, 'A'),
+          Buffer.from('</w:t></w:r></w:p>'),
+        ]),
+      ),
+  },
+  {
+    name: 'docx: millions of runs',
+    contentType: types.docx,
+    make: () => docx(`<w:p>${filled(largestEntry, '<w:r><w:t>a</w:t></w:r>')}</w:p>`),
+  },
+  {
+    name: 'docx: millions of empty paragraphs',
+    contentType: types.docx,
+    make: () => docx(filled(largestEntry, '<w:p/>')),
+  },
+  {
+    name: 'docx: tables inside one another',
+    contentType: types.docx,
+    isQuick: true,
+    make: () => docx(nested('<w:tbl><w:tr><w:tc>', '</w:tc></w:tr></w:tbl>', 100_000)),
+  },
+  {
+    name: 'docx: a row of a million cells',
+    contentType: types.docx,
+    make: () =>
+      docx(`<w:tbl><w:tr>${'<w:tc><w:p><w:r><w:t>a</w:t></w:r></w:p></w:tc>'.repeat(million)}</w:tr></w:tbl>`),
+  },
+  {
+    name: 'docx: one attribute of 190 MB',
+    contentType: types.docx,
+    make: () => docx(`<w:p w:a="${'a'.repeat(largestEntry)}"/>`),
+  },
+  {
+    name: 'docx: entities',
+    contentType: types.docx,
+    make: () =>
+      zipOfTexts({
+        '[Content_Types].xml': '<Types/>',
+        'word/document.xml': entityBomb('<w:document>&j;</w:document>'),
+      }),
+  },
+  {
+    name: 'docx: 10,001 parts',
+    contentType: types.docx,
+    make: () =>
+      docx('<w:p/>', Object.fromEntries(Array.from({ length: 10_001 }, (_, i) => [`word/media/${i}.png`, 'a']))),
+  },
+  {
+    name: 'docx: a part of 900 MB that says it has 1 kB',
+    contentType: types.docx,
+    make: () =>
+      zipOf([
+        { name: '[Content_Types].xml', content: '<Types/>' },
+        { name: 'word/document.xml', content: Buffer.alloc(900 * million, 'a'), declaredSize: 1000 },
+      ]),
+  },
+  {
+    name: 'docx: parts that overlap',
+    contentType: types.docx,
+    make: () =>
+      zipOf([
+        { name: '[Content_Types].xml', content: '<Types/>' },
+        ...Array.from({ length: 1000 }, (_, i) => ({
+          name: `word/document${i || ''}.xml`,
+          content: 'a'.repeat(100_000),
+          offset: 100,
+        })),
+      ]),
+  },
+  {
+    name: 'docx: numbered styles that are made from each other',
+    contentType: types.docx,
+    make: () =>
+      docx('<w:p><w:pPr><w:pStyle w:val="s1"/></w:pPr><w:r><w:t>a</w:t></w:r></w:p>'.repeat(100_000), {
+        'word/styles.xml': `<w:styles>${Array.from({ length: 100_000 }, (_, i) => `<w:style w:type="paragraph" w:styleId="s${i}"><w:name w:val="n${i}"/><w:basedOn w:val="s${(i + 1) % 100_000}"/></w:style>`).join('')}</w:styles>`,
+      }),
+  },
+  {
+    name: 'xlsx: a string of a megabyte in a million cells',
+    contentType: types.xlsx,
+    isQuick: true,
+    make: () => xlsx('<row><c t="s"><v>0</v></c></row>'.repeat(million), `<si><t>${'a '.repeat(500_000)}</t></si>`),
+  },
+  {
+    name: 'xlsx: 7 million cells',
+    contentType: types.xlsx,
+    make: () => xlsx(filled(largestEntry, '<row><c><v>1</v></c></row>')),
+  },
+  {
+    name: 'xlsx: one shared string of 190 MB',
+    contentType: types.xlsx,
+    make: () => xlsx('<row><c t="s"><v>0</v></c></row>', `<si><t>${'a'.repeat(largestEntry)}</t></si>`),
+  },
+  {
+    name: 'xlsx: cells in the last row and column',
+    contentType: types.xlsx,
+    make: () => xlsx('<row r="1048576"><c r="XFD1048576"><v>1</v></c></row>'.repeat(500_000)),
+  },
+  {
+    name: 'xlsx: a number format of 100 MB',
+    contentType: types.xlsx,
+    make: () =>
+      xlsx(
+        '<row><c s="0"><v>1</v></c></row>'.repeat(1000),
+        '',
+        `<numFmts><numFmt numFmtId="200" formatCode="${'[h]:mm;'.repeat(14 * million)}"/></numFmts><cellXfs><xf numFmtId="200"/></cellXfs>`,
+      ),
+  },
+  {
+    name: 'pptx: one text of 190 MB',
+    contentType: types.pptx,
+    make: () => pptx([slideText('a '.repeat(largestEntry / 2))]),
+  },
+  {
+    name: 'pptx: a slide of 10 MB shown 5,000 times',
+    contentType: types.pptx,
+    isQuick: true,
+    make: () =>
+      pptx(
+        [slideText('word '.repeat(2 * million))],
+        Array.from({ length: 5000 }, () => 0),
+      ),
+  },
+  {
+    name: 'pptx: groups inside one another',
+    contentType: types.pptx,
+    make: () => pptx([nested('<p:grpSp>', '</p:grpSp>', 200_000)]),
+  },
+  {
+    name: 'odt: a billion spaces in one element',
+    contentType: types.odt,
+    isQuick: true,
+    make: () => odf('text', '<text:p>a<text:s text:c="1000000000"/>b</text:p>'.repeat(100)),
+  },
+  {
+    name: 'odt: paragraphs of 190 MB',
+    contentType: types.odt,
+    make: () => odf('text', filled(largestEntry, '<text:p>word</text:p>')),
+  },
+  {
+    name: 'odt: lists inside one another',
+    contentType: types.odt,
+    make: () => odf('text', nested('<text:list><text:list-item>', '</text:list-item></text:list>', 200_000)),
+  },
+  {
+    name: 'ods: a cell repeated in a million rows of 16,384 columns',
+    contentType: types.ods,
+    isQuick: true,
+    make: () =>
+      odf(
+        'spreadsheet',
+        '<table:table><table:table-row table:number-rows-repeated="1048576"><table:table-cell table:number-columns-repeated="16384"><text:p>word</text:p></table:table-cell></table:table-row></table:table>',
+      ),
+  },
+  {
+    name: 'odp: 100,000 pages',
+    contentType: types.odp,
+    make: () =>
+      odf(
+        'presentation',
+        '<draw:page><draw:frame><draw:text-box><text:p>word</text:p></draw:text-box></draw:frame></draw:page>'.repeat(
+          100_000,
+        ),
+      ),
+  },
+  {
+    name: 'epub: a chapter of 10 MB read 10,000 times',
+    contentType: types.epub,
+    isQuick: true,
+    make: () => epub(`<html><body><p>${'word '.repeat(2 * million)}</p></body></html>`, 10_000),
+  },
+  {
+    name: 'epub: a chapter of 190 MB',
+    contentType: types.epub,
+    make: () => epub(`<html><body>${filled(largestEntry, '<p>word</p>')}</body></html>`, 1),
+  },
+  {
+    name: 'pdf: content of 3 GB, deflated twice',
+    contentType: types.pdf,
+    isQuick: true,
+    make: () => pdf(deflated(3000 * million, 2), ['FlateDecode', 'FlateDecode']),
+  },
+  {
+    name: 'pdf: content of 3 GB, deflated three times',
+    contentType: types.pdf,
+    make: () => pdf(deflated(3000 * million, 3), ['FlateDecode', 'FlateDecode', 'FlateDecode']),
+  },
+  {
+    name: 'pdf: content of 1 GB, deflated once',
+    contentType: types.pdf,
+    make: () => pdf(deflated(1000 * million, 1), ['FlateDecode']),
+  },
+  {
+    name: 'pdf: run lengths of 1 GB in a deflated stream',
+    contentType: types.pdf,
+    make: () =>
+      pdf(deflateSync(Buffer.alloc(16 * million, Buffer.from([0x81, 0x20])), { level: 9 }), [
+        'FlateDecode',
+        'RunLengthDecode',
+      ]),
+  },
+  {
+    name: 'pdf: zeros of Ascii85 in a deflated stream',
+    contentType: types.pdf,
+    make: () => pdf(deflateSync(Buffer.alloc(200 * million, 'z'), { level: 9 }), ['FlateDecode', 'ASCII85Decode']),
+  },
+  {
+    name: 'pdf: 190 MB of text operators',
+    contentType: types.pdf,
+    make: () =>
+      pdf(deflateSync(Buffer.from(`BT /f 10 Tf ${filled(largestEntry, '1 0 0 1 9 9 Tm (a) Tj ')}ET`), { level: 9 }), [
+        'FlateDecode',
+      ]),
+  },
+  {
+    name: 'pdf: forms that draw ten billion words',
+    contentType: types.pdf,
+    make: () => pdfOfNestedForms(10),
+  },
+  { name: 'pdf: two million pages', contentType: types.pdf, make: () => pdfOfPages(2 * million) },
+  { name: 'pdf: arrays inside one another', contentType: types.pdf, make: () => pdf(nested('[', ']', 10 * million)) },
+  {
+    name: 'rtf: groups inside one another',
+    contentType: types.rtf,
+    make: () => Buffer.from(`{\\rtf1 ${nested('{', '}', 20 * million)}}`),
+  },
+  {
+    name: 'rtf: binary data of 2 GB that are not there',
+    contentType: types.rtf,
+    make: () => Buffer.from(`{\\rtf1 a ${'\\bin2147483647 '.repeat(100_000)}}`),
+  },
+  {
+    name: 'rtf: 90 MB of control words',
+    contentType: types.rtf,
+    make: () => Buffer.from(`{\\rtf1 ${filled(largestFile - 100, '\\b a')}}`),
+  },
+  {
+    name: 'html: 30 million elements inside one another',
+    contentType: types.html,
+    make: () => Buffer.from('<b>'.repeat(30 * million)),
+  },
+  {
+    name: 'html: formatting that is opened again in each paragraph',
+    contentType: types.html,
+    make: () => Buffer.from('<b a=1><i b=2><p>'.repeat(500_000)),
+  },
+  {
+    name: 'html: tables inside one another',
+    contentType: types.html,
+    make: () => Buffer.from('<table><tr><td>'.repeat(5 * million)),
+  },
+  {
+    name: 'html: a million attributes',
+    contentType: types.html,
+    make: () => Buffer.from(`<p ${Array.from({ length: million }, (_, i) => `a${i}`).join(' ')}>word`),
+  },
+  { name: 'html: 90 MB of text', contentType: types.html, make: () => Buffer.from(filled(largestFile, '<p>word')) },
+  {
+    name: 'markdown: quotes inside one another',
+    contentType: types.markdown,
+    isQuick: true,
+    make: () => Buffer.from('>'.repeat(2 * million)),
+  },
+  { name: 'markdown: brackets', contentType: types.markdown, make: () => Buffer.from('['.repeat(5 * million)) },
+  {
+    name: 'markdown: emphasis that never ends',
+    contentType: types.markdown,
+    make: () => Buffer.from('*a **a _a '.repeat(2 * million)),
+  },
+  {
+    name: 'markdown: lists inside one another',
+    contentType: types.markdown,
+    make: () => Buffer.from(Array.from({ length: 10_000 }, (_, i) => `${' '.repeat(2 * i)}- a`).join('\n')),
+  },
+  {
+    name: 'markdown: 94 MB',
+    contentType: types.markdown,
+    make: () => Buffer.from(filled(largestFile, 'Some *words* and a [link](a).\n\n')),
+  },
+  {
+    name: 'mdx: elements inside one another',
+    contentType: types.mdx,
+    make: () => Buffer.from('<A>{'.repeat(5 * million)),
+  },
+  {
+    name: 'json: arrays inside one another',
+    contentType: types.json,
+    isQuick: true,
+    make: () => Buffer.from('['.repeat(largestFile)),
+  },
+  {
+    name: 'json: one string of 94 MB',
+    contentType: types.json,
+    make: () => Buffer.from(`{"a":"${'Ж'.repeat(largestFile / 2)}"}`),
+  },
+  { name: 'jsonl: 47 million lines', contentType: types.jsonl, make: () => Buffer.from('1\n'.repeat(largestFile / 2)) },
+  {
+    name: 'csv: a million columns in each row',
+    contentType: types.csv,
+    make: () =>
+      Buffer.from(
+        `${Array.from({ length: million }, (_, i) => `column${i}`).join(',')}\n${`${','.repeat(million - 1)}1\n`.repeat(40)}`,
+      ),
+  },
+  {
+    name: 'csv: a long header that each of a million rows repeats',
+    contentType: types.csv,
+    isQuick: true,
+    make: () => Buffer.from(`${'h'.repeat(100_000)}\n${'1\n'.repeat(million)}`),
+  },
+  {
+    name: 'csv: a quote that never ends',
+    contentType: types.csv,
+    make: () => Buffer.from(`a\n"${'a,'.repeat(largestFile / 2)}`),
+  },
+  { name: 'xml: entities', contentType: types.xml, make: () => Buffer.from(entityBomb('<a>&j;</a>')) },
+  {
+    name: 'xml: elements inside one another',
+    contentType: types.xml,
+    make: () => Buffer.from('<a>'.repeat(30 * million)),
+  },
+  {
+    name: 'xml: one text of 94 MB',
+    contentType: types.xml,
+    make: () => Buffer.from(`<a>${'Ж'.repeat(largestFile / 2 - 10)}</a>`),
+  },
+  {
+    name: 'eml: parts inside one another',
+    contentType: types.eml,
+    isQuick: true,
+    make: () =>
+      Buffer.from(
+        Array.from(
+          { length: 50_000 },
+          (_, i) => `Content-Type: multipart/mixed; boundary=b${i}\r\n\r\n--b${i}\r\n`,
+        ).join(''),
+      ),
+  },
+  {
+    name: 'eml: a header of 94 MB',
+    contentType: types.eml,
+    make: () => Buffer.from(`Subject: ${'=?utf-8?B?0JY=?= '.repeat(5 * million)}\r\n\r\nword`),
+  },
+  {
+    name: 'eml: HTML of 60 MB in base64',
+    contentType: types.eml,
+    make: () =>
+      Buffer.from(
+        `Content-Type: text/html\r\nContent-Transfer-Encoding: base64\r\n\r\n${Buffer.from('<b>'.repeat(20 * million)).toString('base64')}`,
+      ),
+  },
+  { name: 'text: one word of 94 MB', contentType: types.text, make: () => Buffer.alloc(largestFile, 'a') },
+  { name: 'text: 94 MB of full stops', contentType: types.text, make: () => Buffer.alloc(largestFile, '. ') },
+  {
+    name: 'text: 94 MB of line ends',
+    contentType: types.text,
+    make: () => Buffer.concat([Buffer.from('a'), Buffer.alloc(largestFile, '\n')]),
+  },
+  {
+    name: 'text: UTF-16 of 94 MB',
+    contentType: types.text,
+    make: () => Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.alloc(largestFile, Buffer.from('Ж ', 'utf16le'))]),
+  },
+  { name: 'source: one line of 94 MB', contentType: types.javascript, make: () => Buffer.alloc(largestFile, 'a={};') },
+  {
+    name: 'gzip: 3 GB in an unnamed type',
+    contentType: 'application/octet-stream',
+    make: () => gzipSync(gzipSync(Buffer.alloc(1500 * million), { level: 9 })),
+  },
+  {
+    name: 'zip: an archive in an archive in an archive',
+    contentType: types.docx,
+    make: () =>
+      [1, 2, 3, 4].reduce<Buffer>(
+        (inner, level) =>
+          zipOfTexts({
+            [`${level}.zip`]: inner,
+            '[Content_Types].xml': Buffer.concat([inner, Buffer.alloc(10 * million)]),
+          }),
+        Buffer.alloc(1000),
+      ),
+  },
+];

@@ -1,0 +1,75 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Client } from '@botpress/client';
+import { clientOf } from '@parley/testing/api';
+import { put } from '@parley/testing/bot-files';
+import type { BombTarget } from './bomb-target';
+import type { Bomb } from './corpus';
+
+export interface Outcome {
+  bomb: Bomb;
+  sizeBytes: number;
+  status: string;
+  reason?: string;
+  /** From the end of the upload to a status that does not change any more. */
+  seconds: number;
+}
+
+const pollMs = 100;
+/** A status that changes later than this is a finding. */
+export const terminalWithinSeconds = 120;
+/** Documents under way at once: as many as one bot may have read at once, so that none of them waits for a reader. */
+const atOnce = 2;
+
+/**
+ * Uploads each document for indexing and waits until its status is final.
+ * @returns what is wrong, in sentences; nothing when the platform survived.
+ */
+export async function readBombs(
+  target: BombTarget,
+  bombs: Bomb[],
+  tell: (outcome: Outcome) => void,
+): Promise<string[]> {
+  const { bot } = await clientOf(target).createBot({});
+  const client = clientOf(target, bot.id);
+  const findings: string[] = [];
+  const waiting = bombs[Symbol.iterator]();
+  const lane = async () => {
+    for (const bomb of waiting) {
+      const outcome = await readBomb(client, bomb, target);
+      tell(outcome);
+      if (outcome.seconds > terminalWithinSeconds) findings.push(`${bomb.name}: not final after ${outcome.seconds} s.`);
+      if (!target.isAlive()) throw new Error(`${bomb.name}: the process ended.\n${target.output().slice(-5_000)}`);
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, lane));
+
+  const kills = await target.cgroup.kernelKills();
+  if (kills > 0) findings.push(`The kernel ended ${kills} processes for want of memory.`);
+  const plain: Bomb = { name: 'a plain text', contentType: 'text/plain', make: () => Buffer.from('Still there.') };
+  const after = await readBomb(client, plain, target);
+  if (after.status !== 'indexing_completed') findings.push(`A plain text afterwards is ${after.status}.`);
+  return findings;
+}
+
+async function readBomb(client: Client, bomb: Bomb, target: BombTarget): Promise<Outcome> {
+  const bytes = bomb.make();
+  const { file } = await client.upsertFile({
+    key: bomb.name,
+    size: bytes.length,
+    contentType: bomb.contentType,
+    index: true,
+  });
+  const { ok, status } = await put(file.uploadUrl, bytes, { 'content-type': bomb.contentType });
+  if (!ok) throw new Error(`${bomb.name}: the upload was answered ${status}.`);
+  const started = performance.now();
+  const seconds = () => Math.round((performance.now() - started) / 100) / 10;
+  for (;;) {
+    const { file: now } = await client.getFile({ id: file.id });
+    const isFinal = now.status === 'indexing_completed' || now.status === 'indexing_failed';
+    if (isFinal || seconds() > terminalWithinSeconds || !target.isAlive()) {
+      const reason = now.failedStatusReason;
+      return { bomb, sizeBytes: bytes.length, status: now.status, reason, seconds: seconds() };
+    }
+    await sleep(pollMs);
+  }
+}

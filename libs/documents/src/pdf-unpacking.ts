@@ -1,0 +1,91 @@
+import { UnreadableDocument } from './block';
+import { mostArchiveBytes, mostArchiveEntryBytes } from './limits';
+
+/** Smaller buffers than this are not worth counting. */
+const countedBytes = 1_000_000;
+
+/**
+ * Limits the bytes that the filters of a PDF unpack, as for archives. `pdfjs-dist` has no such limit: it unpacks a
+ * stream through the global `DecompressionStream`, or into a `Uint8Array` that it replaces by one of twice the size. So
+ * both globals are wrapped, once in a process, and count for the document that was opened last. An error that is thrown
+ * in there may be taken for a damaged stream: whoever reads a PDF calls `check` after each page.
+ */
+class PdfUnpacking {
+  private isInstalled = false;
+  private unpackedBytes = 0;
+  private isOverLimit = false;
+
+  install(): void {
+    if (this.isInstalled) return;
+    this.isInstalled = true;
+    this.wrapDecompressionStream();
+    this.wrapGrowingBuffers();
+  }
+
+  /** Counts from zero. */
+  reset(): void {
+    this.unpackedBytes = 0;
+    this.isOverLimit = false;
+  }
+
+  /** The reason why the document is not read any further. */
+  problem(): UnreadableDocument | undefined {
+    return this.isOverLimit ? tooLarge() : undefined;
+  }
+
+  /** Throws UnreadableDocument when a limit was reached. */
+  check(): void {
+    const problem = this.problem();
+    if (problem) throw problem;
+  }
+
+  private count(bytes: number, streamBytes: number): void {
+    this.unpackedBytes += bytes;
+    if (streamBytes <= mostArchiveEntryBytes && this.unpackedBytes <= mostArchiveBytes) return;
+    this.isOverLimit = true;
+    throw tooLarge();
+  }
+
+  private wrapDecompressionStream(): void {
+    const count = this.count.bind(this);
+    globalThis.DecompressionStream = class extends DecompressionStream {
+      private readonly counted = counted(super.readable, count);
+
+      override get readable() {
+        return this.counted as unknown as ReadableStream;
+      }
+    };
+  }
+
+  private wrapGrowingBuffers(): void {
+    const count = this.count.bind(this);
+    // eslint-disable-next-line @typescript-eslint/unbound-method -- called with its own `this`
+    const set = Uint8Array.prototype.set;
+    Uint8Array.prototype.set = function (this: Uint8Array, source: ArrayLike<number>, offset?: number) {
+      const isGrowth = offset === undefined && this.length >= countedBytes && source.length < this.length;
+      if (isGrowth) count(this.length - source.length, this.length);
+      set.call(this, source, offset);
+    };
+  }
+}
+
+export const pdfUnpacking = new PdfUnpacking();
+
+async function* counted(
+  stream: AsyncIterable<Uint8Array>,
+  count: (bytes: number, streamBytes: number) => void,
+): AsyncGenerator<Uint8Array> {
+  let streamBytes = 0;
+  for await (const part of stream) {
+    streamBytes += part.length;
+    count(part.length, streamBytes);
+    yield part;
+  }
+}
+
+function tooLarge(): UnreadableDocument {
+  return new UnreadableDocument(
+    `The PDF unpacks to more than ${mostArchiveBytes / 1e6} MB, ` +
+      `or one of its streams to more than ${mostArchiveEntryBytes / 1e6} MB: split it.`,
+  );
+}
