@@ -1,12 +1,10 @@
 import { Slots } from '@parley/background/slots';
-import { workerFile } from '@parley/background/worker-file';
+import { openThreadPool } from '@parley/background/thread-pool';
 import { unavailable } from '@parley/contracts/errors';
-import Piscina from 'piscina';
 import { CompiledSchemas, firstProblem, type SchemaCheck } from './compiled-schemas';
 import { isQuick } from './quick-schema';
 
 const threads = 2;
-const idleTimeoutMs = 30_000;
 const maxHeapMb = 128;
 
 /** How long a check may take on its thread and may wait for one, and how many may wait. */
@@ -18,11 +16,8 @@ const limits = { timeoutMs: 2_000, waitMs: 5_000, maxWaiting: 100 };
  * no thread comes free in time.
  */
 export class SchemaChecker {
-  private readonly pool = new Piscina({
-    filename: workerFile(__dirname, 'schema-checks.worker'),
-    minThreads: 0,
+  private readonly pool = openThreadPool(__dirname, 'schema-checks.worker', {
     maxThreads: threads,
-    idleTimeout: idleTimeoutMs,
     resourceLimits: { maxOldGenerationSizeMb: maxHeapMb },
   });
 

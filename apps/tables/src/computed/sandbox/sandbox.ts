@@ -1,13 +1,11 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Slots } from '@parley/background/slots';
-import { workerFile } from '@parley/background/worker-file';
-import Piscina from 'piscina';
+import { openThreadPool } from '@parley/background/thread-pool';
 import type { CodeLimits, CodeOutcome, RowCode } from './row-code.worker';
 
 const threads = 2;
 /** To read code takes milliseconds: only a thread that is in trouble needs longer. */
 const readingTimeoutMs = 5_000;
-const idleTimeoutMs = 30_000;
 
 /** A few functions of QuickJS cannot be interrupted: so long after its time is over, the thread is ended. */
 const graceMs = 1_000;
@@ -23,12 +21,7 @@ export class Sandbox implements OnApplicationShutdown {
   private readonly slots = new Slots(threads);
   /** Whoever declares a column does not wait for what others compute. */
   private readonly readingSlots = new Slots(1);
-  private readonly pool = new Piscina({
-    filename: workerFile(__dirname, 'row-code.worker'),
-    minThreads: 0,
-    maxThreads: threads + 1,
-    idleTimeout: idleTimeoutMs,
-  });
+  private readonly pool = openThreadPool(__dirname, 'row-code.worker', { maxThreads: threads + 1 });
 
   /**
    * @param code an expression, a function of the row, or what stands in one, with `return`
