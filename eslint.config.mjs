@@ -103,7 +103,7 @@ export default defineConfig(
     rules: { '@typescript-eslint/no-explicit-any': 'off' },
   },
   {
-    files: ['apps/cli/**/*.ts', 'apps/standalone/src/**/*.ts', 'bench/**/*.ts', 'faults/chaos/main.ts'],
+    files: ['apps/cli/**/*.ts', 'apps/standalone/src/**/*.ts', 'bench/**/*.ts', 'faults/*/main.ts'],
     rules: { 'no-console': 'off' },
   },
 );

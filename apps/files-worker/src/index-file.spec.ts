@@ -16,6 +16,7 @@ import { type RunningService, startService } from '@parley/testing/running-servi
 import { FilesModule } from '../../files/src/files.module';
 import { FilesWorkerConfig } from './config';
 import { FilesWorkerModule } from './files-worker.module';
+import { DocumentReader } from './reading/document-reader';
 
 const apiKey = 'sk-very-secret';
 /** Longer than any test holds a request. */
@@ -604,6 +605,63 @@ describe('an embedding server', () => {
     await tidied(bot);
     expect(embeddings.countRequests(marker)).toBe(1);
   });
+});
+
+describe('a document reader that dies', () => {
+  /** Kills the reader while the embedding server keeps the first batch waiting. */
+  async function killReader(marker: string): Promise<void> {
+    const held = embeddings.hold(marker);
+    await held.reached;
+    for (const pid of readers()) process.kill(pid, 'SIGKILL');
+    held.release();
+  }
+
+  function readers(): number[] {
+    const { pool } = service.apps[1]!.get(DocumentReader, { strict: false }) as unknown as {
+      pool: { all: Set<{ pid: number }> };
+    };
+    return Array.from(pool.all, ({ pid }) => pid);
+  }
+
+  it('is replaced, and the document is indexed', async () => {
+    const [bot, marker] = [newBot(), newMarker()];
+    const killed = killReader(marker);
+    const { id } = await bot.upload('a.txt', paragraphs(400, marker), index);
+
+    await killed;
+
+    expect(await bot.settled(id)).toMatchObject({ status: 'indexing_completed' });
+  });
+
+  it('makes the document fail at the second time, with a reason', async () => {
+    const [bot, marker] = [newBot(), newMarker()];
+    const killedTwice = killReader(marker).then(() => killReader(marker));
+    const { id } = await bot.upload('a.txt', paragraphs(400, marker), index);
+
+    await killedTwice;
+
+    expect(await bot.settled(id)).toMatchObject({
+      status: 'indexing_failed',
+      failedStatusReason: expect.stringMatching(/^The document ended the program that reads it: save it again/),
+    });
+  });
+});
+
+it('indexes the file of another bot while all documents of one bot wait', async () => {
+  const [busy, other, marker] = [newBot(), newBot(), newMarker()];
+  const held = embeddings.hold(marker);
+  const texts = ['a.txt', 'b.txt', 'c.txt', 'd.txt'];
+  const waiting = await Promise.all(texts.map((key) => busy.upload(key, paragraphs(100, marker), index)));
+  await held.reached;
+
+  const { id } = await other.upload('small.txt', 'A few words.', index);
+
+  expect(await other.settled(id)).toMatchObject({ status: 'indexing_completed' });
+  expect(await Promise.all(waiting.map(async ({ id }) => (await busy.get(id)).status))).toEqual(
+    waiting.map(() => 'indexing_pending'),
+  );
+  held.release();
+  for (const { id } of waiting) expect(await busy.settled(id)).toMatchObject({ status: 'indexing_completed' });
 });
 
 it('says nothing of our inside when a content cannot be read', async () => {

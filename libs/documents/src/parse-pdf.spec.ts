@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { deflateSync } from 'node:zlib';
 import { type DrawnText, pageHeight, pdfOf, pdfOfObjects } from '@parley/testing/pdf';
 import { getDocument } from 'pdfjs-dist/legacy/build/pdf.mjs';
 import { UnreadableDocument } from './block';
@@ -660,3 +661,26 @@ function randomNumbers(seed: number): () => number {
     return state / 2 ** 32;
   };
 }
+
+describe('a PDF that unpacks to far more than it has bytes', () => {
+  const spaces = (bytes: number) => deflateSync(Buffer.alloc(bytes, ' '), { level: 9 });
+  const pdfOfContent = (content: Buffer, ...filters: string[]) =>
+    pdfOfObjects([
+      '<< /Type /Catalog /Pages 2 0 R >>',
+      '<< /Type /Pages /Kids [3 0 R] /Count 1 >>',
+      '<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Contents 4 0 R /Resources << >> >>',
+      `<< /Length ${content.length} /Filter [${filters.map((name) => `/${name}`).join(' ')}] >>\nstream\n${content.toString('latin1')}\nendstream`,
+    ]);
+
+  it.each([
+    ['two filters', () => pdfOfContent(deflateSync(spaces(250_000_000)), 'FlateDecode', 'FlateDecode')],
+    [
+      'a filter that is not deflate',
+      () => pdfOfContent(deflateSync(Buffer.alloc(60_000_000, 'z')), 'FlateDecode', 'ASCII85Decode'),
+    ],
+  ])('is refused, packed with %s', async (_how, make) => {
+    await expect(parsePdf(make())).rejects.toThrow(
+      /unpacks to more than 512 MB, or one of its streams to more than 200/,
+    );
+  });
+});

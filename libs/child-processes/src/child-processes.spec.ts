@@ -1,0 +1,206 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { workerFile } from '@parley/background/worker-file';
+import { until } from '@parley/testing/until';
+import { ChildPool } from './child-pool';
+import { residentBytesOf } from './resident-memory';
+import { SupervisedChild } from './supervised-child';
+import type { TestOrder } from './test/obedient.child';
+import { WorkTimer } from './work-timer';
+
+const program = workerFile(`${__dirname}/test`, 'obedient.child');
+const limits = { program, heapMb: 128, residentMb: 256 };
+type Child = SupervisedChild<TestOrder, unknown>;
+const children: Child[] = [];
+
+function start(options: Partial<typeof limits & { env: Record<string, string> }> = {}): Child {
+  const child: Child = new SupervisedChild({ ...limits, ...options });
+  children.push(child);
+  return child;
+}
+
+afterEach(async () => {
+  await Promise.all(
+    children.splice(0).map((child) => {
+      child.kill();
+      return child.ended;
+    }),
+  );
+});
+
+const ask = (child: Child, order: TestOrder) =>
+  new Promise<unknown>((resolve) => {
+    child.watch(resolve);
+    child.send(order);
+  });
+const isGone = (pid: number) =>
+  until(
+    () => residentBytesOf(pid),
+    (bytes) => bytes === 0,
+  );
+
+it('answers messages and takes bytes', async () => {
+  const child = start();
+
+  const answer = ask(child, { readBytes: 9 });
+  child.data.write('five ');
+  child.data.write('more and the rest');
+
+  expect(await answer).toBe('five more');
+  expect(await ask(child, { readBytes: 13 })).toBe(' and the rest');
+});
+
+it('has the environment that it is given and nothing of its parent', async () => {
+  process.env['PARLEY_SECRET_KEY'] = 'of the parent';
+  try {
+    const environment = (await ask(start({ env: { GIVEN: 'yes' } }), 'environment')) as Record<string, string>;
+
+    expect(environment).toMatchObject({ GIVEN: 'yes' });
+    expect(JSON.stringify(environment)).not.toContain('of the parent');
+    if (process.platform === 'linux') expect(environment['coreLimit']).toBe('0');
+  } finally {
+    delete process.env['PARLEY_SECRET_KEY'];
+  }
+});
+
+it('ends a child whose heap is full', async () => {
+  const child = start({ heapMb: 48 });
+
+  child.send('fill the heap');
+
+  expect(await child.ended).toEqual({ cause: 'memory' });
+  expect(child.isAlive).toBe(false);
+});
+
+it('ends a child whose buffers take more than its resident memory', async () => {
+  const child = start();
+
+  child.watch(() => undefined);
+  child.send('fill buffers');
+
+  expect(await child.ended).toEqual({ cause: 'memory' });
+});
+
+it('says how a child ended that ended by itself', async () => {
+  const child = start();
+
+  child.send('exit');
+
+  expect(await child.ended).toEqual({ cause: 'crash', detail: expect.stringMatching(/^exit code 7/) });
+});
+
+it('says why a program does not start', async () => {
+  const child = start({ program: '/nowhere/program.js' });
+
+  expect(await child.ended).toEqual({ cause: 'crash', detail: expect.stringContaining('/nowhere/program.js') });
+  // Neither is an error.
+  child.send('pid');
+  child.kill();
+});
+
+describe('when the parent is killed', () => {
+  let parent: ChildProcess;
+
+  async function childOfParent(order: TestOrder): Promise<number> {
+    const script = `
+      const { SupervisedChild } = require('./dist/libs/child-processes/src/supervised-child.js');
+      const child = new SupervisedChild(${JSON.stringify(limits)});
+      child.watch((pid) => console.log(pid));
+      child.send(${JSON.stringify(order)});`;
+    parent = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const [line] = (await once(parent.stdout!, 'data')) as [Buffer];
+    return Number(line.toString());
+  }
+
+  it.each(['pid', 'block'] as const)('ends the child, after the order "%s"', async (order) => {
+    const pid = await childOfParent(order);
+
+    parent.kill('SIGKILL');
+
+    await isGone(pid);
+  });
+});
+
+describe('a pool', () => {
+  const options = { ...limits, idleMs: 60_000, keptResidentMb: 200 };
+  let pool: ChildPool<TestOrder, unknown>;
+
+  afterEach(() => pool.close());
+
+  it('gives a warm child again, and two at once to two', async () => {
+    pool = new ChildPool(options);
+    const first = pool.take();
+    const pid = await ask(first, 'pid');
+    await pool.giveBack(first);
+
+    const [again, other] = [pool.take(), pool.take()];
+
+    expect(await ask(again, 'pid')).toBe(pid);
+    expect(await ask(other, 'pid')).not.toBe(pid);
+  });
+
+  it('replaces a child that ended while it was idle', async () => {
+    pool = new ChildPool(options);
+    const first = pool.take();
+    const pid = await ask(first, 'pid');
+    await pool.giveBack(first);
+    first.kill();
+    await first.ended;
+
+    expect(await ask(pool.take(), 'pid')).not.toBe(pid);
+  });
+
+  it('keeps no child that has grown', async () => {
+    pool = new ChildPool({ ...options, keptResidentMb: 1 });
+    const child = pool.take();
+    await ask(child, 'pid');
+
+    await pool.giveBack(child);
+
+    await child.ended;
+    expect(pool.take()).not.toBe(child);
+  });
+
+  it('ends a child that is idle for long', async () => {
+    pool = new ChildPool({ ...options, idleMs: 1 });
+    const child = pool.take();
+    await ask(child, 'pid');
+
+    await pool.giveBack(child);
+
+    await child.ended;
+  });
+
+  it('ends all children when it closes', async () => {
+    pool = new ChildPool(options);
+    const [busy, idle] = [pool.take(), pool.take()];
+    await Promise.all([ask(busy, 'pid'), ask(idle, 'pid')]);
+    await pool.giveBack(idle);
+
+    await pool.close();
+
+    expect([busy.isAlive, idle.isAlive]).toEqual([false, false]);
+  });
+});
+
+describe('a work timer', () => {
+  beforeEach(() => jest.useFakeTimers());
+  afterEach(() => jest.useRealTimers());
+
+  it('counts only while it runs, and what it is extended by', () => {
+    const onElapsed = jest.fn();
+    const timer = new WorkTimer(1_000, onElapsed);
+
+    timer.start();
+    jest.advanceTimersByTime(900);
+    timer.stop();
+    jest.advanceTimersByTime(5_000);
+    timer.extend(200);
+    timer.start();
+    jest.advanceTimersByTime(299);
+    expect(onElapsed).not.toHaveBeenCalled();
+
+    jest.advanceTimersByTime(1);
+    expect(onElapsed).toHaveBeenCalledTimes(1);
+  });
+});
