@@ -171,6 +171,7 @@ export class BotsService {
       }
       requirePermission(role, 'write');
       await this.quotas.lock(tx, sourceId, targetWorkspaceId);
+      await this.members.requireRole(tx, caller, sourceId, 'administer');
       const bot = await this.bots.lock(tx, viewerOf(caller), id);
       if (!bot) throw notFound('bot', id);
       await this.allowlists.clear(tx, id);
