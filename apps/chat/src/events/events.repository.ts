@@ -119,7 +119,7 @@ export class EventsRepository {
   async cancel({ botId, alias }: Scope, id: string): Promise<boolean> {
     const rows = await this.database.query(
       `WITH canceled AS (
-         UPDATE event SET status = 'canceled', due_at = NULL
+         UPDATE event SET status = 'canceled', due_at = least(due_at, now())
          WHERE bot_id = $1 AND id = $3 AND status = 'scheduled' AND (${inScope} OR ${isOwnMessage})
          RETURNING message_id, payload),
        gone AS (
@@ -140,7 +140,7 @@ export class EventsRepository {
       `WITH due AS MATERIALIZED (
          SELECT bot_id, id FROM event WHERE status = 'scheduled' AND due_at <= now() AND payload IS NOT NULL
          LIMIT $1 FOR UPDATE SKIP LOCKED)
-       UPDATE event SET status = 'pending', due_at = NULL FROM due
+       UPDATE event SET status = 'pending' FROM due
        WHERE event.bot_id = due.bot_id AND event.id = due.id RETURNING 1`,
       [limit],
     );
