@@ -21,7 +21,7 @@ export type References = Partial<Record<Reference, string>>;
 const absences: Record<Reference, string> = {
   conversationId: `$3::text IS NOT NULL AND NOT EXISTS (
     SELECT FROM conversation c WHERE c.bot_id = $1 AND c.id = $3 AND ${isOf('$2', 'c')})`,
-  userId: `$4::text IS NOT NULL AND NOT EXISTS (
+  userId: `$4::text IS NOT NULL AND $4 <> $1 AND NOT EXISTS (
     SELECT FROM "user" u WHERE u.bot_id = $1 AND u.id = $4 AND ${isOf('$2', 'u')})`,
   messageId: `$5::text IS NOT NULL AND NOT EXISTS (
     SELECT FROM (
