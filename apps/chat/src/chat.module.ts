@@ -33,6 +33,7 @@ import { EventsService } from './events/events.service';
 import { MessagePartsRepository } from './events/message-parts.repository';
 import { MessagePayloads } from './events/message-payloads';
 import { BoundedReads } from './lists/bounded-reads';
+import { MessageContents } from './messages/message-contents';
 import { MessageImports } from './messages/message-imports';
 import { MessageWriter } from './messages/message-writer';
 import { MessagesController } from './messages/messages.controller';
@@ -129,6 +130,7 @@ export class ChatModule {
         EventsService,
         ExpiredStatesService,
         KeepRecurringEventsHandler,
+        MessageContents,
         MessageImports,
         MessagePartsRepository,
         MessagePayloads,
