@@ -445,7 +445,11 @@ describe('transferring a bot', () => {
 
   it('asks for the role anew where it is, whatever was believed of it', async () => {
     const { id, mover, target } = await newTransfer('developer');
-    const demoted = { requestId: 'r', credential: 'pat' as const, account: { id: mover.accountId, email: mover.email } };
+    const demoted = {
+      requestId: 'r',
+      credential: 'pat' as const,
+      account: { id: mover.accountId, email: mover.email },
+    };
     await door.sql("UPDATE admin.workspace_member SET role = 'manager' WHERE workspace_id = $1 AND account_id = $2", [
       alice.workspaceId,
       mover.accountId,

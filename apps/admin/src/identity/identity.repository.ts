@@ -68,7 +68,14 @@ export class IdentityRepository {
        LEFT JOIN workspace_member bot_member
          ON bot_member.account_id = account.id AND bot_member.workspace_id = bot.workspace_id
        WHERE token.hash = $1`,
-      [tokenHash, workspaceId ?? null, botId ?? null, integrationAlias ?? null, integrationId ?? null, isWorkspaceImplied === true],
+      [
+        tokenHash,
+        workspaceId ?? null,
+        botId ?? null,
+        integrationAlias ?? null,
+        integrationId ?? null,
+        isWorkspaceImplied === true,
+      ],
     );
     return row;
   }

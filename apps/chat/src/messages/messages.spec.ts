@@ -248,7 +248,11 @@ describe('updating a message', () => {
   it('merges tags, removes those that are empty or null, and replaces the payload', async () => {
     const { id } = await write(await newPlace(), { tags: { a: '1', b: '2', c: '3' } });
 
-    const { message } = await client.updateMessage({ id, tags: { a: null, b: '', d: '4' }, payload: { text: 'other' } });
+    const { message } = await client.updateMessage({
+      id,
+      tags: { a: null, b: '', d: '4' },
+      payload: { text: 'other' },
+    });
 
     expect(message).toMatchObject({ tags: { c: '3', d: '4' }, payload: { text: 'other' } });
     expect((await client.getMessage({ id })).message).toEqual(message);
