@@ -95,7 +95,7 @@ export function describeChat(running: () => RunningPlatform): void {
         }),
       ).rejects.toMatchObject({ message: 'messages[0].payload.text is missing.' });
       await expect(client.createMessage({ ...place, type: 'song', payload: {} })).rejects.toMatchObject({
-        message: expect.stringMatching(/^type must be one of: text, /),
+        message: expect.stringMatching(/^type must be one of: text, /) as string,
       });
       const { message } = await client.createMessage({ ...place, type: 'text', payload: { text: 'hello' } });
       expect(message.direction).toBe('outgoing');
@@ -107,7 +107,7 @@ export function describeChat(running: () => RunningPlatform): void {
 
       await expect(admin.updateBot({ id: botId, recurringEvents: every('* * * * * *') })).rejects.toMatchObject({
         type: 'InvalidPayload',
-        message: expect.stringContaining('must leave at least 60 seconds between two events'),
+        message: expect.stringContaining('must leave at least 60 seconds between two events') as string,
       });
       expect(
         (await admin.updateBot({ id: botId, recurringEvents: every('* * * * *') })).bot.recurringEvents,

@@ -69,7 +69,7 @@ export function describePlatform(name: string, start: () => Promise<RunningPlatf
         { botId },
       );
 
-      expect(implied).toMatchObject({ status: 200, json: { bots: expect.any(Array) } });
+      expect(implied).toMatchObject({ status: 200, json: { bots: expect.any(Array) as unknown[] } });
       expect(contradicted).toMatchObject({
         status: 403,
         json: { message: 'x-workspace-id "wkspace_none" names nothing that this token may use.' },
