@@ -1,6 +1,12 @@
 import { Env, integer, Rejected, text, url, type VariableOptions } from '@parley/config/config';
 import { tokenKind } from '@parley/secrets/token';
-import { formerSecretKeysVariable, secretKeyVariable, ServiceConfig } from '@parley/service/config';
+import {
+  eventRetentionDaysVariable,
+  formerSecretKeysVariable,
+  recurringMinSecondsVariable,
+  secretKeyVariable,
+  ServiceConfig,
+} from '@parley/service/config';
 
 /** What this version refuses to go beyond. The other amounts are told to clients and nothing more. */
 const enforced = ['BOT_COUNT', 'KNOWLEDGEBASE_VECTOR_STORAGE', 'STORAGE_COUNT', 'WORKSPACE_MEMBER_COUNT'];
@@ -52,7 +58,7 @@ export class AdminConfig extends ServiceConfig {
   @Env(quota('INVOCATION_CALLS', 'Calls of bots and integrations that a workspace may have in a month.'))
   quotaInvocationCalls = 100_000_000;
 
-  @Env(quota('STORAGE_COUNT', 'Bytes of files that a workspace may have.'))
+  @Env(quota('STORAGE_COUNT', 'Bytes of files, and of what recurring events will say, that a workspace may have.'))
   quotaStorageBytes = 1_000_000_000_000;
 
   @Env(quota('BOT_COUNT', 'Bots that a workspace may have.'))
@@ -87,6 +93,12 @@ export class AdminConfig extends ServiceConfig {
 
   @Env(quota('INDEXED_FILE_COUNT', 'Indexed files that a workspace may have.'))
   quotaIndexedFileCount = 1_000_000;
+
+  @Env(recurringMinSecondsVariable)
+  recurringMinSeconds = 60;
+
+  @Env(eventRetentionDaysVariable)
+  eventRetentionDays = 90;
 
   /** Enforced by the files service, which reads it too. */
   @Env({

@@ -25,12 +25,15 @@ import { ErasureController } from './erasure/erasure.controller';
 import { ErasureRepository } from './erasure/erasure.repository';
 import { ErasureService } from './erasure/erasure.service';
 import { DueEvents } from './events/due-events';
+import { EventRetention } from './events/event-retention';
+import { EventRetentionRepository } from './events/event-retention.repository';
 import { EventsController } from './events/events.controller';
 import { EventsRepository } from './events/events.repository';
 import { EventsService } from './events/events.service';
 import { MessagePartsRepository } from './events/message-parts.repository';
 import { MessagePayloads } from './events/message-payloads';
 import { BoundedReads } from './lists/bounded-reads';
+import { MessageContents } from './messages/message-contents';
 import { MessageImports } from './messages/message-imports';
 import { MessageWriter } from './messages/message-writer';
 import { MessagesController } from './messages/messages.controller';
@@ -42,6 +45,7 @@ import { ScheduledMessagesRepository } from './messages/scheduled-messages.repos
 import { Chat1700000005000 } from './migrations/1700000005000-chat';
 import { TagsOfConversations1700000005010 } from './migrations/1700000005010-tags-of-conversations';
 import { ActiveWorkflows1700000005020 } from './migrations/1700000005020-active-workflows';
+import { RecurringPeriods1700000005030 } from './migrations/1700000005030-recurring-periods';
 import { KeepRecurringEventsHandler } from './recurring/keep-recurring-events.handler';
 import { RecurringEvents } from './recurring/recurring-events';
 import { RecurringEventsRepository } from './recurring/recurring-events.repository';
@@ -70,7 +74,12 @@ import { WorkflowsService } from './workflows/workflows.service';
 
 export const chatDatabase = {
   schema: 'chat',
-  migrations: [Chat1700000005000, TagsOfConversations1700000005010, ActiveWorkflows1700000005020],
+  migrations: [
+    Chat1700000005000,
+    TagsOfConversations1700000005010,
+    ActiveWorkflows1700000005020,
+    RecurringPeriods1700000005030,
+  ],
 };
 
 /** Users, conversations, messages, states and events, and what end users' clients ask. */
@@ -115,10 +124,13 @@ export class ChatModule {
         EraseBotHandler,
         ErasureRepository,
         ErasureService,
+        EventRetention,
+        EventRetentionRepository,
         EventsRepository,
         EventsService,
         ExpiredStatesService,
         KeepRecurringEventsHandler,
+        MessageContents,
         MessageImports,
         MessagePartsRepository,
         MessagePayloads,

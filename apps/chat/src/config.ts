@@ -1,6 +1,8 @@
 import { Env, integer, text } from '@parley/config/config';
 import {
+  eventRetentionDaysVariable,
   formerSecretKeysVariable,
+  recurringMinSecondsVariable,
   secretKeyVariable,
   ServiceConfig,
   sweepIntervalVariable,
@@ -15,6 +17,12 @@ export class ChatConfig extends ServiceConfig {
 
   @Env(sweepIntervalVariable)
   sweepIntervalMs = 5_000;
+
+  @Env(recurringMinSecondsVariable)
+  recurringMinSeconds = 60;
+
+  @Env(eventRetentionDaysVariable)
+  eventRetentionDays = 90;
 
   @Env({
     env: 'CHAT_LIST_TIMEOUT_MS',

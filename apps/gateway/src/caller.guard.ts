@@ -53,6 +53,7 @@ export class CallerGuard implements OnModuleInit {
     const identity = this.identities.get(key) ?? (await this.identities.fetch(key, { context: { question, asker } }));
     if (!identity) throw new ApiError('Unauthorized', 'The token in the Authorization header is unknown.');
     const caller = { ...base, ...identity.caller };
+    if (question.isWorkspaceImplied && !caller.workspace) throw missing('x-workspace-id', 'the id of a workspace');
     authorize(access, caller);
     return caller;
   }
@@ -79,7 +80,7 @@ export function bearerToken({ authorization }: IncomingHttpHeaders): string | un
   return /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1];
 }
 
-/** What the request shows of its sender; only the headers that this operation looks at. */
+/** What the request shows of its sender: the headers that this operation looks at, and those that a key could contradict. */
 function readCredential(request: FastifyRequest, { actor }: Access): Identify {
   const token = bearerToken(request.headers);
   if (!token) throw new ApiError('Unauthorized', 'The Authorization header must be "Bearer <token>".');
@@ -87,16 +88,15 @@ function readCredential(request: FastifyRequest, { actor }: Access): Identify {
   if (!kind) throw new ApiError('Unauthorized', 'The token in the Authorization header is malformed or was cut.');
 
   const question: Identify = { tokenHash: hashToken(token), kind };
-  if (actor === 'workspace' || actor === 'bot') question.workspaceId = header(request, 'x-workspace-id');
+  const isKey = kind === 'bak' || kind === 'iak';
+  if (actor === 'workspace' || actor === 'bot' || isKey) question.workspaceId = header(request, 'x-workspace-id');
+  if (actor === 'workspace' && kind === 'pat' && !question.workspaceId) question.isWorkspaceImplied = true;
+  if (actor === 'bot' || kind === 'bak') question.botId = header(request, 'x-bot-id');
   if (actor === 'bot') {
-    question.botId = header(request, 'x-bot-id');
     question.integrationAlias = header(request, 'x-integration-alias') ?? header(request, 'x-integration-name');
     question.integrationId = header(request, 'x-integration-id');
     question.userId = header(request, 'x-user-id');
   }
-  // The keys of bots and integrations bring their workspace along.
-  if (actor === 'workspace' && kind !== 'bak' && kind !== 'iak' && !question.workspaceId)
-    throw missing('x-workspace-id', 'the id of a workspace');
   if (actor === 'bot' && !question.botId) throw missing('x-bot-id', 'the id of a bot');
   return question;
 }

@@ -144,7 +144,9 @@ describe('a context header', () => {
     ['x-bot-id', 'GET /v1/files', 'the id of a bot'],
   ])('%s that is missing or empty is InvalidPayload that names it', async (name, line, right) => {
     const wrong = anError(400, 'InvalidPayload', `The header ${name} is missing: it must be ${right}.`);
-    const headers = { authorization: `Bearer ${alice.token}` };
+    const carol = await door.newAccount();
+    await carol.client.createWorkspace({ name: 'second' });
+    const headers = { authorization: `Bearer ${carol.token}` };
 
     expect(await door.send(line, { headers })).toEqual(wrong);
     expect(await door.send(line, { headers: { ...headers, [name]: '' } })).toEqual(wrong);

@@ -125,10 +125,10 @@ describe('the OpenAPI document', () => {
       described
         .find(({ operationId }) => operationId === id)!
         .parameters.filter((parameter) => parameter.in === 'header')
-        .map(({ name }) => name);
+        .map(({ name, required }) => (required ? name : `${name}?`));
 
     expect(headersOf('files.get')).toEqual(['x-bot-id']);
-    expect(headersOf('admin.bots.list')).toEqual(['x-workspace-id']);
+    expect(headersOf('admin.bots.list')).toEqual(['x-workspace-id?']);
     expect(headersOf('admin.workspaces.list')).toEqual([]);
   });
 

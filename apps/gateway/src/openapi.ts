@@ -4,7 +4,10 @@ import type { Operation } from '@parley/contracts/operation';
 import { errorCodes } from '@parley/contracts/errors';
 import { idempotencyHeader, maxKeyLength } from './idempotency-key';
 
-const contextHeaders: Record<string, string[]> = { workspace: ['x-workspace-id'], bot: ['x-bot-id'] };
+/** Not required: a token that belongs to one workspace implies it. */
+const workspaceHeader = { name: 'x-workspace-id', in: 'header', schema: { type: 'string' }, required: false };
+const botHeader = { name: 'x-bot-id', in: 'header', schema: { type: 'string' }, required: true };
+const contextHeaders: Record<string, JsonSchema[]> = { workspace: [workspaceHeader], bot: [botHeader] };
 
 /** What an operation asks for in place of a token. */
 const otherSecurity: Record<string, JsonSchema[]> = {
@@ -61,12 +64,7 @@ function describe(operation: Operation, method: string, schemas: Record<string, 
       schema,
       required: required || place === 'path',
     })),
-    ...(contextHeaders[access.actor] ?? []).map((name) => ({
-      name,
-      in: 'header',
-      schema: { type: 'string' },
-      required: true,
-    })),
+    ...(contextHeaders[access.actor] ?? []),
     ...(isIdempotent ? [idempotencyKey] : []),
   ];
   const body = method === 'GET' || method === 'DELETE' ? undefined : schemaNameOf(input, schemas);

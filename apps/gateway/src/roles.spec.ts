@@ -83,7 +83,6 @@ const table: Record<Holders, Route[]> = {
     'GET /v1/admin/integrations/iaks',
     'POST /v1/admin/bots/baks',
     'POST /v1/admin/bots/{id}/signing-secrets/rotate',
-    'POST /v1/admin/bots/{id}/transfer',
     'POST /v1/admin/integrations/iaks',
     'POST /v1/admin/integrations/request-verification',
     'POST /v1/admin/integrations/{id}/signing-secrets/rotate',
@@ -93,6 +92,7 @@ const table: Record<Holders, Route[]> = {
     // Somebody else's membership.
     'DELETE /v1/admin/workspace-members/{id}',
     'GET /v1/admin/workspaces/{id}/audit-records',
+    'POST /v1/admin/bots/{id}/transfer',
     'POST /v1/admin/workspace-members',
     'PUT /v1/admin/workspace-members/{id}',
     'PUT /v1/admin/workspaces/{id}',

@@ -24,6 +24,13 @@ async function succeed(line: string, options?: SendOptions) {
   return answer.json;
 }
 
+/** Who has to say which of two workspaces is meant. */
+async function accountOfTwo(): Promise<Account> {
+  const account = await door.newAccount();
+  await account.client.createWorkspace({ name: 'second' });
+  return account;
+}
+
 function refusal(type: string, message: RegExp) {
   return expect.objectContaining({ json: expect.objectContaining({ type, message: expect.stringMatching(message) }) });
 }
@@ -252,8 +259,8 @@ describe('updating a bot', () => {
     expect(bot).toEqual({ ...before, updatedAt: expect.any(String) });
   });
 
-  it('needs x-workspace-id and a bot that is there', async () => {
-    const headers = { authorization: `Bearer ${owner.token}` };
+  it('needs x-workspace-id where the account has several, and a bot that is there', async () => {
+    const headers = { authorization: `Bearer ${(await accountOfTwo()).token}` };
 
     expect(await door.send(`PUT ${path()}`, { headers, json: {} })).toEqual(
       refusal('InvalidPayload', /x-workspace-id/),
@@ -325,7 +332,7 @@ describe('a bot with everything', () => {
   });
 
   it('is read with x-workspace-id, and is ResourceNotFound by another id', async () => {
-    const headers = { authorization: `Bearer ${owner.token}` };
+    const headers = { authorization: `Bearer ${(await accountOfTwo()).token}` };
 
     expect(await door.send(`GET /v1/admin/bots/${id}`, { headers })).toEqual(
       refusal('InvalidPayload', /x-workspace-id/),

@@ -59,6 +59,61 @@ export function describeChat(running: () => RunningPlatform): void {
       return heard(listener);
     }
 
+    it('has the bot as a user, which is found by its tags and writes outgoing messages', async () => {
+      const { botId, client } = await newBot();
+      const other = await newBot();
+
+      const answers = await Promise.all(Array.from({ length: 8 }, () => client.getUser({ id: botId })));
+      await client.updateUser({ id: botId, name: 'Helper', tags: { account: 'A1' } });
+
+      expect(new Set(answers.map(({ user }) => user.createdAt)).size).toBe(1);
+      expect(await client.getOrCreateUser({ tags: { account: 'A1' } })).toMatchObject({
+        user: { id: botId, name: 'Helper' },
+        meta: { created: false },
+      });
+      expect((await client.listUsers({})).users).toEqual([]);
+      await expect(other.client.getUser({ id: botId })).rejects.toMatchObject({ type: 'ResourceNotFound' });
+      await expect(client.deleteUser({ id: botId })).rejects.toMatchObject({ type: 'ReferenceConstraint' });
+    });
+
+    it('takes messages of its own types alone, by each operation of bots', async () => {
+      const { botId, client } = await newBot();
+      const { conversation } = await client.createConversation({ channel: 'channel', tags: {} });
+      const place = { conversationId: conversation.id, userId: botId, tags: {} };
+      const wrong = { type: 'text', payload: {} };
+
+      for (const attempt of [
+        client.createMessage({ ...place, ...wrong }),
+        client.createMessage({ ...place, ...wrong, schedule: { delay: 60_000 } }),
+        client.getOrCreateMessage({ ...place, ...wrong }),
+      ]) {
+        await expect(attempt).rejects.toMatchObject({ type: 'InvalidPayload', message: 'payload.text is missing.' });
+      }
+      await expect(
+        client.importMessages({
+          messages: [{ ...place, ...wrong, createdAt: '2026-01-01T00:00:00.000Z', discriminateByTags: [] }],
+        }),
+      ).rejects.toMatchObject({ message: 'messages[0].payload.text is missing.' });
+      await expect(client.createMessage({ ...place, type: 'song', payload: {} })).rejects.toMatchObject({
+        message: expect.stringMatching(/^type must be one of: text, /) as string,
+      });
+      const { message } = await client.createMessage({ ...place, type: 'text', payload: { text: 'hello' } });
+      expect(message.direction).toBe('outgoing');
+    });
+
+    it('refuses recurring events that are too close together', async () => {
+      const { botId, admin } = await newBot();
+      const every = (cron: string) => ({ tick: { type: 'tick', payload: {}, schedule: { cron } } });
+
+      await expect(admin.updateBot({ id: botId, recurringEvents: every('* * * * * *') })).rejects.toMatchObject({
+        type: 'InvalidPayload',
+        message: expect.stringContaining('must leave at least 60 seconds between two events') as string,
+      });
+      expect(
+        (await admin.updateBot({ id: botId, recurringEvents: every('* * * * *') })).bot.recurringEvents,
+      ).toMatchObject({ tick: { schedule: { cron: '* * * * *' } } });
+    });
+
     it('carries what a user and a bot say to whoever listens, the same everywhere', async () => {
       const { botId, client, apiUrl } = await newBot();
       const ann = await ChatClient.connect({ apiUrl });

@@ -55,6 +55,27 @@ export function describePlatform(name: string, start: () => Promise<RunningPlatf
       );
     }
 
+    it('takes the only workspace of a token for the one that is meant, and no other than that of a key', async () => {
+      const { botId } = await newBot();
+      const { value } = await admin.createBotApiKey({ botId });
+      const list = (token: string, line: string, headers: Record<string, string> = {}, json?: unknown) =>
+        sendTo(platform.url, line, { headers: { authorization: `Bearer ${token}`, ...headers }, json });
+
+      const implied = await list(platform.token, 'GET /v1/admin/bots');
+      const contradicted = await list(
+        value,
+        'POST /v1/admin/introspect',
+        { 'x-workspace-id': 'wkspace_none' },
+        { botId },
+      );
+
+      expect(implied).toMatchObject({ status: 200, json: { bots: expect.any(Array) as unknown[] } });
+      expect(contradicted).toMatchObject({
+        status: 403,
+        json: { message: 'x-workspace-id "wkspace_none" names nothing that this token may use.' },
+      });
+    });
+
     it('turns an uploaded page into passages, in the order of the document', async () => {
       const { client } = await newBot();
 

@@ -43,7 +43,10 @@ export const service = access('service', 'read', []);
 /** Whoever shows a token of an account or a bot, without naming a workspace or a bot; the service decides. */
 export const token = access('token', 'belong', ['pat', 'bak']);
 export const account = access('account', 'read', ['pat']);
-/** Needs `x-workspace-id`, except from a bot or integration key, which brings its own workspace where it is allowed at all. */
+/**
+ * Needs `x-workspace-id`, except from an account that belongs to one workspace, and from a bot or integration key, which
+ * brings its own workspace where it is allowed at all.
+ */
 export const workspace = {
   belong: access('workspace', 'belong', ['pat']),
   read: access('workspace', 'read', ['pat']),

@@ -1,3 +1,4 @@
+import { cronPattern } from './cron';
 import { RecurringEventDefinition } from './definition';
 import { problemsOf, toInstance } from './fields';
 
@@ -38,5 +39,31 @@ describe('a cron expression', () => {
     '-1 * * * *',
   ])('is not %j', (cron) => {
     expect(problems(cron)).toEqual([expect.stringMatching(/^schedule\.cron must be a cron expression of five fields/)]);
+  });
+});
+
+describe('the pattern of a cron expression', () => {
+  it.each([
+    ['* * * * * *', 1, 366 * 86_400],
+    ['*/30 * * * * *', 30, 366 * 2_880],
+    ['0,59 * * * * *', 1, 366 * 2_880],
+    ['7 * * * * *', 60, 366 * 1_440],
+    ['* * * * *', 60, 366 * 1_440],
+    ['*/7 * * * *', 240, 366 * 24 * 9],
+    ['40/15 * * * *', 900, 366 * 24 * 2],
+    ['*/99 * * * *', 3_600, 366 * 24],
+    ['0 0,23 * * *', 3_600, 366 * 2],
+    ['0 0,23 1 * *', 82_800, 24],
+    ['0,30 0 0 1 1 *', 30, 2],
+    ['0 9 * * 1-5', 86_400, 260],
+    ['0 9 * * 7', Infinity, 53],
+    ['0 0 13 * FRI', 86_400, 63],
+    ['0 0 31 12 *', Infinity, 1],
+    ['0 0 1 JAN,dec *', Infinity, 2],
+    ['0 0 31,1 12,1 *', 86_400, 4],
+    ['0 0 29 2 *', Infinity, 1],
+    ['0 0 30 2 *', Infinity, 0],
+  ])('%s leaves %d seconds and comes %d times a year', (cron, shortestGapSeconds, timesPerYear) => {
+    expect(cronPattern(cron)).toEqual({ shortestGapSeconds, timesPerYear });
   });
 });

@@ -53,3 +53,65 @@ function valueOf(text: string, { min, max, names = [] }: CronField): number | un
   const value = named >= 0 ? named + min : /^\d{1,2}$/.test(text) ? Number(text) : NaN;
   return value >= min && value <= max ? value : undefined;
 }
+
+/** When an expression comes true, in UTC. */
+export interface CronPattern {
+  /** The shortest time between two moments; infinite when there is only one. */
+  shortestGapSeconds: number;
+  /** How often it comes in a year, on average. */
+  timesPerYear: number;
+}
+
+const daySeconds = 24 * 60 * 60;
+/** Leap years have every day. */
+const yearStart = Date.UTC(2028, 0, 1);
+const daysOfYear = 366;
+
+/** Of an expression that the contract takes. */
+export function cronPattern(cron: string): CronPattern {
+  const parts = cron.trim().split(/\s+/);
+  const [seconds, ...rest] = parts.length === 6 ? parts : ['0', ...parts];
+  const [minutes, hours, days, monthsOfYear, daysOfWeek] = rest as [string, string, string, string, string];
+  const times = allValues(hours, fields[1]!).flatMap((hour) =>
+    allValues(minutes, fields[0]!).flatMap((minute) =>
+      allValues(seconds!, second).map((value) => (hour * 60 + minute) * 60 + value),
+    ),
+  );
+  // One day more: the last one of the year has a neighbour too.
+  const isDay = dayMatcher(days, monthsOfYear, daysOfWeek);
+  const matching = Array.from({ length: daysOfYear + 1 }, (_, day) =>
+    isDay(new Date(yearStart + day * daySeconds * 1000)),
+  );
+  const gaps = times.slice(1).map((time, index) => time - times[index]!);
+  const hasNeighbours = matching.some((isMatch, day) => isMatch && matching[day + 1]);
+  if (hasNeighbours) gaps.push(daySeconds - times.at(-1)! + times[0]!);
+  return {
+    shortestGapSeconds: gaps.reduce((shortest, gap) => Math.min(shortest, gap), Infinity),
+    timesPerYear: times.length * matching.slice(0, daysOfYear).filter(Boolean).length,
+  };
+}
+
+/** One of two restrictions to days is enough, as everywhere where cron runs. */
+function dayMatcher(days: string, monthsOfYear: string, daysOfWeek: string): (date: Date) => boolean {
+  const isEither = days !== '*' && daysOfWeek !== '*';
+  const dates = new Set(allValues(days, fields[2]!));
+  const ofYear = new Set(allValues(monthsOfYear, fields[3]!));
+  const weekdays = new Set(allValues(daysOfWeek, fields[4]!).map((value) => value % 7));
+  return (date) => {
+    const [isDate, isWeekday] = [dates.has(date.getUTCDate()), weekdays.has(date.getUTCDay())];
+    return ofYear.has(date.getUTCMonth() + 1) && (isEither ? isDate || isWeekday : isDate && isWeekday);
+  };
+}
+
+/** In their order. */
+function allValues(part: string, field: CronField): number[] {
+  const values = new Set<number>();
+  for (const item of part.split(',')) {
+    const [range, step] = item.split('/') as [string, string | undefined];
+    const ends = range === '*' ? [field.min, field.max] : range.split('-').map((end) => valueOf(end, field)!);
+    const from = ends[0]!;
+    const to = ends[1] ?? (step === undefined ? from : field.max);
+    for (let value = from; value <= to; value += Number(step ?? 1)) values.add(value);
+  }
+  return [...values].sort((a, b) => a - b);
+}

@@ -218,6 +218,20 @@ export const formerSecretKeysVariable: VariableOptions<string[]> = {
   optional: true,
 };
 
+/** For those who declare recurring events and those who make them. */
+export const recurringMinSecondsVariable: VariableOptions<number> = {
+  env: 'RECURRING_MIN_SECONDS',
+  type: integer(1, 86_400),
+  about: 'Seconds between two events that the same recurring event of a bot makes, at least.',
+};
+
+/** For those who keep events and those who count what they take. */
+export const eventRetentionDaysVariable: VariableOptions<number> = {
+  env: 'EVENT_RETENTION_DAYS',
+  type: integer(1, 3_650),
+  about: 'Days after which events of bots are deleted. Messages, and what is scheduled, stay.',
+};
+
 /** For services that look by themselves for what is left to do. */
 export const sweepIntervalVariable: VariableOptions<number> = {
   env: 'SWEEP_INTERVAL_MS',

@@ -17,6 +17,9 @@ export interface AdminSettings extends ServiceConfig {
   bootstrapToken: string;
   bootstrapEmail: string;
   publicUrl: string;
+  quotaStorageBytes: number;
+  recurringMinSeconds: number;
+  eventRetentionDays: number;
 }
 
 /** What the gateway is started with, likewise. */
@@ -76,6 +79,9 @@ export async function startFrontDoor(
     bootstrapToken: newToken('pat'),
     bootstrapEmail: 'admin@parley.local',
     publicUrl: 'http://parley.test',
+    quotaStorageBytes: 1_000_000_000_000,
+    recurringMinSeconds: 60,
+    eventRetentionDays: 90,
   });
   const gatewaySettings: GatewaySettings = Object.assign(new ProcessConfig(), {
     listenPingMs: 30_000,

@@ -28,6 +28,7 @@ import { newSigningSecret } from '@parley/secrets/signing-secret';
 import { AuditRepository } from '../audit/audit.repository';
 import { InstallationsService } from '../installations/installations.service';
 import { withoutPlugins, withPlugins } from '../installations/merged-definition';
+import { AdminConfig } from '../config';
 import { QuotasService } from '../usage/quotas.service';
 import { MembersRepository } from '../workspaces/members.repository';
 import { BotAllowlistRepository } from './bot-allowlist.repository';
@@ -35,6 +36,7 @@ import { changeDefinition, checkDefinition, emptyDefinition, requireAtMost } fro
 import { type BotRow, toBot, toBotEntry } from './bot.entity';
 import { BotVersionsRepository } from './bot-versions.repository';
 import { BotsRepository } from './bots.repository';
+import { checkRecurringEvents, recurringBytes } from './recurring-limits';
 import { viewerOf } from './viewer';
 
 const maxTags = 1000;
@@ -54,10 +56,12 @@ export class BotsService {
     private readonly outbox: Outbox,
     private readonly box: SecretBox,
     private readonly bus: Bus,
+    private readonly config: AdminConfig,
   ) {}
 
   async create(caller: WorkspaceCaller, input: CreateBot): Promise<BotReply> {
     checkDefinition(input);
+    checkRecurringEvents(input.recurringEvents, this.config);
     const workspaceId = caller.workspace.id;
     const row = await this.database.transaction(async (tx) => {
       await this.quotas.admit(tx, workspaceId, 'bot_count');
@@ -70,8 +74,7 @@ export class BotsService {
         definition: changeDefinition(emptyDefinition, input),
       });
       if (input.code !== undefined) await this.versions.deployCode(tx, created.id, input.code);
-      if (Object.keys(created.definition.recurringEvents).length > 0)
-        await this.announceRecurringEvents(tx, created.id);
+      if (Object.keys(created.definition.recurringEvents).length > 0) await this.changeRecurringEvents(tx, created);
       await this.audit.add(tx, caller, {
         workspaceId,
         action: 'CREATE_BOT',
@@ -94,9 +97,11 @@ export class BotsService {
   /** Works on a locked row: of two updates at once the later one builds on the earlier. */
   async update(caller: WorkspaceCaller, input: UpdateBot): Promise<BotReply> {
     checkDefinition(input);
+    checkRecurringEvents(input.recurringEvents, this.config);
     const secrets = this.sealed(input.secrets);
     const row = await this.installations.change(caller, input.id, input, (prepared) =>
       this.database.transaction(async (tx) => {
+        if (input.recurringEvents) await this.quotas.lock(tx, caller.workspace.id);
         const current = await this.bots.lock(tx, viewerOf(caller), input.id);
         if (!current) throw notFound('bot', input.id);
         const changed = {
@@ -115,7 +120,7 @@ export class BotsService {
         if (input.code !== undefined) await this.versions.deployCode(tx, input.id, input.code);
         if (prepared) await this.installations.apply(tx, caller, input.id, prepared);
         const updated = await this.bots.update(tx, input, changed);
-        if (input.recurringEvents) await this.announceRecurringEvents(tx, input.id);
+        if (input.recurringEvents) await this.changeRecurringEvents(tx, updated);
         await this.audit.add(tx, caller, {
           workspaceId: caller.workspace.id,
           action: 'UPDATE_BOT',
@@ -171,6 +176,7 @@ export class BotsService {
       }
       requirePermission(role, 'write');
       await this.quotas.lock(tx, sourceId, targetWorkspaceId);
+      await this.members.requireRole(tx, caller, sourceId, 'administer');
       const bot = await this.bots.lock(tx, viewerOf(caller), id);
       if (!bot) throw notFound('bot', id);
       await this.allowlists.clear(tx, id);
@@ -210,7 +216,10 @@ export class BotsService {
     return { newSigningSecret: secret };
   }
 
-  private async announceRecurringEvents(tx: Transaction, botId: string): Promise<void> {
+  /** Of a bot in a locked workspace. Throws QuotaExceeded when what they will say has no room. */
+  private async changeRecurringEvents(tx: Transaction, { id: botId, workspace_id, definition }: BotRow): Promise<void> {
+    const bytes = recurringBytes(definition.recurringEvents, this.config);
+    await this.quotas.reserveForRecurringEvents(tx, { botId, workspaceId: workspace_id, bytes });
     const revision = await this.bots.nextRecurringEventsRevision(tx, botId);
     await this.outbox.add(tx, recurringEventsChanged, { botId, revision });
   }

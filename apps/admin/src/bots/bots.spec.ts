@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { admin } from '@parley/contracts/admin/admin';
 import { SecretBox } from '@parley/secrets/secret-box';
 import { SecretKeys } from '@parley/secrets/secret-keys';
 import { type Account, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
@@ -363,11 +364,11 @@ describe('deleting a bot', () => {
 });
 
 describe('transferring a bot', () => {
-  /** Somebody who is a manager where the bot is and has this role, if any, where it goes. */
+  /** Somebody who is an administrator where the bot is and has this role, if any, where it goes. */
   async function newTransfer(role?: 'viewer' | 'developer' | 'billing') {
     const { bot } = await alice.client.createBot({ name: 'moving', code: '1' });
     const mover = await door.newAccount();
-    await door.addMember(alice.workspaceId, mover.accountId, 'manager');
+    await door.addMember(alice.workspaceId, mover.accountId, 'administrator');
     const target = await door.newAccount();
     if (role) await door.addMember(target.workspaceId, mover.accountId, role);
     const client = door.client(mover.token, alice.workspaceId);
@@ -428,12 +429,40 @@ describe('transferring a bot', () => {
     for (const { id } of [none, viewer]) await expect(alice.client.getBot({ id })).resolves.toBeDefined();
   });
 
-  it('takes the role of a manager where it is', async () => {
+  it.each(['developer', 'manager'] as const)('is Forbidden to a %s of the workspace where it is', async (role) => {
     const { id } = (await alice.client.createBot({})).bot;
+    const own = await door.newAccount();
+    await door.addMember(alice.workspaceId, own.accountId, role);
 
-    const attempt = (await memberWith('developer')).transferBot({ id, targetWorkspaceId: bob.workspaceId });
+    const attempt = door.client(own.token, alice.workspaceId).transferBot({ id, targetWorkspaceId: own.workspaceId });
+
+    await expect(attempt).rejects.toMatchObject({
+      type: 'Forbidden',
+      message: `The role ${role} may not do this; it takes one of: owner, administrator.`,
+    });
+    await expect(alice.client.getBot({ id })).resolves.toBeDefined();
+  });
+
+  it('asks for the role anew where it is, whatever was believed of it', async () => {
+    const { id, mover, target } = await newTransfer('developer');
+    const demoted = {
+      requestId: 'r',
+      credential: 'pat' as const,
+      account: { id: mover.accountId, email: mover.email },
+    };
+    await door.sql("UPDATE admin.workspace_member SET role = 'manager' WHERE workspace_id = $1 AND account_id = $2", [
+      alice.workspaceId,
+      mover.accountId,
+    ]);
+
+    const attempt = door.call(
+      admin.bots.transfer,
+      { ...demoted, workspace: { id: alice.workspaceId }, role: 'administrator' },
+      { id, targetWorkspaceId: target.workspaceId },
+    );
 
     await expect(attempt).rejects.toMatchObject({ type: 'Forbidden' });
+    await expect(alice.client.getBot({ id })).resolves.toBeDefined();
   });
 
   it('goes to another workspace, and neither to its own nor to none', async () => {

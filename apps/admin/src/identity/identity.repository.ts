@@ -8,7 +8,9 @@ export interface TokenHolder {
   kind: 'pat' | 'bak' | 'iak';
   accountId: string | null;
   email: string | null;
-  /** Of the named workspace, when the account is a member. */
+  /** The named workspace, or the implied one, when the account is a member. */
+  workspaceId: string | null;
+  /** Of that workspace. */
   role: Role | null;
   /** The named bot, or the bot of the key. */
   botId: string | null;
@@ -29,16 +31,21 @@ export interface TokenHolder {
 export class IdentityRepository {
   constructor(private readonly database: Database) {}
 
-  /** Everything that a request's credential and context headers lead to, in one round trip. Index token_hash_key. */
+  /**
+   * Everything that a request's credential and context headers lead to, in one round trip. Indexes token_hash_key and, for
+   * an implied workspace, workspace_member_account.
+   */
   async find({
     tokenHash,
     workspaceId,
+    isWorkspaceImplied,
     botId,
     integrationAlias,
     integrationId,
   }: Identify): Promise<TokenHolder | undefined> {
     const [row] = await this.database.query<TokenHolder>(
-      `SELECT token.kind, account.id AS "accountId", account.email, member.role,
+      `SELECT token.kind, account.id AS "accountId", account.email,
+              member.workspace_id AS "workspaceId", member.role,
               bot.id AS "botId", bot.workspace_id AS "botWorkspaceId", bot.blocked AS "isBotBlocked",
               bot.allowlist = 'ALL_WORKSPACE_USERS' OR EXISTS (
                 SELECT 1 FROM bot_allowed_member allowed WHERE allowed.bot_id = bot.id AND allowed.account_id = account.id
@@ -52,12 +59,23 @@ export class IdentityRepository {
               ) AS installations
        FROM token
        LEFT JOIN account ON account.id = token.account_id
-       LEFT JOIN workspace_member member ON member.account_id = account.id AND member.workspace_id = $2
+       LEFT JOIN workspace_member member ON member.account_id = account.id AND member.workspace_id = CASE
+         WHEN $6::boolean THEN (
+           SELECT CASE count(*) WHEN 1 THEN min(workspace_id) END
+           FROM (SELECT workspace_id FROM workspace_member WHERE account_id = token.account_id LIMIT 2) own)
+         ELSE $2 END
        LEFT JOIN bot ON bot.id = coalesce(token.bot_id, $3)
        LEFT JOIN workspace_member bot_member
          ON bot_member.account_id = account.id AND bot_member.workspace_id = bot.workspace_id
        WHERE token.hash = $1`,
-      [tokenHash, workspaceId ?? null, botId ?? null, integrationAlias ?? null, integrationId ?? null],
+      [
+        tokenHash,
+        workspaceId ?? null,
+        botId ?? null,
+        integrationAlias ?? null,
+        integrationId ?? null,
+        isWorkspaceImplied === true,
+      ],
     );
     return row;
   }

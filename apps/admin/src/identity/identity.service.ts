@@ -76,7 +76,7 @@ function identifyAccount(holder: TokenHolder, { workspaceId, botId }: Identify):
       caller: {
         credential: 'pat',
         account,
-        workspace: workspaceId === undefined ? undefined : { id: workspaceId },
+        workspace: holder.workspaceId === null ? undefined : { id: holder.workspaceId },
         role: holder.role ?? undefined,
       },
     };

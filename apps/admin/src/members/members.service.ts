@@ -45,9 +45,9 @@ export class MembersService {
     return toMember(row);
   }
 
-  create(caller: WorkspaceCaller, { email, role }: CreateWorkspaceMember): Promise<WorkspaceMember> {
+  async create(caller: WorkspaceCaller, { email, role }: CreateWorkspaceMember): Promise<WorkspaceMember> {
     const { workspace } = caller;
-    return this.database.transaction(async (tx) => {
+    const member = await this.database.transaction(async (tx) => {
       const callerRole = await this.lockAndGetRole(tx, caller);
       requirePermission(callerRole, 'administer');
       if (role === 'owner') requireOwner(callerRole);
@@ -65,6 +65,8 @@ export class MembersService {
       });
       return toMember((await this.members.find(tx, workspace.id, id))!);
     });
+    this.bus.broadcast(credentialsChanged, { reason: `${member.id} was added` });
+    return member;
   }
 
   async update(caller: WorkspaceCaller, { id, role }: UpdateWorkspaceMember): Promise<WorkspaceMember> {

@@ -62,6 +62,26 @@ export class QuotasService {
     await this.usage.moveBot(tx, botId, from, to);
   }
 
+  /**
+   * Counts what the recurring events of a bot in a locked workspace will say, in place of what they would have said before.
+   * Throws QuotaExceeded when that is more than before and has no room.
+   */
+  async reserveForRecurringEvents(
+    tx: Transaction,
+    { botId, workspaceId, bytes }: { botId: string; workspaceId: string; bytes: number },
+  ): Promise<void> {
+    const before = await this.usage.reserve(tx, workspaceId, botId, bytes);
+    if (bytes <= before) return;
+    const workspace = { id: workspaceId, workspace_id: workspaceId, bot_id: '' };
+    const [used] = await this.usage.listAmounts([workspace], ['storage_count'], thisMonth(), tx);
+    const quota = quotaOf(this.config, 'storage_count');
+    if (used!.value <= quota) return;
+    throw new ApiError(
+      'QuotaExceeded',
+      `The workspace may store ${quota} bytes (storage_count): it uses ${used!.value - bytes}, and the recurring events of this bot would take ${bytes} within ${this.config.eventRetentionDays} days.`,
+    );
+  }
+
   /** Counts anew, once the transaction has taken something away from the locked workspace. */
   async recount(tx: Transaction, workspaceId: string, type: OwnUsageType): Promise<void> {
     await this.usage.recordOwn(tx, workspaceId, type, await this.usage.count(tx, workspaceId, type));

@@ -78,11 +78,16 @@ const latestValues = ({ workspaceId, botId, type, period, monthly }: Asked) => `
 export class UsageRepository {
   constructor(private readonly database: Database) {}
 
-  /** Keeps the newest of a day. A bot counts for the workspace that it is in; one that is gone holds nothing any more. */
+  /**
+   * Keeps the newest of a day. A bot counts for the workspace that it is in; one that is gone holds nothing any more. To the
+   * storage that is told, admin adds what it has reserved itself.
+   */
   async record({ workspaceId, botId = '', type, value, at }: UsageChanged): Promise<void> {
     await this.database.query(
       `INSERT INTO usage (workspace_id, bot_id, type, day, value, changed_at)
-       SELECT workspace.id, $2, $3, $4, $5, $6 FROM workspace LEFT JOIN bot ON bot.id = $2
+       SELECT workspace.id, $2, $3, $4,
+         $5::float8 + CASE $3 WHEN 'storage_count' THEN coalesce(bot.recurring_bytes, 0) ELSE 0 END, $6
+       FROM workspace LEFT JOIN bot ON bot.id = $2
        WHERE workspace.id = coalesce(bot.workspace_id, $1) AND ($2 = '' OR bot.id IS NOT NULL OR $7)
        FOR KEY SHARE OF workspace
        ${replaceOlder}`,
@@ -105,6 +110,32 @@ export class UsageRepository {
        VALUES ($1, '', $2, ${today}, $3, now()) ${replace}`,
       [workspaceId, type, value],
     );
+  }
+
+  /**
+   * Adds to the storage of a locked bot what its recurring events will say; how much that was before. News of its files
+   * that are on their way still count: they are told within seconds.
+   */
+  async reserve(tx: Transaction, workspaceId: string, botId: string, bytes: number): Promise<number> {
+    const [before] = await tx.query<{ bytes: string }>(
+      `UPDATE bot SET recurring_bytes = $2 FROM (SELECT recurring_bytes FROM bot WHERE id = $1) AS former
+       WHERE id = $1 RETURNING former.recurring_bytes AS bytes`,
+      [botId, bytes],
+    );
+    const more = bytes - Number(before!.bytes);
+    if (more === 0) return bytes;
+    await tx.query(
+      `INSERT INTO usage (workspace_id, bot_id, type, day, value, changed_at)
+       SELECT $2, $1, 'storage_count', ${today}, greatest(0, coalesce(latest.value, 0) + $3),
+         greatest(latest.changed_at, now() - interval '1 minute')
+       FROM (VALUES (1)) AS once LEFT JOIN LATERAL (
+         SELECT value, changed_at FROM usage
+         WHERE workspace_id = $2 AND type = 'storage_count' AND bot_id >= $1 AND bot_id <= $1
+         ORDER BY bot_id DESC, day DESC LIMIT 1) AS latest ON true
+       ${replace}`,
+      [botId, workspaceId, more],
+    );
+    return Number(before!.bytes);
   }
 
   /** What the bot holds is nothing from now on. */
@@ -153,8 +184,13 @@ export class UsageRepository {
   }
 
   /** How much there was at the end of the month, of each type for each subject. Primary key. */
-  async listAmounts(subjects: UsageSubject[], types: readonly UsageType[], period: string): Promise<AmountRow[]> {
-    return this.database.query(
+  async listAmounts(
+    subjects: UsageSubject[],
+    types: readonly UsageType[],
+    period: string,
+    sql: Sql = this.database,
+  ): Promise<AmountRow[]> {
+    return sql.query(
       `SELECT subject.id, wanted.type, coalesce(sum(latest.value), 0) AS value
        FROM unnest($1::text[], $2::text[], $3::text[]) AS subject (id, workspace_id, bot_id)
        CROSS JOIN unnest($4::text[]) AS wanted (type)

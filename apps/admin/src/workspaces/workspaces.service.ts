@@ -44,8 +44,8 @@ export class WorkspacesService {
   ) {}
 
   /** The answer is read before the commit, as that of `update` is: an error says that nothing was done. */
-  create(caller: AccountCaller, { name }: CreateWorkspace) {
-    return this.database.transaction(async (tx) => {
+  async create(caller: AccountCaller, { name }: CreateWorkspace) {
+    const workspace = await this.database.transaction(async (tx) => {
       const id = await this.workspaces.create(tx, caller.account.id, { name });
       await this.audit.add(tx, caller, {
         workspaceId: id,
@@ -56,6 +56,8 @@ export class WorkspacesService {
       });
       return this.changed(tx, caller, id);
     });
+    this.bus.broadcast(credentialsChanged, { reason: `workspace ${workspace.id} was created` });
+    return workspace;
   }
 
   async get(caller: AccountCaller, { id }: WorkspaceId) {

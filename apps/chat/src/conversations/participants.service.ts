@@ -42,6 +42,11 @@ export class ParticipantsService {
     const known = await this.idempotency.find<ParticipantReply>(caller, operations.add, input);
     if (known) return known;
     const { id, userId } = input;
+    if (userId === caller.bot.id)
+      throw new ApiError(
+        'InvalidPayload',
+        'userId must be a user other than the bot, which takes part in every conversation.',
+      );
     const conversation = await this.conversations.find(caller, id);
     const user =
       (await this.users.find({ botId: caller.bot.id, alias: aliasOf(caller) }, userId)) ??

@@ -182,7 +182,7 @@ describe('a message', () => {
 
     await say(endpoint.bot.id, { streamId: 's', mood: 'good' });
     await say(endpoint.bot.id, { streamId: 1 });
-    await say(endpoint.bot.id, ['s']);
+    await say(endpoint.bot.id, { streamId: ['s'] });
     await say(await platformIdOfAda(), { streamId: 's' });
 
     const [, , , message] = (await ada.listMessages({ conversationId })).messages;

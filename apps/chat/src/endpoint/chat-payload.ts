@@ -1,4 +1,4 @@
-import { type ChatPayload, mendedPayload } from '@parley/contracts/chat/chat-payload';
+import { type ChatPayload, chatPayloadTypes, mendedPayload, payloadProblem } from '@parley/contracts/chat/chat-payload';
 import { isRecord } from '@parley/contracts/is-record';
 
 /** As the platform keeps it: the type stands beside the payload, and metadata in it. */
@@ -42,6 +42,18 @@ export function toChatContent({ type, payload }: Content): ChatContent {
     payload: mendedPayload(withTypes(type, fields)) as unknown as ChatPayload,
     ...(isRecord(metadata) && Object.keys(metadata).length > 0 ? { metadata } : {}),
   };
+}
+
+/**
+ * Why users of the chat endpoint could not be shown this, as a sentence that names the field; undefined when they can. What
+ * is mended where it is shown, as a list that is absent, is no problem.
+ */
+export function contentProblem(content: Content): string | undefined {
+  if (!chatPayloadTypes.includes(content.type)) return `type must be one of: ${chatPayloadTypes.join(', ')}.`;
+  const { metadata = null } = content.payload;
+  if (metadata !== null && !isRecord(metadata)) return 'payload.metadata must be an object.';
+  const problem = payloadProblem(toChatContent(content).payload);
+  return problem && `payload${/^[.[]/.test(problem) ? '' : ' '}${problem}.`;
 }
 
 /** The same, key by key, wherever a message is shown: in answers, lists and signals. */

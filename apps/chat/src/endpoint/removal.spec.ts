@@ -92,7 +92,13 @@ describe('a message that waited while its writer came to take part', () => {
     const bob = await ChatClient.connect({ apiUrl });
     const { conversation } = await ann.createConversation({});
     const client = door.client(door.alice.token, door.alice.workspaceId, botId);
-    const message = { conversationId: conversation.id, userId: bob.user.id, type: 'text', payload: {}, tags: {} };
+    const message = {
+      conversationId: conversation.id,
+      userId: bob.user.id,
+      type: 'text',
+      payload: { text: 'x' },
+      tags: {},
+    };
 
     await inTurn(
       conversation.id,

@@ -18,6 +18,7 @@ export interface EventRow {
   workflow_id: string | null;
   status: EventStatus;
   failure_reason: string | null;
+  /** When it is due, or was; null for one that was never scheduled. */
   due_at: Date | null;
   created_at: Date;
 }

@@ -21,7 +21,7 @@ export type References = Partial<Record<Reference, string>>;
 const absences: Record<Reference, string> = {
   conversationId: `$3::text IS NOT NULL AND NOT EXISTS (
     SELECT FROM conversation c WHERE c.bot_id = $1 AND c.id = $3 AND ${isOf('$2', 'c')})`,
-  userId: `$4::text IS NOT NULL AND NOT EXISTS (
+  userId: `$4::text IS NOT NULL AND $4 <> $1 AND NOT EXISTS (
     SELECT FROM "user" u WHERE u.bot_id = $1 AND u.id = $4 AND ${isOf('$2', 'u')})`,
   messageId: `$5::text IS NOT NULL AND NOT EXISTS (
     SELECT FROM (
@@ -119,7 +119,7 @@ export class EventsRepository {
   async cancel({ botId, alias }: Scope, id: string): Promise<boolean> {
     const rows = await this.database.query(
       `WITH canceled AS (
-         UPDATE event SET status = 'canceled', due_at = NULL
+         UPDATE event SET status = 'canceled', due_at = least(due_at, now())
          WHERE bot_id = $1 AND id = $3 AND status = 'scheduled' AND (${inScope} OR ${isOwnMessage})
          RETURNING message_id, payload),
        gone AS (
@@ -140,7 +140,7 @@ export class EventsRepository {
       `WITH due AS MATERIALIZED (
          SELECT bot_id, id FROM event WHERE status = 'scheduled' AND due_at <= now() AND payload IS NOT NULL
          LIMIT $1 FOR UPDATE SKIP LOCKED)
-       UPDATE event SET status = 'pending', due_at = NULL FROM due
+       UPDATE event SET status = 'pending' FROM due
        WHERE event.bot_id = due.bot_id AND event.id = due.id RETURNING 1`,
       [limit],
     );

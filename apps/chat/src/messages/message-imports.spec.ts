@@ -73,7 +73,7 @@ describe('importing messages', () => {
     const createdAt = new Date().toISOString();
     await client.importMessages({ messages: [entry(place, { createdAt })] });
 
-    const { message } = await client.createMessage({ ...place, type: 'text', payload: {}, tags: {} });
+    const { message } = await client.createMessage({ ...place, type: 'text', payload: { text: 'x' }, tags: {} });
 
     expect(message.createdAt > createdAt).toBe(true);
   });
@@ -119,17 +119,19 @@ describe('importing messages', () => {
       return sent.filter(({ values }) => JSON.stringify(values).includes(place.conversationId)).length;
     };
 
+    // What a conversation takes is looked up once.
+    await client.importMessages({ messages: [entry(place)] });
     const forOne = await statements(entries.slice(0, 1));
 
     expect(forOne).toBeGreaterThan(0);
     expect(await statements(entries)).toBe(forOne);
-    expect(await countOf(place)).toBe(100);
+    expect(await countOf(place)).toBe(101);
   });
 
   it('takes a scheduled message in place of a new one, also when it falls due meanwhile', async () => {
     const place = await newPlace();
     const tags = { external: randomUUID() };
-    const content = { type: 'text', payload: {}, tags, schedule: { delay: 3_600_000 } };
+    const content = { type: 'text', payload: { text: 'x' }, tags, schedule: { delay: 3_600_000 } };
     const { id } = (await client.createMessage({ ...place, ...content })).message;
     const again = entry(place, { tags, discriminateByTags: ['external'] });
     const waiting = await client.importMessages({ messages: [again] });

@@ -13,6 +13,7 @@ import { scopeOf, storedNames } from '../runtime/scope';
 import { discriminatingTags } from '../tags/discriminating-tags';
 import { lockAllTags } from '../tags/lock-tags';
 import { draftOf } from './draft';
+import { MessageContents } from './message-contents';
 import { type MessageRow, toMessage } from './message.entity';
 import { MessageWriter } from './message-writer';
 import { MessagesRepository } from './messages.repository';
@@ -34,6 +35,7 @@ export class MessageImports {
     private readonly messages: MessagesRepository,
     private readonly newMessages: NewMessagesRepository,
     private readonly writer: MessageWriter,
+    private readonly contents: MessageContents,
   ) {}
 
   async import(caller: BotCaller, input: ImportMessages): Promise<ImportedMessages> {
@@ -51,6 +53,15 @@ export class MessageImports {
     const fresh = entries.filter(({ identity }, place) => {
       return !rows.has(identity) && entries.findIndex((entry) => entry.identity === identity) === place;
     });
+    for (const { draft } of fresh) {
+      const check = this.contents.check(scopeOf(caller), draft.conversation_id, draft, tx);
+      await check.catch((error: unknown) => {
+        throw named(
+          entries.findIndex((entry) => entry.draft === draft),
+          error,
+        );
+      });
+    }
     const written = await this.newMessages.import(
       tx,
       caller.bot.id,

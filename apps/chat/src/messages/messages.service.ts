@@ -24,6 +24,7 @@ import { lockTags } from '../tags/lock-tags';
 import { mergedTags } from '../tags/merged';
 import { TagsRepository } from '../tags/tags.repository';
 import { draftOf } from './draft';
+import { MessageContents } from './message-contents';
 import { type MessageRow, toMessage } from './message.entity';
 import { MessageWriter } from './message-writer';
 import { MessagesRepository, type MessageTable } from './messages.repository';
@@ -39,6 +40,7 @@ export class MessagesService {
     private readonly idempotency: Idempotency,
     private readonly messages: MessagesRepository,
     private readonly writer: MessageWriter,
+    private readonly contents: MessageContents,
     private readonly scheduled: ScheduledMessages,
     private readonly tags: TagsRepository,
     private readonly signals: SignalsService,
@@ -48,6 +50,7 @@ export class MessagesService {
     const dueAt = dueTime(input.schedule, new Date());
     if (!dueAt && caller.idempotencyKey === undefined) {
       const draft = { ...draftOf(caller, input), event_id: newId('evt') };
+      await this.contents.check(scopeOf(caller), input.conversationId, draft);
       return { message: toMessage(caller, await this.writer.write(caller.bot.id, draft)) };
     }
     return this.idempotency.run(caller, operations.create, input, async (tx) => ({
@@ -93,6 +96,8 @@ export class MessagesService {
   async update(caller: BotCaller, { id, tags, payload }: UpdateMessage): Promise<MessageReply> {
     return this.database.transaction(async (tx) => {
       const { before, place } = await this.lock(tx, caller, id);
+      const { conversation_id, type } = before;
+      if (payload) await this.contents.checkUpdate(scopeOf(caller), conversation_id, { type, payload }, tx);
       const after = await this.messages.update(
         tx,
         before,
@@ -139,6 +144,7 @@ export class MessagesService {
     dueAt: Date | undefined,
   ): Promise<MessageRow> {
     const draft = { ...draftOf(caller, input), event_id: newId('evt') };
+    await this.contents.check(scopeOf(caller), input.conversationId, draft, tx);
     if (dueAt) return this.scheduled.add(tx, caller.bot.id, { ...draft, due_at: dueAt.toISOString() });
     const [row] = await this.writer.writeIn(tx, caller.bot.id, [draft]);
     return row!;

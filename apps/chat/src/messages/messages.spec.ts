@@ -248,9 +248,13 @@ describe('updating a message', () => {
   it('merges tags, removes those that are empty or null, and replaces the payload', async () => {
     const { id } = await write(await newPlace(), { tags: { a: '1', b: '2', c: '3' } });
 
-    const { message } = await client.updateMessage({ id, tags: { a: null, b: '', d: '4' }, payload: { other: true } });
+    const { message } = await client.updateMessage({
+      id,
+      tags: { a: null, b: '', d: '4' },
+      payload: { text: 'other' },
+    });
 
-    expect(message).toMatchObject({ tags: { c: '3', d: '4' }, payload: { other: true } });
+    expect(message).toMatchObject({ tags: { c: '3', d: '4' }, payload: { text: 'other' } });
     expect((await client.getMessage({ id })).message).toEqual(message);
   });
 
@@ -482,7 +486,8 @@ describe('getting or creating a message', () => {
   });
 
   it('always writes one without tags, with an empty payload if there is none', async () => {
-    const place = await newPlace();
+    const { conversation } = await asTeam.createConversation({ channel: 'group', tags: {} });
+    const place = { ...(await newPlace()), conversationId: conversation.id };
 
     const first = await client.getOrCreateMessage({ ...text(place), payload: undefined });
     const second = await client.getOrCreateMessage({ ...text(place), discriminateByTags: [] });

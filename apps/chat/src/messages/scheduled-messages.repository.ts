@@ -75,10 +75,10 @@ export class ScheduledMessagesRepository {
 
   /** With its event. False when it was written or cancelled meanwhile. Index event_message. */
   async cancel(tx: Sql, { bot_id, id }: Pick<ScheduledMessageRow, 'bot_id' | 'id'>): Promise<boolean> {
-    await tx.query(`UPDATE event SET status = 'canceled' WHERE bot_id = $1 AND message_id = $2 AND ${isWaiting}`, [
-      bot_id,
-      id,
-    ]);
+    await tx.query(
+      `UPDATE event SET status = 'canceled', due_at = least(due_at, now()) WHERE bot_id = $1 AND message_id = $2 AND ${isWaiting}`,
+      [bot_id, id],
+    );
     const gone = await tx.query('DELETE FROM scheduled_message WHERE bot_id = $1 AND id = $2 RETURNING 1', [
       bot_id,
       id,

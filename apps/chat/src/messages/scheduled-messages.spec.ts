@@ -185,7 +185,7 @@ describe('a scheduled message', () => {
   it('is found by its tags before and after it is written', async () => {
     const place = await newPlace();
     const tags = { external: randomUUID() };
-    const later = { ...place, type: 'text', payload: {}, tags, schedule: { delay: hour } };
+    const later = { ...place, type: 'text', payload: { text: 'x' }, tags, schedule: { delay: hour } };
 
     const first = await client.getOrCreateMessage(later);
     const second = await client.getOrCreateMessage({ ...later, schedule: undefined });

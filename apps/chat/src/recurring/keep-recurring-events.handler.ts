@@ -4,7 +4,7 @@ import { type BotRuntime, keepRecurringEvents, type RecurringEventsChanged } fro
 import { ApiError } from '@parley/contracts/errors';
 import { Database } from '@parley/database/database';
 import { BotRuntimes } from '../runtime/bot-runtimes';
-import { nextTime } from './cron-time';
+import { firstTime } from './cron-time';
 import { RecurringEvents } from './recurring-events';
 import { RecurringEventsRepository } from './recurring-events.repository';
 
@@ -30,7 +30,7 @@ export class KeepRecurringEventsHandler {
       const rows = Object.entries(recurringEvents).map(([name, { type, payload, schedule }]) => ({
         ...{ bot_id: botId, name, type, payload },
         cron: schedule.cron,
-        next_at: nextTime(schedule.cron, now),
+        ...firstTime(schedule.cron, now),
       }));
       await this.recurring.replace(tx, botId, rows);
       tx.afterCommit(() => this.recurringEvents.wake());

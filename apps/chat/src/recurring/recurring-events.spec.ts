@@ -80,17 +80,56 @@ function makeDue(...botIds: string[]) {
 
 describe('a recurring event', () => {
   it('becomes a pending event of the bot whenever it is due', async () => {
-    const { id, update } = await newBot({ tick: recurring(everySecond, 'ticked', { text: 'é' }) });
+    const { id } = await newBot({ tick: recurring(yearly, 'ticked', { text: 'é' }) });
 
-    const events = await until(
-      () => fired(id),
-      (rows) => rows.length >= 2,
+    for (const count of [1, 2]) {
+      await makeDue(id);
+      await until(
+        () => fired(id),
+        (rows) => rows.length === count,
+      );
+    }
+
+    expect((await fired(id))[1]).toMatchObject({ type: 'ticked', payload: { text: 'é' }, status: 'pending' });
+  });
+
+  it('that was declared before there was a limit comes no more often than that', async () => {
+    const { id } = await newBot({ tick: recurring(yearly) });
+    const due = new Date(Math.floor(Date.now() / 1000) * 1000);
+
+    await door.sql('UPDATE chat.recurring_event SET cron = $2, next_at = $3, period_seconds = 1 WHERE bot_id = $1', [
+      ...[id, everySecond],
+      due,
+    ]);
+
+    const rows = await until(
+      () => kept(id),
+      ([row]) => row!.next_at! > due,
+    );
+    expect(rows[0]!.next_at).toEqual(new Date(due.getTime() + 60_000));
+    expect(await fired(id)).toHaveLength(1);
+  });
+
+  it.each([
+    ['the clock was two hours ahead when it was last due', everyMinute, 2 * 3_600, 60],
+    ['it was computed by a former release', everyMinute, 2 * 3_600, 0],
+    ['the clock was two years ahead', yearly, 2 * 366 * 86_400, 365 * 86_400],
+  ])('is due by what time it is now when %s', async (_case, cron, ahead, period) => {
+    const { id } = await newBot({ tick: recurring(cron) });
+    const other = await newBot({ tick: recurring(cron) });
+    const [{ next_at: right } = { next_at: null }] = await kept(other.id);
+
+    await door.sql(
+      `UPDATE chat.recurring_event SET next_at = now() + ($2::int + $3::int) * interval '1 second', period_seconds = $3
+       WHERE bot_id = $1`,
+      [id, ahead, period],
     );
 
-    await update({ tick: null });
-    expect(events[0]).toMatchObject({ type: 'ticked', payload: { text: 'é' }, status: 'pending' });
-    const seconds = events.map(({ created_at }) => Math.floor(created_at.getTime() / 1000));
-    expect(new Set(seconds).size).toBe(events.length);
+    // The minute may turn meanwhile.
+    await until(
+      () => kept(id),
+      ([row]) => Math.abs(row!.next_at!.getTime() - right!.getTime()) <= 60_000,
+    );
   });
 
   it('is kept with the time at which it comes next, or without one when it never does', async () => {
@@ -171,7 +210,7 @@ describe('a change of recurring events', () => {
       gone: recurring(yearly),
     });
     const soon = new Date(Date.now() + 3_600_000);
-    await door.sql('UPDATE chat.recurring_event SET next_at = $2 WHERE bot_id = $1', [id, soon]);
+    await door.sql('UPDATE chat.recurring_event SET next_at = $2, period_seconds = 3700 WHERE bot_id = $1', [id, soon]);
 
     await update({
       same: recurring(yearly, 'renamed', { a: 1 }),

@@ -11,7 +11,7 @@ import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import { ChatConfig } from '../config';
 import { EventsRepository } from '../events/events.repository';
-import { nextTime } from './cron-time';
+import { firstTime, nextTimeAfter } from './cron-time';
 import { RecurringEventsRepository } from './recurring-events.repository';
 
 const eventsAtOnce = 50;
@@ -55,6 +55,7 @@ export class RecurringEvents implements OnApplicationBootstrap, OnModuleDestroy,
 
   private async round(): Promise<boolean> {
     if (this.isStopping) return false;
+    if ((await this.replaceMisplaced()) === eventsAtOnce) return true;
     if ((await this.fire()) === eventsAtOnce) return true;
     const nextInMs = await this.recurring.msUntilNextDue(this.config.sweepIntervalMs);
     if (nextInMs !== undefined) this.loop.wakeIn(nextInMs);
@@ -69,9 +70,23 @@ export class RecurringEvents implements OnApplicationBootstrap, OnModuleDestroy,
         tx,
         due.map(({ bot_id, type, payload }) => ({ bot_id, type, payload })),
       );
-      const next = due.map(({ bot_id, name, cron, now }) => ({ bot_id, name, next_at: nextTime(cron, now) }));
+      const { recurringMinSeconds: minSeconds } = this.config;
+      const next = due.map(({ bot_id, name, cron, next_at: dueAt, now }) => ({
+        ...{ bot_id, name },
+        ...nextTimeAfter(cron, now, { dueAt, minSeconds }),
+      }));
       await this.recurring.reschedule(tx, next);
       return due.length;
+    });
+  }
+
+  /** After the clock went ahead and back again, what came in between would be silent until it was that time once more. */
+  private async replaceMisplaced(): Promise<number> {
+    return this.database.transaction(async (tx) => {
+      const misplaced = await this.recurring.takeMisplaced(tx, eventsAtOnce);
+      const next = misplaced.map(({ bot_id, name, cron, now }) => ({ bot_id, name, ...firstTime(cron, now) }));
+      if (next.length > 0) await this.recurring.reschedule(tx, next);
+      return next.length;
     });
   }
 }

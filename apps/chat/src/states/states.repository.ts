@@ -73,7 +73,7 @@ export class StatesRepository {
   async insert(place: StatePlace, { payload = {}, expiryMs = null }: StateChange): Promise<StateRow | undefined> {
     const values: unknown[] = [...valuesOf(place), newId('state'), toJsonb(payload), wholeMs(expiryMs)];
     const [row] = await this.database.query<StateRow>(
-      `WITH owner AS (${ownerOf(place, values)} ${ownerTables[place.type] ? 'FOR KEY SHARE' : ''})
+      `WITH owner AS (${ownerOf(place, values)} ${ownerTableOf(place) ? 'FOR KEY SHARE' : ''})
        INSERT INTO state (bot_id, type, owner_id, name, id, payload, expiry_ms, expires_at, created_at, updated_at)
        SELECT $1, $2, $3, $4, $5, $6, $7, now() + $7::bigint * interval '1 millisecond', now(), now() FROM owner
        ON CONFLICT DO NOTHING RETURNING *`,
@@ -147,12 +147,18 @@ function valuesOf({ botId, type, ownerId, name }: StatePlace): unknown[] {
   return [botId, type, ownerId, name];
 }
 
-/** SQL of one row when the owner is there for the caller. A bot and its installations are: who asks has been there. */
-function ownerOf({ type, alias }: StatePlace, values: unknown[]): string {
-  const table = ownerTables[type];
+/** SQL of one row when the owner is there for the caller. */
+function ownerOf(place: StatePlace, values: unknown[]): string {
+  const table = ownerTableOf(place);
+  const { alias } = place;
   if (!table) return 'SELECT 1';
   const isSeen = alias === null ? 'true' : isOf(`$${values.push(alias)}`, 'owner');
   return `SELECT 1 FROM ${table} AS owner WHERE owner.bot_id = $1 AND owner.id = $3 AND ${isSeen}`;
+}
+
+/** None for a bot, its own user and its installations: who asks has been there. */
+function ownerTableOf({ type, botId, ownerId }: StatePlace): string | undefined {
+  return type === 'user' && ownerId === botId ? undefined : ownerTables[type];
 }
 
 function toFound({ is_expired, has_owner, ...row }: RawFound): FoundState {

@@ -15,7 +15,8 @@ export type NewUser = Omit<UserRow, 'id' | 'created_at' | 'updated_at'>;
 
 export const touched = "greatest(now(), updated_at + interval '1 millisecond')";
 
-const isSeen = `bot_id = $1 AND ${isOf('$2')}`;
+/** The bot's own user is there for every installation. */
+const isSeen = `bot_id = $1 AND (${isOf('$2')} OR id = $1)`;
 
 const narrowing = 'Name a tag that few users have, or sort by the time that the span is about.';
 
@@ -55,16 +56,21 @@ export class UsersRepository {
 
   /** Index: the primary key. */
   async find({ botId, alias }: Scope, id: string, sql: Sql = this.database): Promise<UserRow | undefined> {
-    const [row] = await sql.query<UserRow>(`SELECT * FROM "user" WHERE ${isSeen} AND id = $3`, [botId, alias, id]);
-    return row;
+    const find = async () =>
+      (await sql.query<UserRow>(`SELECT * FROM "user" WHERE ${isSeen} AND id = $3`, [botId, alias, id]))[0];
+    const row = await find();
+    if (row || id !== botId) return row;
+    await this.addBot(botId, sql);
+    return find();
   }
 
   async exists(botId: string, id: string): Promise<boolean> {
+    if (id === botId) return true;
     const rows = await this.database.query('SELECT 1 FROM "user" WHERE bot_id = $1 AND id = $2', [botId, id]);
     return rows.length > 0;
   }
 
-  /** The oldest that has all of these tags. Index tag_place. */
+  /** The bot's own user if it has all of these tags, else the oldest that has. Indexes: the primary key, tag_place. */
   async findTagged(
     { botId, alias }: Scope,
     tags: Record<string, string>,
@@ -73,12 +79,17 @@ export class UsersRepository {
     const values: unknown[] = [botId, alias];
     const rows = `SELECT * FROM "user" u WHERE ${isSeen}`;
     const { from, time, id } = await taggedRows(sql, { kind: 'user', as: 'u', rows, tags }, values);
-    const [row] = await sql.query<UserRow>(`SELECT u.* FROM ${from} ORDER BY ${time}, ${id} LIMIT 1`, values);
+    const own = `SELECT * FROM "user" WHERE bot_id = $1 AND id = $1 AND tags @> $${values.push(toJsonb(tags))}::jsonb`;
+    const [row] = await sql.query<UserRow>(
+      `(${own}) UNION ALL (SELECT u.* FROM ${from} ORDER BY ${time}, ${id} LIMIT 1) LIMIT 1`,
+      values,
+    );
     return row;
   }
 
   /** For as long as the transaction lasts nobody else changes the user. */
   async lock(tx: Sql, { botId, alias }: Scope, id: string): Promise<UserRow | undefined> {
+    if (id === botId) await this.addBot(botId, tx);
     const [row] = await tx.query<UserRow>(`SELECT * FROM "user" WHERE ${isSeen} AND id = $3 FOR NO KEY UPDATE`, [
       botId,
       alias,
@@ -133,7 +144,8 @@ export class UsersRepository {
     const isSpanInOrder = rangeField === sortField || (afterDate === undefined && beforeDate === undefined);
     const isServed = conversationId === undefined && tags === undefined && isSpanInOrder;
     const isOfIntegration = isServed && alias !== null;
-    const { from, time, id } = await this.sourceOf(query, isOfIntegration ? 'u.bot_id = $1' : inScope, values);
+    const scope = `${isOfIntegration ? 'u.bot_id = $1' : inScope} AND u.id <> $1`;
+    const { from, time, id } = await this.sourceOf(query, scope, values);
     const keyset = new Keyset<UserRow>(
       [
         { sql: time, type: 'timestamptz', of: (row) => row[columns[sortField]] },
@@ -150,6 +162,16 @@ export class UsersRepository {
       ? await this.database.query<UserRow>(page, values)
       : await this.bounded.read<UserRow>(page, values, narrowing);
     return keyset.page(rows, limit, boundTo);
+  }
+
+  /** The row of the bot itself, made when it is first asked for. However many do so at once, there is one. */
+  private async addBot(botId: string, sql: Sql): Promise<void> {
+    await sql.query(
+      `INSERT INTO "user" (bot_id, id, tags, properties, created_at, updated_at)
+       SELECT $1, $1, '{}', '{}', now(), now()
+       WHERE NOT EXISTS (SELECT FROM "user" WHERE bot_id = $1 AND id = $1) ON CONFLICT DO NOTHING`,
+      [botId],
+    );
   }
 
   /** `$3` and `$4` are the ends of the span. Those of a conversation are all read: index participant_pkey. */

@@ -89,6 +89,8 @@ export class UsersService {
   }
 
   async delete(caller: BotCaller, { id }: UserId): Promise<object> {
+    if (id === caller.bot.id)
+      throw new ApiError('ReferenceConstraint', `The user "${id}" is the bot itself: it is deleted with the bot.`);
     return this.database.transaction(async (tx) => {
       // In the order of locks that those who write have: conversations, then users.
       await this.signals.addLastOf(tx, caller.bot.id, id);

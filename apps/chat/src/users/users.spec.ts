@@ -106,7 +106,7 @@ describe('a user', () => {
     const write = (conversationId: string, userId: string) =>
       door.send('POST /v1/chat/messages', {
         headers,
-        json: { conversationId, userId, type: 'text', payload: {}, tags: {} },
+        json: { conversationId, userId, type: 'text', payload: { text: 'x' }, tags: {} },
       });
     const deleted: string[] = [];
     const statuses = new Set<number>();

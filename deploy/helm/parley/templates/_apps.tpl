@@ -80,6 +80,9 @@ tables: [nats, postgres, passages, files]
 {{- if or (has "account" .needs) (has "content" .needs) }}
 {{- $_ := set $plain "MAX_UPLOAD_BYTES" (int64 $values.maxUploadBytes) }}
 {{- end }}
+{{- if or (has "account" .needs) (has "chatKey" .needs) }}
+{{- $plain = merge $plain (dict "RECURRING_MIN_SECONDS" (int64 $values.recurringMinSeconds) "EVENT_RETENTION_DAYS" (int64 $values.eventRetentionDays)) }}
+{{- end }}
 {{- if has "files" .needs }}
 {{- $_ := set $plain "FILES_URL" (printf "http://%s-files" (include "parley.fullname" .root)) }}
 {{- end }}

@@ -472,7 +472,7 @@ export const bots = {
     subject: 'admin.bots.transfer',
     route: 'POST /v1/admin/bots/{id}/transfer',
     summary: 'Moves a bot with its keys and data to another workspace in which the caller may write.',
-    access: workspace.manage,
+    access: workspace.administer,
     input: TransferBot,
     output: Empty,
   }),

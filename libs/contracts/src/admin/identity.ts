@@ -1,4 +1,4 @@
-import { IsIn, IsString } from 'class-validator';
+import { IsBoolean, IsIn, IsString } from 'class-validator';
 import { service } from '../access';
 import type { Caller, CallerQuotas, Role } from '../caller';
 import { JsonObject, Nullable, Optional } from '../fields';
@@ -16,6 +16,11 @@ export class Identify {
   @Optional()
   @IsString()
   workspaceId?: string;
+
+  /** The only workspace of the account is meant. With several, or none, the answer has no workspace. */
+  @Optional()
+  @IsBoolean()
+  isWorkspaceImplied?: boolean;
 
   @Optional()
   @IsString()

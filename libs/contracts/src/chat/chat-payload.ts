@@ -81,6 +81,8 @@ const chatPayload = {
   ],
 };
 
+export const chatPayloadTypes = typesOf(chatPayload) as readonly string[];
+
 /** A payload of one of the twelve types, without what the type does not know. */
 export function IsChatPayload(): PropertyDecorator {
   return Checked({ convert: (value) => known(chatPayload, value), problem: payloadProblem, schema: chatPayload });
@@ -94,7 +96,8 @@ export function mendedPayload(payload: Record<string, unknown>): Record<string, 
   return mended(chatPayload, payload) as Record<string, unknown>;
 }
 
-function payloadProblem(value: unknown): string | undefined {
+/** What keeps a payload from being one of the twelve types, behind the path of where it is: ".text is missing". */
+export function payloadProblem(value: unknown): string | undefined {
   const found = problemOf(chatPayload, value);
   if (found) return found;
   return Buffer.byteLength(JSON.stringify(value)) > maxPayloadBytes

@@ -1,0 +1,149 @@
+import type { Client } from '@botpress/client';
+import { usageChanged } from '@parley/contracts/admin/usage';
+import { newId } from '@parley/database/ids';
+import { type Account, configured, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
+import { until } from '@parley/testing/until';
+import { GatewayModule } from '../../../gateway/src/gateway.module';
+import { AdminModule } from '../admin.module';
+import { AdminConfig } from '../config';
+
+type RecurringEvents = NonNullable<Parameters<Client['createBot']>[0]>['recurringEvents'];
+
+/** An event each minute that is kept for ten days. */
+const minutely = 10 * 24 * 60;
+const quota = 1_000_000;
+
+let door: FrontDoor;
+let alice: Account;
+
+beforeAll(async () => {
+  door = await startFrontDoor(
+    GatewayModule,
+    configured(AdminModule, AdminConfig, { quotaStorageBytes: quota, eventRetentionDays: 10 }),
+  );
+});
+
+afterAll(() => door?.stop());
+
+beforeEach(async () => {
+  alice = await door.newAccount();
+});
+
+/** Its payload is of so many bytes. */
+function every(cron: string, bytes = 10) {
+  return { type: 'ticked', payload: { x: 'y'.repeat(bytes - 8) }, schedule: { cron } };
+}
+
+async function newBot(recurringEvents: RecurringEvents = {}) {
+  return (await alice.client.createBot({ recurringEvents })).bot.id;
+}
+
+async function used(id: string) {
+  return (await alice.client.getUsage({ id, type: 'storage_count' })).usage.value;
+}
+
+describe('recurring events', () => {
+  it.each([
+    ['* * * * * *', 1],
+    ['0,30 * * * * *', 30],
+    ['30,29 0 0 1 1 *', 1],
+  ])('that come by "%s" are too close together', async (cron, seconds) => {
+    const refusal = {
+      type: 'InvalidPayload',
+      message: `recurringEvents has an entry "tick" whose schedule.cron must leave at least 60 seconds between two events, and leaves ${seconds}.`,
+    };
+    const id = await newBot();
+
+    await expect(newBot({ tick: every(cron) })).rejects.toMatchObject(refusal);
+    await expect(alice.client.updateBot({ id, recurringEvents: { tick: every(cron) } })).rejects.toMatchObject(refusal);
+
+    expect((await alice.client.getBot({ id })).bot.recurringEvents).toEqual({});
+  });
+
+  it.each(['* * * * *', '30 * * * * *', '0 0 1 1 *', '0 0 30 2 *'])('may come by "%s"', async (cron) => {
+    const id = await newBot({ tick: every(cron) });
+
+    expect((await alice.client.getBot({ id })).bot.recurringEvents).toMatchObject({ tick: { schedule: { cron } } });
+  });
+});
+
+describe('the payloads of recurring events', () => {
+  it('count as storage, for as long as they will be kept', async () => {
+    const id = await newBot({ tick: every('* * * * *', 10), tock: every('0 * * * *', 100) });
+    expect(await used(id)).toBe(minutely * 10 + 10 * 24 * 100);
+    expect(await used(alice.workspaceId)).toBe(minutely * 10 + 10 * 24 * 100);
+
+    await alice.client.updateBot({ id, recurringEvents: { tick: every('* * * * *', 20), tock: null } });
+    expect(await used(id)).toBe(minutely * 20);
+
+    await alice.client.updateBot({ id, name: 'other' });
+    expect(await used(id)).toBe(minutely * 20);
+
+    await alice.client.deleteBot({ id });
+    await until(
+      () => used(alice.workspaceId),
+      (value) => value === 0,
+    );
+  });
+
+  it('are refused beyond the quota of the workspace, with everything else that the request says', async () => {
+    const [big] = [await newBot({ tick: every('* * * * *', 60) }), await newBot()];
+    const small = await newBot();
+    const refusal = {
+      type: 'QuotaExceeded',
+      message: `The workspace may store ${quota} bytes (storage_count): it uses ${minutely * 60}, and the recurring events of this bot would take ${minutely * 30} within 10 days.`,
+    };
+
+    await expect(
+      alice.client.updateBot({ id: small, name: 'new', recurringEvents: { tick: every('* * * * *', 30) } }),
+    ).rejects.toMatchObject(refusal);
+    await expect(newBot({ tick: every('* * * * *', 30) })).rejects.toMatchObject(refusal);
+
+    expect((await alice.client.getBot({ id: small })).bot).toMatchObject({ name: expect.not.stringMatching('new') });
+    expect(await used(alice.workspaceId)).toBe(minutely * 60);
+    // What takes no more than before is no matter of the quota.
+    await alice.client.updateBot({ id: big, recurringEvents: { tick: every('0 * * * *', 60) } });
+    await alice.client.updateBot({ id: small, recurringEvents: { tick: every('* * * * *', 30) } });
+    expect(await used(alice.workspaceId)).toBe(10 * 24 * 60 + minutely * 30);
+  });
+
+  it('never exceed it together, however many are declared at once', async () => {
+    const ids = await Promise.all(Array.from({ length: 6 }, () => newBot()));
+
+    const results = await Promise.allSettled(
+      ids.map((id) => alice.client.updateBot({ id, recurringEvents: { tick: every('* * * * *', 30) } })),
+    );
+
+    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(2);
+    expect(await used(alice.workspaceId)).toBe(2 * minutely * 30);
+  });
+
+  it('stand beside what files take', async () => {
+    const id = await newBot({ tick: every('* * * * *', 10) });
+    const data = { workspaceId: alice.workspaceId, botId: id, type: 'storage_count', value: 500_000 };
+
+    await door.sql('INSERT INTO admin.outbox (id, subject, data) VALUES ($1, $2, $3)', [
+      newId('outbox'),
+      usageChanged.subject,
+      { ...data, at: new Date().toISOString() },
+    ]);
+
+    await until(
+      () => used(id),
+      (value) => value === 500_000 + minutely * 10,
+    );
+    await expect(newBot({ tick: every('* * * * *', 30) })).rejects.toMatchObject({ type: 'QuotaExceeded' });
+    await alice.client.updateBot({ id, recurringEvents: { tick: null } });
+    expect(await used(id)).toBe(500_000);
+  });
+
+  it('go with a bot that is transferred', async () => {
+    const id = await newBot({ tick: every('* * * * *', 10) });
+    const { id: target } = await alice.client.createWorkspace({ name: 'target' });
+
+    await alice.client.transferBot({ id, targetWorkspaceId: target });
+
+    expect(await used(alice.workspaceId)).toBe(0);
+    expect(await used(target)).toBe(minutely * 10);
+  });
+});

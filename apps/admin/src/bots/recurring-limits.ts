@@ -1,0 +1,37 @@
+import { cronPattern } from '@parley/contracts/cron';
+import type { RecurringEventDefinition } from '@parley/contracts/definition';
+import { ApiError } from '@parley/contracts/errors';
+import type { AdminConfig } from '../config';
+
+type Limits = Pick<AdminConfig, 'recurringMinSeconds' | 'eventRetentionDays'>;
+
+const daysOfYear = 366;
+const daySeconds = 24 * 60 * 60;
+
+/** Throws InvalidPayload for an event that comes more often than it may. */
+export function checkRecurringEvents(
+  events: Record<string, RecurringEventDefinition | null> = {},
+  { recurringMinSeconds }: Limits,
+): void {
+  for (const [name, event] of Object.entries(events)) {
+    if (!event) continue;
+    const { shortestGapSeconds } = cronPattern(event.schedule.cron);
+    if (shortestGapSeconds >= recurringMinSeconds) continue;
+    throw new ApiError(
+      'InvalidPayload',
+      `recurringEvents has an entry "${name}" whose schedule.cron must leave at least ${recurringMinSeconds} seconds between two events, and leaves ${shortestGapSeconds}.`,
+    );
+  }
+}
+
+/** Bytes of payloads that these events make within the time for which events are kept. */
+export function recurringBytes(
+  events: Record<string, RecurringEventDefinition>,
+  { recurringMinSeconds, eventRetentionDays }: Limits,
+): number {
+  const mostTimes = (eventRetentionDays * daySeconds) / recurringMinSeconds;
+  return Object.values(events).reduce((sum, { schedule, payload }) => {
+    const times = (cronPattern(schedule.cron).timesPerYear * eventRetentionDays) / daysOfYear;
+    return sum + Math.ceil(Math.min(times, mostTimes)) * Buffer.byteLength(JSON.stringify(payload));
+  }, 0);
+}

@@ -1,0 +1,128 @@
+import { joinService } from '@parley/testing/joined-service';
+import { until } from '@parley/testing/until';
+import { newId } from '@parley/database/ids';
+import { encodeTime } from 'ulid';
+import { ChatModule } from '../chat.module';
+import { ChatConfig } from '../config';
+import { type ChatBot, type ChatDoor, startChatDoor } from '../test/chat-door';
+
+const day = 24 * 60 * 60_000;
+const statuses = ['pending', 'processed', 'ignored', 'failed', 'canceled', 'scheduled'];
+
+let door: ChatDoor;
+let bot: ChatBot;
+let conversationId: string;
+let userId: string;
+
+beforeAll(async () => {
+  door = await startChatDoor();
+  bot = await door.newBot();
+  userId = (await bot.asTeam.createUser({ tags: {} })).user.id;
+  ({ id: conversationId } = (await bot.asTeam.createConversation({ channel: 'group', tags: {} })).conversation);
+});
+
+afterAll(() => door?.stop());
+
+beforeEach(async () => {
+  await door.sql('TRUNCATE chat.event');
+});
+
+/** Made so many days ago, and due then if it was scheduled. */
+async function addEvent({
+  botId = bot.id,
+  daysAgo = 100,
+  status = 'processed',
+  dueDaysAgo = null as number | null,
+} = {}) {
+  const time = new Date(Date.now() - daysAgo * day);
+  const id = `evt_${encodeTime(time.getTime(), 10)}${newId('evt').slice(-16)}`;
+  await door.sql(
+    `INSERT INTO chat.event (bot_id, id, type, payload, status, due_at, created_at) VALUES ($1, $2, 'made', '{}', $3, $4, $5)`,
+    [botId, id, status, dueDaysAgo === null ? null : new Date(Date.now() - dueDaysAgo * day), time],
+  );
+  return id;
+}
+
+async function ids() {
+  const rows = await door.sql<{ id: string }>('SELECT id FROM chat.event ORDER BY id');
+  return rows.map(({ id }) => id);
+}
+
+/** A process that starts, and so looks for old events. It stops when they are as expected. */
+async function sweepUntil(expected: string[], eventRetentionDays = 90) {
+  const config = Object.assign(new ChatConfig(), door.settings, { eventRetentionDays });
+  const process = await joinService(door, 'sweeping', (platform) => ChatModule.register(config, platform));
+  try {
+    return await until(ids, (found) => found.length <= expected.length);
+  } finally {
+    await process.stop();
+  }
+}
+
+describe('events that are older than events are kept', () => {
+  it('are deleted whatever became of them, except for those that are scheduled', async () => {
+    const made = [];
+    for (const status of statuses)
+      made.push(await addEvent({ status, dueDaysAgo: status === 'scheduled' ? -1 : null }));
+    const kept = [made.at(-1)!, await addEvent({ daysAgo: 89 }), await addEvent({ daysAgo: 1, status: 'pending' })];
+
+    expect(await sweepUntil(kept)).toEqual(kept);
+  });
+
+  it('are those of as many days as the configuration says', async () => {
+    await addEvent({ daysAgo: 4 });
+    const kept = [await addEvent({ daysAgo: 2 })];
+
+    expect(await sweepUntil(kept, 3)).toEqual(kept);
+  });
+
+  it('count from when they were due where they were scheduled', async () => {
+    const kept = [await addEvent({ status: 'pending', daysAgo: 300, dueDaysAgo: 10 })];
+    await addEvent({ status: 'pending', daysAgo: 300, dueDaysAgo: 100 });
+
+    expect(await sweepUntil(kept)).toEqual(kept);
+  });
+
+  it('are found in every bot, more of them than go together', async () => {
+    const bots = Array.from({ length: 230 }, (_, n) => `bot-${String(n).padStart(3, '0')}`);
+    for (const botId of bots) await addEvent({ botId });
+    await door.sql(
+      `INSERT INTO chat.event (bot_id, id, type, payload, status, created_at)
+       SELECT 'bot-100', 'evt_01A' || lpad(n::text, 23, '0'), 'made', '{}', 'pending', '2020-01-01' FROM generate_series(1, 2500) n`,
+    );
+    const kept = [await addEvent({ botId: 'bot-150', daysAgo: 1 })];
+
+    expect(await sweepUntil(kept)).toEqual(kept);
+  });
+
+  it('leave the message that they were about, and one that is scheduled', async () => {
+    const content = { conversationId, userId, type: 'text', payload: { text: 'x' }, tags: {} };
+    const { message } = await bot.asTeam.createMessage(content);
+    const later = (await bot.asTeam.createMessage({ ...content, schedule: { delay: 3_600_000 } })).message;
+    await door.sql(
+      `UPDATE chat.event SET id = 'evt_00' || substring(id FROM 7), created_at = '2020-01-01' WHERE bot_id = $1`,
+      [bot.id],
+    );
+    const [scheduled] = await door.sql<{ id: string }>("SELECT id FROM chat.event WHERE status = 'scheduled'");
+
+    expect(await sweepUntil([scheduled!.id])).toEqual([scheduled!.id]);
+
+    expect((await bot.client.getMessage({ id: message.id })).message.id).toBe(message.id);
+    expect((await bot.client.getMessage({ id: later.id })).message.id).toBe(later.id);
+  });
+
+  it('are found by an index, however many newer ones there are', async () => {
+    await door.sql(
+      `INSERT INTO chat.event (bot_id, id, type, payload, status, created_at)
+       SELECT 'bot-many', 'evt_7' || lpad(n::text, 25, '0'), 'made', '{}', 'pending', now() FROM generate_series(1, 20000) n`,
+    );
+    await door.sql('ANALYZE chat.event');
+
+    const [{ 'QUERY PLAN': plan } = { 'QUERY PLAN': '' }] = await door.sql<{ 'QUERY PLAN': string }>(
+      `EXPLAIN (FORMAT JSON) SELECT id FROM chat.event WHERE bot_id = 'bot-many' AND status = 'pending' AND id < 'evt_1'
+         AND (due_at IS NULL OR due_at < now()) ORDER BY id LIMIT 1000 FOR UPDATE SKIP LOCKED`,
+    );
+
+    expect(JSON.stringify(plan)).toMatch(/"Index Scan".*"Index Cond":"[^"]*id < 'evt_1'/);
+  });
+});

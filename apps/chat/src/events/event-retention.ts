@@ -1,0 +1,66 @@
+import {
+  type BeforeApplicationShutdown,
+  Inject,
+  Injectable,
+  type OnApplicationBootstrap,
+  type OnModuleDestroy,
+} from '@nestjs/common';
+import { Loop } from '@parley/background/loop';
+import type { Platform } from '@parley/service/platform';
+import { platformToken } from '@parley/service/tokens';
+import { ChatConfig } from '../config';
+import { EventRetentionRepository } from './event-retention.repository';
+
+const intervalMs = 10 * 60_000;
+const botsAtOnce = 100;
+const eventsAtOnce = 1_000;
+const dayMs = 24 * 60 * 60_000;
+
+/**
+ * Deletes events that are older than events are kept, whatever became of them: one that nobody has handled by then never
+ * will be. What is scheduled stays, and so do messages. Several processes may do the same at once.
+ */
+@Injectable()
+export class EventRetention implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown {
+  private readonly loop: Loop;
+  /** Bots are walked in the order of their ids. */
+  private lastBotId = '';
+  private isStopping = false;
+
+  constructor(
+    private readonly events: EventRetentionRepository,
+    @Inject(platformToken) { logger }: Platform,
+    private readonly config: ChatConfig,
+  ) {
+    this.loop = new Loop({ name: 'chat.eventRetention', intervalMs, logger }, () => this.round());
+  }
+
+  onApplicationBootstrap(): void {
+    this.loop.start();
+  }
+
+  onModuleDestroy(): void {
+    this.isStopping = true;
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    await this.loop.stop();
+  }
+
+  private async round(): Promise<boolean> {
+    const before = new Date(Date.now() - this.config.eventRetentionDays * dayMs);
+    const bots = await this.events.listBots(this.lastBotId, before, botsAtOnce);
+    for (const { bot_id: botId, has_old: hasOld } of bots) {
+      if (hasOld) await this.deleteOld(botId, before);
+      if (this.isStopping) return false;
+    }
+    this.lastBotId = bots.length === botsAtOnce ? bots.at(-1)!.bot_id : '';
+    return this.lastBotId !== '';
+  }
+
+  /** In batches, so that no lock is held for long. */
+  private async deleteOld(botId: string, before: Date): Promise<void> {
+    for (let more = true; more && !this.isStopping;)
+      more = (await this.events.deleteOld(botId, before, eventsAtOnce)) > 0;
+  }
+}

@@ -1,0 +1,147 @@
+import { Client } from '@botpress/client';
+import { type ChatDoor, failure, startChatDoor } from '../test/chat-door';
+
+type Content = Pick<Parameters<Client['createMessage']>[0], 'type' | 'payload'>;
+
+let door: ChatDoor;
+let client: Client;
+let botId: string;
+let asTeam: Client;
+let place: { conversationId: string; userId: string };
+
+beforeAll(async () => {
+  door = await startChatDoor();
+  ({ client, asTeam, id: botId } = await door.newBot());
+  const { conversation } = await client.createConversation({ channel: 'channel', tags: {}, integrationName: 'chat' });
+  place = { conversationId: conversation.id, userId: (await client.createUser({ tags: {} })).user.id };
+});
+
+afterAll(() => door?.stop());
+
+/** Every way to write a message, with what comes before the name of a field in an error. */
+const ways: [string, string, (content: Content, at: typeof place) => Promise<unknown>][] = [
+  ['created', '', (content, at) => client.createMessage({ ...at, ...content, tags: {} })],
+  [
+    'created with an idempotency key',
+    '',
+    (content, at) =>
+      new Client({
+        ...{ apiUrl: door.url, token: door.alice.token, botId },
+        headers: { 'idempotency-key': `k${Math.random()}` },
+      }).createMessage({ ...at, ...content, tags: {} }),
+  ],
+  ['gotten or created', '', (content, at) => client.getOrCreateMessage({ ...at, ...content, tags: {} })],
+  [
+    'scheduled',
+    '',
+    (content, at) => client.createMessage({ ...at, ...content, tags: {}, schedule: { delay: 3_600_000 } }),
+  ],
+  [
+    'imported',
+    'messages[1].',
+    (content, at) =>
+      client.importMessages({
+        messages: [{ type: 'text', payload: { text: 'fine' } }, content].map((each) => ({
+          ...{ ...at, ...each, tags: {} },
+          ...{ createdAt: '2026-01-01T00:00:00.000Z', discriminateByTags: [] },
+        })),
+      }),
+  ],
+];
+
+const stored = () =>
+  door.sql(
+    'SELECT id FROM chat.message WHERE conversation_id = $1 UNION ALL SELECT id FROM chat.scheduled_message WHERE conversation_id = $1',
+    [place.conversationId],
+  );
+const text = { type: 'text', payload: { text: 'x' } };
+const card = { title: 'T', actions: [{ action: 'url', label: 'a', value: 'b' }] };
+
+describe.each(ways)('a message of the chat that is %s', (_way, prefix, write) => {
+  it.each<[string, Content, string]>([
+    [
+      'an unknown type',
+      { type: 'nonsense', payload: {} },
+      'type must be one of: text, markdown, image, audio, video, file, location, card, carousel, choice, dropdown, bloc.',
+    ],
+    ['no text', { type: 'text', payload: {} }, 'payload.text is missing.'],
+    ['an empty text', { type: 'text', payload: { text: '' } }, 'payload.text must be a string that is not empty.'],
+    ['no url', { type: 'image', payload: { url: 'x' } }, 'payload.imageUrl is missing.'],
+    [
+      'a wrong part',
+      { type: 'bloc', payload: { items: [{ type: 'text', payload: {} }] } },
+      'payload.items[0].text is missing.',
+    ],
+    ['no list', { type: 'carousel', payload: { items: 'x' } }, 'payload.items must be an array.'],
+    [
+      'metadata that is a text',
+      { type: 'text', payload: { text: 'x', metadata: 'y' } },
+      'payload.metadata must be an object.',
+    ],
+  ])('is refused with %s, and nothing is written', async (_case, content, message) => {
+    const before = await stored();
+
+    expect(await failure(write(content, place))).toEqual({ type: 'InvalidPayload', message: `${prefix}${message}` });
+
+    expect(await stored()).toEqual(before);
+  });
+
+  it.each<[string, Content]>([
+    ['a text', text],
+    ['more than the type knows', { type: 'text', payload: { text: 'x', value: 'y', metadata: { a: 1 } } }],
+    ['optional fields that are empty', { type: 'card', payload: { ...card, subtitle: '', imageUrl: null } }],
+    ['cards without a type', { type: 'carousel', payload: { items: [card] } }],
+    ['parts as bots have them', { type: 'bloc', payload: { items: [{ type: 'text', payload: { text: 'x' } }] } }],
+    ['choices', { type: 'choice', payload: { text: 'x', options: [{ label: 'a', value: 'b' }] } }],
+  ])('may have %s', async (_case, content) => {
+    await expect(write(content, place)).resolves.toBeDefined();
+  });
+
+  it('is not looked at where it would be refused anyway', async () => {
+    const other = await door.newBot();
+    const foreign = await other.client.createConversation({ channel: 'channel', tags: {}, integrationName: 'chat' });
+
+    for (const conversationId of [`conv_${'0'.repeat(26)}`, foreign.conversation.id]) {
+      expect(await failure(write({ type: 'text', payload: {} }, { ...place, conversationId }))).toEqual({
+        type: 'ReferenceNotFound',
+        message: `${prefix.replace('1', '0')}conversationId "${conversationId}" names no conversation that is here.`,
+      });
+    }
+  });
+});
+
+it('is refused by the bot too, and when its payload is replaced', async () => {
+  const { message } = await client.createMessage({ ...place, userId: botId, ...text, tags: {} });
+
+  expect(await failure(client.updateMessage({ id: message.id, payload: {} }))).toEqual({
+    type: 'InvalidPayload',
+    message: 'payload.text is missing.',
+  });
+  await client.updateMessage({ id: message.id, payload: { text: 'y' }, tags: {} });
+  expect(
+    (await failure(client.createMessage({ ...place, userId: botId, type: 'x', payload: {}, tags: {} }))).type,
+  ).toBe('InvalidPayload');
+});
+
+it('is gotten though it was written when nobody looked at it', async () => {
+  const { message } = await client.createMessage({ ...place, ...text, tags: { n: '1' } });
+  await door.sql("UPDATE chat.message SET type = 'old', payload = '{}' WHERE id = $1", [message.id]);
+
+  const found = await client.getOrCreateMessage({ ...place, type: 'old', payload: {}, tags: { n: '1' } });
+  const updated = await client.updateMessage({ id: message.id, payload: { a: 1 } });
+
+  expect(found).toMatchObject({ message: { id: message.id }, meta: { created: false } });
+  expect(updated.message.payload).toEqual({ a: 1 });
+});
+
+it('says what it likes to another integration, and tells that integration nothing of the chat', async () => {
+  const { conversation } = await asTeam.createConversation({ channel: 'group', tags: {} });
+  const { user } = await asTeam.createUser({ tags: {} });
+  const content = { userId: user.id, type: 'custom', payload: {}, tags: {} };
+
+  expect((await asTeam.createMessage({ ...content, conversationId: conversation.id })).message.type).toBe('custom');
+  await client.createMessage({ ...place, ...text, tags: {} });
+  expect((await failure(asTeam.createMessage({ ...content, conversationId: place.conversationId }))).type).toBe(
+    'ReferenceNotFound',
+  );
+});

@@ -1,0 +1,48 @@
+import { Injectable } from '@nestjs/common';
+import { chatPayloadTypes } from '@parley/contracts/chat/chat-payload';
+import { ApiError } from '@parley/contracts/errors';
+import type { Sql } from '@parley/database/database';
+import { LRUCache } from 'lru-cache';
+import { ConversationsRepository } from '../conversations/conversations.repository';
+import { type Content, contentProblem } from '../endpoint/chat-payload';
+import type { Scope } from '../runtime/scope';
+
+const maxConversations = 10_000;
+
+/** What never changes of a conversation. */
+interface Conversation {
+  alias: string;
+  isChat: boolean;
+}
+
+/**
+ * What a message may say. Those of the chat that comes with the platform are of its twelve types, whoever writes them, since
+ * the clients of its users know no others. Other integrations see for themselves what they can deliver.
+ */
+@Injectable()
+export class MessageContents {
+  private readonly conversations = new LRUCache<string, Conversation>({ max: maxConversations });
+
+  constructor(private readonly repository: ConversationsRepository) {}
+
+  /** Throws InvalidPayload for content that the conversation does not take. Nothing is said of one that is not there. */
+  async check(scope: Scope, conversationId: string, content: Content, sql?: Sql): Promise<void> {
+    if (!(await this.isChat(scope, conversationId, sql))) return;
+    const problem = contentProblem(content);
+    if (problem) throw new ApiError('InvalidPayload', problem);
+  }
+
+  /** The same for a message that is there: one of an unknown type was written when there was no check. */
+  async checkUpdate(scope: Scope, conversationId: string, content: Content, sql?: Sql): Promise<void> {
+    if (chatPayloadTypes.includes(content.type)) await this.check(scope, conversationId, content, sql);
+  }
+
+  private async isChat(scope: Scope, conversationId: string, sql?: Sql): Promise<boolean> {
+    const key = `${scope.botId} ${conversationId}`;
+    const known = this.conversations.get(key);
+    if (known) return known.isChat && (scope.alias === null || scope.alias === known.alias);
+    const row = await this.repository.find(scope, conversationId, sql);
+    if (row) this.conversations.set(key, { alias: row.integration_alias, isChat: row.is_chat });
+    return row?.is_chat === true;
+  }
+}

@@ -1,0 +1,172 @@
+import { until } from '@parley/testing/until';
+import { type ChatBot, type ChatDoor, failure, startChatDoor } from '../test/chat-door';
+
+let door: ChatDoor;
+let bot: ChatBot;
+
+beforeAll(async () => {
+  door = await startChatDoor();
+});
+
+afterAll(() => door?.stop());
+
+beforeEach(async () => {
+  bot = await door.newBot({ states: { note: { type: 'user', schema: { type: 'object', properties: {} } } } });
+});
+
+const rows = () => door.sql('SELECT id FROM chat."user" WHERE bot_id = $1', [bot.id]);
+
+describe("the bot's own user", () => {
+  it('is there for the bot and its installations, one however many ask at once', async () => {
+    const { id, client, asTeam } = bot;
+
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, n) => [
+        (n % 2 ? client : asTeam).getUser({ id }),
+        (n % 2 ? asTeam : client).updateUser({ id, properties: { [`p${n}`]: 'x' } }),
+      ]).flat(),
+    );
+
+    expect(new Set(answers.map(({ user }) => user.createdAt)).size).toBe(1);
+    expect(answers[0]!.user).toMatchObject({ id, tags: {} });
+    expect(Object.keys((await client.getUser({ id })).user.properties ?? {})).toHaveLength(20);
+    expect(await rows()).toHaveLength(1);
+  });
+
+  it('is updated and tagged, before anybody has asked for it too', async () => {
+    const { id, client, asTeam } = bot;
+
+    await asTeam.updateUser({ id, name: 'Helper', pictureUrl: 'https://a.b/c.png', tags: { id: 'U0' } });
+    await client.updateUser({ id, tags: { own: 'yes' } });
+
+    expect((await client.getUser({ id })).user).toMatchObject({
+      name: 'Helper',
+      pictureUrl: 'https://a.b/c.png',
+      tags: { 'team:id': 'U0', own: 'yes' },
+    });
+    expect((await asTeam.getUser({ id })).user.tags).toEqual({ id: 'U0' });
+  });
+
+  it('is found by its tags, before any other user that has the same', async () => {
+    const { id, client, asTeam } = bot;
+    await asTeam.createUser({ tags: { id: 'U0' } });
+    await asTeam.updateUser({ id, tags: { id: 'U0', team: 'T' } });
+
+    for (const tags of [{ id: 'U0' }, { id: 'U0', team: 'T' }] as Record<string, string>[]) {
+      expect(await asTeam.getOrCreateUser({ tags })).toMatchObject({ user: { id }, meta: { created: false } });
+    }
+    expect((await client.getOrCreateUser({ tags: { 'team:id': 'U0' } })).user.id).toBe(id);
+    expect((await asTeam.getOrCreateUser({ tags: { id: 'U0', team: 'X' } })).meta.created).toBe(true);
+    expect((await asTeam.getOrCreateUser({ tags: { id: 'x', team: 'T' }, discriminateByTags: ['team'] })).user.id).toBe(
+      id,
+    );
+    await asTeam.updateUser({ id, tags: { id: '' } });
+    expect((await asTeam.getOrCreateUser({ tags: { id: 'U0' } })).user.id).not.toBe(id);
+  });
+
+  it('is in no list of users', async () => {
+    const { id, client, asTeam } = bot;
+    const { user } = await asTeam.createUser({ tags: { a: '1' } });
+    await asTeam.updateUser({ id, tags: { a: '1' } });
+    const { conversation } = await asTeam.createConversation({ channel: 'group', tags: {} });
+    const content = { conversationId: conversation.id, type: 'text', payload: { text: 'x' }, tags: {} };
+    await asTeam.createMessage({ ...content, userId: user.id });
+    await asTeam.createMessage({ ...content, userId: id });
+
+    for (const list of [
+      client.listUsers({}),
+      client.listUsers({ sortField: 'updatedAt' }),
+      client.listUsers({ tags: { 'team:a': '1' } }),
+      client.listUsers({ conversationId: conversation.id }),
+      asTeam.listUsers({}),
+      asTeam.listUsers({ tags: { a: '1' }, sortField: 'updatedAt' }),
+    ]) {
+      expect((await list).users.map((found) => found.id)).toEqual([user.id]);
+    }
+    const { participants } = await client.listParticipants({ id: conversation.id });
+    expect(participants.map((found) => found.id)).toEqual([user.id]);
+  });
+
+  it('writes outgoing messages, for which there is no event, whoever acts', async () => {
+    const { id, client, asTeam } = bot;
+    await asTeam.updateUser({ id, name: 'Helper' });
+    const { conversation } = await asTeam.createConversation({ channel: 'group', tags: {} });
+    const content = { userId: id, conversationId: conversation.id, type: 'text', payload: { text: 'x' }, tags: {} };
+
+    const written = [
+      (await client.createMessage(content)).message,
+      (await asTeam.createMessage(content)).message,
+      (await asTeam.getOrCreateMessage({ ...content, tags: { id: 'M1' } })).message,
+      ...(
+        await asTeam.importMessages({
+          messages: [{ ...content, createdAt: '2026-01-01T00:00:00.000Z', discriminateByTags: [] }],
+        })
+      ).messages,
+    ];
+
+    expect(written.map(({ direction, userId }) => [direction, userId])).toEqual(Array(4).fill(['outgoing', id]));
+    expect((await client.listEvents({ conversationId: conversation.id })).events).toEqual([]);
+  });
+
+  it('has states, events and workflows, and may be acted for, before anybody has asked for it', async () => {
+    const { id, client, asTeam } = bot;
+    const headers = { ...door.headersOf(id), 'x-user-id': id };
+
+    expect((await client.setState({ type: 'user', id, name: 'note', payload: { a: 1 } })).state.payload).toEqual({
+      a: 1,
+    });
+    expect((await client.getState({ type: 'user', id, name: 'note' })).state.payload).toEqual({ a: 1 });
+    expect((await client.createEvent({ type: 'made', payload: {}, userId: id })).event.userId).toBe(id);
+    expect((await asTeam.createEvent({ type: 'made', payload: {}, userId: id })).event.userId).toBe(id);
+    expect((await door.send('GET /v1/chat/users', { headers })).status).toBe(200);
+    expect(await rows()).toEqual([]);
+    const { workflow } = await client.createWorkflow({ name: 'w', status: 'pending', userId: id });
+    expect(workflow.userId).toBe(id);
+  });
+
+  it('is neither deleted nor made a participant', async () => {
+    const { id, client, asTeam } = bot;
+    const { conversation } = await asTeam.createConversation({ channel: 'group', tags: {} });
+
+    for (const client of [bot.client, asTeam]) {
+      expect(await failure(client.deleteUser({ id }))).toEqual({
+        type: 'ReferenceConstraint',
+        message: `The user "${id}" is the bot itself: it is deleted with the bot.`,
+      });
+      expect((await failure(client.addParticipant({ id: conversation.id, userId: id }))).type).toBe('InvalidPayload');
+    }
+    expect((await client.getUser({ id })).user.id).toBe(id);
+  });
+
+  it('is nobody to another bot, in the words for what is not there', async () => {
+    const other = await door.newBot();
+    await bot.client.updateUser({ id: bot.id, tags: { a: '1' } });
+
+    for (const client of [other.client, other.asTeam]) {
+      const missing = { type: 'ResourceNotFound', message: `There is no user "${bot.id}" here.` };
+      expect(await failure(client.getUser({ id: bot.id }))).toEqual(missing);
+      expect(await failure(client.updateUser({ id: bot.id, name: 'x' }))).toEqual(missing);
+      expect(await failure(client.deleteUser({ id: bot.id }))).toEqual(missing);
+      expect((await client.getOrCreateUser({ tags: { a: '1' } })).meta.created).toBe(true);
+    }
+    expect((await failure(other.client.createEvent({ type: 'x', payload: {}, userId: bot.id }))).type).toBe(
+      'ReferenceNotFound',
+    );
+    expect((await failure(other.client.getState({ type: 'user', id: bot.id, name: 'note' }))).type).toBe(
+      'ResourceNotFound',
+    );
+    expect(await door.sql('SELECT id FROM chat."user" WHERE bot_id = $1 AND id = $2', [other.id, bot.id])).toEqual([]);
+  });
+
+  it('goes with the bot', async () => {
+    await bot.client.updateUser({ id: bot.id, tags: { a: '1' } });
+
+    await door.sql('INSERT INTO chat.dropped_bot (bot_id) VALUES ($1)', [bot.id]);
+
+    const left = () =>
+      door.sql('SELECT id FROM chat."user" WHERE bot_id = $1 UNION ALL SELECT name FROM chat.tag WHERE bot_id = $1', [
+        bot.id,
+      ]);
+    await until(left, (found) => found.length === 0);
+  });
+});
