@@ -85,7 +85,7 @@ describe('creating an integration', () => {
       lifecycleStatus: 'published',
       secrets: [],
       interfaces: {},
-      configuration: { identifier: { required: false }, schema: {} },
+      configuration: { identifier: { required: false }, schema: { type: 'object', properties: {} } },
       configurations: {},
       identifier: {},
       channels: {},
@@ -95,6 +95,25 @@ describe('creating an integration', () => {
       entities: {},
       user: { tags: {}, creation: { enabled: false, requiredTags: [] } },
     });
+  });
+
+  it('shows configurations without a schema as those of any object', async () => {
+    const configurations = { absent: { title: 'Absent' }, empty: { schema: {} } };
+    const given = { name: newName(), version: '1.0.0', visibility: 'public' as const, configurations };
+    const shown = { identifier: { required: false }, schema: { type: 'object', properties: {} } };
+
+    const { id } = (await alice.client.createIntegration({ ...given, configuration: { schema: {} } })).integration;
+
+    for (const { integration } of [
+      await alice.client.getIntegration({ id }),
+      await alice.client.updateIntegration({ id, configuration: { schema: {} } }),
+      await bob.client.getPublicIntegrationById({ id }),
+    ]) {
+      expect(integration).toMatchObject({
+        configuration: shown,
+        configurations: { absent: { title: 'Absent', ...shown }, empty: shown },
+      });
+    }
   });
 
   it('keeps all that was given, and schemas in their order', async () => {
