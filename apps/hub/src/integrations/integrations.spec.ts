@@ -116,6 +116,36 @@ describe('creating an integration', () => {
     }
   });
 
+  it('under development ignores an icon and a readme that are not base64', async () => {
+    const fileNames = { icon: 'icon.svg', readme: 'hub.md' };
+    const [icon, readme] = [base64('<svg/>'), base64('# Tea')];
+    const given = { name: newName(), version: '1.0.0', dev: true, ...fileNames };
+
+    await alice.client.validateIntegrationCreation(given);
+    const { integration: made } = await alice.client.createIntegration(given);
+    const { id } = made;
+    const { integration: labelled } = await alice.client.updateIntegration({ id, icon, readme });
+    await alice.client.validateIntegrationUpdate({ id, ...fileNames });
+    const { integration: kept } = await alice.client.updateIntegration({ id, title: 'Tea', ...fileNames });
+
+    const { iconUrl, readmeUrl } = labelled;
+    expect(made).toMatchObject({ iconUrl: '', readmeUrl: '' });
+    expect([iconUrl, readmeUrl]).toEqual([
+      `data:image/svg+xml;base64,${icon}`,
+      `data:text/markdown;charset=utf-8;base64,${readme}`,
+    ]);
+    expect(kept).toMatchObject({ title: 'Tea', iconUrl, readmeUrl });
+    await expect(alice.client.updateIntegration({ id, icon: readme })).rejects.toMatchObject({
+      type: 'InvalidPayload',
+      message: expect.stringMatching(/^icon must be base64 of a PNG/) as string,
+    });
+    for (const [field, fileName] of Object.entries(fileNames)) {
+      await expect(
+        alice.client.createIntegration({ name: newName(), version: '1.0.0', [field]: fileName }),
+      ).rejects.toMatchObject({ type: 'InvalidPayload', message: `${field} must be base64.` });
+    }
+  });
+
   it('keeps all that was given, and schemas in their order', async () => {
     const given = { ...everything, name: newName(), version: '1.2.3', url: 'http://localhost:8080/tea' };
 
