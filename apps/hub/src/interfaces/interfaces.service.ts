@@ -37,7 +37,7 @@ export class InterfacesService {
 
   async create(caller: WorkspaceCaller, input: CreateInterface): Promise<InterfaceReply> {
     if (input.public) requirePublisher(caller);
-    const { handle } = await this.workspaces.labelOf(caller);
+    const { handle, isOperators } = await this.workspaces.labelOf(caller);
     checkName(input.name, handle);
     checkVersion(input.version);
     const row = {
@@ -51,7 +51,7 @@ export class InterfacesService {
     checkDefinition(InterfaceDefinition, row.definition);
     checkSize(row.definition);
     return this.database.transaction(async (tx) => {
-      await this.publications.claim(tx, 'interface', row);
+      await this.publications.claim(tx, 'interface', row, { isOperators });
       await this.publications.checkRoom(tx, 'interface', row);
       const created = await this.interfaces.create(tx, row, input.sdkVersion);
       await audit(this.outbox, tx, caller, {
@@ -96,7 +96,7 @@ export class InterfacesService {
       if (old.visibility === 'private' && label) checkName(row.name, label.handle);
       checkDefinition(InterfaceDefinition, row.definition);
       checkSize(row.definition);
-      if (old.visibility === 'private') await this.publications.claim(tx, 'interface', row);
+      if (old.visibility === 'private') await this.publications.claim(tx, 'interface', row, { ...label });
       const updated = await this.interfaces.update(tx, row, input.sdkVersion);
       await audit(this.outbox, tx, caller, {
         operation: hub.interfaces.update,
