@@ -70,10 +70,17 @@ export class InterfacesService {
     return { interface: toInterface(row) };
   }
 
-  async getByName(scope: Scope, wanted: PublicationName): Promise<InterfaceReply> {
-    const found = await this.publications.find(this.database, 'interface', scope, wanted);
+  /** One of the workspace, or else a public one: command line tools up to 0.8 look nowhere else for what they implement. */
+  async getVisibleByName(workspaceId: string, wanted: PublicationName): Promise<InterfaceReply> {
+    const { found } = await this.publications.findWanted(this.database, 'interface', workspaceId, { found: wanted });
     if (!found) throw notFound('interface', `${wanted.name} ${wanted.version}`);
-    return this.get(scope, found);
+    return this.get({ visibleTo: workspaceId }, found);
+  }
+
+  async getPublicByName(wanted: PublicationName): Promise<InterfaceReply> {
+    const found = await this.publications.find(this.database, 'interface', 'everybody', wanted);
+    if (!found) throw notFound('interface', `${wanted.name} ${wanted.version}`);
+    return this.get('everybody', found);
   }
 
   async list(scope: Scope, query: ListPublications): Promise<Interfaces> {
