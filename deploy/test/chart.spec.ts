@@ -25,6 +25,7 @@ const whole = {
   contentUrl: 'https://files.example.com',
   chatUrl: 'https://chat.example.com/chat',
   bootstrapEmail: 'root@example.com',
+  operatorWorkspaceId: 'wkspace_01ARZ3NDEKTSV4RRFFQ69G5FAV',
   trustedProxies: '10.0.0.0/8',
   caSecret: 'parley-ca',
   nats: {

@@ -48,6 +48,7 @@ import { Installations1700000001060 } from './migrations/1700000001060-installat
 import { BotVersions1700000001041 } from './migrations/1700000001041-bot-versions';
 import { BotAccess1700000001042 } from './migrations/1700000001042-bot-access';
 import { RecurringEvents1700000001070 } from './migrations/1700000001070-recurring-events';
+import { OperatorWorkspace1700000001071 } from './migrations/1700000001071-operator-workspace';
 import { RecurringStorage1700000001080 } from './migrations/1700000001080-recurring-storage';
 import { PreferencesController } from './preferences/preferences.controller';
 import { PreferencesRepository } from './preferences/preferences.repository';
@@ -81,6 +82,7 @@ export const adminDatabase = {
     Installations1700000001060,
     ShareableIds1700000001061,
     RecurringEvents1700000001070,
+    OperatorWorkspace1700000001071,
     RecurringStorage1700000001080,
   ],
 };

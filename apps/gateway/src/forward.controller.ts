@@ -4,10 +4,10 @@ import { HttpAdapterHost } from '@nestjs/core';
 import { Bus } from '@parley/bus/bus';
 import type { Access } from '@parley/contracts/access';
 import type { Caller } from '@parley/contracts/caller';
-import { allOperations } from '@parley/contracts/contracts';
+import { allOperations, missingRoutes } from '@parley/contracts/contracts';
 import { ApiError } from '@parley/contracts/errors';
 import type { RawQuery } from '@parley/contracts/query-fields';
-import type { Operation } from '@parley/contracts/operation';
+import type { Operation, Route } from '@parley/contracts/operation';
 import type { Text } from '@parley/contracts/paging';
 import type { Platform } from '@parley/service/platform';
 import { logRequests } from '@parley/service/request-log';
@@ -76,6 +76,9 @@ export class ForwardController implements OnModuleInit {
       for (const operation of allOperations) this.register(scope, operation);
       done();
     });
+    for (const route of missingRoutes) {
+      fastify.route({ ...toFastify(route), handler: (_request, reply) => reply.callNotFound() });
+    }
   }
 
   /** Requests of who runs the platform are never refused. */
@@ -94,11 +97,9 @@ export class ForwardController implements OnModuleInit {
 
   private register(scope: FastifyInstance, operation: Operation): void {
     if (!operation.route) return;
-    const [method, path] = operation.route.split(' ') as [HTTPMethods, string];
     const input = new InputReader(operation);
     scope.route({
-      method,
-      url: path.replaceAll(/\{(\w+)\}/g, ':$1'),
+      ...toFastify(operation.route),
       bodyLimit: operation.bodyLimitBytes,
       // Before the body is read: who may not call may not make us parse either.
       onRequest: async (request: Forwarded, reply) => {
@@ -123,6 +124,11 @@ export class ForwardController implements OnModuleInit {
       },
     });
   }
+}
+
+function toFastify(route: Route): { method: HTTPMethods; url: string } {
+  const [method, path] = route.split(' ') as [HTTPMethods, string];
+  return { method, url: path.replaceAll(/\{(\w+)\}/g, ':$1') };
 }
 
 /** Only what this operation looks at. */

@@ -1,4 +1,4 @@
-import { Env } from '@parley/config/config';
+import { Env, text } from '@parley/config/config';
 import { formerSecretKeysVariable, secretKeyVariable, ServiceConfig } from '@parley/service/config';
 
 export class HubConfig extends ServiceConfig {
@@ -7,4 +7,13 @@ export class HubConfig extends ServiceConfig {
 
   @Env(formerSecretKeysVariable)
   formerSecretKeys?: string[];
+
+  @Env({
+    env: 'HUB_OPERATOR_WORKSPACE_ID',
+    type: text('the id of a workspace, `wkspace_…`', /^wkspace_[0-9A-HJKMNP-TV-Z]{26}$/),
+    about: 'Workspace that may publish interfaces under the names of the built-in ones.',
+    optional: true,
+    defaultText: 'the workspace made at the very first start',
+  })
+  operatorWorkspaceId?: string;
 }

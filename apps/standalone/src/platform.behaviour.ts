@@ -205,6 +205,24 @@ export function describePlatform(name: string, start: () => Promise<RunningPlatf
       });
     });
 
+    it('has the operator publish interfaces under the names of built-in ones, and nobody else', async () => {
+      const [name, version] = ['hitl', '2.1.0'];
+      const { id: workspaceId } = await admin.createWorkspace({ name: 'Others' });
+      const others = clientOf({ ...platform, workspaceId });
+
+      const { interface: published } = await admin.createInterface({ name, version, public: true });
+      const { integration } = await others.createIntegration({
+        name: 'desk',
+        version: '1.0.0',
+        interfaces: { hitl: { id: published.id, entities: {}, actions: {}, events: {}, channels: {} } },
+      });
+      const refused = others.createInterface({ name: 'listable', version: '0.0.3', public: true });
+
+      expect(integration.interfaces).toMatchObject({ hitl: { name, version } });
+      expect(await others.getPublicInterface({ name, version: 'latest' })).toEqual({ interface: published });
+      await expect(refused).rejects.toMatchObject({ type: 'AlreadyExists' });
+    });
+
     it('answers what it does not have yet with ResourceNotFound', async () => {
       await expect(admin.listBotIssues({ id: 'x' })).rejects.toMatchObject({ type: 'ResourceNotFound' });
     });

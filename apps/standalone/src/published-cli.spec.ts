@@ -1,13 +1,14 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { clientOf } from '@parley/testing/api';
 import { NpmStart } from '@parley/testing/npm-start';
 
-const bin = join(dirname(createRequire(__filename).resolve('@botpress/cli/package.json')), 'bin.js');
+const cli = dirname(createRequire(__filename).resolve('@botpress/cli/package.json'));
+const bin = join(cli, 'bin.js');
 
 let platform: NpmStart;
 let home: string;
@@ -28,7 +29,11 @@ beforeEach(async () => {
 afterEach(() => rm(home, { recursive: true, force: true }));
 
 /** Runs one command in a home of its own, as a script would: with no terminal to ask. */
-async function bp(...args: string[]) {
+function bp(...args: string[]) {
+  return bpIn(home, ...args);
+}
+
+async function bpIn(cwd: string, ...args: string[]) {
   const child = spawn(process.execPath, [bin, ...args, '--botpressHome', home, '--confirm'], {
     env: {
       PATH: process.env['PATH'],
@@ -36,7 +41,7 @@ async function bp(...args: string[]) {
       // Where it asks whether a newer version of itself is there: here, where nothing is.
       npm_config_registry: credentials.url,
     },
-    cwd: home,
+    cwd,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let [output, errors] = ['', ''];
@@ -46,9 +51,21 @@ async function bp(...args: string[]) {
   return { status, output, errors };
 }
 
-function login(token: string) {
-  const { url, workspaceId } = credentials;
+function login(token: string, workspaceId = credentials.workspaceId) {
+  const { url } = credentials;
   return bp('login', '--token', token, '--workspaceId', workspaceId, '--apiUrl', url);
+}
+
+/** A project as `bp init` makes it of a template, with these files. */
+async function project(template: string, files: Record<string, string>): Promise<string> {
+  const folder = join(home, template);
+  await cp(join(cli, 'templates', template), folder, {
+    recursive: true,
+    filter: (path) => !path.includes('.botpress'),
+  });
+  await symlink(join(cli, '..', '..'), join(folder, 'node_modules'));
+  for (const [path, text] of Object.entries(files)) await writeFile(join(folder, path), text);
+  return folder;
 }
 
 describe('the published command line client against npm start', () => {
@@ -76,6 +93,35 @@ describe('the published command line client against npm start', () => {
 
     expect(JSON.parse(found.output)).toMatchObject({ name: 'chat', version: '1.0.0', public: true });
     expect(JSON.parse(listed.output)).toEqual([expect.objectContaining({ name: 'chat' })]);
+  });
+
+  it('deploys an integration that implements an interface of the operator, and generates the types of it', async () => {
+    const [name, version, handle] = ['hitl', '2.1.0', 'others'];
+    const operator = clientOf(credentials);
+    await operator.createInterface({ name, version, public: true });
+    const { id: workspaceId } = await operator.createWorkspace({ name: 'Others' });
+    await operator.updateWorkspace({ id: workspaceId, handle });
+    const integration = await project('empty-integration', {
+      'integration.definition.ts': `
+        import { IntegrationDefinition, InterfaceDeclaration } from '@botpress/sdk'
+        const implemented = new InterfaceDeclaration({ name: '${name}', version: '${version}' })
+        export default new IntegrationDefinition({ name: 'desk', version: '0.0.1' }).extend(implemented, () => ({}))`,
+    });
+    const bot = await project('echo-bot', {});
+    await login(credentials.token, workspaceId);
+
+    const deployed = await bpIn(integration, 'deploy');
+    const added = await bpIn(bot, 'add', `${handle}/desk@0.0.1`);
+
+    const found = await bp('integrations', 'get', `${handle}/desk@0.0.1`, '--json');
+    expect(deployed).toMatchObject({ status: 0, errors: '' });
+    expect(JSON.parse(found.output)).toMatchObject({
+      configuration: { schema: { type: 'object', properties: {} } },
+      interfaces: { [`${name}<>`]: { name, version } },
+    });
+    expect(added).toMatchObject({ status: 0 });
+    const types = join(bot, '.botpress', 'installations', `${handle}-desk`, 'configuration', 'index.ts');
+    expect(await readFile(types, 'utf8')).toContain('export interface Configuration');
   });
 
   it('is told why it cannot log in', async () => {

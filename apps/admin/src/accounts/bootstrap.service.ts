@@ -23,7 +23,7 @@ export class BootstrapService implements OnModuleInit {
     await this.database.transaction(async (tx) => {
       if (!(await this.accounts.lockAndCheckEmpty(tx))) return;
       const account = await this.accounts.create(tx, bootstrapEmail);
-      await this.workspaces.create(tx, account.id, { name: 'Default', handle: defaultHandle });
+      await this.workspaces.create(tx, account.id, { name: 'Default', handle: defaultHandle, isOperators: true });
       await this.tokens.createOfAccount(tx, account.id, 'first token', bootstrapToken);
     });
   }

@@ -151,7 +151,7 @@ describe('updating a bot', () => {
 
     expect(first.medias).toEqual([]);
     expect(first.configuration).toEqual({ data: { c: 3 }, schema });
-    expect(second.configuration).toEqual({ data: { c: 3 }, schema: {} });
+    expect(second.configuration).toEqual({ data: { c: 3 }, schema: { type: 'object', properties: {} } });
   });
 
   it('subscribes to named events, without those that are null, or to all', async () => {

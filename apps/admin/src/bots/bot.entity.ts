@@ -1,4 +1,5 @@
 import type { Bot, BotEntry } from '@parley/contracts/admin/bots';
+import { shownConfigurationSchema } from '@parley/contracts/schemas';
 import type { InstalledRows } from '../installations/installation.entity';
 import type { BotDefinition } from './bot-definition';
 
@@ -39,9 +40,11 @@ export function toBot(
   definition: BotDefinition,
   installed: Pick<Bot, 'integrations' | 'plugins'>,
 ): Bot {
+  const { data, schema } = definition.configuration;
   return {
     ...toBotEntry(row),
     ...definition,
+    configuration: { data, schema: shownConfigurationSchema(schema) },
     ...installed,
     signingSecret,
     description: row.description ?? undefined,

@@ -59,7 +59,7 @@ describe('creating a bot', () => {
       recurringEvents: {},
       actions: {},
       subscriptions: { events: null },
-      configuration: { data: {}, schema: {} },
+      configuration: { data: {}, schema: { type: 'object', properties: {} } },
       user: { tags: {} },
       conversation: { tags: {} },
       message: { tags: {} },

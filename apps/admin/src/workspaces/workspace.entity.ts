@@ -11,6 +11,8 @@ export interface WorkspaceRow {
   website: string;
   social_accounts: string[];
   is_public: boolean;
+  /** Made at the first start, for whoever runs the platform. */
+  is_operators: boolean;
   blocked: boolean;
   created_at: Date;
   updated_at: Date;
@@ -48,7 +50,7 @@ export function toLabel({ id, name, handle, updated_at }: LabelRow): WorkspaceLa
   return { id, name, handle, updatedAt: updated_at.toISOString() };
 }
 
-export type PublicRow = Omit<WorkspaceRow, 'owner_id' | 'is_public' | 'blocked' | 'bot_count'>;
+export type PublicRow = Omit<WorkspaceRow, 'owner_id' | 'is_public' | 'is_operators' | 'blocked' | 'bot_count'>;
 
 export function toPublicWorkspace(row: PublicRow): PublicWorkspace {
   return {

@@ -32,17 +32,24 @@ export interface LeavingRow {
   has_bots: boolean;
 }
 
+export interface NewWorkspace {
+  name: string;
+  handle?: string;
+  /** Of whoever runs the platform; there is one at most. */
+  isOperators?: boolean;
+}
+
 @Injectable()
 export class WorkspacesRepository {
   constructor(private readonly database: Database) {}
 
   /** A workspace with its owner as first member. Throws Unauthorized when the account is just being deleted. */
-  async create(tx: Sql, ownerId: string, { name, handle }: { name: string; handle?: string }): Promise<string> {
+  async create(tx: Sql, ownerId: string, { name, handle, isOperators = false }: NewWorkspace): Promise<string> {
     const id = newId('wkspace');
     const rows = await tx.query(
-      `INSERT INTO workspace (id, name, owner_id, handle)
-       SELECT $1, $2, account.id, $4 FROM account WHERE account.id = $3 FOR KEY SHARE RETURNING 1`,
-      [id, name, ownerId, handle ?? null],
+      `INSERT INTO workspace (id, name, owner_id, handle, is_operators)
+       SELECT $1, $2, account.id, $4, $5 FROM account WHERE account.id = $3 FOR KEY SHARE RETURNING 1`,
+      [id, name, ownerId, handle ?? null, isOperators],
     );
     if (rows.length === 0) throw new ApiError('Unauthorized', 'The account was deleted.');
     await tx.query("INSERT INTO workspace_member (id, workspace_id, account_id, role) VALUES ($1, $2, $3, 'owner')", [
@@ -147,9 +154,9 @@ export class WorkspacesRepository {
     return this.database.query('SELECT handle, name, is_public FROM workspace WHERE handle = ANY($1)', [handles]);
   }
 
-  async findLabel(id: string): Promise<LabelRow | undefined> {
-    const [row] = await this.database.query<LabelRow>(
-      'SELECT id, name, handle, updated_at FROM workspace WHERE id = $1',
+  async findLabel(id: string): Promise<(LabelRow & Pick<WorkspaceRow, 'is_operators'>) | undefined> {
+    const [row] = await this.database.query<LabelRow & Pick<WorkspaceRow, 'is_operators'>>(
+      'SELECT id, name, handle, updated_at, is_operators FROM workspace WHERE id = $1',
       [id],
     );
     return row;

@@ -17,7 +17,7 @@ import {
   workspaceChanged,
   workspaceDeleted,
   type WorkspaceId,
-  type WorkspaceLabel,
+  type WorkspaceLabelReply,
   type Workspaces,
 } from '@parley/contracts/admin/workspaces';
 import { ApiError, notFound } from '@parley/contracts/errors';
@@ -140,10 +140,10 @@ export class WorkspacesService {
     };
   }
 
-  async label({ id }: LabelWorkspace): Promise<WorkspaceLabel> {
+  async label({ id }: LabelWorkspace): Promise<WorkspaceLabelReply> {
     const row = await this.workspaces.findLabel(id);
     if (!row) throw notFound('workspace', id);
-    return toLabel(row);
+    return { ...toLabel(row), isOperators: row.is_operators };
   }
 
   /** Announces what others show of the workspace, and answers it. */

@@ -11,8 +11,9 @@ import { mapEntries } from '@parley/contracts/entries';
 import { toLabels } from '../publishing/labels';
 import type { PublicationRow } from '../publishing/publications.repository';
 import { hasWord, searchedWords } from '../publishing/search-words';
-import type { IntegrationDefinition } from '@parley/contracts/hub/integration-definition';
+import type { ConfigurationDefinition, IntegrationDefinition } from '@parley/contracts/hub/integration-definition';
 import type { InstallableIntegration } from '@parley/contracts/hub/resolution';
+import { shownConfigurationSchema } from '@parley/contracts/schemas';
 
 /** What every look at an integration shows. */
 export interface IntegrationEntryRow extends PublicationRow {
@@ -104,6 +105,8 @@ export function toIntegration(row: IntegrationRow, signingSecret = ''): Integrat
   const { sandbox, extraOperations: _internal, ...definition } = row.definition;
   return {
     ...definition,
+    configuration: toConfiguration(definition.configuration),
+    configurations: mapEntries(definition.configurations, toConfiguration),
     ...(Object.keys(sandbox).length > 0 ? { sandbox } : {}),
     ...toSummary(row),
     maxExecutionTime: row.max_execution_time ?? undefined,
@@ -115,6 +118,10 @@ export function toIntegration(row: IntegrationRow, signingSecret = ''): Integrat
     secrets: Object.keys(row.secrets).sort(),
     attributes: row.attributes ?? undefined,
   };
+}
+
+function toConfiguration(configuration: ConfigurationDefinition): ConfigurationDefinition {
+  return { ...configuration, schema: shownConfigurationSchema(configuration.schema) };
 }
 
 export function toInstallable(row: IntegrationRow): InstallableIntegration {

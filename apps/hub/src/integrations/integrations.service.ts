@@ -28,7 +28,7 @@ import { newSigningSecret } from '@parley/secrets/signing-secret';
 import { InstallationsService } from '../installations/installations.service';
 import { audit } from '../publishing/audit';
 import { mergeEntries } from '@parley/contracts/entries';
-import { changeLabels, newLabels } from '../publishing/labels';
+import { changeLabels, newLabels, withoutFileNames } from '../publishing/labels';
 import { checkName } from '../publishing/names';
 import { requirePublisher } from '../publishing/publisher';
 import { checkSize } from '../publishing/size';
@@ -202,7 +202,8 @@ export class IntegrationsService {
   private async valuesOf(tx: Sql, caller: WorkspaceCaller, input: CreateIntegration): Promise<IntegrationValues> {
     const { name, version, dev = false } = input;
     const { workspace } = caller;
-    const values = await this.merge(tx, caller, { ...nothing, labels: newLabels(name) }, input);
+    const draft = dev ? withoutFileNames(input) : input;
+    const values = await this.merge(tx, caller, { ...nothing, labels: newLabels(name) }, draft);
     const { versions, isTaken } = await this.integrations.describeName(tx, workspace.id, { name, dev });
     if (!dev && (await this.integrations.hasVersion(tx, workspace.id, name, version)))
       throw alreadyExists(name, version);
@@ -225,7 +226,7 @@ export class IntegrationsService {
     label?: WorkspaceLabel,
   ): Promise<IntegrationValues> {
     const current = toValues(row);
-    const values = await this.merge(sql, caller, current, input);
+    const values = await this.merge(sql, caller, current, row.dev ? withoutFileNames(input) : input);
     const wasPublished = isPublished(row);
     const willBePublished = isPublished({ ...values, dev: row.dev });
     if (wasPublished || willBePublished) requirePublisher(caller);

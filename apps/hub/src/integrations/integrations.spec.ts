@@ -85,7 +85,7 @@ describe('creating an integration', () => {
       lifecycleStatus: 'published',
       secrets: [],
       interfaces: {},
-      configuration: { identifier: { required: false }, schema: {} },
+      configuration: { identifier: { required: false }, schema: { type: 'object', properties: {} } },
       configurations: {},
       identifier: {},
       channels: {},
@@ -95,6 +95,55 @@ describe('creating an integration', () => {
       entities: {},
       user: { tags: {}, creation: { enabled: false, requiredTags: [] } },
     });
+  });
+
+  it('shows configurations without a schema as those of any object', async () => {
+    const configurations = { absent: { title: 'Absent' }, empty: { schema: {} } };
+    const given = { name: newName(), version: '1.0.0', visibility: 'public' as const, configurations };
+    const shown = { identifier: { required: false }, schema: { type: 'object', properties: {} } };
+
+    const { id } = (await alice.client.createIntegration({ ...given, configuration: { schema: {} } })).integration;
+
+    for (const { integration } of [
+      await alice.client.getIntegration({ id }),
+      await alice.client.updateIntegration({ id, configuration: { schema: {} } }),
+      await bob.client.getPublicIntegrationById({ id }),
+    ]) {
+      expect(integration).toMatchObject({
+        configuration: shown,
+        configurations: { absent: { title: 'Absent', ...shown }, empty: shown },
+      });
+    }
+  });
+
+  it('under development ignores an icon and a readme that are not base64', async () => {
+    const fileNames = { icon: 'icon.svg', readme: 'hub.md' };
+    const [icon, readme] = [base64('<svg/>'), base64('# Tea')];
+    const given = { name: newName(), version: '1.0.0', dev: true, ...fileNames };
+
+    await alice.client.validateIntegrationCreation(given);
+    const { integration: made } = await alice.client.createIntegration(given);
+    const { id } = made;
+    const { integration: labelled } = await alice.client.updateIntegration({ id, icon, readme });
+    await alice.client.validateIntegrationUpdate({ id, ...fileNames });
+    const { integration: kept } = await alice.client.updateIntegration({ id, title: 'Tea', ...fileNames });
+
+    const { iconUrl, readmeUrl } = labelled;
+    expect(made).toMatchObject({ iconUrl: '', readmeUrl: '' });
+    expect([iconUrl, readmeUrl]).toEqual([
+      `data:image/svg+xml;base64,${icon}`,
+      `data:text/markdown;charset=utf-8;base64,${readme}`,
+    ]);
+    expect(kept).toMatchObject({ title: 'Tea', iconUrl, readmeUrl });
+    await expect(alice.client.updateIntegration({ id, icon: readme })).rejects.toMatchObject({
+      type: 'InvalidPayload',
+      message: expect.stringMatching(/^icon must be base64 of a PNG/) as string,
+    });
+    for (const [field, fileName] of Object.entries(fileNames)) {
+      await expect(
+        alice.client.createIntegration({ name: newName(), version: '1.0.0', [field]: fileName }),
+      ).rejects.toMatchObject({ type: 'InvalidPayload', message: `${field} must be base64.` });
+    }
   });
 
   it('keeps all that was given, and schemas in their order', async () => {

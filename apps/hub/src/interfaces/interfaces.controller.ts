@@ -22,7 +22,7 @@ export class InterfacesController {
 
   @Handles(hub.interfaces.getByName)
   getByName({ workspace }: WorkspaceCaller, input: PublicationName) {
-    return this.service.getByName({ of: workspace.id }, input);
+    return this.service.getVisibleByName(workspace.id, input);
   }
 
   @Handles(hub.interfaces.update)
@@ -47,7 +47,7 @@ export class InterfacesController {
 
   @Handles(hub.publicInterfaces.getByName)
   getPublicByName(_caller: AccountCaller, input: PublicationName) {
-    return this.service.getByName('everybody', input);
+    return this.service.getPublicByName(input);
   }
 
   @Handles(hub.publicInterfaces.list)

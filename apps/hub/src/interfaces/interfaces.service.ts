@@ -37,7 +37,7 @@ export class InterfacesService {
 
   async create(caller: WorkspaceCaller, input: CreateInterface): Promise<InterfaceReply> {
     if (input.public) requirePublisher(caller);
-    const { handle } = await this.workspaces.labelOf(caller);
+    const { handle, isOperators } = await this.workspaces.labelOf(caller);
     checkName(input.name, handle);
     checkVersion(input.version);
     const row = {
@@ -51,7 +51,7 @@ export class InterfacesService {
     checkDefinition(InterfaceDefinition, row.definition);
     checkSize(row.definition);
     return this.database.transaction(async (tx) => {
-      await this.publications.claim(tx, 'interface', row);
+      await this.publications.claim(tx, 'interface', row, { isOperators });
       await this.publications.checkRoom(tx, 'interface', row);
       const created = await this.interfaces.create(tx, row, input.sdkVersion);
       await audit(this.outbox, tx, caller, {
@@ -70,10 +70,17 @@ export class InterfacesService {
     return { interface: toInterface(row) };
   }
 
-  async getByName(scope: Scope, wanted: PublicationName): Promise<InterfaceReply> {
-    const found = await this.publications.find(this.database, 'interface', scope, wanted);
+  /** One of the workspace, or else a public one: command line tools up to 0.8 look nowhere else for what they implement. */
+  async getVisibleByName(workspaceId: string, wanted: PublicationName): Promise<InterfaceReply> {
+    const { found } = await this.publications.findWanted(this.database, 'interface', workspaceId, { found: wanted });
     if (!found) throw notFound('interface', `${wanted.name} ${wanted.version}`);
-    return this.get(scope, found);
+    return this.get({ visibleTo: workspaceId }, found);
+  }
+
+  async getPublicByName(wanted: PublicationName): Promise<InterfaceReply> {
+    const found = await this.publications.find(this.database, 'interface', 'everybody', wanted);
+    if (!found) throw notFound('interface', `${wanted.name} ${wanted.version}`);
+    return this.get('everybody', found);
   }
 
   async list(scope: Scope, query: ListPublications): Promise<Interfaces> {
@@ -96,7 +103,7 @@ export class InterfacesService {
       if (old.visibility === 'private' && label) checkName(row.name, label.handle);
       checkDefinition(InterfaceDefinition, row.definition);
       checkSize(row.definition);
-      if (old.visibility === 'private') await this.publications.claim(tx, 'interface', row);
+      if (old.visibility === 'private') await this.publications.claim(tx, 'interface', row, { ...label });
       const updated = await this.interfaces.update(tx, row, input.sdkVersion);
       await audit(this.outbox, tx, caller, {
         operation: hub.interfaces.update,

@@ -252,11 +252,13 @@ describe('reading an interface', () => {
       bob.client.createInterface({ name: newName(), version: '1.0.0', public: true }),
     ]);
 
-    for (const { id, name } of [hidden.interface, shown.interface, { id: 'none', name: 'none' }]) {
+    for (const { id } of [hidden.interface, shown.interface, { id: 'none' }]) {
       const missing = { type: 'ResourceNotFound', message: `There is no interface "${id}" here.` };
       await expect(alice.client.getInterface({ id })).rejects.toMatchObject(missing);
       await expect(alice.client.updateInterface({ id, title: 'x' })).rejects.toMatchObject(missing);
       await expect(alice.client.deleteInterface({ id })).rejects.toMatchObject(missing);
+    }
+    for (const name of [hidden.interface.name, 'none']) {
       await expect(alice.client.getInterfaceByName({ name, version: 'latest' })).rejects.toMatchObject({
         type: 'ResourceNotFound',
       });
@@ -269,6 +271,19 @@ describe('reading an interface', () => {
     expect(await alice.client.getPublicInterfaceById({ id: shown.interface.id })).toEqual(shown);
     expect(await bob.client.getInterface({ id: shown.interface.id })).toEqual(shown);
     expect(await alice.client.getPublicInterface({ name: shown.interface.name, version: 'latest' })).toEqual(shown);
+  });
+
+  it('by its name gives the one of the workspace, or else a public one, which older clients ask for there alone', async () => {
+    const name = newName();
+    const { interface: own } = await alice.client.createInterface({ name, version: '1.0.0' });
+    const { interface: shared } = await bob.client.createInterface({ name, version: '2.0.0', public: true });
+    const found = async (version: string) => (await alice.client.getInterfaceByName({ name, version })).interface;
+
+    expect(await found('latest')).toEqual(own);
+    expect(await found('2.0.0')).toEqual(shared);
+    expect(await found('>1.0.0')).toEqual(shared);
+    await bob.client.updateInterface({ id: shared.id, public: false });
+    await expect(found('2.0.0')).rejects.toMatchObject({ type: 'ResourceNotFound' });
   });
 
   it.each([

@@ -33,7 +33,12 @@ const model = { $ref: 'interface:llm/entities/modelRef' };
 
 /** A plugin with one action that takes this. */
 function taking(schema: Record<string, unknown>) {
-  return { states: {}, events: {}, actions: { a: { input: { schema }, output: { schema: {} } } } };
+  return {
+    configuration: { schema: {} },
+    states: {},
+    events: {},
+    actions: { a: { input: { schema }, output: { schema: {} } } },
+  };
 }
 
 function inputOf(schema: Record<string, unknown>, bindings: Parameters<typeof dereference>[2]) {
@@ -41,10 +46,11 @@ function inputOf(schema: Record<string, unknown>, bindings: Parameters<typeof de
 }
 
 describe('a reference to an entity', () => {
-  it('is replaced in states, events and actions by what the bound integration has for it, and nothing else is', () => {
+  it('is replaced in configuration, states, events and actions by what the bound integration has for it, and nothing else is', () => {
     const rest = { attributes: { a: 'b' } };
     const plugin = {
       ...rest,
+      configuration: { title: 'C', schema: { properties: { m: model } } },
       states: { s: { type: 'user' as const, schema: { properties: { m: model } }, expiry: 5 } },
       events: { e: { title: 'E', schema: model } },
       actions: { a: { title: 'A', input: { schema: { items: [model, { $ref: '#/x' }] } }, output: { schema: model } } },
@@ -55,6 +61,7 @@ describe('a reference to an entity', () => {
 
     expect(replaced).toEqual({
       ...rest,
+      configuration: { title: 'C', schema: { properties: { m: modelSchema } } },
       states: { s: { type: 'user', schema: { properties: { m: modelSchema } }, expiry: 5 } },
       events: { e: { title: 'E', schema: modelSchema } },
       actions: {

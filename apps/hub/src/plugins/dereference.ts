@@ -16,7 +16,7 @@ export interface Implementer {
   interfaces: Record<string, { id: string; name: string; entities: Record<string, { name: string }> }>;
 }
 
-type Parts = Pick<PluginDefinition, 'states' | 'events' | 'actions'>;
+type Parts = Pick<PluginDefinition, 'configuration' | 'states' | 'events' | 'actions'>;
 type Bindings = Record<string, InterfaceBinding>;
 
 const reference = /^interface:(.+?)\/entities\/(.+)$/s;
@@ -46,9 +46,10 @@ export function dereference<T extends Parts>(
       throw missing(`"interface:${alias}/entities/${entity}": the plugin depends on no interface "${alias}"`);
     return schemaOf(entity);
   });
-  const { states, events, actions } = definition;
+  const { configuration, states, events, actions } = definition;
   return {
     ...definition,
+    configuration: { ...configuration, schema: replace(configuration.schema) },
     states: mapEntries(states, (state) => ({ ...state, schema: replace(state.schema) })),
     events: mapEntries(events, (event) => ({ ...event, schema: replace(event.schema) })),
     actions: mapEntries(actions, (action) => ({

@@ -2,6 +2,7 @@ import type { PluginDefinition, PluginDefinitionDraft } from '@parley/contracts/
 import type { Dependencies, Plugin, PluginEntry } from '@parley/contracts/hub/plugins';
 import type { InstallablePlugin } from '@parley/contracts/hub/resolution';
 import { mapEntries, mergeEntries, withoutNullAttributes } from '@parley/contracts/entries';
+import { shownConfigurationSchema } from '@parley/contracts/schemas';
 import { toLabels } from '../publishing/labels';
 import type { PublicationRow } from '../publishing/publications.repository';
 
@@ -37,9 +38,10 @@ export function changeDefinition(draft: PluginDefinitionDraft, old = empty): Plu
 }
 
 export function toPlugin({ definition, dependencies, ...row }: PluginRow): Plugin {
-  const { attributes, ...parts } = definition;
+  const { attributes, configuration, ...parts } = definition;
   return {
     ...toPluginEntry(row),
+    configuration: { ...configuration, schema: shownConfigurationSchema(configuration.schema) },
     ...parts,
     dependencies,
     ...(Object.keys(attributes).length > 0 ? { attributes } : {}),

@@ -79,7 +79,7 @@ describe('creating a plugin', () => {
       public: false,
       visibility: 'private',
       lifecycleStatus: 'published',
-      configuration: { schema: {} },
+      configuration: { schema: { type: 'object', properties: {} } },
       states: {},
       events: {},
       actions: {},
@@ -430,7 +430,7 @@ describe('updating a plugin', () => {
       ...plugin,
       ...rest,
       title: 'New',
-      configuration: { schema: {} },
+      configuration: { schema: { type: 'object', properties: {} } },
       states: { b: definition.states.b, n: { type: 'conversation', schema } },
       events: { e: { schema, attributes: { c: 'd' } } },
       actions: {},
@@ -503,15 +503,17 @@ describe('a plugin that depends on an interface', () => {
   const model = { type: 'object', properties: { id: { type: 'string' }, onlyHere: { type: 'boolean' } } };
   const reference = { $ref: 'interface:llm/entities/modelRef' };
   const used = {
+    configuration: { title: 'Settings', schema: { properties: { model: reference } } },
     states: { s: { type: 'bot' as const, schema: { properties: { model: reference } } } },
     events: { e: { schema: reference } },
     actions: { ask: { input: { schema: { properties: { model: reference } } }, output: { schema: reference } } },
   };
-  const replaced = {
+  const replacedParts = {
     states: { s: { type: 'bot', schema: { properties: { model } } } },
     events: { e: { schema: model } },
     actions: { ask: { input: { schema: { properties: { model } } }, output: { schema: model } } },
   };
+  const replaced = { configuration: { title: 'Settings', schema: { properties: { model } } }, ...replacedParts };
 
   /** A public plugin of Bob's, and integrations of both that implement its interface, public and not. */
   async function publish() {
@@ -620,7 +622,7 @@ describe('a plugin that depends on an interface', () => {
     expect(plugins.map(({ alias }) => alias)).toEqual(['one', 'two', 'own']);
     expect(plugins[0]).toEqual({
       alias: 'one',
-      ...replaced,
+      ...replacedParts,
       ...Object.fromEntries(
         (
           ['id', 'name', 'version', 'createdAt', 'updatedAt', 'title', 'description', 'iconUrl', 'readmeUrl'] as const
@@ -629,7 +631,7 @@ describe('a plugin that depends on an interface', () => {
       visibility: 'public',
       verificationStatus: 'unapproved',
       lifecycleStatus: 'published',
-      configurationSchema: {},
+      configurationSchema: replaced.configuration.schema,
       userTags: {},
       conversationTags: {},
       messageTags: {},
@@ -682,6 +684,7 @@ describe('a plugin that a bot has installed', () => {
     });
     const reference = { $ref: 'interface:llm/entities/modelRef' };
     const plugin = await create(alice.client, {
+      configuration: { schema: { type: 'object', properties: { model: reference } } },
       actions: { ask: { input: { schema: reference }, output: { schema: {} } } },
       dependencies: { interfaces: { llm: { id: llm.id } }, integrations: { ai: { id: integration.id } } },
     });
@@ -692,11 +695,16 @@ describe('a plugin that a bot has installed', () => {
     const { id } = (await alice.client.createBot({})).bot;
     const actions = async () => (await alice.client.getBot({ id })).bot.actions;
 
-    await byAlias.updateBot({
+    const configuredBy = (configuration: object) => ({
       id,
       integrations: { ai: { integrationId: integration.id, enabled: true } },
-      plugins: { helper: { id: plugin.id, interfaces: { llm: bound }, integrations: { ai: bound } } },
+      plugins: { helper: { id: plugin.id, configuration, interfaces: { llm: bound }, integrations: { ai: bound } } },
     });
+    await expect(byAlias.updateBot(configuredBy({ model: { a: 1 } }))).rejects.toMatchObject({
+      type: 'InvalidPayload',
+      message: 'plugins.helper.configuration.model.a must be string.',
+    });
+    await byAlias.updateBot(configuredBy({ model: { a: 'b' } }));
 
     expect(await actions()).toEqual({ 'helper#ask': { input: { schema }, output: { schema: {} } } });
     const inUse = { type: 'ReferenceConstraint' };

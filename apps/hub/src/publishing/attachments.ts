@@ -27,8 +27,16 @@ export function toReadmeUrl(readme: string): string {
   return content.length === 0 ? '' : `data:text/markdown;charset=utf-8;base64,${content.toString('base64')}`;
 }
 
+export function isBase64(text: string): boolean {
+  return base64.test(withoutSpace(text));
+}
+
+function withoutSpace(text: string): string {
+  return text.replaceAll(/\s/g, '');
+}
+
 function read(text: string, field: string): Buffer {
-  const compact = text.replaceAll(/\s/g, '');
+  const compact = withoutSpace(text);
   if (!base64.test(compact)) throw new ApiError('InvalidPayload', `${field} must be base64.`);
   const content = Buffer.from(compact, 'base64');
   if (content.length > maxBytes) throw new ApiError('InvalidPayload', `${field} must be at most ${maxBytes} bytes.`);

@@ -1,5 +1,5 @@
 import type { PublicationDraft, PublicationLabels } from '@parley/contracts/hub/publication';
-import { toIconUrl, toReadmeUrl } from './attachments';
+import { isBase64, toIconUrl, toReadmeUrl } from './attachments';
 import type { PublicationRow } from './publications.repository';
 
 /** What a draft may say of a version beside its definition. */
@@ -17,6 +17,16 @@ export function changeLabels(draft: PublicationDraft, old: LabelColumns): LabelC
     description: draft.description ?? old.description,
     icon_url: draft.icon === undefined ? old.icon_url : toIconUrl(draft.icon),
     readme_url: draft.readme === undefined ? old.readme_url : toReadmeUrl(draft.readme),
+  };
+}
+
+/** A draft without the icon and the readme that are not base64: `bp dev` sends the names of the files. */
+export function withoutFileNames<T extends PublicationDraft>(draft: T): T {
+  const { icon, readme } = draft;
+  return {
+    ...draft,
+    icon: icon === undefined || isBase64(icon) ? icon : undefined,
+    readme: readme === undefined || isBase64(readme) ? readme : undefined,
   };
 }
 

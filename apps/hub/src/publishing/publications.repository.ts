@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { ApiError } from '@parley/contracts/errors';
+import { builtInWorkspace } from '@parley/contracts/hub/built-in';
 import type { Visibility } from '@parley/contracts/hub/publication';
 import type { PageQuery } from '@parley/contracts/paging';
 import { Database, type Sql, type Transaction } from '@parley/database/database';
@@ -68,24 +69,25 @@ const newestFirst = new Keyset<PublicationRow>([
 export class PublicationsRepository {
   constructor(private readonly database: Database) {}
 
-  /** The version of the name that is wanted: exact, a range or `latest`. */
+  /** The version of the name that is wanted: exact, a range or `latest`. Built-in ones come last. */
   async find(
     sql: Sql,
     kind: Kind,
     scope: Scope,
     wanted: { name: string; version: string },
   ): Promise<Found | undefined> {
-    const values: unknown[] = [wanted.name];
-    const rows = await sql.query<Found>(
-      `SELECT id, name, version FROM ${kind} WHERE name = $1 AND ${inScope(scope, values)}`,
+    const values: unknown[] = [wanted.name, builtInWorkspace.id];
+    const rows = await sql.query<Found & { is_built_in: boolean }>(
+      `SELECT id, name, version, workspace_id = $2 AS is_built_in FROM ${kind}
+       WHERE name = $1 AND ${inScope(scope, values)}`,
       values,
     );
-    return pick(rows, wanted.version);
+    return pickPublished(rows, wanted.version);
   }
 
   /**
    * For each alias, the version that is wanted of those which the workspace may refer to: by its id, or else by its name,
-   * where its own come first. Undefined for what is not there.
+   * where its own come first and built-in ones last. Undefined for what is not there.
    */
   async findWanted(
     sql: Sql,
@@ -94,39 +96,51 @@ export class PublicationsRepository {
     wanted: Record<string, Wanted>,
   ): Promise<Record<string, Found | undefined>> {
     const all = Object.values(wanted);
-    const rows = await sql.query<Found & { is_own: boolean }>(
-      `SELECT id, name, version, workspace_id = $1 AS is_own FROM ${kind}
+    const rows = await sql.query<Found & { is_own: boolean; is_built_in: boolean }>(
+      `SELECT id, name, version, workspace_id = $1 AS is_own, workspace_id = $4 AS is_built_in FROM ${kind}
        WHERE (id = ANY($2::text[]) OR name = ANY($3::text[])) AND (workspace_id = $1 OR visibility <> 'private')
        ${kind === 'integration' ? 'AND NOT dev' : ''}`,
-      [workspaceId, all.flatMap(({ id }) => id ?? []), all.flatMap(({ id, name }) => (id ? [] : (name ?? [])))],
+      [
+        workspaceId,
+        all.flatMap(({ id }) => id ?? []),
+        all.flatMap(({ id, name }) => (id ? [] : (name ?? []))),
+        builtInWorkspace.id,
+      ],
     );
     return Object.fromEntries(
       Object.entries(wanted).map(([alias, entry]) => {
         if (entry.id) return [alias, rows.find(({ id }) => id === entry.id)];
         const named = rows.filter(({ name }) => name === entry.name);
         const own = named.filter(({ is_own }) => is_own);
-        return [alias, pick(own, entry.version) ?? pick(named, entry.version)];
+        return [alias, pick(own, entry.version) ?? pickPublished(named, entry.version)];
       }),
     );
   }
 
   /**
    * Makes changes to a name wait for each other. Throws AlreadyExists when somebody else has published it and this
-   * version is to be public too.
+   * version is to be public too. The operator's workspace may have the names of built-in ones.
    */
   async claim(
     tx: Transaction,
     kind: Kind,
     { workspace_id, name, visibility }: Pick<PublicationRow, 'workspace_id' | 'name' | 'visibility'>,
+    { isOperators = false }: { isOperators?: boolean } = {},
   ): Promise<void> {
     await tx.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`hub:${kind}:${name}`]);
     if (visibility === 'private') return;
-    const [taken] = await tx.query(
-      `SELECT 1 FROM ${kind} WHERE name = $1 AND workspace_id <> $2 AND visibility <> 'private' LIMIT 1`,
+    const owners = await tx.query<{ workspace_id: string }>(
+      `SELECT DISTINCT workspace_id FROM ${kind} WHERE name = $1 AND workspace_id <> $2 AND visibility <> 'private'`,
       [name, workspace_id],
     );
-    if (taken) {
+    if (owners.some((owner) => owner.workspace_id !== builtInWorkspace.id)) {
       throw new ApiError('AlreadyExists', `The name "${name}" is published by another workspace: choose another one.`);
+    }
+    if (owners.length > 0 && !isOperators) {
+      throw new ApiError(
+        'AlreadyExists',
+        `The name "${name}" belongs to a built-in ${kind}: only the workspace of the operator may publish it.`,
+      );
     }
   }
 
@@ -150,7 +164,7 @@ export class PublicationsRepository {
     const limit = name === undefined ? pageSize(query) : maxVersions;
     const boundTo = [kind, scope, name, version];
     const values: unknown[] = [];
-    const listed = scope === 'everybody' ? "visibility = 'public'" : inScope(scope, values);
+    const listed = scope === 'everybody' ? listedForEverybody(kind, values) : inScope(scope, values);
     const conditions = [
       listed,
       ...(name === undefined ? [] : [`name = $${values.push(name)}`]),
@@ -171,6 +185,19 @@ function wantedVersion(kind: Kind, listed: string, wanted: string, values: unkno
   if (wanted !== 'latest') return versionCondition(wanted, values);
   return `id IN (SELECT DISTINCT ON (name, workspace_id) id FROM ${kind} WHERE ${listed} AND NOT is_prerelease
     ORDER BY name, workspace_id, version_key DESC)`;
+}
+
+/** SQL that holds for what is public. A built-in one gives way to a public release of the same name. */
+function listedForEverybody(kind: Kind, values: unknown[]): string {
+  return `visibility = 'public' AND (workspace_id <> $${values.push(builtInWorkspace.id)} OR NOT EXISTS (
+    SELECT FROM ${kind} other WHERE other.name = ${kind}.name AND other.workspace_id <> ${kind}.workspace_id
+      AND other.visibility = 'public' AND NOT other.is_prerelease))`;
+}
+
+/** A built-in one only where no workspace has published what is wanted. */
+function pickPublished(rows: (Found & { is_built_in: boolean })[], wanted?: string): Found | undefined {
+  const ofOthers = rows.filter(({ is_built_in }) => !is_built_in);
+  return pick(ofOthers, wanted) ?? pick(rows, wanted);
 }
 
 function pick(rows: Found[], wanted = 'latest'): Found | undefined {

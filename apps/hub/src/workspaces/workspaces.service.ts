@@ -8,8 +8,10 @@ import {
   labelWorkspace,
   type WorkspaceDeleted,
   type WorkspaceLabel,
+  type WorkspaceLabelReply,
 } from '@parley/contracts/admin/workspaces';
 import type { Visibility } from '@parley/contracts/hub/publication';
+import { HubConfig } from '../config';
 import { Database } from '@parley/database/database';
 import { mayPublish } from '../publishing/visibility';
 import { WorkspacesRepository } from './workspaces.repository';
@@ -21,20 +23,25 @@ export class WorkspacesService {
     private readonly bus: Bus,
     private readonly database: Database,
     private readonly workspaces: WorkspacesRepository,
+    private readonly config: HubConfig,
   ) {}
 
-  /** The caller's workspace as admin knows it this moment: its handle decides under which names it may publish. */
-  async labelOf(caller: WorkspaceCaller): Promise<WorkspaceLabel> {
+  /**
+   * The caller's workspace as admin knows it this moment: its handle, and whether it is the operator's, decide under
+   * which names it may publish.
+   */
+  async labelOf(caller: WorkspaceCaller): Promise<WorkspaceLabelReply> {
     const label = await this.bus.call(admin.workspaces.label, caller, { id: caller.workspace.id });
     await this.workspaces.save(label);
-    return label;
+    const { operatorWorkspaceId } = this.config;
+    return operatorWorkspaceId ? { ...label, isOperators: label.id === operatorWorkspaceId } : label;
   }
 
   /** The same for a change that may publish something; undefined for one that does not. */
   async labelToPublish(
     caller: WorkspaceCaller,
     change: { visibility?: Visibility; public?: boolean },
-  ): Promise<WorkspaceLabel | undefined> {
+  ): Promise<WorkspaceLabelReply | undefined> {
     return mayPublish(change) ? this.labelOf(caller) : undefined;
   }
 

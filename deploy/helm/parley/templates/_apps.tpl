@@ -5,7 +5,7 @@ chat: [nats, postgres, secretKey, chatKey]
 files: [nats, postgres, secretKey, content, passages, nextPassages, blobs]
 files-worker: [nats, postgres, passages, nextPassages, blobs]
 gateway: [nats]
-hub: [nats, postgres, secretKey]
+hub: [nats, postgres, secretKey, operator]
 tables: [nats, postgres, passages, files]
 {{- end }}
 
@@ -73,6 +73,9 @@ tables: [nats, postgres, passages, files]
 {{- if has "account" .needs }}
 {{- $_ := set $secret "PARLEY_BOOTSTRAP_TOKEN" (dict "name" $values.existingSecret) }}
 {{- $plain = merge $plain (dict "PARLEY_BOOTSTRAP_EMAIL" $values.bootstrapEmail "PUBLIC_URL" $values.publicUrl "CHAT_URL" $values.chatUrl) }}
+{{- end }}
+{{- if has "operator" .needs }}
+{{- $_ := set $plain "HUB_OPERATOR_WORKSPACE_ID" $values.operatorWorkspaceId }}
 {{- end }}
 {{- if has "content" .needs }}
 {{- $_ := set $plain "CONTENT_URL" (include "parley.contentUrl" .root) }}

@@ -256,6 +256,13 @@ export class WorkspaceLabel {
   updatedAt!: string;
 }
 
+export class WorkspaceLabelReply extends WorkspaceLabel {
+  /** It was made at the first start of the platform, for whoever runs that. */
+  @Optional()
+  @IsBoolean()
+  isOperators?: boolean;
+}
+
 export const workspaceChanged = event({ subject: 'admin.workspaceChanged', data: WorkspaceLabel });
 
 export const labelWorkspace = consumer({ name: 'hub.labelWorkspace', event: workspaceChanged });
@@ -281,7 +288,7 @@ export const workspaces = {
     summary: 'Gives the name and handle of a workspace to another service.',
     access: service,
     input: LabelWorkspace,
-    output: WorkspaceLabel,
+    output: WorkspaceLabelReply,
   }),
   create: operation({
     subject: 'admin.workspaces.create',

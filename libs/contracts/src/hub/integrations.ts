@@ -73,7 +73,7 @@ export class CreateIntegration extends IntegrationDraft {
   @Length(1, 200)
   version!: string;
 
-  /** One under development: found by its id only. */
+  /** One under development: found by its id only. An icon or readme of it that is not base64 is ignored. */
   @Optional()
   @IsBoolean()
   dev?: boolean;

@@ -99,7 +99,7 @@ export const interfaces = {
   getByName: operation({
     subject: 'hub.interfaces.getByName',
     route: 'GET /v1/admin/interfaces/{name}/{version}',
-    summary: 'Gets an interface of the workspace by its name and version.',
+    summary: 'Gets an interface of the workspace, or else a public one, by its name and version.',
     access: workspace.read,
     input: PublicationName,
     output: InterfaceReply,

@@ -1,0 +1,38 @@
+import { allOperations, missingRoutes } from '@parley/contracts/contracts';
+import { type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
+import { AdminModule } from '../../admin/src/admin.module';
+import { GatewayModule } from '../../gateway/src/gateway.module';
+import { anonymous, clientMethods } from './test/client-methods';
+
+let door: FrontDoor;
+let methods: Map<string, string>;
+/** Routes of the public client that no operation answers. */
+let missing: string[];
+
+beforeAll(async () => {
+  [door, methods] = await Promise.all([startFrontDoor(GatewayModule, AdminModule), clientMethods()]);
+  const answered = new Set(allOperations.flatMap(({ route }) => (route ? anonymous(route) : [])));
+  missing = [...methods.keys()].filter((route) => !answered.has(route));
+});
+
+afterAll(() => door?.stop());
+
+it('answers each operation of the public client that is missing here as an unknown path', async () => {
+  const answers = await Promise.all(
+    missing.map(async (route) => {
+      const { status, json } = await door.send(route.replaceAll('{}', 'x'));
+      return { method: methods.get(route), status, type: json.type, isUnknown: unknownPath.test(json.message) };
+    }),
+  );
+
+  expect(missing.length).toBeGreaterThan(10);
+  expect(answers).toEqual(
+    missing.map((route) => ({ method: methods.get(route), status: 404, type: 'ResourceNotFound', isUnknown: true })),
+  );
+});
+
+it('lists only routes that the public client asks for', () => {
+  expect(missing).toEqual(expect.arrayContaining(missingRoutes.map(anonymous)));
+});
+
+const unknownPath = /^Cannot [A-Z]+ \S+: this path is not available in this version\. See \/docs\.$/;
