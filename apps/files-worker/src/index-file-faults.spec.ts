@@ -242,7 +242,7 @@ describe('the passage index', () => {
     let left = times;
     const qdrant = await LoopbackServer.start((request, response) => {
       const path = `${request.method} ${request.path}`;
-      if (path.endsWith('/exists')) return json({ result: { exists: true } })(request, response);
+      if (path.startsWith('GET')) return json({ status: { error: 'No such collection.' } }, 404)(request, response);
       if (!path.startsWith('PUT') || !path.endsWith('/points')) return json({ result: {} })(request, response);
       if (left-- > 0) {
         if (fault === 'nothing') return void response.destroy();

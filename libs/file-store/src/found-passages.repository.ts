@@ -53,6 +53,17 @@ export class FoundPassagesRepository {
     return fewReadable(this.database, scope, 'active_version IS NOT NULL');
   }
 
+  /** Whether a search of the scope without tags should find something. Index file_created or file_of_*, and the primary key of passage. */
+  async areAnyActive(scope: FileScope): Promise<boolean> {
+    const values: unknown[] = [];
+    const [row] = await this.database.query<{ any: boolean }>(
+      `SELECT EXISTS (SELECT FROM file WHERE ${readable(scope, values)} AND EXISTS (
+         SELECT FROM passage WHERE file_id = file.id AND content_version = file.active_version)) AS any`,
+      values,
+    );
+    return row!.any;
+  }
+
   /**
    * The first of these hits that the scope may read: of the version that is active, in files that have not expired and fit
    * the tags. One statement, so that a passage and its neighbours are of one version. Indexes passage_id and the primary keys,

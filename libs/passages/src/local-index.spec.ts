@@ -8,6 +8,7 @@ import { LocalIndex } from './local-index';
 import { LocalIndexRepository } from './local-index.repository';
 import { LocalIndex1700000000200 } from './migrations/1700000000200-local-index';
 import { LocalIndexModels1700000000210 } from './migrations/1700000000210-local-index-models';
+import { describeLargePassageIndex } from './test/large-index.behaviour';
 import { describePassageIndex, point, query, testEmbedder } from './test/passage-index.behaviour';
 
 let test: TestDatabase;
@@ -35,6 +36,17 @@ describe('with more points than fit into memory', () => {
   beforeAll(() => (index = openIndex({ cacheMb: 0.0003 })));
 
   describePassageIndex(() => index);
+});
+
+describe('with many points', () => {
+  const dimensions = 16;
+  let index: LocalIndex;
+  beforeAll(() => {
+    const repository = new LocalIndexRepository(test.database);
+    index = new LocalIndex({ repository, embedder: { model: 'large', dimensions }, cacheMb: 64 });
+  });
+
+  describeLargePassageIndex({ open: () => index, points: 2_000, dimensions, perFile: 40 });
 });
 
 it('ends a search of more points than fit into memory when it is told to, and makes one at a time', async () => {

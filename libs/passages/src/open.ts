@@ -1,6 +1,7 @@
 import type { Database, Sql } from '@parley/database/database';
 import type { PassagesConfig } from './config';
 import type { Embedder } from './embedder';
+import type { IndexHealth } from './index-health';
 import { LocalIndex } from './local-index';
 import { LocalIndexRepository } from './local-index.repository';
 import { OpenAiEmbedder } from './openai-embedder';
@@ -30,6 +31,7 @@ export function openIndex(
   database: Database,
   model: Embedder,
   knownModels?: (within?: Sql) => Promise<KnownModel[]>,
+  health?: IndexHealth,
 ): PassageIndex {
   const kind = config.passageIndex ?? (config.qdrantUrl ? 'qdrant' : 'local');
   if (kind === 'local')
@@ -39,7 +41,8 @@ export function openIndex(
       cacheMb: config.vectorCacheMb,
     });
   if (!config.qdrantUrl) throw new Error('PASSAGE_INDEX is qdrant: set QDRANT_URL to its address.');
-  const index = new QdrantIndex({ url: config.qdrantUrl, apiKey: config.qdrantApiKey, embedder: model, knownModels });
+  const { qdrantUrl: url, qdrantApiKey: apiKey } = config;
+  const index = new QdrantIndex({ url, apiKey, embedder: model, knownModels, health });
   // The bundled model has the same dimensions always; it is not loaded only to be asked.
   return new PreparedIndex(index, () => (model instanceof SharedEmbedder ? Promise.resolve() : model.ready()));
 }

@@ -1,9 +1,20 @@
-import { type DynamicModule, Inject, Injectable, Module, type OnApplicationShutdown } from '@nestjs/common';
+import {
+  type DynamicModule,
+  Inject,
+  Injectable,
+  Module,
+  type OnApplicationBootstrap,
+  type OnApplicationShutdown,
+} from '@nestjs/common';
 import { Database, type Sql } from '@parley/database/database';
+import { Readiness } from '@parley/service/health.controller';
+import type { Platform } from '@parley/service/platform';
+import { platformToken } from '@parley/service/tokens';
 import type { PassagesConfig } from './config';
 import type { Embedder } from './embedder';
+import { IndexHealth } from './index-health';
 import { openEmbedder, openIndex } from './open';
-import type { KnownModel } from './passage-index';
+import type { KnownModel, PassageIndex } from './passage-index';
 import { embedder, passageIndex } from './tokens';
 
 /**
@@ -19,15 +30,47 @@ export class PassagesModule {
       providers: [
         { provide: embedder, useFactory: () => openEmbedder(config) },
         {
-          provide: passageIndex,
-          useFactory: (database: Database, model: Embedder) =>
-            openIndex(config, database, model, knownModels && ((within = database) => knownModels(within))),
-          inject: [Database, embedder],
+          provide: IndexHealth,
+          useFactory: ({ logger, metrics }: Platform) => new IndexHealth(logger, metrics),
+          inject: [platformToken],
         },
+        {
+          provide: passageIndex,
+          useFactory: (database: Database, model: Embedder, health: IndexHealth) =>
+            openIndex(config, database, model, knownModels && ((within = database) => knownModels(within)), health),
+          inject: [Database, embedder, IndexHealth],
+        },
+        PrepareIndex,
         CloseEmbedder,
       ],
-      exports: [embedder, passageIndex],
+      exports: [embedder, passageIndex, IndexHealth],
     };
+  }
+}
+
+/** Prepares the index at the start, and again while `/readyz` is asked and tells that the index refuses to work. */
+@Injectable()
+class PrepareIndex implements OnApplicationBootstrap {
+  constructor(
+    @Inject(passageIndex) private readonly index: PassageIndex,
+    private readonly health: IndexHealth,
+    private readonly readiness: Readiness,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.readiness.onImpaired('passage index', () => {
+      const { problem } = this.health;
+      if (problem) this.prepare();
+      return problem;
+    });
+    this.prepare();
+  }
+
+  /** Nothing waits for it: the first use prepares what is not ready by then. */
+  private prepare(): void {
+    this.index.ready().catch((error: unknown) => {
+      this.health.warn('the passage index is not ready yet', { err: error });
+    });
   }
 }
 

@@ -1,12 +1,14 @@
 import { createHash } from 'node:crypto';
 import { QdrantClient, type Schemas } from '@qdrant/js-client-rest';
+import { unlessAborted } from '@parley/background/unless-aborted';
 import { unavailable } from '@parley/contracts/errors';
 import type { Sql } from '@parley/database/database';
 import type { TagQuery } from '@parley/contracts/query-fields';
 import { inSpan } from '@parley/tracing/tracing';
 import type { Embedder } from './embedder';
-import { candidatesPerSide, rankConstant } from './fusion';
-import type { KnownModel, PassageHit, PassageIndex, PassagePoint, PassageQuery, SparseTerms } from './passage-index';
+import { candidatesPerSide, fuse } from './fusion';
+import type { IndexHealth } from './index-health';
+import type { KnownModel, PassageHit, PassageIndex, PassagePoint, PassageQuery } from './passage-index';
 import { checkDimensions } from './vectors';
 
 export interface QdrantIndexOptions {
@@ -16,7 +18,9 @@ export interface QdrantIndexOptions {
   embedder: Pick<Embedder, 'model' | 'dimensions'>;
   /** Those whose points are retagged, removed and counted too; asked within the transaction of the caller. */
   knownModels?: (within?: Sql) => Promise<KnownModel[]>;
+  /** For one request with its answer. */
   timeoutMs?: number;
+  health?: IndexHealth;
 }
 
 interface Payload {
@@ -27,9 +31,15 @@ interface Payload {
   tags: string[];
 }
 
+/** Sends one request. `init` carries its deadline and goes into the client's call as it is. */
+type Ask<T> = (collection_name: string, init: RequestInit) => Promise<T>;
+
 const pointsPerRequest = 256;
 /** At some 20 characters a number, a request stays below a third of the 32 MB that Qdrant takes. */
 const numbersPerRequest = 512 * 1024;
+
+/** No graphs: every search is exact, see docs/decisions/0043-exact-vector-search-in-qdrant.md. */
+const withoutGraphs = { m: 0, payload_m: 0 };
 
 const payloadIndexes: Record<keyof Omit<Payload, 'passageId'>, Schemas['PayloadFieldSchema']> = {
   botId: { type: 'keyword', is_tenant: true },
@@ -38,11 +48,29 @@ const payloadIndexes: Record<keyof Omit<Payload, 'passageId'>, Schemas['PayloadF
   tags: 'keyword',
 };
 
+/** The connection failed before the head of an answer had come. */
+const unansweredCodes = ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE', 'ECONNREFUSED'];
+
+/** A request that Qdrant understood and did not want. */
+class QdrantRefused extends Error {
+  constructor(
+    readonly status: number,
+    data: unknown,
+    cause: unknown,
+  ) {
+    super(`Qdrant answered ${status}: ${JSON.stringify(data)?.slice(0, 500)}`, { cause });
+  }
+}
+
 /** The passage index in Qdrant: a collection for each embedding model, every request filtered by bot. */
 export class QdrantIndex implements PassageIndex {
-  private readonly client: QdrantClient;
+  private readonly api: ReturnType<QdrantClient['api']>;
   private readonly embedder: Pick<Embedder, 'model' | 'dimensions'>;
   private readonly knownModels: (within?: Sql) => Promise<KnownModel[]>;
+  private readonly timeoutMs: number;
+  private readonly health?: IndexHealth;
+  private readonly hasKey: boolean;
+  private preparation?: Promise<void>;
 
   constructor({
     url,
@@ -50,22 +78,33 @@ export class QdrantIndex implements PassageIndex {
     embedder,
     knownModels = () => Promise.resolve([]),
     timeoutMs = 15_000,
+    health,
   }: QdrantIndexOptions) {
     const { origin, pathname } = new URL(url);
     this.embedder = embedder;
     this.knownModels = knownModels;
-    this.client = new QdrantClient({
+    this.timeoutMs = timeoutMs;
+    this.health = health;
+    this.hasKey = Boolean(apiKey);
+    this.api = new QdrantClient({
       url: origin,
       prefix: pathname.replace(/\/+$/, ''),
-      // Not as `apiKey`: the client would write to the console when the connection is not encrypted.
-      headers: apiKey ? { 'api-key': apiKey } : undefined,
-      timeout: timeoutMs,
+      headers: {
+        // A compressed answer comes in chunks, which costs 45 ms a search; uncompressed it comes at once.
+        'accept-encoding': 'identity',
+        // Not as `apiKey`: the client would write to the console when the connection is not encrypted.
+        'api-key': apiKey,
+      },
+      // Requests have their own deadlines: the client would replace their signals by its own.
+      timeout: Infinity,
       checkCompatibility: false,
-    });
+    }).api();
   }
 
-  async ready(): Promise<void> {
-    await answered('ensure', () => this.ensureCollection());
+  /** Also for many callers at once, and in several replicas: whoever comes second finds everything there. */
+  ready(): Promise<void> {
+    this.preparation ??= this.ensureCollection().finally(() => (this.preparation = undefined));
+    return this.preparation;
   }
 
   async write(botId: string, points: PassagePoint[]): Promise<void> {
@@ -73,8 +112,10 @@ export class QdrantIndex implements PassageIndex {
     const size = Math.max(1, Math.min(pointsPerRequest, Math.floor(numbersPerRequest / this.embedder.dimensions)));
     for (let start = 0; start < points.length; start += size) {
       const batch = points.slice(start, start + size).map((point) => toQdrantPoint(botId, point));
-      const wait = start + size >= points.length;
-      await answered('upsert', () => this.client.upsert(this.collection, { points: batch, wait }));
+      // Shards apply their parts on their own: to wait for the last batch says nothing about the others.
+      await this.inOwn('upsert', async (collection_name, init) => {
+        await this.api.upsertPoints({ collection_name, points: batch, wait: true }, init);
+      });
     }
   }
 
@@ -83,7 +124,8 @@ export class QdrantIndex implements PassageIndex {
     const filter = { must: isOfFile(botId, fileId) };
     await this.inEach(
       'set_payload',
-      (collection) => this.client.setPayload(collection, { payload: { ...payload }, filter, wait: true }),
+      (collection_name, init) =>
+        this.api.setPayload({ collection_name, payload: { ...payload }, filter, wait: true }, init),
       within,
     );
   }
@@ -93,90 +135,236 @@ export class QdrantIndex implements PassageIndex {
       must: isOfFile(botId, fileId),
       must_not: exceptVersion === null ? [] : [{ key: 'contentVersion', match: { value: exceptVersion } }],
     };
-    await this.remove(filter, within);
+    await this.inEach('delete', this.removing(filter), within);
   }
 
   async removeFiles(botId: string, fileIds: string[]): Promise<void> {
-    await this.remove({ must: [isOfBot(botId), isOfFiles(fileIds)] });
+    await this.inEach('delete', this.removing({ must: [isOfBot(botId), isOfFiles(fileIds)] }));
   }
 
-  async search(botId: string, { vector, terms, tags, fileIds, limit }: PassageQuery): Promise<PassageHit[]> {
+  async search(botId: string, { vector, terms, tags, fileIds, limit, signal }: PassageQuery): Promise<PassageHit[]> {
     checkDimensions(vector, this.embedder.dimensions);
     const filter = toFilter(botId, tags, fileIds);
-    const { points } = await answered('query', () =>
-      this.client.query(this.collection, {
-        ...toQuery(Array.from(vector), terms, filter, candidatesPerSide(limit)),
-        filter,
-        limit,
-        with_payload: ['passageId', 'fileId', 'contentVersion'],
-      }),
+    const candidates = terms ? candidatesPerSide(limit) : limit;
+    const either = { filter, limit: candidates, with_payload: ['passageId', 'fileId', 'contentVersion'] };
+    const searches: Schemas['QueryRequest'][] = [
+      { ...either, query: Array.from(vector), using: 'dense', params: { exact: true } },
+    ];
+    // Qdrant before 1.19 ignores `idf` and counts words over all bots of the collection.
+    const params = { idf: { corpus: { must: [isOfBot(botId)] } } };
+    if (terms && terms.indices.length > 0) searches.push({ ...either, query: terms, using: 'sparse', params });
+    const [nearest = [], worded = []] = await this.inOwn(
+      'query',
+      async (collection_name, init) => {
+        const sides = resultOf(await this.api.queryBatchPoints({ collection_name, searches }, init));
+        return sides.map(({ points }) => points.map(toHit));
+      },
+      signal,
     );
-    return points.map(({ payload, score }) => {
-      const { passageId, fileId, contentVersion } = payload as unknown as Payload;
-      return { id: passageId, fileId, contentVersion, score };
-    });
+    await this.checkNearest(botId, { nearest, worded, candidates, filter, signal });
+    if (!terms) return nearest;
+    return fuse([nearest, worded], limit).map(({ item, score }) => ({ ...item, score }));
   }
 
   async dropTenant(botId: string): Promise<void> {
-    await this.remove({ must: [isOfBot(botId)] });
+    await this.inEach('delete', this.removing({ must: [isOfBot(botId)] }));
   }
 
   async dropModel(botId: string, model: KnownModel): Promise<void> {
-    const filter = { must: [isOfBot(botId)] };
-    await answered('delete', () => unlessMissing(this.client.delete(collectionOf(model), { filter, wait: true })));
+    await this.unlessMissing('delete', collectionOf(model), this.removing({ must: [isOfBot(botId)] }));
   }
 
   async count(botId: string): Promise<number> {
     const filter = { must: [isOfBot(botId)] };
-    const counts = await this.inEach('count', (collection) => this.client.count(collection, { filter, exact: true }));
-    return counts.reduce((sum, counted) => sum + (counted?.count ?? 0), 0);
+    const counts = await this.inEach('count', this.counting(filter));
+    return counts.reduce<number>((sum, counted) => sum + (counted ?? 0), 0);
   }
 
   private get collection(): string {
     return collectionOf(this.embedder);
   }
 
-  /** The same in the collection of each model. One that was removed by hand has nothing. */
-  private async inEach<T>(
-    operation: string,
-    ask: (collection: string) => Promise<T>,
-    within?: Sql,
-  ): Promise<(T | undefined)[]> {
+  /**
+   * Every point has a vector. So the nearest that are fewer than asked for are all that pass the filter, and the points
+   * found by words are among them. Where they are not, the vectors were not searched as they should be.
+   */
+  private async checkNearest(
+    botId: string,
+    { nearest, worded, candidates, filter, signal }: Sides & Pick<PassageQuery, 'signal'>,
+  ): Promise<void> {
+    if (!this.health || nearest.length >= candidates) return;
+    const ids = new Set(nearest.map(({ id }) => id));
+    const isIncomplete =
+      worded.some(({ id }) => !ids.has(id)) ||
+      (nearest.length === 0 && (await this.inOwn('count', this.counting(filter), signal)) > 0);
+    if (isIncomplete) this.health.degraded('dense side incomplete', { bot: botId, nearest: nearest.length });
+  }
+
+  /** The same in the collection of each model. One that was removed by hand has nothing, unless it is the own one. */
+  private async inEach<T>(operation: string, ask: Ask<T>, within?: Sql): Promise<(T | undefined)[]> {
     const known = (await this.knownModels(within))
       .map(collectionOf)
       .filter((collection) => collection !== this.collection);
-    return answered(operation, () =>
-      Promise.all([ask(this.collection), ...known.map((collection) => unlessMissing(ask(collection)))]),
-    );
+    return Promise.all([
+      this.inOwn(operation, ask),
+      ...known.map((collection) => this.unlessMissing(operation, collection, ask)),
+    ]);
   }
 
-  /** Several replicas may do this at once: whoever comes second finds everything there. */
-  private async ensureCollection(): Promise<void> {
-    if (!(await this.collectionExists())) await this.createCollection();
-    for (const [field_name, field_schema] of Object.entries(payloadIndexes)) {
-      await this.client.createPayloadIndex(this.collection, { field_name, field_schema, wait: true });
+  /** A collection that is not there, since the server was emptied or replaced, is made again, and the request repeated. */
+  private async inOwn<T>(operation: string, ask: Ask<T>, signal?: AbortSignal): Promise<T> {
+    try {
+      return await this.request(operation, this.collection, ask, signal);
+    } catch (error) {
+      if (!isMissing(error)) throw error;
+      this.health?.degraded('collection missing', { collection: this.collection });
+      await (signal ? unlessAborted(signal, this.ready()) : this.ready());
+      return this.request(operation, this.collection, ask, signal);
     }
+  }
+
+  private async unlessMissing<T>(operation: string, collection: string, ask: Ask<T>): Promise<T | undefined> {
+    try {
+      return await this.request(operation, collection, ask);
+    } catch (error) {
+      if (!isMissing(error)) throw error;
+      return undefined;
+    }
+  }
+
+  private async ensureCollection(): Promise<void> {
+    const existing = await this.unlessMissing('get_collection', this.collection, async (collection_name, init) =>
+      resultOf(await this.api.getCollection({ collection_name }, init)),
+    );
+    if (!existing) await this.createCollection();
+    else if (hasGraphs(existing.config.hnsw_config)) {
+      await this.request('update_collection', this.collection, (collection_name, init) =>
+        this.api.updateCollection({ collection_name, hnsw_config: withoutGraphs }, init),
+      );
+    }
+    for (const [field_name, field_schema] of Object.entries(payloadIndexes)) {
+      await this.request('create_index', this.collection, (collection_name, init) =>
+        this.api.createFieldIndex({ collection_name, field_name, field_schema, wait: true }, init),
+      );
+    }
+    if (this.health) await this.adviseOnVersion(this.health);
   }
 
   private async createCollection(): Promise<void> {
     try {
-      await this.client.createCollection(this.collection, {
-        vectors: { dense: { size: this.embedder.dimensions, distance: 'Cosine' } },
-        sparse_vectors: { sparse: { modifier: 'idf' } },
-        hnsw_config: { m: 0, payload_m: 16 },
-      });
+      await this.request('create_collection', this.collection, (collection_name, init) =>
+        this.api.createCollection(
+          {
+            collection_name,
+            vectors: { dense: { size: this.embedder.dimensions, distance: 'Cosine' } },
+            sparse_vectors: { sparse: { modifier: 'idf' } },
+            hnsw_config: withoutGraphs,
+          },
+          init,
+        ),
+      );
     } catch (error) {
-      if (!(await this.collectionExists())) throw error;
+      const { exists } = await this.request('collection_exists', this.collection, async (collection_name, init) =>
+        resultOf(await this.api.collectionExists({ collection_name }, init)),
+      );
+      if (!exists) throw error;
     }
   }
 
-  private async collectionExists(): Promise<boolean> {
-    return (await this.client.collectionExists(this.collection)).exists;
+  /** Nothing else depends on the version, which a proxy may hide. */
+  private async adviseOnVersion(health: IndexHealth): Promise<void> {
+    const about = await this.api.root({}, this.initFor()).catch(() => undefined);
+    const [, major, minor] = /^(\d+)\.(\d+)\./.exec(String(about?.data.version)) ?? [];
+    if (major !== '1' || Number(minor) >= 19) return;
+    health.warn('Qdrant before 1.19 weighs the words of a search by the content of all bots; 1.19 by that of the bot', {
+      version: about?.data.version,
+    });
   }
 
-  private async remove(filter: Schemas['Filter'], within?: Sql): Promise<void> {
-    await this.inEach('delete', (collection) => this.client.delete(collection, { filter, wait: true }), within);
+  private removing(filter: Schemas['Filter']): Ask<unknown> {
+    return (collection_name, init) => this.api.deletePoints({ collection_name, filter, wait: true }, init);
   }
+
+  private counting(filter: Schemas['Filter']): Ask<number> {
+    return async (collection_name, init) =>
+      resultOf(await this.api.countPoints({ collection_name, filter, exact: true }, init)).count;
+  }
+
+  /**
+   * Throws QdrantRefused for what is wrong with the request, the signal's reason, or else a 503 that may be repeated. Each
+   * request here may arrive twice, so one that got no answer is sent once more.
+   */
+  private async request<T>(operation: string, collection: string, ask: Ask<T>, signal?: AbortSignal): Promise<T> {
+    const init = this.initFor(signal);
+    const attributes = { 'db.system.name': 'qdrant', 'db.operation.name': operation };
+    try {
+      const result = await inSpan({ name: operation, kind: 'client', attributes }, () =>
+        ask(collection, init).catch((error: unknown) => {
+          if (!isUnanswered(error)) throw error;
+          return ask(collection, init);
+        }),
+      );
+      this.health?.usable();
+      return result;
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw this.toError(error);
+    }
+  }
+
+  /**
+   * `dispatcher` takes the place of the client's own, which keeps idle connections for 10 s while Qdrant closes them
+   * after 5: that of Node keeps them for 4 s.
+   */
+  private initFor(signal?: AbortSignal): RequestInit {
+    const timeout = AbortSignal.timeout(this.timeoutMs);
+    return { signal: signal ? AbortSignal.any([signal, timeout]) : timeout, dispatcher: undefined };
+  }
+
+  private toError(error: unknown): Error {
+    const { status, data } = error as { status?: number; data?: unknown };
+    if (status === 401 || status === 403) {
+      this.health?.unusable(
+        this.hasKey ? `Qdrant refuses the key in QDRANT_API_KEY (${status})` : `Qdrant wants a key in QDRANT_API_KEY`,
+      );
+      return unavailable('The passage index refuses the key of this platform, which its operator has to set.', error);
+    }
+    const isRefused = status !== undefined && status < 500 && status !== 408 && status !== 429;
+    return isRefused
+      ? new QdrantRefused(status, data, error)
+      : unavailable('The passage index does not answer. Try again in a moment.', error);
+  }
+}
+
+/** Hits by vectors and by words, best first, of a request for so many of each. */
+interface Sides {
+  nearest: PassageHit[];
+  worded: PassageHit[];
+  candidates: number;
+  filter: Schemas['Filter'];
+}
+
+function hasGraphs({ m, payload_m }: Schemas['HnswConfig']): boolean {
+  return m !== withoutGraphs.m || payload_m !== withoutGraphs.payload_m;
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof QdrantRefused && error.status === 404;
+}
+
+function isUnanswered(error: unknown): boolean {
+  const { message, cause } = error as { message?: string; cause?: { code?: string } };
+  return message === 'fetch failed' && unansweredCodes.includes(String(cause?.code));
+}
+
+function resultOf<T>({ data }: { data: { result?: T } }): T {
+  if (data.result === undefined) throw new Error('Qdrant answered without a result.');
+  return data.result;
+}
+
+function toHit({ payload, score }: Schemas['ScoredPoint']): PassageHit {
+  const { passageId, fileId, contentVersion } = payload as unknown as Payload;
+  return { id: passageId, fileId, contentVersion, score };
 }
 
 /** Names that differ only in characters which Qdrant does not take differ in the hash. */
@@ -184,15 +372,6 @@ function collectionOf({ model, dimensions }: KnownModel): string {
   const safe = model.replace(/[^A-Za-z0-9_-]+/g, '_').slice(0, 80);
   const hash = createHash('sha256').update(model).digest('hex').slice(0, 8);
   return `parley_${safe}_${dimensions}_${hash}`;
-}
-
-async function unlessMissing<T>(request: Promise<T>): Promise<T | undefined> {
-  try {
-    return await request;
-  } catch (error) {
-    if ((error as { status?: number }).status === 404) return undefined;
-    throw error;
-  }
 }
 
 function toQdrantPoint(botId: string, point: PassagePoint): Schemas['PointStruct'] {
@@ -215,14 +394,6 @@ function toQdrantPoint(botId: string, point: PassagePoint): Schemas['PointStruct
 function pointId(botId: string, passageId: string): string {
   const hash = createHash('sha256').update(`${botId}/${passageId}`).digest('hex');
   return hash.slice(0, 32).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
-}
-
-/** Nearest by cosine, or both sides fused by rank. */
-function toQuery(vector: number[], terms: SparseTerms | undefined, filter: Schemas['Filter'], candidates: number) {
-  if (!terms) return { query: vector, using: 'dense' };
-  const dense = { query: vector, using: 'dense', filter, limit: candidates };
-  const sparse = { query: terms, using: 'sparse', filter, limit: candidates };
-  return { prefetch: terms.indices.length > 0 ? [dense, sparse] : [dense], query: { rrf: { k: rankConstant } } };
 }
 
 function toFilter(botId: string, tags: TagQuery = {}, fileIds?: string[]): Schemas['Filter'] {
@@ -263,17 +434,4 @@ function isOfFile(botId: string, fileId: string): Schemas['FieldCondition'][] {
 
 function isOfFiles(fileIds: string[]): Schemas['FieldCondition'] {
   return { key: 'fileId', match: { any: fileIds } };
-}
-
-/** Turns "Qdrant does not answer" into a 503 that may be repeated; says why when it refuses. */
-async function answered<T>(operation: string, ask: () => Promise<T>): Promise<T> {
-  const attributes = { 'db.system.name': 'qdrant', 'db.operation.name': operation };
-  try {
-    return await inSpan({ name: operation, kind: 'client', attributes }, ask);
-  } catch (error) {
-    const { status, data } = error as { status?: number; data?: unknown };
-    const refused = status !== undefined && status < 500 && status !== 408 && status !== 429;
-    if (!refused) throw unavailable('The passage index does not answer. Try again in a moment.', error);
-    throw new Error(`Qdrant answered ${status}: ${JSON.stringify(data)?.slice(0, 500)}`, { cause: error });
-  }
 }

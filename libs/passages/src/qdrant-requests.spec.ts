@@ -1,7 +1,13 @@
+import { once } from 'node:events';
+import { createServer as createHttpServer, type Server } from 'node:http';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { ApiError } from '@parley/contracts/errors';
 import type { Sql } from '@parley/database/database';
+import type { Logger } from '@parley/logging/logger';
 import { json, LoopbackServer, type Answer, type LoopbackRequest } from '@parley/testing/loopback-server';
+import { IndexHealth } from './index-health';
 import { queryTerms } from './lexicon';
+import { PreparedIndex } from './prepared-index';
 import { QdrantIndex } from './qdrant-index';
 import { OpenApiDocument } from './test/openapi-document';
 import { point, query, testEmbedder } from './test/passage-index.behaviour';
@@ -15,7 +21,11 @@ const document = documentPath ? new OpenApiDocument(documentPath) : null;
 const bot = '1b4e28ba-2fa1-41d2-883f-0016d3cca427';
 const ofBot = { key: 'botId', match: { value: bot } };
 const collection = '/collections/parley_test_three-dimensions_3_e1747522';
+const name = collection.split('/').at(-1)!;
 const done = json({ result: { operation_id: 1, status: 'completed' } });
+const missing = json({ status: { error: `Not found: Collection \`${name}\` doesn't exist!` } }, 404);
+const configured = (hnsw_config: object) => json({ result: { config: { hnsw_config } } });
+const withoutGraphs = { m: 0, payload_m: 0 };
 
 let server: LoopbackServer;
 /** By method and last part of the path; what is not named here succeeds. */
@@ -35,25 +45,31 @@ afterEach(async () => {
   await server.close();
   for (const request of server.requests) {
     if (document) expect([request.path, ...document.complaints(request)]).toEqual([request.path]);
-    if (/\/points\/(query|count|delete|payload)$/.test(request.path)) expectBotFilter(request);
+    if (/\/points\/(query\/batch|count|delete|payload)$/.test(request.path)) expectBotFilter(request);
   }
 });
 
 /** Every filter of the request, those of its parts too, must ask for the bot, whatever else it asks for. */
 function expectBotFilter({ body }: LoopbackRequest): void {
-  const parts = [body, ...((body as { prefetch?: unknown[] }).prefetch ?? [])];
+  const parts = (body as { searches?: unknown[] }).searches ?? [body];
   for (const part of parts) expect(part).toMatchObject({ filter: { must: expect.arrayContaining([ofBot]) } });
   expect(body).not.toHaveProperty('points');
 }
 
 const requestsTo = (end: string) => server.requests.filter(({ path }) => path.endsWith(end));
 
-describe('ready', () => {
-  const exists = (value: boolean) => json({ result: { exists: value } });
+/** What the operator would see. */
+function watched() {
+  const seen = { counted: [] as string[], logged: [] as [string, object][] };
+  const logger = { warn: (about: object, message: string) => void seen.logged.push([message, about]) };
+  const metrics = { countDegradedSearch: (reason: string) => void seen.counted.push(reason) };
+  return { seen, health: new IndexHealth(logger as Logger, metrics) };
+}
 
-  it('makes the collection of the model with its vectors and payload indexes', async () => {
-    answers['GET exists'] = exists(false);
-    answers[`PUT ${collection.split('/').at(-1)}`] = json({ result: true });
+describe('ready', () => {
+  it('makes the collection of the model with its vectors and payload indexes, without graphs', async () => {
+    answers[`GET ${name}`] = missing;
+    answers[`PUT ${name}`] = json({ result: true });
 
     await index.ready();
 
@@ -61,7 +77,7 @@ describe('ready', () => {
     expect(created?.body).toEqual({
       vectors: { dense: { size: 3, distance: 'Cosine' } },
       sparse_vectors: { sparse: { modifier: 'idf' } },
-      hnsw_config: { m: 0, payload_m: 16 },
+      hnsw_config: withoutGraphs,
     });
     expect(requestsTo('/index').map(({ body }) => body)).toEqual([
       { field_name: 'botId', field_schema: { type: 'keyword', is_tenant: true } },
@@ -71,39 +87,78 @@ describe('ready', () => {
     ]);
   });
 
-  it('leaves a collection alone that is there', async () => {
-    answers['GET exists'] = exists(true);
+  it('leaves a collection alone that is as it should be', async () => {
+    answers[`GET ${name}`] = configured({ m: 0, payload_m: 0, ef_construct: 100, full_scan_threshold: 10_000 });
 
     await index.ready();
 
-    expect(server.requests.filter(({ method, path }) => method === 'PUT' && path === collection)).toEqual([]);
+    const changed = server.requests.filter(({ method, path }) => method !== 'GET' && path === collection);
+    expect(changed).toEqual([]);
+  });
+
+  it.each([
+    ['graphs by bot, as former versions made it', { m: 0, payload_m: 16 }],
+    ['one graph for all', { m: 16, payload_m: null }],
+    ['the default of the server', { m: 16 }],
+  ])('takes its graphs from a collection that has %s', async (_, hnsw) => {
+    answers[`GET ${name}`] = configured({ ...hnsw, ef_construct: 100, full_scan_threshold: 10_000 });
+
+    await index.ready();
+
+    const patched = server.requests.filter(({ method, path }) => method === 'PATCH' && path === collection);
+    expect(patched.map(({ body }) => body)).toEqual([{ hnsw_config: withoutGraphs }]);
   });
 
   it('is content when another replica makes the collection first', async () => {
-    answers['GET exists'] = (request, response) => exists(requestsTo('/exists').length > 1)(request, response);
-    answers[`PUT ${collection.split('/').at(-1)}`] = json({ status: { error: 'already exists' } }, 409);
+    answers[`GET ${name}`] = missing;
+    answers['GET exists'] = json({ result: { exists: true } });
+    answers[`PUT ${name}`] = json({ status: { error: 'already exists' } }, 409);
 
     await expect(index.ready()).resolves.toBeUndefined();
   });
 
   it('says why when the collection cannot be made', async () => {
-    answers['GET exists'] = exists(false);
-    answers[`PUT ${collection.split('/').at(-1)}`] = json({ status: { error: 'Wrong input: no space' } }, 400);
+    answers[`GET ${name}`] = missing;
+    answers['GET exists'] = json({ result: { exists: false } });
+    answers[`PUT ${name}`] = json({ status: { error: 'Wrong input: no space' } }, 400);
 
     await expect(index.ready()).rejects.toThrow('Wrong input: no space');
   });
 
+  it('asks once for many that wait for it', async () => {
+    answers[`GET ${name}`] = configured(withoutGraphs);
+
+    await Promise.all([index.ready(), index.ready(), index.ready()]);
+
+    expect(requestsTo('/index')).toHaveLength(4);
+  });
+
+  it.each([
+    ['1.17.1', 1],
+    ['1.18.0', 1],
+    ['1.19.0', 0],
+    ['1.20.2', 0],
+    ['2.0.0', 0],
+    [undefined, 0],
+  ])('tells the operator of Qdrant %s what its ranking counts: %d lines', async (version, lines) => {
+    answers[`GET ${name}`] = configured(withoutGraphs);
+    answers['GET '] = json({ title: 'qdrant - vector search engine', version });
+    const { seen, health } = watched();
+
+    await new QdrantIndex({ url: server.url, embedder: testEmbedder, health }).ready();
+
+    expect(seen.logged.filter(([message]) => message.includes('1.19'))).toHaveLength(lines);
+  });
+
   it('keeps the collections of two models apart, whatever their names', async () => {
-    answers['GET exists'] = exists(true);
     const models = ['a/b', 'a_b', 'a:b', 'größe', '../..', 'x'.repeat(500)];
+    const opened = models.map((model) => new QdrantIndex({ url: server.url, embedder: { model, dimensions: 3 } }));
 
-    for (const model of models) {
-      await new QdrantIndex({ url: server.url, embedder: { model, dimensions: 3 } }).ready();
-    }
+    for (const each of opened) await each.write(bot, [point()]);
 
-    const names = requestsTo('/exists').map(({ path }) => path.split('/').at(-2)!);
+    const names = requestsTo('/points').map(({ path }) => path.split('/').at(-2)!);
     expect(new Set(names).size).toBe(models.length);
-    for (const name of names) expect(name).toMatch(/^[\w-]{1,200}$/);
+    for (const each of names) expect(each).toMatch(/^[\w-]{1,200}$/);
   });
 });
 
@@ -129,14 +184,14 @@ describe('write', () => {
     expect(mine!.id).not.toBe(theirs!.id);
   });
 
-  it('sends batches and waits for the last', async () => {
+  it('sends batches and waits for each, since shards apply them on their own', async () => {
     await index.write(
       bot,
       Array.from({ length: 600 }, () => point()),
     );
 
     expect(server.requests.map(({ body }) => (body as { points: unknown[] }).points.length)).toEqual([256, 256, 88]);
-    expect(server.requests.map((request) => request.query.wait)).toEqual(['false', 'false', 'true']);
+    expect(server.requests.map((request) => request.query.wait)).toEqual(['true', 'true', 'true']);
   });
 
   it('sends smaller batches of long vectors', async () => {
@@ -166,75 +221,88 @@ describe('write', () => {
 });
 
 describe('search', () => {
-  const found = (...points: unknown[]) => json({ result: { points } });
+  const hit = (passageId: string, score = 0.5) => ({
+    id: passageId,
+    version: 1,
+    score,
+    payload: { passageId, fileId: 'file_a', contentVersion: 'v1' },
+  });
+  const found = (...sides: ReturnType<typeof hit>[][]) => json({ result: sides.map((points) => ({ points })) });
+  const searchesOf = ({ body }: LoopbackRequest) => (body as { searches: Record<string, unknown>[] }).searches;
+  beforeEach(() => (answers['POST count'] = json({ result: { count: 0 } })));
 
-  it('fuses dense and sparse candidates of the bot by reciprocal rank', async () => {
-    answers['POST query'] = found({
-      id: 'point',
-      version: 1,
-      score: 0.5,
-      payload: { passageId: 'passage', fileId: 'file_a', contentVersion: 'v1' },
-    });
+  it('asks for the nearest exactly and for words by how rare they are with the bot', async () => {
+    answers['POST batch'] = found([hit('both')], [hit('both')]);
 
-    const hits = await index.search(bot, query({ text: 'hello', limit: 7 }));
+    await index.search(bot, query({ text: 'hello', limit: 7 }));
 
     const filter = { must: [ofBot], must_not: [] };
-    expect(hits).toEqual([{ id: 'passage', fileId: 'file_a', contentVersion: 'v1', score: 0.5 }]);
-    expect(server.requests).toMatchObject([{ method: 'POST', path: `${collection}/points/query` }]);
-    expect(server.requests[0]!.body).toEqual({
-      prefetch: [
-        { query: [1, 0, 0], using: 'dense', filter, limit: 100 },
-        { query: { indices: queryTerms('hello').indices, values: [1] }, using: 'sparse', filter, limit: 100 },
-      ],
-      query: { rrf: { k: 60 } },
-      filter,
-      limit: 7,
-      with_payload: ['passageId', 'fileId', 'contentVersion'],
-    });
+    const either = { filter, limit: 100, with_payload: ['passageId', 'fileId', 'contentVersion'] };
+    expect(server.requests).toMatchObject([{ method: 'POST', path: `${collection}/points/query/batch` }]);
+    expect(searchesOf(server.requests[0]!)).toEqual([
+      { ...either, query: [1, 0, 0], using: 'dense', params: { exact: true } },
+      {
+        ...either,
+        query: { indices: queryTerms('hello').indices, values: [1] },
+        using: 'sparse',
+        params: { idf: { corpus: { must: [ofBot] } } },
+      },
+    ]);
+  });
+
+  it('fuses both sides by reciprocal rank from 1, with k = 60', async () => {
+    const [a, b, c] = ['a', 'b', 'c'].map((id) => hit(id));
+    answers['POST batch'] = found([a!, b!, c!], [b!]);
+
+    const hits = await index.search(bot, query({ text: 'hello', limit: 2 }));
+
+    expect(hits).toEqual([
+      { id: 'b', fileId: 'file_a', contentVersion: 'v1', score: 1 / 62 + 1 / 61 },
+      { id: 'a', fileId: 'file_a', contentVersion: 'v1', score: 1 / 61 },
+    ]);
   });
 
   it('asks for as many candidates as it may return', async () => {
-    answers['POST query'] = found();
+    answers['POST batch'] = found([], []);
 
     await index.search(bot, query({ text: 'hello', limit: 150 }));
 
-    expect(server.requests[0]!.body).toMatchObject({ prefetch: [{ limit: 150 }, { limit: 150 }], limit: 150 });
+    expect(searchesOf(server.requests[0]!)).toMatchObject([{ limit: 150 }, { limit: 150 }]);
   });
 
   it('asks for dense candidates alone when the query has no words', async () => {
-    answers['POST query'] = found();
+    answers['POST batch'] = found([hit('a', 0.25)]);
 
-    await index.search(bot, query({ text: '?!' }));
+    const hits = await index.search(bot, query({ text: '?!' }));
 
-    expect(server.requests[0]!.body).toMatchObject({ prefetch: [{ using: 'dense' }] });
+    expect(searchesOf(server.requests[0]!)).toMatchObject([{ using: 'dense' }]);
+    expect(hits).toMatchObject([{ id: 'a', score: 1 / 61 }]);
   });
 
   it('asks for the nearest alone, whose score is the cosine, without terms', async () => {
-    answers['POST query'] = found({
-      id: 'point',
-      version: 1,
-      score: 0.75,
-      payload: { passageId: 'passage', fileId: 'file_a', contentVersion: 'v1' },
-    });
+    answers['POST batch'] = found([hit('passage', 0.75)]);
 
     const hits = await index.search(bot, { vector: Float32Array.of(1, 0, 0), limit: 7 });
 
     expect(hits).toMatchObject([{ id: 'passage', score: 0.75 }]);
-    expect(server.requests[0]!.body).toEqual({
-      query: [1, 0, 0],
-      using: 'dense',
-      filter: { must: [ofBot], must_not: [] },
-      limit: 7,
-      with_payload: ['passageId', 'fileId', 'contentVersion'],
-    });
+    expect(searchesOf(server.requests[0]!)).toEqual([
+      {
+        query: [1, 0, 0],
+        using: 'dense',
+        params: { exact: true },
+        filter: { must: [ofBot], must_not: [] },
+        limit: 7,
+        with_payload: ['passageId', 'fileId', 'contentVersion'],
+      },
+    ]);
   });
 
   it('puts tag filters next to that of the bot', async () => {
-    answers['POST query'] = found();
+    answers['POST batch'] = found([]);
 
     await index.search(bot, query({ tags: { 'a.b': { in: ['x', 'y'], notIn: ['"'] }, empty: { in: [], notIn: [] } } }));
 
-    expect(server.requests[0]!.body).toMatchObject({
+    expect(searchesOf(server.requests[0]!)[0]).toMatchObject({
       filter: {
         must: [ofBot, { key: 'tags', match: { any: ['["a.b","x"]', '["a.b","y"]'] } }],
         must_not: [{ key: 'tags', match: { any: ['["a.b","\\""]'] } }],
@@ -242,16 +310,66 @@ describe('search', () => {
     });
   });
 
-  it('puts the files that are asked for next to the bot, in every part', async () => {
-    answers['POST query'] = found();
+  it('puts the files that are asked for next to the bot, on both sides', async () => {
+    answers['POST batch'] = found([], []);
 
     await index.search(bot, query({ text: 'hello', fileIds: ['file_a', 'file_b'] }));
     await index.search(bot, query({ terms: undefined, fileIds: [] }));
 
     const filterOf = (...any: string[]) => ({ must: [ofBot, { key: 'fileId', match: { any } }], must_not: [] });
     const filter = filterOf('file_a', 'file_b');
-    expect(server.requests[0]!.body).toMatchObject({ prefetch: [{ filter }, { filter }], filter });
-    expect(server.requests[1]!.body).toMatchObject({ filter: filterOf() });
+    expect(searchesOf(server.requests[0]!)).toMatchObject([{ filter }, { filter }]);
+    expect(searchesOf(server.requests[1]!)).toMatchObject([{ filter: filterOf() }]);
+  });
+
+  it('asks for an uncompressed answer, which comes in one piece', async () => {
+    answers['POST batch'] = found([]);
+
+    await index.search(bot, query());
+
+    expect(server.requests[0]!.headers).toMatchObject({ 'accept-encoding': 'identity' });
+  });
+
+  describe('that finds less by vectors than there is', () => {
+    const search = async (text: string, sides: ReturnType<typeof found>, count = 0) => {
+      answers['POST batch'] = sides;
+      answers['POST count'] = json({ result: { count } });
+      const { seen, health } = watched();
+      const hits = await new QdrantIndex({ url: server.url, embedder: testEmbedder, health }).search(
+        bot,
+        query({ text, limit: 7 }),
+      );
+      return { hits: hits.length, ...seen };
+    };
+    const incomplete = ['dense side incomplete'];
+    const full = Array.from({ length: 100 }, (_, n) => hit(`${n}`));
+
+    it('still answers, and tells the operator', async () => {
+      const { hits, counted, logged } = await search('hello', found([], [hit('a')]));
+
+      expect([hits, counted]).toEqual([1, incomplete]);
+      expect(logged).toEqual([['search finds less than it should: dense side incomplete', { bot, nearest: 0 }]]);
+    });
+
+    it.each<[string, string[], string, Answer, number]>([
+      ['words find a point that is not among the few nearest', incomplete, 'hello', found([hit('a')], [hit('b')]), 0],
+      ['nothing is near, of a bot that has points', incomplete, '?!', found([]), 3],
+      ['nothing is near, of a bot that has no points', [], '?!', found([]), 0],
+      ['words find some of the few nearest', [], 'hello', found([hit('a'), hit('b')], [hit('b')]), 0],
+      ['words find a point behind all the nearest asked for', [], 'hello', found(full, [hit('b')]), 0],
+    ])('knows that %s', async (_, expected, text, sides, count) => {
+      const { counted } = await search(text, sides, count);
+
+      expect(counted).toEqual(expected);
+    });
+
+    it('logs the same once in a while only, and counts it always', async () => {
+      const { seen, health } = watched();
+
+      for (let n = 0; n < 5; n++) health.degraded('index empty', { bot });
+
+      expect([seen.counted.length, seen.logged.length]).toEqual([5, 1]);
+    });
   });
 });
 
@@ -352,25 +470,21 @@ describe('with points of other models', () => {
 
   it('counts all, and writes and searches its own', async () => {
     answers['POST count'] = json({ result: { count: 3 } });
-    answers['POST query'] = json({ result: { points: [] } });
+    answers['POST batch'] = json({ result: [{ points: [] }] });
 
     expect(await known().count(bot)).toBe(6);
     server.requests.splice(0);
     await known().write(bot, [point()]);
     await known().search(bot, query());
 
-    expect(paths()).toEqual([`${collection}/points`, `${collection}/points/query`]);
+    expect(paths()).toEqual([`${collection}/points`, `${collection}/points/query/batch`]);
   });
 
-  it('takes a collection that was removed for an empty one, unless it is its own', async () => {
+  it('takes a collection of another model that was removed for an empty one', async () => {
     answers['POST count'] = (request, response) =>
-      (request.path.startsWith(nextCollection)
-        ? json({ status: { error: 'Not found' } }, 404)
-        : json({ result: { count: 3 } }))(request, response);
+      (request.path.startsWith(nextCollection) ? missing : json({ result: { count: 3 } }))(request, response);
 
     expect(await known().count(bot)).toBe(3);
-    answers['POST count'] = json({ status: { error: 'Not found' } }, 404);
-    await expect(known().count(bot)).rejects.toThrow('404');
   });
 
   it('drops those of one model, of the bot alone', async () => {
@@ -380,6 +494,224 @@ describe('with points of other models', () => {
     expect(server.requests[0]!.body).toEqual({ filter: { must: [ofBot] } });
     answers['POST delete'] = json({ status: { error: 'Not found' } }, 404);
     await expect(index.dropModel(bot, next)).resolves.toBeUndefined();
+  });
+});
+
+describe('a Qdrant that was emptied', () => {
+  const vanish = () => {
+    const isThere = () => server.requests.some(({ method, path }) => method === 'PUT' && path === collection);
+    const unlessThere =
+      (answer: Answer): Answer =>
+      (request, response) =>
+        (isThere() ? answer : missing)(request, response);
+    answers[`GET ${name}`] = unlessThere(configured(withoutGraphs));
+    answers[`PUT ${name}`] = json({ result: true });
+    answers['PUT index'] = unlessThere(done);
+    answers['PUT points'] = unlessThere(done);
+    answers['POST payload'] = unlessThere(done);
+    answers['POST delete'] = unlessThere(done);
+    answers['POST count'] = unlessThere(json({ result: { count: 0 } }));
+    answers['POST batch'] = unlessThere(json({ result: [{ points: [] }] }));
+  };
+
+  it.each<[string, (index: QdrantIndex) => Promise<unknown>, unknown]>([
+    ['write', (index) => index.write(bot, [point()]), undefined],
+    ['retag', (index) => index.retag(bot, 'file_a', { a: 'b' }), undefined],
+    ['removeFile', (index) => index.removeFile(bot, 'file_a', 'v1'), undefined],
+    ['removeFiles', (index) => index.removeFiles(bot, ['file_a']), undefined],
+    ['search', (index) => index.search(bot, query()), []],
+    ['dropTenant', (index) => index.dropTenant(bot), undefined],
+    ['count', (index) => index.count(bot), 0],
+  ])('is prepared anew by %s, which succeeds', async (_, ask, expected) => {
+    vanish();
+
+    await expect(ask(index)).resolves.toEqual(expected);
+
+    expect(server.requests.filter(({ method, path }) => method === 'PUT' && path === collection)).toHaveLength(1);
+    expect(requestsTo('/index')).toHaveLength(4);
+  });
+
+  it('is prepared once for many requests, and the operator is told', async () => {
+    vanish();
+    const { seen, health } = watched();
+    const watchedIndex = new QdrantIndex({ url: server.url, embedder: testEmbedder, health });
+
+    await Promise.all(Array.from({ length: 5 }, () => watchedIndex.search(bot, query())));
+
+    expect(server.requests.filter(({ method, path }) => method === 'PUT' && path === collection)).toHaveLength(1);
+    expect(seen.counted).toContain('collection missing');
+    expect(seen.logged).toContainEqual(['search finds less than it should: collection missing', { collection: name }]);
+  });
+
+  it('is asked twice, not for ever, when the collection does not stay', async () => {
+    vanish();
+    answers['POST batch'] = missing;
+
+    await expect(index.search(bot, query())).rejects.toThrow('Qdrant answered 404');
+
+    expect(requestsTo('/batch')).toHaveLength(2);
+  });
+});
+
+describe('a Qdrant that refuses the key', () => {
+  it.each([401, 403])('is a 503 that says so, with the reason for the operator, for status %d', async (status) => {
+    const { seen, health } = watched();
+    const watchedIndex = new QdrantIndex({ url: server.url, apiKey: 'sk-secret', embedder: testEmbedder, health });
+    answers['POST batch'] = json({ status: { error: 'Invalid API key' } }, status);
+    answers['POST count'] = json({ result: { count: 0 } });
+
+    const error = await watchedIndex.search(bot, query()).catch((thrown: unknown) => thrown);
+
+    expect(error).toMatchObject({ type: 'Internal', code: 503, retryAfterSeconds: 1 });
+    expect((error as Error).message).toContain('refuses the key');
+    expect(health.problem).toBe(`Qdrant refuses the key in QDRANT_API_KEY (${status})`);
+    expect(seen.logged).toEqual([[`the passage index cannot be used: ${health.problem}`, {}]]);
+    expect(JSON.stringify([error, (error as Error).message, seen])).not.toContain('sk-secret');
+    await watchedIndex.count(bot);
+    expect(health.problem).toBeUndefined();
+  });
+
+  it('says that there is none, where none is set', async () => {
+    const { health } = watched();
+    answers['POST count'] = json({ status: { error: 'Must provide an API key' } }, 401);
+
+    const counted = new QdrantIndex({ url: server.url, embedder: testEmbedder, health }).count(bot);
+
+    await expect(counted).rejects.toMatchObject({ code: 503 });
+    expect(health.problem).toBe('Qdrant wants a key in QDRANT_API_KEY');
+  });
+});
+
+describe('connections', () => {
+  const servers: Server[] = [];
+  afterEach(() => {
+    for (const http of servers.splice(0)) {
+      http.closeAllConnections();
+      http.close();
+    }
+  });
+
+  /** Answers every request as an empty count, unless `handle` says that it has dealt with it. */
+  async function startServer(handle: (count: number, socket: Socket) => boolean) {
+    let count = 0;
+    const http = createHttpServer((request, response) => {
+      request.resume().on('end', () => {
+        if (handle(++count, request.socket)) return;
+        json({ result: { count: 7 } })(undefined as never, response) as void;
+      });
+    });
+    servers.push(http.listen(0, '127.0.0.1'));
+    await once(http, 'listening');
+    const { port } = http.address() as AddressInfo;
+    return {
+      http,
+      index: new QdrantIndex({ url: `http://127.0.0.1:${port}`, embedder: testEmbedder }),
+      asked: () => count,
+    };
+  }
+
+  // It takes the 4 s.
+  it('are closed by us before Qdrant would', async () => {
+    const { http, index: counted } = await startServer(() => false);
+    // Like Qdrant, it does not announce when it closes idle connections.
+    http.keepAliveTimeout = 0;
+    const connected = once(http, 'connection') as Promise<[Socket]>;
+
+    await counted.count(bot);
+
+    const [socket] = await connected;
+    socket.setTimeout(8_000, () => socket.destroy());
+    let isEndedByClient = false;
+    socket.once('end', () => (isEndedByClient = true));
+    await once(socket, 'close');
+    expect(isEndedByClient).toBe(true);
+  });
+
+  it('that are lost before an answer cost one repetition', async () => {
+    const { index: counted, asked } = await startServer((count, socket) => {
+      if (count !== 2) return false;
+      socket.destroy();
+      return true;
+    });
+
+    await counted.count(bot);
+
+    await expect(counted.count(bot)).resolves.toBe(7);
+    expect(asked()).toBe(3);
+  });
+
+  it('that are lost twice are a 503', async () => {
+    const { index: counted, asked } = await startServer((_, socket) => Boolean(socket.destroy()));
+
+    await expect(counted.count(bot)).rejects.toMatchObject({ code: 503 });
+
+    expect(asked()).toBe(2);
+  });
+
+  it('that are lost within an answer are not asked again', async () => {
+    const { index: counted, asked } = await startServer((_, socket) => {
+      socket.write('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{"res', () => {
+        socket.destroy();
+      });
+      return true;
+    });
+
+    await expect(counted.count(bot)).rejects.toMatchObject({ code: 503 });
+
+    expect(asked()).toBe(1);
+  });
+});
+
+describe('a search of a Qdrant that hangs', () => {
+  const deadlineMs = 300;
+  const searchOf = (url: string) =>
+    new PreparedIndex(new QdrantIndex({ url, embedder: testEmbedder }), () => Promise.resolve(), deadlineMs);
+  const late = {
+    type: 'Internal',
+    code: 503,
+    retryAfterSeconds: 1,
+    message: expect.stringContaining('in time') as string,
+  };
+
+  it('while it is prepared is a 503 by its own deadline', async () => {
+    answers[`GET ${name}`] = () => undefined;
+
+    await expect(searchOf(server.url).search(bot, query())).rejects.toMatchObject(late);
+  });
+
+  it('while it searches is a 503 by its own deadline', async () => {
+    answers[`GET ${name}`] = configured(withoutGraphs);
+    answers['POST batch'] = () => undefined;
+
+    await expect(searchOf(server.url).search(bot, query())).rejects.toMatchObject(late);
+
+    expect(requestsTo('/batch')).toHaveLength(1);
+  });
+
+  it('while it connects is a 503 by its own deadline', async () => {
+    // It takes connections and never says a word of TLS.
+    const sockets = new Set<Socket>();
+    const silent = createServer((socket) => void sockets.add(socket.on('error', () => undefined)));
+    silent.listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const { port } = silent.address() as AddressInfo;
+
+    await expect(searchOf(`https://127.0.0.1:${port}`).search(bot, query())).rejects.toMatchObject(late);
+
+    expect(sockets.size).toBe(1);
+    sockets.forEach((socket) => socket.destroy());
+    silent.close();
+  });
+
+  it('ends with the reason of the caller when that is earlier', async () => {
+    answers[`GET ${name}`] = configured(withoutGraphs);
+    answers['POST batch'] = () => undefined;
+    const left = new AbortController();
+    const search = searchOf(server.url).search(bot, { ...query(), signal: left.signal });
+
+    left.abort(new Error('the caller left'));
+
+    await expect(search).rejects.toThrow('the caller left');
   });
 });
 

@@ -19,6 +19,7 @@ const checkTimeoutMs = 2_000;
 export class Readiness {
   private stopping = false;
   private readonly stopListeners: (() => void)[] = [];
+  private readonly impairmentReaders = new Map<string, () => string | undefined>();
 
   constructor(@Inject(readinessChecks) private readonly checks: ReadinessCheck[]) {}
 
@@ -30,6 +31,20 @@ export class Readiness {
   /** Calls the listener when the process begins to stop, while it still serves. */
   onStop(listener: () => void): void {
     this.stopListeners.push(listener);
+  }
+
+  /**
+   * Something that only a part of the process needs: it stays ready, and `/readyz` names the reason.
+   * @param read why it cannot be used, in words that anyone may read; undefined when all is well. Answers at once.
+   */
+  onImpaired(name: string, read: () => string | undefined): void {
+    this.impairmentReaders.set(name, read);
+  }
+
+  /** Reasons by name; empty when all is well. */
+  impairments(): Record<string, string> {
+    const reasons = [...this.impairmentReaders].map(([name, read]) => [name, read()] as const);
+    return Object.fromEntries(reasons.filter((entry): entry is readonly [string, string] => entry[1] !== undefined));
   }
 
   get isStopping(): boolean {
@@ -67,7 +82,8 @@ export class HealthController {
   async ready(@Res({ passthrough: true }) reply: FastifyReply) {
     const problems = await this.readiness.problems();
     const names = Object.keys(problems);
-    if (names.length === 0) return { status: 'ready' };
+    const impaired = this.readiness.impairments();
+    if (names.length === 0) return { status: 'ready', ...(Object.keys(impaired).length > 0 && { impaired }) };
     this.platform.logger.warn({ problems }, 'not ready');
     reply.code(HttpStatus.SERVICE_UNAVAILABLE);
     // Why is for the log: it may name hosts, and anyone may ask.

@@ -39,6 +39,13 @@ export class Metrics {
     registers: [this.registry],
   });
 
+  private readonly degradedSearches = new Counter({
+    name: 'parley_search_degraded_total',
+    help: 'Searches that found less than they should, by reason: the passage index lacks points or left some out.',
+    labelNames: ['reason'],
+    registers: [this.registry],
+  });
+
   /** What each gauge reads, by its labels. */
   private readonly readers = new Map<string, Map<string, Reader>>();
   private readonly places = new Map<string, () => number>();
@@ -70,6 +77,10 @@ export class Metrics {
 
   countShed(place: string, reason: string): void {
     this.shed.inc({ place, reason });
+  }
+
+  countDegradedSearch(reason: string): void {
+    this.degradedSearches.inc({ reason });
   }
 
   /** Shows how much is under way at this place. */

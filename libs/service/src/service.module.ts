@@ -65,7 +65,7 @@ export class ServiceModule {
         Readiness,
         ServiceLifecycle,
       ],
-      exports: [platformToken, Bus, Database, Outbox, Inbox, Idempotency, DeadLettersRepository],
+      exports: [platformToken, Bus, Database, Outbox, Inbox, Idempotency, DeadLettersRepository, Readiness],
     };
   }
 }

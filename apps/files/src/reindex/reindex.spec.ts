@@ -360,8 +360,11 @@ it('fills the bundled model when that is the next one', async () => {
 });
 
 it('writes to a collection for each model in Qdrant, and removes from both, also after the switch', async () => {
-  const done = json({ result: { operation_id: 1, status: 'completed', exists: true, points: [] } });
-  const qdrant = await LoopbackServer.start((request, response) => done(request, response));
+  const done = json({ result: { operation_id: 1, status: 'completed', count: 0, config: { hnsw_config: {} } } });
+  const nothing = json({ result: [{ points: [] }, { points: [] }] });
+  const qdrant = await LoopbackServer.start((request, response) =>
+    (request.path.endsWith('/query/batch') ? nothing : done)(request, response),
+  );
   const asked = (method: string, end: string) =>
     qdrant.requests
       .filter((request) => request.method === method && request.path.endsWith(end))
@@ -379,7 +382,7 @@ it('writes to a collection for each model in Qdrant, and removes from both, also
     expect(asked('PUT', '/points').sort()).toEqual(['parley_former_8', ...collections, 'parley_later_16']);
     await restart({ ...after, qdrantUrl: qdrant.url });
     await found(bot, 'word');
-    expect(asked('POST', '/query')).toEqual(['parley_later_16']);
+    expect(asked('POST', '/query/batch')).toEqual(['parley_later_16']);
     await pointsAndPassages('later');
     qdrant.requests.splice(0);
     await bot.delete(old.id);

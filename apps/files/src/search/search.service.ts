@@ -5,6 +5,7 @@ import type { FoundPassages, SearchFiles } from '@parley/contracts/passage-searc
 import { type FileScope, fileScopeOf } from '@parley/file-store/file-scope';
 import { FoundPassagesRepository, type FoundRow } from '@parley/file-store/found-passages.repository';
 import { type Embedder, EmbedderRefused } from '@parley/passages/embedder';
+import { IndexHealth } from '@parley/passages/index-health';
 import { highestFusedScore } from '@parley/passages/fusion';
 import { queryTerms } from '@parley/passages/lexicon';
 import type { PassageHit, PassageIndex } from '@parley/passages/passage-index';
@@ -19,6 +20,9 @@ const candidatesPerPassage = 3;
 const candidatesGrow = 8;
 const mostCandidates = 5_000;
 
+/** Shorter than the deadline of the operation, so that the caller hears a 503 in time. */
+const timeoutMs = 8_000;
+
 /** Finds passages by meaning and by words. The index only proposes: what is shown is decided by Postgres. */
 @Injectable()
 export class SearchService {
@@ -26,34 +30,45 @@ export class SearchService {
     private readonly passages: FoundPassagesRepository,
     @Inject(embedder) private readonly model: Embedder,
     @Inject(passageIndex) private readonly index: PassageIndex,
+    private readonly health: IndexHealth,
   ) {}
 
   async search(caller: BotCaller, query: SearchFiles): Promise<FoundPassages> {
     const scope = fileScopeOf(caller);
-    const rows = await this.find(scope, query);
+    const signal = AbortSignal.timeout(timeoutMs);
+    const rows = await this.find(scope, query, signal).catch((error: unknown) => {
+      throw signal.aborted ? unavailable('The search took too long. Try again in a moment.', error) : error;
+    });
     return { passages: query.consolidate ? consolidated(rows, query) : rows.map((row) => toFoundPassage(row, query)) };
   }
 
-  private async find(scope: FileScope, query: SearchFiles): Promise<FoundRow[]> {
+  private async find(scope: FileScope, query: SearchFiles, signal: AbortSignal): Promise<FoundRow[]> {
     const { limit = defaultLimit, tags, contextDepth = defaultContextDepth, withContext, consolidate } = query;
     const depth = withContext || consolidate ? contextDepth : 0;
     // Nearer passages of files that the caller may not read would hide the others.
     const fileIds = await this.passages.listFewFileIds(scope);
     if (fileIds?.length === 0) return [];
-    const vector = await this.embed(query.query);
+    const vector = await this.embed(query.query, signal);
     const terms = queryTerms(query.query);
     for (let candidates = candidatesPerPassage * limit; ; candidates *= candidatesGrow) {
       const asked = Math.min(candidates, mostCandidates);
-      const hits = await this.index.search(scope.botId, { vector, terms, tags, fileIds, limit: asked });
+      const hits = await this.index.search(scope.botId, { vector, terms, tags, fileIds, limit: asked, signal });
+      if (hits.length === 0) await this.checkEmpty(scope, query);
       const found = await this.passages.list(scope, hits.map(inUnits), { tags, depth, limit });
       if (found.length === limit || hits.length < asked || asked === mostCandidates) return found;
     }
   }
 
+  /** A search without tags finds some point of every bot that has passages, unless the index has lost them. */
+  private async checkEmpty(scope: FileScope, { tags }: SearchFiles): Promise<void> {
+    if (Object.keys(tags ?? {}).length > 0 || !(await this.passages.areAnyActive(scope))) return;
+    this.health.degraded('index empty', { bot: scope.botId });
+  }
+
   /** Throws InvalidQuery for what the model refuses to read, which it may say; else a 503 that says nothing of our inside. */
-  private async embed(text: string): Promise<Float32Array> {
+  private async embed(text: string, signal: AbortSignal): Promise<Float32Array> {
     try {
-      const [vector] = await this.model.embed([text]);
+      const [vector] = await this.model.embed([text], signal);
       return vector!;
     } catch (error) {
       if (error instanceof EmbedderRefused) {

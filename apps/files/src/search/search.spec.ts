@@ -11,6 +11,7 @@ import type { PassageIndex } from '@parley/passages/passage-index';
 import { embedder, passageIndex } from '@parley/passages/tokens';
 import { BotFiles } from '@parley/testing/bot-files';
 import { EmbeddingServer } from '@parley/testing/embedding-server';
+import { sendTo } from '@parley/testing/front-door';
 import { type RunningService, startService } from '@parley/testing/running-service';
 import { sentDuring } from '@parley/testing/sent-statements';
 import { FilesConfig } from '../config';
@@ -156,6 +157,25 @@ describe('what is found', () => {
 
   it('is nothing in a bot without passages', async () => {
     expect(await search(newBot(), 'anything')).toEqual([]);
+  });
+
+  it('is nothing, and the operator is told, where the index has lost the points of passages', async () => {
+    const [bot, empty] = [newBot(), newBot()];
+    await store(bot, 'a.txt', ['one apple']);
+    const degraded = async () => {
+      const { text } = await sendTo(service.url, 'GET /metrics');
+      return Number(/^parley_search_degraded_total\{reason="index empty"\} (\d+)/m.exec(text)?.[1] ?? 0);
+    };
+    const before = await degraded();
+    await search(empty, 'apple');
+    expect(await degraded()).toBe(before);
+
+    await points.dropTenant(bot.id);
+
+    expect(await search(bot, 'apple')).toEqual([]);
+    expect(await degraded()).toBe(before + 1);
+    await search(bot, 'apple', { tags: { color: { in: ['red'], notIn: [] } } });
+    expect(await degraded()).toBe(before + 1);
   });
 
   it('fits all tags that are asked for', async () => {

@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { unlessAborted } from '@parley/background/unless-aborted';
 import { ApiError, unavailable } from '@parley/contracts/errors';
 import { type Embedder, EmbedderBusy, EmbedderRefused, EmbedderUnavailable } from '@parley/passages/embedder';
 import type { PassageIndex } from '@parley/passages/passage-index';
@@ -79,11 +80,8 @@ export class RowPoints {
 
   /** Up to so many rows, the nearest first. Some may be gone by now. Throws the signal's reason when that is earlier. */
   async nearest(tableNumber: string, vector: Float32Array, limit: number, signal: AbortSignal): Promise<Nearness[]> {
-    const aborted = new Promise<never>((_resolve, reject) => {
-      signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
-    });
     const searched = this.index.search(tenantOf(tableNumber), { vector, limit, signal });
-    const hits = await Promise.race([searched, aborted]);
+    const hits = await unlessAborted(signal, searched);
     return hits.map(({ fileId, score }) => ({ id: Number(fileId), similarity: score }));
   }
 }

@@ -23,8 +23,16 @@ export function query(overrides: Partial<PassageQuery> & { text?: string } = {})
   return { vector: Float32Array.of(1, 0, 0), terms: queryTerms(text), limit: 10, ...rest };
 }
 
+interface Abilities {
+  /** Whether a word's rarity is that among the bot's points. */
+  countsWordsByBot?: () => Promise<boolean>;
+}
+
 /** What every adapter of PassageIndex promises. `open` gives one that is ready; each test uses a bot of its own. */
-export function describePassageIndex(open: () => PassageIndex): void {
+export function describePassageIndex(
+  open: () => PassageIndex,
+  { countsWordsByBot = () => Promise.resolve(true) }: Abilities = {},
+): void {
   const idsOf = async (botId: string, overrides: Parameters<typeof query>[0] = {}) =>
     (await open().search(botId, query(overrides))).map(({ id }) => id);
 
@@ -106,6 +114,47 @@ export function describePassageIndex(open: () => PassageIndex): void {
     const byWords = (await idsOf(bot, { text: 'parrot cockatoo' })).filter((id) => !nearIds.has(id));
     expect(byWords.length).toBeGreaterThan(1);
     expect(byWords[0]).toBe(rare.id);
+  });
+
+  it('scores by reciprocal ranks that count from 1, with k = 60', async () => {
+    const bot = randomUUID();
+    const [both, near, worded] = [
+      point({ text: 'the invoice' }),
+      point({ vector: Float32Array.of(0.8, 0.6, 0) }),
+      point({ text: 'an invoice of many words', vector: Float32Array.of(0, 0, 1) }),
+    ];
+    await open().write(bot, [worded, near, both]);
+
+    const hits = await open().search(bot, query({ text: 'invoice' }));
+
+    expect(hits.map(({ id }) => id)).toEqual([both.id, worded.id, near.id]);
+    expect(hits[0]!.score).toBeCloseTo(2 / 61, 6);
+    expect(hits[1]!.score).toBeCloseTo(1 / 62 + 1 / 63, 6);
+    expect(hits[2]!.score).toBeCloseTo(1 / 62, 6);
+  });
+
+  it('ranks by the words of the bot alone, whatever other bots have', async () => {
+    if (!(await countsWordsByBot())) {
+      process.stderr.write('SKIPPED: ranking by the words of one bot. This Qdrant is older than 1.19.\n');
+      return;
+    }
+    const [bot, another] = [randomUUID(), randomUUID()];
+    const far = Float32Array.of(0, 0, 1);
+    const common = Array.from({ length: 30 }, () => point({ text: 'parrot', vector: far }));
+    const rare = point({ text: 'cockatoo', vector: far });
+    const near = Array.from({ length: 120 }, () => point());
+    await open().write(bot, [...near, ...common, rare]);
+    const scoreOfRare = async () =>
+      (await open().search(bot, query({ text: 'parrot cockatoo', limit: 100 }))).find(({ id }) => id === rare.id)
+        ?.score;
+    expect(await scoreOfRare()).toBeCloseTo(1 / 61, 6);
+
+    await open().write(
+      another,
+      Array.from({ length: 1_000 }, () => point({ text: 'cockatoo', vector: far })),
+    );
+
+    expect(await scoreOfRare()).toBeCloseTo(1 / 61, 6);
   });
 
   it('gives no more than the limit, best first', async () => {
