@@ -498,6 +498,25 @@ describe('a signed URL', () => {
     expect(altered.length).toBeGreaterThanOrEqual(16);
   });
 
+  it.each(['GET', 'HEAD', 'PUT'])('is Forbidden for %s with an id that cannot be one', async (method) => {
+    const ids = [
+      '%00',
+      'file_%00',
+      '%00?signature=x',
+      'x'.repeat(2_000),
+      '__proto__',
+      '%0d%0a',
+      '%2e%2e%2f',
+      '%E2%80%A8',
+    ];
+
+    const statuses = await Promise.all(
+      ids.map(async (id) => (await fetch(`${service.url}/content/${id}`, { method })).status),
+    );
+
+    expect(statuses).toEqual(ids.map(() => 403));
+  });
+
   it('serves its own method alone', async () => {
     const bot = newBot();
     const file = await bot.upload('a', 'x');
