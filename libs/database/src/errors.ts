@@ -85,9 +85,15 @@ export function hasNoRoom(error: unknown): boolean {
   return error instanceof DatabaseError && error.code === '53300';
 }
 
-/** What Postgres says of a regular expression that it does not take; undefined for every other error. */
+/**
+ * What Postgres says of a regular expression that it does not take; undefined for every other error. Since Postgres 16 one
+ * that needs more than 1 GB of memory is an internal error, which is thrown as it is compiled or as it meets a text.
+ */
 export function expressionProblem(error: unknown): string | undefined {
-  return error instanceof DatabaseError && error.code === '2201B' ? error.message : undefined;
+  if (!(error instanceof DatabaseError)) return undefined;
+  if (error.code === '2201B') return error.message;
+  const isTooLarge = error.code === 'XX000' && error.message.startsWith('invalid memory alloc request size');
+  return isTooLarge ? 'the expression is too complex' : undefined;
 }
 
 function isUnavailable(error: unknown): boolean {
