@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import fs from 'node:fs/promises';
 import { mkdtemp, readdir, readlink, rm, stat } from 'node:fs/promises';
 import { type ClientRequest, type IncomingMessage, request as httpRequest, type RequestOptions } from 'node:http';
 import { connect } from 'node:net';
@@ -126,6 +127,34 @@ describe('an upload', () => {
     await until(async () => (await put(other.uploadUrl, 'hello')).status === 200);
     open.forEach((request) => request.destroy());
     await uploadsUnderWay(file.id, 0);
+  });
+
+  it('is refused with 503 while there is no room for it, and what is there is read on', async () => {
+    const bot = newBot();
+    const there = await bot.get((await bot.upload('there.txt', 'there')).id);
+    const file = await bot.upsert({ key: 'a.txt', size: 5 });
+    const open = fs.open;
+    const full = jest
+      .spyOn(fs, 'open')
+      .mockImplementation((path, ...rest) =>
+        String(path).includes('/incoming/') ? open('/dev/full', 'w') : open(path, ...rest),
+      );
+
+    const refused = await put(file.uploadUrl, 'hello');
+    const [read, ready] = [await fetch(there.url), await fetch(`${service.url}/readyz`)];
+    full.mockRestore();
+
+    expect(refused.headers.get('retry-after')).toBe('30');
+    expect(await errorOf(refused)).toMatchObject({
+      status: 503,
+      type: 'Internal',
+      message: 'The content store takes no writes just now: nothing was stored. Try again later.',
+    });
+    expect([await read.text(), ready.status]).toEqual(['there', 200]);
+    const measured = await (await fetch(`${service.url}/metrics`)).text();
+    expect(measured).toMatch(/^parley_writes_refused_total\{store="content store"\} 1$/m);
+    expect(measured).toMatch(/^parley_writes_refused_total\{store="database"\} 0$/m);
+    expect((await put(file.uploadUrl, 'hello')).status).toBe(200);
   });
 
   it('is measured like any other request, and its answer names it', async () => {

@@ -39,6 +39,13 @@ export class Metrics {
     registers: [this.registry],
   });
 
+  private readonly writesRefused = new Counter({
+    name: 'parley_writes_refused_total',
+    help: 'Writes that were not done because the database or the content store takes none, as on a full disk.',
+    labelNames: ['store'],
+    registers: [this.registry],
+  });
+
   /** What each gauge reads, by its labels. */
   private readonly readers = new Map<string, Map<string, Reader>>();
   private readonly places = new Map<string, () => number>();
@@ -54,6 +61,8 @@ export class Metrics {
         for (const [place, read] of places) this.set({ place }, read());
       },
     });
+    // Prometheus sees the first one only as a growth from 0.
+    for (const store of ['database', 'content store'] as const) this.writesRefused.inc({ store }, 0);
     collectDefaultMetrics({ register: this.registry });
     const about = { version: installedVersion(), node: process.version };
     this.gauge('parley_build_info', 'Always 1: the labels say what runs.', () => Promise.resolve(1), about);
@@ -70,6 +79,10 @@ export class Metrics {
 
   countShed(place: string, reason: string): void {
     this.shed.inc({ place, reason });
+  }
+
+  countWritesRefused(store: 'database' | 'content store'): void {
+    this.writesRefused.inc({ store });
   }
 
   /** Shows how much is under way at this place. */

@@ -106,6 +106,7 @@ function databaseProviders(
           statementTimeoutMs: config.statementTimeoutMs,
           maxWaiting: config.databaseMaxWaiting,
           onShed: () => platform.metrics.countShed(place, 'queue'),
+          onWritesRefused: () => platform.metrics.countWritesRefused('database'),
         });
         platform.metrics.watchUnderWay(place, () => database.waiting);
         if (platform.migrateAtStart) await database.migrate();
