@@ -49,8 +49,10 @@ export class Metrics {
   /** What each gauge reads, by its labels. */
   private readonly readers = new Map<string, Map<string, Reader>>();
   private readonly places = new Map<string, () => number>();
+  private rendered?: { text: Promise<Buffer>; until: number };
 
-  constructor() {
+  /** @param sharedForMs how long those who ask share what was rendered */
+  constructor(private readonly sharedForMs = 1_000) {
     const { places } = this;
     new Gauge({
       name: 'parley_under_way',
@@ -66,6 +68,24 @@ export class Metrics {
     collectDefaultMetrics({ register: this.registry });
     const about = { version: installedVersion(), node: process.version };
     this.gauge('parley_build_info', 'Always 1: the labels say what runs.', () => Promise.resolve(1), about);
+  }
+
+  get contentType(): string {
+    return this.registry.contentType;
+  }
+
+  /** All figures, as Prometheus reads them. Those who ask within a second share them: to render them holds up all else. */
+  text(): Promise<Buffer> {
+    const now = performance.now();
+    if (this.rendered && now < this.rendered.until) return this.rendered.text;
+    const text = this.registry.metrics().then(Buffer.from);
+    const rendered = { text, until: Infinity };
+    this.rendered = rendered;
+    text.then(
+      () => (rendered.until = performance.now() + this.sharedForMs),
+      () => (rendered.until = 0),
+    );
+    return text;
   }
 
   observeHandled({ kind, subject, outcome, durationMs, consumer, attempt = 1 }: Handled): void {
