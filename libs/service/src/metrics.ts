@@ -78,7 +78,7 @@ export class Metrics {
   text(): Promise<Buffer> {
     const now = performance.now();
     if (this.rendered && now < this.rendered.until) return this.rendered.text;
-    const text = this.registry.metrics().then(Buffer.from);
+    const text = this.registry.metrics().then((all) => Buffer.from(all));
     const rendered = { text, until: Infinity };
     this.rendered = rendered;
     text.then(
