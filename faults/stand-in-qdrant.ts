@@ -85,7 +85,7 @@ export class StandInQdrant {
       return true;
     }
     if (verb === 'DELETE') return this.collections.delete(name);
-    return points && this.answerOf(points, verb, (body ?? {}));
+    return points && this.answerOf(points, verb, body ?? {});
   }
 
   private answerOf(points: Map<string, StoredPoint>, verb: string, question: Question): unknown {
