@@ -4,11 +4,13 @@ import { join } from 'node:path';
 import { clientOf } from '@parley/testing/api';
 import { EmbeddingServer } from '@parley/testing/embedding-server';
 import { hasNatsServer } from '@parley/testing/nats-server';
+import { S3Server } from '@parley/testing/s3-server';
 import { Client } from 'pg';
-import { Checker } from './checker/checker';
+import { Checker, type Examined } from './checker/checker';
 import { Ledger, type PromisedConversation, type PromisedTable } from './checker/ledger';
 import { Fleet } from './fleet';
 import { declare, type DeclaredFile } from './promised-file';
+import { StandInQdrant } from './stand-in-qdrant';
 
 jest.setTimeout(180_000);
 const suite = hasNatsServer() ? describe : describe.skip;
@@ -17,10 +19,25 @@ interface Scene extends DeclaredFile {
   ledger: Ledger;
   /** Runs SQL whose `$1` is the id of the file. */
   sql(text: string): Promise<unknown>;
-  /** Where its content rests. */
-  blob: string;
-  /** The same, as a finding names it. */
+  contents: Contents;
+  vectors: Vectors;
+  /** Of its content, as a finding names it. */
   blobName: string;
+}
+
+/** What can happen to contents where they rest. */
+interface Contents {
+  lose(name: string): Promise<unknown>;
+  put(name: string, text: string): Promise<unknown>;
+}
+
+/** What can happen in the index to a vector of this file: that of its first passage. */
+interface Vectors {
+  lose(): Promise<unknown>;
+  /** Adds one like it, of a passage that there never was. */
+  addOfNone(): Promise<unknown>;
+  /** It says that it is of this file. */
+  misplace(fileId: string): Promise<unknown>;
 }
 
 /** Damages an indexed file of three passages, and says what the checker has to find. */
@@ -52,31 +69,28 @@ const damages: Record<string, Damage> = {
       ...marks.map((mark) => `${id} has ${mark} 0 times in its passages`),
     ];
   },
-  'a vector that is lost': async ({ id, sql }) => {
-    await sql(`DELETE FROM files.local_index_point
-      WHERE id = (SELECT id FROM files.passage WHERE file_id = $1 AND position = 0)`);
+  'a vector that is lost': async ({ id, vectors }) => {
+    await vectors.lose();
     return [`${id} has a passage without a vector`];
   },
-  'a vector that belongs to no passage': async ({ id, sql }) => {
-    await sql(`INSERT INTO files.local_index_point SELECT bot_id, gen_random_uuid(), model, file_id, content_version,
-      vector, term_indices, term_values, tags, revision FROM files.local_index_point WHERE file_id = $1 LIMIT 1`);
+  'a vector that belongs to no passage': async ({ id, vectors }) => {
+    await vectors.addOfNone();
     return [`${id} has a vector without a passage`];
   },
-  'a vector that counts for another file': async ({ id, sql }) => {
-    await sql(`UPDATE files.local_index_point SET file_id = $1 || '-other'
-      WHERE id = (SELECT id FROM files.passage WHERE file_id = $1 AND position = 0)`);
+  'a vector that counts for another file': async ({ id, vectors }) => {
+    await vectors.misplace(`${id}-other`);
     return [`${id}-other has a vector without a passage`];
   },
-  'a content that is lost': async ({ blob, blobName, id }) => {
-    await rm(blob);
+  'a content that is lost': async ({ contents, blobName, id }) => {
+    await contents.lose(blobName);
     return [`the content ${blobName} is not stored`, promiseBroken(id, 'indexing_completed with the content that is')];
   },
-  'a content that has changed': async ({ blob, id, text }) => {
-    await writeFile(blob, text.replace('ships', 'chips'));
+  'a content that has changed': async ({ contents, blobName, id, text }) => {
+    await contents.put(blobName, text.replace('ships', 'chips'));
     return [promiseBroken(id, 'indexing_completed with the content')];
   },
-  'a blob that belongs to no file': async ({ blob, blobName }) => {
-    await writeFile(`${blob}x`, 'stray');
+  'a blob that belongs to no file': async ({ contents, blobName }) => {
+    await contents.put(`${blobName}x`, 'stray');
     return [`${blobName}x is stored and belongs to no file`];
   },
   'a file that was never indexed to its end': async ({ id, sql }) => {
@@ -109,16 +123,92 @@ const damages: Record<string, Damage> = {
   },
 };
 
-suite('The checker', () => {
+/** Where the platform keeps contents and vectors, and how they are damaged there. */
+interface Stores {
+  env: Record<string, string>;
+  /** Where the checker finds them, if it is not the folder and Postgres. */
+  examined: Pick<Examined, 'bucket' | 'qdrant'>;
+  contents(fleet: Fleet): Contents;
+  vectors(sql: Scene['sql'], fileId: string): Vectors;
+  stop(): Promise<void>;
+}
+
+function folderAndPostgres(): Promise<Stores> {
+  const first = '(SELECT id FROM files.passage WHERE file_id = $1 AND position = 0)';
+  return Promise.resolve({
+    env: {},
+    examined: {},
+    contents: ({ blobsDir }) => ({
+      lose: (name) => rm(join(blobsDir, name)),
+      put: (name, text) => writeFile(join(blobsDir, name), text),
+    }),
+    vectors: (sql) => ({
+      lose: () => sql(`DELETE FROM files.local_index_point WHERE id = ${first}`),
+      addOfNone: () =>
+        sql(`INSERT INTO files.local_index_point SELECT bot_id, gen_random_uuid(), model, file_id, content_version,
+          vector, term_indices, term_values, tags, revision FROM files.local_index_point WHERE file_id = $1 LIMIT 1`),
+      misplace: (fileId) => sql(`UPDATE files.local_index_point SET file_id = '${fileId}' WHERE id = ${first}`),
+    }),
+    stop: () => Promise.resolve(),
+  });
+}
+
+async function bucketAndQdrant(): Promise<Stores> {
+  const [s3, qdrant] = await Promise.all([S3Server.start(), StandInQdrant.start()]);
+  const pointsOf = (fileId: string) => {
+    const [points] = qdrant.collections.values();
+    return { points: points!, point: qdrant.points.find(({ payload }) => payload['fileId'] === fileId)! };
+  };
+  return {
+    env: { ...s3.env, QDRANT_URL: qdrant.url },
+    examined: {
+      bucket: {
+        endpoint: s3.env.S3_ENDPOINT,
+        bucket: s3.env.S3_BUCKET,
+        region: 'us-east-1',
+        pathStyle: true,
+        accessKeyId: s3.env.S3_ACCESS_KEY_ID,
+        secretAccessKey: s3.env.S3_SECRET_ACCESS_KEY,
+      },
+      qdrant: { url: qdrant.url, collections: 'parley_' },
+    },
+    contents: () => ({
+      lose: (name) => Promise.resolve(s3.objects.delete(name)),
+      put: (name, text) => Promise.resolve(s3.objects.set(name, Buffer.from(text))),
+    }),
+    vectors: (_sql, ofFile) => ({
+      lose: () => {
+        const { points, point } = pointsOf(ofFile);
+        return Promise.resolve(points.delete(point.id));
+      },
+      addOfNone: () => {
+        const { points, point } = pointsOf(ofFile);
+        const [id, passageId] = [randomUUID(), randomUUID()];
+        return Promise.resolve(points.set(id, { id, payload: { ...point.payload, passageId } }));
+      },
+      misplace: (fileId) => Promise.resolve(Object.assign(pointsOf(ofFile).point.payload, { fileId })),
+    }),
+    stop: async () => {
+      await Promise.all([s3.stop(), qdrant.stop()]);
+    },
+  };
+}
+
+suite.each([
+  ['a folder and Postgres', folderAndPostgres],
+  ['a bucket and Qdrant', bucketAndQdrant],
+])('The checker of %s', (_stores, openStores) => {
   const ledger = new Ledger();
   const scenes = new Map<string, Scene>();
   let embeddings: EmbeddingServer;
+  let stores: Stores;
   let fleet: Fleet;
   let database: Client;
 
   beforeAll(async () => {
     embeddings = await EmbeddingServer.start();
-    fleet = await Fleet.start({ env: { EMBEDDINGS_URL: embeddings.url, SWEEP_INTERVAL_MS: '200' } });
+    stores = await openStores();
+    fleet = await Fleet.start({ env: { EMBEDDINGS_URL: embeddings.url, SWEEP_INTERVAL_MS: '200', ...stores.env } });
     database = new Client({ connectionString: fleet.databaseUrl });
     await database.connect();
     const { bot } = await clientOf(fleet).createBot({});
@@ -129,6 +219,7 @@ suite('The checker', () => {
   afterAll(async () => {
     await database?.end();
     await fleet?.stop();
+    await stores?.stop();
     await embeddings?.stop();
   });
 
@@ -141,11 +232,16 @@ suite('The checker', () => {
     );
     const blobName = `${botId}/${file.id}/${rows[0]!.version}`;
     const sql = (text: string) => database.query(text, [file.id]);
-    scenes.set(name, { ...file, ledger, sql, blobName, blob: join(fleet.blobsDir, blobName) });
+    const [contents, vectors] = [stores.contents(fleet), stores.vectors(sql, file.id)];
+    scenes.set(name, { ...file, ledger, sql, blobName, contents, vectors });
   }
 
   /** A change of a file is told to admin in the background, which counts as unrest until it is done. */
-  const check = (timeoutMs = 5_000) => new Checker(fleet, ledger).findings(timeoutMs);
+  const check = (timeoutMs = 5_000) => {
+    const { url, token, workspaceId, databaseUrl, blobsDir } = fleet;
+    const examined = { url, token, workspaceId, databaseUrl, blobsDir, ...stores.examined };
+    return new Checker(examined, ledger).findings(timeoutMs);
+  };
 
   it('finds nothing when all is as it was promised', async () => {
     expect(await check(20_000)).toEqual([]);

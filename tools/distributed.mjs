@@ -45,6 +45,8 @@ const env = {
   RATE_LIMIT_PER_SECOND: process.env.RATE_LIMIT_PER_SECOND || '0',
 };
 for (const name of Object.keys(env)) if (name.startsWith('NATS_SEED_')) delete env[name];
+// One port cannot be that of every process of this machine. They listen on it alone, so PORT shows metrics.
+delete env.METRICS_PORT;
 mkdirSync(env.BLOBS_DIR, { recursive: true });
 run('cli/src/migrate.js', []);
 if (process.env.NATS_SEED_OPERATOR) run('cli/src/streams.js', [], keyOf('operator'));

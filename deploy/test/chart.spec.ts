@@ -347,7 +347,13 @@ suite('the chart', () => {
       expect(labels).toMatchObject(own);
       expect(spec.selector.matchLabels).toEqual(own);
       expect(budgets[app]!.spec).toMatchObject({ maxUnavailable: 1, selector: { matchLabels: own } });
-      expect(services[app]!.spec).toMatchObject({ selector: own, ports: [{ port: 80, targetPort: 'http' }] });
+      expect(services[app]!.spec).toMatchObject({
+        selector: own,
+        ports: [
+          { name: 'http', port: 80, targetPort: 'http' },
+          { name: 'metrics', port: 9464, targetPort: 'metrics' },
+        ],
+      });
       expect(spec.strategy.rollingUpdate).toEqual({ maxUnavailable: 0, maxSurge: 1 });
       const spread = spec.template.spec.topologySpreadConstraints;
       // A node that is drained or full must not keep a pod pending.
@@ -671,8 +677,22 @@ suite('the chart', () => {
       const services = ofKind('Service').filter(({ metadata }) => matches(selector, metadata.labels));
 
       expect(services.map(componentOf).sort()).toEqual([...apps].sort());
-      expect(endpoints).toMatchObject([{ port: 'http', path: '/metrics' }]);
-      for (const { spec } of services) expect(spec.ports[0].name).toBe('http');
+      expect(endpoints).toMatchObject([{ port: 'metrics', path: '/metrics' }]);
+      for (const app of apps) {
+        const [container] = byApp('Deployment')[app]!.spec.template.spec.containers;
+        const { containerPort } = container.ports.find(({ name }: any) => name === 'metrics');
+        expect(byApp('Service')[app]!.spec.ports).toContainEqual(expect.objectContaining({ targetPort: 'metrics' }));
+        expect(container.env).toContainEqual({ name: 'METRICS_PORT', value: String(containerPort) });
+      }
+    });
+
+    it('is let in where metrics are, and clients are not', () => {
+      const policy = (name: string) => ofKind('NetworkPolicy').find(({ metadata }) => metadata.name === name)!;
+      const portsOf = (name: string) =>
+        policy(`parley-${name}`).spec.ingress.flatMap(({ ports }: any) => ports.map(({ port }: any) => port));
+
+      expect(portsOf('from-metrics')).toEqual(['metrics']);
+      for (const name of ['from-clients', 'from-apps']) expect(portsOf(name)).toEqual(['http']);
     });
 
     it('gives what it reads the labels that the alerts and the dashboard ask for', () => {

@@ -77,7 +77,7 @@ export async function runChaos(stage: Stage, plan: ChaosPlan): Promise<ChaosRepo
 
   await letTimePass(fleet.databaseUrl);
   const healedAt = performance.now();
-  const findings = await new Checker(fleet, ledger).findings(restsWithinMs);
+  const findings = await new Checker(stage.examined, ledger).findings(restsWithinMs);
   const failures = reports.flatMap((report) => report.failures);
   const unclean = failures.filter((failure) => kindOf(failure, chronicle) === 'unclean');
   return {

@@ -4,16 +4,21 @@ import { runChaos, type ChaosReport } from './chaos';
 import { anyHarm, type Harm } from './harm';
 import { Random } from './random';
 import { Stage } from './stage';
+import { type Stores, storesOf } from './stores';
 
 const usage = `npm run chaos -- [options]
 
   --seconds <n>   how long harm is done (600)
   --seed <n>      the harm of an earlier run again (random)
+
+QDRANT_URL (and QDRANT_API_KEY) keeps vectors in Qdrant, S3_BUCKET with S3_ENDPOINT, S3_REGION, S3_PATH_STYLE,
+S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY contents in S3. What a run keeps there it removes at its end.
 `;
 
 interface Options {
   seconds: number;
   seed: number;
+  stores: Stores;
 }
 
 /** Throws an Error that says which option is wrong. */
@@ -23,7 +28,7 @@ function readOptions(args: string[]): Options {
   const seed = Number(values.seed ?? Date.now() % 1_000_000);
   if (!(seconds > 0)) throw new Error('--seconds must be a number greater than 0.');
   if (!Number.isSafeInteger(seed)) throw new Error('--seed must be a whole number.');
-  return { seconds, seed };
+  return { seconds, seed, stores: storesOf(process.env) };
 }
 
 function* harmsOf(random: Random): Generator<Harm> {
@@ -31,7 +36,7 @@ function* harmsOf(random: Random): Generator<Harm> {
 }
 
 /** True when nothing was found. */
-async function main({ seconds, seed }: Options): Promise<boolean> {
+async function main({ seconds, seed, stores }: Options): Promise<boolean> {
   const interruption = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {
@@ -41,8 +46,10 @@ async function main({ seconds, seed }: Options): Promise<boolean> {
       console.log('Stopping: what has been done so far is still checked.');
     });
   }
-  console.log(`seed ${seed}, ${seconds} s`);
-  const stage = await Stage.open();
+  const contents = stores.bucket ? `the bucket ${stores.bucket.bucket}` : 'a folder';
+  const vectors = stores.qdrant ? `Qdrant at ${new URL(stores.qdrant.url).host}` : 'Postgres';
+  console.log(`seed ${seed}, ${seconds} s, contents in ${contents}, vectors in ${vectors}`);
+  const stage = await Stage.open(stores);
   // However this ends, a stopped process would not.
   const killAll = () => stage.fleet.all.forEach((replica) => replica.signal('SIGKILL'));
   process.on('exit', killAll);

@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import { type LocalPostgres, startLocalPostgres } from '@parley/local-postgres/local-postgres';
 import { BreakableLink } from '@parley/testing/breakable-link';
 import { EmbeddingServer } from '@parley/testing/embedding-server';
+import type { Examined } from '../checker/checker';
 import { type AppName, Fleet } from '../fleet';
+import { clearStores, type Stores } from './stores';
 
 export const withDatabase = ['admin', 'hub', 'files', 'files-worker', 'tables', 'chat'] as const;
 export type AppWithDatabase = (typeof withDatabase)[number];
@@ -15,10 +17,12 @@ export class Stage {
     readonly fleet: Fleet,
     readonly postgres: LocalPostgres,
     readonly links: Map<AppName, BreakableLink>,
+    private readonly stores: Stores,
     private readonly undo: (() => Promise<unknown>)[],
   ) {}
 
-  static async open(): Promise<Stage> {
+  /** @param stores instead of a folder and the index in Postgres */
+  static async open(stores: Stores = { env: {} }): Promise<Stage> {
     const undo: (() => Promise<unknown>)[] = [];
     try {
       const folder = await mkdtemp(join(tmpdir(), 'parley-chaos-'));
@@ -27,6 +31,7 @@ export class Stage {
       await chmod(folder, 0o711);
       const postgres = await startLocalPostgres({ folder, settings: { max_connections: 300 } });
       undo.push(() => postgres.stop());
+      undo.push(() => clearStores(stores));
       const embeddings = await EmbeddingServer.start();
       undo.push(() => embeddings.stop());
       const links = new Map<AppName, BreakableLink>();
@@ -44,15 +49,23 @@ export class Stage {
           SWEEP_INTERVAL_MS: '500',
           LOG_LEVEL: 'warn',
           DATABASE_TIMEOUT_MS: '3000',
+          ...stores.env,
         },
         envOf: Object.fromEntries([...links].map(([name, { url }]) => [name, { DATABASE_URL: url }])),
       });
       undo.push(() => fleet.stop());
-      return new Stage(fleet, postgres, links, undo);
+      return new Stage(fleet, postgres, links, stores, undo);
     } catch (error) {
       await stopAll(undo);
       throw error;
     }
+  }
+
+  /** Where all that it keeps is found. */
+  get examined(): Examined {
+    const { url, token, workspaceId, databaseUrl, blobsDir } = this.fleet;
+    const { bucket, qdrant } = this.stores;
+    return { url, token, workspaceId, databaseUrl, blobsDir, bucket, qdrant };
   }
 
   async close(): Promise<void> {

@@ -3,14 +3,20 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { type Asked, Asker } from './asker';
+import { type Bucket, listBucket } from './bucket';
 import { type Content, type FileState, type Ledger, type PromisedFile, sha256 } from './ledger';
 import { patientFetch } from './patient-fetch';
+import { passagesIn, type Qdrant, vectorsInPostgres, vectorsInQdrant, wrongVectors } from './vectors';
 import { brokenPromises, outOfOrder, whenOf } from './values';
 
 /** Where the platform under examination keeps things. */
 export interface Examined extends Asked {
   databaseUrl: string;
   blobsDir: string;
+  /** In place of the folder. */
+  bucket?: Bucket;
+  /** In place of the index in Postgres. */
+  qdrant?: Qdrant;
 }
 
 const schemas = ['admin', 'hub', 'files', 'tables', 'chat'];
@@ -36,13 +42,6 @@ const offences: Record<string, string> = {
   'a gap or a repeat among the positions of its passages': `
     SELECT file_id AS id FROM files.passage GROUP BY file_id, content_version
     HAVING count(*) <> max(position) + 1 OR count(DISTINCT id) <> count(*)`,
-  'a vector without a passage': `
-    SELECT DISTINCT v.file_id AS id FROM files.local_index_point v
-    WHERE NOT EXISTS (SELECT 1 FROM files.passage p WHERE p.id = v.id AND p.bot_id = v.bot_id
-      AND p.file_id = v.file_id AND p.content_version = v.content_version)`,
-  'a passage without a vector': `
-    SELECT DISTINCT p.file_id AS id FROM files.passage p
-    WHERE NOT EXISTS (SELECT 1 FROM files.local_index_point v WHERE v.id = p.id AND v.bot_id = p.bot_id)`,
   'another number of messages than its clock says': `
     SELECT conversation_id AS id FROM chat.conversation_clock c WHERE message_count <> (
       SELECT count(*) FROM chat.message m WHERE m.bot_id = c.bot_id AND m.conversation_id = c.conversation_id)`,
@@ -58,7 +57,7 @@ const offences: Record<string, string> = {
 
 /**
  * Compares what was acknowledged with what is there. Independent on purpose: it shares no code with the platform, and
- * asks the API as a client does, Postgres by SQL of its own, and the disk.
+ * asks the API as a client does, Postgres by SQL of its own, Qdrant and S3 by their APIs, and the disk.
  */
 export class Checker {
   private readonly asker: Asker;
@@ -76,7 +75,7 @@ export class Checker {
     await database.connect();
     try {
       const unrest = await this.rest(database, Date.now() + timeoutMs);
-      const wrong = await this.consistency(database);
+      const wrong = [...(await this.consistency(database)), ...(await this.vectors(database))];
       return [...unrest, ...wrong, ...(await this.blobs(database)), ...(await this.promises())];
     } finally {
       await database.end();
@@ -104,13 +103,21 @@ export class Checker {
     return findings;
   }
 
+  /** Every passage has its vector, and every vector its passage. */
+  private async vectors(database: Client): Promise<string[]> {
+    const { qdrant } = this.examined;
+    const vectors = await (qdrant ? vectorsInQdrant(qdrant) : vectorsInPostgres(database));
+    return wrongVectors(await passagesIn(database), vectors);
+  }
+
   /** Every accepted content has its blob, and every blob its file. */
   private async blobs(database: Client): Promise<string[]> {
     const { rows } = await database.query<{ path: string }>(
       `SELECT bot_id || '/' || id || '/' || blob_version AS path FROM files.file WHERE blob_version IS NOT NULL`,
     );
     const expected = new Set(rows.map(({ path }) => path));
-    const stored = new Set(await listFiles(this.examined.blobsDir));
+    const { bucket, blobsDir } = this.examined;
+    const stored = new Set(await (bucket ? listBucket(bucket) : listFiles(blobsDir)));
     return [
       ...[...expected].filter((path) => !stored.has(path)).map((path) => `the content ${path} is not stored`),
       ...[...stored].filter((path) => !expected.has(path)).map((path) => `${path} is stored and belongs to no file`),

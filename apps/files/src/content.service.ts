@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 import { type BeforeApplicationShutdown, Inject, Injectable } from '@nestjs/common';
 import { BlobMissing, type BlobStore, type ByteRange } from '@parley/blobs/blob-store';
 import { ApiError, notFound } from '@parley/contracts/errors';
+import { storageProblem } from '@parley/contracts/storage';
 import { Database, type Transaction } from '@parley/database/database';
 import { newId, newUlid } from '@parley/database/ids';
 import { blobKey, blobOf, type FileRef, type FileRow } from '@parley/file-store/file.entity';
@@ -82,7 +83,8 @@ export class ContentService implements BeforeApplicationShutdown {
 
   /** For a URL without a signature. The same words for what is not public and for what does not exist. */
   async findPublic(fileId: string): Promise<FileRow> {
-    const file = await this.files.findUnexpired(fileId);
+    // Postgres fails on a text that no id can be, as a path may hold one.
+    const file = storageProblem(fileId) ? undefined : await this.files.findUnexpired(fileId);
     if (!file || file.blob_version === null || !file.access_policies.includes('public_content')) {
       throw new ApiError('Forbidden', 'This URL has no signature, and names no public content.');
     }

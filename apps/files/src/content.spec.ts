@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import fs from 'node:fs/promises';
 import { mkdtemp, readdir, readlink, rm, stat } from 'node:fs/promises';
 import { type ClientRequest, type IncomingMessage, request as httpRequest, type RequestOptions } from 'node:http';
 import { connect } from 'node:net';
@@ -126,6 +127,34 @@ describe('an upload', () => {
     await until(async () => (await put(other.uploadUrl, 'hello')).status === 200);
     open.forEach((request) => request.destroy());
     await uploadsUnderWay(file.id, 0);
+  });
+
+  it('is refused with 503 while there is no room for it, and what is there is read on', async () => {
+    const bot = newBot();
+    const there = await bot.get((await bot.upload('there.txt', 'there')).id);
+    const file = await bot.upsert({ key: 'a.txt', size: 5 });
+    const open = fs.open;
+    const full = jest
+      .spyOn(fs, 'open')
+      .mockImplementation((path, ...rest) =>
+        String(path).includes('/incoming/') ? open('/dev/full', 'w') : open(path, ...rest),
+      );
+
+    const refused = await put(file.uploadUrl, 'hello');
+    const [read, ready] = [await fetch(there.url), await fetch(`${service.url}/readyz`)];
+    full.mockRestore();
+
+    expect(refused.headers.get('retry-after')).toBe('30');
+    expect(await errorOf(refused)).toMatchObject({
+      status: 503,
+      type: 'Internal',
+      message: 'The content store takes no writes just now: nothing was stored. Try again later.',
+    });
+    expect([await read.text(), ready.status]).toEqual(['there', 200]);
+    const measured = await (await fetch(`${service.url}/metrics`)).text();
+    expect(measured).toMatch(/^parley_writes_refused_total\{store="content store"\} 1$/m);
+    expect(measured).toMatch(/^parley_writes_refused_total\{store="database"\} 0$/m);
+    expect((await put(file.uploadUrl, 'hello')).status).toBe(200);
   });
 
   it('is measured like any other request, and its answer names it', async () => {
@@ -496,6 +525,25 @@ describe('a signed URL', () => {
 
     expect(answers).toEqual(altered.map(([name]) => [name, 403, 'Forbidden']));
     expect(altered.length).toBeGreaterThanOrEqual(16);
+  });
+
+  it.each(['GET', 'HEAD', 'PUT'])('is Forbidden for %s with an id that cannot be one', async (method) => {
+    const ids = [
+      '%00',
+      'file_%00',
+      '%00?signature=x',
+      'x'.repeat(2_000),
+      '__proto__',
+      '%0d%0a',
+      '%2e%2e%2f',
+      '%E2%80%A8',
+    ];
+
+    const statuses = await Promise.all(
+      ids.map(async (id) => (await fetch(`${service.url}/content/${id}`, { method })).status),
+    );
+
+    expect(statuses).toEqual(ids.map(() => 403));
   });
 
   it('serves its own method alone', async () => {

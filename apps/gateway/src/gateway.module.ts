@@ -30,7 +30,7 @@ export class GatewayModule {
       controllers: [HealthController, DocsController, ForwardController, ListenController],
       providers: [
         { provide: GatewayConfig, useValue: config },
-        ...platformProviders(platform),
+        ...platformProviders(platform, config),
         {
           provide: readinessChecks,
           useValue: [{ name: 'bus', check: () => platform.transport.ready() }] satisfies ReadinessCheck[],

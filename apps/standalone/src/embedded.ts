@@ -24,6 +24,7 @@ import { openKeyFile } from '@parley/secrets/key-file';
 import { Readiness } from '@parley/service/health.controller';
 import { createHttpApp } from '@parley/service/http-app';
 import { Metrics } from '@parley/service/metrics';
+import { serveMetrics } from '@parley/service/metrics-server';
 import type { Platform } from '@parley/service/platform';
 import { readAppConfigs } from './app-configs';
 import type { StandaloneConfig } from './config';
@@ -130,9 +131,10 @@ export class EmbeddedPlatform {
       DATABASE_URL: process.env['DATABASE_URL'] || (await this.startPostgres(folder.path, signal)).url,
     };
     const configs = readAppConfigs(env);
-    const events = await this.openEvents(env.DATABASE_URL);
-    const hub = new InProcessHub();
     const metrics = new Metrics();
+    this.started.push(await serveMetrics(this.config, metrics));
+    const events = await this.openEvents(env.DATABASE_URL, metrics);
+    const hub = new InProcessHub();
     const platform = (): Platform => ({
       transport: new InProcessTransport(hub, maxBodyBytes, this.appsLogger),
       events,
@@ -169,8 +171,14 @@ export class EmbeddedPlatform {
     return postgres;
   }
 
-  private async openEvents(url: string): Promise<PostgresEvents> {
-    const database = await Database.open({ url, schema: 'events', migrations: deliveryMigrations, poolSize: 10 });
+  private async openEvents(url: string, metrics: Metrics): Promise<PostgresEvents> {
+    const database = await Database.open({
+      url,
+      schema: 'events',
+      migrations: deliveryMigrations,
+      poolSize: 10,
+      onWritesRefused: () => metrics.countWritesRefused('database'),
+    });
     this.started.push(async () => void (await within(this.timeLeftMs, database.close())));
     await database.migrate();
     return new PostgresEvents(new DeliveriesRepository(database), this.appsLogger);

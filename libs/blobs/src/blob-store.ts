@@ -8,11 +8,14 @@ export interface ByteRange {
 
 /** Keeps content by key. Keys are `/`-separated ids, so that everything of a bot or a file shares a prefix. */
 export interface BlobStore {
-  /** Streams to the store. The blob is there, durably and whole, once this resolves; a source that fails leaves nothing. */
+  /**
+   * Streams to the store. The blob is there, durably and whole, once this resolves; a source that fails leaves nothing.
+   * Throws WritesRefused when the store has no room or is read-only.
+   */
   write(key: string, source: AsyncIterable<Uint8Array>): Promise<void>;
   /** What there is of the range. Throws BlobMissing. */
   read(key: string, range?: ByteRange): Promise<Readable>;
-  /** Copies whole and durably, or not at all, without the bytes passing through memory of ours. Throws BlobMissing. */
+  /** Copies whole and durably, or not at all, without the bytes passing through memory of ours. Throws BlobMissing and WritesRefused. */
   copy(fromKey: string, toKey: string): Promise<void>;
   /** Removing what is not there is fine. */
   delete(key: string): Promise<void>;

@@ -1,9 +1,13 @@
-import { mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises';
+import fs from 'node:fs/promises';
+import { type FileHandle, mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
+import { BlobMissing } from './blob-store';
 import { FolderBlobs } from './folder-blobs';
 import { describeBlobStore, of } from './test/blob-store.behaviour';
+
+const actualOpen = fs.open;
 
 let folder: string;
 let blobs: FolderBlobs;
@@ -33,6 +37,54 @@ it('leaves nothing where blobs arrive of a copy that fails', async () => {
   await expect(blobs.copy('bot/file/1', 'bot/file/1/below')).rejects.toThrow('EEXIST');
 
   expect(await incoming()).toEqual([]);
+});
+
+describe('a file system without room', () => {
+  const full = { name: 'ApiError', type: 'Internal', code: 503, retryAfterSeconds: 30 };
+  let refused: number;
+
+  beforeEach(() => {
+    refused = 0;
+    blobs = new FolderBlobs(folder, () => (refused += 1));
+  });
+  afterEach(() => jest.restoreAllMocks());
+
+  it('is a 503 that is told, and leaves nothing behind', async () => {
+    await blobs.write('bot/file/1', of('content'));
+    openInstead(() => actualOpen('/dev/full', 'w'));
+
+    await expect(blobs.write('bot/file/2', of('content'))).rejects.toMatchObject(full);
+
+    expect(refused).toBe(1);
+    expect(await incoming()).toEqual([]);
+    expect(await blobs.list('bot/file')).toEqual(['1']);
+    expect((await buffer(await blobs.read('bot/file/1'))).toString()).toBe('content');
+  });
+
+  it.each(['ENOSPC', 'EDQUOT', 'EROFS'])('is a 503 for a copy too, when that says %s', async (code) => {
+    await blobs.write('bot/file/1', of('content'));
+    openInstead(() => Promise.reject(Object.assign(new Error(`${code}: no room`), { code })));
+
+    await expect(blobs.copy('bot/file/1', 'bot/file/2')).rejects.toMatchObject(full);
+
+    expect(refused).toBe(1);
+    expect(await blobs.list('bot/file')).toEqual(['1']);
+  });
+
+  it('is not what keeps nothing for another reason', async () => {
+    await expect(blobs.copy('bot/none/1', 'bot/file/1')).rejects.toBeInstanceOf(BlobMissing);
+    await expect(blobs.write('bot/file/1', of('half', new Error('cut')))).rejects.toThrow('cut');
+
+    expect(refused).toBe(0);
+  });
+
+  function openInstead(opened: () => Promise<FileHandle>): void {
+    jest
+      .spyOn(fs, 'open')
+      .mockImplementation((path, ...rest) =>
+        String(path).includes('/incoming/') ? opened() : actualOpen(path, ...rest),
+      );
+  }
 });
 
 it('keeps a copy apart from the blob that it was made of', async () => {

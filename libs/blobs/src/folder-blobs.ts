@@ -5,6 +5,7 @@ import { dirname, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { BlobMissing, type BlobStore, type ByteRange, checkKey } from './blob-store';
+import { tellingRefusals } from './refused-writes';
 
 const incoming = 'incoming';
 /** A writer whose source gives nothing for a minute is cut: what did not grow for an hour has no writer. */
@@ -15,7 +16,11 @@ const placeAttempts = 10;
 export class FolderBlobs implements BlobStore {
   private readonly folder: string;
 
-  constructor(folder: string) {
+  /** @param onWritesRefused is called for each blob that the file system had no room for */
+  constructor(
+    folder: string,
+    private readonly onWritesRefused?: () => void,
+  ) {
     this.folder = resolve(folder);
   }
 
@@ -88,7 +93,11 @@ export class FolderBlobs implements BlobStore {
   close(): void {}
 
   /** The blob is what `fill` puts in the temporary file, durably; when that fails, nothing is left. */
-  private async make(path: string, fill: (temporary: string) => Promise<void>): Promise<void> {
+  private make(path: string, fill: (temporary: string) => Promise<void>): Promise<void> {
+    return tellingRefusals(() => this.makeOnce(path, fill), this.onWritesRefused);
+  }
+
+  private async makeOnce(path: string, fill: (temporary: string) => Promise<void>): Promise<void> {
     const temporary = join(this.folder, incoming, randomUUID());
     await mkdir(dirname(temporary), { recursive: true });
     try {

@@ -32,6 +32,7 @@ import {
 import { Slots } from '@parley/background/slots';
 import { BlobMissing, type BlobStore, type ByteRange, checkKey } from './blob-store';
 import { type Part, Parts } from './parts';
+import { tellingRefusals } from './refused-writes';
 import { isMissing, S3Refusal, type SdkError, toOurError, unanswered, unlessGone } from './s3-errors';
 
 export interface S3BlobsOptions {
@@ -52,6 +53,8 @@ export interface S3BlobsOptions {
   copyPartBytes?: number;
   /** For parts of blobs that find no room in memory; the system's without it. */
   temporaryFolder?: string;
+  /** Is called for each blob that the server, or the temporary folder, had no room for. */
+  onWritesRefused?: () => void;
 }
 
 interface Target {
@@ -94,7 +97,15 @@ export class S3Blobs implements BlobStore {
     this.reader = this.connect(256, this.timeoutMs);
   }
 
-  async write(key: string, source: AsyncIterable<Uint8Array>): Promise<void> {
+  write(key: string, source: AsyncIterable<Uint8Array>): Promise<void> {
+    return tellingRefusals(() => this.writeOnce(key, source), this.options.onWritesRefused);
+  }
+
+  copy(fromKey: string, toKey: string): Promise<void> {
+    return tellingRefusals(() => this.copyOnce(fromKey, toKey), this.options.onWritesRefused);
+  }
+
+  private async writeOnce(key: string, source: AsyncIterable<Uint8Array>): Promise<void> {
     const target = this.target(key);
     const parts = this.parts.of(source);
     const first = await parts.next();
@@ -120,7 +131,7 @@ export class S3Blobs implements BlobStore {
     }
   }
 
-  async copy(fromKey: string, toKey: string): Promise<void> {
+  private async copyOnce(fromKey: string, toKey: string): Promise<void> {
     const [source, target] = [this.target(fromKey), this.target(toKey)];
     try {
       const { ContentLength: sizeBytes = 0 } = await this.send(new HeadObjectCommand(source));

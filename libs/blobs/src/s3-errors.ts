@@ -1,4 +1,5 @@
 import { type ApiError, unavailable } from '@parley/contracts/errors';
+import { refusalOfS3 } from './refused-writes';
 
 /** What S3 answered, without what its client remembers of the request. */
 export class S3Refusal extends Error {
@@ -27,6 +28,8 @@ export function toOurError({ name = 'Unknown', message = '', code, $metadata }: 
   if (name === 'CredentialsProviderError') return new Error(`S3 cannot be asked: ${message}`);
   if (status === undefined) return unanswered(`${code ?? name} ${message}`);
   const refusal = new S3Refusal(status, name, message);
+  const noRoom = refusalOfS3(status, name, refusal);
+  if (noRoom) return noRoom;
   const isTransient = (status >= 500 && status !== 501) || status === 429 || status === 408;
   return isTransient || transientCodes.includes(name) ? unanswered(refusal.message) : refusal;
 }

@@ -580,6 +580,24 @@ describe('when S3 fails', () => {
     expect(server.requests).toHaveLength(3);
   });
 
+  it.each([
+    ['507', refusal(507, 'XMinioStorageFull')],
+    ['a full quota', refusal(403, 'QuotaExceeded')],
+  ])('tells by %s that it has no room, which clients repeat later', async (_, noRoom) => {
+    let refused = 0;
+    const full = open({ onWritesRefused: () => (refused += 1) });
+    answers = [noRoom];
+
+    expect(await failureOf(full.write('bot/file/1', of('hello')))).toMatchObject({
+      ...unavailable,
+      retryAfterSeconds: 30,
+    });
+
+    answers = [answer(200, '', { 'content-length': '5' }), noRoom];
+    expect(await failureOf(full.copy('bot/file/1', 'bot/file/2'))).toMatchObject({ retryAfterSeconds: 30 });
+    expect(refused).toBe(2);
+  });
+
   it('asks once for what it refuses', async () => {
     answers = [refusal(501, 'NotImplemented')];
 

@@ -82,6 +82,18 @@ export function unavailable(message: string, cause?: unknown): ApiError {
   return new ApiError('Internal', message, { code: 503, retryAfterSeconds: 1, cause });
 }
 
+/** A store that answers but takes no writes, as one whose disk is full: 503 until its operator has made room. */
+export class WritesRefused extends ApiError {
+  /** @param store as the sentence about it begins */
+  constructor(store: string, cause: unknown) {
+    super('Internal', `${store} takes no writes just now: nothing was stored. Try again later.`, {
+      code: 503,
+      retryAfterSeconds: 30,
+      cause,
+    });
+  }
+}
+
 /** The same words for what does not exist and for what belongs to somebody else. */
 export function notFound(resource: string, id: string): ApiError {
   return new ApiError('ResourceNotFound', `There is no ${resource} "${id}" here.`);

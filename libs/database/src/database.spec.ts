@@ -466,6 +466,77 @@ describe('A statement that takes too long', () => {
   });
 });
 
+describe('A database that takes no writes', () => {
+  let test: TestDatabase;
+  let database: Database;
+  let refused: number;
+
+  beforeAll(async () => {
+    test = await createTestDatabase([Things1700000000001], 'things');
+  });
+
+  beforeEach(async () => {
+    refused = 0;
+    const onWritesRefused = () => (refused += 1);
+    database = await Database.open({ url: test.url, schema: 'things', migrations: [], poolSize: 2, onWritesRefused });
+  });
+
+  afterEach(() => database.close());
+  afterAll(() => test.drop());
+
+  const failingWith = (code: string, message: string) =>
+    `DO $$ BEGIN RAISE EXCEPTION '${message}' USING ERRCODE = '${code}'; END $$`;
+
+  it.each([
+    ['has a full disk', failingWith('53100', 'could not extend file "base/1": No space left on device')],
+    ['has used up its quota', failingWith('58030', 'could not extend file "base/1": Disk quota exceeded')],
+    ['is on a disk that is read-only', failingWith('42501', 'could not open file "base/1": Read-only file system')],
+  ])('is a 503 that is told when it %s, and goes on reading', async (_, statement) => {
+    const noRoom = { type: 'Internal', code: 503, retryAfterSeconds: 30, message: expect.stringMatching(/no writes/) };
+
+    await expect(database.query(statement)).rejects.toMatchObject(noRoom);
+    await expect(database.transaction((tx) => tx.query(statement))).rejects.toMatchObject(noRoom);
+
+    expect(refused).toBe(2);
+    await expect(namesIn(database)).resolves.toEqual([]);
+  });
+
+  it('is a 503 that is told while its operator keeps it from writing, and works again afterwards', async () => {
+    const write = () => database.query(`INSERT INTO thing VALUES ('a')`);
+    await namesIn(database);
+    await setReadOnly('on');
+
+    await expect(write()).rejects.toMatchObject({ code: 503, retryAfterSeconds: 30 });
+    expect(refused).toBe(1);
+    await expect(namesIn(database)).resolves.toEqual([]);
+
+    await setReadOnly('off');
+    // Connections made meanwhile are read-only: each write that fails is the last of its own.
+    expect(
+      await until(() =>
+        write().then(
+          () => 'written',
+          () => undefined,
+        ),
+      ),
+    ).toBe('written');
+  });
+
+  it('is not one that merely has no connection left', async () => {
+    await expect(database.query(failingWith('53300', 'too many clients'))).rejects.toMatchObject(unavailable);
+
+    expect(refused).toBe(0);
+  });
+
+  async function setReadOnly(state: 'on' | 'off'): Promise<void> {
+    const name = new URL(test.url).pathname.slice(1);
+    await test.database.query(`ALTER DATABASE "${name}" SET default_transaction_read_only = ${state}`);
+    await test.database.query(
+      'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+    );
+  }
+});
+
 describe('Migrations', () => {
   const migrations = [Things1700000000001, MoreThings1700000000002];
   let empty: EmptyDatabase;

@@ -1,4 +1,4 @@
-import { unavailable } from '@parley/contracts/errors';
+import { unavailable, WritesRefused } from '@parley/contracts/errors';
 import { DataSource, type MigrationInterface } from 'typeorm';
 import { Client, type ClientConfig, type Pool, type PoolClient, type QueryConfig, type QueryResult } from 'pg';
 import { inSpan, isTraced } from '@parley/tracing/tracing';
@@ -35,6 +35,8 @@ export interface DatabaseOptions {
   maxWaiting?: number;
   /** Is told when one more would have had to wait. */
   onShed?: () => void;
+  /** Is told of each piece of work that Postgres did not do because it takes no writes. */
+  onWritesRefused?: () => void;
 }
 
 /**
@@ -220,7 +222,7 @@ export class Database implements Sql {
 
   /** A connection that breaks, or that may be in the middle of something, does not come back to the pool. */
   private async lend<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
-    const { maxWaiting = defaultMaxWaiting, onShed } = this.options;
+    const { maxWaiting = defaultMaxWaiting, onShed, onWritesRefused } = this.options;
     if (this.pool.waitingCount >= maxWaiting) {
       onShed?.();
       throw unavailable('Too many wait for the database just now. Try again in a moment.');
@@ -231,6 +233,7 @@ export class Database implements Sql {
       return await work(client);
     } catch (error) {
       failure = error;
+      if (error instanceof WritesRefused) onWritesRefused?.();
       throw error;
     } finally {
       client.release(isUnsettled(failure));

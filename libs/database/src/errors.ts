@@ -1,5 +1,5 @@
 import { DatabaseError } from 'pg';
-import { ApiError, unavailable } from '@parley/contracts/errors';
+import { ApiError, unavailable, WritesRefused } from '@parley/contracts/errors';
 
 /** SQLSTATE classes and codes that say "not now": connection lost, too many connections, shutting down, or one of `ended`. */
 const transientCodes = /^(08|53|57P|57014|55P03|25P03|40001|40P01)/;
@@ -7,6 +7,11 @@ const transientCodes = /^(08|53|57P|57014|55P03|25P03|40001|40P01)/;
 const stopped = 'The database stopped this, since it took longer than it may. Try again in a moment, or ask for less.';
 const locked = 'Another request is changing the same data just now. Try again in a moment.';
 const ended: Record<string, string> = { '57014': stopped, '55P03': locked, '40P01': locked, '40001': locked };
+
+/** The disk is full, or the server takes no writes: a standby, or one that its operator made read-only as its disk filled. */
+const refusedWrites = /^(53100|25006)$/;
+/** Of a file system without room, under codes that differ from one Postgres to the next. */
+const fileRefused = /: (No space left on device|Disk quota exceeded|Read-only file system)$/;
 
 const networkCodes = new Set([
   'ECONNREFUSED',
@@ -41,6 +46,7 @@ export class CannotConnect extends Error {
 
 /** Turns what may go well another time into a 503 that says why it did not; leaves every other error as it is. */
 export function toApiError(error: unknown): unknown {
+  if (isRefusedWrite(error)) return new WritesRefused('The database', error);
   if (!isUnavailable(error)) return error;
   const reason = error instanceof DatabaseError ? ended[error.code ?? ''] : undefined;
   return unavailable(reason ?? 'The database does not answer. Try again in a moment.', error);
@@ -85,9 +91,19 @@ export function hasNoRoom(error: unknown): boolean {
   return error instanceof DatabaseError && error.code === '53300';
 }
 
-/** What Postgres says of a regular expression that it does not take; undefined for every other error. */
+/**
+ * What Postgres says of a regular expression that it does not take; undefined for every other error. Since Postgres 16 one
+ * that needs more than 1 GB of memory is an internal error, which is thrown as it is compiled or as it meets a text.
+ */
 export function expressionProblem(error: unknown): string | undefined {
-  return error instanceof DatabaseError && error.code === '2201B' ? error.message : undefined;
+  if (!(error instanceof DatabaseError)) return undefined;
+  if (error.code === '2201B') return error.message;
+  const isTooLarge = error.code === 'XX000' && error.message.startsWith('invalid memory alloc request size');
+  return isTooLarge ? 'the expression is too complex' : undefined;
+}
+
+function isRefusedWrite(error: unknown): boolean {
+  return error instanceof DatabaseError && (refusedWrites.test(error.code ?? '') || fileRefused.test(error.message));
 }
 
 function isUnavailable(error: unknown): boolean {

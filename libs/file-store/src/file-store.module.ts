@@ -6,6 +6,8 @@ import { LocalIndex1700000000200 } from '@parley/passages/migrations/17000000002
 import { LocalIndexModels1700000000210 } from '@parley/passages/migrations/1700000000210-local-index-models';
 import { PassagesModule } from '@parley/passages/passages.module';
 import { embedder } from '@parley/passages/tokens';
+import type { Platform } from '@parley/service/platform';
+import { platformToken } from '@parley/service/tokens';
 import type { FileStoreConfig } from './config';
 import { DeletedBotsRepository } from './deleted-bots.repository';
 import { FilesRepository } from './files.repository';
@@ -66,7 +68,11 @@ export class FileStoreModule {
       imports: [PassagesModule.register(config, listKnownModels)],
       providers: [
         ...repositories,
-        { provide: blobStore, useFactory: () => openBlobs(config) },
+        {
+          provide: blobStore,
+          useFactory: ({ metrics }: Platform) => openBlobs(config, () => metrics.countWritesRefused('content store')),
+          inject: [platformToken],
+        },
         {
           provide: nextModel,
           useFactory: (database: Database, active: Embedder) => NextModel.open(config, database, active),

@@ -4,17 +4,23 @@ import type { S3BlobsOptions } from '@parley/blobs/s3-blobs';
 import { ConfigError } from '@parley/config/config';
 import type { FileStoreConfig } from './config';
 
-/** The store that the configuration chose, ready. Throws ConfigError when something of it is not set. */
-export async function openBlobs(config: FileStoreConfig): Promise<BlobStore> {
-  const blobs = await choose(config);
+/**
+ * The store that the configuration chose, ready. Throws ConfigError when something of it is not set.
+ * @param onWritesRefused is called for each blob that the store had no room for
+ */
+export async function openBlobs(config: FileStoreConfig, onWritesRefused?: () => void): Promise<BlobStore> {
+  const blobs = await choose(config, onWritesRefused);
   await blobs.ready();
   return blobs;
 }
 
-async function choose(config: FileStoreConfig): Promise<BlobStore> {
+async function choose(config: FileStoreConfig, onWritesRefused?: () => void): Promise<BlobStore> {
   const kind = config.blobs ?? (config.s3Bucket ? 's3' : 'folder');
-  if (kind === 'folder') return new FolderBlobs(given(config.blobsDir, 'BLOBS_DIR is missing: it must be a folder.'));
-  const options = s3Options(config);
+  if (kind === 'folder') {
+    const folder = given(config.blobsDir, 'BLOBS_DIR is missing: it must be a folder.');
+    return new FolderBlobs(folder, onWritesRefused);
+  }
+  const options = { ...s3Options(config), onWritesRefused };
   // Only here: loading it takes 20 MB and a tenth of a second.
   const { S3Blobs } = await import('@parley/blobs/s3-blobs');
   return new S3Blobs(options);

@@ -15,6 +15,24 @@ export class ProcessConfig {
   port = 3000;
 
   @Env({
+    env: 'METRICS_PORT',
+    type: integer(1, 65_535),
+    about:
+      'Port that serves `/metrics` and nothing else, at `HOST`. `PORT` shows none then, unless `METRICS_TOKEN` is set.',
+    optional: true,
+  })
+  metricsPort?: number;
+
+  @Env({
+    env: 'METRICS_TOKEN',
+    type: text('at least 16 characters without spaces', /^\S{16,}$/),
+    about:
+      'Bearer token that `/metrics` asks for. Without it and `METRICS_PORT`, `PORT` shows metrics only where `HOST` is this machine alone and no proxy is trusted.',
+    optional: true,
+  })
+  metricsToken?: string;
+
+  @Env({
     env: 'LOG_LEVEL',
     type: choice<LogLevel>('fatal', 'error', 'warn', 'info', 'debug', 'silent'),
     about: 'Least severe level that is logged. The embedded mode logs `warn` and above unless it is set.',

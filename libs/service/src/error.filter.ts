@@ -18,6 +18,8 @@ export class ErrorFilter implements ExceptionFilter {
   }
 
   answer(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+    // Nobody reads an answer, and the line of the request says that its client went away.
+    if (isDroppedBody(error, request)) return void reply.hijack();
     const known = toApiError(error);
     const id = newErrorId();
     (request as TracedRequest).errorType = known.type;
@@ -38,4 +40,9 @@ export class ErrorFilter implements ExceptionFilter {
       .type('application/json; charset=utf-8')
       .send(JSON.stringify(toErrorBody(known, id)));
   }
+}
+
+/** Whether nothing is wrong but that the client went away, or was cut off, in the middle of its body. */
+function isDroppedBody(error: unknown, { raw }: FastifyRequest): boolean {
+  return raw.destroyed && !raw.complete && (error as NodeJS.ErrnoException).code === 'ECONNRESET';
 }

@@ -1,6 +1,8 @@
-import { Controller, Get, HttpCode, HttpStatus, Inject, Injectable, Res } from '@nestjs/common';
+import { Controller, Get, HttpStatus, Inject, Injectable, Res, UseFilters, UseGuards } from '@nestjs/common';
 import { withDeadline } from '@parley/bus/transport';
 import type { FastifyReply } from 'fastify';
+import { ErrorFilter } from './error.filter';
+import { MetricsGuard } from './metrics.guard';
 import type { Platform } from './platform';
 import { platformToken } from './tokens';
 
@@ -67,6 +69,7 @@ export class Readiness {
 
 /** `/healthz` says that the process lives, `/readyz` that what it needs answers, `/metrics` what it measures. */
 @Controller()
+@UseFilters(ErrorFilter)
 export class HealthController {
   constructor(
     private readonly readiness: Readiness,
@@ -91,11 +94,11 @@ export class HealthController {
   }
 
   @Get('metrics')
-  @HttpCode(HttpStatus.OK)
+  @UseGuards(MetricsGuard)
   async metrics(@Res({ passthrough: true }) reply: FastifyReply) {
-    const { registry } = this.platform.metrics;
-    reply.header('content-type', registry.contentType);
-    return registry.metrics();
+    const { metrics } = this.platform;
+    reply.header('content-type', metrics.contentType);
+    return metrics.text();
   }
 }
 

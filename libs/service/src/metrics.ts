@@ -46,11 +46,20 @@ export class Metrics {
     registers: [this.registry],
   });
 
+  private readonly writesRefused = new Counter({
+    name: 'parley_writes_refused_total',
+    help: 'Writes that were not done because the database or the content store takes none, as on a full disk.',
+    labelNames: ['store'],
+    registers: [this.registry],
+  });
+
   /** What each gauge reads, by its labels. */
   private readonly readers = new Map<string, Map<string, Reader>>();
   private readonly places = new Map<string, () => number>();
+  private rendered?: { text: Promise<Buffer>; until: number };
 
-  constructor() {
+  /** @param sharedForMs how long those who ask share what was rendered */
+  constructor(private readonly sharedForMs = 1_000) {
     const { places } = this;
     new Gauge({
       name: 'parley_under_way',
@@ -61,9 +70,29 @@ export class Metrics {
         for (const [place, read] of places) this.set({ place }, read());
       },
     });
+    // Prometheus sees the first one only as a growth from 0.
+    for (const store of ['database', 'content store'] as const) this.writesRefused.inc({ store }, 0);
     collectDefaultMetrics({ register: this.registry });
     const about = { version: installedVersion(), node: process.version };
     this.gauge('parley_build_info', 'Always 1: the labels say what runs.', () => Promise.resolve(1), about);
+  }
+
+  get contentType(): string {
+    return this.registry.contentType;
+  }
+
+  /** All figures, as Prometheus reads them. Those who ask within a second share them: to render them holds up all else. */
+  text(): Promise<Buffer> {
+    const now = performance.now();
+    if (this.rendered && now < this.rendered.until) return this.rendered.text;
+    const text = this.registry.metrics().then((all) => Buffer.from(all));
+    const rendered = { text, until: Infinity };
+    this.rendered = rendered;
+    text.then(
+      () => (rendered.until = performance.now() + this.sharedForMs),
+      () => (rendered.until = 0),
+    );
+    return text;
   }
 
   observeHandled({ kind, subject, outcome, durationMs, consumer, attempt = 1 }: Handled): void {
@@ -81,6 +110,10 @@ export class Metrics {
 
   countDegradedSearch(reason: string): void {
     this.degradedSearches.inc({ reason });
+  }
+
+  countWritesRefused(store: 'database' | 'content store'): void {
+    this.writesRefused.inc({ store });
   }
 
   /** Shows how much is under way at this place. */

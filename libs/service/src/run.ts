@@ -12,6 +12,7 @@ import { NatsConfig, type ProcessConfig } from './config';
 import { Readiness } from './health.controller';
 import { createHttpApp } from './http-app';
 import { Metrics } from './metrics';
+import { serveMetrics } from './metrics-server';
 import type { Platform } from './platform';
 import { flushMs, traceProcess } from './trace-process';
 
@@ -57,6 +58,8 @@ async function startApp<C extends ProcessConfig>(
 ): Promise<NestFastifyApplication> {
   const platform = await connectPlatform(name, nats, config.maxBodyBytes, logger);
   const app = await createHttpApp(module(config, platform), logger, config);
+  // Until the process ends: what a stopping one measures is worth to be read.
+  await serveMetrics(config, platform.metrics);
   await app.listen(config.port, config.host);
   return app;
 }

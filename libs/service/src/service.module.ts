@@ -27,8 +27,9 @@ import { Admission } from './admission';
 import type { ServiceConfig } from './config';
 import { Connections } from './connections';
 import { HealthController, Readiness, type ReadinessCheck, readinessChecks } from './health.controller';
+import type { MetricsSettings } from './metrics-access';
 import type { Platform } from './platform';
-import { platformToken } from './tokens';
+import { metricsSettings, platformToken } from './tokens';
 
 const optionsToken = Symbol('parley:service');
 const cleanMs = 60_000;
@@ -52,7 +53,7 @@ export class ServiceModule {
       controllers: [HealthController],
       providers: [
         { provide: optionsToken, useValue: options },
-        ...platformProviders(platform),
+        ...platformProviders(platform, options.database.config),
         ...databaseProviders(options, platform),
         {
           provide: readinessChecks,
@@ -70,9 +71,10 @@ export class ServiceModule {
   }
 }
 
-export function platformProviders(platform: Platform): Provider[] {
+export function platformProviders(platform: Platform, config: MetricsSettings): Provider[] {
   return [
     { provide: platformToken, useValue: platform },
+    { provide: metricsSettings, useValue: config },
     { provide: Bus, useFactory: () => new Bus(platform.transport) },
     {
       provide: Connections,
@@ -106,6 +108,7 @@ function databaseProviders(
           statementTimeoutMs: config.statementTimeoutMs,
           maxWaiting: config.databaseMaxWaiting,
           onShed: () => platform.metrics.countShed(place, 'queue'),
+          onWritesRefused: () => platform.metrics.countWritesRefused('database'),
         });
         platform.metrics.watchUnderWay(place, () => database.waiting);
         if (platform.migrateAtStart) await database.migrate();

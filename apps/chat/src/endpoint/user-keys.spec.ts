@@ -123,6 +123,8 @@ describe('a user key', () => {
     ['an altered payload', withPayload(signed(claims), { id: 'eve' })],
     ['no id', signed({ sub: 'ada' })],
     ['an empty id', signed({ id: '' })],
+    ['U+0000 in its id', signed({ id: 'ada\0' })],
+    ['half of a surrogate pair in its id', signed({ id: 'ada\ud800' })],
     ['a number as id', signed({ id: 1 })],
     ['null as id', signed({ id: null })],
     ['an object as id', signed({ id: { $ne: '' } })],

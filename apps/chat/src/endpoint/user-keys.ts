@@ -1,6 +1,7 @@
 import { createSecretKey, hash, type KeyObject } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { ApiError } from '@parley/contracts/errors';
+import { storageProblem } from '@parley/contracts/storage';
 import { SecretKeys } from '@parley/secrets/secret-keys';
 import { type JWTPayload, jwtVerify, SignJWT } from 'jose';
 import { LRUCache } from 'lru-cache';
@@ -82,7 +83,7 @@ async function readKey(key: string, secrets: KeyObject[]): Promise<JWTPayload> {
 }
 
 function claimsOf({ id, bot }: JWTPayload): Claims {
-  if (typeof id !== 'string' || id === '') throw refused();
+  if (typeof id !== 'string' || id === '' || storageProblem(id)) throw refused();
   if (bot !== undefined && typeof bot !== 'string') throw refused();
   return { id, bot };
 }

@@ -1,5 +1,5 @@
 import { toJsonb, toText } from '@parley/database/storable';
-import type { Comparison, Filter } from './filter';
+import type { Comparison, Filter, Matches } from './filter';
 import { type ColumnPlace, valueAt } from './place';
 
 /** From here on, a list of values is compared by hash: each `@>` more costs every row that is looked at. */
@@ -38,7 +38,7 @@ export function conditionOf(filter: Filter, values: unknown[]): string {
       return `CASE WHEN jsonb_typeof(${value}) = 'array' THEN ${length} ELSE false END`;
     }
     case 'matches': {
-      const operator = filter.isCaseSensitive ? '~' : '~*';
+      const operator = matchOperator(filter);
       const pattern = `$${values.push(toText(filter.pattern))}::text`;
       return someItem(
         filter.place,
@@ -47,6 +47,10 @@ export function conditionOf(filter: Filter, values: unknown[]): string {
       );
     }
   }
+}
+
+export function matchOperator({ isCaseSensitive }: Matches): string {
+  return isCaseSensitive ? '~' : '~*';
 }
 
 /** Whether the index over `data` finds the rows, and whatever else it finds is few beside the table. */

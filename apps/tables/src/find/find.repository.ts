@@ -1,12 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { ApiError } from '@parley/contracts/errors';
 import { Database } from '@parley/database/database';
-import { expressionProblem, isStopped } from '@parley/database/errors';
+import { isStopped } from '@parley/database/errors';
 import { toText } from '@parley/database/storable';
 import { TablesConfig } from '../config';
 import type { StoredRow } from '../rows/row.entity';
 import type { TableRow } from '../tables/table.entity';
+import { ofCompiling, ofMatching } from './expression-problem';
 import { expressionsOf, type Filter } from './filter';
+import { matchOperator } from './filter-sql';
 import type { Grouping, GroupRow } from './grouping';
 import {
   isSmall,
@@ -44,7 +46,7 @@ export class FindRepository {
   async page(question: PageQuestion): Promise<PageRow[]> {
     const values: unknown[] = [];
     const statement = pageStatement(question, values);
-    return isSmall(question) ? this.database.query(statement, values) : this.read(statement, values);
+    return isSmall(question) ? this.database.query(statement, values) : this.read(question, statement, values);
   }
 
   /** A page of groups. Looks at every row meant. Throws OperationTimeout. */
@@ -57,13 +59,14 @@ export class FindRepository {
     const values: unknown[] = [];
     const groups = grouping.statement(rowsOf(question, values), values);
     const page = `${groups} OFFSET $${values.push(offset)}::bigint LIMIT $${values.push(limit)}::bigint`;
-    return this.read(measured(page, 'outputs'), values);
+    return this.read(question, measured(page, 'outputs'), values);
   }
 
   /** Those of the ids whose rows are meant. Throws OperationTimeout. */
   async meantOf(question: Question, ids: number[]): Promise<number[]> {
     const values: unknown[] = [];
     const [found] = await this.read<{ ids: number[] }>(
+      question,
       `SELECT ARRAY(SELECT row.id FROM ${rowsOf(question, values)} AND row.id = ANY ($${values.push(ids)}::int[])) AS ids`,
       values,
     );
@@ -79,7 +82,7 @@ export class FindRepository {
   /** A page of the rows meant but these, by id. Throws OperationTimeout. */
   pageWithout(question: PageQuestion, ids: number[]): Promise<PageRow[]> {
     const values: unknown[] = [];
-    return this.read<PageRow>(pageWithoutIds(question, ids, values), values);
+    return this.read<PageRow>(question, pageWithoutIds(question, ids, values), values);
   }
 
   /** Ids of up to so many rows, whichever. Throws OperationTimeout. */
@@ -87,6 +90,7 @@ export class FindRepository {
     const values: unknown[] = [];
     const rows = rowsOf(question, values);
     const [found] = await this.read<{ ids: number[] }>(
+      question,
       `SELECT ARRAY(SELECT row.id FROM ${rows} LIMIT $${values.push(limit)}::bigint) AS ids`,
       values,
       timeoutMs,
@@ -97,20 +101,25 @@ export class FindRepository {
   /** Throws InvalidPayload for a regular expression that Postgres does not take, or not in time. */
   async checkExpressions(filter: Filter): Promise<void> {
     const deadline = Date.now() + maxCompilingMs;
-    for (const { name, pattern } of expressionsOf(filter)) {
+    for (const expression of expressionsOf(filter)) {
       const leftMs = Math.max(1, deadline - Date.now());
-      await this.database.readWithin(leftMs, `SELECT '' ~ $1`, [toText(pattern)]).catch((error: unknown) => {
-        const problem = isStopped(error) ? 'the expression is too complex' : expressionProblem(error);
-        throw problem === undefined ? error : new ApiError('InvalidPayload', `${name}: ${problem}.`, { cause: error });
+      const statement = `SELECT '' ${matchOperator(expression)} $1`;
+      await this.database.readWithin(leftMs, statement, [toText(expression.pattern)]).catch((error: unknown) => {
+        throw ofCompiling(expression, error);
       });
     }
   }
 
   /** @param mostMs where it is less than finding may take */
-  private async read<Row>(statement: string, values: unknown[], mostMs = Infinity): Promise<Row[]> {
+  private async read<Row>(
+    { filter }: Question,
+    statement: string,
+    values: unknown[],
+    mostMs = Infinity,
+  ): Promise<Row[]> {
     const timeoutMs = Math.min(mostMs, this.config.findTimeoutMs);
     return this.database.readWithin<Row>(timeoutMs, statement, values).catch((error: unknown) => {
-      if (!isStopped(error)) throw error;
+      if (!isStopped(error)) throw ofMatching(filter, error);
       throw new ApiError(
         'OperationTimeout',
         `Finding these rows took more than ${timeoutMs / 1000} s. Narrow the filter: equality with a value that few ` +

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Sql, Transaction } from '@parley/database/database';
+import { ofMatching } from '../find/expression-problem';
 import type { Filter } from '../find/filter';
 import { conditionOf } from '../find/filter-sql';
 import type { TableRow } from '../tables/table.entity';
@@ -52,7 +53,10 @@ export class RowDeletionsRepository {
   ): Promise<number[] | undefined> {
     const values: unknown[] = [number, version, ids];
     const hasPoints = [...columns.values()].some(isSearchable);
-    const [done] = await sql.query<{ gone: number[] }>(deletion(conditionOf(filter, values), hasPoints), values);
+    const statement = deletion(conditionOf(filter, values), hasPoints);
+    const [done] = await sql.query<{ gone: number[] }>(statement, values).catch((error: unknown) => {
+      throw ofMatching(filter, error);
+    });
     return done?.gone;
   }
 

@@ -110,7 +110,7 @@ tables: [nats, postgres, passages, files]
 {{- end }}
 {{- with get $values.apps .app }}
 {{- $shutdown := dict "SHUTDOWN_GRACE_MS" .shutdown.graceMs "SHUTDOWN_TIMEOUT_MS" .shutdown.timeoutMs }}
-{{- $process := dict "LOG_LEVEL" $values.logLevel "TRUSTED_PROXIES" $values.trustedProxies "OTEL_EXPORTER_OTLP_ENDPOINT" $values.tracing.url }}
+{{- $process := dict "LOG_LEVEL" $values.logLevel "METRICS_PORT" 9464 "TRUSTED_PROXIES" $values.trustedProxies "OTEL_EXPORTER_OTLP_ENDPOINT" $values.tracing.url }}
 {{- $plain = mergeOverwrite $plain $process $shutdown .env }}
 {{- end }}
 {{- range $name, $value := $plain }}

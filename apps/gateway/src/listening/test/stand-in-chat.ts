@@ -24,9 +24,10 @@ import {
   signalsMissing,
 } from '@parley/contracts/chat/signals';
 import { ApiError } from '@parley/contracts/errors';
+import { ProcessConfig } from '@parley/service/config';
 import { HealthController, Readiness, readinessChecks } from '@parley/service/health.controller';
 import type { Platform } from '@parley/service/platform';
-import { platformToken } from '@parley/service/tokens';
+import { metricsSettings, platformToken } from '@parley/service/tokens';
 
 const signalsAtOnce = 200;
 
@@ -184,6 +185,7 @@ export class StandInChatModule {
       providers: [
         { provide: StandInChat, useValue: chat },
         { provide: platformToken, useValue: platform },
+        { provide: metricsSettings, useValue: new ProcessConfig() },
         { provide: readinessChecks, useValue: [] },
         Readiness,
         Answering,

@@ -1,0 +1,143 @@
+import { Metrics } from '@parley/service/metrics';
+import { serveMetrics } from '@parley/service/metrics-server';
+import { sendTo } from '@parley/testing/front-door';
+import { freePort } from '@parley/testing/free-port';
+import { type RunningService, startService } from '@parley/testing/running-service';
+import { GatewayConfig } from './config';
+import { GatewayModule } from './gateway.module';
+
+const token = 'a-token-of-24-characters';
+const bearer = (value: string) => ({ headers: { authorization: `Bearer ${value}` } });
+const configured = (settings: Partial<GatewayConfig>) => Object.assign(new GatewayConfig(), settings);
+
+const running: RunningService[] = [];
+afterEach(() => Promise.all(running.splice(0).map((service) => service.stop())));
+
+async function start(settings: Partial<GatewayConfig>): Promise<RunningService> {
+  const service = await startService((_databaseUrl, platform) =>
+    GatewayModule.register(configured(settings), platform),
+  );
+  running.push(service);
+  return service;
+}
+
+describe('metrics on the port of clients', () => {
+  it.each(['127.0.0.1', '127.1.2.3', 'localhost', '::1'])('are for everybody who reaches %s', async (host) => {
+    const { url } = await start({ host });
+
+    expect(await sendTo(url, 'GET /metrics')).toMatchObject({ status: 200, text: expect.stringMatching(/^# HELP/) });
+  });
+
+  it.each<[string, Partial<GatewayConfig>]>([
+    ['all addresses', { host: '0.0.0.0' }],
+    ['all addresses of IPv6', { host: '::' }],
+    ['a name that is not this machine alone', { host: 'localhost.example.com' }],
+    ['an address of a network', { host: '10.0.0.1' }],
+    ['this machine, behind a proxy', { trustedProxies: '127.0.0.1' }],
+  ])('are for nobody on %s, and the answer says what to set', async (_, settings) => {
+    const { url } = await start(settings);
+
+    for (const options of [{}, bearer(token), bearer('')]) {
+      const { status, json } = await sendTo(url, 'GET /metrics', options);
+      expect({ status, json }).toMatchObject({
+        status: 401,
+        json: { type: 'Unauthorized', message: expect.stringMatching(/METRICS_TOKEN.*METRICS_PORT/) },
+      });
+    }
+  });
+
+  it('are for those who show the token, wherever the process listens', async () => {
+    for (const host of ['127.0.0.1', '0.0.0.0']) {
+      const { url } = await start({ host, metricsToken: token });
+      const status = async (options = {}) => (await sendTo(url, 'GET /metrics', options)).status;
+
+      expect(await status(bearer(token))).toBe(200);
+      for (const wrong of [{}, bearer(''), bearer(`${token}.`), bearer(token.slice(1)), bearer(token.toUpperCase())])
+        expect(await status(wrong)).toBe(401);
+      expect(await status({ headers: { authorization: token } })).toBe(401);
+    }
+  });
+
+  it('are not there where they have a port of their own', async () => {
+    const { url } = await start({ metricsPort: 9464 });
+
+    const { status, json } = await sendTo(url, 'GET /metrics');
+
+    expect({ status, json }).toMatchObject({ status: 404, json: { type: 'ResourceNotFound' } });
+  });
+});
+
+describe('metrics on a port of their own', () => {
+  const stops: (() => Promise<void>)[] = [];
+  afterEach(() => Promise.all(stops.splice(0).map((stop) => stop())));
+
+  async function serve(settings: Partial<GatewayConfig>): Promise<string> {
+    const metricsPort = await freePort();
+    stops.push(await serveMetrics(configured({ ...settings, metricsPort }), new Metrics()));
+    return `http://127.0.0.1:${metricsPort}`;
+  }
+
+  it('are all that is there', async () => {
+    const url = await serve({ host: '0.0.0.0' });
+
+    const { status, text, headers } = await sendTo(url, 'GET /metrics');
+
+    expect({ status, type: headers['content-type'] }).toEqual({
+      status: 200,
+      type: 'text/plain; version=0.0.4; charset=utf-8',
+    });
+    expect(text).toContain('parley_build_info');
+    for (const line of ['GET /', 'GET /metrics/x', 'GET /operator/tokens', 'POST /metrics', 'GET /%zz'])
+      expect((await sendTo(url, line)).status).toBe(404);
+    expect((await sendTo(url, 'HEAD /metrics?x=1')).status).toBe(200);
+  });
+
+  it('are for those who show the token where there is one', async () => {
+    const url = await serve({ metricsToken: token });
+
+    expect((await sendTo(url, 'GET /metrics')).status).toBe(401);
+    expect((await sendTo(url, 'GET /metrics', bearer(token))).status).toBe(200);
+  });
+
+  it('stop a start that names a port which is taken', async () => {
+    const port = Number(new URL(await serve({})).port);
+
+    await expect(serveMetrics(configured({ metricsPort: port }), new Metrics())).rejects.toThrow(
+      /METRICS_PORT.*EADDRINUSE/,
+    );
+  });
+});
+
+it('renders the metrics once for whoever asks within a second', async () => {
+  const metrics = new Metrics();
+  let read = 0;
+  metrics.gauge('parley_things', 'Things.', () => Promise.resolve((read += 1)));
+
+  const texts = await Promise.all(Array.from({ length: 10 }, () => metrics.text()));
+  texts.push(await metrics.text());
+
+  expect(read).toBe(1);
+  expect(new Set(texts).size).toBe(1);
+  expect(texts[0]!.toString()).toMatch(/^parley_things 1$/m);
+});
+
+it('renders the metrics anew after a second, and at once after a failure', async () => {
+  const metrics = new Metrics();
+  jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate'] });
+  const counted = metrics.counter('parley_things', 'Things.');
+  const shown = async () => /^parley_things (\d)$/m.exec((await metrics.text()).toString())![1];
+  counted();
+  expect(await shown()).toBe('1');
+  counted();
+  expect(await shown()).toBe('1');
+
+  jest.advanceTimersByTime(1_001);
+
+  expect(await shown()).toBe('2');
+  jest.advanceTimersByTime(1_001);
+  const failing = jest.spyOn(metrics.registry, 'metrics').mockRejectedValueOnce(new Error('not now'));
+  await expect(metrics.text()).rejects.toThrow('not now');
+  expect(await shown()).toBe('2');
+  failing.mockRestore();
+  jest.useRealTimers();
+});
