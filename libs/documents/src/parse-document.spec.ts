@@ -222,6 +222,7 @@ it('refuses more text than anybody reads', async () => {
 
 it('refuses a small document that unpacks to far more text than it has bytes', async () => {
   const bytes = zipOfTexts({
+    'META-INF/manifest.xml': '<manifest/>',
     'content.xml': `<office:document-content><office:body><office:text><text:p>${'word '.repeat(1_100_000)}</text:p></office:text></office:body></office:document-content>`,
   });
 
