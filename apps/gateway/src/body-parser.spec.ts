@@ -12,7 +12,7 @@ let server: FastifyInstance;
 
 beforeEach(async () => {
   server = fastify();
-  useJsonBodies(server, new BodyReader(new BodyRoom()));
+  useJsonBodies(server, new BodyReader(new BodyRoom(10)));
   server.addHook('onRequest', (incoming: ReadRequest, _reply, done) => {
     const sender = { tenant: 'somebody', isProven: true };
     incoming.incoming = { raw: incoming.raw, operation: slow, sender };

@@ -48,7 +48,7 @@ interface Forwarded extends ReadRequest, TracedRequest {
 /** HTTP in, bus out, for every contracted route. Registered with Fastify itself, which routes before it decodes `%2F`. */
 @Controller()
 export class ForwardController implements OnModuleInit {
-  private readonly bodies = new BodyReader(new BodyRoom());
+  private readonly bodies: BodyReader;
   private readonly texts = new TextAnswers();
   private readonly admission: Admission;
 
@@ -63,6 +63,8 @@ export class ForwardController implements OnModuleInit {
     { gatewayMaxInFlight: max, maxLoopDelayMs }: GatewayConfig,
     @Inject(platformToken) private readonly platform: Platform,
   ) {
+    // Half of the places are always there for those who have a credential.
+    this.bodies = new BodyReader(new BodyRoom(Math.ceil(max / 2)));
     this.admission = new Admission({ place: 'gateway', max, maxLoopDelayMs, metrics: platform.metrics });
   }
 

@@ -9,7 +9,7 @@ const neverCut = (reason: Error) => {
 
 describe('The room for bodies', () => {
   it('is taken by what has arrived, not by what was announced', () => {
-    const room = new BodyRoom(100);
+    const room = new BodyRoom(200, 100);
     const silent = Array.from({ length: 1_000 }, () => room.open(of('silent'), neverCut));
     silent.slice(0, 10).forEach((lease) => lease.take(1));
 
@@ -17,7 +17,7 @@ describe('The room for bodies', () => {
   });
 
   it('is half for a tenant that is alone, and there is always some for one more', () => {
-    const room = new BodyRoom(100);
+    const room = new BodyRoom(200, 100);
     const first = room.open(of('first'), neverCut);
     first.take(50);
 
@@ -28,7 +28,7 @@ describe('The room for bodies', () => {
   });
 
   it('is given back when the request has ended, once', () => {
-    const room = new BodyRoom(100);
+    const room = new BodyRoom(200, 100);
     const first = room.open(of('first'), neverCut);
     first.take(50);
     first.end();
@@ -40,7 +40,7 @@ describe('The room for bodies', () => {
   });
 
   it('does what a request leaves to its end, also when that has come already', () => {
-    const lease = new BodyRoom(100).open(of('first'), neverCut);
+    const lease = new BodyRoom(200, 100).open(of('first'), neverCut);
     const ended: string[] = [];
     lease.onEnd(() => ended.push('before'));
     lease.end();
@@ -52,7 +52,7 @@ describe('The room for bodies', () => {
 
 describe('Strangers', () => {
   it('take a small part together: the oldest is cut off for the next, and nobody else is refused', () => {
-    const room = new BodyRoom(100);
+    const room = new BodyRoom(200, 100);
     const cut: number[] = [];
     const leases = [0, 1, 2, 3, 4, 5].map((number) => room.open(stranger, () => cut.push(number)));
     leases.forEach((lease) => lease.take(1));
@@ -62,7 +62,7 @@ describe('Strangers', () => {
   });
 
   it('are cut off for many more, however little they send', () => {
-    const room = new BodyRoom(100_000);
+    const room = new BodyRoom(200, 100_000);
     const cut: number[] = [];
     for (let number = 0; number < 1_000; number += 1) room.open(stranger, () => cut.push(number)).take(1);
 
@@ -70,7 +70,7 @@ describe('Strangers', () => {
   });
 
   it('are not cut off once their bodies are there', () => {
-    const room = new BodyRoom(100);
+    const room = new BodyRoom(200, 100);
     const whole = room.open(stranger, neverCut);
     whole.take(4);
     whole.complete();

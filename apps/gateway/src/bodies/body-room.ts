@@ -1,10 +1,10 @@
 import { unavailable } from '@parley/contracts/errors';
+import { Overloaded } from '@parley/service/admission';
 
 /** Of all bodies together: each is in memory until its request is answered. */
 const maxBytesAtOnce = 256_000_000;
-/** The part of it for those who have not shown a valid credential, and how many of them may be sending. */
+/** The part of it for those who have not shown a valid credential. */
 const strangersPart = 0.05;
-const maxStrangers = 200;
 
 /** Who sends a body. */
 export interface BodySender {
@@ -38,7 +38,11 @@ export class BodyRoom {
   /** Those whose bodies are not complete, the oldest first. */
   private readonly strangers = new Set<Stranger>();
 
-  constructor(private readonly maxBytes = maxBytesAtOnce) {}
+  /** @param maxStrangers how many of them may be sending */
+  constructor(
+    private readonly maxStrangers: number,
+    private readonly maxBytes = maxBytesAtOnce,
+  ) {}
 
   /** @param cut ends a body that is not complete */
   open({ tenant, isProven }: BodySender, cut: (reason: Error) => void): BodyLease {
@@ -68,7 +72,7 @@ export class BodyRoom {
 
   private openStranger(cut: (reason: Error) => void): BodyLease {
     const stranger: Stranger = { held: 0, cut };
-    if (this.strangers.size >= maxStrangers) this.cutOldest();
+    if (this.strangers.size >= this.maxStrangers) this.cutOldest();
     this.strangers.add(stranger);
     return lease({
       take: (bytes) => {
@@ -131,5 +135,6 @@ function lease({ take, complete, release }: Pick<BodyLease, 'take' | 'complete'>
 function full(maxBytes: number): Error {
   return unavailable(
     `Bodies are on their way in that leave no room for this one: all together may have ${maxBytes} bytes, and one sender what the others leave free. Try again in a moment.`,
+    new Overloaded(),
   );
 }
