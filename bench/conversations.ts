@@ -25,7 +25,7 @@ const streamsOfUser = 20;
 
 /** Users who take part in conversations: the stream of each number is one of `listenerOf`. */
 export interface Listeners {
-  listenerOf(stream: number): Record<string, string>;
+  listenerOf: (stream: number) => Record<string, string>;
 }
 
 /** So many further users, each of whom takes part in the conversations that the streams of its numbers listen to. */

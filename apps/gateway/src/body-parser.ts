@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { BodyReader, type Incoming } from './bodies/body-reader';
+import type { BodyReader, Incoming } from './bodies/body-reader';
 
 /** For the largest body over a slow line. The server itself sets no limit, since uploads of content may take hours. */
 const bodyTimeoutMs = 120_000;

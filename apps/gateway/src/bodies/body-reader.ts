@@ -36,7 +36,7 @@ export class BodyReader {
     const announcedBytes = Number(raw.headers['content-length'] ?? 0);
     if (announcedBytes > operation.bodyLimitBytes) throw tooLarge(operation);
     const body = await this.receive(incoming, announcedBytes);
-    incoming.lease!.complete();
+    incoming.lease?.complete();
     return body instanceof LargeBody ? body : valueOf(body);
   }
 
@@ -49,7 +49,7 @@ export class BodyReader {
       let unpaced = 0;
       const fail = (error: unknown) => {
         stop();
-        reject(error as Error);
+        reject(error);
       };
       const lease = this.room.open(sender, fail);
       incoming.lease = lease;
