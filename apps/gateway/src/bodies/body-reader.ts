@@ -47,7 +47,7 @@ export class BodyReader {
       let large: LargeBody | undefined;
       let size = 0;
       let unpaced = 0;
-      const fail = (error: unknown) => {
+      const fail = (error: Error) => {
         stop();
         reject(error);
       };
@@ -73,7 +73,7 @@ export class BodyReader {
         try {
           lease.take(chunk.length);
         } catch (error) {
-          return fail(error);
+          return fail(error as Error);
         }
         if (large) {
           large.add(chunk);
