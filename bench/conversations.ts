@@ -20,25 +20,54 @@ export interface Conversations {
   ids: string[];
 }
 
+/** One user may have so many streams. */
+const streamsOfUser = 20;
+
+/** Users who take part in conversations: the stream of each number is one of `listenerOf`. */
+export interface Listeners {
+  listenerOf: (stream: number) => Record<string, string>;
+}
+
+/** So many further users, each of whom takes part in the conversations that the streams of its numbers listen to. */
+export async function openListeners(
+  url: string,
+  { path, userHeaders }: Conversations,
+  ids: string[],
+): Promise<Listeners> {
+  const users: Record<string, string>[] = [];
+  for (let first = 0; first < ids.length; first += streamsOfUser) {
+    const { user, key } = await post<{ user: { id: string }; key: string }>(url, `${path}/users`);
+    users.push({ 'x-user-key': key });
+    for (const id of new Set(ids.slice(first, first + streamsOfUser)))
+      await post(url, `${path}/conversations/${id}/participants`, userHeaders, { userId: user.id });
+  }
+  return { listenerOf: (stream) => users[Math.floor(stream / streamsOfUser)]! };
+}
+
+async function post<T>(url: string, path: string, more: Record<string, string> = {}, body: object = {}): Promise<T> {
+  const response = await fetch(`${url}${path}`, {
+    method: 'POST',
+    headers: { ...more, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
+  return (await response.json()) as T;
+}
+
 export async function openConversations(platform: Platform, count: number): Promise<Conversations> {
   const { id: botId, headers, client } = await openBot(platform);
   const { bot } = await client.getBot({ id: botId });
   const path = `/chat/${Object.values(bot.integrations).find(({ name }) => name === 'chat')!.webhookId}`;
-  const post = async <T>(resource: string, more: Record<string, string> = {}): Promise<T> => {
-    const response = await fetch(`${platform.url}${path}/${resource}`, {
-      method: 'POST',
-      headers: { ...more, 'content-type': 'application/json' },
-      body: '{}',
-    });
-    if (!response.ok) throw new Error(`${resource}: ${response.status} ${await response.text()}`);
-    return (await response.json()) as T;
-  };
-  const { user, key } = await post<{ user: { id: string }; key: string }>('users');
+  const { user, key } = await post<{ user: { id: string }; key: string }>(platform.url, `${path}/users`);
   const userHeaders = { 'x-user-key': key };
   const ids: string[] = [];
   const lane = async () => {
     while (ids.length < count) {
-      const { conversation } = await post<{ conversation: { id: string } }>('conversations', userHeaders);
+      const { conversation } = await post<{ conversation: { id: string } }>(
+        platform.url,
+        `${path}/conversations`,
+        userHeaders,
+      );
       ids.push(conversation.id);
     }
   };

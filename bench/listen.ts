@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startDistributed } from '@parley/testing/running-platform';
-import { type Conversations, openConversations, saying } from './conversations';
+import { type Conversations, openConversations, openListeners, saying } from './conversations';
 import { residentMb } from './memory';
 import { newDatabase, productSide, type Recordings, recordOperations, startBare } from './operations';
 import { PostgresTap } from './postgres-tap';
@@ -16,6 +16,8 @@ type Platform = Awaited<ReturnType<typeof openEmbedded>> & { nats?: { pid: numbe
 type HeardRound = Heard & Round;
 
 const idleStreams = 2_000;
+/** Of which those of one bot are 5 %. */
+const manyStreams = { LISTEN_MAX_STREAMS: '100000' };
 /** So many that one is free whenever a message is due. */
 const connections = 64;
 const longestRound = 2;
@@ -54,11 +56,11 @@ interface Candidate extends Side {
 
 /** How long a message takes to those who listen, and what those cost who hear nothing. */
 export function benchListenEmbedded(bench: Workbench): Promise<Result[]> {
-  return benchListen(bench, 'Embedded', () => openEmbedded(bench));
+  return benchListen(bench, 'Embedded', () => openEmbedded(bench, manyStreams));
 }
 
 export function benchListenDistributed(bench: Workbench): Promise<Result[]> {
-  const options = { env: productEnv(bench), logFile: newLogFile(bench) };
+  const options = { env: { ...productEnv(bench), ...manyStreams }, logFile: newLogFile(bench) };
   return benchListen(bench, 'Distributed', async () => bench.session.keep(await startDistributed(options)));
 }
 
@@ -82,16 +84,13 @@ async function compare(
   const { rounds } = options;
   const seconds = Math.min(longestRound, options.seconds);
   const ready = await Promise.all(
-    sides.map(async ({ url, scene: { ids, path, userHeaders } }) => {
+    sides.map(async ({ url, scene }) => {
+      const { ids, path, userHeaders } = scene;
       const loader = new SteadyLoader();
       const names = ids.slice(0, conversations);
-      const streams = await openStreams(
-        url,
-        path,
-        userHeaders,
-        names.flatMap((id) => Array<string>(listeners).fill(id)),
-        loader.heard,
-      );
+      const heard = names.flatMap((id) => Array<string>(listeners).fill(id));
+      const listenerOf = await listenersOf(url, scene, heard);
+      const streams = await openStreams(url, path, listenerOf, heard, loader.heard);
       const request = (number: number) => saying(path, userHeaders, names[number % names.length]!, markOf(number));
       const run = (duration: number) =>
         loader.run({ url, connections, seconds: duration, perSecond, request, listeners });
@@ -141,19 +140,27 @@ async function compare(
   };
 }
 
+/** The baseline asks nobody who they are. */
+async function listenersOf(url: string, scene: Conversations, ids: string[]) {
+  if (scene.path === '') return () => ({});
+  return (await openListeners(url, scene, ids)).listenerOf;
+}
+
 /** One stream for each conversation that is named, as often as it is named. */
 async function openStreams(
   url: string,
   path: string,
-  headers: Record<string, string>,
+  listenerOf: (stream: number) => Record<string, string>,
   ids: string[],
   onMark: (number: number) => void,
 ): Promise<SseConnection[]> {
   const streams: SseConnection[] = [];
-  const waiting = ids.values();
+  const waiting = ids.entries();
   const lane = async () => {
-    for (const id of waiting)
-      streams.push(await SseConnection.open(url, `${path}/conversations/${id}/listen`, headers, onMark));
+    for (const [stream, id] of waiting) {
+      const listen = `${path}/conversations/${id}/listen`;
+      streams.push(await SseConnection.open(url, listen, listenerOf(stream), onMark));
+    }
   };
   await Promise.all(Array.from({ length: openersAtOnce }, lane));
   return streams;
@@ -164,16 +171,18 @@ async function measureMemory(
   { session }: Workbench,
   mode: Mode,
   { url, pids, nats }: Platform,
-  { scene: { ids, path, userHeaders } }: Candidate,
+  { scene }: Candidate,
 ): Promise<Result> {
   const { standalone, gateway, chat } = pids;
   const processes: Record<string, number> =
     mode === 'Embedded' ? { standalone: standalone! } : { gateway: gateway!, chat: chat!, 'nats-server': nats!.pid };
   const read = () => Object.values(processes).map(residentMb);
+  const { ids, path } = scene;
+  const listenerOf = await listenersOf(url, scene, ids);
   session.checkpoint();
   await sleep(settleMs);
   const before = read();
-  const streams = await openStreams(url, path, userHeaders, ids, () => undefined);
+  const streams = await openStreams(url, path, listenerOf, ids, () => undefined);
   await sleep(settleMs);
   const after = read();
   streams.forEach((stream) => stream.close());

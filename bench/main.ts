@@ -5,6 +5,7 @@ import { dirname } from 'node:path';
 import { optionsOrExit } from '../faults/command-line';
 import { benchBotDistributed, benchBotEmbedded, benchHub } from './administration';
 import { benchChatDistributed, benchChatEmbedded } from './chat';
+import { benchFairnessDistributed, benchFairnessEmbedded } from './fairness';
 import { benchIndexing, watchLoop } from './indexing';
 import { benchListenDistributed, benchListenEmbedded } from './listen';
 import { benchIndexingMemory } from './memory-indexing';
@@ -53,6 +54,7 @@ function plan({ only }: Options): { embedded: Work[]; distributed: Work[] } {
       ...(has('listen') ? [benchListenEmbedded] : []),
       ...(has('retrieval') ? [benchRetrieval] : []),
       ...(has('search') ? [benchSearch] : []),
+      ...(has('fairness') ? [benchFairnessEmbedded] : []),
     ],
     distributed: [
       ...(has('read', 'write') ? [benchDistributed] : []),
@@ -66,6 +68,7 @@ function plan({ only }: Options): { embedded: Work[]; distributed: Work[] } {
       ...(has('listen') ? [benchListenDistributed] : []),
       ...(has('recovery') ? [benchRecovery] : []),
       ...(has('scale') ? [benchScale] : []),
+      ...(has('fairness') ? [benchFairnessDistributed] : []),
     ],
   };
 }

@@ -23,6 +23,7 @@ it('measures everything in five rounds of four seconds unless it is told otherwi
       'search',
       'recovery',
       'scale',
+      'fairness',
     ],
     seconds: 4,
     rounds: 5,

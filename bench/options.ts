@@ -19,6 +19,7 @@ export const parts = [
   'search',
   'recovery',
   'scale',
+  'fairness',
 ] as const;
 export type Part = (typeof parts)[number];
 

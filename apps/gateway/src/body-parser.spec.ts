@@ -1,14 +1,21 @@
 import { request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fastify, type FastifyInstance, type FastifyRequest } from 'fastify';
-import { BodiesUnderWay, limitBodyTime, useJsonBodies } from './body-parser';
+import { anyone } from '@parley/contracts/access';
+import { operation } from '@parley/contracts/operation';
+import { fastify, type FastifyInstance } from 'fastify';
+import { BodyReader } from './bodies/body-reader';
+import { BodyRoom } from './bodies/body-room';
+import { limitBodyTime, type ReadRequest, useJsonBodies } from './body-parser';
 
+const slow = operation({ subject: 'probe.slow', summary: 'A probe.', access: anyone, input: Object, output: Object });
 let server: FastifyInstance;
 
 beforeEach(async () => {
   server = fastify();
-  useJsonBodies(server);
-  server.addHook('onRequest', (incoming, _reply, done) => {
+  useJsonBodies(server, new BodyReader(new BodyRoom(10)));
+  server.addHook('onRequest', (incoming: ReadRequest, _reply, done) => {
+    const sender = { tenant: 'somebody', isProven: true };
+    incoming.incoming = { raw: incoming.raw, operation: slow, sender };
     limitBodyTime(incoming, 100);
     done();
   });
@@ -39,30 +46,4 @@ it('cuts off a body that does not arrive in time', async () => {
 
 it('leaves a whole body alone, however long its answer takes', async () => {
   expect(await send('{}')).toBe(200);
-});
-
-describe('bodies on their way in', () => {
-  const request = (headers: Record<string, string>) => ({ headers }) as FastifyRequest;
-
-  it('are refused beyond what all together may take, and admitted again when one has ended', () => {
-    const bodies = new BodiesUnderWay(100);
-    const first = request({ 'content-length': '60' });
-    bodies.admit(first, 2_000_000);
-
-    expect(() => bodies.admit(request({ 'content-length': '41' }), 2_000_000)).toThrow(/100 bytes are on their way/);
-    bodies.admit(request({ 'content-length': '40' }), 2_000_000);
-    bodies.release(first);
-    bodies.release(first);
-    bodies.admit(request({ 'content-length': '60' }), 2_000_000);
-    expect(() => bodies.admit(request({ 'content-length': '1' }), 2_000_000)).toThrow(/100 bytes are on their way/);
-  });
-
-  it('count for their limit when they do not say how long they are, and for nothing when there is none', () => {
-    const bodies = new BodiesUnderWay(100);
-
-    bodies.admit(request({ 'transfer-encoding': 'chunked' }), 100);
-
-    bodies.admit(request({}), 100);
-    expect(() => bodies.admit(request({ 'content-length': '1' }), 100)).toThrow(/100 bytes are on their way/);
-  });
 });

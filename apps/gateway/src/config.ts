@@ -6,7 +6,7 @@ export class GatewayConfig extends ProcessConfig {
     env: 'RATE_LIMIT_PER_SECOND',
     type: integer(0, 1_000_000),
     about:
-      'How many requests a second one credential may make in the long run, at each gateway; 0 sets no limit, which is the default of the embedded mode.',
+      'How many requests a second one credential may make in the long run, at each gateway; 0 sets no limit, which is the default of the embedded mode on a loopback address.',
   })
   rateLimitPerSecond = 200;
 
@@ -27,7 +27,8 @@ export class GatewayConfig extends ProcessConfig {
   @Env({
     env: 'LISTEN_MAX_STREAMS',
     type: integer(1, 1_000_000),
-    about: 'How many streams of conversations a gateway holds. The next one is answered 429.',
+    about:
+      'How many streams of conversations a gateway holds: 5 % of them (at least 20) for one bot, and 20 for one user. The next one is answered 429.',
   })
   listenMaxStreams = 10_000;
 

@@ -2,10 +2,10 @@ import cors from '@fastify/cors';
 import { Controller, Inject, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { Bus } from '@parley/bus/bus';
+import { tenantOf } from '@parley/bus/envelope';
 import type { Access } from '@parley/contracts/access';
 import type { Caller } from '@parley/contracts/caller';
 import { allOperations, missingRoutes } from '@parley/contracts/contracts';
-import { ApiError } from '@parley/contracts/errors';
 import type { RawQuery } from '@parley/contracts/query-fields';
 import type { Operation, Route } from '@parley/contracts/operation';
 import type { Text } from '@parley/contracts/paging';
@@ -15,17 +15,32 @@ import { type TracedRequest, traceRequests } from '@parley/service/request-trace
 import { platformToken } from '@parley/service/tokens';
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
 import { Admission, whenEnded } from '@parley/service/admission';
-import { BodiesUnderWay, limitBodyTime, useJsonBodies, useNoBodies } from './body-parser';
+import { BodyReader } from './bodies/body-reader';
+import { BodyRoom, type BodySender } from './bodies/body-room';
+import { LargeBodies } from './bodies/large-bodies';
+import { LargeBody } from './bodies/large-body';
+import {
+  hasBody,
+  limitBodyTime,
+  type ReadRequest,
+  strangersTimeoutMs,
+  useJsonBodies,
+  useNoBodies,
+} from './body-parser';
 import { bearerToken, CallerGuard, header } from './caller.guard';
+import { ChatCallers } from './chat-callers';
 import { GatewayConfig } from './config';
+import { toApiError } from '@parley/service/error-body';
 import { ErrorFilter } from '@parley/service/error.filter';
 import { readIdempotencyKey } from './idempotency-key';
 import { InputReader } from './input-reader';
+import { networkOf } from './network';
 import { limitHeaders, RateLimits, type Sender } from './rate-limits';
 import { TextAnswers } from './text-answers';
 
-interface Forwarded extends TracedRequest {
+interface Forwarded extends ReadRequest, TracedRequest {
   caller?: Caller;
+  isForwarded?: boolean;
   /** To be called when the user key that it shows has been accepted. */
   prove?: () => void;
 }
@@ -33,7 +48,7 @@ interface Forwarded extends TracedRequest {
 /** HTTP in, bus out, for every contracted route. Registered with Fastify itself, which routes before it decodes `%2F`. */
 @Controller()
 export class ForwardController implements OnModuleInit {
-  private readonly bodies = new BodiesUnderWay();
+  private readonly bodies: BodyReader;
   private readonly texts = new TextAnswers();
   private readonly admission: Admission;
 
@@ -42,10 +57,14 @@ export class ForwardController implements OnModuleInit {
     private readonly bus: Bus,
     private readonly guard: CallerGuard,
     private readonly limits: RateLimits,
+    private readonly chatCallers: ChatCallers,
+    private readonly largeBodies: LargeBodies,
     private readonly errors: ErrorFilter,
     { gatewayMaxInFlight: max, maxLoopDelayMs }: GatewayConfig,
     @Inject(platformToken) private readonly platform: Platform,
   ) {
+    // Half of the places are always there for those who have a credential.
+    this.bodies = new BodyReader(new BodyRoom(Math.ceil(max / 2)));
     this.admission = new Admission({ place: 'gateway', max, maxLoopDelayMs, metrics: platform.metrics });
   }
 
@@ -62,7 +81,7 @@ export class ForwardController implements OnModuleInit {
       maxAge: 600,
     });
     await fastify.register((scope, _options, done) => {
-      useJsonBodies(scope);
+      useJsonBodies(scope, this.bodies);
       scope.setErrorHandler((error, request, reply) => this.errors.answer(error, request, reply));
       traceRequests(scope);
       logRequests(scope, this.platform, ({ caller }: Forwarded) => ({
@@ -70,7 +89,7 @@ export class ForwardController implements OnModuleInit {
         bot: caller?.bot?.id,
       }));
       scope.addHook('onRequest', (request, reply, next) => {
-        reply.raw.once('close', () => this.bodies.release(request));
+        reply.raw.once('close', () => (request as Forwarded).incoming?.lease?.end());
         next();
       });
       for (const operation of allOperations) this.register(scope, operation);
@@ -95,6 +114,48 @@ export class ForwardController implements OnModuleInit {
     return caller;
   }
 
+  /** Says who sends the body and bounds the time for it. A user key is verified before anything is read. */
+  private async admitBody(request: Forwarded, operation: Operation): Promise<void> {
+    const sender = await this.senderOfBody(request, operation.access);
+    request.incoming = { raw: request.raw, operation, sender };
+    limitBodyTime(request, sender.isProven ? undefined : strangersTimeoutMs);
+  }
+
+  private async senderOfBody({ caller, ip, params }: Forwarded, { actor }: Access): Promise<BodySender> {
+    const stranger = { tenant: networkOf(ip), isProven: false };
+    if (actor === 'anyone' || actor === 'chat-visitor') return stranger;
+    if (actor !== 'chat-user') return { tenant: tenantOf(caller!), isProven: true };
+    try {
+      const { botId } = await this.chatCallers.verify(caller!, (params as ChatParams).webhookId);
+      return { tenant: `users of ${botId}`, isProven: true };
+    } catch (error) {
+      // A service of the former release, or one that does not answer just now, tells of the key when it has the request.
+      if (toApiError(error).code >= 500) return stranger;
+      throw error;
+    }
+  }
+
+  private accept({ prove, caller, incoming, params }: Forwarded): void {
+    prove?.();
+    if (incoming && caller!.credential === 'user') this.chatCallers.accepted(caller!, (params as ChatParams).webhookId);
+  }
+
+  /** A chat endpoint that is not there is not found, whatever was sent to it. */
+  private async refuse(
+    error: unknown,
+    request: Forwarded,
+    reply: FastifyReply,
+    { access: { actor } }: Operation,
+  ): Promise<void> {
+    const { caller, isForwarded, params } = request;
+    const isOfChat = actor === 'chat-user' || actor === 'chat-visitor';
+    const known = toApiError(error);
+    if (!caller || isForwarded || !isOfChat || known.code >= 500) return this.errors.answer(error, request, reply);
+    const asked = actor === 'chat-user' ? caller : { ...caller, userKey: undefined };
+    const refusal = await this.chatCallers.verifyAfresh(asked, (params as ChatParams).webhookId).catch(toApiError);
+    this.errors.answer(refusal && refusal.code < 500 ? refusal : error, request, reply);
+  }
+
   private register(scope: FastifyInstance, operation: Operation): void {
     if (!operation.route) return;
     const input = new InputReader(operation);
@@ -105,18 +166,22 @@ export class ForwardController implements OnModuleInit {
       onRequest: async (request: Forwarded, reply) => {
         whenEnded(reply, this.admit(operation));
         const caller = await this.identify(request, reply, operation);
-        if (operation.isIdempotent) caller.idempotencyKey = readIdempotencyKey(request.headers);
         request.caller = caller;
-        limitBodyTime(request);
-        this.bodies.admit(request, operation.bodyLimitBytes);
+        if (hasBody(request)) await this.admitBody(request, operation);
+        if (operation.isIdempotent) caller.idempotencyKey = readIdempotencyKey(request.headers);
       },
-      errorHandler: (error, request, reply) => this.errors.answer(explain(error, operation), request, reply),
+      errorHandler: (error, request, reply) => void this.refuse(error, request as Forwarded, reply, operation),
       handler: async (request: Forwarded, reply) => {
         const { body, query, params, headers } = request;
-        const value = input.read({ body, query: query as RawQuery, path: params as RawQuery, headers });
+        const raw = { query: query as RawQuery, path: params as RawQuery, headers };
+        const value =
+          body instanceof LargeBody
+            ? await this.largeBodies.read(operation, request.incoming!.sender.tenant, { body, ...raw })
+            : input.read({ body, ...raw });
         if (operation.contentType) this.texts.admit(reply.raw);
+        request.isForwarded = true;
         const { text, isReplayed } = await this.bus.ask(operation, request.caller!, value);
-        request.prove?.();
+        this.accept(request);
         reply.code(operation.status);
         if (isReplayed) reply.header('idempotent-replayed', 'true');
         if (operation.contentType) return sendText(reply, operation.contentType, JSON.parse(text) as Text);
@@ -131,24 +196,19 @@ function toFastify(route: Route): { method: HTTPMethods; url: string } {
   return { method, url: path.replaceAll(/\{(\w+)\}/g, ':$1') };
 }
 
+interface ChatParams {
+  webhookId: string;
+}
+
 /** Only what this operation looks at. */
 function senderOf({ ip: address, headers, params }: FastifyRequest, { actor }: Access): Sender {
   if (actor === 'anyone') return { address, actor };
   if (actor !== 'chat-user' && actor !== 'chat-visitor') return { address, actor, token: bearerToken(headers) };
-  const { webhookId } = params as { webhookId: string };
+  const { webhookId } = params as ChatParams;
   return { address, actor, webhookId, userKey: header({ headers }, 'x-user-key') };
 }
 
 /** The text may come from anybody: a browser must neither guess its type nor run it. */
 function sendText(reply: FastifyReply, contentType: string, { text }: Text): FastifyReply {
   return reply.header('content-security-policy', "sandbox; default-src 'none'").type(contentType).send(text);
-}
-
-/** Fastify does not say what the limit was. */
-function explain(error: unknown, { bodyLimitBytes }: Operation): unknown {
-  if ((error as { code?: string }).code !== 'FST_ERR_CTP_BODY_TOO_LARGE') return error;
-  return new ApiError(
-    'PayloadTooLarge',
-    `The body is larger than the ${bodyLimitBytes} bytes that this operation takes.`,
-  );
 }

@@ -12,7 +12,9 @@ import { Connections } from '@parley/service/connections';
 import type { Platform } from '@parley/service/platform';
 import { platformProviders } from '@parley/service/service.module';
 import { platformToken } from '@parley/service/tokens';
+import { LargeBodies } from './bodies/large-bodies';
 import { CallerGuard } from './caller.guard';
+import { ChatCallers } from './chat-callers';
 import { GatewayConfig } from './config';
 import { DocsController } from './docs.controller';
 import { ErrorFilter } from '@parley/service/error.filter';
@@ -38,6 +40,8 @@ export class GatewayModule {
         Readiness,
         GatewayLifecycle,
         CallerGuard,
+        ChatCallers,
+        LargeBodies,
         RateLimits,
         Streams,
         ErrorFilter,

@@ -7,7 +7,7 @@ import { storageProblem } from '@parley/contracts/storage';
 
 const methodsWithBody = /^(POST|PUT|PATCH) /;
 
-interface RawInput {
+export interface RawInput {
   body: unknown;
   query: RawQuery;
   path: RawQuery;
@@ -47,6 +47,15 @@ export class InputReader {
     const problems = unstorable ? [unstorable] : problemsOf(input);
     if (problems.length > 0) throw new ApiError('InvalidPayload', `${problems.join('; ')}.`);
     return input;
+  }
+}
+
+/** An empty body is an absent one. Throws InvalidPayload. */
+export function parseBody(text: string): unknown {
+  try {
+    return text === '' ? undefined : (JSON.parse(text) as unknown);
+  } catch (error) {
+    throw new ApiError('InvalidPayload', `The body is not valid JSON: ${(error as Error).message}.`);
   }
 }
 

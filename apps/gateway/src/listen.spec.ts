@@ -647,9 +647,47 @@ describe('a gateway', () => {
     await own.stop();
   });
 
+  it.each(kinds)('opens 20 streams for one user, by %s, and goes on for others', async (kind) => {
+    const own = await start(new StandInChat());
+    const all = await Promise.all(Array.from({ length: 22 }, () => listen(kind, { key: 'greedy' }, own.url)));
+    const other = await listen(kind, { key: 'modest' }, own.url);
+
+    const [open, refused] = split(all);
+    expect([open.length, refused.length]).toEqual([20, 2]);
+    refused.forEach((client) =>
+      expect(client).toMatchObject({
+        status: 429,
+        headers: { 'retry-after': '1' },
+        json: { type: 'RateLimited', message: expect.stringContaining('20 streams') as string },
+      }),
+    );
+    expect(split([other])[0]).toHaveLength(1);
+    open[0]!.destroy();
+    await until(async () => split([await listen(kind, { key: 'greedy' }, own.url)])[0].length === 1);
+    await own.stop();
+  });
+
+  it('opens 5 % of all streams for the users of one bot', async () => {
+    const stand = new StandInChat();
+    const own = await start(stand, { listenMaxStreams: 500 });
+    const users = Array.from({ length: 30 }, (_, index) => `user-${index}`);
+    const [open, refused] = split(await Promise.all(users.map((key) => listen('WebSocket', { key }, own.url))));
+    const other = await listen('WebSocket', { path: '/chat/hook-2/conversations/conv_1/listen' }, own.url);
+
+    expect([open.length, refused.length]).toEqual([25, 5]);
+    refused.forEach((client) =>
+      expect(client).toMatchObject({
+        status: 429,
+        json: { type: 'RateLimited', message: expect.stringContaining('25 streams') as string },
+      }),
+    );
+    expect(split([other])[0]).toHaveLength(1);
+    await own.stop();
+  });
+
   it('counts the streams that a key opens, and before it is known, those of an address', async () => {
-    const own = await start(new StandInChat(), { rateLimitPerSecond: 1, rateLimitBurst: 20 });
-    const both = Array.from({ length: 22 }, (_, index) => kinds[index % 2]!);
+    const own = await start(new StandInChat(), { rateLimitPerSecond: 1, rateLimitBurst: 10 });
+    const both = Array.from({ length: 12 }, (_, index) => kinds[index % 2]!);
     const path = '/chat/no-hook/conversations/conv_1/listen';
     await listen('WebSocket', {}, own.url);
 
@@ -658,11 +696,11 @@ describe('a gateway', () => {
     );
     const known = await Promise.all(both.map((kind) => listen(kind, {}, own.url)));
 
-    expect(split(known).map(({ length }) => length)).toEqual([20, 2]);
+    expect(split(known).map(({ length }) => length)).toEqual([10, 2]);
     const limited = [...guesses, ...known].filter(({ status }) => status === 429);
     expect(limited).toHaveLength(4);
     limited.forEach(({ headers }) =>
-      expect(headers).toMatchObject({ 'ratelimit-limit': '20', 'ratelimit-remaining': '0' }),
+      expect(headers).toMatchObject({ 'ratelimit-limit': '10', 'ratelimit-remaining': '0' }),
     );
     await own.stop();
   });

@@ -145,7 +145,8 @@ function ownerOfProven({ token }: Sender, name: string): Owner | 'operator' {
   return tokenKind(token) === 'operator' ? 'operator' : ownerOf('token', name);
 }
 
-function short(name: string): string {
+/** For what is remembered under names that come from outside. */
+export function short(name: string): string {
   return name.length > maxNameLength ? hash('sha256', name) : name;
 }
 

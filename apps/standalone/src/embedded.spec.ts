@@ -53,6 +53,23 @@ describe('embedded mode on one machine', () => {
     expect((await stat(join(dataDir, 'credentials.json'))).mode & 0o777).toBe(0o600);
   });
 
+  it.each([
+    [{ HOST: '127.0.0.1' }, null],
+    [{ HOST: '0.0.0.0' }, '1000'],
+    [{ HOST: '0.0.0.0', RATE_LIMIT_PER_SECOND: '0' }, null],
+    [{ HOST: '127.0.0.1', RATE_LIMIT_PER_SECOND: '10', RATE_LIMIT_BURST: '7' }, '7'],
+  ])('limits rates where others can reach it, unless it is told otherwise: %j', async (env, limit) => {
+    const platform = standalone(env);
+    await platform.said(/Try {8}npm run demo/);
+    const { token, url } = await credentials();
+    const { headers } = await fetch(`${url.replace('0.0.0.0', '127.0.0.1')}/v1/admin/account/me`, {
+      headers: { authorization: `Bearer ${token}` },
+    });
+    await platform.stop();
+
+    expect(headers.get('ratelimit-limit')).toBe(limit);
+  });
+
   it('tells all wrong variables of all apps before anything starts', async () => {
     const platform = standalone({ PORT: 'abc', RATE_LIMIT_PER_SECOND: '-1', PARLEY_SECRET_KEY: 'short' });
     await platform.ended;

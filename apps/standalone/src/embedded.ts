@@ -125,8 +125,8 @@ export class EmbeddedPlatform {
       CONTENT_URL: process.env['CONTENT_URL'] || publicUrl,
       FILES_URL: door.url,
       ...(await openSecretKeys(folder.path)),
-      // Who runs it for themselves is alone with it.
-      RATE_LIMIT_PER_SECOND: process.env['RATE_LIMIT_PER_SECOND'] || '0',
+      // On a loopback address, who runs it is alone with it.
+      ...(isLoopback(host) ? { RATE_LIMIT_PER_SECOND: process.env['RATE_LIMIT_PER_SECOND'] || '0' } : {}),
       PARLEY_BOOTSTRAP_TOKEN: process.env['PARLEY_BOOTSTRAP_TOKEN'] || token,
       DATABASE_URL: process.env['DATABASE_URL'] || (await this.startPostgres(folder.path, signal)).url,
     };
@@ -213,6 +213,11 @@ export class EmbeddedPlatform {
     );
     this.started.push(() => door.close(this.config.shutdownTimeoutMs));
   }
+}
+
+/** Whether nobody but this machine can reach it. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
 /** When all have opened, or failed to: only then can they be closed. Wrong configurations are told at once. */

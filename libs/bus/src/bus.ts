@@ -9,6 +9,7 @@ import {
   type SpanStart,
 } from '@parley/tracing/tracing';
 import { type Answered, readAnswer, requestMessage } from './envelope';
+import type { JsonBytes } from './message';
 import { broadcastPlace, channelPlace } from './places';
 import type { Listening, Transport } from './transport';
 
@@ -22,7 +23,7 @@ export class Bus {
   }
 
   /** The same as it came: for whoever only passes it on. */
-  async ask<I>(operation: Operation<I>, caller: Caller, input: I): Promise<Answered> {
+  async ask<I>(operation: Operation<I>, caller: Caller, input: I | JsonBytes): Promise<Answered> {
     if (!isTracing()) return this.send(operation, caller, input);
     const send = () =>
       this.send(operation, { ...caller, traceparent: currentTraceparent() ?? caller.traceparent }, input);
@@ -31,7 +32,7 @@ export class Bus {
     return caller.traceparent ? continueTrace(caller.traceparent, spanOf(operation), send) : send();
   }
 
-  private async send<I>({ subject, timeoutMs }: Operation<I>, caller: Caller, input: I): Promise<Answered> {
+  private async send<I>({ subject, timeoutMs }: Operation<I>, caller: Caller, input: I | JsonBytes): Promise<Answered> {
     return readAnswer(await this.transport.request(subject, requestMessage(caller, input), timeoutMs));
   }
 

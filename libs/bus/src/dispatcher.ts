@@ -4,10 +4,11 @@ import { ApiError } from '@parley/contracts/errors';
 import type { Logger } from '@parley/logging/logger';
 import { continueTrace, currentTraceparent, isTracing } from '@parley/tracing/tracing';
 import { traceIdOf } from '@parley/tracing/traceparent';
-import { answerMessage, errorMessage, readRequest, type Request } from './envelope';
+import { answerMessage, errorMessage, readCaller, readRequest, type Request, tenantOf } from './envelope';
 import type { Delivery, EventStream, WorkingConsumer } from './event-stream';
 import { declaredConsumer, handledOperation } from './handles';
-import type { Message } from './message';
+import { LargeJson, LargeRequestTurns } from './large-json';
+import { largeBodyBytes, type Message, type RequestMessage } from './message';
 import type { Answer, Transport } from './transport';
 
 type Handler = (caller: Request['caller'], input: unknown) => Promise<unknown>;
@@ -43,11 +44,14 @@ export interface DispatcherOptions {
 export class Dispatcher {
   private readonly handlers = new Map<Operation, Handler>();
   private readonly consumers: { declaration: Consumer; handler: EventHandler }[] = [];
+  private readonly largeJson: LargeJson;
+  private readonly turns = new LargeRequestTurns();
 
   constructor(
     private readonly options: DispatcherOptions,
     discovery: DiscoveryService,
   ) {
+    this.largeJson = new LargeJson(options.logger);
     this.discover(discovery);
     this.checkContract();
   }
@@ -58,6 +62,11 @@ export class Dispatcher {
       transport.serve(operation.subject, service, this.answer(operation, handler));
     }
     for (const { declaration, handler } of this.consumers) await events.consume(this.consumer(declaration, handler));
+  }
+
+  /** Call when nothing is answered any more. */
+  async close(): Promise<void> {
+    await this.largeJson.close();
   }
 
   private discover(discovery: DiscoveryService): void {
@@ -104,7 +113,7 @@ export class Dispatcher {
   private answer(operation: Operation, handler: Handler): Answer {
     const { admit = () => () => undefined } = this.options;
     const handle = this.handle(operation, handler);
-    return async (message: Message) => {
+    return async (message: RequestMessage) => {
       let leave: () => void;
       try {
         leave = admit(operation);
@@ -116,12 +125,17 @@ export class Dispatcher {
   }
 
   private handle({ subject }: Operation, handler: Handler): Answer {
-    return async (message: Message) => {
+    return async ({ head, body }: RequestMessage) => {
       const started = performance.now();
       let request: Request | undefined;
+      const answer = async (read: Request): Promise<Message> => {
+        request = read;
+        return answerMessage(await this.handled(subject, handler, read));
+      };
       try {
-        request = readRequest(message);
-        const reply = answerMessage(await this.handled(subject, handler, request));
+        const reply = await (typeof body === 'string'
+          ? answer(readRequest({ head, body }))
+          : this.readBytes(head, body, answer));
         this.report('operation', subject, started, 'ok', asked(request));
         return reply;
       } catch (error) {
@@ -129,6 +143,13 @@ export class Dispatcher {
         return errorMessage(error);
       }
     };
+  }
+
+  /** Large requests are worked on in turns. */
+  private async readBytes<T>(head: string, body: Uint8Array, work: (request: Request) => Promise<T>): Promise<T> {
+    const caller = readCaller(head);
+    const read = async () => work({ caller, input: await this.largeJson.parse(body) });
+    return body.byteLength > largeBodyBytes ? this.turns.run(tenantOf(caller), read) : read();
   }
 
   /** In a span of the trace that the caller is part of. */

@@ -1,15 +1,21 @@
 import { ApiError, type WireError } from '@parley/contracts/errors';
 import type { Caller } from '@parley/contracts/caller';
 import { isReplayed } from '@parley/contracts/replayed';
-import type { Message } from './message';
+import { JsonBytes, type Message, type RequestMessage } from './message';
 
 const ok = 'ok';
 const okAgain = 'replayed';
 const failed = 'error';
 
 /** A request; its head says who asks. */
-export function requestMessage(caller: Caller, input: unknown): Message {
-  return { head: JSON.stringify(caller), body: JSON.stringify(input ?? {}) };
+export function requestMessage(caller: Caller, input: unknown): RequestMessage {
+  const body = input instanceof JsonBytes ? input.bytes : JSON.stringify(input ?? {});
+  return { head: JSON.stringify(caller), body, tenant: tenantOf(caller) };
+}
+
+/** Whose share of what is scarce a caller takes. */
+export function tenantOf({ workspace, bot, account, credential }: Caller): string {
+  return workspace?.id ?? bot?.workspaceId ?? account?.id ?? credential;
 }
 
 export interface Request {
@@ -22,10 +28,23 @@ export function readRequest({ head, body }: Message): Request {
   try {
     return { caller: readObject(head) as unknown as Caller, input: readObject(body) };
   } catch (error) {
-    throw new ApiError('InvalidPayload', 'The message on the bus cannot be read: it needs a caller and a JSON body.', {
-      cause: error,
-    });
+    throw unreadable(error);
   }
+}
+
+/** Throws InvalidPayload. */
+export function readCaller(head: string): Caller {
+  try {
+    return readObject(head) as unknown as Caller;
+  } catch (error) {
+    throw unreadable(error);
+  }
+}
+
+export function unreadable(cause: unknown): ApiError {
+  return new ApiError('InvalidPayload', 'The message on the bus cannot be read: it needs a caller and a JSON body.', {
+    cause,
+  });
 }
 
 export function answerMessage(output: unknown): Message {

@@ -1,6 +1,6 @@
 import { unavailable } from '@parley/contracts/errors';
 import type { Logger } from '@parley/logging/logger';
-import type { Message } from './message';
+import type { Message, RequestMessage } from './message';
 import {
   type Answer,
   drainTimeoutMs,
@@ -60,7 +60,7 @@ export class InProcessTransport implements Transport {
     private readonly logger: Logger,
   ) {}
 
-  async request(subject: string, message: Message, timeoutMs: number): Promise<Message> {
+  async request(subject: string, message: RequestMessage, timeoutMs: number): Promise<Message> {
     this.checkSize('request', message);
     const answer = this.hub.next(subject);
     if (!answer) throw unavailable(`Nobody answers ${subject} just now. Try again in a moment.`);
@@ -117,7 +117,7 @@ export class InProcessTransport implements Transport {
     return Promise.resolve();
   }
 
-  private checkSize(what: string, { body }: Message): void {
+  private checkSize(what: string, { body }: RequestMessage): void {
     if (Buffer.byteLength(body) > this.maxBodyBytes) throw tooLarge(what, this.maxBodyBytes);
   }
 }

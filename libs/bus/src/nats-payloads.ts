@@ -4,14 +4,18 @@ import { ErrorCode, headers as natsHeaders, type Msg, type MsgHdrs, NatsError } 
 import { Slots } from '@parley/background/slots';
 import { ApiError, unavailable } from '@parley/contracts/errors';
 import { isMissing, type NatsLink } from './nats-connection';
-import type { Message } from './message';
+import { LargeRequestTurns } from './large-json';
+import { largeBodyBytes, type Message, type RequestMessage } from './message';
 import { bodyPlace, bodyRequest } from './places';
 import { bodyStreamConfig } from './streams';
 import { tooLarge, withDeadline } from './transport';
 
 /** Says where the pieces of a payload lie that is too large for one message of the server, and how many they are. */
 const payloadHeader = 'parley-payload';
+/** Whose share of the places for large requests such a request takes. */
+const tenantHeader = 'parley-tenant';
 const payloadPlace = /^(bodies\.[a-z-]+\.[\da-f-]{36}) (\d{1,4})$/;
+const lineBreak = 10;
 /** The server adds it to what it reads from a stream. */
 const streamHeader = 'Nats-Stream';
 /** Room that headers and protocol take beside the payload. */
@@ -19,7 +23,7 @@ const headroomBytes = 16 * 1024;
 /** Longest wait for a payload that passes by reference, and for the server's answer to one question for it. */
 const fetchTimeoutMs = 10_000;
 const questionTimeoutMs = 5_000;
-/** Each takes several times its size while it is read and worked on. */
+/** Of answers, each of which takes several times its size while it is read. */
 const maxReferencedAtOnce = 2;
 /** How long a copy of the stream may take to have what another copy has confirmed. */
 const copyingMs = 2_000;
@@ -34,7 +38,7 @@ export interface Payload {
 
 /** Messages to payloads and back. A payload too large for one NATS message passes by reference, through a stream. */
 export class NatsPayloads {
-  private referencedRequests = 0;
+  private readonly turns = new LargeRequestTurns();
   private readonly answers = new Slots(maxReferencedAtOnce);
 
   constructor(
@@ -44,15 +48,25 @@ export class NatsPayloads {
   ) {}
 
   /** @param receiver is the app that may read it. Throws PayloadTooLarge for a body over the platform's limit. */
-  async pack(what: 'request' | 'answer', receiver: string, message: Message): Promise<Payload> {
-    if (Buffer.byteLength(message.body) > this.maxBodyBytes) throw tooLarge(what, this.maxBodyBytes);
-    const data = encode(message);
-    if (data.length <= this.pieceBytes) return { data };
+  async pack(what: 'request' | 'answer', receiver: string, message: RequestMessage): Promise<Payload> {
+    const { head, body, tenant } = message;
+    if (Buffer.byteLength(body) > this.maxBodyBytes) throw tooLarge(what, this.maxBodyBytes);
+    if (typeof body === 'string') {
+      const data = encode({ head, body });
+      return data.length <= this.pieceBytes ? { data } : this.refer(receiver, [data], tenant);
+    }
+    const parts = [Buffer.from(`${head}\n`), body];
+    const length = parts.reduce((sum, part) => sum + part.byteLength, 0);
+    return length <= this.pieceBytes ? { data: Buffer.concat(parts) } : this.refer(receiver, parts, tenant);
+  }
 
+  /** Puts the payload, which is in several parts, where the receiver fetches it. */
+  private async refer(receiver: string, parts: Uint8Array[], tenant: string | undefined): Promise<Payload> {
     const place = bodyPlace(receiver, randomUUID());
-    const pieces = await this.put(place, data);
+    const pieces = await this.put(place, parts);
     const headers = natsHeaders();
     headers.set(payloadHeader, `${place} ${pieces.length}`);
+    if (tenant !== undefined) headers.set(tenantHeader, tenant);
     return { data: Buffer.alloc(0), headers, pieces };
   }
 
@@ -70,23 +84,16 @@ export class NatsPayloads {
   }
 
   /**
-   * Answers a request. One that passes by reference has one of two places until it is answered: without one it is refused
-   * with `unavailable` before anything of it is fetched.
+   * Answers a request. One that passes by reference waits for its turn among those of all tenants, and has a place until it
+   * is answered: without one in time it is refused with `unavailable` before anything of it is fetched.
    */
-  async answered<T>(message: Msg, answer: (request: Message) => Promise<T>): Promise<T> {
+  async answered<T>(message: Msg, answer: (request: RequestMessage) => Promise<T>): Promise<T> {
     const reference = referenceOf(message);
-    if (!reference) return answer(decode(message.data));
-    if (this.referencedRequests >= maxReferencedAtOnce) {
-      throw unavailable(
-        `Only ${maxReferencedAtOnce} large requests are worked on at once. Nothing was done: try again in a moment.`,
-      );
-    }
-    this.referencedRequests += 1;
-    try {
-      return await answer(decode(await withDeadline(message.subject, this.take(reference), fetchTimeoutMs)));
-    } finally {
-      this.referencedRequests -= 1;
-    }
+    if (!reference) return answer(decodeRequest(message.data, { isShared: true }));
+    return this.turns.run(message.headers?.get(tenantHeader) ?? '', async () => {
+      const data = await withDeadline(message.subject, this.take(reference), fetchTimeoutMs);
+      return answer(decodeRequest(data, { isShared: false }));
+    });
   }
 
   /**
@@ -116,24 +123,26 @@ export class NatsPayloads {
   }
 
   /** A broker that lost its disk has also lost the stream: then it is made again. */
-  private async put(place: string, data: Uint8Array): Promise<string[]> {
+  private async put(place: string, parts: Uint8Array[]): Promise<string[]> {
     try {
-      return await this.write(place, data);
+      return await this.write(place, parts);
     } catch (error) {
       if (!isMissing(error)) throw error;
       const { streams } = await this.link.connection.jetstreamManager({ checkAPI: false });
       await streams.add(bodyStreamConfig(this.replicas));
-      return this.write(place, data);
+      return this.write(place, parts);
     }
   }
 
-  private async write(place: string, data: Uint8Array): Promise<string[]> {
+  private async write(place: string, parts: Uint8Array[]): Promise<string[]> {
     const stream = this.link.connection.jetstream();
     const pieces: string[] = [];
-    for (let start = 0; start < data.length; start += this.pieceBytes) {
-      const piece = `${place}.${pieces.length}`;
-      await stream.publish(piece, data.subarray(start, start + this.pieceBytes));
-      pieces.push(piece);
+    for (const data of parts) {
+      for (let start = 0; start < data.length; start += this.pieceBytes) {
+        const piece = `${place}.${pieces.length}`;
+        await stream.publish(piece, data.subarray(start, start + this.pieceBytes));
+        pieces.push(piece);
+      }
     }
     return pieces;
   }
@@ -196,9 +205,24 @@ export function encode({ head, body }: Message): Uint8Array {
   return Buffer.from(`${head}\n${body}`);
 }
 
+/**
+ * A large body stays in bytes.
+ * @param isShared tells whether somebody else may hold what lies beside the data: then a large body is copied.
+ */
+function decodeRequest(data: Uint8Array, { isShared }: { isShared: boolean }): RequestMessage {
+  const end = data.indexOf(lineBreak);
+  if (data.length <= largeBodyBytes || end < 0) return decode(data);
+  const body = data.subarray(end + 1);
+  return { head: textOf(data.subarray(0, end)), body: isShared ? new Uint8Array(body) : body };
+}
+
 /** What nobody of ours has sent becomes a head that nobody understands. */
 export function decode(data: Uint8Array): Message {
-  const text = Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString();
+  const text = textOf(data);
   const end = text.indexOf('\n');
   return end < 0 ? { head: text, body: '' } : { head: text.slice(0, end), body: text.slice(end + 1) };
+}
+
+function textOf(data: Uint8Array): string {
+  return Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString();
 }

@@ -6,7 +6,7 @@ import type { NatsLink } from './nats-connection';
 import { NatsOutgoing } from './nats-outgoing';
 import { decode, encode, NatsPayloads, type Payload } from './nats-payloads';
 import { NatsRequests } from './nats-requests';
-import type { Message } from './message';
+import type { Message, RequestMessage } from './message';
 import { appOfInbox } from './places';
 import { type Answer, drainTimeoutMs, InFlight, type Listening, type Transport } from './transport';
 
@@ -31,7 +31,7 @@ export class NatsTransport implements Transport {
     link.onRefused(({ operation, subject }) => operation === 'subscription' && this.refused.add(subject));
   }
 
-  async request(subject: string, message: Message, timeoutMs: number): Promise<Message> {
+  async request(subject: string, message: RequestMessage, timeoutMs: number): Promise<Message> {
     this.checkLink();
     const payload = this.payloads.pack('request', serviceOf(subject), message);
     try {

@@ -1,10 +1,10 @@
 import { within } from '@parley/background/within';
 import { ApiError } from '@parley/contracts/errors';
 import { errorMessage } from './envelope';
-import type { Message } from './message';
+import type { Message, RequestMessage } from './message';
 
 /** Answers a request. A failure is an answer too; what it throws all the same becomes one. */
-export type Answer = (message: Message) => Promise<Message>;
+export type Answer = (message: RequestMessage) => Promise<Message>;
 
 export interface Listening {
   /** Resolves when all that is told from now on is heard; rejects when the connection is lost before that. */
@@ -19,7 +19,7 @@ export interface Listening {
  */
 export interface Transport {
   /** Sends a request to one of those who serve the subject. Throws ApiError. */
-  request(subject: string, message: Message, timeoutMs: number): Promise<Message>;
+  request(subject: string, message: RequestMessage, timeoutMs: number): Promise<Message>;
   /** Answers requests on the subject, sharing them with everyone of the same queue. */
   serve(subject: string, queue: string, answer: Answer): void;
   /** Tells everyone who listens right now. May be lost. What one process tells on one subject arrives in this order. */

@@ -14,6 +14,7 @@ import { countInstallations, installationsChanged, refreshInstalled } from './ad
 import { keepRecurringEvents, recurringEventsChanged, runtime } from './admin/runtime';
 import { recordUsage, usageChanged } from './admin/usage';
 import { dropWorkspace, labelWorkspace, workspaceChanged, workspaceDeleted } from './admin/workspaces';
+import { callers } from './chat/callers';
 import { chat } from './chat/chat';
 import { signalChannel, signals, signalsMissing } from './chat/signals';
 import { users } from './chat/users';
@@ -50,7 +51,13 @@ const filesOutbox = {
 export const apps: Record<AppName, App> = {
   gateway: {
     ...nothing,
-    asks: [...allOperations.filter(({ route }) => route), admin.identity.identify, signals.open, signals.catchUp],
+    asks: [
+      ...allOperations.filter(({ route }) => route),
+      admin.identity.identify,
+      callers.verify,
+      signals.open,
+      signals.catchUp,
+    ],
     hears: [credentialsChanged, signalsMissing, signalChannel],
   },
   admin: {

@@ -138,6 +138,18 @@ export function Checked(rules: {
   return all(converted(rules.convert), check('checked', rules.problem), jsonSchema(rules.schema));
 }
 
+/** Text of at most so many bytes of UTF-8. */
+export function MaxBytes(maxBytes: number): PropertyDecorator {
+  return all(
+    check('maxBytes', (value) =>
+      typeof value === 'string' && Buffer.byteLength(value) > maxBytes
+        ? `must be at most ${maxBytes} bytes`
+        : undefined,
+    ),
+    jsonSchema({ description: `At most ${maxBytes} bytes of UTF-8.` }),
+  );
+}
+
 /** Marked in the documentation as what new clients should not use. It works all the same. */
 export function Deprecated(): PropertyDecorator {
   return jsonSchema({ deprecated: true });

@@ -1,4 +1,4 @@
-import type { Access, CallerOf } from './access';
+import type { Access, Actor, CallerOf } from './access';
 
 export type Class<T> = new () => T;
 export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -22,22 +22,43 @@ export interface Operation<I = unknown, O = unknown, A extends Access = Access> 
   /** How long the caller waits for the answer. */
   timeoutMs: number;
   bodyLimitBytes: number;
+  /** What of the body may be how large, for who sends too much. */
+  bodyLimitHint?: string;
+  /** JSON values in a body: each costs whoever reads it, however short it is. */
+  bodyLimitValues: number;
   /** Of an answer whose body is the text of `Text`; absent for JSON. */
   contentType?: string;
   /** Takes the header `Idempotency-Key`: its service does all of it by `Idempotency` of `libs/database`. */
   isIdempotent?: boolean;
 }
 
-type Defaults = 'kind' | 'status' | 'timeoutMs' | 'bodyLimitBytes';
+type Defaults = 'kind' | 'status' | 'timeoutMs' | 'bodyLimitBytes' | 'bodyLimitValues';
 type Declared<I, O, A extends Access> = Omit<Operation<I, O, A>, Defaults> & Partial<Pick<Operation, Defaults>>;
 
 export type InputOf<T> = T extends Operation<infer I, unknown> ? I : never;
 export type OutputOf<T> = T extends Operation<never, infer O> ? O : T extends Operation<infer _I, infer O> ? O : never;
 export type CallerFor<T> = T extends Operation<infer _I, infer _O, infer A> ? CallerOf<A> : never;
 
-/** Declares an operation: 10 s deadline, status 200 and bodies of 2 MB unless it says otherwise. */
+const defaultBodyBytes = 2_000_000;
+/** Bodies of callers whom nobody knows are small; those of end users hold a payload of 128 KB, at worst with each character escaped. */
+const bodyBytesOf: Partial<Record<Actor, number>> = {
+  anyone: 100_000,
+  'chat-visitor': 100_000,
+  'chat-user': 1_000_000,
+};
+/** More than any payload of 128 KB can have. */
+const defaultBodyValues = 100_000;
+
+/** Declares an operation: 10 s deadline, status 200 and bodies of 2 MB (1 MB of end users, 100 kB of strangers) unless it says otherwise. */
 export function operation<I, O, A extends Access>(declared: Declared<I, O, A>): Operation<I, O, A> {
-  return { kind: 'operation', status: 200, timeoutMs: 10_000, bodyLimitBytes: 2_000_000, ...declared };
+  return {
+    kind: 'operation',
+    status: 200,
+    timeoutMs: 10_000,
+    bodyLimitBytes: bodyBytesOf[declared.access.actor] ?? defaultBodyBytes,
+    bodyLimitValues: defaultBodyValues,
+    ...declared,
+  };
 }
 
 /** Something that happened, told to whoever consumes it: at least once, in no promised order. */

@@ -142,6 +142,7 @@ function isForClients({ actor }: Access): boolean {
 class ServiceLifecycle implements OnApplicationBootstrap, OnModuleDestroy, OnApplicationShutdown {
   private readonly relay: Relay;
   private readonly cleaning: Loop;
+  private dispatcher?: Dispatcher;
 
   constructor(
     @Inject(platformToken) private readonly platform: Platform,
@@ -179,6 +180,7 @@ class ServiceLifecycle implements OnApplicationBootstrap, OnModuleDestroy, OnApp
       },
       this.discovery,
     );
+    this.dispatcher = dispatcher;
     await dispatcher.start();
     this.relay.start();
     this.cleaning.start();
@@ -221,7 +223,7 @@ class ServiceLifecycle implements OnApplicationBootstrap, OnModuleDestroy, OnApp
   }
 
   async onApplicationShutdown(): Promise<void> {
-    await Promise.all([this.relay.stop(), this.cleaning.stop()]);
+    await Promise.all([this.relay.stop(), this.cleaning.stop(), this.dispatcher?.close()]);
     await this.publishTheLast();
     await this.database.close();
     await this.platform.transport.close();

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hashText } from '@parley/background/text-hash';
 import { Injectable } from '@nestjs/common';
 import { Database, type Sql } from '@parley/database/database';
 import { newId } from '@parley/database/ids';
@@ -15,7 +15,7 @@ export class BotVersionsRepository {
 
   /** Gives the bot this code, and makes a version of it unless the bot has this code already. */
   async deployCode(tx: Sql, botId: string, code: string): Promise<void> {
-    const hash = createHash('sha256').update(code).digest('hex');
+    const hash = (await hashText(code)).toString('hex');
     const deployed = await tx.query(
       `SELECT 1 FROM bot JOIN bot_version ON bot_version.id = bot.version_id
        WHERE bot.id = $1 AND bot_version.code_hash = $2`,

@@ -1,5 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { ChatUserCaller } from '@parley/contracts/access';
+import type { Caller } from '@parley/contracts/caller';
+import type { ChatPlace } from '@parley/contracts/chat/callers';
 import { ApiError, notFound } from '@parley/contracts/errors';
 import { ChatInstallations } from './chat-installations';
 import type { Asker, Place } from './endpoint.repository';
@@ -17,6 +19,15 @@ export class Askers {
     private readonly installations: ChatInstallations,
     private readonly keys: UserKeys,
   ) {}
+
+  /** Where a request goes. Throws as `identify` does for one with a user key; one without needs none. */
+  async verify({ userKey }: Caller, webhookId: string): Promise<ChatPlace> {
+    const { botId } =
+      userKey === undefined
+        ? await this.installations.get(webhookId)
+        : (await this.identify({ userKey }, webhookId)).installation;
+    return { botId };
+  }
 
   /** What the user key says. Whether there is such a user is looked at together with what is asked for. */
   async identify({ userKey }: Pick<ChatUserCaller, 'userKey'>, webhookId: string): Promise<Asker> {

@@ -20,6 +20,7 @@ import type {
 } from '@parley/contracts/chat/endpoint-messages';
 import type { ChatEndpoint, ChatUserFields, CreateChatUser } from '@parley/contracts/chat/endpoint-users';
 import type { OpenStream } from '@parley/contracts/chat/signals';
+import { Askers } from './askers';
 import { ChatConversationsService } from './chat-conversations.service';
 import { ChatEventsService } from './chat-events.service';
 import { ChatInstallations } from './chat-installations';
@@ -30,6 +31,7 @@ import { ChatUsersService } from './chat-users.service';
 @Controller()
 export class EndpointController {
   constructor(
+    private readonly askers: Askers,
     private readonly installations: ChatInstallations,
     private readonly users: ChatUsersService,
     private readonly conversations: ChatConversationsService,
@@ -146,6 +148,11 @@ export class EndpointController {
   @Handles(chat.endpoint.getEvent)
   getEvent(caller: ChatUserCaller, input: ChatEventId) {
     return this.events.get(caller, input);
+  }
+
+  @Handles(chat.callers.verify)
+  verifyCaller(caller: Caller, { webhookId }: ChatEndpoint) {
+    return this.askers.verify(caller, webhookId);
   }
 
   @Handles(chat.signals.open)

@@ -29,6 +29,9 @@ const maxReplay = { signals: 2_000, size: 2_000_000 };
 /** When signals may be missing everywhere, conversations are asked for so many at a time. */
 const recoveriesAtOnce = 4;
 const maxJitterMs = 500;
+/** Streams of one user at a gateway, and the part of all streams that those of one bot may be. */
+const maxOfUser = 20;
+const partOfBot = 0.05;
 /** What is wrong with who listens; anything else may pass. */
 const refusals = new Set<string>(['Unauthorized', 'Forbidden', 'ResourceNotFound']);
 
@@ -48,6 +51,9 @@ export class Streams implements OnModuleInit {
   /** Of whom it is being asked whether they may listen. */
   private asking = 0;
   private pings?: NodeJS.Timeout;
+  /** Streams by whose they are. */
+  private readonly countOf = new Map<string, number>();
+  private readonly maxOfBot: number;
   private isStopping = false;
   private isRecoveryDue = false;
   private readonly options: Omit<StreamOptions, 'onCheck'>;
@@ -59,6 +65,7 @@ export class Streams implements OnModuleInit {
     @Inject(platformToken) private readonly platform: Platform,
   ) {
     const { metrics } = platform;
+    this.maxOfBot = Math.max(maxOfUser, Math.floor(config.listenMaxStreams * partOfBot));
     metrics.gauge('parley_streams_open', 'Clients that listen to a conversation.', () => Promise.resolve(this.open));
     this.options = {
       maxUnsentBytes: config.listenMaxUnsentBytes,
@@ -104,6 +111,7 @@ export class Streams implements OnModuleInit {
       } finally {
         this.asking -= 1;
       }
+      this.requireShares(listener);
       const { stream, feed } = this.join(listener, opening);
       try {
         await withDeadline(signals.catchUp.subject, feed.live, liveTimeoutMs);
@@ -133,6 +141,31 @@ export class Streams implements OnModuleInit {
     this.asking += 1;
   }
 
+  /** One user must not take what there is for all users of the bot, nor one bot what there is for all bots. */
+  private requireShares(listener: Listener): void {
+    const [user, bot] = owners(listener);
+    if (this.ofOwner(user) >= maxOfUser) this.refuseShare(`A user key may have ${maxOfUser} streams open at once.`);
+    if (this.ofOwner(bot) >= this.maxOfBot)
+      this.refuseShare(`The users of one bot may have ${this.maxOfBot} streams open at once at this gateway.`);
+  }
+
+  private refuseShare(limit: string): never {
+    this.platform.metrics.countShed('streams', 'share');
+    throw later(limit);
+  }
+
+  private ofOwner(owner: string): number {
+    return this.countOf.get(owner) ?? 0;
+  }
+
+  private count(listener: Listener, change: 1 | -1): void {
+    for (const owner of owners(listener)) {
+      const count = this.ofOwner(owner) + change;
+      if (count > 0) this.countOf.set(owner, count);
+      else this.countOf.delete(owner);
+    }
+  }
+
   /** Ends every stream, so that clients turn to another process, and opens no further ones. */
   stop(): void {
     this.isStopping = true;
@@ -159,10 +192,12 @@ export class Streams implements OnModuleInit {
     const options = { ...this.options, onCheck: () => void this.check(stream, opening) };
     const stream: Stream = new Stream(userId, options, (end) => {
       part.delete(stream);
+      this.count(listener, -1);
       this.leave(feed, stream);
       this.report(stream, end, { ...listener, requestId, ms: Math.round(performance.now() - openedAt) });
     });
     part.add(stream);
+    this.count(listener, 1);
     feed.streams.add(stream);
     return { stream, feed };
   }
@@ -218,6 +253,10 @@ export class Streams implements OnModuleInit {
     this.platform.logger.warn({ err: error }, 'a stream was not opened');
     return later('Listening does not work just now.', error);
   }
+}
+
+function owners({ botId, userId }: Listener): [user: string, bot: string] {
+  return [`user ${botId} ${userId}`, `bot ${botId}`];
 }
 
 function begin(feed: Feed, stream: Stream, wire: Wire, missed: MissedSignals): void {

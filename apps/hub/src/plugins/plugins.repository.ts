@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hashText } from '@parley/background/text-hash';
 import { Injectable } from '@nestjs/common';
 import { ApiError } from '@parley/contracts/errors';
 import type { Dependencies } from '@parley/contracts/hub/plugins';
@@ -158,7 +158,7 @@ export class PluginsRepository {
    * Locks those that they replace too.
    */
   private async saveCode(tx: Transaction, programs: string[], replaced: Buffer[] = []): Promise<Buffer[]> {
-    const hashes = programs.map((program) => createHash('sha256').update(program).digest());
+    const hashes = await Promise.all(programs.map(hashText));
     const byHash = new Map(programs.map((program, index) => [hashes[index]!.toString('hex'), program]));
     // One order for all, so that no two wait for each other; and never the same row twice.
     const ordered = [...new Set([...hashes, ...replaced].map((hash) => hash.toString('hex')))].sort();

@@ -325,8 +325,8 @@ describe('the code of plugins', () => {
     const { id } = await create(alice.client, { code: { node, browser: `${node}y` } });
 
     expect((await alice.client.getPluginCode({ id, platform: 'node' })).code.length).toBe(node.length);
-    expect(problemsOf(Object.assign(new PluginCode(), { node: 'x'.repeat(50_000_001), browser: '' }))).toEqual([
-      'node must be shorter than or equal to 50000000 characters',
+    expect(problemsOf(Object.assign(new PluginCode(), { node: 'x'.repeat(25_000_001), browser: '' }))).toEqual([
+      'node must be at most 25000000 bytes',
     ]);
   });
 });

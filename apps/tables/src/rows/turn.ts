@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 
-const maxTurnMs = 20;
+const maxTurnMs = 5;
 
 /** Work over many rows, which holds the event loop for one turn after the other and lets others have it in between. */
 export class Turn {

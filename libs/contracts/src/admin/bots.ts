@@ -12,7 +12,8 @@ import {
   Min,
 } from 'class-validator';
 import { workspace } from '../access';
-import { JsonObject, ListOf, MapOf, Nested, Nullable, Optional } from '../fields';
+import { maxCodeBytes, withCode } from '../code';
+import { JsonObject, ListOf, MapOf, MaxBytes, Nested, Nullable, Optional } from '../fields';
 import { consumer, event, operation } from '../operation';
 import { Empty, PageMeta, PageQuery } from '../paging';
 import { HeaderFlag, PathParam, QueryBoolean, QueryChoice, QueryList, QueryTags, type TagQuery } from '../query-fields';
@@ -74,7 +75,7 @@ class BotSettings {
 
   @Optional()
   @IsString()
-  @MaxLength(50_000_000)
+  @MaxBytes(maxCodeBytes)
   code?: string;
 
   @Optional()
@@ -431,8 +432,7 @@ export const bots = {
     access: workspace.write,
     input: CreateBot,
     output: BotReply,
-    bodyLimitBytes: 64_000_000,
-    timeoutMs: 30_000,
+    ...withCode,
   }),
   get: operation({
     subject: 'admin.bots.get',
@@ -449,8 +449,7 @@ export const bots = {
     access: workspace.write,
     input: UpdateBot,
     output: BotReply,
-    bodyLimitBytes: 64_000_000,
-    timeoutMs: 30_000,
+    ...withCode,
   }),
   list: operation({
     subject: 'admin.bots.list',

@@ -1,4 +1,5 @@
 import { deadLetterOperations } from '../dead-letters';
+import { callers } from './callers';
 import { conversations, participants } from './conversations';
 import { endpoint } from './endpoint';
 import { events } from './events';
@@ -12,6 +13,7 @@ import { workflows } from './workflows';
 
 /** Everything that the chat service answers. */
 export const chat = {
+  callers,
   conversations,
   countLeftovers,
   deadLetters: deadLetterOperations('chat'),

@@ -1,7 +1,8 @@
 import { IsArray, IsBoolean, IsIn, IsInt, IsString, IsUrl, Length, Max, MaxLength, Min } from 'class-validator';
 import { workspace } from '../access';
+import { maxCodeBytes, withCode } from '../code';
 import { ActionDefinition, definitionName, EntityDefinition, EventDefinition } from '../definition';
-import { JsonObject, ListOf, MapOf, Nested, Nullable, Optional } from '../fields';
+import { JsonObject, ListOf, MapOf, MaxBytes, Nested, Nullable, Optional } from '../fields';
 import { operation } from '../operation';
 import { Empty, PageMeta } from '../paging';
 import { HeaderFlag, PathParam, QueryBoolean, QueryChoice, QueryString } from '../query-fields';
@@ -32,7 +33,7 @@ export class IntegrationDraft extends IntegrationDefinitionDraft {
 
   @Optional()
   @IsString()
-  @MaxLength(50_000_000)
+  @MaxBytes(maxCodeBytes)
   code?: string;
 
   /** Where the integration itself answers, in place of code; `null` clears it. */
@@ -310,8 +311,6 @@ export class IntegrationToVerify {
   @MaxLength(36)
   integrationId!: string;
 }
-
-const withCode = { bodyLimitBytes: 64_000_000, timeoutMs: 30_000 };
 
 export const integrations = {
   create: operation({

@@ -1,7 +1,8 @@
 import { IsBoolean, IsIn, IsString, Length, MaxLength } from 'class-validator';
 import { account, workspace } from '../access';
+import { maxCodeBytes, withCode } from '../code';
 import { ActionDefinition, EventDefinition, StateDefinition, TagDefinitions, type TagDefinition } from '../definition';
-import { ListOf, MapOf, Nested, Optional } from '../fields';
+import { ListOf, MapOf, MaxBytes, Nested, Optional } from '../fields';
 import { operation } from '../operation';
 import { Empty, PageMeta } from '../paging';
 import { PathParam, QueryMap } from '../query-fields';
@@ -15,9 +16,6 @@ import {
   type Visibility,
   visibilities,
 } from './publication';
-
-/** Characters of one of the two programs of a plugin. */
-const maxCodeLength = 50_000_000;
 
 /** What may be said of a plugin but its code: what is absent stays, or is empty in a new one. */
 export class PluginDraft extends PluginDefinitionDraft {
@@ -33,23 +31,23 @@ export class PluginDraft extends PluginDefinitionDraft {
 
 export class PluginCode {
   @IsString()
-  @MaxLength(maxCodeLength)
+  @MaxBytes(maxCodeBytes)
   node!: string;
 
   @IsString()
-  @MaxLength(maxCodeLength)
+  @MaxBytes(maxCodeBytes)
   browser!: string;
 }
 
 export class PluginCodeDraft {
   @Optional()
   @IsString()
-  @MaxLength(maxCodeLength)
+  @MaxBytes(maxCodeBytes)
   node?: string;
 
   @Optional()
   @IsString()
-  @MaxLength(maxCodeLength)
+  @MaxBytes(maxCodeBytes)
   browser?: string;
 }
 
@@ -176,9 +174,6 @@ export class PluginCodeReply {
   @IsString()
   code!: string;
 }
-
-/** Two programs, and what clients send beside them without need. */
-const withCode = { bodyLimitBytes: 64_000_000, timeoutMs: 30_000 };
 
 export const plugins = {
   create: operation({

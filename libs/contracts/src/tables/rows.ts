@@ -25,7 +25,10 @@ export const maxRowsPerRequest = 1000;
 /** Ids of rows are numbers of 32 bits. */
 export const maxRowId = 2_147_483_647;
 
-/** Of a request with rows. */
+/**
+ * Of a request with rows: 1000 rows of 4 kB, which is the size of a row unless its table has a larger `factor`, are 4 MB. Tables
+ * with the largest factor (rows of 120 kB) take their rows in several requests.
+ */
 const maxRowsBytes = 16_000_000;
 
 export const cellStatuses = ['pending', 'computed', 'failed'] as const;

@@ -98,9 +98,10 @@ export class StandInChat {
 
   async open({ userKey }: Caller, { webhookId, conversationId }: OpenStream): Promise<Listener> {
     await this.before.open?.();
-    if (webhookId !== 'hook') throw new ApiError('ResourceNotFound', 'There is no such webhook.');
+    const botId = { hook: 'bot-1', 'hook-2': 'bot-2' }[webhookId];
+    if (!botId) throw new ApiError('ResourceNotFound', 'There is no such webhook.');
     const [id] = [...this.foreignIds].find(([, foreignId]) => foreignId === conversationId) ?? [conversationId];
-    return { botId: 'bot-1', conversationId: id, userId: userKey! };
+    return { botId, conversationId: id, userId: userKey! };
   }
 
   async catchUp({ conversationId, userId, after }: CatchUp): Promise<MissedSignals> {

@@ -1,0 +1,132 @@
+import type { IncomingMessage } from 'node:http';
+import { FairSlots, TooManyWaiting } from '@parley/background/fair-slots';
+import { ApiError, unavailable } from '@parley/contracts/errors';
+import type { Operation } from '@parley/contracts/operation';
+import { parseBody } from '../input-reader';
+import type { BodyLease, BodyRoom, BodySender } from './body-room';
+import { countValues } from './json-values';
+import { LargeBody, largeBytes, quickValues } from './large-body';
+
+/** Large bodies of one tenant that may be under way, and how long the next one waits for one to end. */
+const maxLargeEach = 2;
+const maxWaitingEach = 20;
+const waitMs = 10_000;
+/** A large body arrives at no more than 250 MB a second, since all that arrives takes time of the event loop. */
+const pacedBytes = 1_000_000;
+const paceMs = 4;
+
+/** What is known of a request before its body is read. */
+export interface Incoming {
+  raw: IncomingMessage;
+  operation: Operation;
+  sender: BodySender;
+  /** Set when the body begins to be read. */
+  lease?: BodyLease;
+}
+
+/** Reads bodies as they arrive: small ones into the value that they are, large ones into their bytes. */
+export class BodyReader {
+  private readonly turns = new FairSlots({ size: Infinity, maxEach: maxLargeEach, maxWaitingEach });
+
+  constructor(private readonly room: BodyRoom) {}
+
+  /** An empty body is undefined. Throws InvalidPayload, PayloadTooLarge, or a 503 when there is no room. */
+  async read(incoming: Incoming): Promise<unknown> {
+    const { raw, operation } = incoming;
+    const announcedBytes = Number(raw.headers['content-length'] ?? 0);
+    if (announcedBytes > operation.bodyLimitBytes) throw tooLarge(operation);
+    const body = await this.receive(incoming, announcedBytes);
+    incoming.lease?.complete();
+    return body instanceof LargeBody ? body : valueOf(body);
+  }
+
+  private receive(incoming: Incoming, announcedBytes: number): Promise<Buffer[] | LargeBody> {
+    const { raw, operation, sender } = incoming;
+    return new Promise((resolve, reject) => {
+      const chunks: Buffer[] = [];
+      let large: LargeBody | undefined;
+      let size = 0;
+      let unpaced = 0;
+      const fail = (error: Error) => {
+        stop();
+        reject(error);
+      };
+      const lease = this.room.open(sender, fail);
+      incoming.lease = lease;
+
+      const becomeLarge = () => {
+        large = new LargeBody();
+        chunks.forEach((chunk) => large!.add(chunk));
+        raw.pause();
+        this.takeTurn(incoming, lease).then(() => raw.resume(), fail);
+      };
+      const pace = (bytes: number) => {
+        unpaced += bytes;
+        if (unpaced < pacedBytes) return;
+        unpaced = 0;
+        raw.pause();
+        setTimeout(() => raw.resume(), paceMs).unref();
+      };
+      const onData = (chunk: Buffer) => {
+        size += chunk.length;
+        if (size > operation.bodyLimitBytes) return fail(tooLarge(operation));
+        try {
+          lease.take(chunk.length);
+        } catch (error) {
+          return fail(error as Error);
+        }
+        if (large) {
+          large.add(chunk);
+          pace(chunk.length);
+          return;
+        }
+        chunks.push(chunk);
+        if (size > largeBytes) becomeLarge();
+      };
+      const onEnd = () => {
+        stop();
+        resolve(large ?? chunks);
+      };
+      const onGone = () =>
+        fail(new ApiError('InvalidPayload', 'The client went away before its whole body was there.'));
+      const stop = () => {
+        raw.off('data', onData).off('end', onEnd).off('error', onGone).off('close', onGone);
+      };
+      raw.on('data', onData).on('end', onEnd).on('error', onGone).on('close', onGone);
+      if (announcedBytes > largeBytes) becomeLarge();
+    });
+  }
+
+  /** Until the request ends. */
+  private async takeTurn({ raw, sender }: Incoming, lease: BodyLease): Promise<void> {
+    const gone = new AbortController();
+    raw.once('close', () => gone.abort());
+    const patience = AbortSignal.any([AbortSignal.timeout(waitMs), gone.signal]);
+    const leave = await this.turns.enter(sender.tenant, patience).catch((error: unknown) => {
+      if (error !== patience.reason && !(error instanceof TooManyWaiting)) throw error;
+      throw unavailable(
+        `Only ${maxLargeEach} bodies over ${largeBytes} bytes of one workspace are under way at once. Nothing was done: try again in a moment.`,
+      );
+    });
+    lease.onEnd(leave);
+  }
+}
+
+/** One with many values is left to a thread, however short it is. */
+function valueOf(chunks: Buffer[]): unknown {
+  const bytes = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
+  // A value takes two bytes at least.
+  if (bytes.length > 2 * quickValues && countValues(bytes, quickValues) > quickValues) {
+    const body = new LargeBody();
+    body.add(bytes);
+    return body;
+  }
+  return parseBody(bytes.toString());
+}
+
+function tooLarge({ bodyLimitBytes, bodyLimitHint }: Operation): ApiError {
+  return new ApiError(
+    'PayloadTooLarge',
+    `The body is larger than the ${bodyLimitBytes} bytes that this operation takes${bodyLimitHint ? `: ${bodyLimitHint}` : ''}.`,
+  );
+}

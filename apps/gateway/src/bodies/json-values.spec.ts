@@ -1,0 +1,31 @@
+import { countValues } from './json-values';
+
+const count = (text: string, max = 1_000) => countValues(Buffer.from(text), max);
+
+it.each([
+  ['1', 1],
+  ['{}', 1],
+  ['[]', 1],
+  ['[ ]', 1],
+  ['[1]', 2],
+  ['[1,2,3]', 4],
+  ['{"a":1,"b":[]}', 3],
+  ['{"a":{"b":{"c":[{},{},[]]}}}', 7],
+  ['{ "a" : [ 1 , "x" ] , "b" : null }', 5],
+])('%s holds %d values', (text, values) => {
+  expect(count(text)).toBe(values);
+});
+
+it('takes nothing in a string for punctuation, nor an escaped quote for its end', () => {
+  const text = JSON.stringify({ a: '[1,2,{"b":3}]', '{,"': ['\\', '\\"', 'ä,😀'] });
+
+  expect(count(text)).toBe(6);
+});
+
+it('stops as soon as there are more than anybody wants', () => {
+  expect(count(`[${'{},'.repeat(1_000_000)}1]`, 10)).toBe(11);
+});
+
+it.each(['', '[', '{"a":', '"', '"\\', ']]]]', ',,,'])('ends for what is no JSON: %j', (text) => {
+  expect(count(text)).toBeLessThanOrEqual(4);
+});

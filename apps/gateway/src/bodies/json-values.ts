@@ -1,0 +1,34 @@
+const [quote, backslash, comma] = [0x22, 0x5c, 0x2c];
+const [openArray, closeArray, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d];
+const space = 0x20;
+
+/**
+ * How many values a JSON text in UTF-8 holds, itself and those in lists and objects; any number above `max` when there are
+ * more. It is read by its punctuation alone: of what is no JSON it says how many values it could have.
+ */
+export function countValues(bytes: Uint8Array, max: number): number {
+  const { length } = bytes;
+  let count = 1;
+  let isEmptySoFar = false;
+  for (let i = 0; i < length && count <= max; i += 1) {
+    const byte = bytes[i]!;
+    if (byte <= space) continue;
+    if (byte === openArray || byte === openObject) {
+      count += 1;
+      isEmptySoFar = true;
+      continue;
+    }
+    if (byte === comma) count += 1;
+    else if (byte === quote) i = endOfString(bytes, i);
+    else if (isEmptySoFar && (byte === closeArray || byte === closeObject)) count -= 1;
+    isEmptySoFar = false;
+  }
+  return count;
+}
+
+/** Where the quote is that ends the string which begins at `start`. */
+function endOfString(bytes: Uint8Array, start: number): number {
+  let i = start + 1;
+  while (i < bytes.length && bytes[i] !== quote) i += bytes[i] === backslash ? 2 : 1;
+  return i;
+}

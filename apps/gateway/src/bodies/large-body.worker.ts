@@ -1,0 +1,47 @@
+import 'reflect-metadata';
+import { allOperations } from '@parley/contracts/contracts';
+import { ApiError, type WireError } from '@parley/contracts/errors';
+import type { Operation } from '@parley/contracts/operation';
+import { move } from 'piscina';
+import { InputReader, parseBody, type RawInput } from '../input-reader';
+import { countValues } from './json-values';
+
+export interface LargeBodyTask {
+  subject: string;
+  parts: Uint8Array[];
+  rest: Omit<RawInput, 'body'>;
+}
+
+/** The input as JSON, or what is wrong with it. */
+export type CheckedBody = Uint8Array | { problem: WireError };
+
+const operations = new Map(allOperations.map((operation) => [operation.subject, operation]));
+const readers = new Map<string, InputReader>();
+
+/** What the gateway does with small bodies itself. */
+export default function checkBody({ subject, parts, rest }: LargeBodyTask): CheckedBody {
+  try {
+    const operation = operations.get(subject)!;
+    const bytes = Buffer.concat(parts);
+    requireFewValues(bytes, operation);
+    const input = readerOf(operation).read({ body: parseBody(bytes.toString()), ...rest });
+    return move(new TextEncoder().encode(JSON.stringify(input))) as CheckedBody;
+  } catch (error) {
+    if (error instanceof ApiError) return { problem: error.toWire() };
+    throw error;
+  }
+}
+
+function readerOf(operation: Operation): InputReader {
+  const reader = readers.get(operation.subject) ?? new InputReader(operation);
+  readers.set(operation.subject, reader);
+  return reader;
+}
+
+function requireFewValues(bytes: Uint8Array, { bodyLimitValues: max }: Operation): void {
+  if (countValues(bytes, max) <= max) return;
+  throw new ApiError(
+    'PayloadTooLarge',
+    `The body has more than the ${max} JSON values that this operation takes: numbers, texts, lists and objects at all levels. Send it in several requests.`,
+  );
+}

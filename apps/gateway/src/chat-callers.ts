@@ -1,0 +1,73 @@
+import { Injectable } from '@nestjs/common';
+import { Bus } from '@parley/bus/bus';
+import type { Caller } from '@parley/contracts/caller';
+import { callers, type ChatPlace } from '@parley/contracts/chat/callers';
+import { notFound } from '@parley/contracts/errors';
+import { LRUCache } from 'lru-cache';
+import { short } from './rate-limits';
+
+/** Answers are believed for so long where nothing but the reading of a body follows: the service verifies each request itself. */
+const trustMs = 60_000;
+/** And for so long where something is refused because of them. */
+const freshMs = 1_000;
+const maxKnown = 50_000;
+const maxWebhookIdLength = 1_000;
+
+interface Known extends ChatPlace {
+  askedAt: number;
+}
+
+/** Asks the chat service whether a chat endpoint is there, and a user key good for it, before a body is read or judged. */
+@Injectable()
+export class ChatCallers {
+  private readonly known = new LRUCache<string, Known>({ max: maxKnown, ttl: trustMs });
+  /** Questions that are under way, for who asks the same. */
+  private readonly asked = new Map<string, Promise<Known>>();
+
+  constructor(private readonly bus: Bus) {}
+
+  /** What was heard in the last minute, without a question; throws what the service answers. */
+  verify(caller: Caller, webhookId: string): ChatPlace | Promise<ChatPlace> {
+    const name = nameOf(caller, webhookId);
+    return this.known.get(name) ?? this.ask(name, caller, webhookId);
+  }
+
+  /** The same, at most a second old. */
+  async verifyAfresh(caller: Caller, webhookId: string): Promise<void> {
+    const name = nameOf(caller, webhookId);
+    const known = this.known.get(name);
+    if (!known || Date.now() - known.askedAt > freshMs) await this.ask(name, caller, webhookId);
+  }
+
+  /** Call when the service has accepted a request, so that it is not asked again while there are more. */
+  accepted(caller: Caller, webhookId: string): void {
+    const name = nameOf(caller, webhookId);
+    const known = this.known.get(name);
+    if (known) this.known.set(name, { ...known, askedAt: Date.now() });
+  }
+
+  private ask(name: string, caller: Caller, webhookId: string): Promise<Known> {
+    const asked = this.asked.get(name) ?? this.askOnce(name, caller, webhookId);
+    this.asked.set(name, asked);
+    return asked;
+  }
+
+  private async askOnce(name: string, caller: Caller, webhookId: string): Promise<Known> {
+    if (webhookId.length > maxWebhookIdLength || webhookId.includes('\0')) throw notFound('webhook', webhookId);
+    const askedAt = Date.now();
+    try {
+      const known = { ...(await this.bus.call(callers.verify, caller, { webhookId })), askedAt };
+      this.known.set(name, known);
+      return known;
+    } catch (error) {
+      this.known.delete(name);
+      throw error;
+    } finally {
+      this.asked.delete(name);
+    }
+  }
+}
+
+function nameOf({ userKey = '' }: Caller, webhookId: string): string {
+  return `${short(webhookId)} ${short(userKey)}`;
+}

@@ -1,0 +1,187 @@
+import { connect } from 'node:net';
+import { withCode } from '@parley/contracts/code';
+import type { Platform } from '@parley/service/platform';
+import {
+  type Account,
+  type AdminSettings,
+  type Answer,
+  type FrontDoor,
+  type SendOptions,
+  startFrontDoor,
+} from '@parley/testing/front-door';
+import { AdminModule } from '../../admin/src/admin.module';
+import { ChatModule } from '../../chat/src/chat.module';
+import { HubModule } from '../../hub/src/hub.module';
+import { GatewayModule } from './gateway.module';
+
+let door: FrontDoor;
+let alice: Account;
+let botId: string;
+let webhookId: string;
+
+beforeAll(async () => {
+  const chat = {
+    register: (config: AdminSettings, platform: Platform) =>
+      ChatModule.register({ ...config, sweepIntervalMs: 100, listTimeoutMs: 5_000 }, platform),
+  };
+  door = await startFrontDoor(GatewayModule, AdminModule, HubModule, chat);
+  alice = await door.newAccount();
+  const { bot } = await alice.client.createBot({});
+  botId = bot.id;
+  webhookId = Object.values((await alice.client.getBot({ id: botId })).bot.integrations)[0]!.webhookId;
+});
+
+afterAll(() => door?.stop());
+
+const json = { 'content-type': 'application/json' };
+
+function update(options: SendOptions): Promise<Answer> {
+  const own = { authorization: `Bearer ${alice.token}`, 'x-workspace-id': alice.workspaceId };
+  return door.send(`PUT /v1/admin/bots/${botId}`, { ...options, headers: { ...own, ...options.headers } });
+}
+
+/** A request whose body is one byte, and then nothing. */
+function openSilent(line: string): { status: Promise<string | undefined>; leave: () => void } {
+  const { hostname, port } = new URL(door.url);
+  const socket = connect(Number(port), hostname);
+  const status = new Promise<string | undefined>((resolve) => {
+    socket.once('data', (data: Buffer) => resolve(data.toString('latin1', 9, 12)));
+    socket.on('error', () => resolve(undefined)).on('close', () => resolve(undefined));
+  });
+  socket.write(
+    `${line} HTTP/1.1\r\nhost: test\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n1\r\n{\r\n`,
+  );
+  return { status, leave: () => socket.destroy() };
+}
+
+describe('A large body', () => {
+  const program = 'const a = "ä😀";\n';
+
+  it.each([2, 8, 24])('of %d MB arrives as it was sent', async (megabytes) => {
+    const code = program.repeat(Math.floor((megabytes * 1_000_000) / Buffer.byteLength(program)));
+
+    expect((await update({ json: { code, description: 'large', __proto__: 'x' } })).status).toBe(200);
+
+    const { versions } = await alice.client.listBotVersions({ id: botId });
+    const { url } = await alice.client.getBotVersion({ id: botId, versionId: versions[0]!.id });
+    expect((await (await fetch(url.replace(/^https?:\/\/[^/]+/, door.url))).text()) === code).toBe(true);
+    expect((await alice.client.getBot({ id: botId })).bot.description).toBe('large');
+  });
+
+  it('is refused with the name of the field and its limit', async () => {
+    const code = 'x'.repeat(25_000_001);
+
+    expect(await update({ json: { code } })).toMatchObject({
+      status: 400,
+      json: { type: 'InvalidPayload', message: 'code must be at most 25000000 bytes.' },
+    });
+    expect(await update({ json: { code: code.repeat(2) } })).toMatchObject({
+      status: 413,
+      json: {
+        type: 'PayloadTooLarge',
+        message: `The body is larger than the ${withCode.bodyLimitBytes} bytes that this operation takes: its field code may have 25000000 of them.`,
+      },
+    });
+  });
+
+  it.each([
+    ['no JSON', `{"code":"${'x'.repeat(2_000_000)}"`, /The body is not valid JSON/],
+    ['no object', `["${'x'.repeat(2_000_000)}"]`, /The body must be a JSON object/],
+    ['wrong', JSON.stringify({ code: 'x'.repeat(2_000_000), url: 5 }), /url must be/],
+  ])('that is %s is answered as a small one is', async (_what, body, message) => {
+    expect(await update({ headers: json, body })).toMatchObject({
+      status: 400,
+      json: { type: 'InvalidPayload', message: expect.stringMatching(message) as string },
+    });
+  });
+
+  it.each([900_000, 1_900_000])('of %d bytes of {} is refused for the number of its values', async (size) => {
+    const body = `{"tags":[${'{},'.repeat(size / 3)}{}]}`;
+
+    expect(await update({ headers: json, body })).toMatchObject({
+      status: 413,
+      json: { type: 'PayloadTooLarge', message: expect.stringContaining('100000 JSON values') as string },
+    });
+  });
+});
+
+describe('Those who show no credential', () => {
+  const users = () => `POST /chat/${webhookId}/users`;
+
+  it('may send 100 kB', async () => {
+    const body = `{"a":[${'{},'.repeat(630_000)}{}]}`;
+
+    expect(await door.send(users(), { headers: json, body })).toMatchObject({
+      status: 413,
+      json: { type: 'PayloadTooLarge', message: expect.stringContaining('100000 bytes') as string },
+    });
+  });
+
+  it('and fall silent, a thousand of them, keep nobody else from sending a body', async () => {
+    const silent = Array.from({ length: 1_000 }, () => openSilent(users()));
+
+    const ofVisitor = await door.send(users(), { json: {} });
+    const known = await Promise.all(Array.from({ length: 20 }, () => update({ json: { description: 'still there' } })));
+    const large = await update({ json: { code: 'x'.repeat(3_000_000) } });
+
+    expect(ofVisitor.status).toBe(201);
+    expect(new Set(known.map(({ status }) => status))).toEqual(new Set([200]));
+    expect(large.status).toBe(200);
+    silent.forEach(({ leave }) => leave());
+  });
+
+  it('have a few seconds for a body', async () => {
+    expect(await openSilent(users()).status).toBeUndefined();
+  });
+
+  it('and a user key that nobody has given out are refused before a body is read', async () => {
+    const { hostname, port } = new URL(door.url);
+    const socket = connect(Number(port), hostname);
+    const answer = new Promise<string>((resolve) => socket.once('data', (data: Buffer) => resolve(data.toString())));
+    socket.write(
+      `POST /chat/${webhookId}/messages HTTP/1.1\r\nhost: test\r\nx-user-key: nobody\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{`,
+    );
+
+    expect(await answer).toMatch(/^HTTP\/1.1 401 /);
+    socket.destroy();
+  });
+});
+
+describe('The path of a chat endpoint that is not there', () => {
+  const bodies: [string, SendOptions][] = [
+    ['a good body', { json: { payload: { type: 'text', text: 'a' }, conversationId: 'x' } }],
+    ['an invalid body', { json: { payload: 5 } }],
+    ['no JSON', { headers: json, body: '{' }],
+    ['another type', { headers: { 'content-type': 'text/plain' }, body: 'a' }],
+    ['a body that is too large', { headers: json, body: `{"a":"${'x'.repeat(3_000_000)}"}` }],
+    ['a bad idempotency key', { headers: { ...json, 'idempotency-key': '' }, body: '{}' }],
+  ];
+
+  it.each(bodies)('is not found with a user key and %s', async (_what, options) => {
+    for (const id of ['webhook_none', 'a%00b', 'x'.repeat(2_000)]) {
+      const headers = { 'x-user-key': 'any', ...options.headers };
+
+      for (const path of ['messages', 'users', 'conversations'])
+        expect(await door.send(`POST /chat/${id}/${path}`, { ...options, headers })).toMatchObject({
+          status: 404,
+          json: { type: 'ResourceNotFound' },
+        });
+    }
+  });
+
+  it('is told apart from a wrong key and a wrong body where it is there', async () => {
+    const { user, key } = (await door.send(`POST /chat/${webhookId}/users`, { json: {} })).json as {
+      user: { id: string };
+      key: string;
+    };
+    const send = (userKey: string, body: object) =>
+      door.send(`POST /chat/${webhookId}/messages`, { headers: { 'x-user-key': userKey }, json: body });
+
+    expect(user.id).toBeDefined();
+    expect(await send('any', { payload: 5 })).toMatchObject({ status: 401 });
+    expect(await send(key, { payload: 5 })).toMatchObject({ status: 400 });
+    expect(await send(key, { payload: { type: 'text', text: 'a' }, conversationId: 'none' })).toMatchObject({
+      status: 404,
+    });
+  });
+});

@@ -1,0 +1,15 @@
+import { isLoopback } from './embedded';
+
+it.each([
+  ['127.0.0.1', true],
+  ['127.1.2.3', true],
+  ['::1', true],
+  ['localhost', true],
+  ['0.0.0.0', false],
+  ['::', false],
+  ['192.168.1.7', false],
+  ['127.0.0.1.example.com', false],
+  ['parley.example.com', false],
+])('%s is an address that only this machine reaches: %s', (host, expected) => {
+  expect(isLoopback(host)).toBe(expected);
+});

@@ -1,0 +1,89 @@
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { type ClientRequest, request, type RequestOptions } from 'node:http';
+import { connect } from 'node:net';
+
+// Runs in a process of its own, so that what it costs to send so much does not count for those who are measured.
+
+/** How one client makes others wait. */
+export type Disturbance =
+  | {
+      kind: 'bodies';
+      url: string;
+      line: string;
+      headers: Record<string, string>;
+      bodyFile: string;
+      connections: number;
+    }
+  | { kind: 'silent sockets'; url: string; line: string; headers: Record<string, string>; sockets: number };
+
+/** What is sent once, by how it was answered. */
+const answers: Record<string, number> = {};
+let isStopping = false;
+
+function count(answer: string): void {
+  answers[answer] = (answers[answer] ?? 0) + 1;
+}
+
+function targetOf({ url, line }: Disturbance): RequestOptions {
+  const { hostname, port } = new URL(url);
+  const [method, path] = line.split(' ');
+  return { hostname, port, method, path, agent: false };
+}
+
+/** Status of the answer, or why there is none. A server may answer before it has the whole body, and close. */
+async function statusOf(outgoing: ClientRequest): Promise<string> {
+  return new Promise((resolve) => {
+    outgoing.on('response', (response) => {
+      const status = String(response.statusCode);
+      response.resume();
+      response.once('close', () => resolve(status));
+    });
+    outgoing.on('error', (error) => resolve(error.message));
+  });
+}
+
+async function sendBodies(disturbance: Disturbance & { kind: 'bodies' }): Promise<void> {
+  const body = await readFile(disturbance.bodyFile);
+  const headers = { ...disturbance.headers, 'content-type': 'application/json', 'content-length': body.length };
+  const lane = async () => {
+    while (!isStopping) {
+      const outgoing = request({ ...targetOf(disturbance), headers });
+      const answered = statusOf(outgoing);
+      outgoing.end(body);
+      count(await answered);
+    }
+  };
+  await Promise.all(Array.from({ length: disturbance.connections }, lane));
+}
+
+/** Each sends one byte of a chunked body, falls silent, and comes again when it is cut off. */
+async function holdSockets({ url, line, headers, sockets }: Disturbance & { kind: 'silent sockets' }): Promise<void> {
+  const { hostname, port } = new URL(url);
+  const all = { ...headers, 'content-type': 'application/json', 'transfer-encoding': 'chunked' };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}`);
+  const head = `${line} HTTP/1.1\r\nhost: bench\r\n${lines.join('\r\n')}\r\n\r\n1\r\n{\r\n`;
+  const lane = async () => {
+    while (!isStopping) {
+      const socket = connect(Number(port), hostname);
+      socket.on('error', () => undefined);
+      socket.write(head);
+      socket.once('data', (data: Buffer) => {
+        count(data.toString('latin1', 9, 12));
+        socket.destroy();
+      });
+      await once(socket, 'close');
+      count('closed');
+    }
+  };
+  await Promise.all(Array.from({ length: sockets }, lane));
+}
+
+const disturbance = JSON.parse(process.env['DISTURBANCE'] ?? 'null') as Disturbance;
+process.on('SIGTERM', () => {
+  isStopping = true;
+  console.log(JSON.stringify(answers));
+  process.exit();
+});
+console.log('Disturbing');
+void (disturbance.kind === 'bodies' ? sendBodies(disturbance) : holdSockets(disturbance));

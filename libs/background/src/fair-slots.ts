@@ -1,0 +1,118 @@
+export interface FairSlotsOptions {
+  /** How much runs at once. */
+  size: number;
+  /** How much of it may be one tenant's. */
+  maxEach: number;
+  /** How much of one tenant may wait. */
+  maxWaitingEach: number;
+}
+
+/** A tenant has as much waiting as it may have. */
+export class TooManyWaiting extends Error {}
+
+/**
+ * Lets at most `size` pieces of work run at once, in fair turns: a place that comes free goes to the tenant that has the
+ * fewest, of several to the one whose last turn was the longest ago. So nobody waits behind all that another one sends.
+ */
+export class FairSlots {
+  private count = 0;
+  private readonly countOf = new Map<string, number>();
+  private readonly queues = new Map<string, (() => void)[]>();
+  private turns = 0;
+  /** When each tenant that has something here had its last turn. */
+  private readonly turnOf = new Map<string, number>();
+
+  constructor(private readonly options: FairSlotsOptions) {}
+
+  get waitingCount(): number {
+    return [...this.queues.values()].reduce((sum, queue) => sum + queue.length, 0);
+  }
+
+  /** Rejects with TooManyWaiting, or with the signal's reason when that aborts before the work begins. */
+  async run<Result>(tenant: string, work: () => Promise<Result>, signal?: AbortSignal): Promise<Result> {
+    const leave = await this.enter(tenant, signal);
+    try {
+      return await work();
+    } finally {
+      leave();
+    }
+  }
+
+  /** Call what it gives when the work has ended: more than once does no harm. Rejects as `run` does. */
+  async enter(tenant: string, signal?: AbortSignal): Promise<() => void> {
+    signal?.throwIfAborted();
+    if (this.hasPlaceFor(tenant) && !this.queues.has(tenant)) this.add(tenant, 1);
+    else await this.wait(tenant, signal);
+    let isIn = true;
+    return () => {
+      if (!isIn) return;
+      isIn = false;
+      this.add(tenant, -1);
+      this.admitNext();
+    };
+  }
+
+  private hasPlaceFor(tenant: string): boolean {
+    const { size, maxEach } = this.options;
+    return this.count < size && (this.countOf.get(tenant) ?? 0) < maxEach;
+  }
+
+  private wait(tenant: string, signal?: AbortSignal): Promise<void> {
+    const queue = this.queues.get(tenant) ?? [];
+    if (queue.length >= this.options.maxWaitingEach) return Promise.reject(new TooManyWaiting());
+    this.queues.set(tenant, queue);
+    return new Promise((resolve, reject) => {
+      const leave = () => {
+        queue.splice(queue.indexOf(enter), 1);
+        if (queue.length === 0) this.forgetQueue(tenant);
+        reject(signal?.reason as Error);
+      };
+      const enter = () => {
+        signal?.removeEventListener('abort', leave);
+        resolve();
+      };
+      queue.push(enter);
+      signal?.addEventListener('abort', leave, { once: true });
+    });
+  }
+
+  private admitNext(): void {
+    let next: string | undefined;
+    for (const tenant of this.queues.keys()) {
+      if (this.hasPlaceFor(tenant) && (next === undefined || this.isBefore(tenant, next))) next = tenant;
+    }
+    if (next === undefined) return;
+    const queue = this.queues.get(next)!;
+    const enter = queue.shift()!;
+    this.add(next, 1);
+    if (queue.length === 0) this.forgetQueue(next);
+    enter();
+  }
+
+  private isBefore(one: string, other: string): boolean {
+    const fewer = this.runningOf(one) - this.runningOf(other);
+    return fewer !== 0 ? fewer < 0 : (this.turnOf.get(one) ?? 0) < (this.turnOf.get(other) ?? 0);
+  }
+
+  private runningOf(tenant: string): number {
+    return this.countOf.get(tenant) ?? 0;
+  }
+
+  private add(tenant: string, change: 1 | -1): void {
+    this.count += change;
+    const count = this.runningOf(tenant) + change;
+    if (change > 0) this.turnOf.set(tenant, (this.turns += 1));
+    if (count > 0) this.countOf.set(tenant, count);
+    else this.countOf.delete(tenant);
+    this.forget(tenant);
+  }
+
+  private forgetQueue(tenant: string): void {
+    this.queues.delete(tenant);
+    this.forget(tenant);
+  }
+
+  private forget(tenant: string): void {
+    if (!this.countOf.has(tenant) && !this.queues.has(tenant)) this.turnOf.delete(tenant);
+  }
+}

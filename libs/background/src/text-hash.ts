@@ -1,0 +1,23 @@
+import { createHash } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
+
+/** Characters that are hashed before others have a turn: a millisecond. */
+const partLength = 1_000_000;
+
+/** SHA-256 of the text's UTF-8. A long one does not hold the event loop. */
+export async function hashText(text: string): Promise<Buffer> {
+  const hash = createHash('sha256');
+  for (let from = 0; from < text.length;) {
+    const end = boundary(text, from + partLength);
+    hash.update(text.slice(from, end));
+    if (end < text.length) await setImmediate();
+    from = end;
+  }
+  return hash.digest();
+}
+
+/** Never between the two halves of a character. */
+function boundary(text: string, end: number): number {
+  const code = text.charCodeAt(end - 1);
+  return end < text.length && code >= 0xd800 && code < 0xdc00 ? end + 1 : end;
+}

@@ -1,0 +1,25 @@
+import type { LiftedJson, Path } from './large-json';
+
+/** A shorter string costs the event loop less to parse than to put into its place. */
+const minLiftedLength = 1_000;
+
+/** JSON text as a small one and the long strings that were in it, which move between threads at the cost of a copy. */
+export default function liftLongStrings(bytes: Uint8Array): LiftedJson {
+  const value = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()) as unknown;
+  const strings: LiftedJson['strings'] = [];
+  lift(value, [], strings);
+  return { json: JSON.stringify(value), strings };
+}
+
+function lift(value: unknown, path: Path, strings: LiftedJson['strings']): void {
+  if (typeof value !== 'object' || value === null) return;
+  const container = value as Record<string, unknown>;
+  for (const name of Object.keys(container)) {
+    const entry = container[name];
+    if (typeof entry === 'object') lift(entry, [...path, name], strings);
+    else if (typeof entry === 'string' && entry.length >= minLiftedLength) {
+      strings.push({ path: [...path, name], text: entry });
+      Object.defineProperty(container, name, { value: '' });
+    }
+  }
+}
