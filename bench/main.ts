@@ -7,6 +7,7 @@ import { benchBotDistributed, benchBotEmbedded, benchHub } from './administratio
 import { benchChatDistributed, benchChatEmbedded } from './chat';
 import { benchFairnessDistributed, benchFairnessEmbedded } from './fairness';
 import { benchIndexing, watchLoop } from './indexing';
+import { benchIndexingFairness } from './indexing-fairness';
 import { benchListenDistributed, benchListenEmbedded } from './listen';
 import { benchIndexingMemory } from './memory-indexing';
 import { type Options, readOptions, usage } from './options';
@@ -54,7 +55,7 @@ function plan({ only }: Options): { embedded: Work[]; distributed: Work[] } {
       ...(has('listen') ? [benchListenEmbedded] : []),
       ...(has('retrieval') ? [benchRetrieval] : []),
       ...(has('search') ? [benchSearch] : []),
-      ...(has('fairness') ? [benchFairnessEmbedded] : []),
+      ...(has('fairness') ? [benchFairnessEmbedded, benchIndexingFairness] : []),
     ],
     distributed: [
       ...(has('read', 'write') ? [benchDistributed] : []),

@@ -1,9 +1,9 @@
 import { availableParallelism } from 'node:os';
 import { FairSlots, TooManyWaiting } from '@parley/background/fair-slots';
-import { workerFile } from '@parley/background/worker-file';
+import { openThreadPool } from '@parley/background/thread-pool';
 import { ApiError, unavailable } from '@parley/contracts/errors';
 import type { Logger } from '@parley/logging/logger';
-import Piscina from 'piscina';
+import type Piscina from 'piscina';
 import { unreadable } from './envelope';
 import { largeBodyBytes } from './message';
 
@@ -17,7 +17,6 @@ export interface LiftedJson {
 }
 
 const threads = Math.min(2, availableParallelism());
-const idleTimeoutMs = 30_000;
 /** What is small goes first where cores are few. */
 const niceIncrement = 10;
 /** Several times the largest body, of two bytes a character. */
@@ -65,7 +64,12 @@ export class LargeJson {
   }
 
   private get pool(): Piscina {
-    this.opened ??= openPool(this.logger);
+    this.opened ??= openThreadPool(
+      __dirname,
+      'large-json.worker',
+      { maxThreads: threads, niceIncrement, resourceLimits: { maxOldGenerationSizeMb: maxHeapMb } },
+      this.logger,
+    );
     return this.opened;
   }
 }
@@ -88,19 +92,6 @@ export class LargeRequestTurns {
       leave();
     }
   }
-}
-
-function openPool(logger: Logger): Piscina {
-  const pool = new Piscina({
-    filename: workerFile(__dirname, 'large-json.worker'),
-    minThreads: 0,
-    maxThreads: threads,
-    idleTimeout: idleTimeoutMs,
-    niceIncrement,
-    resourceLimits: { maxOldGenerationSizeMb: maxHeapMb },
-  });
-  pool.on('error', (error) => logger.error({ err: error }, 'a thread that reads large requests has ended'));
-  return pool;
 }
 
 function objectOf(json: string): object {

@@ -1,19 +1,18 @@
 import { availableParallelism } from 'node:os';
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { FairSlots, TooManyWaiting } from '@parley/background/fair-slots';
-import { workerFile } from '@parley/background/worker-file';
+import { openThreadPool } from '@parley/background/thread-pool';
 import { JsonBytes } from '@parley/bus/message';
 import { ApiError, unavailable } from '@parley/contracts/errors';
 import type { Operation } from '@parley/contracts/operation';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
-import Piscina from 'piscina';
+import type Piscina from 'piscina';
 import type { RawInput } from '../input-reader';
 import type { LargeBody } from './large-body';
 import type { CheckedBody, LargeBodyTask } from './large-body.worker';
 
 const threads = Math.min(2, availableParallelism());
-const idleTimeoutMs = 60_000;
 /** What is small goes first where cores are few. */
 const niceIncrement = 10;
 /** Several times the largest body, of two bytes a character. */
@@ -74,22 +73,13 @@ export class LargeBodies implements OnApplicationShutdown {
   }
 
   private get pool(): Piscina {
-    return (this.opened ??= this.openPool());
-  }
-
-  private openPool(): Piscina {
-    const pool = new Piscina({
-      filename: workerFile(__dirname, 'large-body.worker'),
-      minThreads: 0,
-      maxThreads: threads,
-      idleTimeout: idleTimeoutMs,
-      niceIncrement,
-      resourceLimits: { maxOldGenerationSizeMb: maxHeapMb },
-    });
-    pool.on('error', (error) =>
-      this.platform.logger.error({ err: error }, 'a thread that reads large bodies has ended'),
+    this.opened ??= openThreadPool(
+      __dirname,
+      'large-body.worker',
+      { maxThreads: threads, niceIncrement, resourceLimits: { maxOldGenerationSizeMb: maxHeapMb } },
+      this.platform.logger,
     );
-    return pool;
+    return this.opened;
   }
 }
 

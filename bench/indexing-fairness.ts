@@ -1,0 +1,90 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { put } from '@parley/testing/bot-files';
+import { until } from '@parley/testing/until';
+import { markdown } from './corpus';
+import type { Result } from './result';
+import { median } from './statistics';
+import { openBot, openEmbedded, type Workbench } from './workbench';
+
+type Bot = Awaited<ReturnType<typeof openBot>>;
+
+const smallText = 'A few words here.\n';
+/** Minutes of embedding each: both are under way for as long as is measured. */
+const largeBytes = 5_000_000;
+const largeFiles = 4;
+/** Seconds until the small file of another bot is indexed, beside any load of one bot. */
+const ambitionSeconds = 5;
+const timeoutMs = 300_000;
+/** For the worker to take the large texts and to embed their first batches. */
+const settleMs = 5_000;
+
+/** Time until a small file is indexed, alone and beside a bot that has large texts indexed, with the bundled model. */
+export async function benchIndexingFairness(bench: Workbench): Promise<Result[]> {
+  const { session, options } = bench;
+  const platform = await openEmbedded(bench);
+  const [busy, other] = [await openBot(platform), await openBot(platform)];
+  // The first use loads the model.
+  await indexSmall(other);
+
+  const measureRounds = async () => {
+    const rounds: { seconds: number }[] = [];
+    for (let round = 0; round < options.rounds; round++) {
+      session.checkpoint();
+      rounds.push({ seconds: await indexSmall(other) });
+    }
+    return rounds;
+  };
+  const alone = await measureRounds();
+  await startLarge(busy);
+  const beside = await measureRounds();
+
+  const secondsOf = (rounds: { seconds: number }[]) => rounds.map(({ seconds }) => seconds);
+  const row = (name: string, rounds: { seconds: number }[]) => ({
+    name,
+    figures: { 'median s': median(secondsOf(rounds)), 'longest s': Math.max(...secondsOf(rounds)) },
+  });
+  return [
+    {
+      title: `Embedded mode: a file of ${smallText.length} bytes is indexed, ${options.rounds} times`,
+      rows: [row('alone', alone), row(`beside ${largeFiles} texts of ${largeBytes / 1e6} MB of one other bot`, beside)],
+      aims: [{ name: 'longest, beside it', value: Math.max(...secondsOf(beside)), unit: 's', below: ambitionSeconds }],
+      notes: [],
+      errors: [],
+      rounds: { alone, 'beside it': beside },
+    },
+  ];
+}
+
+/** Uploads large texts and waits until they are under way. */
+async function startLarge(bot: Bot): Promise<void> {
+  const text = markdown(largeBytes);
+  for (let i = 0; i < largeFiles; i++) await upload(bot, text);
+  await sleep(settleMs);
+}
+
+/** @returns seconds from the end of the upload. */
+async function indexSmall(bot: Bot): Promise<number> {
+  const id = await upload(bot, smallText);
+  const started = performance.now();
+  const { file } = await until(
+    () => bot.client.getFile({ id }),
+    ({ file: { status } }) => status !== 'indexing_pending',
+    timeoutMs,
+  );
+  if (file.status !== 'indexing_completed') throw new Error(`The small file is ${file.status}.`);
+  return (performance.now() - started) / 1000;
+}
+
+async function upload({ client }: Bot, text: string): Promise<string> {
+  const size = Buffer.byteLength(text);
+  const { file } = await client.upsertFile({
+    key: `${randomUUID()}.md`,
+    size,
+    contentType: 'text/markdown',
+    index: true,
+  });
+  const { status } = await put(file.uploadUrl, text, { 'content-type': 'text/markdown' });
+  if (status !== 200) throw new Error(`An upload was answered ${status}.`);
+  return file.id;
+}
