@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { botDeleted } from '@parley/contracts/admin/bots';
 import { files, fileUploaded } from '@parley/contracts/files';
+import type { SupervisedChild } from '@parley/child-processes/supervised-child';
 import { Database } from '@parley/database/database';
 import { JobsRepository } from '@parley/file-store/jobs.repository';
 import { Outbox } from '@parley/outbox/outbox';
@@ -608,19 +609,22 @@ describe('an embedding server', () => {
 });
 
 describe('a document reader that dies', () => {
-  /** Kills the reader while the embedding server keeps the first batch waiting. */
+  /** Kills the one busy reader while the embedding server keeps a batch waiting. */
   async function killReader(marker: string): Promise<void> {
     const held = embeddings.hold(marker);
     await held.reached;
-    for (const pid of readers()) process.kill(pid, 'SIGKILL');
+    const [reader] = busyReaders();
+    reader!.kill();
+    await reader!.ended;
     held.release();
   }
 
-  function readers(): number[] {
+  function busyReaders(): SupervisedChild[] {
     const { pool } = service.apps[1]!.get(DocumentReader, { strict: false }) as unknown as {
-      pool: { all: Set<{ pid: number }> };
+      pool: { all: Set<SupervisedChild>; idle: { child: SupervisedChild }[] };
     };
-    return Array.from(pool.all, ({ pid }) => pid);
+    const idle = pool.idle.map(({ child }) => child);
+    return [...pool.all].filter((child) => !idle.includes(child));
   }
 
   it('is replaced, and the document is indexed', async () => {

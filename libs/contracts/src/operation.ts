@@ -46,8 +46,8 @@ const bodyBytesOf: Partial<Record<Actor, number>> = {
   'chat-visitor': 100_000,
   'chat-user': 1_000_000,
 };
-/** More than any payload of 128 KB can have. */
-const defaultBodyValues = 100_000;
+/** More than any payload of 128 KB can have. Also the limit of what is left of a body when unknown fields are dropped. */
+export const defaultBodyValues = 100_000;
 
 /** Declares an operation: 10 s deadline, status 200 and bodies of 2 MB (1 MB of end users, 100 kB of strangers) unless it says otherwise. */
 export function operation<I, O, A extends Access>(declared: Declared<I, O, A>): Operation<I, O, A> {

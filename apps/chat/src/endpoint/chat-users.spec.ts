@@ -338,12 +338,19 @@ describe('a user key', () => {
   });
 
   it('of nobody is refused by all but getOrCreateUser, whatever its id holds', async () => {
-    for (const id of ['nobody', 'no\u0000body', '%', "'; DROP TABLE", 'x'.repeat(5_000)]) {
+    for (const id of ['nobody', '%', "'; DROP TABLE", 'x'.repeat(5_000)]) {
       expect(await endpoint.send('GET /users/me', { key: keyOf(id) })).toMatchObject({
         status: 401,
         json: { message: expect.stringContaining('getOrCreateUser') as string },
       });
     }
+  });
+
+  it('with an id that no user can have is refused', async () => {
+    expect(await endpoint.send('GET /users/me', { key: keyOf('no\u0000body') })).toMatchObject({
+      status: 401,
+      json: { message: expect.stringContaining('The user key is not valid here') as string },
+    });
   });
 });
 

@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import { allOperations } from '@parley/contracts/contracts';
 import { ApiError, type WireError } from '@parley/contracts/errors';
-import type { Operation } from '@parley/contracts/operation';
+import { defaultBodyValues, type Operation } from '@parley/contracts/operation';
 import { move } from 'piscina';
 import { InputReader, parseBody, type RawInput } from '../input-reader';
 import { countValues } from './json-values';
@@ -23,9 +23,12 @@ export default function checkBody({ subject, parts, rest }: LargeBodyTask): Chec
   try {
     const operation = operations.get(subject)!;
     const bytes = Buffer.concat(parts);
-    requireFewValues(bytes, operation);
+    requireFewValues(bytes, operation.bodyLimitValues);
     const input = readerOf(operation).read({ body: parseBody(bytes.toString()), ...rest });
-    return move(new TextEncoder().encode(JSON.stringify(input))) as CheckedBody;
+    const checked = new TextEncoder().encode(JSON.stringify(input));
+    // The service reads these on its event loop.
+    requireFewValues(checked, defaultBodyValues);
+    return move(checked) as CheckedBody;
   } catch (error) {
     if (error instanceof ApiError) return { problem: error.toWire() };
     throw error;
@@ -38,7 +41,7 @@ function readerOf(operation: Operation): InputReader {
   return reader;
 }
 
-function requireFewValues(bytes: Uint8Array, { bodyLimitValues: max }: Operation): void {
+function requireFewValues(bytes: Uint8Array, max: number): void {
   if (countValues(bytes, max) <= max) return;
   throw new ApiError(
     'PayloadTooLarge',
