@@ -216,11 +216,11 @@ export function describePlatform(name: string, start: () => Promise<RunningPlatf
         version: '1.0.0',
         interfaces: { hitl: { id: published.id, entities: {}, actions: {}, events: {}, channels: {} } },
       });
-      const refused = others.createInterface({ name: 'listable', version: '0.0.3', public: true });
+      const ofOthers = { name: 'listable', version: '0.0.3', public: true };
 
       expect(integration.interfaces).toMatchObject({ hitl: { name, version } });
       expect(await others.getPublicInterface({ name, version: 'latest' })).toEqual({ interface: published });
-      await expect(refused).rejects.toMatchObject({ type: 'AlreadyExists' });
+      await expect(others.createInterface(ofOthers)).rejects.toMatchObject({ type: 'AlreadyExists' });
     });
 
     it('answers what it does not have yet with ResourceNotFound', async () => {
