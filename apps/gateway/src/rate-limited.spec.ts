@@ -71,7 +71,7 @@ it('says in every answer how much is left, also when it is an error', async () =
   // Between them, a new count may begin.
   const answers = await until(askTwice, ([good, bad]) => left(good!) - left(bad!) === 1);
 
-  expect(answers.map(({ status }) => status)).toEqual([200, 400]);
+  expect(answers.map(({ status }) => status)).toEqual([200, 404]);
   const reset = expect.stringMatching(/^[12]$/) as string;
   for (const { headers } of answers)
     expect(headers).toMatchObject({ 'ratelimit-limit': '20', 'ratelimit-reset': reset });

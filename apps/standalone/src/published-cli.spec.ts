@@ -125,7 +125,7 @@ describe('the published command line client against npm start', () => {
   });
 
   it('is told why it cannot log in', async () => {
-    const refused = await login(`${credentials.token.slice(0, -1)}x`);
+    const refused = await login(credentials.token.slice(0, -1));
 
     expect(refused.status).toBe(1);
     expect(refused.output + refused.errors).toContain('malformed or was cut');
