@@ -620,9 +620,11 @@ describe('a document reader that dies', () => {
   }
 
   function busyReaders(): SupervisedChild[] {
-    const { pool } = service.apps[1]!.get(DocumentReader, { strict: false }) as unknown as {
-      pool: { all: Set<SupervisedChild>; idle: { child: SupervisedChild }[] };
-    };
+    interface Pool {
+      all: Set<SupervisedChild>;
+      idle: { child: SupervisedChild }[];
+    }
+    const { pool } = service.apps[1]!.get<{ pool: Pool }>(DocumentReader, { strict: false });
     const idle = pool.idle.map(({ child }) => child);
     return [...pool.all].filter((child) => !idle.includes(child));
   }
