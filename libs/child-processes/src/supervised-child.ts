@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { constants } from 'node:os';
-import { setPriority } from 'node:os';
+import { constants, setPriority } from 'node:os';
 import type { Duplex } from 'node:stream';
 import { residentBytesOf } from './resident-memory';
 
@@ -25,7 +24,7 @@ const memoryCheckMs = 50;
  * allocation that is faster than the checks.
  */
 const kernelLimitMarginMb = 192;
-/** Of what a child wrote to its error output: enough for the first line of a fatal error of V8. */
+/** Kept of a child's error output: enough for the first line of a fatal error of V8. */
 const mostErrorCharacters = 4_000;
 /** Index of the child's data channel among its file descriptors. */
 export const dataDescriptor = 4;
@@ -79,7 +78,7 @@ export class SupervisedChild<Order = unknown, Answer = unknown> {
       // After its output has been read, unlike `exit`.
       this.process.once('close', (code, signal) => end(signal ?? `exit code ${code}: ${this.errorOutput}`));
     });
-    // Documents wait rather than requests.
+    // The work of a child waits rather than the requests that its parent answers.
     if (this.process.pid) setPriority(this.process.pid, constants.priority.PRIORITY_BELOW_NORMAL);
   }
 

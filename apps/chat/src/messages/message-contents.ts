@@ -9,15 +9,15 @@ import type { Scope } from '../runtime/scope';
 
 const maxConversations = 10_000;
 
-/** What never changes of a conversation. */
+/** The fields of a conversation that never change. */
 interface Conversation {
   alias: string;
   isChat: boolean;
 }
 
 /**
- * What a message may say. Those of the chat that comes with the platform are of its twelve types, whoever writes them, since
- * the clients of its users know no others. Other integrations see for themselves what they can deliver.
+ * Checks the content of messages. Messages of the native chat have one of its twelve types, since the clients of its users
+ * know no others. Other integrations check for themselves whether they can deliver a message.
  */
 @Injectable()
 export class MessageContents {
