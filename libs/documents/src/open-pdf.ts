@@ -5,12 +5,12 @@ import { mostPdfPages } from './limits';
 import { pdfUnpacking } from './pdf-unpacking';
 
 /**
- * Everything is read in this thread, from these bytes and the files of the package alone. Whoever opens it destroys its
- * `loadingTask`. Throws UnreadableDocument when it needs a password, is damaged or too long.
+ * Everything is read in this thread, from these bytes and the files of the package alone. Close it with
+ * `closePdf`. Throws UnreadableDocument when it needs a password, is damaged or too long.
  */
 export async function openPdf(bytes: Buffer, options: DocumentInitParameters): Promise<PDFDocumentProxy> {
   const { getDocument, VerbosityLevel } = await loadPdfjs();
-  pdfUnpacking.reset();
+  pdfUnpacking.begin();
   const task = getDocument({
     data: new Uint8Array(bytes),
     cMapUrl: inPackage('cmaps'),
@@ -32,8 +32,15 @@ export async function openPdf(bytes: Buffer, options: DocumentInitParameters): P
     );
   } catch (error) {
     await task.destroy();
+    pdfUnpacking.end();
     throw reasonOf(error);
   }
+}
+
+/** Frees what an open PDF holds. */
+export async function closePdf(pdf: PDFDocumentProxy): Promise<void> {
+  await pdf.loadingTask.destroy();
+  pdfUnpacking.end();
 }
 
 /** A folder of pdfjs-dist. */
@@ -58,7 +65,6 @@ export function reasonOf(error: unknown): unknown {
 
 /** Only who has a PDF waits for it: it takes most of a second to load. */
 async function loadPdfjs() {
-  pdfUnpacking.install();
   // For Node 20 the package replaces it, because of a corner case, with one that costs a fifth of the time for a PDF.
   const push = Object.getOwnPropertyDescriptor(Array.prototype, 'push')!;
   // @ts-expect-error The package has no types for it.

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type { PDFDocumentProxy } from 'pdfjs-dist/types/src/display/api';
 import { UnreadableDocument } from './block';
-import { inPackage, openPdf } from './open-pdf';
+import { closePdf, inPackage, openPdf } from './open-pdf';
 import { pdfUnpacking } from './pdf-unpacking';
 
 /** Of the longer side of a page: models see no more. */
@@ -60,7 +60,7 @@ export class PageRenderer {
   }
 
   async close(): Promise<void> {
-    await this.pdf.loadingTask.destroy();
+    await closePdf(this.pdf);
   }
 }
 

@@ -683,4 +683,13 @@ describe('a PDF that unpacks to far more than it has bytes', () => {
       /unpacks to more than 512 MB, or one of its streams to more than 200/,
     );
   });
+
+  it('leaves the buffers of the process alone once it is closed', async () => {
+    const large = new Uint8Array(300_000_000);
+    await expect(
+      parsePdf(pdfOfContent(deflateSync(spaces(250_000_000)), 'FlateDecode', 'FlateDecode')),
+    ).rejects.toThrow();
+
+    expect(() => large.set(new Uint8Array(1))).not.toThrow();
+  });
 });

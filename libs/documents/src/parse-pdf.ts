@@ -1,6 +1,6 @@
 import type { PDFDocumentProxy, PDFPageProxy } from 'pdfjs-dist/types/src/display/api';
 import { type Block, DocumentWithoutText } from './block';
-import { openPdf, reasonOf } from './open-pdf';
+import { closePdf, openPdf, reasonOf } from './open-pdf';
 import { withAnnotations } from './pdf-annotations';
 import { blocksOf } from './pdf-layout';
 import { linesOf, type Page } from './pdf-lines';
@@ -28,7 +28,7 @@ async function readPdf(bytes: Buffer): Promise<Page[]> {
   } catch (error) {
     throw reasonOf(error);
   } finally {
-    await pdf.loadingTask.destroy();
+    await closePdf(pdf);
   }
 }
 

@@ -6,20 +6,25 @@ const countedBytes = 1_000_000;
 
 /**
  * Limits the bytes that the filters of a PDF unpack, as for archives. `pdfjs-dist` has no such limit: it unpacks a
- * stream through the global `DecompressionStream`, or into a `Uint8Array` that it replaces by one of twice the size. So
- * both globals are wrapped, once in a process, and count for the document that was opened last. An error that is thrown
- * in there may be taken for a damaged stream: whoever reads a PDF calls `check` after each page.
+ * stream through the global `DecompressionStream`, or into a `Uint8Array` that it replaces by one of twice the size.
+ * Both globals are wrapped while a PDF is open, and count for the one that was opened last. `pdfjs-dist` may take an
+ * error that is thrown in there for a damaged stream, so readers of a PDF call `check` after each page.
  */
 class PdfUnpacking {
-  private isInstalled = false;
   private unpackedBytes = 0;
   private isOverLimit = false;
+  private openDocuments = 0;
+  private restore = () => {};
 
-  install(): void {
-    if (this.isInstalled) return;
-    this.isInstalled = true;
-    this.wrapDecompressionStream();
-    this.wrapGrowingBuffers();
+  /** A PDF is opened: counts from zero. Wraps the globals for the first one. */
+  begin(): void {
+    this.reset();
+    if (this.openDocuments++ === 0) this.wrapGlobals();
+  }
+
+  /** A PDF was closed. Restores the globals after the last one. */
+  end(): void {
+    if (--this.openDocuments === 0) this.restore();
   }
 
   /** Counts from zero. */
@@ -46,6 +51,18 @@ class PdfUnpacking {
     throw tooLarge();
   }
 
+  private wrapGlobals(): void {
+    const { DecompressionStream: plainStream } = globalThis;
+    // eslint-disable-next-line @typescript-eslint/unbound-method -- called with its own `this`
+    const { set } = Uint8Array.prototype;
+    this.wrapDecompressionStream();
+    this.wrapGrowingBuffers(set);
+    this.restore = () => {
+      globalThis.DecompressionStream = plainStream;
+      Uint8Array.prototype.set = set;
+    };
+  }
+
   private wrapDecompressionStream(): void {
     const count = this.count.bind(this);
     globalThis.DecompressionStream = class extends DecompressionStream {
@@ -57,10 +74,8 @@ class PdfUnpacking {
     };
   }
 
-  private wrapGrowingBuffers(): void {
+  private wrapGrowingBuffers(set: Uint8Array['set']): void {
     const count = this.count.bind(this);
-    // eslint-disable-next-line @typescript-eslint/unbound-method -- called with its own `this`
-    const set = Uint8Array.prototype.set;
     Uint8Array.prototype.set = function (this: Uint8Array, source: ArrayLike<number>, offset?: number) {
       const isGrowth = offset === undefined && this.length >= countedBytes && source.length < this.length;
       if (isGrowth) count(this.length - source.length, this.length);
