@@ -48,12 +48,7 @@ const isGreen = async (model: string) => {
     });
     afterAll(async () => ask('DELETE', `/collections/${await nameOf(embedder.model)}`));
 
-    describePassageIndex(() => index, {
-      countsWordsByBot: async () => {
-        const { version } = await ask<{ version: string }>('GET', '/');
-        return Number(version.split('.')[1]) >= 19;
-      },
-    });
+    describePassageIndex(() => index);
   });
 
   describe('with 50,000 points of 512 dimensions', () => {

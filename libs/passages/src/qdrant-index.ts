@@ -150,7 +150,7 @@ export class QdrantIndex implements PassageIndex {
     const searches: Schemas['QueryRequest'][] = [
       { ...either, query: Array.from(vector), using: 'dense', params: { exact: true } },
     ];
-    // Qdrant before 1.19 ignores `idf` and counts words over all bots of the collection.
+    // A word's rarity is that among the bot's points.
     const params = { idf: { corpus: { must: [isOfBot(botId)] } } };
     if (terms && terms.indices.length > 0) searches.push({ ...either, query: terms, using: 'sparse', params });
     const [nearest = [], worded = []] = await this.inOwn(
@@ -233,6 +233,7 @@ export class QdrantIndex implements PassageIndex {
   }
 
   private async ensureCollection(): Promise<void> {
+    await this.checkVersion();
     const existing = await this.unlessMissing('get_collection', this.collection, async (collection_name, init) =>
       resultOf(await this.api.getCollection({ collection_name }, init)),
     );
@@ -247,7 +248,6 @@ export class QdrantIndex implements PassageIndex {
         this.api.createFieldIndex({ collection_name, field_name, field_schema, wait: true }, init),
       );
     }
-    if (this.health) await this.adviseOnVersion(this.health);
   }
 
   private async createCollection(): Promise<void> {
@@ -271,14 +271,17 @@ export class QdrantIndex implements PassageIndex {
     }
   }
 
-  /** Nothing else depends on the version, which a proxy may hide. */
-  private async adviseOnVersion(health: IndexHealth): Promise<void> {
+  /**
+   * Throws a 503 for servers older than 1.19: they ignore `params.idf.corpus`, so one bot's content would change the
+   * ranking of another's. A proxy may hide the version; then nothing is known against the server.
+   */
+  private async checkVersion(): Promise<void> {
     const about = await this.api.root({}, this.initFor()).catch(() => undefined);
-    const [, major, minor] = /^(\d+)\.(\d+)\./.exec(String(about?.data.version)) ?? [];
-    if (major !== '1' || Number(minor) >= 19) return;
-    health.warn('Qdrant before 1.19 weighs the words of a search by the content of all bots; 1.19 by that of the bot', {
-      version: about?.data.version,
-    });
+    const version = String(about?.data.version);
+    const [, major, minor] = /^(\d+)\.(\d+)\./.exec(version) ?? [];
+    if (!major || Number(major) > 1 || Number(minor) >= 19) return;
+    this.health?.unusable(`Qdrant ${version} is too old: Parley needs 1.19 or later`);
+    throw unavailable('The passage index runs a version that is too old. Its operator has to update it.', undefined);
   }
 
   private removing(filter: Schemas['Filter']): Ask<unknown> {

@@ -23,16 +23,8 @@ export function query(overrides: Partial<PassageQuery> & { text?: string } = {})
   return { vector: Float32Array.of(1, 0, 0), terms: queryTerms(text), limit: 10, ...rest };
 }
 
-interface Abilities {
-  /** Whether a word's rarity is that among the bot's points. */
-  countsWordsByBot?: () => Promise<boolean>;
-}
-
 /** What every adapter of PassageIndex promises. `open` gives one that is ready; each test uses a bot of its own. */
-export function describePassageIndex(
-  open: () => PassageIndex,
-  { countsWordsByBot = () => Promise.resolve(true) }: Abilities = {},
-): void {
+export function describePassageIndex(open: () => PassageIndex): void {
   const idsOf = async (botId: string, overrides: Parameters<typeof query>[0] = {}) =>
     (await open().search(botId, query(overrides))).map(({ id }) => id);
 
@@ -134,10 +126,6 @@ export function describePassageIndex(
   });
 
   it('ranks by the words of the bot alone, whatever other bots have', async () => {
-    if (!(await countsWordsByBot())) {
-      process.stderr.write('SKIPPED: ranking by the words of one bot. This Qdrant is older than 1.19.\n');
-      return;
-    }
     const [bot, another] = [randomUUID(), randomUUID()];
     const far = Float32Array.of(0, 0, 1);
     const common = Array.from({ length: 30 }, () => point({ text: 'parrot', vector: far }));
