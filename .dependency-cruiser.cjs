@@ -1,4 +1,4 @@
-/** What "Boundaries" of CONTRIBUTING.md says, as failing rules. `tools/rules.test.mjs` shows that each one fails. */
+/** What "Boundaries" of CONTRIBUTING.md says, as failing rules. */
 
 const spec = '[.]spec[.]ts$';
 const behaviour = '[.]behaviour[.]ts$';

@@ -15,7 +15,7 @@ const allowed = new Set([
 const read = { 'duck@0.1.12': 'BSD-2-Clause' };
 
 /** Whether an SPDX expression leaves a choice that is allowed: of `OR` one part, of `AND` every part. */
-export function isAllowed(expression) {
+function isAllowed(expression) {
   const text = expression.trim().replace(/^\((.*)\)$/, '$1');
   if (text.includes('(')) return false;
   return text.split(' OR ').some((choice) => choice.split(' AND ').every((id) => allowed.has(id.trim())));
@@ -25,7 +25,7 @@ export function isAllowed(expression) {
  * Complaints about the packages of a lock file that are shipped.
  * @param declared what the package.json of an installed package says, where the lock file says nothing
  */
-export function complaints(packages, declared = () => undefined) {
+function complaints(packages, declared = () => undefined) {
   return Object.entries(packages)
     .filter(([path, { dev, link }]) => path !== '' && !dev && !link)
     .flatMap(([path, entry]) => {
@@ -41,15 +41,13 @@ function declaredIn(path) {
   return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')).license : undefined;
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
-  const problems = complaints(packages, declaredIn);
-  if (problems.length > 0) {
-    console.error(problems.join('\n'));
-    console.error(
-      'Take another package; or, where the licence asks for no more than to be named, add its SPDX id to `allowed`, or what' +
-        ' the licence file says to `read`, in tools/licences.mjs.',
-    );
-  }
-  process.exitCode = problems.length > 0 ? 1 : 0;
+const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
+const problems = complaints(packages, declaredIn);
+if (problems.length > 0) {
+  console.error(problems.join('\n'));
+  console.error(
+    'Take another package; or, where the licence asks for no more than to be named, add its SPDX id to `allowed`, or what' +
+      ' the licence file says to `read`, in tools/licences.mjs.',
+  );
 }
+process.exitCode = problems.length > 0 ? 1 : 0;

@@ -21,7 +21,7 @@ const bannedFolders = ['common', 'helpers', 'shared', 'utils'];
 const kebabCase = /^[a-z0-9]+(-[a-z0-9]+)*$/;
 
 /** What is wrong with the name of a source file, by its path from the root of the repository; null when it is fine. */
-export function complaint(path) {
+function complaint(path) {
   const folder = path.split('/').find((part) => bannedFolders.includes(part));
   if (folder) return `${path}: a folder is named for its job, not "${folder}".`;
   if (basename(path) === 'index.ts') return `${path}: imports are deep, so that nothing needs an index.ts.`;
@@ -37,13 +37,11 @@ export function complaint(path) {
   return null;
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const root = dirname(dirname(fileURLToPath(import.meta.url)));
-  const complaints = ['apps', 'libs', 'faults', 'bench', 'deploy']
-    .flatMap((folder) => readdirSync(join(root, folder), { recursive: true }).map((path) => `${folder}/${path}`))
-    .filter((path) => path.endsWith('.ts'))
-    .map(complaint)
-    .filter(Boolean);
-  complaints.forEach((line) => console.error(line));
-  process.exitCode = complaints.length > 0 ? 1 : 0;
-}
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const complaints = ['apps', 'libs', 'faults', 'bench', 'deploy']
+  .flatMap((folder) => readdirSync(join(root, folder), { recursive: true }).map((path) => `${folder}/${path}`))
+  .filter((path) => path.endsWith('.ts'))
+  .map(complaint)
+  .filter(Boolean);
+complaints.forEach((line) => console.error(line));
+process.exitCode = complaints.length > 0 ? 1 : 0;

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 /** Direct dependencies that a bill of materials does not name in their versions. */
-export function missing(bill, dependencies) {
+function missing(bill, dependencies) {
   const named = new Set((bill.components ?? []).map(nameOf));
   return Object.entries(dependencies)
     .map(([name, version]) => `${name}@${version}`)
@@ -19,7 +19,7 @@ function nameOf({ group, name, version }) {
 }
 
 /** Without what serves development alone. `npm sbom --omit dev` also leaves out what development needs as well. */
-export function shipped(bill, packages) {
+function shipped(bill, packages) {
   const names = Object.entries(packages)
     .filter(([, { dev }]) => !dev)
     .map(([path, { version }]) => `${path.split('node_modules/').at(-1)}@${version}`);
@@ -32,17 +32,15 @@ export function shipped(bill, packages) {
   return { ...bill, components, dependencies };
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const read = (file) => JSON.parse(readFileSync(join(root, file), 'utf8'));
-  const args = ['sbom', '--sbom-format', 'cyclonedx', '--package-lock-only'];
-  const { status, stdout, stderr } = spawnSync('npm', args, { cwd: root, encoding: 'utf8', maxBuffer: 64_000_000 });
-  if (status !== 0) {
-    process.stderr.write(stderr);
-    process.exit(1);
-  }
-  const bill = shipped(JSON.parse(stdout), read('package-lock.json').packages);
-  const lacking = missing(bill, read('package.json').dependencies);
-  process.stdout.write(`${JSON.stringify(bill, null, 2)}\n`);
-  if (lacking.length > 0) console.error(`The bill of materials lacks ${lacking.join(', ')}.`);
-  process.exitCode = lacking.length > 0 ? 1 : 0;
+const read = (file) => JSON.parse(readFileSync(join(root, file), 'utf8'));
+const args = ['sbom', '--sbom-format', 'cyclonedx', '--package-lock-only'];
+const { status, stdout, stderr } = spawnSync('npm', args, { cwd: root, encoding: 'utf8', maxBuffer: 64_000_000 });
+if (status !== 0) {
+  process.stderr.write(stderr);
+  process.exit(1);
 }
+const bill = shipped(JSON.parse(stdout), read('package-lock.json').packages);
+const lacking = missing(bill, read('package.json').dependencies);
+process.stdout.write(`${JSON.stringify(bill, null, 2)}\n`);
+if (lacking.length > 0) console.error(`The bill of materials lacks ${lacking.join(', ')}.`);
+process.exitCode = lacking.length > 0 ? 1 : 0;
