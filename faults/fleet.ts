@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { seedVariable } from '@parley/bus/permissions';
 import { NatsServer } from '@parley/testing/nats-server';
 import { firstWorkspace } from '@parley/testing/running-platform';
-import { createEmptyDatabase } from '@parley/testing/test-database';
+import { createPlatformDatabase, type EmptyDatabase } from '@parley/testing/test-database';
 import { newToken } from '@parley/secrets/token';
 import { Balancer } from './balancer';
 import { Replica, runToEnd } from './replica';
@@ -53,7 +53,7 @@ export class Fleet {
     isSecured = false,
   }: FleetOptions = {}): Promise<Fleet> {
     const folder = await mkdtemp(join(tmpdir(), 'parley-fleet-'));
-    const database = databaseUrl ? { url: databaseUrl, drop: () => Promise.resolve() } : await createEmptyDatabase();
+    const database = databaseUrl ? await migrated(databaseUrl) : await createPlatformDatabase();
     const nats = await (isSecured ? NatsServer.startSecured() : NatsServer.start());
     const fleet = new Fleet(folder, nats, database.url);
     fleet.undo.push(
@@ -143,7 +143,6 @@ export class Fleet {
       replica.env['CONTENT_URL'] = this.frontOf('files');
     }
 
-    await runToEnd('dist/apps/cli/src/migrate.js', shared);
     if (this.nats.isSecured) await runToEnd('dist/apps/cli/src/streams.js', { ...shared, ...this.keyOf('operator') });
     await Promise.all(this.all.map((replica) => replica.start()));
     await Promise.all(this.balancers.map((balancer) => balancer.allReady()));
@@ -165,4 +164,9 @@ export class Fleet {
   private frontOf(name: AppName): string {
     return this.fronts.get(name) ?? this.the(name).url;
   }
+}
+
+async function migrated(url: string): Promise<EmptyDatabase> {
+  await runToEnd('dist/apps/cli/src/migrate.js', { DATABASE_URL: url });
+  return { url, drop: () => Promise.resolve() };
 }

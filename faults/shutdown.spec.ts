@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { indexFile } from '@parley/contracts/files';
 import { clientOf } from '@parley/testing/api';
 import { EmbeddingServer } from '@parley/testing/embedding-server';
-import { createEmptyDatabase, type EmptyDatabase } from '@parley/testing/test-database';
+import { createPlatformDatabase, type EmptyDatabase } from '@parley/testing/test-database';
 import { until } from '@parley/testing/until';
 import { Client } from 'pg';
 import { Checker } from './checker/checker';
@@ -100,7 +100,7 @@ describe('the platform in one process, on a database of the test', () => {
   let load: Load | undefined;
 
   beforeEach(async () => {
-    database = await createEmptyDatabase();
+    database = await createPlatformDatabase();
     embeddings = await EmbeddingServer.start();
     parley = await standalone({
       DATABASE_URL: database.url,

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from './free-port';
 import { NatsServer } from './nats-server';
-import { createEmptyDatabase } from './test-database';
+import { createPlatformDatabase } from './test-database';
 
 const startTimeoutMs = 120_000;
 const stopTimeoutMs = 20_000;
@@ -30,7 +30,7 @@ export async function startEmbedded(
   options: { env?: Environment; dataDir?: string; ownPostgres?: boolean; logFile?: string } = {},
 ): Promise<RunningPlatform> {
   const folder = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'parley-embedded-')));
-  const database = options.ownPostgres ? undefined : await createEmptyDatabase();
+  const database = options.ownPostgres ? undefined : await createPlatformDatabase();
   const env = {
     PORT: '0',
     PARLEY_DATA_DIR: folder,
@@ -63,7 +63,7 @@ export async function startDistributed(
   const folder = await mkdtemp(join(tmpdir(), 'parley-distributed-'));
   const [nats, database] = await Promise.all([
     options.isSecured ? NatsServer.startSecured() : NatsServer.start(),
-    createEmptyDatabase(),
+    createPlatformDatabase(),
   ]);
   const stateFile = join(folder, 'state.json');
   const env = {

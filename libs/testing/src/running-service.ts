@@ -12,7 +12,7 @@ import { createHttpApp } from '@parley/service/http-app';
 import { Metrics } from '@parley/service/metrics';
 import type { Platform } from '@parley/service/platform';
 import { freePort } from './free-port';
-import { createEmptyDatabase } from './test-database';
+import { createPlatformDatabase } from './test-database';
 
 /** One or more apps in this process, wired as in embedded mode, on a database of their own. */
 export interface RunningService {
@@ -28,7 +28,7 @@ type ServiceModules = ((databaseUrl: string, platform: Platform, url: string) =>
 
 /** Boots the real modules. Each gets the database's URL and a platform of its own on the shared bus. */
 export async function startService(...modules: ServiceModules): Promise<RunningService> {
-  const { url, drop } = await createEmptyDatabase();
+  const { url, drop } = await createPlatformDatabase();
   const service = await startServiceOn(url, ...modules);
   return {
     ...service,

@@ -1,4 +1,6 @@
+import { execFile } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
+import { promisify } from 'node:util';
 import { Client } from 'pg';
 import { Database, type MigrationClass } from '@parley/database/database';
 
@@ -11,6 +13,8 @@ export interface EmptyDatabase {
 export interface TestDatabase extends EmptyDatabase {
   database: Database;
 }
+
+const runFile = promisify(execFile);
 
 /** A fresh database with this schema migrated: a copy of a template that the first suite of the run has made. */
 export async function createTestDatabase(migrations: MigrationClass[], schema: string): Promise<TestDatabase> {
@@ -29,6 +33,15 @@ export async function createTestDatabase(migrations: MigrationClass[], schema: s
 
 export function createEmptyDatabase(): Promise<EmptyDatabase> {
   return createDatabase('template0');
+}
+
+/** A database with the schemas of all services, migrated by `npm run migrate`, and no rows: a copy of a template too. */
+export async function createPlatformDatabase(): Promise<EmptyDatabase> {
+  const template = `${runPrefix()}platform`;
+  await makeTemplate(template, async (url) => {
+    await runFile(process.execPath, ['dist/apps/cli/src/migrate.js'], { env: { ...process.env, DATABASE_URL: url } });
+  });
+  return createDatabase(template);
 }
 
 /** An empty one that orders and compares texts as people of this language do, as databases of others often are. */
@@ -50,10 +63,20 @@ async function createDatabase(template: string, options = ''): Promise<EmptyData
   };
 }
 
-/** Makes the template under another name first, so that one which a killed suite left half migrated is never used. */
 async function ensureTemplate(migrations: MigrationClass[], schema: string): Promise<string> {
   const key = [schema, ...migrations.map((migration) => migration.name)].join();
   const template = `${runPrefix()}template_${createHash('sha256').update(key).digest('hex').slice(0, 16)}`;
+  await makeTemplate(template, async (url) => {
+    const database = await Database.open({ url, schema, migrations, poolSize: 2 });
+    await database.migrate().finally(() => database.close());
+  });
+  return template;
+}
+
+/**
+ * Idempotent. Migrates under another name first, so that one which a killed suite left half migrated is never used.
+ */
+async function makeTemplate(template: string, migrate: (url: string) => Promise<void>): Promise<void> {
   await onServer(async (client) => {
     await client.query('SELECT pg_advisory_lock(hashtextextended($1, 0))', [template]);
     const { rowCount } = await client.query('SELECT 1 FROM pg_database WHERE datname = $1', [template]);
@@ -61,11 +84,9 @@ async function ensureTemplate(migrations: MigrationClass[], schema: string): Pro
 
     const name = newName();
     await client.query(`CREATE DATABASE "${name}" TEMPLATE template0`);
-    const database = await Database.open({ url: urlOf(name), schema, migrations, poolSize: 2 });
-    await database.migrate().finally(() => database.close());
+    await migrate(urlOf(name));
     await client.query(`ALTER DATABASE "${name}" RENAME TO "${template}"`);
   });
-  return template;
 }
 
 async function onServer<T>(work: (client: Client) => Promise<T>): Promise<T> {
