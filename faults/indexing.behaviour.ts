@@ -1,18 +1,13 @@
 import { deflateRawSync, crc32 } from 'node:zlib';
 import { clientOf } from '@parley/testing/api';
 import { put } from '@parley/testing/bot-files';
-import { EmbeddingServer } from '@parley/testing/embedding-server';
-import { hasNatsServer } from '@parley/testing/nats-server';
 import { pdfOf, pdfOfObjects } from '@parley/testing/pdf';
 import { until } from '@parley/testing/until';
 import { Checker } from './checker/checker';
 import { Ledger } from './checker/ledger';
-import { Fleet } from './fleet';
 import { residentMb } from './process-usage';
 import { declare } from './promised-file';
-
-jest.setTimeout(180_000);
-const suite = hasNatsServer() ? describe : describe.skip;
+import type { Stage } from './stage';
 
 const docx = 'application/vnd.openxmlformats-officedocument.wordprocessingml.document';
 const settledWithinMs = 60_000;
@@ -58,66 +53,58 @@ const hostile: Hostile[] = [
   },
 ];
 
-suite('documents that are made to hurt', () => {
-  let embeddings: EmbeddingServer;
-  let fleet: Fleet;
+export function describeHostileDocuments(stage: () => Stage): void {
+  describe('documents that are made to hurt', () => {
+    it('fail each with its reason, and good ones before, beside and after them complete in the same process', async () => {
+      const { fleet } = stage();
+      const ledger = new Ledger();
+      const { bot } = await clientOf(fleet).createBot({});
+      ledger.bot(bot.id);
+      const client = clientOf(fleet, bot.id);
+      const worker = fleet.the('files-worker');
+      const settled = async (id: string) => {
+        const answer = await until(
+          () => client.getFile({ id }),
+          ({ file }) => !file.status.endsWith('_pending'),
+          settledWithinMs,
+        );
+        return answer.file;
+      };
+      const good = async (name: string) => {
+        const file = await declare(fleet, ledger, bot.id, name);
+        expect(await file.upload()).toBe(200);
+        return file.id;
+      };
+      const bad = async ({ name, type, content }: Hostile) => {
+        const { file } = await client.upsertFile({ key: name, contentType: type, size: content.length, index: true });
+        expect((await put(file.uploadUrl, content)).status).toBe(200);
+        return file.id;
+      };
 
-  beforeAll(async () => {
-    embeddings = await EmbeddingServer.start();
-    fleet = await Fleet.start({ env: { EMBEDDINGS_URL: embeddings.url, SWEEP_INTERVAL_MS: '500' } });
-  });
+      await settled(await good('before'));
+      const { pid } = worker;
+      const memoryBefore = await residentMb(pid);
+      const ids: string[] = [];
+      for (const document of hostile) ids.push(await bad(document), await good(`beside-${ids.length}`));
+      const files = await Promise.all(ids.map(settled));
+      await settled(await good('after'));
 
-  afterAll(async () => {
-    await fleet?.stop();
-    await embeddings?.stop();
-  });
-
-  it('fail each with its reason, and good ones before, beside and after them complete in the same process', async () => {
-    const ledger = new Ledger();
-    const { bot } = await clientOf(fleet).createBot({});
-    ledger.bot(bot.id);
-    const client = clientOf(fleet, bot.id);
-    const worker = fleet.the('files-worker');
-    const settled = async (id: string) => {
-      const answer = await until(
-        () => client.getFile({ id }),
-        ({ file }) => !file.status.endsWith('_pending'),
-        settledWithinMs,
+      const reasons = files.filter(({ key }) => !key.startsWith('beside')).map((file) => file.failedStatusReason);
+      expect(reasons).toEqual(hostile.map(({ reason }) => expect.stringMatching(reason)));
+      expect(files.filter(({ status }) => status === 'indexing_completed')).toHaveLength(hostile.length);
+      expect(await new Checker(fleet, ledger).findings(60_000)).toEqual([]);
+      expect({ pid: worker.pid, isRunning: worker.isRunning }).toEqual({ pid, isRunning: true });
+      const kept = await until(
+        async () => (await residentMb(pid)) - memoryBefore,
+        (megabytes) => megabytes < mostMbKept,
+        45_000,
       );
-      return answer.file;
-    };
-    const good = async (name: string) => {
-      const file = await declare(fleet, ledger, bot.id, name);
-      expect(await file.upload()).toBe(200);
-      return file.id;
-    };
-    const bad = async ({ name, type, content }: Hostile) => {
-      const { file } = await client.upsertFile({ key: name, contentType: type, size: content.length, index: true });
-      expect((await put(file.uploadUrl, content)).status).toBe(200);
-      return file.id;
-    };
-
-    await settled(await good('before'));
-    const { pid } = worker;
-    const memoryBefore = await residentMb(pid);
-    const ids: string[] = [];
-    for (const document of hostile) ids.push(await bad(document), await good(`beside-${ids.length}`));
-    const files = await Promise.all(ids.map(settled));
-    await settled(await good('after'));
-
-    const reasons = files.filter(({ key }) => !key.startsWith('beside')).map((file) => file.failedStatusReason);
-    expect(reasons).toEqual(hostile.map(({ reason }) => expect.stringMatching(reason)));
-    expect(files.filter(({ status }) => status === 'indexing_completed')).toHaveLength(hostile.length);
-    expect(await new Checker(fleet, ledger).findings(60_000)).toEqual([]);
-    expect({ pid: worker.pid, isRunning: worker.isRunning }).toEqual({ pid, isRunning: true });
-    const kept = await until(
-      async () => (await residentMb(pid)) - memoryBefore,
-      (megabytes) => megabytes < mostMbKept,
-      45_000,
-    );
-    process.stderr.write(`the worker had ${Math.round(memoryBefore)} MB, and ${Math.round(kept)} MB more at the end\n`);
+      process.stderr.write(
+        `the worker had ${Math.round(memoryBefore)} MB, and ${Math.round(kept)} MB more at the end\n`,
+      );
+    });
   });
-});
+}
 
 /** A Word document whose text unpacks to 600 MB, or says that it is smaller than that. */
 function zipBomb({ declaredBytes }: { declaredBytes?: number } = {}): Buffer {

@@ -1,0 +1,46 @@
+import { EmbeddingServer } from '@parley/testing/embedding-server';
+import { hasNatsServer } from '@parley/testing/nats-server';
+import { Client } from 'pg';
+import { describeBadClients } from './clients.behaviour';
+import { Fleet } from './fleet';
+import { describeHostileDocuments } from './indexing.behaviour';
+import { describeBusMessages } from './messages.behaviour';
+import { maxBodyBytes, type Stage } from './stage';
+import { describeTableJobs } from './table-jobs.behaviour';
+import { describeWorkerKills } from './worker-kills.behaviour';
+
+jest.setTimeout(180_000);
+
+(hasNatsServer() ? describe : describe.skip)('one process of each app survives', () => {
+  let shared: Stage | undefined;
+  const stage = () => shared!;
+
+  beforeAll(async () => {
+    const embeddings = await EmbeddingServer.start();
+    const fleet = await Fleet.start({
+      env: {
+        EMBEDDINGS_URL: embeddings.url,
+        SWEEP_INTERVAL_MS: '200',
+        BUS_MAX_BODY_BYTES: String(maxBodyBytes),
+        // A bot alone has half of the places: room for 200 slow uploads and a few beside.
+        CONTENT_MAX_UPLOADS: '420',
+      },
+    });
+    const database = new Client({ connectionString: fleet.databaseUrl });
+    await database.connect();
+    shared = { fleet, embeddings, database };
+  });
+
+  afterAll(async () => {
+    await shared?.database.end();
+    await shared?.fleet.stop();
+    await shared?.embeddings.stop();
+  });
+
+  describeWorkerKills(stage);
+  describeHostileDocuments(stage);
+  describeTableJobs(stage);
+  describeBadClients(stage);
+  // Last: it leaves dead letters.
+  describeBusMessages(stage);
+});
