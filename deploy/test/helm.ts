@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parse, parseAllDocuments, stringify } from 'yaml';
+import { Document, parse, parseAllDocuments, stringify, visit } from 'yaml';
 
 export interface Manifest {
   apiVersion: string;
@@ -12,9 +12,17 @@ export interface Manifest {
   data?: Record<string, string>;
 }
 
+export interface Release {
+  manifests: Manifest[];
+  notes: string;
+}
+
 const chart = 'deploy/helm/parley';
 // A helm that Go's client has built does not know which Kubernetes it is of.
 const kubernetes = ['--kube-version', '1.31.0'];
+const { version } = parse(readFileSync(join(chart, 'Chart.yaml'), 'utf8')) as { version: string };
+/** The keys of manifests whose values end in the version of the chart. */
+const versioned = ['image', 'helm.sh/chart', 'app.kubernetes.io/version'];
 
 /** Whether the chart can be rendered. When it cannot, this says so loudly, or throws where CI must not skip it. */
 export function hasHelm(): boolean {
@@ -26,45 +34,65 @@ export function hasHelm(): boolean {
   return false;
 }
 
-/** What `helm template` makes of the chart with these files of its folder, and these values. Throws what helm says. */
-export function render(values: object, ...files: string[]): Manifest[] {
-  return renderAs('parley', values, ...files);
-}
-
-/** The same for a release of this name. */
-export function renderAs(release: string, values: object, ...files: string[]): Manifest[] {
-  const text = run(['template', release, chart, ...kubernetes], values, files);
-  return parseAllDocuments(text)
-    .map((document) => document.toJS() as Manifest | null)
-    .filter((manifest) => manifest !== null);
-}
-
-export function lint(values: object, ...files: string[]): string {
-  return run(['lint', chart, '--strict', ...kubernetes], values, files);
-}
-
-/** What whoever installs a release reads. `helm template` leaves it out, so a copy of the chart has it as a manifest. */
-export function notes(values: object, ...files: string[]): string {
+/** The output of `helm template` for these value files and, above them, values. Throws the errors of helm. */
+export function render(files: string[], values: object = {}, name = 'parley'): Release {
   return inFolder((folder) => {
-    const copy = join(folder, 'parley');
-    cpSync(chart, copy, { recursive: true, dereference: true });
+    const copy = join(folder, 'chart');
+    cpSync(chart, copy, { recursive: true });
+    // `helm template` leaves the notes out, so a copy of the chart has them as a manifest.
     const text = readFileSync(join(copy, 'templates/NOTES.txt'), 'utf8');
     const manifest = `{{ define "notes" }}${text}{{ end }}\nnotes: {{ include "notes" . | toJson }}\n`;
     writeFileSync(join(copy, 'templates/notes.yaml'), manifest);
-    return parse(run(['template', 'parley', copy, '--show-only', 'templates/notes.yaml', ...kubernetes], values, files))
-      .notes;
+    const own = join(folder, 'values.yaml');
+    writeFileSync(own, stringify(values));
+
+    const documents = parseAllDocuments(run('template', name, copy, ...valueOptions([...files, own])));
+    const parts = documents.map((document) => document.toJS() as Manifest | { notes: string } | null);
+    return {
+      manifests: parts.filter((part): part is Manifest => part !== null && !('notes' in part)),
+      notes: parts.find((part) => part !== null && 'notes' in part)!.notes,
+    };
   });
 }
 
-function run(args: string[], values: object, files: string[]): string {
-  return inFolder((folder) => {
-    const own = join(folder, 'values.yaml');
-    writeFileSync(own, stringify(values));
-    const given = [...files.map((file) => join(chart, file)), own].flatMap((file) => ['--values', file]);
-    const { status, stdout, stderr } = spawnSync(program()!, [...args, ...given], { encoding: 'utf8' });
-    if (status !== 0) throw new Error(`${stdout}${stderr}`);
-    return stdout;
+/** Throws the warnings and errors of `helm lint`. */
+export function lint(files: string[]): void {
+  run('lint', chart, '--strict', ...valueOptions(files));
+}
+
+/** Deterministic: sorted manifests, then the notes, without the version of the chart and the content of its dashboard. */
+export function textOf({ manifests, notes }: Release): string {
+  const dashboard = readFileSync(join(chart, 'files/dashboard.json'), 'utf8');
+  const comparable = (key: string, value: unknown) => {
+    if (value === dashboard) return 'files/dashboard.json';
+    return typeof value === 'string' && versioned.includes(key) ? value.replace(version, '<version>') : value;
+  };
+  const documents = manifests
+    .map((manifest) => ({ order: `${manifest.kind} ${manifest.metadata.name}`, manifest }))
+    .sort((a, b) => (a.order < b.order ? -1 : 1))
+    .map(({ manifest }) => JSON.parse(JSON.stringify(manifest), comparable) as object);
+  return [...documents, { notes: notes.replace(`Parley ${version}`, 'Parley <version>') }].map(toYaml).join('---\n');
+}
+
+/** Sorted keys, and small collections on one line. */
+function toYaml(value: object): string {
+  const document = new Document(value, { sortMapEntries: true });
+  visit(document, {
+    Collection: (_key, node) => {
+      node.flow = JSON.stringify(node).length <= 90;
+    },
   });
+  return document.toString({ lineWidth: 0 });
+}
+
+function valueOptions(files: string[]): string[] {
+  return files.flatMap((file) => ['--values', file]);
+}
+
+function run(...args: string[]): string {
+  const { status, stdout, stderr } = spawnSync(program()!, [...args, ...kubernetes], { encoding: 'utf8' });
+  if (status !== 0) throw new Error(`${stdout}${stderr}`);
+  return stdout;
 }
 
 function inFolder<Result>(work: (folder: string) => Result): Result {
