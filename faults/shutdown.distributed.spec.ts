@@ -17,14 +17,7 @@ import { RowLock } from './row-lock';
 import { SlowRequests } from './slow-requests';
 
 jest.setTimeout(180_000);
-/**
- * That no request fails holds for a machine that goes on: where one stands still for seconds, limits of the product end what
- * waits for a connection or a lock. Each failure is printed, and the third one counts.
- */
-jest.retryTimes(2, { logErrorsBeforeRetry: true });
 const suite = hasNatsServer() ? describe : describe.skip;
-/** Whoever waits for what does not come ends long after, or never. How long it takes otherwise is the machine's business. */
-const limitMs = 30_000;
 /** Of a rolling restart: 200 on a machine of its own. */
 const rollingRequestsPerSecond = Number(process.env['ROLLING_REQUESTS_PER_SECOND'] ?? 20);
 /** At a higher pace fewer of the uploads are indexed: that is work for seconds, and the pace is that of requests. */
@@ -34,7 +27,6 @@ const shutdownTimeoutMs = 3_000;
 /** So long that the balancer of the tests has asked for readiness; locks are held for as long here too. */
 const rollingGraceMs = 3_000;
 const rollingTimeoutMs = 30_000;
-const rollingLimitMs = rollingGraceMs + rollingTimeoutMs + limitMs;
 
 suite('SIGTERM to the only replica of an app', () => {
   let fleet: Fleet;
@@ -63,20 +55,22 @@ suite('SIGTERM to the only replica of an app', () => {
     await embeddings?.stop();
   });
 
-  it.each(appNames)('loses no request of a load and ends %s in time, whatever its clients keep open', async (name) => {
-    const app = fleet.the(name);
+  it('loses no request of a load while each app in turn is restarted, whatever its clients keep open', async () => {
     load = await startLoad(fleet, 40);
-    await keepConnections(app);
 
-    const ms = await app.end('SIGTERM');
-
-    const { exitCode } = app;
-    await app.start();
+    const exitCodes: Record<string, number | null> = {};
+    for (const name of appNames) {
+      const app = fleet.the(name);
+      await keepConnections(app);
+      await app.end('SIGTERM');
+      exitCodes[name] = app.exitCode;
+      await app.start();
+    }
     await goesOn(load);
     const { answered, failures } = await load.stop();
-    tell(`${name}: ended after ${Math.round(ms)} ms; ${answered} answered, ${describeFailures(failures, fleet.all)}`);
-    expect(ms).toBeLessThan(limitMs);
-    expect(exitCode).toBe(0);
+
+    tell(`${answered} answered, ${describeFailures(failures, fleet.all)}`);
+    expect(exitCodes).toEqual(Object.fromEntries(appNames.map((name) => [name, 0])));
     expect(failures.filter((failure) => isLoss(failure, fleet.all))).toEqual([]);
   });
 
@@ -96,7 +90,7 @@ suite('SIGTERM to the only replica of an app', () => {
     await gateway.stopsListening();
     const answers = await Promise.all([late.finish(), never.answer]);
 
-    expect(await ended).toBeLessThan(limitMs);
+    await ended;
     expect(answers.map(({ status }) => status)).toEqual([200, 503]);
     expect(answers[1]).toMatchObject({
       headers: { 'retry-after': '1' },
@@ -128,7 +122,7 @@ suite('SIGTERM to the only replica of an app', () => {
     await files.stopsListening();
     const answers = await Promise.all([inTime.sent.finish(), slow.sent.answer]);
 
-    expect(await ended).toBeLessThan(limitMs);
+    await ended;
     expect(answers.map(({ status }) => status)).toEqual([200, 503]);
     expect(await rows(fleet, 'SELECT 1 FROM files.outbox WHERE published_at IS NULL')).toEqual([]);
     expect(await rows(fleet, `SELECT 1 FROM files.upload WHERE bot_id = '${bot.id}'`)).toEqual([]);
@@ -168,7 +162,7 @@ suite('SIGTERM to the only replica of an app', () => {
     await shortLock.release();
     const answers = await Promise.all([late, never]);
 
-    expect(Math.max(...(await ended))).toBeLessThan(limitMs);
+    await ended;
     expect(answers).toMatchObject([
       { status: 200 },
       { status: 504, body: expect.stringContaining('may still be done') },
@@ -179,18 +173,19 @@ suite('SIGTERM to the only replica of an app', () => {
     await Promise.all([adminApp.start(), filesApp.start()]);
   });
 
-  it('ends in time while NATS is away', async () => {
+  it('ends by itself while NATS is away', async () => {
     const apps = [fleet.the('gateway'), fleet.the('files-worker')];
     await fleet.nats.kill();
 
-    const ended = await endAll(apps);
+    await endAll(apps);
 
+    const exitCodes = apps.map(({ exitCode }) => exitCode);
     await fleet.nats.run();
     await startAll(apps);
-    expect(Math.max(...ended)).toBeLessThan(limitMs);
+    expect(exitCodes).toEqual([0, 0]);
   });
 
-  it('ends in time while it waits for NATS at its start', async () => {
+  it('ends by itself while it waits for NATS at its start', async () => {
     const tables = fleet.the('tables');
     await tables.end('SIGTERM');
     await fleet.nats.kill();
@@ -200,14 +195,15 @@ suite('SIGTERM to the only replica of an app', () => {
       (times) => times > 1,
     );
 
-    const ended = await tables.end('SIGTERM');
+    await tables.end('SIGTERM');
 
+    const { exitCode } = tables;
     await fleet.nats.run();
     await tables.start();
-    expect(ended).toBeLessThan(limitMs);
+    expect(exitCode).toBe(0);
   });
 
-  it('ends in time while Postgres does not answer, and answers what waits for it', async () => {
+  it('ends by itself while Postgres does not answer, and answers what waits for it', async () => {
     const apps = [fleet.the('admin'), fleet.the('files'), fleet.the('files-worker')];
     const { bot } = await newBot(fleet);
     const one = new KeepAliveClient();
@@ -218,17 +214,16 @@ suite('SIGTERM to the only replica of an app', () => {
     const asked = one.send({ method: 'GET', url: `${fleet.url}/v1/files`, headers: fleet.headers(bot.id) });
     await silence[0]!.awaited(1);
 
-    const ended = await endAll(apps);
+    await endAll(apps);
 
     const { status } = await asked;
     await Promise.all(silence.map((lock) => lock.release()));
     await startAll(apps);
     one.close();
-    expect(Math.max(...ended)).toBeLessThan(limitMs);
     expect(status).toBe(504);
   });
 
-  it('ends in time while Postgres is away', async () => {
+  it('ends by itself while Postgres is away', async () => {
     const services = [fleet.the('files'), fleet.the('files-worker')];
     await allowConnections(fleet, false);
     await until(
@@ -236,11 +231,12 @@ suite('SIGTERM to the only replica of an app', () => {
       (ready) => !ready.includes(true),
     );
 
-    const ended = await endAll(services);
+    await endAll(services);
 
+    const exitCodes = services.map(({ exitCode }) => exitCode);
     await allowConnections(fleet, true);
     await startAll(services);
-    expect(Math.max(...ended)).toBeLessThan(limitMs);
+    expect(exitCodes).toEqual([0, 0]);
   });
 });
 
@@ -289,7 +285,7 @@ suite('two replicas of each app', () => {
 
       tell(`ended after ${(await ended).map((ms, i) => `${appNames[i]} ${Math.round(ms)} ms`).join(', ')}`);
       expect(answers.filter(({ status }) => status !== 200)).toEqual([]);
-      expect(Math.max(...(await ended))).toBeLessThan(rollingLimitMs);
+      expect(leaving.map(({ exitCode }) => exitCode)).toEqual(leaving.map(() => 0));
       await startAll(leaving);
       await Promise.all(fleet.balancers.map((balancer) => balancer.allReady()));
       await goesOn(load);
@@ -371,10 +367,9 @@ suite('two replicas of each app', () => {
     const { taker } = await job();
     const worker = workers.find(({ pid }) => taker.endsWith(`:${pid}`))!;
 
-    const ended = await worker.end('SIGTERM');
+    await worker.end('SIGTERM');
     const given = await until(job, (found) => found.taker !== null && found.taker !== taker, 60_000);
 
-    expect(ended).toBeLessThan(rollingLimitMs);
     expect(given.attempts).toBe(1);
     held.release();
     await until(

@@ -3,7 +3,6 @@ import { existsSync } from 'node:fs';
 import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { indexFile } from '@parley/contracts/files';
 import { clientOf } from '@parley/testing/api';
 import { EmbeddingServer } from '@parley/testing/embedding-server';
@@ -20,28 +19,22 @@ import { Replica } from './replica';
 import { RowLock } from './row-lock';
 
 jest.setTimeout(180_000);
-/**
- * That no request fails holds for a machine that goes on: where one stands still for seconds, limits of the product end what
- * waits for a connection or a lock. Each failure is printed, and the third one counts.
- */
-jest.retryTimes(2, { logErrorsBeforeRetry: true });
-/** Whoever waits for what does not come ends long after, or never. How long it takes otherwise is the machine's business. */
-const limitMs = 30_000;
 /** For what ends in time on a machine with other work too, and less than the 5 s for which a lock is waited for. */
 const shutdownTimeoutMs = 3_000;
 
 let dataDir: string;
 let parley: Replica;
 
-beforeEach(async () => {
+/** Each describe block has one data folder for all of its tests. */
+async function newDataDir(): Promise<void> {
   dataDir = await mkdtemp(join(tmpdir(), 'parley-shutdown-'));
   await chmod(dataDir, 0o755);
-});
+}
 
-afterEach(async () => {
+async function removeDataDir(): Promise<void> {
   await parley.end('SIGTERM');
   await rm(dataDir, { recursive: true, force: true });
-});
+}
 
 /** The whole platform in one process, on a Postgres of its own unless another one is given. */
 function standalone(env: Record<string, string> = {}): Promise<Replica> {
@@ -99,7 +92,8 @@ describe('the platform in one process, on a database of the test', () => {
   let embeddings: EmbeddingServer;
   let load: Load | undefined;
 
-  beforeEach(async () => {
+  beforeAll(async () => {
+    await newDataDir();
     database = await createPlatformDatabase();
     embeddings = await EmbeddingServer.start();
     parley = await standalone({
@@ -108,14 +102,20 @@ describe('the platform in one process, on a database of the test', () => {
       SWEEP_INTERVAL_MS: '500',
       SHUTDOWN_TIMEOUT_MS: String(shutdownTimeoutMs),
     });
-    await start();
+  });
+
+  beforeEach(async () => {
+    if (!parley.isRunning) await start();
   });
 
   afterEach(async () => {
     await RowLock.releaseAll();
-    await parley.end('SIGTERM');
     await load?.stop();
     load = undefined;
+  });
+
+  afterAll(async () => {
+    await removeDataDir();
     await embeddings.stop();
     await database.drop();
   });
@@ -138,10 +138,8 @@ describe('the platform in one process, on a database of the test', () => {
     const answers = await Promise.all([late.finish(), never.answer]);
 
     const { answered, failures } = await load.stop();
-    process.stderr.write(
-      `standalone: ended after ${Math.round(await ended)} ms; ${answered} answered, ${describeFailures(failures, [parley])}\n`,
-    );
-    expect(await ended).toBeLessThan(limitMs);
+    await ended;
+    process.stderr.write(`standalone: ${answered} answered, ${describeFailures(failures, [parley])}\n`);
     expect(parley.exitCode).toBe(0);
     expect(answers.map(({ status }) => status)).toEqual([200, 503]);
     expect(failures.filter((failure) => isLoss(failure, [parley]))).toEqual([]);
@@ -156,12 +154,11 @@ describe('the platform in one process, on a database of the test', () => {
     const { file } = await client.uploadFile({ key: 'held.txt', content: 'Held back by the server.', index: true });
     await held.reached;
 
-    const ended = await parley.end('SIGINT');
+    await parley.end('SIGINT');
 
     const jobs = await rows('SELECT taken_by, attempts FROM files.indexing_job');
     // Of other events, some may be on their way just then.
     const deliveries = await rows(`SELECT attempts FROM events.delivery WHERE consumer = '${indexFile.name}'`);
-    expect(ended).toBeLessThan(limitMs);
     expect(jobs).toEqual([{ taken_by: null, attempts: 0 }]);
     expect(deliveries).toEqual([{ attempts: 0 }]);
     held.release();
@@ -178,10 +175,9 @@ describe('the platform in one process, on a database of the test', () => {
     const asked = client.listFiles({}).catch((error: { code: number }) => error.code);
     await silence.awaited(1);
 
-    const ended = await parley.end('SIGTERM');
+    await parley.end('SIGTERM');
 
     await silence.release();
-    expect(ended).toBeLessThan(limitMs);
     expect(await asked).toBe(504);
   });
 
@@ -194,56 +190,16 @@ describe('the platform in one process, on a database of the test', () => {
   }
 });
 
+/** Each test starts on what the one before it has left. */
 describe('the platform in one process, with a Postgres of its own', () => {
-  it('takes what npm passes on for the Ctrl-C that it is, and stops Postgres in time', async () => {
-    parley = await standalone();
-    await start();
+  beforeAll(newDataDir);
 
-    parley.signal('SIGINT');
-    const ended = await parley.end('SIGINT');
+  afterEach(() => parley.end('SIGTERM'));
 
-    expect(ended).toBeLessThan(limitMs);
-    expect({ code: parley.exitCode, postgresIsGone: postgresIsGone(), isFolderFree: isFolderFree() }).toEqual({
-      code: 0,
-      postgresIsGone: true,
-      isFolderFree: true,
-    });
-  });
+  afterAll(removeDataDir);
 
-  it('ends at once at a second Ctrl-C, and Postgres after it', async () => {
-    parley = await standalone({ SHUTDOWN_TIMEOUT_MS: '60000' });
-    await start();
-    const never = await declareHalf('never');
-    parley.signal('SIGINT');
-    await parley.stopsListening();
-    // Until it can be no echo of the first one.
-    await sleep(600);
-
-    const ended = await parley.end('SIGINT');
-
-    never.abort();
-    expect(ended).toBeLessThan(limitMs);
-    expect(parley.exitCode).toBe(130);
-    await until(postgresIsGone, (isGone) => isGone);
-    await start();
-  });
-
-  it('finishes what is under way when only npm was killed', async () => {
-    const npm = spawn('sleep', ['60']);
-    parley = await standalone({ PARLEY_PARENT_PID: String(npm.pid), SHUTDOWN_TIMEOUT_MS: '10000' });
-    await start();
-    const late = await declareHalf('late');
-
-    await kill(npm);
-    await parley.stopsListening();
-    // It looks for npm every quarter of a second.
-    await sleep(700);
-    const { status } = await late.finish();
-
-    expect(status).toBe(200);
-    await parley.ended();
-    expect(parley.exitCode).toBe(0);
-  });
+  const leftovers = () => ({ code: parley.exitCode, postgresIsGone: postgresIsGone(), isFolderFree: isFolderFree() });
+  const nothing = { code: 0, postgresIsGone: true, isFolderFree: true };
 
   it.each([
     ['has only begun', () => parley.output.includes('starting')],
@@ -254,16 +210,53 @@ describe('the platform in one process, with a Postgres of its own', () => {
     await parley.launch();
     await until(isThere, (is) => is, 60_000);
 
-    const ended = await parley.end('SIGTERM');
+    await parley.end('SIGTERM');
 
-    expect(ended).toBeLessThan(limitMs);
-    expect({ code: parley.exitCode, postgresIsGone: postgresIsGone(), isFolderFree: isFolderFree() }).toEqual({
-      code: 0,
-      postgresIsGone: true,
-      isFolderFree: true,
-    });
+    expect(leftovers()).toEqual(nothing);
     expect(parley.output).not.toContain('could not start');
+  });
+
+  it('takes what npm passes on for the Ctrl-C that it is, and stops Postgres', async () => {
+    parley = await standalone();
     await start();
+
+    parley.signal('SIGINT');
+    await parley.end('SIGINT');
+
+    expect(leftovers()).toEqual(nothing);
+  });
+
+  it('ends at once at a second Ctrl-C, and Postgres after it', async () => {
+    parley = await standalone({ SHUTDOWN_TIMEOUT_MS: '60000' });
+    await start();
+    const never = await declareHalf('never');
+    parley.signal('SIGINT');
+    await parley.stopsListening();
+
+    // The first of them may still count as an echo of the Ctrl-C before.
+    await until(() => {
+      parley.signal('SIGINT');
+      return !parley.isRunning;
+    });
+
+    never.abort();
+    expect(parley.exitCode).toBe(130);
+    await until(postgresIsGone, (isGone) => isGone);
+  });
+
+  it('finishes what is under way when only npm was killed', async () => {
+    const npm = spawn('sleep', ['60']);
+    parley = await standalone({ PARLEY_PARENT_PID: String(npm.pid), SHUTDOWN_TIMEOUT_MS: '10000' });
+    await start();
+    const late = await declareHalf('late');
+
+    await kill(npm);
+    await parley.stopsListening();
+    const { status } = await late.finish();
+
+    expect(status).toBe(200);
+    await parley.ended();
+    expect(parley.exitCode).toBe(0);
   });
 });
 

@@ -1,5 +1,5 @@
 import { LoopbackServer } from '@parley/testing/loopback-server';
-import { hasNatsServer } from '@parley/testing/nats-server';
+import { hasNatsServer, NatsServer } from '@parley/testing/nats-server';
 import { run, startDistributed } from '@parley/testing/running-platform';
 import { createEmptyDatabase } from '@parley/testing/test-database';
 import { describePlatform } from './platform.behaviour';
@@ -27,9 +27,9 @@ function spansOf({ resourceSpans }: OtlpBody): OtlpSpan[] {
 }
 
 /** The names from the first request down to the span. */
-function pathTo({ name, parentSpanId }: OtlpSpan, all: OtlpSpan[]): string[] {
-  const parent = all.find(({ spanId }) => spanId === parentSpanId);
-  return [...(parent ? pathTo(parent, all) : []), name];
+function pathTo({ name, parentSpanId }: OtlpSpan, byId: Map<string, OtlpSpan>): string[] {
+  const parent = byId.get(parentSpanId ?? '');
+  return [...(parent ? pathTo(parent, byId) : []), name];
 }
 
 const suite = hasNatsServer() ? describe : describe.skip;
@@ -50,7 +50,8 @@ suite('distributed mode', () => {
 
   it('told a collector of each request through all processes that worked for it', () => {
     const spans = collector.requests.flatMap(({ body }) => spansOf(body as OtlpBody));
-    const paths = new Set(spans.map((span) => pathTo(span, spans).join(' > ')));
+    const byId = new Map(spans.map((span) => [span.spanId, span]));
+    const paths = new Set(spans.map((span) => pathTo(span, byId).join(' > ')));
 
     expect(paths).toContain(
       'parley-gateway PUT /v1/files > parley-gateway files.upsert > parley-files files.upsert > parley-files WITH',
@@ -84,18 +85,13 @@ suite('distributed mode', () => {
   });
 
   it('does not start on a schema that is behind, and says what to do', async () => {
-    const platform = await startDistributed();
-    const database = await createEmptyDatabase();
-    const app = run('dist/apps/tables/src/main.js', {
-      PORT: '0',
-      NATS_URL: platform.nats.url,
-      DATABASE_URL: database.url,
-    });
+    const [nats, database] = await Promise.all([NatsServer.start(), createEmptyDatabase()]);
+    const app = run('dist/apps/tables/src/main.js', { PORT: '0', NATS_URL: nats.url, DATABASE_URL: database.url });
 
     await app.ended;
 
     expect(app.output()).toContain('npm run migrate');
-    await platform.stop();
+    await nats.stop();
     await database.drop();
   });
 });

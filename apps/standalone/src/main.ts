@@ -38,8 +38,10 @@ async function main(): Promise<void> {
 function stopWithNpm(stop: () => void): void {
   const parent = Number(process.env['PARLEY_PARENT_PID'] ?? 0);
   if (!parent) return;
-  setInterval(() => {
-    if (!isAlive(parent)) stop();
+  const watch = setInterval(() => {
+    if (isAlive(parent)) return;
+    clearInterval(watch);
+    stop();
   }, parentCheckMs).unref();
 }
 
