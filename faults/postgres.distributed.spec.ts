@@ -124,7 +124,6 @@ suite('the platform and its Postgres', () => {
       ({ rowCount }) => rowCount === poolSize,
     );
     const reading = Array.from({ length: 5 }, () => read(botId, id));
-    await until(waitingForConnections, (waiting) => waiting > declaring.length - poolSize);
 
     await client.query('ROLLBACK');
 
@@ -292,12 +291,6 @@ async function failed(load: Load, count: number): Promise<void> {
     (more) => more >= count,
     60_000,
   );
-}
-
-/** Requests to the files service that no connection of its pool is free for, by its own metrics. */
-async function waitingForConnections(): Promise<number> {
-  const metrics = await (await fetch(`${fleet.the('files').url}/metrics`)).text();
-  return Number(/^parley_database_connections\{.*state="waiting".*\} (\d+)$/m.exec(metrics)?.[1]);
 }
 
 /** Nothing was done, or it is said that a change may have been. */

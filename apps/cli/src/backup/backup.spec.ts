@@ -133,7 +133,7 @@ it('backs up the folder of a platform that was killed, and keeps it for itself m
   process.kill(platform.pids['standalone']!, 'SIGKILL');
   await platform.stop();
   // Takes longer to pack than a platform to see that it may not start.
-  await writeFile(join(dataDir, 'blobs', 'large'), randomBytes(200_000_000));
+  await writeFile(join(dataDir, 'blobs', 'large'), randomBytes(60_000_000));
   process.env['PARLEY_DATA_DIR'] = dataDir;
 
   const backup = command('backup', join(folder, 'backup.tar.gz'));
