@@ -42,6 +42,8 @@ module.exports = {
   globalSetup: '<rootDir>/libs/testing/src/global-setup.ts',
   globalTeardown: '<rootDir>/libs/testing/src/global-teardown.ts',
   setupFiles: ['reflect-metadata'],
+  reporters: ['default', '<rootDir>/tools/slowest-suites.cjs'],
+  testSequencer: '<rootDir>/tools/long-suites-first.cjs',
   // Two at least: with one, jest would run every suite in its own process, one after the other.
   maxWorkers: Math.max(2, availableParallelism() - 1),
   // Of a test that waits for what never comes; how long work takes is for the machine and `bench/` to say.
