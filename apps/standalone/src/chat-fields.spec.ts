@@ -1,5 +1,5 @@
 import type { Account, Answer, FrontDoor, SendOptions } from '@parley/testing/front-door';
-import { type Type, wrong } from './test/field-types';
+import { type Fields, wrong } from './test/field-types';
 import { startWholeDoor } from './test/whole-door';
 
 const schema = { type: 'object', properties: { text: { type: 'string' } } };
@@ -107,15 +107,7 @@ function describeHeaders(line: () => string, json: object): void {
 }
 
 describe('updating the payload of a state', () => {
-  const stateFields: Record<string, Type> = {
-    id: 'string',
-    createdAt: 'date-time',
-    updatedAt: 'date-time',
-    botId: 'string',
-    name: 'string',
-    type: 'string',
-    payload: 'object',
-  };
+  const stateFields: Fields = { string: 'id botId name type', 'date-time': 'createdAt updatedAt', object: 'payload' };
   const json = { payload: { text: 'blue' } };
 
   const owners: [string, string, () => string, Record<string, () => string>][] = [
@@ -196,15 +188,10 @@ describe('updating the payload of a state', () => {
 });
 
 describe('creating a user', () => {
-  const userFields: Record<string, Type> = {
-    id: 'string',
-    createdAt: 'date-time',
-    updatedAt: 'date-time',
-    tags: 'object',
-    name: 'string',
-    pictureUrl: 'string',
-    properties: 'object',
-    attributes: 'object',
+  const userFields: Fields = {
+    string: 'id name pictureUrl',
+    'date-time': 'createdAt updatedAt',
+    object: 'tags properties attributes',
   };
   const whole = {
     tags: { plan: 'gold' },
@@ -253,14 +240,11 @@ describe('creating a user', () => {
 });
 
 describe('creating a conversation', () => {
-  const conversationFields: Record<string, Type> = {
-    id: 'string',
-    createdAt: 'date-time',
-    updatedAt: 'date-time',
-    channel: 'string',
-    integration: 'string',
-    tags: 'object',
-    messageCount: 'number',
+  const conversationFields: Fields = {
+    string: 'id channel integration',
+    'date-time': 'createdAt updatedAt',
+    object: 'tags',
+    number: 'messageCount',
   };
 
   it.each(contexts)('answers every field in its type, with the headers: %s', async (_which, headers) => {
@@ -316,13 +300,7 @@ describe('creating a conversation', () => {
 });
 
 describe('creating a message by the chat endpoint', () => {
-  const messageFields: Record<string, Type> = {
-    id: 'string',
-    createdAt: 'date-time',
-    payload: 'object',
-    userId: 'string',
-    conversationId: 'string',
-  };
+  const messageFields: Fields = { string: 'id userId conversationId', 'date-time': 'createdAt', object: 'payload' };
 
   let path: string;
   let key: string;
