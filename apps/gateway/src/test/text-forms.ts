@@ -23,7 +23,8 @@ const form = (
 });
 
 const seconds: [string, string, number] = ['2026-01-31T12:00:00.0Z', '0', -1];
-const isoTime = form('must be a valid ISO 8601 date string', seconds, ['2026-13-01T00:00:00Z']);
+const isoTime = form('must be a valid ISO 8601 date string', seconds, ['2026-13-01T00:00:00Z', '2026-01-31T23:59:60Z']);
+const strictTime = { ...isoTime, others: [...isoTime.others, '2026-02-30T12:00:00Z', '2026-01-31 12:00:00.000Z'] };
 const lettersTo = (length: number) => 'x'.repeat(length);
 
 /** By the name of the rule; for patterns, by the pattern itself. A pattern that changes needs other texts here. */
@@ -38,6 +39,7 @@ const forms: Record<string, Form> = {
   isUri: form('must be a URI such as', ['https://example.com/'], ['a picture', 7], ['data:image/png;base64,AA==']),
   isUuid: form('must be a UUID', ['00000000-0000-4000-8000-000000000000'], ['00000000-0000-4000-8000-00000000000', 7]),
   isIso8601: isoTime,
+  'isIso8601 strict': strictTime,
   isDateString: isoTime,
   isCronExpression: form(
     'must be a cron expression',
@@ -77,7 +79,8 @@ const forms: Record<string, Form> = {
 };
 
 export function formOf({ name, constraints }: Rule): Form | undefined {
-  return forms[name === 'matches' ? String(constraints[0]) : name];
+  const isStrict = name === 'isIso8601' && (constraints[0] as { strict?: boolean } | undefined)?.strict;
+  return forms[name === 'matches' ? String(constraints[0]) : isStrict ? `${name} strict` : name];
 }
 
 interface Names {
