@@ -284,19 +284,6 @@ describe('an integration with everything', () => {
   describe('in the hub', () => {
     const list = (query = '', headers: Record<string, string> = {}) =>
       succeed(`GET /v1/admin/hub/integrations${query}`, { headers });
-    const versions = async (query: string) =>
-      (await list(query)).integrations.map(
-        ({ name, version }: { name: string; version: string }) => `${name} ${version}`,
-      );
-
-    beforeAll(async () => {
-      await newIntegration('2.0.0-beta.1');
-      const bot = await owner.client.createBot({});
-      await succeed(`PUT /v1/admin/bots/${bot.bot.id}`, {
-        json: { integrations: { [String(integration['id'])]: { enabled: true } } },
-      });
-    });
-
     it.each(optionalHeaders)('is shown in full by its id, with headers %j', async (headers) => {
       const answer = await succeed(`GET /v1/admin/hub/integrations/${String(integration['id'])}`, { headers });
 
@@ -317,64 +304,6 @@ describe('an integration with everything', () => {
       expect(wrong(answer.integrations[0], summaryFields)).toEqual([]);
       expect(answer.integrations[0]).not.toHaveProperty('matchedOn');
     });
-
-    it('tells where a search found it', async () => {
-      const { integrations } = await list('?search=brew');
-
-      expect(integrations[0].matchedOn).toEqual({
-        name: false,
-        title: false,
-        description: false,
-        actions: ['brew'],
-        interfaces: [],
-      });
-    });
-
-    it('is listed page by page', async () => {
-      const first = await list('?limit=1');
-      const second = await list(`?limit=1&nextToken=${encodeURIComponent(first.meta.nextToken)}`);
-
-      expect(first.integrations).toHaveLength(1);
-      expect(first.meta.nextToken).toEqual(expect.any(String));
-      expect(second.integrations).toHaveLength(1);
-      expect(second.integrations[0].id).not.toBe(first.integrations[0].id);
-    });
-
-    it.each([
-      ['?name=kettle&version=1.0.0', ['kettle 1.0.0']],
-      ['?name=kettle&version=2.0.0-beta.1', ['kettle 2.0.0-beta.1']],
-      ['?name=kettle&version=latest', ['kettle 1.0.0']],
-      ['?name=kettl', []],
-      ['?interfaceName=drawer', ['kettle 1.0.0']],
-      ['?interfaceName=drawe', []],
-      ['?verificationStatus=approved&name=kettle', []],
-      ['?verificationStatus=pending&name=kettle', []],
-      ['?verificationStatus=rejected&name=kettle', []],
-      ['?verificationStatus=unapproved&name=kettle&version=latest', ['kettle 1.0.0']],
-    ])('is found or not by %s', async (query, found) => {
-      expect(await versions(query)).toEqual(found);
-    });
-
-    it('is found by the id of an interface and by a bot that has it', async () => {
-      const { bots } = await succeed('GET /v1/admin/bots?integrationNames=kettle');
-
-      expect(await versions(`?interfaceId=${interfaceId}`)).toEqual(['kettle 1.0.0']);
-      expect(await versions(`?installedByBotId=${bots[0].id}&name=kettle`)).toEqual(['kettle 1.0.0']);
-      expect(await send('GET /v1/admin/hub/integrations?installedByBotId=none')).toEqual(
-        refusal('Forbidden', /"none"/),
-      );
-    });
-
-    it.each(['popularity', 'name', 'createdAt', 'updatedAt', 'installCount'])(
-      'is sorted by %s in both directions',
-      async (sortBy) => {
-        const ascending = await versions(`?sortBy=${sortBy}&direction=asc`);
-        const descending = await versions(`?sortBy=${sortBy}&direction=desc`);
-
-        expect(ascending.length).toBeGreaterThan(1);
-        expect(descending).toEqual([...ascending].reverse());
-      },
-    );
 
     it('is not looked for with a token of another list', async () => {
       expect(await send('GET /v1/admin/hub/integrations?nextToken=x')).toEqual(refusal('InvalidQuery', /^nextToken/));
