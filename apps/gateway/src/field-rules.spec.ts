@@ -249,6 +249,7 @@ const limits: [line: string, field: string, value: unknown, problem: string][] =
 
   [createUser, 'tags', undefined, '$ is missing'],
   [createUser, 'tags', entries(51), '$ must have at most 50 entries'],
+  [createUser, 'tags', { a: text(501) }, '$ has an entry "a" that must be at most 500 characters'],
   [createUser, 'pictureUrl', `data:,${text(39_995)}`, '$ must be shorter than or equal to 40000 characters'],
   [createUser, 'properties', entries(101), '$ must have at most 100 entries'],
   ['POST /v1/chat/conversations', 'channel', text(201), '$ must be shorter than or equal to 200 characters'],
@@ -271,6 +272,7 @@ const limits: [line: string, field: string, value: unknown, problem: string][] =
   ['POST /v1/tables', 'keyColumn', text(31), '$ must be shorter than or equal to 30 characters'],
   ['POST /v1/tables/{table}/rows', 'rows', list(1001, {}), '$ must have 1 to 1000 entries'],
   ['POST /v1/tables/{table}/rows/delete', 'ids', list(1001, 1), '$ must contain no more than 1000 elements'],
+  [findRows, 'limit', 0, '$ must not be less than 1'],
   [findRows, 'limit', 1001, '$ must not be greater than 1000'],
 ];
 

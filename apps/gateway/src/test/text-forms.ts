@@ -61,7 +61,7 @@ const forms: Record<string, Form> = {
   [String(/^[a-zA-Z0-9_\-\\/]{1,70}$/)]: form(
     'must be 1 to 70 characters',
     ['x'],
-    ['', lettersTo(71), 'a b', 7],
+    ['', lettersTo(71), 'a b', 'a+b', 'ä', 'a\n', 7],
     [lettersTo(70), 'aZ09_-\\/'],
   ),
   // Handles, as they are looked up and as they are taken.
