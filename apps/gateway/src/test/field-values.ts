@@ -166,7 +166,7 @@ export function baseOf(type: Class<object>): Record<string, unknown> {
 }
 
 /** One that has the required fields alone. */
-function smallestOf(type: Class<object>): Record<string, unknown> {
+export function smallestOf(type: Class<object>): Record<string, unknown> {
   const required = fieldsOf(type).filter(({ isRequired }) => isRequired);
   return Object.fromEntries(required.map((field) => [field.name, valueOf(field)]));
 }
