@@ -1,15 +1,13 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { problemsOf, toInstance } from '@parley/contracts/fields';
 import {
   files,
   type ListFiles,
   maxIndexedBytes,
   maxMetadataBytes,
   maxTags,
-  UpdateFile,
-  UpsertFile,
+  type UpdateFile,
 } from '@parley/contracts/files';
 import type { IndexingConfiguration } from '@parley/contracts/indexing-options';
 import { Database } from '@parley/database/database';
@@ -209,32 +207,12 @@ describe('upsert', () => {
     });
   });
 
-  it.each([[0], [[0]], [[5_001]], [[1.5]], [['1']], ['all'], [null], [{}], [Array<number>(5_001).fill(1)]])(
-    'refuses pages by name that are none: %j',
-    (indexPages) => {
-      const input = { key: 'a', size: 1, indexing: { configuration: { vision: { indexPages } } } };
-
-      expect(problemsOf(toInstance(UpsertFile, input) as object)).toEqual([
-        'indexing.configuration.vision.indexPages must be a boolean or a list of at most 5000 page numbers, each from 1 to 5000',
-      ]);
-    },
-  );
-
   it('refuses more than may be uploaded', async () => {
     await expect(newBot().upsert({ key: 'a', size: 1_000_000_001 })).rejects.toMatchObject({
       type: 'LimitExceeded',
       message: 'size must be at most 1000000000 bytes.',
     });
   });
-
-  it.each([{ size: -1 }, { size: 1.5 }, { size: '1' }, { size: null }, {}])(
-    'takes no size such as %j by its contract',
-    (size) => {
-      const problems = problemsOf(toInstance(UpsertFile, { key: 'a', ...size }) as object);
-
-      expect(problems.join()).toMatch(/size/);
-    },
-  );
 });
 
 describe('update', () => {
@@ -353,24 +331,6 @@ describe('update', () => {
     const replaced = Object.fromEntries(Object.keys(many('old', maxTags)).map((name) => [name, null]));
     const { tags } = await update(bot, { id, tags: { ...replaced, ...many('new', maxTags) } });
     expect(tags).toEqual(many('new', maxTags));
-  });
-
-  it.each<[string, object]>([
-    ['tags must be an object', { tags: null }],
-    ['tags must be an object', { tags: ['a'] }],
-    ['tags has an entry "a" that must be a string', { tags: { a: 1 } }],
-    ['tags has an entry "a" that must be at most 1000 characters', { tags: { a: 'x'.repeat(1001) } }],
-    ['metadata must be an object', { metadata: null }],
-    ['metadata must be at most 131072 bytes of JSON', { metadata: { a: 'x'.repeat(maxMetadataBytes) } }],
-    ['accessPolicies must be an array', { accessPolicies: null }],
-    [
-      'each value in accessPolicies must be one of the following values: public_content, integrations',
-      { accessPolicies: ['everybody'] },
-    ],
-    ['expiresAt must be a valid ISO 8601 date string', { expiresAt: 'tomorrow' }],
-    ['expiresAt must be a valid ISO 8601 date string', { expiresAt: 5 }],
-  ])('says by its contract that %s', (problem, input) => {
-    expect(problemsOf(toInstance(UpdateFile, input) as object)).toContain(problem);
   });
 });
 

@@ -4,9 +4,8 @@ import { request as httpRequest } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Caller } from '@parley/contracts/caller';
-import { problemsOf, toInstance } from '@parley/contracts/fields';
 import { files as operations } from '@parley/contracts/files';
-import { type FailedFile, maxRetriedFiles, RetryFiles, type StuckFile } from '@parley/contracts/indexing-work';
+import type { FailedFile, StuckFile } from '@parley/contracts/indexing-work';
 import { Database } from '@parley/database/database';
 import { BotFiles, put } from '@parley/testing/bot-files';
 import { completionModels } from '@parley/testing/completion-server';
@@ -398,15 +397,6 @@ describe('a retry', () => {
     expect(answers.flatMap(({ retried }) => retried)).toEqual([file.id]);
     expect(answers.flatMap(({ refused }) => refused)).toHaveLength(2);
     expect((await bot.settled(file.id)).status).toBe('indexing_completed');
-  });
-
-  it.each([
-    ['no ids', []],
-    ['too many ids', Array.from({ length: maxRetriedFiles + 1 }, (_, n) => `file_${n}`)],
-    ['the same id twice', ['file_1', 'file_1']],
-    ['what is no id', ['']],
-  ])('with %s is refused', (_what, fileIds) => {
-    expect(problemsOf(toInstance(RetryFiles, { fileIds }) as RetryFiles)).toEqual([expect.stringContaining('fileIds')]);
   });
 });
 

@@ -497,13 +497,7 @@ describe('a path', () => {
 describe('a query', () => {
   it.each([
     ['limit=0', 'limit must be an integer from 1 to 200.'],
-    ['limit=201', 'limit must be an integer from 1 to 200.'],
-    ['limit=abc', 'limit must be an integer from 1 to 200.'],
     ['limit=1&limit=2', 'limit must be given once.'],
-    ['pageSize=0', 'pageSize must be an integer from 1 to 200.'],
-    ['dev=yes', 'dev must be true or false.'],
-    ['sortField=name', 'sortField must be one of: createdAt, updatedAt.'],
-    ['sortDirection=up', 'sortDirection must be one of: asc, desc.'],
     ['nextToken=abc', /^nextToken is not one of this list/],
     ['nextToken=%00', 'nextToken must not contain the character U.0000.'],
     ['nextToken=', /^nextToken is not one of this list/],

@@ -1,5 +1,5 @@
 import type { Account, Answer, FrontDoor, SendOptions } from '@parley/testing/front-door';
-import { type Type, types, wrong } from './test/field-types';
+import { type Fields, wrong } from './test/field-types';
 import { startWholeDoor } from './test/whole-door';
 
 let door: FrontDoor;
@@ -102,177 +102,50 @@ const everything = {
 /** What is sent as something else than it is answered, or to nobody. */
 const { icon: _icon, readme: _readme, secrets: _secrets, ...answeredAsSent } = everything;
 
-const botFields: Record<string, Type> = {
-  id: 'string',
-  createdAt: 'date-time',
-  updatedAt: 'date-time',
-  signingSecret: 'string',
-  integrations: 'object',
-  plugins: 'object',
-  user: 'object',
-  'user.tags': 'object',
-  conversation: 'object',
-  'conversation.tags': 'object',
-  message: 'object',
-  'message.tags': 'object',
-  states: 'object',
-  configuration: 'object',
-  'configuration.data': 'object',
-  'configuration.schema': 'object',
-  events: 'object',
-  recurringEvents: 'object',
-  subscriptions: 'object',
-  'subscriptions.events': 'object',
-  actions: 'object',
-  tags: 'object',
-  name: 'string',
-  dev: 'boolean',
-  secrets: 'string[]',
-  alwaysAlive: 'boolean',
-  status: 'string',
-  medias: 'object[]',
-  'medias.0.url': 'string',
-  'medias.0.name': 'string',
-  maxExecutionTime: 'integer',
-  description: 'string',
-  deployedAt: 'date-time',
-  createdBy: 'string',
+const botFields: Fields = {
+  string: 'id signingSecret name status medias.0.url medias.0.name description createdBy',
+  'date-time': 'createdAt updatedAt deployedAt',
+  object:
+    'integrations plugins user user.tags conversation conversation.tags message message.tags states configuration configuration.data configuration.schema events recurringEvents subscriptions subscriptions.events actions tags',
+  boolean: 'dev alwaysAlive',
+  'string[]': 'secrets',
+  'object[]': 'medias',
+  integer: 'maxExecutionTime',
 };
 
-/** Each field of the body, a value, and how the bot then shows it; what it does not show is a column of its row. */
-const botChanges: [field: string, sent: unknown, shown: { field?: string; column?: string; value: unknown }][] = [
-  ['url', 'http://127.0.0.1:8080/bot', { column: 'url', value: 'http://127.0.0.1:8080/bot' }],
-  ['url', null, { column: 'url', value: null }],
-  ['authentication', 'iam', { column: 'authentication', value: 'iam' }],
-  ['authentication', 'hmac-sha256', { column: 'authentication', value: 'hmac-sha256' }],
-  ['configuration', { data: { text: 'x' }, schema }, { value: { data: { text: 'x' }, schema } }],
-  ['tags', { color: 'green' }, { value: { color: 'green' } }],
-  ['blocked', true, { column: 'blocked', value: true }],
-  ['maxExecutionTime', 60, { value: 60 }],
-  ['alwaysAlive', true, { value: true }],
-  ['user', { tags }, { value: { tags } }],
-  ['message', { tags }, { value: { tags } }],
-  ['conversation', { tags }, { value: { tags } }],
-  ['events', { boiled: event }, { value: { boiled: event } }],
-  ['actions', { brew: action }, { value: { brew: action } }],
-  [
-    'states',
-    { level: { type: 'bot', schema, expiry: 1000 } },
-    { value: { level: { type: 'bot', schema, expiry: 1000 } } },
-  ],
-  [
-    'recurringEvents',
-    { hourly: { schedule: { cron: '0 * * * *' }, type: 'boiled', payload: { text: 'x' } } },
-    {
-      value: {
-        hourly: {
-          schedule: { cron: '0 * * * *' },
-          type: 'boiled',
-          payload: { text: 'x' },
-          failedAttempts: 0,
-          lastFailureReason: null,
-        },
-      },
-    },
-  ],
-  ['subscriptions', { events: { boiled: {} } }, { value: { events: { boiled: {} } } }],
-  ['name', 'x', { value: 'x' }],
-  ['description', 'x'.repeat(2000), { value: 'x'.repeat(2000) }],
-  [
-    'medias',
-    [{ url: 'https://example.com/a.png', name: 'a' }],
-    { value: [{ url: 'https://example.com/a.png', name: 'a' }] },
-  ],
-  ['secrets', { API_KEY_2: 'hush' }, { value: ['API_KEY_2'] }],
-  ['layers', ['a', 'b'], { column: 'layers', value: ['a', 'b'] }],
-];
+const boiled = { schedule: { cron: '0 * * * *' }, type: 'boiled', payload: { text: 'x' } };
 
-/** Values beyond a stated limit or of another type, with what the answer says. */
-const badBotChanges: [field: string, sent: unknown, message: RegExp][] = [
-  ['url', 1, /^url must/],
-  ['authentication', 'basic', /^authentication must be one of/],
-  ['configuration', [], /^configuration must/],
-  ['configuration', { data: 1 }, /^configuration\.data must/],
-  ['tags', { a: 1 }, /^tags has an entry "a"/],
-  ['blocked', 'yes', /^blocked must/],
-  ['maxExecutionTime', 1.5, /^maxExecutionTime must be an integer/],
-  ['alwaysAlive', 1, /^alwaysAlive must/],
-  ['user', { tags: [] }, /^user\.tags must/],
-  ['message', 'x', /^message must/],
-  ['conversation', { tags: 1 }, /^conversation\.tags must/],
-  ['events', [], /^events must/],
-  ['actions', { a: 1 }, /^actions has an entry "a"/],
-  ['states', { s: { type: 'workflow', schema } }, /^states has an entry "s"/],
-  ['recurringEvents', { r: {} }, /^recurringEvents has an entry "r"/],
-  ['integrations', [], /^integrations must/],
-  ['plugins', 'x', /^plugins must/],
-  ['subscriptions', { events: 1 }, /^subscriptions\.events must/],
-  ['code', {}, /^code must/],
-  ['name', '', /^name must be longer than or equal to 1/],
-  ['description', 'x'.repeat(2001), /^description must be shorter than or equal to 2000/],
-  ['medias', [{ url: 'x' }], /^medias\[0\]\.name is missing/],
-  ['secrets', { camelCase: 'x' }, /^secrets has a name "camelCase"/],
-  ['layers', 'a', /^layers must/],
-];
+/** What a bot shows as it was sent. */
+const shownAsSent = {
+  configuration: { data: { text: 'x' }, schema },
+  tags: { color: 'green' },
+  maxExecutionTime: 60,
+  alwaysAlive: true,
+  user: { tags },
+  message: { tags },
+  conversation: { tags },
+  events: { boiled: event },
+  actions: { brew: action },
+  states: { level: { type: 'bot', schema, expiry: 1000 } },
+  subscriptions: { events: { boiled: {} } },
+  name: 'x',
+  description: 'x'.repeat(2000),
+  medias: [{ url: 'https://example.com/a.png', name: 'a' }],
+};
 
-describe('updating a bot', () => {
-  let id: string;
-  const path = () => `/v1/admin/bots/${id}`;
-
-  beforeAll(async () => {
-    id = (await owner.client.createBot({})).bot.id;
-  });
-
-  it.each(botChanges)('takes %s and keeps it', async (field, sent, { column, value }) => {
-    const { bot, ...others } = await succeed(`PUT ${path()}`, { json: { [field]: sent } });
-
-    const read = await succeed(`GET ${path()}`);
-    const [row] = await door.sql<Record<string, unknown>>(`SELECT * FROM admin.bot WHERE id = $1`, [id]);
-    expect(others).toEqual({});
-    expect(column ? row![column] : bot[field]).toEqual(value);
-    expect(read.bot).toEqual(bot);
-  });
-
-  it('takes code and keeps it as the newest version', async () => {
-    const { bot } = await succeed(`PUT ${path()}`, { json: { code: 'module.exports = 1' } });
-
-    const { versions } = await succeed(`GET ${path()}/versions`);
-    const { url } = await succeed(`GET ${path()}/versions/${versions[0].id}`);
-    expect((await send(`GET ${url.slice(new URL(url).origin.length)}`)).text).toBe('module.exports = 1');
-    expect(types['date-time'](bot.deployedAt)).toBe(true);
-  });
-
-  it.each(badBotChanges)('refuses a bad %s and changes nothing', async (field, sent, message) => {
-    const before = await succeed(`GET ${path()}`);
-
-    const refused = await send(`PUT ${path()}`, { json: { name: 'other', [field]: sent } });
-
-    expect(refused).toEqual(refusal('InvalidPayload', message));
-    expect(await succeed(`GET ${path()}`)).toEqual(before);
-  });
-
-  it('keeps all that is omitted, and takes shouldMergePlugins and what it does not know without a word', async () => {
-    const before = (await succeed(`GET ${path()}`)).bot;
-
-    const { bot } = await succeed(`PUT ${path()}`, { json: { shouldMergePlugins: true, future: { a: 1 } } });
-
-    expect(bot).toEqual({ ...before, updatedAt: expect.any(String) });
-  });
-
-  it('needs x-workspace-id where the account has several, and a bot that is there', async () => {
-    const headers = { authorization: `Bearer ${(await accountOfTwo()).token}` };
-
-    expect(await door.send(`PUT ${path()}`, { headers, json: {} })).toEqual(
-      refusal('InvalidPayload', /x-workspace-id/),
-    );
-    expect(await send('PUT /v1/admin/bots/none', { json: {} })).toEqual(refusal('ResourceNotFound', /"none"/));
-  });
-});
+/** What no answer shows. */
+const keptInside = { url: 'http://127.0.0.1:8080/bot', authentication: 'iam', layers: ['a', 'b'], blocked: true };
 
 describe('a bot with everything', () => {
   let id: string;
   let integrationId: string;
   let pluginId: string;
+  let updated: Record<string, unknown>;
+  const path = () => `/v1/admin/bots/${id}`;
+  const methods = [
+    ['GET', {}],
+    ['PUT', { json: {} }],
+  ] as const;
 
   beforeAll(async () => {
     integrationId = (await newIntegration('0.1.0')).id;
@@ -280,11 +153,13 @@ describe('a bot with everything', () => {
       await owner.client.createPlugin({ name: 'helper', version: '1.0.0', code: { node: 'node', browser: 'browser' } })
     ).plugin.id;
     id = (await owner.client.createBot({})).bot.id;
-    const fields = botChanges.filter(([field]) => !['blocked', 'url'].includes(field));
-    await succeed(`PUT /v1/admin/bots/${id}`, {
+    updated = await succeed(`PUT ${path()}`, {
       headers: { 'x-multiple-integrations': 'true' },
       json: {
-        ...Object.fromEntries(fields),
+        ...shownAsSent,
+        ...keptInside,
+        recurringEvents: { hourly: boiled },
+        secrets: { API_KEY_2: 'hush' },
         code: 'module.exports = 1',
         integrations: { first: { integrationId, enabled: true, configuration: { text: 'x' } } },
         plugins: { helper: { id: pluginId, enabled: true, configuration: {} } },
@@ -292,20 +167,36 @@ describe('a bot with everything', () => {
     });
   });
 
-  it.each(['GET', 'PUT'])('is answered to %s with every field in its type', async (method) => {
-    const answer = await succeed(`${method} /v1/admin/bots/${id}`, method === 'PUT' ? { json: {} } : {});
+  it('keeps each field', async () => {
+    const { bot } = await succeed(`GET ${path()}`, { headers: { 'x-multiple-integrations': 'true' } });
+    const { versions } = await succeed(`GET ${path()}/versions`);
+    const { url } = await succeed(`GET ${path()}/versions/${versions[0].id}`);
+
+    expect(updated).toEqual({ bot });
+    expect(bot).toMatchObject({
+      ...shownAsSent,
+      recurringEvents: { hourly: { ...boiled, failedAttempts: 0, lastFailureReason: null } },
+      secrets: ['API_KEY_2'],
+      plugins: { helper: { id: pluginId, enabled: true, configuration: {} } },
+      status: 'active',
+    });
+    expect(await door.sql('SELECT url, authentication, layers, blocked FROM admin.bot WHERE id = $1', [id])).toEqual([
+      keptInside,
+    ]);
+    expect((await send(`GET ${url.slice(new URL(url).origin.length)}`)).text).toBe('module.exports = 1');
+  });
+
+  it.each(methods)('is answered to %s with every field in its type', async (method, options) => {
+    const answer = await succeed(`${method} ${path()}`, options);
 
     expect(Object.keys(answer)).toEqual(['bot']);
     expect(wrong(answer.bot, botFields)).toEqual([]);
-    expect(answer.bot.status).toBe('active');
   });
 
-  it.each(['GET', 'PUT'])(
+  it.each(methods)(
     'has its integrations keyed by alias in the answer to %s with x-multiple-integrations: true',
-    async (method) => {
-      const options = method === 'PUT' ? { json: {} } : {};
-      const ask = (headers: Record<string, string>) =>
-        succeed(`${method} /v1/admin/bots/${id}`, { ...options, headers });
+    async (method, options) => {
+      const ask = (headers: Record<string, string>) => succeed(`${method} ${path()}`, { ...options, headers });
 
       const byAlias = (await ask({ 'x-multiple-integrations': 'true' })).bot.integrations;
       const byId = (await ask({})).bot.integrations;
@@ -317,86 +208,45 @@ describe('a bot with everything', () => {
     },
   );
 
-  it('has its plugins keyed by alias', async () => {
-    const { bot } = await succeed(`GET /v1/admin/bots/${id}`);
+  it('keeps all that is omitted, and takes shouldMergePlugins and what it does not know without a word', async () => {
+    const before = (await succeed(`GET ${path()}?shouldMergePlugins=true`)).bot;
 
-    expect(bot.plugins).toEqual({
-      helper: expect.objectContaining({ id: pluginId, enabled: true, configuration: {} }),
-    });
+    const { bot } = await succeed(`PUT ${path()}`, { json: { shouldMergePlugins: true, future: { a: 1 } } });
+
+    expect(bot).toEqual({ ...before, updatedAt: expect.any(String) });
   });
 
-  it('takes the query shouldMergePlugins when it is read', async () => {
-    const path = `GET /v1/admin/bots/${id}`;
+  it.each(methods)(
+    'needs x-workspace-id for %s where the account has several, and to be there',
+    async (method, options) => {
+      const headers = { authorization: `Bearer ${(await accountOfTwo()).token}` };
 
-    expect(await succeed(`${path}?shouldMergePlugins=true`)).toEqual(await succeed(path));
-  });
-
-  it('is read with x-workspace-id, and is ResourceNotFound by another id', async () => {
-    const headers = { authorization: `Bearer ${(await accountOfTwo()).token}` };
-
-    expect(await door.send(`GET /v1/admin/bots/${id}`, { headers })).toEqual(
-      refusal('InvalidPayload', /x-workspace-id/),
-    );
-    expect(await send('GET /v1/admin/bots/none')).toEqual(refusal('ResourceNotFound', /"none"/));
-  });
+      expect(await door.send(`${method} ${path()}`, { ...options, headers })).toEqual(
+        refusal('InvalidPayload', /x-workspace-id/),
+      );
+      expect(await send(`${method} /v1/admin/bots/none`, options)).toEqual(refusal('ResourceNotFound', /"none"/));
+    },
+  );
 });
 
-const summaryFields: Record<string, Type> = {
-  id: 'string',
-  name: 'string',
-  version: 'string',
-  createdAt: 'date-time',
-  updatedAt: 'date-time',
-  title: 'string',
-  description: 'string',
-  iconUrl: 'string',
-  public: 'boolean',
-  visibility: 'string',
-  verificationStatus: 'unapproved, pending, approved or rejected',
-  lifecycleStatus: 'string',
-  ownerWorkspace: 'object',
-  'ownerWorkspace.id': 'string',
-  'ownerWorkspace.handle': 'string or null',
-  'ownerWorkspace.name': 'string',
-  meta: 'object',
-  'meta.installs': 'number',
-  'meta.views': 'number',
-  attributes: 'object',
+const summaryFields: Fields = {
+  string: 'id name version title description iconUrl visibility lifecycleStatus ownerWorkspace.id ownerWorkspace.name',
+  'date-time': 'createdAt updatedAt',
+  boolean: 'public',
+  'unapproved, pending, approved or rejected': 'verificationStatus',
+  object: 'ownerWorkspace meta attributes',
+  'string or null': 'ownerWorkspace.handle',
+  number: 'meta.installs meta.views',
 };
 
-const integrationFields: Record<string, Type> = {
-  ...summaryFields,
-  identifier: 'object',
-  'identifier.fallbackHandlerScript': 'string',
-  'identifier.extractScript': 'string',
-  url: 'string',
-  signingSecret: 'string',
-  interfaces: 'object',
-  configuration: 'object',
-  'configuration.identifier': 'object',
-  'configuration.identifier.required': 'boolean',
-  'configuration.identifier.linkTemplateScript': 'string',
-  'configuration.schema': 'object',
-  'configuration.title': 'string',
-  'configuration.description': 'string',
-  configurations: 'object',
-  channels: 'object',
-  states: 'object',
-  events: 'object',
-  actions: 'object',
-  user: 'object',
-  'user.tags': 'object',
-  'user.creation': 'object',
-  'user.creation.enabled': 'boolean',
-  'user.creation.requiredTags': 'string[]',
-  entities: 'object',
-  dev: 'boolean',
-  readmeUrl: 'string',
-  secrets: 'string[]',
-  sandbox: 'object',
-  'sandbox.identifierExtractScript': 'string',
-  'sandbox.messageExtractScript': 'string',
-  maxExecutionTime: 'number',
+const integrationFields: Fields = {
+  object:
+    'identifier interfaces configuration configuration.identifier configuration.schema configurations channels states events actions user user.tags user.creation entities sandbox',
+  string:
+    'identifier.fallbackHandlerScript identifier.extractScript url signingSecret configuration.identifier.linkTemplateScript configuration.title configuration.description readmeUrl sandbox.identifierExtractScript sandbox.messageExtractScript',
+  boolean: 'configuration.identifier.required user.creation.enabled dev',
+  'string[]': 'user.creation.requiredTags secrets',
+  number: 'maxExecutionTime',
 };
 
 describe('an integration with everything', () => {
@@ -434,24 +284,11 @@ describe('an integration with everything', () => {
   describe('in the hub', () => {
     const list = (query = '', headers: Record<string, string> = {}) =>
       succeed(`GET /v1/admin/hub/integrations${query}`, { headers });
-    const versions = async (query: string) =>
-      (await list(query)).integrations.map(
-        ({ name, version }: { name: string; version: string }) => `${name} ${version}`,
-      );
-
-    beforeAll(async () => {
-      await newIntegration('2.0.0-beta.1');
-      const bot = await owner.client.createBot({});
-      await succeed(`PUT /v1/admin/bots/${bot.bot.id}`, {
-        json: { integrations: { [String(integration['id'])]: { enabled: true } } },
-      });
-    });
-
     it.each(optionalHeaders)('is shown in full by its id, with headers %j', async (headers) => {
       const answer = await succeed(`GET /v1/admin/hub/integrations/${String(integration['id'])}`, { headers });
 
       expect(Object.keys(answer)).toEqual(['integration']);
-      expect(wrong(answer.integration, integrationFields)).toEqual([]);
+      expect(wrong(answer.integration, summaryFields, integrationFields)).toEqual([]);
       const { url: _url, ...shown } = answeredAsSent;
       expect(answer.integration).toMatchObject(shown);
     });
@@ -468,97 +305,19 @@ describe('an integration with everything', () => {
       expect(answer.integrations[0]).not.toHaveProperty('matchedOn');
     });
 
-    it('tells where a search found it', async () => {
-      const { integrations } = await list('?search=brew');
-
-      expect(integrations[0].matchedOn).toEqual({
-        name: false,
-        title: false,
-        description: false,
-        actions: ['brew'],
-        interfaces: [],
-      });
-    });
-
-    it('is listed page by page', async () => {
-      const first = await list('?limit=1');
-      const second = await list(`?limit=1&nextToken=${encodeURIComponent(first.meta.nextToken)}`);
-
-      expect(first.integrations).toHaveLength(1);
-      expect(first.meta.nextToken).toEqual(expect.any(String));
-      expect(second.integrations).toHaveLength(1);
-      expect(second.integrations[0].id).not.toBe(first.integrations[0].id);
-    });
-
-    it.each([
-      ['?name=kettle&version=1.0.0', ['kettle 1.0.0']],
-      ['?name=kettle&version=2.0.0-beta.1', ['kettle 2.0.0-beta.1']],
-      ['?name=kettle&version=latest', ['kettle 1.0.0']],
-      ['?name=kettl', []],
-      ['?interfaceName=drawer', ['kettle 1.0.0']],
-      ['?interfaceName=drawe', []],
-      ['?verificationStatus=approved&name=kettle', []],
-      ['?verificationStatus=pending&name=kettle', []],
-      ['?verificationStatus=rejected&name=kettle', []],
-      ['?verificationStatus=unapproved&name=kettle&version=latest', ['kettle 1.0.0']],
-    ])('is found or not by %s', async (query, found) => {
-      expect(await versions(query)).toEqual(found);
-    });
-
-    it('is found by the id of an interface and by a bot that has it', async () => {
-      const { bots } = await succeed('GET /v1/admin/bots?integrationNames=kettle');
-
-      expect(await versions(`?interfaceId=${interfaceId}`)).toEqual(['kettle 1.0.0']);
-      expect(await versions(`?installedByBotId=${bots[0].id}&name=kettle`)).toEqual(['kettle 1.0.0']);
-      expect(await send('GET /v1/admin/hub/integrations?installedByBotId=none')).toEqual(
-        refusal('Forbidden', /"none"/),
-      );
-    });
-
-    it.each(['popularity', 'name', 'createdAt', 'updatedAt', 'installCount'])(
-      'is sorted by %s in both directions',
-      async (sortBy) => {
-        const ascending = await versions(`?sortBy=${sortBy}&direction=asc`);
-        const descending = await versions(`?sortBy=${sortBy}&direction=desc`);
-
-        expect(ascending.length).toBeGreaterThan(1);
-        expect(descending).toEqual([...ascending].reverse());
-      },
-    );
-
-    it.each([
-      ['limit=x', /^limit must/],
-      ['limit=0', /^limit must/],
-      ['verificationStatus=good', /^verificationStatus must be one of/],
-      ['sortBy=size', /^sortBy must be one of/],
-      ['direction=up', /^direction must be one of/],
-      ['nextToken=x', /^nextToken/],
-      ['name=a&name=b', /^name must be given once/],
-    ])('is not looked for with %s', async (query, message) => {
-      expect(await send(`GET /v1/admin/hub/integrations?${query}`)).toEqual(refusal('InvalidQuery', message));
+    it('is not looked for with a token of another list', async () => {
+      expect(await send('GET /v1/admin/hub/integrations?nextToken=x')).toEqual(refusal('InvalidQuery', /^nextToken/));
     });
   });
 });
 
-const workspaceFields: Record<string, Type> = {
-  id: 'string',
-  name: 'string',
-  ownerId: 'string',
-  activeTrialId: 'string or null',
-  handle: 'string',
-  createdAt: 'date-time',
-  updatedAt: 'date-time',
-  botCount: 'number',
-  spendingLimit: 'number',
-  billingVersion: 'string',
-  plan: 'string',
-  blocked: 'boolean',
-  isPublic: 'boolean',
-  about: 'string',
-  profilePicture: 'string',
-  contactEmail: 'string',
-  website: 'string',
-  socialAccounts: 'string[]',
+const workspaceFields: Fields = {
+  string: 'id name ownerId handle billingVersion plan about profilePicture contactEmail website',
+  'string or null': 'activeTrialId',
+  'date-time': 'createdAt updatedAt',
+  number: 'botCount spendingLimit',
+  boolean: 'blocked isPublic',
+  'string[]': 'socialAccounts',
 };
 
 describe('a workspace', () => {
@@ -654,38 +413,20 @@ describe('inserting rows into a table', () => {
     expect(status).toBe(200);
     expect(
       wrong(json.rows[0], {
-        id: 'number',
-        computed: 'object',
-        createdAt: 'date-time',
-        updatedAt: 'date-time',
-        name: 'string',
-        price: 'number',
+        number: 'id price',
+        object: 'computed',
+        'date-time': 'createdAt updatedAt',
+        string: 'name',
       }),
     ).toEqual([]);
     expect(json).not.toHaveProperty('warnings');
     expect(json).not.toHaveProperty('errors');
   });
 
-  it.each([
-    ['one row', [{}]],
-    ['1000 rows', Array.from({ length: 1000 }, (_entry, price) => ({ price }))],
-  ])('takes %s', async (_what, rows) => {
-    const { json } = await insert({ rows });
+  it('takes 1000 rows', async () => {
+    const { json } = await insert({ rows: Array.from({ length: 1000 }, (_entry, price) => ({ price })) });
 
-    expect(json.rows).toHaveLength(rows.length);
-  });
-
-  it.each([
-    ['no rows', {}, /rows is missing/],
-    ['rows that are null', { rows: null }, /rows must be an array of objects/],
-    ['an empty array', { rows: [] }, /rows must have 1 to 1000 entries/],
-    ['1001 rows', { rows: Array.from({ length: 1001 }, () => ({})) }, /rows must have 1 to 1000 entries/],
-    ['a row that is a number', { rows: [{}, 1] }, /rows must be an array of objects/],
-    ['a row that is an array', { rows: [[]] }, /rows must be an array of objects/],
-    ['waitComputed that is no boolean', { rows: [{}], waitComputed: 'yes' }, /waitComputed must be a boolean/],
-    ['no object', [], /body must be a JSON object/],
-  ])('refuses %s', async (_what, json, message) => {
-    expect(await insert(json)).toEqual(refusal('InvalidPayload', message));
+    expect(json.rows).toHaveLength(1000);
   });
 
   it('may succeed in part: warnings block nothing, errors keep out their rows', async () => {
@@ -703,18 +444,18 @@ describe('inserting rows into a table', () => {
     ]);
   });
 
-  it.each([true, false])('takes waitComputed %s', async (waitComputed) => {
-    expect((await insert({ rows: [{ name: 'cup' }], waitComputed })).json.rows).toHaveLength(1);
-  });
+  it('takes waitComputed and the headers of who acts', async () => {
+    const headers: Record<string, string>[] = [
+      { 'x-integration-id': integrationId },
+      { 'x-integration-alias': 'front' },
+      { 'x-integration-name': 'front' },
+      { 'x-user-id': userId },
+      { 'x-user-role': 'manager' },
+    ];
 
-  it.each([
-    ['x-integration-id', () => integrationId],
-    ['x-integration-alias', () => 'front'],
-    ['x-integration-name', () => 'front'],
-    ['x-user-id', () => userId],
-    ['x-user-role', () => 'manager'],
-  ])('takes the header %s', async (header, value) => {
-    expect((await insert({ rows: [{}] }, { [header]: value() })).status).toBe(200);
+    const answers = await Promise.all(headers.map((each) => insert({ rows: [{}], waitComputed: true }, each)));
+
+    expect(answers.map(({ status }) => status)).toEqual(headers.map(() => 200));
   });
 
   it('takes the key of an integration that the bot has installed, and of no other', async () => {
@@ -725,16 +466,6 @@ describe('inserting rows into a table', () => {
 
     expect((await as(integrationKey)).status).toBe(200);
     expect(await as(value)).toEqual(refusal('Forbidden', /x-bot-id/));
-  });
-
-  it.each([
-    ['x-integration-id', /x-integration-id/],
-    ['x-integration-alias', /x-integration-alias/],
-    ['x-integration-name', /x-integration-alias/],
-    ['x-user-id', /x-user-id/],
-    ['x-bot-id', /x-bot-id/],
-  ])('refuses a header %s that names nothing', async (header, message) => {
-    expect(await insert({ rows: [{}] }, { [header]: 'none' })).toEqual(refusal('Forbidden', message));
   });
 
   it('needs x-bot-id, and a table of that bot by its name or id', async () => {

@@ -1,5 +1,5 @@
 import type { Account, Answer, FrontDoor, SendOptions } from '@parley/testing/front-door';
-import { type Type, wrong } from './test/field-types';
+import { type Fields, wrong } from './test/field-types';
 import { startWholeDoor } from './test/whole-door';
 
 const schema = { type: 'object', properties: { text: { type: 'string' } } };
@@ -81,41 +81,28 @@ const contexts: [string, () => Record<string, string>][] = [
 
 /** What each of the endpoints 1, 9 and 10 asks of its headers. */
 function describeHeaders(line: () => string, json: object): void {
-  it('needs x-bot-id', async () => {
-    const headers = { authorization: `Bearer ${owner.token}` };
+  it('needs a bot and a token that are the caller’s', async () => {
+    const ask = (headers: Record<string, string>) => door.send(line(), { headers, json });
+    const authorization = `Bearer ${owner.token}`;
+    const others: Record<string, string>[] = [
+      { 'x-bot-id': foreign.botId },
+      { 'x-bot-id': 'none' },
+      { 'x-integration-alias': 'none' },
+      { 'x-integration-id': 'intver_none' },
+    ];
 
-    expect(await door.send(line(), { headers, json })).toEqual(refusal('InvalidPayload', /x-bot-id is missing/));
-  });
-
-  it('needs a token', async () => {
-    const headers = { 'x-bot-id': botId };
-
-    expect(await door.send(line(), { headers, json })).toMatchObject({ status: 401, json: { type: 'Unauthorized' } });
-  });
-
-  it.each([
-    ['x-bot-id', () => foreign.botId],
-    ['x-bot-id', () => 'none'],
-    ['x-integration-alias', () => 'none'],
-    ['x-integration-id', () => 'intver_none'],
-  ])('is Forbidden with an %s that is not the caller’s', async (header, value) => {
-    expect(await send(line(), { headers: { [header]: value() }, json })).toMatchObject({
-      status: 403,
-      json: { type: 'Forbidden' },
-    });
+    expect(await ask({ authorization })).toEqual(refusal('InvalidPayload', /x-bot-id is missing/));
+    expect(await ask({ 'x-bot-id': botId })).toMatchObject({ status: 401, json: { type: 'Unauthorized' } });
+    for (const headers of others)
+      expect(await send(line(), { headers, json })).toMatchObject({
+        status: 403,
+        json: { type: 'Forbidden' },
+      });
   });
 }
 
 describe('updating the payload of a state', () => {
-  const stateFields: Record<string, Type> = {
-    id: 'string',
-    createdAt: 'date-time',
-    updatedAt: 'date-time',
-    botId: 'string',
-    name: 'string',
-    type: 'string',
-    payload: 'object',
-  };
+  const stateFields: Fields = { string: 'id botId name type', 'date-time': 'createdAt updatedAt', object: 'payload' };
   const json = { payload: { text: 'blue' } };
 
   const owners: [string, string, () => string, Record<string, () => string>][] = [
@@ -143,15 +130,10 @@ describe('updating the payload of a state', () => {
     expect(state.payload).toEqual({ a: 1, b: { e: 4 }, f: 5 });
   });
 
-  it.each([
-    ['no payload', {}, 'InvalidPayload', /^payload is missing/],
-    ['null', { payload: null }, 'InvalidPayload', /^payload must be an object/],
-    ['a list', { payload: [] }, 'InvalidPayload', /^payload must be an object/],
-    ['a text', { payload: 'x' }, 'InvalidPayload', /^payload must be an object/],
-    ['more than 128 KB', { payload: { text: 'x'.repeat(131_072) } }, 'InvalidPayload', /^payload must be at most/],
-    ['what the schema refuses', { payload: { text: 7 } }, 'InvalidDataFormat', /text/],
-  ])('refuses %s', async (_case, body, type, message) => {
-    expect(await send(`PATCH /v1/chat/states/bot/${botId}/facts`, { json: body })).toEqual(refusal(type, message));
+  it('refuses what the schema refuses', async () => {
+    const answer = await send(`PATCH /v1/chat/states/bot/${botId}/facts`, { json: { payload: { text: 7 } } });
+
+    expect(answer).toEqual(refusal('InvalidDataFormat', /text/));
   });
 
   it.each(owners.map(([type, name]) => [type, name]))(
@@ -164,13 +146,6 @@ describe('updating the payload of a state', () => {
       }
     },
   );
-
-  it('refuses a type that is none', async () => {
-    const answer = await send(`PATCH /v1/chat/states/planet/${botId}/facts`, { json });
-
-    expect(Math.floor(answer.status / 100)).toBe(4);
-    expect(answer.json.message).toMatch(/type must be one of: conversation, user, bot, integration, workflow/);
-  });
 
   it.each([
     ['bot', 'likes', () => botId],
@@ -196,15 +171,10 @@ describe('updating the payload of a state', () => {
 });
 
 describe('creating a user', () => {
-  const userFields: Record<string, Type> = {
-    id: 'string',
-    createdAt: 'date-time',
-    updatedAt: 'date-time',
-    tags: 'object',
-    name: 'string',
-    pictureUrl: 'string',
-    properties: 'object',
-    attributes: 'object',
+  const userFields: Fields = {
+    string: 'id name pictureUrl',
+    'date-time': 'createdAt updatedAt',
+    object: 'tags properties attributes',
   };
   const whole = {
     tags: { plan: 'gold' },
@@ -220,47 +190,23 @@ describe('creating a user', () => {
     expect(user).toMatchObject({ ...whole, attributes: whole.properties });
   });
 
-  it.each([
-    ['tags', { tags: {} }],
-    ['integrationName', { tags: {}, integrationName: 'team' }],
-    ['attributes', { tags: {}, attributes: { city: 'Rome' } }],
-    ['what it does not know', { tags: {}, unknown: 1 }],
-  ])('takes %s', async (_field, body) => {
-    expect((await send('POST /v1/chat/users', { json: body })).status).toBe(201);
-  });
+  it('takes attributes for properties, the name of an integration, and what it does not know', async () => {
+    const json = { tags: {}, integrationName: 'team', attributes: { city: 'Rome' }, unknown: 1 };
 
-  it.each([
-    ['tags', undefined, /^tags is missing/],
-    ['tags', null, /^tags must be an object/],
-    ['tags', [], /^tags must be an object/],
-    ['tags', { a: 1 }, /^tags has an entry "a" that must be a string/],
-    ['integrationName', 'x'.repeat(201), /^integrationName must be shorter than or equal to 200/],
-    ['integrationName', 7, /^integrationName must be/],
-    ['name', 'x'.repeat(201), /^name must be shorter than or equal to 200/],
-    ['name', 7, /^name must be/],
-    ['name', null, /^name must be/],
-    ['pictureUrl', `https://example.com/${'x'.repeat(39_981)}`, /^pictureUrl must be shorter than or equal to 40000/],
-    ['pictureUrl', 'a picture', /^pictureUrl must be a URI/],
-    ['properties', { a: 1 }, /^properties has an entry "a"/],
-    ['attributes', { a: null }, /^attributes has an entry "a"/],
-  ])('refuses a bad %s', async (field, value, message) => {
-    const body = { tags: {}, [field]: value };
+    const { user } = await succeed('POST /v1/chat/users', { json });
 
-    expect(await send('POST /v1/chat/users', { json: body })).toEqual(refusal('InvalidPayload', message));
+    expect(user).toMatchObject({ properties: { city: 'Rome' }, attributes: { city: 'Rome' } });
   });
 
   describeHeaders(() => 'POST /v1/chat/users', { tags: {} });
 });
 
 describe('creating a conversation', () => {
-  const conversationFields: Record<string, Type> = {
-    id: 'string',
-    createdAt: 'date-time',
-    updatedAt: 'date-time',
-    channel: 'string',
-    integration: 'string',
-    tags: 'object',
-    messageCount: 'number',
+  const conversationFields: Fields = {
+    string: 'id channel integration',
+    'date-time': 'createdAt updatedAt',
+    object: 'tags',
+    number: 'messageCount',
   };
 
   it.each(contexts)('answers every field in its type, with the headers: %s', async (_which, headers) => {
@@ -290,39 +236,20 @@ describe('creating a conversation', () => {
     expect(conversation).toMatchObject({ currentTaskId: 'task_1', currentWorkflowId: workflow.id });
   });
 
-  it.each([
-    ['integrationName', { channel: 'group', tags: {}, integrationName: 'slack' }],
-    ['what it does not know', { channel: 'group', tags: {}, unknown: 1 }],
-  ])('takes %s', async (_field, body) => {
-    expect((await send('POST /v1/chat/conversations', { json: body })).status).toBe(201);
-  });
+  it('takes the name of an integration and what it does not know, but no channel that it does not have', async () => {
+    const json = { channel: 'group', tags: {}, integrationName: 'slack', unknown: 1 };
 
-  it.each([
-    ['channel', undefined, /^channel is missing/],
-    ['channel', '', /^channel must be/],
-    ['channel', 7, /^channel must be/],
-    ['channel', 'x'.repeat(201), /^channel must be shorter than or equal to 200/],
-    ['channel', 'fax', /^channel "fax" .* must be one of: /],
-    ['tags', undefined, /^tags is missing/],
-    ['tags', { a: 'x'.repeat(501) }, /^tags has an entry "a" that must be at most 500/],
-    ['integrationName', 'x'.repeat(201), /^integrationName must be shorter than or equal to 200/],
-  ])('refuses a bad %s', async (field, value, message) => {
-    const body = { channel: 'group', tags: {}, [field]: value };
-
-    expect(await send('POST /v1/chat/conversations', { json: body })).toEqual(refusal('InvalidPayload', message));
+    expect((await send('POST /v1/chat/conversations', { json })).status).toBe(201);
+    expect(await send('POST /v1/chat/conversations', { json: { channel: 'fax', tags: {} } })).toEqual(
+      refusal('InvalidPayload', /^channel "fax" .* must be one of: /),
+    );
   });
 
   describeHeaders(() => 'POST /v1/chat/conversations', { channel: 'group', tags: {} });
 });
 
 describe('creating a message by the chat endpoint', () => {
-  const messageFields: Record<string, Type> = {
-    id: 'string',
-    createdAt: 'date-time',
-    payload: 'object',
-    userId: 'string',
-    conversationId: 'string',
-  };
+  const messageFields: Fields = { string: 'id userId conversationId', 'date-time': 'createdAt', object: 'payload' };
 
   let path: string;
   let key: string;
@@ -352,21 +279,6 @@ describe('creating a message by the chat endpoint', () => {
     expect(status).toBe(201);
     expect(wrong(json.message, messageFields)).toEqual([]);
     expect(json.message).toMatchObject({ payload, conversationId: conversation });
-  });
-
-  it.each([
-    ['payload', undefined, 'InvalidPayload', /^payload is missing/],
-    ['payload', 'hello', 'InvalidPayload', /^payload must be an object/],
-    ['payload', {}, 'InvalidPayload', /^payload\.type must be one of: /],
-    ['payload', { type: 'song' }, 'InvalidPayload', /^payload\.type must be one of: /],
-    ['payload', { type: 'text' }, 'InvalidPayload', /^payload\.text is missing/],
-    ['payload', { type: 'audio' }, 'InvalidPayload', /^payload\.audioUrl is missing/],
-    ['conversationId', undefined, 'InvalidPayload', /^conversationId is missing/],
-    ['conversationId', 7, 'InvalidPayload', /^conversationId must be/],
-  ])('refuses a bad %s', async (field, value, type, message) => {
-    const body = { payload: text, conversationId: conversation, [field]: value };
-
-    expect(await post(body)).toEqual(refusal(type, message));
   });
 
   it.each([

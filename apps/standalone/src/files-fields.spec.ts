@@ -2,7 +2,7 @@ import { maxIndexedBytes } from '@parley/contracts/files';
 import { EmbeddingServer } from '@parley/testing/embedding-server';
 import type { Account, Answer, FrontDoor, SendOptions } from '@parley/testing/front-door';
 import { until } from '@parley/testing/until';
-import { type Type, wrong } from './test/field-types';
+import { type Fields, wrong } from './test/field-types';
 import { startWholeDoor } from './test/whole-door';
 
 const dayMs = 24 * 3_600_000;
@@ -76,71 +76,56 @@ const manyTags = (count: number) => Object.fromEntries(Array.from({ length: coun
 /** Metadata of so many bytes of JSON. */
 const metadataOf = (bytes: number) => ({ text: 'x'.repeat(bytes - '{"text":""}'.length) });
 
-const fileFields: Record<string, Type> = {
-  id: 'string',
-  botId: 'string',
-  key: 'string',
-  url: 'string',
-  contentType: 'string',
-  tags: 'object',
-  metadata: 'object',
-  createdAt: 'date-time',
-  updatedAt: 'date-time',
-  accessPolicies: 'string[]',
-  index: 'boolean',
-  status: 'string',
-  owner: 'object',
-  'owner.type': 'string',
-  'owner.id': 'string',
+const fileFields: Fields = {
+  string: 'id botId key url contentType status owner.type owner.id',
+  object: 'tags metadata owner',
+  'date-time': 'createdAt updatedAt',
+  'string[]': 'accessPolicies',
+  boolean: 'index',
 };
 
 /** What every endpoint of a bot's files asks of its headers. */
 function describeHeaders(ask: (headers: Record<string, string>) => Promise<Answer>): void {
-  it('needs x-bot-id', async () => {
+  it('needs a bot and a token', async () => {
     expect(await ask({ 'x-bot-id': '' })).toEqual(refusal('InvalidPayload', /x-bot-id is missing/));
+    for (const authorization of ['', 'Bearer', 'Bearer none', 'Basic YTpi'])
+      expect(await ask({ authorization })).toMatchObject({ status: 401, json: { type: 'Unauthorized' } });
   });
 
-  it.each(['', 'Bearer', 'Bearer none', 'Basic YTpi'])('needs a token, which %j is not', async (authorization) => {
-    expect(await ask({ authorization })).toMatchObject({ status: 401, json: { type: 'Unauthorized' } });
+  it('is Forbidden with headers that name nothing of the caller', async () => {
+    const headers = [
+      ['x-bot-id', foreign.botId],
+      ['x-bot-id', 'none'],
+      ['x-integration-id', 'intver_none'],
+      ['x-integration-alias', 'none'],
+      ['x-integration-name', 'none'],
+      ['x-user-id', foreign.userId],
+      ['x-user-id', 'none'],
+    ] as const;
+
+    for (const [header, value] of headers) {
+      const told = header === 'x-integration-name' ? 'x-integration-alias' : header;
+      expect(await ask({ [header]: value })).toEqual(refusal('Forbidden', new RegExp(told)));
+    }
   });
 
-  it.each([
-    ['x-bot-id', () => foreign.botId, /x-bot-id/],
-    ['x-bot-id', () => 'none', /x-bot-id/],
-    ['x-integration-id', () => 'intver_none', /x-integration-id/],
-    ['x-integration-alias', () => 'none', /x-integration-alias/],
-    ['x-integration-name', () => 'none', /x-integration-alias/],
-    ['x-user-id', () => foreign.userId, /x-user-id/],
-    ['x-user-id', () => 'none', /x-user-id/],
-  ])('is Forbidden with an %s that is not the caller’s', async (header, value, message) => {
-    expect(await ask({ [header]: value() })).toEqual(refusal('Forbidden', message));
-  });
+  it('takes each of the headers, all of them, and keys of the bot and of its integration', async () => {
+    const each: Record<string, string>[] = [
+      { 'x-integration-id': integrationId },
+      { 'x-integration-alias': 'team' },
+      { 'x-integration-name': 'team' },
+      { 'x-user-id': userId },
+      { 'x-user-role': 'manager' },
+    ];
+    const asIntegration = { authorization: `Bearer ${integrationKey}` };
+    const keys = [
+      { authorization: `Bearer ${botKey}` },
+      asIntegration,
+      { ...asIntegration, 'x-integration-id': integrationId },
+    ];
 
-  it.each([
-    ['no other header', () => ({})],
-    ['x-integration-id', () => ({ 'x-integration-id': integrationId })],
-    ['x-integration-alias', () => ({ 'x-integration-alias': 'team' })],
-    ['x-integration-name', () => ({ 'x-integration-name': 'team' })],
-    ['x-user-id', () => ({ 'x-user-id': userId })],
-    ['x-user-role', () => ({ 'x-user-role': 'manager' })],
-    [
-      'all of them',
-      () => ({
-        'x-integration-id': integrationId,
-        'x-integration-alias': 'team',
-        'x-integration-name': 'team',
-        'x-user-id': userId,
-        'x-user-role': 'manager',
-      }),
-    ],
-    ['a bot key', () => ({ authorization: `Bearer ${botKey}` })],
-    ['an integration key', () => ({ authorization: `Bearer ${integrationKey}` })],
-    [
-      'an integration key and its id',
-      () => ({ authorization: `Bearer ${integrationKey}`, 'x-integration-id': integrationId }),
-    ],
-  ])('takes a request with %s', async (_what, headers: () => Record<string, string>) => {
-    expect(await ask(headers())).toMatchObject({ status: 200 });
+    for (const headers of [{}, ...each, Object.assign({}, ...each) as Record<string, string>, ...keys])
+      expect(await ask(headers)).toMatchObject({ status: 200 });
   });
 
   it('is Forbidden to the key of a bot for another bot, and to that of an integration which is not installed', async () => {
@@ -154,123 +139,54 @@ function describeHeaders(ask: (headers: Record<string, string>) => Promise<Answe
 }
 
 describe('creating or updating a file', () => {
-  const good: [field: string, sent: unknown, shown?: unknown][] = [
-    ['key', 'k'],
-    ['key', 'x'.repeat(1000)],
-    ['key', '漢'.repeat(1000)],
-    ['key', 'deep/path to/a & b ? # % é 🍎 \' " .txt'],
-    ['key', '__proto__'],
-    ['size', 0, null],
-    ['size', 5_000_000, null],
-    ['tags', {}],
-    ['tags', { kind: '' }],
-    ['tags', { kind: 'x'.repeat(1000) }],
-    ['tags', { ['n'.repeat(200)]: '漢字 🍎' }],
-    ['tags', { 'a.b': '1', "it's": '2', '%_': '3', 'two words': '4' }],
-    ['tags', named('__proto__', 'x')],
-    ['tags', manyTags(100)],
-    ['index', true],
-    ['index', false],
-    ['accessPolicies', []],
-    ['accessPolicies', ['public_content']],
-    ['accessPolicies', ['integrations']],
-    ['accessPolicies', ['integrations', 'public_content']],
-    ['contentType', 'text/plain'],
-    ['contentType', 'text/plain; charset=utf-8'],
-    ['contentType', `a/${'b'.repeat(253)}`],
-    ['contentType', 'application/vnd.oasis.opendocument.text'],
-    ['publicContentImmediatelyAccessible', true, undefined],
-    ['publicContentImmediatelyAccessible', false, undefined],
-    ['metadata', {}],
-    ['metadata', { a: 1, b: 'x', c: null, d: true, e: [1, 'x', {}], f: { g: { h: 1.5 } } }],
-    ['metadata', named('__proto__', { a: 1 })],
-    ['metadata', metadataOf(128 * 1024)],
-  ];
-
-  it.each(good)('takes %s and shows it', async (field, sent, ...shown) => {
-    const { uploadUrl, ...file } = await upserted({ key: 'good', size: 1, [field]: sent });
+  it.each([
+    {
+      key: 'deep/path to/a & b ? # % é 🍎 \' " .txt',
+      size: 0,
+      tags: { kind: '', 'a.b': '1', "it's": '2', '%_': '3', 'two words': '漢字 🍎' },
+      accessPolicies: ['integrations', 'public_content'],
+      contentType: 'text/plain; charset=utf-8',
+      index: false,
+      metadata: { a: 1, b: 'x', c: null, d: true, e: [1, 'x', {}], f: { g: { h: 1.5 } } },
+    },
+    {
+      key: '漢'.repeat(1000),
+      size: 5_000_000,
+      tags: { ...manyTags(99), ['n'.repeat(200)]: 'x'.repeat(1000) },
+      accessPolicies: ['public_content'],
+      contentType: `a/${'b'.repeat(253)}`,
+      index: true,
+      metadata: metadataOf(128 * 1024),
+    },
+    {
+      key: '__proto__',
+      size: 1,
+      tags: named('__proto__', 'x'),
+      accessPolicies: [],
+      contentType: 'application/vnd.oasis.opendocument.text',
+      metadata: named('__proto__', { a: 1 }),
+    },
+  ])('takes every field at once and shows it: $contentType', async ({ size: _size, ...fields }) => {
+    const { uploadUrl, ...file } = await upserted({ ...fields, size: _size, publicContentImmediatelyAccessible: true });
 
     const read = (await succeed(`GET /v1/files/${file.id}`)).file;
-    expect(file[field]).toEqual(shown.length > 0 ? shown[0] : sent);
-    expect(JSON.stringify(Object.entries(read.tags))).toBe(JSON.stringify(Object.entries(file.tags)));
+    expect(file).toMatchObject({ ...fields, size: null });
+    expect(JSON.stringify(Object.entries(read.tags).sort())).toBe(JSON.stringify(Object.entries(fields.tags).sort()));
     expect(read).toEqual({ ...file, url: expect.any(String) });
     expect(uploadUrl).toMatch(/^http/);
   });
 
-  const bad: [field: string, sent: unknown, message: RegExp][] = [
-    ['key', undefined, /^key is missing/],
-    ['key', null, /^key must be a string\.$/],
-    ['key', 1, /key must be a string/],
-    ['key', '', /^key must be longer than or equal to 1/],
-    ['key', 'x'.repeat(1001), /^key must be shorter than or equal to 1000/],
-    ['key', 'a\0b', /U\+0000/],
-    ['key', 'a\ud800b', /surrogate|Unicode|UTF/i],
-    ['size', undefined, /^size is missing/],
-    ['size', null, /size must be an integer/],
-    ['size', '1', /^size must be an integer number\.$/],
-    ['size', 1.5, /size must be an integer/],
-    ['size', -1, /^size must not be less than 0/],
-    ['size', 1e300, /^size must not be greater than 9007199254740991/],
-    ['tags', null, /^tags must be an object/],
-    ['tags', [], /^tags must be an object/],
-    ['tags', 'x', /^tags must be an object/],
-    ['tags', { kind: 1 }, /^tags has an entry "kind" that must be a string/],
-    ['tags', { kind: null }, /^tags has an entry "kind" that must be a string/],
-    ['tags', { kind: 'x'.repeat(1001) }, /^tags has an entry "kind" that must be at most 1000/],
-
-    ['tags', { ['n'.repeat(201)]: 'x' }, /^tags has a name "n/],
-    ['tags', manyTags(101), /^tags must have at most 100/],
-    ['index', 'true', /^index must be a boolean/],
-    ['index', 1, /^index must be a boolean/],
-    ['index', null, /^index must be a boolean/],
-    ['accessPolicies', 'integrations', /accessPolicies must be an array/],
-    ['accessPolicies', ['private'], /^each value in accessPolicies must be one of/],
-    ['accessPolicies', [1], /^each value in accessPolicies must be one of/],
-    ['accessPolicies', null, /accessPolicies must be an array/],
-    ['accessPolicies', ['integrations', 'integrations'], /accessPolicies's elements must be unique/],
-    ['contentType', '', /^contentType must look like type/],
-    ['contentType', 'text', /^contentType must look like type\/subtype/],
-    ['contentType', 'text/plain\r\nx: y', /^contentType must look like type\/subtype/],
-    ['contentType', `a/${'b'.repeat(254)}`, /^contentType must be shorter than or equal to 255/],
-    ['contentType', 1, /contentType must be a string/],
-    ['expiresAt', 1, /^expiresAt must be/],
-    ['expiresAt', null, /^expiresAt must be/],
-    ['expiresAt', 'tomorrow', /^expiresAt must be/],
-    ['expiresAt', '2026-13-01T00:00:00Z', /^expiresAt must be/],
-    ['publicContentImmediatelyAccessible', 'true', /^publicContentImmediatelyAccessible must be a boolean/],
-    ['metadata', [], /^metadata must be an object/],
-    ['metadata', 'x', /^metadata must be an object/],
-    ['metadata', null, /^metadata must be an object/],
-    ['metadata', metadataOf(128 * 1024 + 1), /^metadata must be at most 131072 bytes/],
-    ['indexing', true, /^indexing must be an object/],
-    ['indexing', {}, /^indexing\.configuration is missing/],
-  ];
-
-  it.each(bad)('refuses a bad %s and changes nothing', async (field, sent, message) => {
+  it('changes nothing when it refuses a field', async () => {
     const before = await upserted({ key: 'bad', size: 1, tags: { a: '1' } });
 
-    const answer = await upsert({ key: 'bad', size: 2, [field]: sent });
-
-    expect(answer).toEqual(refusal('InvalidPayload', message));
-    expect(answer.status).toBe(400);
-    const read = (await succeed('GET /v1/files/bad')).file;
-    expect(read).toMatchObject({ tags: { a: '1' }, updatedAt: before.updatedAt });
-  });
-
-  it.each([
-    ['no object', '[]'],
-    ['not JSON', '{"key"'],
-    ['nothing', ''],
-  ])('refuses a body that is %s', async (_what, body) => {
-    const answer = await send('PUT /v1/files', { body, headers: { 'content-type': 'application/json' } });
-
-    expect(answer).toMatchObject({ status: 400, json: { type: 'InvalidPayload' } });
+    expect(await upsert({ key: 'bad', size: 2, tags: null })).toEqual(refusal('InvalidPayload', /^tags must be/));
+    expect((await succeed('GET /v1/files/bad')).file).toMatchObject({ tags: { a: '1' }, updatedAt: before.updatedAt });
   });
 
   it('has a default for everything but key and size', async () => {
     const file = await upserted({ key: 'plain', size: 1 });
 
-    expect(wrong(file, { ...fileFields, uploadUrl: 'string' })).toEqual([]);
+    expect(wrong(file, fileFields, { string: 'uploadUrl' })).toEqual([]);
     expect(file).toMatchObject({
       botId,
       key: 'plain',
@@ -294,10 +210,8 @@ describe('creating or updating a file', () => {
     const { file } = await succeed('GET /v1/files/full.txt');
 
     expect(Object.keys(answer)).toEqual(['file']);
-    expect(
-      wrong(answer.file, { ...fileFields, uploadUrl: 'string', expiresAt: 'date-time', indexingStack: 'string' }),
-    ).toEqual([]);
-    expect(wrong(file, { ...fileFields, failedStatusReason: 'string', expiresAt: 'date-time' })).toEqual([]);
+    expect(wrong(answer.file, fileFields, { string: 'uploadUrl indexingStack', 'date-time': 'expiresAt' })).toEqual([]);
+    expect(wrong(file, fileFields, { string: 'failedStatusReason', 'date-time': 'expiresAt' })).toEqual([]);
   });
 
   it('counts the size once the content is there', async () => {
@@ -307,7 +221,7 @@ describe('creating or updating a file', () => {
 
     const { file } = await succeed(`GET /v1/files/${id}`);
     expect(status).toBe(200);
-    expect(wrong(file, { ...fileFields, size: 'integer' })).toEqual([]);
+    expect(wrong(file, fileFields, { integer: 'size' })).toEqual([]);
     expect(file).toMatchObject({ size: 5, status: 'upload_completed' });
   });
 
@@ -333,12 +247,10 @@ describe('creating or updating a file', () => {
     expect((await upsert({ key: 'large', size: maxIndexedBytes, index: true })).status).toBe(200);
   });
 
-  it.each([
-    ['a.txt', 'text/plain'],
-    ['a.TXT', 'text/plain'],
+  it.each<[keys: string, contentType: string | RegExp]>([
+    ['a.txt a.TXT', 'text/plain'],
     ['a.md', 'text/markdown'],
-    ['a.html', 'text/html'],
-    ['deep.pdf/path/a.htm', 'text/html'],
+    ['a.html deep.pdf/path/a.htm', 'text/html'],
     ['a.pdf', 'application/pdf'],
     ['a.csv', 'text/csv'],
     ['a.tsv', 'text/tab-separated-values'],
@@ -356,18 +268,15 @@ describe('creating or updating a file', () => {
     ['a.svg', 'image/svg+xml'],
     ['a.mp3', 'audio/mpeg'],
     ['a.tar.gz', 'application/gzip'],
-    ['a', 'application/octet-stream'],
-    ['a.', 'application/octet-stream'],
-    ['a.qqzz', 'application/octet-stream'],
-    ['pdf', 'application/octet-stream'],
-    ['a.pdf/b', 'application/octet-stream'],
-    ['.html', 'application/octet-stream'],
-  ])('infers the type of %s, unless it is told', async (key, contentType) => {
-    const inferred = await upserted({ key, size: 1 });
-    const told = await upserted({ key, size: 1, contentType: 'application/x-own' });
+    ['a a. a.qqzz pdf a.pdf/b .html', 'application/octet-stream'],
+  ])('infers the type of %s, unless it is told', async (keys, contentType) => {
+    for (const key of keys.split(' ')) {
+      const inferred = await upserted({ key, size: 1 });
+      const told = await upserted({ key, size: 1, contentType: 'application/x-own' });
 
-    expect(inferred.contentType).toMatch(contentType);
-    expect(told.contentType).toBe('application/x-own');
+      expect(inferred.contentType).toMatch(contentType);
+      expect(told.contentType).toBe('application/x-own');
+    }
   });
 
   describe('expiresAt', () => {
@@ -474,66 +383,31 @@ describe('creating or updating a file', () => {
   describe('indexing.configuration', () => {
     // Left out: mode `agent`, smartCleanup, summarization.enable and vision, which depend on a model server.
     it.each([
-      [{}],
-      [{ parsing: {} }],
-      [{ parsing: { mode: 'standard' } }],
-      [{ parsing: { minimumParagraphLength: 50 } }],
-      [{ parsing: { minimumParagraphLength: 2000 } }],
-      [{ parsing: { smartCleanup: false } }],
-      [{ chunking: { maximumChunkLength: 100 } }],
-      [{ chunking: { maximumChunkLength: 5000 } }],
-      [{ chunking: { embeddedContextLevels: 0 } }],
-      [{ chunking: { embeddedContextLevels: 3 } }],
-      [{ chunking: { embedBreadcrumb: true } }],
-      [{ chunking: { embedBreadcrumb: false } }],
-      [{ summarization: { enable: false } }],
-      [{ summarization: { modelType: 'inexpensive' } }],
-      [{ summarization: { modelType: 'balanced' } }],
-      [{ summarization: { modelType: 'accurate' } }],
-      [{ summarization: { minimumInputLength: 1000 } }],
-      [{ summarization: { minimumInputLength: 10_000 } }],
-      [{ summarization: { outputTokenLimit: 1000 } }],
-      [{ summarization: { outputTokenLimit: 10_000 } }],
-      [{ summarization: { generateMasterSummary: false } }],
-      [{ stack: 'legacy' }],
-      [{ stack: 'realtime-v1' }],
+      {
+        parsing: { mode: 'standard', minimumParagraphLength: 50, smartCleanup: false },
+        chunking: { maximumChunkLength: 100, embeddedContextLevels: 0, embedBreadcrumb: true },
+        summarization: {
+          enable: false,
+          modelType: 'inexpensive',
+          minimumInputLength: 1000,
+          outputTokenLimit: 1000,
+          generateMasterSummary: false,
+        },
+        stack: 'legacy',
+      },
+      {
+        parsing: { minimumParagraphLength: 2000 },
+        chunking: { maximumChunkLength: 5000, embeddedContextLevels: 3, embedBreadcrumb: false },
+        summarization: { modelType: 'accurate', minimumInputLength: 10_000, outputTokenLimit: 10_000 },
+        stack: 'realtime-v1',
+      },
+      { parsing: {} },
+      {},
     ])('takes %j and keeps it', async (configuration) => {
       const { id } = await upserted({ key: 'configured', size: 1, index: true, indexing: { configuration } });
 
       const [row] = await door.sql<{ indexing: unknown }>('SELECT indexing FROM files.file WHERE id = $1', [id]);
       expect(row!.indexing).toEqual(configuration);
-    });
-
-    it.each([
-      [{ parsing: 1 }, /^indexing\.configuration\.parsing must be an object/],
-      [{ parsing: { mode: 'fast' } }, /^indexing\.configuration\.parsing\.mode must be one of/],
-      [{ parsing: { minimumParagraphLength: 49 } }, /minimumParagraphLength must not be less than 50/],
-      [{ parsing: { minimumParagraphLength: 2001 } }, /minimumParagraphLength must not be greater than 2000/],
-      [{ parsing: { minimumParagraphLength: 99.5 } }, /minimumParagraphLength must be an integer/],
-      [{ parsing: { minimumParagraphLength: '99' } }, /minimumParagraphLength must/],
-      [{ parsing: { smartCleanup: 'no' } }, /smartCleanup must be a boolean/],
-      [{ chunking: [] }, /^indexing\.configuration\.chunking must be an object/],
-      [{ chunking: { maximumChunkLength: 99 } }, /maximumChunkLength must not be less than 100/],
-      [{ chunking: { maximumChunkLength: 5001 } }, /maximumChunkLength must not be greater than 5000/],
-      [{ chunking: { maximumChunkLength: null } }, /maximumChunkLength must/],
-      [{ chunking: { embeddedContextLevels: -1 } }, /embeddedContextLevels must not be less than 0/],
-      [{ chunking: { embeddedContextLevels: 4 } }, /embeddedContextLevels must not be greater than 3/],
-      [{ chunking: { embeddedContextLevels: 1.5 } }, /embeddedContextLevels must be an integer/],
-      [{ chunking: { embedBreadcrumb: 1 } }, /embedBreadcrumb must be a boolean/],
-      [{ summarization: 'x' }, /^indexing\.configuration\.summarization must be an object/],
-      [{ summarization: { enable: 'x' } }, /summarization\.enable must be a boolean/],
-      [{ summarization: { modelType: 'best' } }, /modelType must be one of/],
-      [{ summarization: { minimumInputLength: 999 } }, /minimumInputLength must not be less than 1000/],
-      [{ summarization: { minimumInputLength: 10_001 } }, /minimumInputLength must not be greater than 10000/],
-      [{ summarization: { outputTokenLimit: 999 } }, /outputTokenLimit must not be less than 1000/],
-      [{ summarization: { outputTokenLimit: 10_001 } }, /outputTokenLimit must not be greater than 10000/],
-      [{ summarization: { generateMasterSummary: 'x' } }, /generateMasterSummary must be a boolean/],
-      [{ stack: 'v1' }, /^indexing\.configuration\.stack must be one of/],
-      [{ vision: 'x' }, /^indexing\.configuration\.vision must be an object/],
-    ])('refuses %j by name', async (configuration, message) => {
-      expect(await upsert({ key: 'configured', size: 1, indexing: { configuration } })).toEqual(
-        refusal('InvalidPayload', message),
-      );
     });
 
     it.each([
@@ -627,15 +501,10 @@ describe('listing the passages of a file', () => {
     expect(Object.keys(answer).sort()).toEqual(['meta', 'passages']);
     expect(
       wrong(answer, {
-        'meta.nextToken': 'string',
-        passages: 'object[]',
-        'passages.0.id': 'string',
-        'passages.0.content': 'string',
-        'passages.0.meta': 'object',
-        'passages.0.meta.type': 'string',
-        'passages.0.meta.subtype': 'string',
-        'passages.0.meta.pageNumber': 'number',
-        'passages.0.meta.position': 'number',
+        string: 'meta.nextToken passages.0.id passages.0.content passages.0.meta.type passages.0.meta.subtype',
+        'object[]': 'passages',
+        object: 'passages.0.meta',
+        number: 'passages.0.meta.pageNumber passages.0.meta.position',
       }),
     ).toEqual([]);
     expect(answer.passages[0]).toMatchObject({
@@ -662,21 +531,10 @@ describe('listing the passages of a file', () => {
     expect(positionsOf(smaller)).toEqual(range(200, 210));
   });
 
-  it.each([
-    ['limit=0', /^limit must be an integer from 1 to 200/],
-    ['limit=201', /^limit must be an integer from 1 to 200/],
-    ['limit=-1', /^limit must be an integer/],
-    ['limit=1.5', /^limit must be an integer/],
-    ['limit=x', /^limit must be an integer/],
-    ['limit=', /^limit must be an integer/],
-    ['limit=1&limit=2', /^limit must be given once/],
-    ['pageSize=201', /^pageSize must be an integer from 1 to 200/],
-    ['nextToken=x', /^nextToken is not one of this list/],
-    ['nextToken=', /^nextToken is not one of this list/],
-    ['nextToken=W10', /^nextToken is not one of this list/],
-    [`nextToken=${'x'.repeat(8001)}`, /^nextToken must be at most 8000 characters/],
-  ])('refuses %s', async (query, message) => {
-    expect(await send(`GET /v1/files/${id}/passages?${query}`)).toEqual(refusal('InvalidQuery', message));
+  it.each(['x', '', 'W10'])('refuses the token %j', async (nextToken) => {
+    expect(await send(`GET /v1/files/${id}/passages?nextToken=${nextToken}`)).toEqual(
+      refusal('InvalidQuery', /^nextToken is not one of this list/),
+    );
   });
 
   it('refuses the token of another file, and of what the file held before', async () => {

@@ -6,6 +6,7 @@ import {
   ValidateIf,
   ValidateNested,
   validateSync,
+  type ValidationArguments,
   type ValidationError,
 } from 'class-validator';
 import { JSONSchema } from 'class-validator-jsonschema';
@@ -41,7 +42,7 @@ export function Nested(type: Class<object>, { nullable = false } = {}): Property
     Type(() => type),
     converted((value) => toInstance(type, value)),
     ValidateNested({ message: '$property must be an object' }),
-    isObject,
+    check('isObject', (value) => (isRecord(value) ? undefined : 'must be an object'), { type }),
   );
 }
 
@@ -56,10 +57,14 @@ export function ListOf(type: Class<object>, options: { maxItems?: number } = {})
     ),
     ValidateNested({ each: true, message: '$property must be an array of objects' }),
     // ValidateNested would take an array in the array for a list of its own.
-    check('listOf', (value) => {
-      if (!Array.isArray(value) || !value.every(isRecord)) return 'must be an array of objects';
-      return value.length > maxItems ? `must have at most ${maxItems} entries` : undefined;
-    }),
+    check(
+      'listOf',
+      (value) => {
+        if (!Array.isArray(value) || !value.every(isRecord)) return 'must be an array of objects';
+        return value.length > maxItems ? `must have at most ${maxItems} entries` : undefined;
+      },
+      { type, maxItems },
+    ),
     jsonSchema(options),
   );
 }
@@ -85,7 +90,7 @@ type EntryType = StringConstructor | BooleanConstructor | Class<object>;
 export function MapOf(type: EntryType, options: MapOptions = {}): PropertyDecorator {
   return all(
     converted((value) => toMap(value, type, options)),
-    check('mapOf', (value) => mapProblem(value, type, options)),
+    check('mapOf', (value) => mapProblem(value, type, options), { type, maxEntries: defaultMaxEntries, ...options }),
     jsonSchema({ type: 'object', additionalProperties: mapEntrySchema(type, options) }),
   );
 }
@@ -93,12 +98,16 @@ export function MapOf(type: EntryType, options: MapOptions = {}): PropertyDecora
 /** Any JSON object, kept as it came. */
 export function JsonObject({ maxBytes = 128 * 1024 } = {}): PropertyDecorator {
   return all(
-    check('jsonObject', (value) => {
-      if (!isRecord(value)) return 'must be an object';
-      return Buffer.byteLength(JSON.stringify(value)) > maxBytes
-        ? `must be at most ${maxBytes} bytes of JSON`
-        : undefined;
-    }),
+    check(
+      'jsonObject',
+      (value) => {
+        if (!isRecord(value)) return 'must be an object';
+        return Buffer.byteLength(JSON.stringify(value)) > maxBytes
+          ? `must be at most ${maxBytes} bytes of JSON`
+          : undefined;
+      },
+      { maxBytes },
+    ),
     jsonSchema({ type: 'object', additionalProperties: true }),
   );
 }
@@ -107,12 +116,16 @@ export function JsonObject({ maxBytes = 128 * 1024 } = {}): PropertyDecorator {
 export function JsonObjects(options: { minItems: number; maxItems: number }): PropertyDecorator {
   const { minItems, maxItems } = options;
   return all(
-    check('jsonObjects', (value) => {
-      if (!Array.isArray(value) || !value.every(isRecord)) return 'must be an array of objects';
-      return value.length < minItems || value.length > maxItems
-        ? `must have ${minItems} to ${maxItems} entries`
-        : undefined;
-    }),
+    check(
+      'jsonObjects',
+      (value) => {
+        if (!Array.isArray(value) || !value.every(isRecord)) return 'must be an array of objects';
+        return value.length < minItems || value.length > maxItems
+          ? `must have ${minItems} to ${maxItems} entries`
+          : undefined;
+      },
+      options,
+    ),
     jsonSchema({ type: 'array', items: { type: 'object', additionalProperties: true }, ...options }),
   );
 }
@@ -120,10 +133,13 @@ export function JsonObjects(options: { minItems: number; maxItems: number }): Pr
 /** Any JSON value, kept as it came. */
 export function JsonValue({ maxBytes = 128 * 1024 } = {}): PropertyDecorator {
   return all(
-    check('jsonValue', (value) =>
-      Buffer.byteLength(JSON.stringify(value) ?? '') > maxBytes
-        ? `must be at most ${maxBytes} bytes of JSON`
-        : undefined,
+    check(
+      'jsonValue',
+      (value) =>
+        Buffer.byteLength(JSON.stringify(value) ?? '') > maxBytes
+          ? `must be at most ${maxBytes} bytes of JSON`
+          : undefined,
+      { maxBytes },
     ),
     jsonSchema({ description: 'Any JSON value.' }),
   );
@@ -141,10 +157,13 @@ export function Checked(rules: {
 /** Text of at most so many bytes of UTF-8. */
 export function MaxBytes(maxBytes: number): PropertyDecorator {
   return all(
-    check('maxBytes', (value) =>
-      typeof value === 'string' && Buffer.byteLength(value) > maxBytes
-        ? `must be at most ${maxBytes} bytes`
-        : undefined,
+    check(
+      'maxBytes',
+      (value) =>
+        typeof value === 'string' && Buffer.byteLength(value) > maxBytes
+          ? `must be at most ${maxBytes} bytes`
+          : undefined,
+      { maxBytes },
     ),
     jsonSchema({ description: `At most ${maxBytes} bytes of UTF-8.` }),
   );
@@ -326,19 +345,16 @@ function nullableReference(type: { name: string }): JsonSchema {
   return { type: 'object', nullable: true, allOf: [referenceTo(type)] };
 }
 
-const isObject = check('isObject', (value) => (isRecord(value) ? undefined : 'must be an object'));
-
-function check(name: string, problem: (value: unknown) => string | undefined): PropertyDecorator {
-  return ValidateBy({
-    name,
-    validator: {
-      validate: (value) => problem(value) === undefined,
-      defaultMessage: (args) => {
-        const text = problem(args?.value) ?? 'is not valid';
-        return `${args?.property ?? ''}${/^[.[]/.test(text) ? '' : ' '}${text}`;
-      },
+/** `limits` becomes the context of the rule in the metadata of class-validator, where the rules of a class are read. */
+function check(name: string, problem: (value: unknown) => string | undefined, limits?: object): PropertyDecorator {
+  const validator = {
+    validate: (value: unknown) => problem(value) === undefined,
+    defaultMessage: (args?: ValidationArguments) => {
+      const text = problem(args?.value) ?? 'is not valid';
+      return `${args?.property ?? ''}${/^[.[]/.test(text) ? '' : ' '}${text}`;
     },
-  });
+  };
+  return ValidateBy({ name, validator }, { context: limits });
 }
 
 const documented = new Map<object, Record<PropertyKey, JsonSchema>>();

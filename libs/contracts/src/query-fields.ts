@@ -178,7 +178,7 @@ export function QueryTags({ maxBytes = 2048 } = {}): PropertyDecorator {
  * `interfaces={"a":"x","b":"y"}`. What it is read into has no prototype, so that any name is just a name.
  */
 export function QueryMap({ maxEntries = 100, maxLength = 1000 } = {}): PropertyDecorator {
-  const schema = { type: 'object', additionalProperties: { type: 'string', maxLength } };
+  const schema = { type: 'object', additionalProperties: { type: 'string', maxLength }, maxProperties: maxEntries };
   return (target, property) => {
     const name = String(property);
     const read = (query: RawQuery) => readMap(query, name, { maxEntries, maxLength });

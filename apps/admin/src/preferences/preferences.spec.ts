@@ -21,7 +21,6 @@ describe.each(['account', 'workspace'] as const)('a preference of the %s', (kind
     kind === 'account'
       ? { get: (key: string) => client.getAccountPreference({ key }), set: client.setAccountPreference }
       : { get: (key: string) => client.getWorkspacePreference({ key }), set: client.setWorkspacePreference };
-  const path = kind === 'account' ? '/v1/admin/account/preferences' : '/v1/admin/workspaces/preferences';
 
   it.each(values)('keeps %j as it came', async (value) => {
     await of(alice).set({ key: 'value', value });
@@ -60,18 +59,6 @@ describe.each(['account', 'workspace'] as const)('a preference of the %s', (kind
     await expect(get(`${key}x`)).rejects.toMatchObject({
       type: 'ResourceNotFound',
       message: expect.stringMatching(/^key must be at most 200/),
-    });
-  });
-
-  it('takes up to 100 KB', async () => {
-    const headers = { authorization: `Bearer ${alice.token}`, 'x-workspace-id': alice.workspaceId };
-    const send = (length: number) =>
-      door.send(`POST ${path}/large`, { headers, json: { value: 'x'.repeat(length - 2) } });
-
-    expect(await send(100 * 1024)).toMatchObject({ status: 200, json: {} });
-    expect(await send(100 * 1024 + 1)).toMatchObject({
-      status: 400,
-      json: { type: 'InvalidPayload', message: 'value must be at most 102400 bytes of JSON.' },
     });
   });
 });

@@ -384,33 +384,6 @@ describe('usage and quotas', () => {
     ).rejects.toMatchObject({ type: 'ResourceNotFound', message: expect.stringContaining(bob.workspaceId) });
   });
 
-  it.each([
-    ['usages/{id}', /^type is missing/],
-    ['usages/{id}?type=x', /^type must be one of/],
-    ['usages/{id}?type=bot_count&period=2026-13', /^period must be a month such as/],
-    ['usages/{id}?type=bot_count&period=0000-01', /^period must be a month such as/],
-    ['usages/multiple?types=bot_count', /^ids is missing/],
-    ['usages/multiple?ids={id}', /^types is missing/],
-    ['usages/multiple?ids={id}&types=x', /^each types must be one of/],
-    ['usages/{id}/activity?type=bot_count&timestampFrom=x', /^timestampFrom must be a time/],
-    ['usages/{id}/activity?type=bot_count&timestampUntil=9999-12-31T23:59:59-23:59', /^timestampUntil must be a time/],
-    ['usages/{id}/daily-activity?type=bot_count&dateFrom=2026-1-1', /^dateFrom must be a day/],
-    ['workspaces/{id}/usages', /^type is missing/],
-    ['workspaces/{id}/usages/by-bot', /^type is missing/],
-    ['workspaces/{id}/quota', /^type is missing/],
-    ['workspaces/{id}/quotas?period=2026', /^period must be a month/],
-  ])('are not asked by %s', async (path, message) => {
-    const { token, workspaceId } = await door.newAccount();
-    const headers = { authorization: `Bearer ${token}` };
-
-    const answer = await door.send(`GET /v1/admin/${path.replace('{id}', workspaceId)}`, { headers });
-
-    expect(answer).toMatchObject({
-      status: 400,
-      json: { type: 'InvalidQuery', message: expect.stringMatching(message) },
-    });
-  });
-
   it('are asked for a day that no calendar has without harm', async () => {
     const { client, workspaceId: id } = await door.newAccount();
     const query = { id, type: 'bot_count' } as const;

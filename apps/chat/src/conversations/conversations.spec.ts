@@ -78,15 +78,6 @@ describe('a conversation', () => {
       'ReferenceNotFound',
       /^integrationName "telegram" names no integration/,
     ],
-    ['no channel', { tags: {} }, 'InvalidPayload', /^channel is missing/],
-    ['a channel of 201 characters', { channel: 'x'.repeat(201), tags: {} }, 'InvalidPayload', /^channel must be/],
-    ['no tags', { channel: 'channel' }, 'InvalidPayload', /^tags is missing/],
-    [
-      'an integrationName of 201 characters',
-      { channel: 'channel', tags: {}, integrationName: 'x'.repeat(201) },
-      'InvalidPayload',
-      /^integrationName must be/,
-    ],
   ])('is refused with %s', async (_case, input, type, message) => {
     expect(await failure(client.createConversation(input as never))).toEqual({
       type,

@@ -243,35 +243,6 @@ describe('a message', () => {
     expect((await catchUp(platformId)).signals.map(({ number }) => number)).toEqual([2, 3, 4, 5, 6, 7]);
   });
 
-  it.each<[string, unknown, string]>([
-    ['payload', undefined, 'payload is missing'],
-    ['payload', null, 'payload must be an object'],
-    ['payload', 'hello', 'payload must be an object'],
-    ['payload', { text: 'hello' }, 'payload.type must be one of: text, markdown'],
-    ['payload', { type: 'custom', url: 'x' }, 'payload.type must be one of: text, markdown'],
-    ['payload', { type: 'text', text: '' }, 'payload.text must be a string that is not empty'],
-    ['payload', { type: 'choice', text: 'a', options: [option, {}] }, 'payload.options[1].label is missing'],
-    ['payload', { type: 'text', text: 'x'.repeat(129 * 1024) }, 'payload must be at most 131072 bytes'],
-    ['metadata', 'x', 'metadata must be an object'],
-    ['metadata', null, 'metadata must be an object'],
-    ['metadata', { text: 'x'.repeat(129 * 1024) }, 'metadata must be at most 131072 bytes'],
-    ['conversationId', undefined, 'conversationId is missing'],
-    ['conversationId', 1, 'conversationId must be a string'],
-  ])('is refused with a wrong %s: %#', async (field, value, problem) => {
-    const { id: conversationId } = await newConversation();
-
-    const { status, json } = await endpoint.send('POST /messages', {
-      key: ada.user.key,
-      json: { conversationId, payload: hello, [field]: value },
-    });
-
-    expect({ status, json: json as object }).toMatchObject({
-      status: 400,
-      json: { type: 'InvalidPayload', code: 400, message: expect.stringContaining(problem) as string },
-    });
-    expect((await ada.listMessages({ conversationId })).messages).toEqual([]);
-  });
-
   it('is refused when payload and metadata are too large together', async () => {
     const { id: conversationId } = await newConversation();
     const half = 'x'.repeat(70 * 1024);
@@ -399,25 +370,6 @@ describe('a custom event', () => {
         integration_alias: 'chat',
       },
     ]);
-  });
-
-  it.each<[string, unknown, string]>([
-    ['payload', undefined, 'payload is missing'],
-    ['payload', [], 'payload must be an object'],
-    ['payload', { text: 'x'.repeat(129 * 1024) }, 'payload must be at most 131072 bytes'],
-    ['conversationId', undefined, 'conversationId is missing'],
-  ])('is refused with a wrong %s: %#', async (field, value, problem) => {
-    const { id: conversationId } = await newConversation();
-
-    expect(
-      await endpoint.send('POST /events', {
-        key: ada.user.key,
-        json: { conversationId, payload: {}, [field]: value },
-      }),
-    ).toMatchObject({
-      status: 400,
-      json: { type: 'InvalidPayload', message: expect.stringContaining(problem) as string },
-    });
   });
 
   it('is for participants alone', async () => {

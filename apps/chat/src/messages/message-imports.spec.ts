@@ -173,52 +173,11 @@ describe('importing messages', () => {
 
   const nobody = `user_${'0'.repeat(26)}`;
   it.each<[string, object, string, RegExp]>([
-    ['no userId', { userId: undefined }, 'InvalidPayload', /messages\[1\]\.userId is missing/],
-    [
-      'a conversationId of 27 characters',
-      { conversationId: 'x'.repeat(27) },
-      'InvalidPayload',
-      /messages\[1\]\.conversationId must be/,
-    ],
-    ['an empty type', { type: '' }, 'InvalidPayload', /messages\[1\]\.type must be/],
-    [
-      'a payload of 129 KB',
-      { payload: { text: 'x'.repeat(129 * 1024) } },
-      'InvalidPayload',
-      /messages\[1\]\.payload must be at most 131072/,
-    ],
-    [
-      'a tag of 501 characters',
-      { tags: { a: 'x'.repeat(501) } },
-      'InvalidPayload',
-      /messages\[1\]\.tags has an entry "a"/,
-    ],
-    ['no createdAt', { createdAt: undefined }, 'InvalidPayload', /messages\[1\]\.createdAt is missing/],
-    [
-      'a createdAt without a zone',
-      { createdAt: '2026-01-31T12:00:00' },
-      'InvalidPayload',
-      /messages\[1\]\.createdAt must be a time with a zone/,
-    ],
-    [
-      'a day that is not there',
-      { createdAt: '2026-02-30T12:00:00Z' },
-      'InvalidPayload',
-      /messages\[1\]\.createdAt must be/,
-    ],
-    ['a leap second', { createdAt: '2026-02-20T23:59:60Z' }, 'InvalidPayload', /messages\[1\]\.createdAt must be/],
-    ['the year 0', { createdAt: '0000-01-01T00:00:00Z' }, 'InvalidPayload', /messages\[1\]\.createdAt must be/],
     [
       'a createdAt in the future',
       { createdAt: '2999-01-01T00:00:00Z' },
       'InvalidPayload',
       /messages\[1\]\.createdAt must not be in the future/,
-    ],
-    [
-      'no discriminateByTags',
-      { discriminateByTags: undefined },
-      'InvalidPayload',
-      /messages\[1\]\.discriminateByTags is missing/,
     ],
     [
       'a tag that is named and not given',

@@ -219,10 +219,7 @@ describe('a scheduled message', () => {
   it.each<[string, object, RegExp]>([
     ['no time', {}, /^schedule must have either dateTime or delay/],
     ['two times', { delay: 1, dateTime: '2026-01-31T12:00:00.000Z' }, /^schedule must have either/],
-    ['a delay of more than a year', { delay: 367 * 24 * hour }, /delay must not be greater/],
-    ['a negative delay', { delay: -1 }, /delay must not be less/],
     ['a time in 100 years', { dateTime: '2126-01-31T12:00:00.000Z' }, /^schedule must be at most a year ahead/],
-    ['a time that is none', { dateTime: 'in an hour, or later than that' }, /dateTime must be/],
   ])('is refused with %s', async (_case, time, message) => {
     const place = await newPlace();
 

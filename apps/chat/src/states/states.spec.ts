@@ -574,30 +574,6 @@ describe('an expiry', () => {
 });
 
 describe('bad input', () => {
-  it.each<[string, unknown, RegExp]>([
-    ['payload', {}, /^payload is missing\.$/],
-    ['payload', { payload: null }, /^payload must be an object\.$/],
-    ['payload', { payload: [] }, /^payload must be an object\.$/],
-    ['payload', { payload: 'text' }, /^payload must be an object\.$/],
-    ['payload', { payload: { a: 'a'.repeat(131_072) } }, /^payload must be at most 131072 bytes of JSON\.$/],
-    ['payload', { payload: { a: 'a\0' } }, /^payload\.a must not contain the character U\+0000\.$/],
-    ['expiry', { payload: {}, expiry: 0 }, /^expiry must not be less than 1\.$/],
-    ['expiry', { payload: {}, expiry: 2_592_000_001 }, /^expiry must not be greater than 2592000000\.$/],
-    ['expiry', { payload: {}, expiry: '60' }, /expiry must be a number/],
-  ])('in %s is refused: %j', async (_field, body, message) => {
-    const path = await ofNewUser();
-
-    const answers = [await send(line('PATCH', path), body), await send(line('POST', path, '/get-or-set'), body)];
-
-    for (const { status, json } of answers) {
-      expect({ status, type: json.type, message: json.message }).toEqual({
-        status: 400,
-        type: 'InvalidPayload',
-        message: expect.stringMatching(message),
-      });
-    }
-  });
-
   it('deletes nothing when setState has no payload', async () => {
     const path = await ofNewUser();
     await client.setState({ ...path, payload: { a: 1 } });
@@ -606,12 +582,6 @@ describe('bad input', () => {
 
     expect([status, json.message]).toEqual([400, 'payload is missing.']);
     expect(await payloadOf(path)).toEqual({ a: 1 });
-  });
-
-  it('is an expiry that setStateExpiry does not get', async () => {
-    const { status, json } = await send(line('POST', await ofNewUser(), '/expiry'), {});
-
-    expect([status, json.message]).toEqual([400, 'expiry is missing.']);
   });
 
   it('is a name of more than 200 characters', async () => {
@@ -629,16 +599,6 @@ describe('bad input', () => {
       200,
       404,
       'name must be at most 200 characters.',
-    ]);
-  });
-
-  it('is a type that there is not', async () => {
-    const { status, json } = await send(`PATCH /v1/chat/states/task/${userId}/profile`, { payload: {} });
-
-    expect([status, json.type, json.message]).toEqual([
-      404,
-      'ResourceNotFound',
-      'type must be one of: conversation, user, bot, integration, workflow.',
     ]);
   });
 

@@ -153,19 +153,9 @@ describe('createWorkflow', () => {
   });
 
   it.each<[Record<string, unknown>, RegExp]>([
-    [{ name: '' }, /^name must be longer than or equal to 1/],
-    [{ name: 'a'.repeat(201) }, /^name must be shorter than or equal to 200/],
-    [{ status: 'completed' }, /^status must be one of the following values: pending, in_progress, listening/],
     [{ status: 'in_progress' }, /^eventId must name an event when status is in_progress\.$/],
-    [{ input: [] }, /^input must be an object/],
-    [{ input: { a: 'a'.repeat(131_072) } }, /^input must be at most 131072 bytes/],
     [{ timeoutAt: '2020-01-31T12:00:00Z' }, /^timeoutAt must be a time in the future\.$/],
     [{ timeoutAt: '9999-12-31T23:00:00-05:00' }, /^timeoutAt must be before the year 10000 in UTC\.$/],
-    [{ timeoutAt: '2999-01-31' }, /^timeoutAt must be a time such as/],
-    [{ timeoutAt: '2999-02-30T12:00:00Z' }, /^timeoutAt must be a time such as/],
-    [{ timeoutAt: 'soon' }, /^timeoutAt must be a time such as/],
-    [{ tags: { a: 'a'.repeat(501) } }, /^tags has an entry "a" that must be at most 500 characters/],
-    [{ tags: { a: 1 } }, /^tags has an entry "a" that must be a string/],
   ])('refuses %j', async (wrong, message) => {
     const answer = await door.send('POST /v1/chat/workflows', {
       headers: door.headersOf(botId),
@@ -302,13 +292,6 @@ describe('updateWorkflow', () => {
     [{ eventId: 'evt_none' }, 'ReferenceNotFound', /^eventId "evt_none" is not an event/],
     [{ userId: 'user_none' }, 'ReferenceNotFound', /^userId "user_none" is not a user/],
     [{ timeoutAt: '2020-01-31T12:00:00Z' }, 'InvalidPayload', /^timeoutAt must be a time in the future/],
-    [{ status: 'timedout' as never }, 'InvalidPayload', /^status must be one of the following/],
-    [{ failureReason: 'a'.repeat(2001) }, 'InvalidPayload', /^failureReason must be shorter/],
-    [
-      { tags: Object.fromEntries(Array.from({ length: 51 }, (_, number) => [`t${number}`, '1'])) },
-      'InvalidPayload',
-      /^tags must have at most 50 entries/,
-    ],
   ])('refuses %j', async (changes, type, message) => {
     const workflow = await newWorkflow();
 
@@ -627,13 +610,10 @@ describe('listWorkflows', () => {
     );
   });
 
-  it.each([
-    ['statuses=done', /^each statuses must be one of: pending/],
-    ['nextToken=x', /^nextToken is not one of this list/],
-    ['pageSize=0', /^pageSize must be an integer/],
-  ])('refuses %s', async (query, message) => {
-    const { status, json } = await door.send(`GET /v1/chat/workflows?${query}`, { headers: door.headersOf(botId) });
-
-    expect([status, json.type, json.message]).toEqual([400, 'InvalidQuery', expect.stringMatching(message)]);
+  it('refuses a token that is none of the list', async () => {
+    expect(await failure(client.listWorkflows({ nextToken: 'x' }))).toEqual({
+      type: 'InvalidQuery',
+      message: expect.stringMatching(/^nextToken is not one of this list/),
+    });
   });
 });

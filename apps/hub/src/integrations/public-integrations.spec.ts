@@ -242,14 +242,9 @@ describe('the list of public integrations', () => {
   });
 
   it.each([
-    [{ limit: 0 }, /^limit must/],
-    [{ sortBy: 'views' }, /^sortBy must be one of/],
-    [{ direction: 'up' }, /^direction must/],
-    [{ verificationStatus: 'no' }, /^verificationStatus must/],
     [{ nextToken: 'x' }, /^nextToken is not one of this list/],
     [{ nextToken: '1.99999999999999.x' }, /^nextToken is not one of this list/],
     [{ nextToken: '1.1.x' }, /^nextToken is older than 24 hours/],
-    [{ search: 'x'.repeat(201) }, /^search must/],
   ])('refuses %j', async (query, message) => {
     await expect(find(query as Query)).rejects.toMatchObject({
       type: 'InvalidQuery',

@@ -1,5 +1,5 @@
 /** What the reference calls the types of fields. */
-export const types = {
+const types = {
   string: (value: unknown) => typeof value === 'string',
   'string or null': (value: unknown) => value === null || typeof value === 'string',
   'date-time': (value: unknown) => /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(String(value)),
@@ -12,13 +12,19 @@ export const types = {
   'unapproved, pending, approved or rejected': (value: unknown) =>
     ['unapproved', 'pending', 'approved', 'rejected'].includes(value as string),
 };
-export type Type = keyof typeof types;
 
-/** Fields of the resource, of which those of inner objects are written with dots, that are not there in their type. */
-export function wrong(resource: unknown, fields: Record<string, Type>): string[] {
-  return Object.entries(fields)
-    .filter(([path, type]) => !types[type](at(resource, path)))
-    .map(([path, type]) => `${path} is ${JSON.stringify(at(resource, path))} and no ${type}`);
+/** Names of fields by their type, those of inner objects with dots: `{ string: 'id owner.id' }`. */
+export type Fields = Partial<Record<keyof typeof types, string>>;
+
+/** Fields that are not there in their type. */
+export function wrong(resource: unknown, ...fields: Fields[]): string[] {
+  const all = fields.flatMap((some) => Object.entries(some)) as [keyof typeof types, string][];
+  return all.flatMap(([type, names]) =>
+    names
+      .split(' ')
+      .filter((path) => !types[type](at(resource, path)))
+      .map((path) => `${path} is ${JSON.stringify(at(resource, path))} and no ${type}`),
+  );
 }
 
 function at(value: unknown, path: string): unknown {

@@ -1,0 +1,74 @@
+import { getMetadataStorage, ValidationTypes } from 'class-validator';
+import { allOperations } from '@parley/contracts/contracts';
+import { componentSchemas, type JsonSchema, schemaNameOf } from '@parley/contracts/json-schema';
+import type { Class } from '@parley/contracts/operation';
+
+/** One rule of a field, as class-validator keeps it. */
+export interface Rule {
+  name: string;
+  /** It holds for each entry of an array. */
+  each: boolean;
+  /** Arguments of the decorators of class-validator. */
+  constraints: unknown[];
+  /** Limits of our own decorators. */
+  context: { type?: Class<object>; maxItems?: number; minItems?: number; maxEntries?: number; maxLength?: number };
+  /** What it says in place of its usual message, without the name of the field. */
+  message?: string;
+}
+
+export interface Field {
+  /** `Class.name`. */
+  id: string;
+  name: string;
+  rules: Rule[];
+  isRequired: boolean;
+  isNullable: boolean;
+}
+
+/** Of every class of the contracts, which are loaded with them. */
+const schemas = allOperations.length > 0 ? componentSchemas() : {};
+const known = new Map<Class<object>, Field[]>();
+
+/** The fields of a body of this class, in the order in which they are read. */
+export function fieldsOf(type: Class<object>): Field[] {
+  const fields = known.get(type) ?? readFields(type);
+  known.set(type, fields);
+  return fields;
+}
+
+function readFields(type: Class<object>): Field[] {
+  const all = getMetadataStorage().getTargetValidationMetadatas(type, '', false, false);
+  const properties = (schemaOf(type)['properties'] ?? {}) as Record<string, JsonSchema>;
+  return [...new Set(all.map(({ propertyName }) => propertyName))].map((name) => {
+    const own = all.filter(({ propertyName }) => propertyName === name);
+    const isCondition = ({ type }: { type: string }) => type === ValidationTypes.CONDITIONAL_VALIDATION;
+    const isDemanded = (value: unknown) =>
+      own
+        .filter(isCondition)
+        .every(({ constraints }) => (constraints[0] as (o: object, v: unknown) => boolean)({}, value));
+    return {
+      id: `${type.name}.${name}`,
+      name,
+      rules: own
+        .filter((each) => !isCondition(each) && each.type !== ValidationTypes.NESTED_VALIDATION)
+        .map((each) => ({
+          name: each.name ?? each.type,
+          each: each.each,
+          constraints: each.constraints,
+          context: (each.context ?? {}) as Rule['context'],
+          message: typeof each.message === 'string' ? each.message.replace(/^\S+ /, '') : undefined,
+        })),
+      isRequired: isDemanded(undefined),
+      isNullable: properties[name]?.['nullable'] === true,
+    };
+  });
+}
+
+/** Whether objects of the class keep fields that it does not declare. */
+export function isOpen(type: Class<object>): boolean {
+  return schemaOf(type)['additionalProperties'] === true;
+}
+
+function schemaOf(type: Class<object>): JsonSchema {
+  return schemas[schemaNameOf(type, schemas) ?? ''] ?? {};
+}

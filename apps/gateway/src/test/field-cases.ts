@@ -1,0 +1,54 @@
+import type { Class } from '@parley/contracts/operation';
+import { type Field, fieldsOf, isOpen } from './contract-fields';
+import { edgesOf, entryName, isClass } from './field-values';
+
+/** Where a field stands in a body, and how a problem begins that names it. */
+interface Place {
+  path: (string | number)[];
+  /** In an entry of a map: `states has an entry "N0" whose `. */
+  lead: string;
+  /** From there on: `list[0].name`. */
+  name: string;
+}
+
+/** One value of one field, while the others are as in the base. */
+export interface Case extends Place {
+  /** Undefined: the field is absent. */
+  value: unknown;
+  /** What is said of the field; undefined when the value is accepted. */
+  problem?: string;
+  /** Accepted, but not kept. */
+  isDropped?: boolean;
+}
+
+/** Each field of the class and of those inside of it, with values at the limits of its rules and beyond them. */
+export function* casesOf(type: Class<object>, at: Place = { path: [], lead: '', name: '' }): Generator<Case> {
+  for (const field of fieldsOf(type)) {
+    const place = within(at, field.name);
+    yield { ...place, value: undefined, problem: field.isRequired ? 'is missing' : undefined };
+    if (!field.rules.some(({ name }) => name === 'jsonValue'))
+      yield { ...place, value: null, problem: field.isNullable ? undefined : '' };
+    for (const rule of field.rules) {
+      const { taken = [], refused = [] } = edgesOf(field, rule);
+      for (const value of taken) yield { ...place, value };
+      for (const [value, problem] of refused) yield { ...place, value, problem };
+    }
+    yield* casesInside(field, place);
+  }
+  yield { ...within(at, 'unknownField'), value: 1, isDropped: !isOpen(type) };
+}
+
+function* casesInside({ rules }: Field, place: Place): Generator<Case> {
+  const { path, lead, name } = place;
+  for (const { name: rule, context } of rules) {
+    if (!isClass(context.type)) continue;
+    if (rule === 'isObject') yield* casesOf(context.type, place);
+    if (rule === 'listOf') yield* casesOf(context.type, { path: [...path, 0], lead, name: `${name}[0]` });
+    const inEntry = `${lead}${name} has an entry "${entryName(0)}" whose `;
+    if (rule === 'mapOf') yield* casesOf(context.type, { path: [...path, entryName(0)], lead: inEntry, name: '' });
+  }
+}
+
+function within({ path, lead, name }: Place, field: string): Place {
+  return { path: [...path, field], lead, name: name ? `${name}.${field}` : field };
+}

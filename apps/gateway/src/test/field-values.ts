@@ -1,0 +1,285 @@
+import { chatPayloadTypes } from '@parley/contracts/chat/chat-payload';
+import type { Class } from '@parley/contracts/operation';
+import { type Field, fieldsOf, type Rule } from './contract-fields';
+import { formOf, namesOf } from './text-forms';
+
+/** Values at the limit of a rule, which are accepted, and values beyond it, with what is then said of the field. */
+export interface Edges {
+  taken?: unknown[];
+  /** With empty words where another rule may be the one to tell. */
+  refused?: [value: unknown, words: string][];
+}
+
+type EdgesOfRule = (field: Field, rule: Rule) => Edges;
+
+const edgesByRule: Record<string, EdgesOfRule> = {
+  isString: () => ({ refused: [[7, 'must be a string']] }),
+  isBoolean: () => ({
+    taken: [true, false],
+    refused: [
+      ['true', 'must be a boolean value'],
+      [1, 'must be a boolean value'],
+    ],
+  }),
+  isInt: () => ({
+    refused: [
+      ['1', 'must be an integer number'],
+      [1.5, 'must be an integer number'],
+    ],
+  }),
+  isNumber: () => ({ refused: [['1', 'must be a number']] }),
+  min: (field, { constraints: [least] }) => ({
+    taken: [least],
+    refused: [[Number(least) - stepOf(field), `must not be less than ${String(least)}`]],
+  }),
+  max: (field, { constraints: [most] }) => ({
+    taken: [most],
+    refused: [[Number(most) + stepOf(field), `must not be greater than ${String(most)}`]],
+  }),
+  isIn: (_field, { constraints: [choices] }) => ({
+    taken: choices as unknown[],
+    refused: [['none of them', `must be one of the following values: ${(choices as unknown[]).join(', ')}`]],
+  }),
+  isLength: lengthEdges,
+  maxLength: lengthEdges,
+  maxBytes: (field, { context }) => {
+    const { maxBytes } = context as { maxBytes: number };
+    const words = `must be at most ${maxBytes} bytes`;
+    return {
+      taken: [textOf(field, maxBytes)],
+      refused: [
+        [textOf(field, maxBytes + 1), words],
+        ['é'.repeat(maxBytes / 2 + 1), words],
+      ],
+    };
+  },
+
+  isArray: () => ({ refused: ['x', {}].map((value) => [value, 'must be an array']) }),
+  arrayUnique: (field) => ({
+    taken: [entriesOf(field, 2)],
+    refused: [[[entryOf(field, 0), entryOf(field, 0)], 'elements must be unique']],
+  }),
+  arrayMinSize: (field, { constraints: [least] }) => ({
+    taken: [entriesOf(field, least as number)],
+    refused: [[entriesOf(field, (least as number) - 1), `must contain at least ${String(least)} elements`]],
+  }),
+  arrayMaxSize: (field, { constraints: [most] }) => ({
+    taken: [entriesOf(field, most as number)],
+    refused: [
+      [
+        entriesOf(field, (most as number) + 1),
+        toldByOthers[`${field.id} arrayMaxSize`] ?? `must contain no more than ${String(most)} elements`,
+      ],
+    ],
+  }),
+
+  isObject: () => ({ refused: ['x', 1, []].map((value) => [value, 'must be an object']) }),
+  listOf: (field, { context }) => ({
+    taken: [[], entriesOf(field, context.maxItems!)],
+    refused: [
+      ...[{}, ['x'], [null], [[]]].map((value): [unknown, string] => [value, 'must be an array of objects']),
+      [entriesOf(field, context.maxItems! + 1), `must have at most ${context.maxItems} entries`],
+    ],
+  }),
+  mapOf: mapEdges,
+  jsonObject: (_field, { context }) => {
+    const { maxBytes } = context as { maxBytes: number };
+    return {
+      taken: [{}, jsonOf(maxBytes)],
+      refused: [
+        ['x', 'must be an object'],
+        [[], 'must be an object'],
+        [jsonOf(maxBytes + 1), `must be at most ${maxBytes} bytes of JSON`],
+      ],
+    };
+  },
+  jsonObjects: (_field, { context }) => {
+    const { minItems, maxItems } = context as { minItems: number; maxItems: number };
+    const objects = (count: number) => Array.from({ length: count }, () => ({}));
+    const words = `must have ${minItems} to ${maxItems} entries`;
+    return {
+      taken: [objects(minItems), objects(maxItems)],
+      refused: [
+        ...[{}, ['x'], [[]]].map((value): [unknown, string] => [value, 'must be an array of objects']),
+        [objects(minItems - 1), words],
+        [objects(maxItems + 1), words],
+      ],
+    };
+  },
+  jsonValue: (_field, { context }) => {
+    const { maxBytes } = context as { maxBytes: number };
+    return {
+      taken: [null, true, 0, '', [], jsonOf(maxBytes)],
+      refused: [[jsonOf(maxBytes + 1), `must be at most ${maxBytes} bytes of JSON`]],
+    };
+  },
+  checked: ({ id }) => checkedFields[id] ?? unknown(`No values are known for ${id}, whose rule is its own.`),
+};
+
+const pages = 'must be a boolean or a list of at most 5000 page numbers, each from 1 to 5000';
+const pageChoice: Edges = {
+  taken: [true, false, [], [1, 5000], Array.from({ length: 5000 }, (_, index) => index + 1)],
+  refused: ['all', 1, {}, [0], [5001], [1.5], ['1'], Array.from({ length: 5001 }, () => 1)].map((value) => [
+    value,
+    pages,
+  ]),
+};
+const spoken = { type: 'text', text: 'hello' };
+
+/** Fields whose rule is code of their own. `chat-payload.spec.ts` has the rest of the payloads. */
+const checkedFields: Record<string, Edges> = {
+  'VisionOptions.transcribePages': pageChoice,
+  'VisionOptions.indexPages': pageChoice,
+  'CreateChatMessage.payload': {
+    taken: [spoken, { ...spoken, text: 'x'.repeat(128 * 1024 - JSON.stringify({ ...spoken, text: '' }).length) }],
+    refused: [
+      ['x', 'must be an object'],
+      [{ type: 'song' }, `.type must be one of: ${chatPayloadTypes.join(', ')}`],
+      [{ type: 'text' }, '.text is missing'],
+      [{ ...spoken, text: 'x'.repeat(128 * 1024) }, 'must be at most 131072 bytes of JSON'],
+    ],
+  },
+};
+
+/** Rules that are never told, and the words of the rule that refuses all that is beyond them. */
+const toldByOthers: Record<string, string> = {
+  // Of two choices, three are never different ones.
+  'UpsertFile.accessPolicies arrayMaxSize': 'elements must be unique',
+  'UpdateFile.accessPolicies arrayMaxSize': 'elements must be unique',
+};
+
+/** Throws for a rule that this file does not know. */
+export function edgesOf(field: Field, rule: Rule): Edges {
+  const edges = edgesByRule[rule.name]?.(field, rule) ?? formEdges(rule);
+  if (!edges) return unknown(`No values are known for the rule ${rule.name} of ${field.id}.`);
+  const { taken = [], refused = [] } = edges;
+  const wrap = (value: unknown) => (rule.each ? [value] : value);
+  return {
+    taken: taken.map(wrap),
+    refused: refused.map(([value, words]) => [wrap(value), words && (rule.message ?? words)]),
+  };
+}
+
+/** An object that has every field, and one entry in each list and map. */
+export function baseOf(type: Class<object>): Record<string, unknown> {
+  return Object.fromEntries(fieldsOf(type).map((field) => [field.name, valueOf(field)]));
+}
+
+/** One that has the required fields alone. */
+export function smallestOf(type: Class<object>): Record<string, unknown> {
+  const required = fieldsOf(type).filter(({ isRequired }) => isRequired);
+  return Object.fromEntries(required.map((field) => [field.name, valueOf(field)]));
+}
+
+function valueOf(field: Field): unknown {
+  const { type } = ruleOf(field, 'isObject', 'listOf', 'mapOf')?.context ?? {};
+  const entry = isClass(type) ? baseOf(type) : entryOf(field, 0);
+  if (ruleOf(field, 'mapOf')) return { [entryName(0)]: entry };
+  if (ruleOf(field, 'isArray', 'listOf', 'jsonObjects')) return [entry];
+  return entry;
+}
+
+/** What stands in an array or map at this index; the value itself of any other field. */
+function entryOf(field: Field, index: number): unknown {
+  const checked = ruleOf(field, 'checked') && checkedFields[field.id];
+  if (checked) return checked.taken![0];
+  if (ruleOf(field, 'jsonObject', 'jsonObjects', 'jsonValue')) return { a: index };
+  const { type } = ruleOf(field, 'listOf', 'mapOf')?.context ?? {};
+  if (isClass(type)) return smallestOf(type);
+  if (type === Boolean || ruleOf(field, 'isBoolean')) return true;
+  const choices = ruleOf(field, 'isIn')?.constraints[0] as unknown[] | undefined;
+  if (choices) return choices[index % choices.length];
+  if (ruleOf(field, 'isInt', 'isNumber')) return Number(ruleOf(field, 'min')?.constraints[0] ?? 1) + index;
+  const [least] = (ruleOf(field, 'isLength')?.constraints ?? [0]) as number[];
+  return ruleOf(field, 'isArray') ? String(index).padStart(least!, '0') : textOf(field, Math.max(1, least!));
+}
+
+function entriesOf(field: Field, count: number): unknown[] {
+  return Array.from({ length: count }, (_, index) => entryOf(field, index));
+}
+
+/** Of an entry of a map: every pattern of names lets it through. */
+export function entryName(index: number): string {
+  return `N${index}`;
+}
+
+export function isClass(type: unknown): type is Class<object> {
+  return type !== undefined && type !== String && type !== Boolean;
+}
+
+function ruleOf(field: Field, ...names: string[]): Rule | undefined {
+  return field.rules.find(({ name }) => names.includes(name));
+}
+
+function stepOf(field: Field): number {
+  return ruleOf(field, 'isInt') ? 1 : 0.5;
+}
+
+/** A text of this length, or of the least one that its form allows. */
+function textOf({ rules }: Field, length: number): string {
+  const form = rules.map(formOf).find((each) => each !== undefined);
+  return form ? form.text(length) : 'x'.repeat(Math.max(0, length));
+}
+
+function lengthEdges(field: Field, { name, constraints }: Rule): Edges {
+  const [least, most] = (name === 'isLength' ? constraints : [0, constraints[0]]) as [number, number];
+  // A form may ask for more than the least length: then a text that is too short has another form as well.
+  const short = textOf(field, least - 1);
+  const below: [unknown, string] = short.length < least ? [short, `longer than or equal to ${least} `] : ['', ''];
+  return {
+    taken: [textOf(field, least), textOf(field, most)],
+    refused: [...(least > 0 ? [below] : []), [textOf(field, most + 1), `shorter than or equal to ${most} characters`]],
+  };
+}
+
+function formEdges(rule: Rule): Edges | undefined {
+  const form = formOf(rule);
+  return form && { taken: form.fits, refused: form.others.map((value) => [value, form.words]) };
+}
+
+function mapEdges(field: Field, { context }: Rule): Edges {
+  const { type, maxEntries, maxLength, nullable, key } = context as MapLimits;
+  const entry = entryOf(field, 0);
+  const map = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [entryName(index), entry]));
+  const told = (words: string) => `has an entry "${entryName(0)}" that ${words}`;
+  const wrong = isClass(type) ? 'must be an object' : `must be a ${type === Boolean ? 'boolean' : 'string'}`;
+  const names = key ? namesOf(key) : { fits: [], others: [] };
+  return {
+    taken: [
+      {},
+      map(maxEntries),
+      ...names.fits.map((name) => ({ [name]: entry })),
+      ...(nullable ? [{ [entryName(0)]: null }] : []),
+      ...(maxLength ? [{ [entryName(0)]: 'x'.repeat(maxLength) }] : []),
+    ],
+    refused: [
+      ['x', 'must be an object'],
+      [[], 'must be an object'],
+      [map(maxEntries + 1), `must have at most ${maxEntries} entries`],
+      ...names.others.map((name) => [{ [name]: entry }, 'has a name "']),
+      [{ [entryName(0)]: 7 }, told(wrong)],
+      ...(nullable ? [] : [[{ [entryName(0)]: null }, told(wrong)]]),
+      ...(maxLength
+        ? [[{ [entryName(0)]: 'x'.repeat(maxLength + 1) }, told(`must be at most ${maxLength} characters`)]]
+        : []),
+    ] as [unknown, string][],
+  };
+}
+
+interface MapLimits {
+  type: unknown;
+  maxEntries: number;
+  maxLength?: number;
+  nullable?: boolean;
+  key?: RegExp;
+}
+
+/** An object of so many bytes of JSON. */
+function jsonOf(bytes: number): Record<string, unknown> {
+  return { text: 'x'.repeat(bytes - JSON.stringify({ text: '' }).length) };
+}
+
+function unknown(text: string): never {
+  throw new Error(`${text} Name some at their limits and beyond in apps/gateway/src/test/.`);
+}
