@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createConnection } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { connect, headers, type NatsConnection } from 'nats';
 import { broadcast, channel } from '@parley/contracts/operation';
 import { BreakableLink } from '@parley/testing/breakable-link';
@@ -10,7 +10,7 @@ import { Bus } from './bus';
 import { NatsLink } from './nats-connection';
 import { NatsTransport } from './nats-transport';
 import { bodyRequest } from './places';
-import { answerWith, Anything, caller, probe, silent, timed } from './test/probe';
+import { anHour, answerWith, Anything, caller, countStatuses, outcomeOf, probe, silent } from './test/probe';
 import { transportBehaviour } from './test/transport.behaviour';
 import type { Transport } from './transport';
 
@@ -85,10 +85,9 @@ suite('A message on NATS that is not ours', () => {
     const forged = headers();
     forged.set('parley-payload', `bodies.probe.${randomUUID()} 1`);
 
-    const { ms, value } = await timed(stranger.request(echo.subject, '', { headers: forged, timeout: 20_000 }));
+    const { value } = await outcomeOf(stranger.request(echo.subject, '', { headers: forged, timeout: 20_000 }));
 
     expect(JSON.parse(value?.string().split('\n')[1] ?? '')).toMatchObject({ code: 503 });
-    expect(ms).toBeLessThan(10_000);
   });
 
   it('is answered with an error when its headers are not headers', async () => {
@@ -139,7 +138,7 @@ suite('A body that is too large for one NATS message', () => {
     await server.kill();
     await server.wipe();
     await server.run();
-    await until(async () => (await timed(Promise.all([service.ready(), asking.ready()]))).error === undefined);
+    await until(async () => (await outcomeOf(Promise.all([service.ready(), asking.ready()]))).error === undefined);
     const answer = await bus.call(echo, caller, large);
 
     expect(answer['text'] === large.text).toBe(true);
@@ -179,7 +178,7 @@ suite('An answer that is too large for one NATS message', () => {
       return large;
     });
 
-    const { value, error } = await timed(new Bus(asking).call(ask, caller, {}));
+    const { value, error } = await outcomeOf(new Bus(asking).call(ask, caller, {}));
 
     link.delayMs = 0;
     await asking.close();
@@ -195,7 +194,7 @@ suite('An answer that is too large for one NATS message', () => {
     service.subscribe(ask.subject, { callback: (_error, message) => message.respond('', { headers: lost }) });
     await service.flush();
 
-    const { error } = await timed(new Bus(await bus.connect()).call(ask, caller, {}));
+    const { error } = await outcomeOf(new Bus(await bus.connect()).call(ask, caller, {}));
 
     await service.close();
     expect(error).toMatchObject({
@@ -243,7 +242,7 @@ suite('Several bodies that are too large for one NATS message', () => {
     const first = [1, 2].map(() => asking.call(slow, caller, { text: large }));
     await until(() => taken === 2);
 
-    const third = await timed(asking.call(slow, caller, { text: large }));
+    const third = await outcomeOf(asking.call(slow, caller, { text: large }));
     const small = asking.call(slow, caller, {});
     finish();
     await Promise.all([...first, small]);
@@ -279,7 +278,7 @@ suite('A replica that leaves', () => {
     const served = { leaving: 0, staying: 0 };
     const handle = (who: keyof typeof served) => async () => {
       served[who] += 1;
-      await sleep(Math.random() * 20);
+      for (let turns = served[who] % 10; turns > 0; turns -= 1) await nextTurn();
       return { who };
     };
     await answerWith(leaving, work, handle('leaving'));
@@ -313,7 +312,7 @@ suite('A replica that leaves', () => {
 
     await leaving.drain();
     await server.run();
-    await until(async () => (await timed(Promise.all([asking.ready(), leaving.ready()]))).error === undefined);
+    await until(async () => (await outcomeOf(Promise.all([asking.ready(), leaving.ready()]))).error === undefined);
 
     await expect(new Bus(asking).call(ask, caller, {})).rejects.toMatchObject({ code: 503 });
     await stop();
@@ -334,10 +333,12 @@ suite('A NATS server that goes away', () => {
 
   it('makes requests fail at once, and everything works again when it is back after more than ten attempts', async () => {
     const { connect, server, stop } = await openBus();
-    const ask = probe();
+    const ask = probe(anHour);
     const service = await connect();
     await answerWith(service, ask, () => ({ served: true }));
-    const asking = await connect();
+    const link = await NatsLink.open(server.url, 'test', silent);
+    const asking = new NatsTransport(link, 64_000_000, 1, silent);
+    const statuses = countStatuses(link);
     const bus = new Bus(asking);
     const news = broadcast({ subject: 'probe.back', data: Anything });
     let heard = 0;
@@ -345,22 +346,21 @@ suite('A NATS server that goes away', () => {
     await bus.call(ask, caller, {});
 
     await server.kill();
-    await until(async () => (await timed(asking.ready())).error !== undefined);
-    const away = await timed(bus.call(ask, caller, {}));
+    await until(async () => (await outcomeOf(asking.ready())).error !== undefined);
+    const away = await outcomeOf(bus.call(ask, caller, {}));
     bus.broadcast(news, {});
-    await sleep(3_500);
-    const stillAway = await timed(bus.call(ask, caller, {}));
+    await until(() => statuses['reconnecting']! > 10);
+    const stillAway = await outcomeOf(bus.call(ask, caller, {}));
     await server.run();
-    await until(async () => (await timed(Promise.all([service.ready(), asking.ready()]))).error === undefined);
-    const back = await timed(bus.call(ask, caller, {}));
+    await until(async () => (await outcomeOf(Promise.all([service.ready(), asking.ready()]))).error === undefined);
+    const back = await outcomeOf(bus.call(ask, caller, {}));
     bus.broadcast(news, {});
 
     expect(away.error).toMatchObject({ code: 503, retryAfterSeconds: 1 });
-    expect(away.ms).toBeLessThan(5_000);
     expect(stillAway.error).toMatchObject({ code: 503 });
-    expect(stillAway.ms).toBeLessThan(5_000);
     expect(back.value).toEqual({ served: true });
     await until(() => heard > 0);
+    await asking.close();
     await stop();
   });
 
@@ -380,7 +380,7 @@ suite('A NATS server that goes away', () => {
 
     for (const round of [1, 2]) {
       await server.kill();
-      await until(async () => (await timed(transport.ready())).error !== undefined);
+      await until(async () => (await outcomeOf(transport.ready())).error !== undefined);
       await expect(bus.subscribe(changes, 'too-late', () => undefined).live).rejects.toThrow(/not connected/);
       bus.publish(changes, 'key', { text: 'lost' });
       await server.run();
@@ -394,7 +394,7 @@ suite('A NATS server that goes away', () => {
 
   it('ends a request on its way with OperationTimeout long before its deadline', async () => {
     const { connect, server, stop } = await openBus();
-    const never = probe(30_000);
+    const never = probe(anHour);
     let taken = false;
     await answerWith(await connect(), never, () => {
       taken = true;
@@ -402,30 +402,28 @@ suite('A NATS server that goes away', () => {
     });
     const bus = new Bus(await connect());
 
-    const asked = timed(bus.call(never, caller, {}));
+    const asked = outcomeOf(bus.call(never, caller, {}));
     await until(() => taken);
     await server.kill();
-    const { ms, error } = await asked;
+    const { error } = await asked;
 
     expect(error).toMatchObject({ type: 'OperationTimeout', code: 504 });
-    expect(ms).toBeLessThan(5_000);
     await stop();
   });
 
   it('says that nothing was done when a large body was still on its way into the broker', async () => {
     const { connect, server, stop } = await openBus({ maxPayload: '1MB' });
-    const ask = probe(30_000);
+    const ask = probe(anHour);
     let served = 0;
     await answerWith(await connect(), ask, () => void (served += 1));
     const bus = new Bus(await connect());
 
-    const asked = timed(bus.call(ask, caller, { text: 'x'.repeat(60_000_000) }));
-    await sleep(0);
+    const asked = outcomeOf(bus.call(ask, caller, { text: 'x'.repeat(60_000_000) }));
+    await nextTurn();
     await server.kill();
-    const { ms, error } = await asked;
+    const { error } = await asked;
 
     expect(error).toMatchObject({ code: 503 });
-    expect(ms).toBeLessThan(10_000);
     expect(served).toBe(0);
     await stop();
   });
