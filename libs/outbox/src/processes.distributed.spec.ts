@@ -1,7 +1,8 @@
 import { setDuplicateWindow, storedEventIds } from '@parley/bus/test/stored-events';
 import { hasNatsServer } from '@parley/testing/nats-server';
 import type { EmptyDatabase } from '@parley/testing/test-database';
-import { unpublished, until } from './test/outbox-database';
+import { until } from '@parley/testing/until';
+import { unpublished } from './test/outbox-database';
 import { createMigratedDatabase, OutboxProcesses } from './test/outbox-processes';
 
 const suite = hasNatsServer() ? describe : describe.skip;
@@ -42,7 +43,7 @@ suite('Events between processes', () => {
     const rest = await processes.announceEach(140);
 
     const all = [...first, ...rest];
-    await until(() => happened(all), 60_000);
+    await until(() => happened(all), Boolean, 60_000);
     await until(async () => (await unpublished(processes.database)) === 0);
     await expect(processes.effects(all)).resolves.toEqual(all.map(() => 1));
   });
@@ -106,7 +107,7 @@ suite('Events between processes', () => {
     await processes.nats.wipe();
     await processes.nats.run();
 
-    await until(async () => (await processes.arrivals(bots)).every((count) => count > 1), 30_000);
+    await until(async () => (await processes.arrivals(bots)).every((count) => count > 1), Boolean, 30_000);
     await until(async () => (await unpublished(processes.database)) === 0);
     await expect(processes.effects(bots)).resolves.toEqual(bots.map(() => 1));
   });

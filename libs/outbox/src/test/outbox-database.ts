@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { WorkingConsumer, Delivery, EventMessage } from '@parley/bus/event-stream';
 import { type Event, event } from '@parley/contracts/operation';
 import { Database } from '@parley/database/database';
@@ -84,12 +83,4 @@ export function numberOf({ event: { data } }: Pick<Delivery, 'event'>): number {
 
 export function range(count: number): number[] {
   return Array.from({ length: count }, (_, index) => index + 1);
-}
-
-export async function until(condition: () => boolean | Promise<boolean>, timeoutMs = 25_000): Promise<void> {
-  const deadline = Date.now() + timeoutMs;
-  while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error(`It did not happen within ${timeoutMs} ms: ${condition.toString()}`);
-    await sleep(10);
-  }
 }
