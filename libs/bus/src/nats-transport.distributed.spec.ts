@@ -16,14 +16,18 @@ import type { Transport } from './transport';
 
 const suite = hasNatsServer() ? describe : describe.skip;
 
+/** For payloads that never come, or that come late. */
+const hasty = { fetchTimeoutMs: 4_000, questionTimeoutMs: 1_000, copyingMs: 300 };
+
 /** A server and the processes that are connected to it. */
-async function openBus(options: { maxPayload?: string } = {}) {
+async function openBus(options: { maxPayload?: string; timing?: typeof hasty } = {}) {
   const server = await NatsServer.start(options);
   const transports: Transport[] = [];
   return {
     server,
     connect: async (maxBodyBytes = 64_000_000) => {
-      const transport = new NatsTransport(await NatsLink.open(server.url, 'test', silent), maxBodyBytes, 1, silent);
+      const link = await NatsLink.open(server.url, 'test', silent);
+      const transport = new NatsTransport(link, maxBodyBytes, 1, silent, options.timing);
       transports.push(transport);
       return transport;
     },
@@ -49,7 +53,7 @@ suite('A message on NATS that is not ours', () => {
   let stranger: NatsConnection;
 
   beforeAll(async () => {
-    shared = await openBus();
+    shared = await openBus({ timing: hasty });
     service = await shared.connect();
     stranger = await connect({ servers: shared.server.url });
   });
@@ -146,7 +150,7 @@ suite('A body that is too large for one NATS message', () => {
   });
 
   it('leaves nothing behind in the broker', async () => {
-    const { connect: join, server, stop } = await openBus({ maxPayload: '1MB' });
+    const { connect: join, server, stop } = await openBus({ maxPayload: '1MB', timing: hasty });
     const echo = probe();
     await answerWith(await join(), echo, (input) => input);
     const bus = new Bus(await join());
@@ -166,15 +170,16 @@ suite('An answer that is too large for one NATS message', () => {
   const ask = probe(30_000);
   let bus: Awaited<ReturnType<typeof openBus>>;
 
-  beforeEach(async () => (bus = await openBus({ maxPayload: '1MB' })));
+  beforeEach(async () => (bus = await openBus({ maxPayload: '1MB', timing: hasty })));
 
   afterEach(() => bus.stop());
 
   it('arrives over a slow network', async () => {
     const link = await BreakableLink.to(bus.server.url);
-    const asking = new NatsTransport(await NatsLink.open(link.url, 'test', silent), 64_000_000, 1, silent);
+    const asking = new NatsTransport(await NatsLink.open(link.url, 'test', silent), 64_000_000, 1, silent, hasty);
     await answerWith(await bus.connect(), ask, () => {
-      link.delayMs = 1_200;
+      // There and back it takes longer than a copy of the stream may.
+      link.delayMs = hasty.copyingMs / 2 + 20;
       return large;
     });
 

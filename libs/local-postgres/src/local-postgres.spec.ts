@@ -17,7 +17,6 @@ import {
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { until } from '@parley/testing/until';
 import { Client } from 'pg';
@@ -35,7 +34,7 @@ if (!isRoot) process.stderr.write('SKIPPED: what Postgres does for root, since t
 else if (!hasNamespaces)
   process.stderr.write('SKIPPED: folders that only root may enter, since unshare --user is refused here.\n');
 
-/** What a run leaves behind: copied for each test, since making it takes a second. */
+/** What a run leaves behind: copied for each test, since making it takes seconds. */
 let stoppedFolder: string;
 let folder: string;
 const started: LocalPostgres[] = [];
@@ -182,20 +181,35 @@ describe('while it runs', () => {
 
   it('stays down when it is stopped while it is being started again', async () => {
     const postgres = await start();
-    process.kill(postgres.pid!, 'SIGKILL');
-    await sleep(110);
+    const pidFile = join(folder, 'postgres', 'postmaster.pid');
+    const firstPid = postgres.pid!;
+    process.kill(firstPid, 'SIGKILL');
+    const pidOfData = async () => (await readFile(pidFile, 'utf8').catch(() => '')).split('\n')[0];
+    // Meanwhile it is that of this process, which disowns what the dead server has left.
+    await until(pidOfData, (pid) => ![undefined, '', `${firstPid}`, `${process.pid}`].includes(pid));
 
     await postgres.stop();
 
-    await sleep(300);
     await expect(connect(postgres.url)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+    await expect(pidOfData()).resolves.toBe('');
   });
 });
 
 (isRoot && hasNamespaces ? describe : describe.skip)('in a folder that only root may enter', () => {
-  beforeEach(async () => {
-    for (const name of await readdir(folder)) await rm(join(folder, name), { recursive: true });
-    await chmod(folder, 0o700);
+  let lockedFolder: string;
+  let openFolder: string;
+
+  beforeAll(async () => {
+    openFolder = stoppedFolder;
+    lockedFolder = await makeFolder();
+    await chmod(lockedFolder, 0o700);
+    await (await startLocalPostgres({ folder: lockedFolder })).stop();
+    stoppedFolder = lockedFolder;
+  });
+
+  afterAll(async () => {
+    stoppedFolder = openFolder;
+    await rm(lockedFolder, { recursive: true });
   });
 
   it('keeps the data, which are of root, from one run to the next', async () => {
@@ -248,7 +262,6 @@ describe('while it runs', () => {
   });
 
   it('stops and replaces a server that a killed owner has left running', async () => {
-    await (await start()).stop();
     const orphan = await startOrphan();
     await query(orphan.url, "CREATE TABLE note AS SELECT 'kept' AS text");
 
@@ -259,7 +272,6 @@ describe('while it runs', () => {
   });
 
   it('leaves a process of root alone that has the id of a dead server by now', async () => {
-    await (await start()).stop();
     const orphan = await startOrphan();
     process.kill(orphan.pid, 'SIGKILL');
     await orphan.exited;
@@ -279,7 +291,6 @@ describe('while it runs', () => {
   });
 
   it('says how to get at the data again when it has lost `unshare`', async () => {
-    await (await start()).stop();
     await chmod(folder, 0o711);
     const data = join(folder, 'postgres');
 
@@ -383,7 +394,8 @@ async function makeFolder(): Promise<string> {
 }
 
 async function start(options: Partial<LocalPostgresOptions> = {}): Promise<LocalPostgres> {
-  const postgres = await startLocalPostgres({ folder, ...options });
+  // Nothing here outlives the machine.
+  const postgres = await startLocalPostgres({ folder, settings: { fsync: 'off' }, ...options });
   started.push(postgres);
   return postgres;
 }
@@ -452,6 +464,6 @@ async function query(url: string, text: string): Promise<unknown[]> {
 }
 
 async function queryOnceBack(postgres: LocalPostgres, firstPid: number, text: string): Promise<unknown[]> {
-  while (postgres.pid === null || postgres.pid === firstPid) await sleep(20);
+  await until(() => postgres.pid !== null && postgres.pid !== firstPid);
   return query(postgres.url, text);
 }
