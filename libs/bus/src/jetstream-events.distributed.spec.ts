@@ -180,7 +180,8 @@ suite('Events over JetStream', () => {
     await events.publish(eventsOf(subject, 4));
 
     await until(() => flaky.deliveries.length === 5);
-    expect(flaky.ids()).toEqual([1, 2, 3, 4, 1].map((number) => `${subject}-${number}`));
+    expect(flaky.ids().slice(0, 2)).toEqual([`${subject}-1`, `${subject}-2`]);
+    expect(flaky.ids().sort()).toEqual([1, 1, 2, 3, 4].map((number) => `${subject}-${number}`));
     const delayNs = redeliveryDelayMs(1) * 1_000_000;
     expect(acks.filter((ack) => ack.startsWith('-NAK'))).toEqual([`-NAK ${JSON.stringify({ delay: delayNs })}`]);
     expect(flaky.buried).toEqual([]);

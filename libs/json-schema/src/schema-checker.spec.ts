@@ -66,7 +66,7 @@ describe('checking a value against a schema', () => {
     clearInterval(clock);
     await impatient.close();
     expect(problem).toBe('slow takes too long to check against its schema');
-    expect(ticks).toBeGreaterThan(5);
+    expect(ticks).toBeGreaterThan(1);
   });
 
   it('goes on after one that took too long', async () => {
