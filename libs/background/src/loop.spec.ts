@@ -1,6 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { createLogger } from '@parley/logging/logger';
-import { until } from '@parley/testing/until';
 import { Loop } from './loop';
 
 const logger = createLogger('test', 'silent');
@@ -9,7 +7,13 @@ function loopOf(intervalMs: number, round: () => Promise<boolean>): Loop {
   return new Loop({ name: 'test', intervalMs, logger }, round);
 }
 
+/** Moves the clock, and lets everything happen that is due by then. */
+const pass = (ms: number) => jest.advanceTimersByTimeAsync(ms);
+
 describe('A background loop', () => {
+  beforeEach(() => jest.useFakeTimers());
+  afterEach(() => jest.useRealTimers());
+
   it('goes on without a pause while there is more to do, and rests when there is not', async () => {
     let left = 50;
     let rounds = 0;
@@ -20,8 +24,7 @@ describe('A background loop', () => {
     });
 
     loop.start();
-    await until(() => left === 0);
-    await sleep(50);
+    await pass(59_999);
     await loop.stop();
 
     expect(rounds).toBe(50);
@@ -35,8 +38,13 @@ describe('A background loop', () => {
     });
 
     loop.start();
+    await pass(19);
+    expect(rounds).toBe(1);
+    await pass(1);
+    expect(rounds).toBe(2);
+    await pass(20);
 
-    await until(() => rounds >= 3);
+    expect(rounds).toBe(3);
     await loop.stop();
   });
 
@@ -47,30 +55,33 @@ describe('A background loop', () => {
       return false;
     });
     loop.start();
-    await until(() => rounds === 1);
+    await pass(0);
+    expect(rounds).toBe(1);
 
     loop.wake();
+    await pass(0);
 
-    await until(() => rounds === 2);
+    expect(rounds).toBe(2);
     await loop.stop();
   });
 
   it('begins a round at the earliest of the times that it was told', async () => {
-    const rounds: number[] = [];
+    let rounds = 0;
     const loop = loopOf(60_000, async () => {
-      rounds.push(performance.now());
+      rounds += 1;
       return false;
     });
     loop.start();
-    await until(() => rounds.length === 1);
-    const told = performance.now();
+    await pass(0);
 
     loop.wakeIn(30_000);
     loop.wakeIn(50);
     loop.wakeIn(10_000);
 
-    await until(() => rounds.length === 2);
-    expect(rounds[1]! - told).toBeGreaterThan(40);
+    await pass(49);
+    expect(rounds).toBe(1);
+    await pass(1);
+    expect(rounds).toBe(2);
     await loop.stop();
   });
 
@@ -81,13 +92,14 @@ describe('A background loop', () => {
       return false;
     });
     loop.start();
-    await until(() => rounds === 1);
+    await pass(0);
 
     loop.wakeIn(366 * 86_400_000);
-    await sleep(50);
+    await pass(59_999);
     await loop.stop();
 
     expect(rounds).toBe(1);
+    expect(jest.getTimerCount()).toBe(0);
   });
 
   it('begins one more round when it was woken during one', async () => {
@@ -99,16 +111,15 @@ describe('A background loop', () => {
       return false;
     });
     loop.start();
-    await until(() => rounds === 1);
+    await pass(0);
 
     loop.wake();
     loop.wake();
     release();
+    await pass(59_999);
 
-    await until(() => rounds === 2);
-    await sleep(50);
-    await loop.stop();
     expect(rounds).toBe(2);
+    await loop.stop();
   });
 
   it('never runs two rounds at once, however often it is started and woken', async () => {
@@ -118,7 +129,7 @@ describe('A background loop', () => {
     const loop = loopOf(1, async () => {
       running += 1;
       most = Math.max(most, running);
-      await sleep(2);
+      await new Promise((resolve) => setTimeout(resolve, 2));
       running -= 1;
       rounds += 1;
       return true;
@@ -128,9 +139,11 @@ describe('A background loop', () => {
     loop.start();
     while (rounds < 10) {
       loop.wake();
-      await sleep(1);
+      await pass(1);
     }
-    await loop.stop();
+    const stopped = loop.stop();
+    await pass(2);
+    await stopped;
 
     expect(most).toBe(1);
   });
@@ -141,33 +154,37 @@ describe('A background loop', () => {
       rounds += 1;
       throw new Error('This round does not work.');
     });
-    const started = performance.now();
 
     loop.start();
-    await until(() => rounds === 4);
-    await loop.stop();
+    await pass(99);
+    expect(rounds).toBe(1);
+    await pass(201);
 
-    expect(performance.now() - started).toBeGreaterThan(250);
+    expect(rounds).toBe(4);
+    await loop.stop();
   });
 
   it('ends its round before it stops, and begins no other', async () => {
     let rounds = 0;
-    let ended = 0;
+    let release = () => {};
+    let isStopped = false;
     const loop = loopOf(1, async () => {
       rounds += 1;
-      await sleep(50);
-      ended += 1;
+      await new Promise<void>((resolve) => (release = resolve));
       return true;
     });
     loop.start();
-    await until(() => rounds === 1);
+    await pass(0);
 
-    await loop.stop();
+    const stopped = loop.stop().then(() => (isStopped = true));
+    await pass(60_000);
+    expect(isStopped).toBe(false);
+    release();
+    await stopped;
     loop.wake();
     loop.start();
-    await sleep(30);
+    await pass(60_000);
 
-    expect(ended).toBe(1);
     expect(rounds).toBe(1);
   });
 
@@ -179,11 +196,12 @@ describe('A background loop', () => {
     });
     const idle = loopOf(60_000, async () => false);
     resting.start();
-    await until(() => rounds === 1);
+    await pass(0);
 
     await resting.stop();
     await idle.stop();
 
     expect(rounds).toBe(1);
+    expect(jest.getTimerCount()).toBe(0);
   });
 });

@@ -1,12 +1,22 @@
-import { setTimeout } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { until } from '@parley/testing/until';
 import { Slots } from './slots';
 
 it('keeps the order of the results, whatever finishes first', async () => {
   const slots = new Slots(3);
 
-  const results = await slots.map([30, 1, 15, 2], (ms) => setTimeout(ms, ms));
+  const ends = new Map<string, () => void>();
 
-  expect(results).toEqual([30, 1, 15, 2]);
+  const results = slots.map(
+    ['a', 'b', 'c', 'd'],
+    (name) => new Promise<string>((resolve) => ends.set(name, () => resolve(name))),
+  );
+  for (const name of ['c', 'b', 'd', 'a']) {
+    await until(() => ends.has(name));
+    ends.get(name)!();
+  }
+
+  await expect(results).resolves.toEqual(['a', 'b', 'c', 'd']);
 });
 
 it('runs no more than its size at once, over all calls', async () => {
@@ -15,7 +25,7 @@ it('runs no more than its size at once, over all calls', async () => {
   let most = 0;
   const work = async () => {
     most = Math.max(most, ++running);
-    await setTimeout(1);
+    await nextTurn();
     running--;
   };
 
@@ -28,7 +38,7 @@ it('lets a small call in between the work of a large one', async () => {
   const slots = new Slots(1);
   const done: string[] = [];
   const work = async (name: string) => {
-    await setTimeout(1);
+    await nextTurn();
     done.push(name);
   };
 
@@ -43,7 +53,7 @@ it('takes an aborted call out of the queue and gives its place to the next', asy
   const started: string[] = [];
   const work = async (name: string) => {
     started.push(name);
-    await setTimeout(5);
+    await nextTurn();
   };
 
   const first = slots.map(['first'], work);

@@ -20,13 +20,23 @@ const lineBreak = 10;
 const streamHeader = 'Nats-Stream';
 /** Room that headers and protocol take beside the payload. */
 const headroomBytes = 16 * 1024;
-/** Longest wait for a payload that passes by reference, and for the server's answer to one question for it. */
-const fetchTimeoutMs = 10_000;
-const questionTimeoutMs = 5_000;
 /** Of answers, each of which takes several times its size while it is read. */
 const maxReferencedAtOnce = 2;
-/** How long a copy of the stream may take to have what another copy has confirmed. */
-const copyingMs = 2_000;
+
+export interface PayloadTiming {
+  /** Longest wait for a payload that passes by reference. */
+  fetchTimeoutMs: number;
+  /** Longest wait for the server's answer to one question for it. */
+  questionTimeoutMs: number;
+  /** How long a copy of the stream may take to have what another copy has confirmed. */
+  copyingMs: number;
+}
+
+export const defaultPayloadTiming: PayloadTiming = {
+  fetchTimeoutMs: 10_000,
+  questionTimeoutMs: 5_000,
+  copyingMs: 2_000,
+};
 
 /** What NATS carries of a message: its head, a line break and its body. */
 export interface Payload {
@@ -45,6 +55,7 @@ export class NatsPayloads {
     private readonly link: NatsLink,
     private readonly maxBodyBytes: number,
     private readonly replicas: number,
+    private readonly timing: PayloadTiming,
   ) {}
 
   /** @param receiver is the app that may read it. Throws PayloadTooLarge for a body over the platform's limit. */
@@ -80,7 +91,7 @@ export class NatsPayloads {
 
   /** The same when nobody says that the reader has it. */
   releaseLater(payload: Payload): void {
-    if (payload.pieces) setTimeout(() => this.release(payload), fetchTimeoutMs).unref();
+    if (payload.pieces) setTimeout(() => this.release(payload), this.timing.fetchTimeoutMs).unref();
   }
 
   /**
@@ -91,7 +102,7 @@ export class NatsPayloads {
     const reference = referenceOf(message);
     if (!reference) return answer(decodeRequest(message.data, { isShared: true }));
     return this.turns.run(message.headers?.get(tenantHeader) ?? '', async () => {
-      const data = await withDeadline(message.subject, this.take(reference), fetchTimeoutMs);
+      const data = await withDeadline(message.subject, this.take(reference), this.timing.fetchTimeoutMs);
       return answer(decodeRequest(data, { isShared: false }));
     });
   }
@@ -106,7 +117,7 @@ export class NatsPayloads {
     const late = new AbortController();
     const fetched = this.answers.run(() => this.take(reference), late.signal);
     try {
-      return decode(await withDeadline(subject, fetched, fetchTimeoutMs));
+      return decode(await withDeadline(subject, fetched, this.timing.fetchTimeoutMs));
     } catch (error) {
       throw new ApiError(
         'OperationTimeout',
@@ -167,6 +178,7 @@ export class NatsPayloads {
    * says nothing.
    */
   private async read(subject: string): Promise<Uint8Array> {
+    const { questionTimeoutMs, copyingMs } = this.timing;
     const request = () => this.link.connection.request(bodyRequest(subject), '', { timeout: questionTimeoutMs });
     for (const deadline = Date.now() + copyingMs; ; await sleep(50)) {
       try {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createConnection } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { connect, headers, type NatsConnection } from 'nats';
 import { broadcast, channel } from '@parley/contracts/operation';
 import { BreakableLink } from '@parley/testing/breakable-link';
@@ -10,20 +10,24 @@ import { Bus } from './bus';
 import { NatsLink } from './nats-connection';
 import { NatsTransport } from './nats-transport';
 import { bodyRequest } from './places';
-import { answerWith, Anything, caller, probe, silent, timed } from './test/probe';
+import { anHour, answerWith, Anything, caller, countStatuses, outcomeOf, probe, silent } from './test/probe';
 import { transportBehaviour } from './test/transport.behaviour';
 import type { Transport } from './transport';
 
 const suite = hasNatsServer() ? describe : describe.skip;
 
+/** For payloads that never come, or that come late. */
+const hasty = { fetchTimeoutMs: 4_000, questionTimeoutMs: 1_000, copyingMs: 300 };
+
 /** A server and the processes that are connected to it. */
-async function openBus(options: { maxPayload?: string } = {}) {
+async function openBus(options: { maxPayload?: string; timing?: typeof hasty } = {}) {
   const server = await NatsServer.start(options);
   const transports: Transport[] = [];
   return {
     server,
     connect: async (maxBodyBytes = 64_000_000) => {
-      const transport = new NatsTransport(await NatsLink.open(server.url, 'test', silent), maxBodyBytes, 1, silent);
+      const link = await NatsLink.open(server.url, 'test', silent);
+      const transport = new NatsTransport(link, maxBodyBytes, 1, silent, options.timing);
       transports.push(transport);
       return transport;
     },
@@ -49,7 +53,7 @@ suite('A message on NATS that is not ours', () => {
   let stranger: NatsConnection;
 
   beforeAll(async () => {
-    shared = await openBus();
+    shared = await openBus({ timing: hasty });
     service = await shared.connect();
     stranger = await connect({ servers: shared.server.url });
   });
@@ -85,10 +89,9 @@ suite('A message on NATS that is not ours', () => {
     const forged = headers();
     forged.set('parley-payload', `bodies.probe.${randomUUID()} 1`);
 
-    const { ms, value } = await timed(stranger.request(echo.subject, '', { headers: forged, timeout: 20_000 }));
+    const { value } = await outcomeOf(stranger.request(echo.subject, '', { headers: forged, timeout: 20_000 }));
 
     expect(JSON.parse(value?.string().split('\n')[1] ?? '')).toMatchObject({ code: 503 });
-    expect(ms).toBeLessThan(10_000);
   });
 
   it('is answered with an error when its headers are not headers', async () => {
@@ -139,7 +142,7 @@ suite('A body that is too large for one NATS message', () => {
     await server.kill();
     await server.wipe();
     await server.run();
-    await until(async () => (await timed(Promise.all([service.ready(), asking.ready()]))).error === undefined);
+    await until(async () => (await outcomeOf(Promise.all([service.ready(), asking.ready()]))).error === undefined);
     const answer = await bus.call(echo, caller, large);
 
     expect(answer['text'] === large.text).toBe(true);
@@ -147,7 +150,7 @@ suite('A body that is too large for one NATS message', () => {
   });
 
   it('leaves nothing behind in the broker', async () => {
-    const { connect: join, server, stop } = await openBus({ maxPayload: '1MB' });
+    const { connect: join, server, stop } = await openBus({ maxPayload: '1MB', timing: hasty });
     const echo = probe();
     await answerWith(await join(), echo, (input) => input);
     const bus = new Bus(await join());
@@ -167,19 +170,20 @@ suite('An answer that is too large for one NATS message', () => {
   const ask = probe(30_000);
   let bus: Awaited<ReturnType<typeof openBus>>;
 
-  beforeEach(async () => (bus = await openBus({ maxPayload: '1MB' })));
+  beforeEach(async () => (bus = await openBus({ maxPayload: '1MB', timing: hasty })));
 
   afterEach(() => bus.stop());
 
   it('arrives over a slow network', async () => {
     const link = await BreakableLink.to(bus.server.url);
-    const asking = new NatsTransport(await NatsLink.open(link.url, 'test', silent), 64_000_000, 1, silent);
+    const asking = new NatsTransport(await NatsLink.open(link.url, 'test', silent), 64_000_000, 1, silent, hasty);
     await answerWith(await bus.connect(), ask, () => {
-      link.delayMs = 1_200;
+      // There and back it takes longer than a copy of the stream may.
+      link.delayMs = hasty.copyingMs / 2 + 20;
       return large;
     });
 
-    const { value, error } = await timed(new Bus(asking).call(ask, caller, {}));
+    const { value, error } = await outcomeOf(new Bus(asking).call(ask, caller, {}));
 
     link.delayMs = 0;
     await asking.close();
@@ -195,7 +199,7 @@ suite('An answer that is too large for one NATS message', () => {
     service.subscribe(ask.subject, { callback: (_error, message) => message.respond('', { headers: lost }) });
     await service.flush();
 
-    const { error } = await timed(new Bus(await bus.connect()).call(ask, caller, {}));
+    const { error } = await outcomeOf(new Bus(await bus.connect()).call(ask, caller, {}));
 
     await service.close();
     expect(error).toMatchObject({
@@ -243,7 +247,7 @@ suite('Several bodies that are too large for one NATS message', () => {
     const first = [1, 2].map(() => asking.call(slow, caller, { text: large }));
     await until(() => taken === 2);
 
-    const third = await timed(asking.call(slow, caller, { text: large }));
+    const third = await outcomeOf(asking.call(slow, caller, { text: large }));
     const small = asking.call(slow, caller, {});
     finish();
     await Promise.all([...first, small]);
@@ -279,7 +283,7 @@ suite('A replica that leaves', () => {
     const served = { leaving: 0, staying: 0 };
     const handle = (who: keyof typeof served) => async () => {
       served[who] += 1;
-      await sleep(Math.random() * 20);
+      for (let turns = served[who] % 10; turns > 0; turns -= 1) await nextTurn();
       return { who };
     };
     await answerWith(leaving, work, handle('leaving'));
@@ -313,7 +317,7 @@ suite('A replica that leaves', () => {
 
     await leaving.drain();
     await server.run();
-    await until(async () => (await timed(Promise.all([asking.ready(), leaving.ready()]))).error === undefined);
+    await until(async () => (await outcomeOf(Promise.all([asking.ready(), leaving.ready()]))).error === undefined);
 
     await expect(new Bus(asking).call(ask, caller, {})).rejects.toMatchObject({ code: 503 });
     await stop();
@@ -334,10 +338,12 @@ suite('A NATS server that goes away', () => {
 
   it('makes requests fail at once, and everything works again when it is back after more than ten attempts', async () => {
     const { connect, server, stop } = await openBus();
-    const ask = probe();
+    const ask = probe(anHour);
     const service = await connect();
     await answerWith(service, ask, () => ({ served: true }));
-    const asking = await connect();
+    const link = await NatsLink.open(server.url, 'test', silent);
+    const asking = new NatsTransport(link, 64_000_000, 1, silent);
+    const statuses = countStatuses(link);
     const bus = new Bus(asking);
     const news = broadcast({ subject: 'probe.back', data: Anything });
     let heard = 0;
@@ -345,22 +351,21 @@ suite('A NATS server that goes away', () => {
     await bus.call(ask, caller, {});
 
     await server.kill();
-    await until(async () => (await timed(asking.ready())).error !== undefined);
-    const away = await timed(bus.call(ask, caller, {}));
+    await until(async () => (await outcomeOf(asking.ready())).error !== undefined);
+    const away = await outcomeOf(bus.call(ask, caller, {}));
     bus.broadcast(news, {});
-    await sleep(3_500);
-    const stillAway = await timed(bus.call(ask, caller, {}));
+    await until(() => statuses['reconnecting']! > 10);
+    const stillAway = await outcomeOf(bus.call(ask, caller, {}));
     await server.run();
-    await until(async () => (await timed(Promise.all([service.ready(), asking.ready()]))).error === undefined);
-    const back = await timed(bus.call(ask, caller, {}));
+    await until(async () => (await outcomeOf(Promise.all([service.ready(), asking.ready()]))).error === undefined);
+    const back = await outcomeOf(bus.call(ask, caller, {}));
     bus.broadcast(news, {});
 
     expect(away.error).toMatchObject({ code: 503, retryAfterSeconds: 1 });
-    expect(away.ms).toBeLessThan(5_000);
     expect(stillAway.error).toMatchObject({ code: 503 });
-    expect(stillAway.ms).toBeLessThan(5_000);
     expect(back.value).toEqual({ served: true });
     await until(() => heard > 0);
+    await asking.close();
     await stop();
   });
 
@@ -380,7 +385,7 @@ suite('A NATS server that goes away', () => {
 
     for (const round of [1, 2]) {
       await server.kill();
-      await until(async () => (await timed(transport.ready())).error !== undefined);
+      await until(async () => (await outcomeOf(transport.ready())).error !== undefined);
       await expect(bus.subscribe(changes, 'too-late', () => undefined).live).rejects.toThrow(/not connected/);
       bus.publish(changes, 'key', { text: 'lost' });
       await server.run();
@@ -394,7 +399,7 @@ suite('A NATS server that goes away', () => {
 
   it('ends a request on its way with OperationTimeout long before its deadline', async () => {
     const { connect, server, stop } = await openBus();
-    const never = probe(30_000);
+    const never = probe(anHour);
     let taken = false;
     await answerWith(await connect(), never, () => {
       taken = true;
@@ -402,30 +407,28 @@ suite('A NATS server that goes away', () => {
     });
     const bus = new Bus(await connect());
 
-    const asked = timed(bus.call(never, caller, {}));
+    const asked = outcomeOf(bus.call(never, caller, {}));
     await until(() => taken);
     await server.kill();
-    const { ms, error } = await asked;
+    const { error } = await asked;
 
     expect(error).toMatchObject({ type: 'OperationTimeout', code: 504 });
-    expect(ms).toBeLessThan(5_000);
     await stop();
   });
 
   it('says that nothing was done when a large body was still on its way into the broker', async () => {
     const { connect, server, stop } = await openBus({ maxPayload: '1MB' });
-    const ask = probe(30_000);
+    const ask = probe(anHour);
     let served = 0;
     await answerWith(await connect(), ask, () => void (served += 1));
     const bus = new Bus(await connect());
 
-    const asked = timed(bus.call(ask, caller, { text: 'x'.repeat(60_000_000) }));
-    await sleep(0);
+    const asked = outcomeOf(bus.call(ask, caller, { text: 'x'.repeat(60_000_000) }));
+    await nextTurn();
     await server.kill();
-    const { ms, error } = await asked;
+    const { error } = await asked;
 
     expect(error).toMatchObject({ code: 503 });
-    expect(ms).toBeLessThan(10_000);
     expect(served).toBe(0);
     await stop();
   });

@@ -4,7 +4,7 @@ import { unavailable } from '@parley/contracts/errors';
 import { errorMessage } from './envelope';
 import type { NatsLink } from './nats-connection';
 import { NatsOutgoing } from './nats-outgoing';
-import { decode, encode, NatsPayloads, type Payload } from './nats-payloads';
+import { decode, defaultPayloadTiming, encode, NatsPayloads, type Payload } from './nats-payloads';
 import { NatsRequests } from './nats-requests';
 import type { Message, RequestMessage } from './message';
 import { appOfInbox } from './places';
@@ -24,9 +24,10 @@ export class NatsTransport implements Transport {
     maxBodyBytes: number,
     replicas: number,
     private readonly logger: Logger,
+    timing = defaultPayloadTiming,
   ) {
     this.outgoing = new NatsOutgoing(logger);
-    this.payloads = new NatsPayloads(link, maxBodyBytes, replicas);
+    this.payloads = new NatsPayloads(link, maxBodyBytes, replicas, timing);
     this.requests = new NatsRequests(link, this.outgoing, logger);
     link.onRefused(({ operation, subject }) => operation === 'subscription' && this.refused.add(subject));
   }

@@ -11,7 +11,7 @@ import { NatsTransport } from './nats-transport';
 import { permissionsOf, seedVariable } from './permissions';
 import { inboxPrefix } from './places';
 import { StreamUpkeep } from './stream-upkeep';
-import { caller, silent, timed } from './test/probe';
+import { caller, outcomeOf, silent } from './test/probe';
 
 const suite = hasNatsServer() ? describe : describe.skip;
 const names = Object.keys(apps) as AppName[];
@@ -155,10 +155,9 @@ suite('On a server as it is deployed', () => {
   it('who asks what it may not is told at once', async () => {
     const bus = new Bus(transportOf(await linkOf('files')));
 
-    const { ms, error } = await timed(bus.call(admin.accounts.create, caller, { email: 'a@example.com' }));
+    const { error } = await outcomeOf(bus.call(admin.accounts.create, caller, { email: 'a@example.com' }));
 
     expect(error).toMatchObject({ code: 503 });
-    expect(ms).toBeLessThan(8_000);
   });
 
   it('is not ready who may not listen where it has to', async () => {

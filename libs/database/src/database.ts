@@ -31,6 +31,12 @@ export interface DatabaseOptions {
   poolSize: number;
   /** Longest time that one statement may take; those of migrations may take longer. */
   statementTimeoutMs?: number;
+  /** Longest wait for a connection of the pool. */
+  connectTimeoutMs?: number;
+  /** Longest wait for the first connection. */
+  openTimeoutMs?: number;
+  /** Longest wait for a lock that another transaction holds. */
+  lockTimeoutMs?: number;
   /** How many may wait for a connection. */
   maxWaiting?: number;
   /** Is told when one more would have had to wait. */
@@ -43,12 +49,12 @@ export interface DatabaseOptions {
  * How long a caller waits for a connection, and how long for a lock: together less than the 10 s of an operation, so
  * that it is told that nothing was done rather than that time is up.
  */
-const connectTimeoutMs = 3_000;
+const defaultConnectTimeoutMs = 3_000;
 /** The same for who starts, on a machine that may be starting everything else too. Nobody waits for an answer yet. */
-const openTimeoutMs = 30_000;
+const defaultOpenTimeoutMs = 30_000;
 /** So much later than due a timer rings where the whole process has stood still, and not just had much to do. */
 const standstillMs = 250;
-const lockTimeoutMs = 5_000;
+const defaultLockTimeoutMs = 5_000;
 /** More than a service works on at once, so that only what is beside its operations comes to it. */
 export const defaultMaxWaiting = 2_000;
 /** The longest deadline of an operation. Longer work is done in batches. */
@@ -61,7 +67,6 @@ const answerGraceMs = 1_000;
 
 /** What holds in every session. Clients that vanish keep their connection and its locks for a minute at most. */
 const sessionSettings = {
-  lock_timeout: lockTimeoutMs,
   idle_in_transaction_session_timeout: 60_000,
   tcp_keepalives_idle: 30,
   tcp_keepalives_interval: 10,
@@ -75,13 +80,15 @@ const isRead = /^\s*SELECT\b/i;
 /** One service's connection pool on its own schema. Errors that may be gone the next time become a 503. */
 export class Database implements Sql {
   private readonly pool: Pool;
+  private readonly connectTimeoutMs: number;
 
   private constructor(
     private readonly source: DataSource,
     private readonly options: DatabaseOptions,
   ) {
     this.pool = (source.driver as unknown as { master: Pool }).master;
-    this.pool.options.connectionTimeoutMillis = connectTimeoutMs;
+    this.connectTimeoutMs = options.connectTimeoutMs ?? defaultConnectTimeoutMs;
+    this.pool.options.connectionTimeoutMillis = this.connectTimeoutMs;
   }
 
   static async open(options: DatabaseOptions): Promise<Database> {
@@ -137,7 +144,7 @@ export class Database implements Sql {
 
   /** Brings the schema up to date. Safe to run by many processes at once: one works, the others wait for it. */
   async migrate(): Promise<void> {
-    const { url, schema } = this.options;
+    const { url, schema, openTimeoutMs = defaultOpenTimeoutMs } = this.options;
     // The lock sits on a connection of its own, so that a pool of one cannot wait for itself.
     const lock = new ListenedClient({
       connectionString: url,
@@ -186,8 +193,8 @@ export class Database implements Sql {
     const client = new ListenedClient({
       connectionString: url,
       application_name: `parley-${schema}-ping`,
-      connectionTimeoutMillis: connectTimeoutMs,
-      query_timeout: connectTimeoutMs,
+      connectionTimeoutMillis: this.connectTimeoutMs,
+      query_timeout: this.connectTimeoutMs,
     });
     try {
       await client.connect();
@@ -215,7 +222,7 @@ export class Database implements Sql {
     try {
       return await this.pool.connect();
     } catch (error) {
-      if (performance.now() - begun < connectTimeoutMs + standstillMs) throw error;
+      if (performance.now() - begun < this.connectTimeoutMs + standstillMs) throw error;
       return this.pool.connect();
     }
   }
@@ -253,10 +260,12 @@ class ListenedClient extends Client {
 }
 
 async function openSource(
-  { url, schema, migrations }: DatabaseOptions,
+  options: DatabaseOptions,
   pool: { max: number; query_timeout?: number },
   settings: Settings = {},
 ): Promise<DataSource> {
+  const { url, schema, migrations } = options;
+  const { openTimeoutMs = defaultOpenTimeoutMs, lockTimeoutMs = defaultLockTimeoutMs } = options;
   const source = new DataSource({
     type: 'postgres',
     url,
@@ -269,7 +278,11 @@ async function openSource(
     poolErrorHandler: () => undefined,
     // Silent unless DEBUG names it. What fails is thrown, and logged by who starts.
     logger: 'debug',
-    extra: { ...pool, Client: ListenedClient, options: startOptions(schema, { ...sessionSettings, ...settings }) },
+    extra: {
+      ...pool,
+      Client: ListenedClient,
+      options: startOptions(schema, { ...sessionSettings, lock_timeout: lockTimeoutMs, ...settings }),
+    },
   });
   return source.initialize().catch((error: unknown) => {
     throw new CannotConnect(url, error);

@@ -229,7 +229,7 @@ describe('A request with a key', () => {
     const stopped = idempotency.run(who, createThing, input, async (tx) => {
       const answer = await insert(tx);
       const [backend] = await tx.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
-      await test.database.query('SELECT pg_terminate_backend($1)', [backend!.pid]);
+      await test.database.query('SELECT pg_terminate_backend($1, 10000)', [backend!.pid]);
       return answer;
     });
     await expect(stopped).rejects.toMatchObject({ code: 503 });

@@ -40,12 +40,9 @@ it('takes a first row with numbers for a row like all others', async () => {
   expect(await parse(['2024,12.5\n2025,13\n'])).toMatchObject([{ headerLines: 0 }]);
 });
 
-it('tells a cell of 200,000 spaces from a number at once', async () => {
-  const started = performance.now();
-
-  await parse([`1${' '.repeat(200_000)}x,y\n1,2\n`]);
-
-  expect(performance.now() - started).toBeLessThan(5_000);
+// By a pattern that tries every way to divide the spaces it would take hours.
+it('tells a cell of 500,000 spaces from a number', async () => {
+  expect(await parse([`1${' '.repeat(500_000)}x,y\n1,2\n`])).toMatchObject([{ headerLines: 1 }]);
 });
 
 it.each([

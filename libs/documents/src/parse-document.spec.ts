@@ -201,14 +201,14 @@ describe('plain text', () => {
   });
 });
 
-it.each(['text/plain', 'text/markdown', 'text/html'])('reads one line of 20 MB as %s', async (contentType) => {
-  const line = 'word '.repeat(4_000_000);
+it.each(['text/plain', 'text/markdown', 'text/html'])('reads one line of 5 MB as %s', async (contentType) => {
+  const line = 'word '.repeat(1_000_000);
 
-  expect((await textOf(line, contentType)).replace(/\s/g, '')).toHaveLength(16_000_000);
+  expect((await textOf(line, contentType)).replace(/\s/g, '')).toHaveLength(4_000_000);
 });
 
-it('reads ten million blank lines', async () => {
-  expect(await textOf(`${'\n '.repeat(10_000_000)}x`)).toBe('x');
+it('reads two million blank lines', async () => {
+  expect(await textOf(`${'\n '.repeat(2_000_000)}x`)).toBe('x');
 });
 
 it('refuses more text than anybody reads', async () => {

@@ -478,7 +478,7 @@ describe('what was written on top of a page', () => {
 });
 
 it('does not compare each of many equal texts on one line with all others', () => {
-  const items = Array.from({ length: 10_000 }, (_, i) => {
+  const items = Array.from({ length: 3_000 }, (_, i) => {
     return {
       str: '-',
       dir: 'ltr',
@@ -489,12 +489,14 @@ it('does not compare each of many equal texts on one line with all others', () =
       hasEOL: false,
     };
   });
-  const start = performance.now();
+  // Two texts are compared by how far apart they are.
+  const distances = jest.spyOn(Math, 'abs');
 
   const [region] = linesOf({ items, styles: {}, lang: null }, [1, 0, 0, -1, 0, pageHeight], new Set());
 
   expect(region![0]!.segments).toHaveLength(items.length);
-  expect(performance.now() - start).toBeLessThan(10_000);
+  expect(distances.mock.calls.length).toBeLessThan(20 * items.length);
+  distances.mockRestore();
 });
 
 describe('running lines', () => {
@@ -663,7 +665,7 @@ function randomNumbers(seed: number): () => number {
 }
 
 describe('a PDF that unpacks to far more than it has bytes', () => {
-  const spaces = (bytes: number) => deflateSync(Buffer.alloc(bytes, ' '), { level: 9 });
+  const spaces = (bytes: number) => deflateSync(Buffer.alloc(bytes, ' '), { level: 1 });
   const pdfOfContent = (content: Buffer, ...filters: string[]) =>
     pdfOfObjects([
       '<< /Type /Catalog /Pages 2 0 R >>',
@@ -673,22 +675,17 @@ describe('a PDF that unpacks to far more than it has bytes', () => {
     ]);
 
   it.each([
-    ['two filters', () => pdfOfContent(deflateSync(spaces(250_000_000)), 'FlateDecode', 'FlateDecode')],
+    ['two filters', () => pdfOfContent(deflateSync(spaces(201_000_000)), 'FlateDecode', 'FlateDecode')],
     [
       'a filter that is not deflate',
-      () => pdfOfContent(deflateSync(Buffer.alloc(60_000_000, 'z')), 'FlateDecode', 'ASCII85Decode'),
+      () => pdfOfContent(deflateSync(Buffer.alloc(51_000_000, 'z')), 'FlateDecode', 'ASCII85Decode'),
     ],
-  ])('is refused, packed with %s', async (_how, make) => {
+  ])('is refused, packed with %s, and leaves the buffers of the process alone after that', async (_how, make) => {
+    const large = new Uint8Array(300_000_000);
+
     await expect(parsePdf(make())).rejects.toThrow(
       /unpacks to more than 512 MB, or one of its streams to more than 200/,
     );
-  });
-
-  it('leaves the buffers of the process alone once it is closed', async () => {
-    const large = new Uint8Array(300_000_000);
-    await expect(
-      parsePdf(pdfOfContent(deflateSync(spaces(250_000_000)), 'FlateDecode', 'FlateDecode')),
-    ).rejects.toThrow();
 
     expect(() => large.set(new Uint8Array(1))).not.toThrow();
   });

@@ -17,7 +17,6 @@ import {
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { until } from '@parley/testing/until';
 import { Client } from 'pg';
@@ -35,7 +34,7 @@ if (!isRoot) process.stderr.write('SKIPPED: what Postgres does for root, since t
 else if (!hasNamespaces)
   process.stderr.write('SKIPPED: folders that only root may enter, since unshare --user is refused here.\n');
 
-/** What a run leaves behind: copied for each test, since making it takes a second. */
+/** What a run leaves behind: copied for each test, since making it takes seconds. */
 let stoppedFolder: string;
 let folder: string;
 const started: LocalPostgres[] = [];
@@ -48,8 +47,10 @@ beforeAll(async () => {
 
 beforeEach(async () => {
   folder = await makeFolder();
-  await run('cp', ['-a', `${stoppedFolder}/.`, folder]);
 });
+
+/** Each test of the suite begins with what a run has left. */
+const withData = () => beforeEach(() => run('cp', ['-a', `${stoppedFolder}/.`, folder]));
 
 afterEach(async () => {
   await Promise.all(started.splice(0).map((postgres) => postgres.stop()));
@@ -59,7 +60,21 @@ afterEach(async () => {
 
 afterAll(() => rm(stoppedFolder, { recursive: true }));
 
+it('makes the data anew when an earlier start was killed while making them', async () => {
+  await mkdir(join(folder, 'postgres.new-abc'));
+  await writeFile(join(folder, 'postgres.new-abc', 'PG_VERSION'), '18');
+  await writeFile(join(folder, 'postgres.password'), '');
+
+  const postgres = await start();
+
+  await expect(query(postgres.url, 'SELECT 1 AS one')).resolves.toEqual([{ one: 1 }]);
+  const made = (await readdir(folder)).filter((name) => !name.startsWith('postgres-programs-'));
+  expect(made.sort()).toEqual(['postgres', 'postgres.log', 'postgres.password']);
+});
+
 describe('one run after the other', () => {
+  withData();
+
   it('keeps the data', async () => {
     const first = await start();
     await query(first.url, "CREATE TABLE note AS SELECT 'kept' AS text");
@@ -68,24 +83,6 @@ describe('one run after the other', () => {
     const second = await start();
 
     await expect(query(second.url, 'SELECT text FROM note')).resolves.toEqual([{ text: 'kept' }]);
-  });
-
-  it('makes the data anew when an earlier start was killed while making them', async () => {
-    const fresh = await makeFolder();
-    await mkdir(join(fresh, 'postgres.new-abc'));
-    await writeFile(join(fresh, 'postgres.new-abc', 'PG_VERSION'), '18');
-    await writeFile(join(fresh, 'postgres.password'), '');
-
-    try {
-      const postgres = await start({ folder: fresh });
-
-      await expect(query(postgres.url, 'SELECT 1 AS one')).resolves.toEqual([{ one: 1 }]);
-      const made = (await readdir(fresh)).filter((name) => !name.startsWith('postgres-programs-'));
-      expect(made.sort()).toEqual(['postgres', 'postgres.log', 'postgres.password']);
-      await postgres.stop();
-    } finally {
-      await rm(fresh, { recursive: true });
-    }
   });
 
   it('stops and replaces a server that a killed owner has left running', async () => {
@@ -120,6 +117,8 @@ describe('one run after the other', () => {
 });
 
 describe('while it runs', () => {
+  withData();
+
   it('comes back on the same port with all that was committed when the server is killed', async () => {
     const log: string[] = [];
     const postgres = await start({ log: (message) => log.push(message) });
@@ -152,24 +151,51 @@ describe('while it runs', () => {
     await client.end().catch(() => undefined);
   });
 
+  it('stays down when it is stopped while it is being started again', async () => {
+    const postgres = await start();
+    const pidFile = join(folder, 'postgres', 'postmaster.pid');
+    const firstPid = postgres.pid!;
+    process.kill(firstPid, 'SIGKILL');
+    const pidOfData = async () => (await readFile(pidFile, 'utf8').catch(() => '')).split('\n')[0];
+    // Meanwhile it is that of this process, which disowns what the dead server has left.
+    await until(pidOfData, (pid) => ![undefined, '', `${firstPid}`, `${process.pid}`].includes(pid));
+
+    await postgres.stop();
+
+    await expect(connect(postgres.url)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+    await expect(pidOfData()).resolves.toBe('');
+  });
+});
+
+describe('a server', () => {
+  let ofServer: string;
+  let postgres: LocalPostgres;
+
+  beforeAll(async () => {
+    ofServer = await makeFolder();
+    await run('cp', ['-a', `${stoppedFolder}/.`, ofServer]);
+    postgres = await startLocalPostgres({ folder: ofServer });
+  });
+
+  afterAll(async () => {
+    await postgres.stop();
+    await rm(ofServer, { recursive: true });
+  });
+
   it('refuses a wrong password', async () => {
-    const { url } = await start();
-    const wrong = new URL(url);
+    const wrong = new URL(postgres.url);
     wrong.password = 'guess';
 
     await expect(connect(wrong.href)).rejects.toMatchObject({ code: '28P01' });
   });
 
   it('is not in the process group that Ctrl-C reaches', async () => {
-    const postgres = await start();
-
     const { stdout } = await run('ps', ['-o', 'pgid=', '-p', `${postgres.pid}`]);
 
     expect(Number(stdout)).toBe(postgres.pid);
   });
 
   it('stops with sessions open, and stops only once', async () => {
-    const postgres = await start();
     const pid = postgres.pid!;
     const client = await connect(postgres.url);
 
@@ -179,23 +205,25 @@ describe('while it runs', () => {
     expect(await findProcess(pid)).toBeNull();
     await expect(client.query('SELECT 1')).rejects.toThrow();
   });
-
-  it('stays down when it is stopped while it is being started again', async () => {
-    const postgres = await start();
-    process.kill(postgres.pid!, 'SIGKILL');
-    await sleep(110);
-
-    await postgres.stop();
-
-    await sleep(300);
-    await expect(connect(postgres.url)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
-  });
 });
 
 (isRoot && hasNamespaces ? describe : describe.skip)('in a folder that only root may enter', () => {
-  beforeEach(async () => {
-    for (const name of await readdir(folder)) await rm(join(folder, name), { recursive: true });
-    await chmod(folder, 0o700);
+  let lockedFolder: string;
+  let openFolder: string;
+
+  beforeAll(async () => {
+    openFolder = stoppedFolder;
+    lockedFolder = await makeFolder();
+    await chmod(lockedFolder, 0o700);
+    await (await startLocalPostgres({ folder: lockedFolder })).stop();
+    stoppedFolder = lockedFolder;
+  });
+
+  withData();
+
+  afterAll(async () => {
+    stoppedFolder = openFolder;
+    await rm(lockedFolder, { recursive: true });
   });
 
   it('keeps the data, which are of root, from one run to the next', async () => {
@@ -248,7 +276,6 @@ describe('while it runs', () => {
   });
 
   it('stops and replaces a server that a killed owner has left running', async () => {
-    await (await start()).stop();
     const orphan = await startOrphan();
     await query(orphan.url, "CREATE TABLE note AS SELECT 'kept' AS text");
 
@@ -259,7 +286,6 @@ describe('while it runs', () => {
   });
 
   it('leaves a process of root alone that has the id of a dead server by now', async () => {
-    await (await start()).stop();
     const orphan = await startOrphan();
     process.kill(orphan.pid, 'SIGKILL');
     await orphan.exited;
@@ -279,7 +305,6 @@ describe('while it runs', () => {
   });
 
   it('says how to get at the data again when it has lost `unshare`', async () => {
-    await (await start()).stop();
     await chmod(folder, 0o711);
     const data = join(folder, 'postgres');
 
@@ -293,7 +318,9 @@ describe('while it runs', () => {
   });
 });
 
-describe('when it cannot start', () => {
+describe('when it cannot start on data that are there', () => {
+  withData();
+
   it('says why, in the words of Postgres', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
@@ -304,6 +331,20 @@ describe('when it cannot start', () => {
     other.close();
   });
 
+  it('misses the password rather than make another one', async () => {
+    await unlink(join(folder, 'postgres.password'));
+
+    await expect(start()).rejects.toThrow('postgres.password');
+  });
+
+  asRoot('names the folder that was open when an ordinary user became the owner of the data', async () => {
+    await chmod(folder, 0o700);
+
+    await expect(start()).rejects.toThrow(`may not enter ${folder} `);
+  });
+});
+
+describe('when it cannot make data', () => {
   it('names the missing package and the way without it', async () => {
     const arch = Object.getOwnPropertyDescriptor(process, 'arch')!;
     Object.defineProperty(process, 'arch', { ...arch, value: 'pdp11' });
@@ -313,12 +354,6 @@ describe('when it cannot start', () => {
     } finally {
       Object.defineProperty(process, 'arch', arch);
     }
-  });
-
-  it('misses the password rather than make another one', async () => {
-    await unlink(join(folder, 'postgres.password'));
-
-    await expect(start()).rejects.toThrow('postgres.password');
   });
 
   asRoot('names the folder that keeps Postgres out', async () => {
@@ -341,15 +376,11 @@ describe('when it cannot start', () => {
 
     await expect(start({ folder: join(locked, 'data') })).rejects.toThrow(`may not enter ${locked} `);
   });
-
-  asRoot('names the folder that was open when an ordinary user became the owner of the data', async () => {
-    await chmod(folder, 0o700);
-
-    await expect(start()).rejects.toThrow(`may not enter ${folder} `);
-  });
 });
 
 describe('the programs', () => {
+  withData();
+
   it('get the links that npm makes only when it runs install scripts', async () => {
     const programs = await copyPackage({ mode: 0o755 });
     const libraries = join(programs, 'lib');
@@ -383,7 +414,8 @@ async function makeFolder(): Promise<string> {
 }
 
 async function start(options: Partial<LocalPostgresOptions> = {}): Promise<LocalPostgres> {
-  const postgres = await startLocalPostgres({ folder, ...options });
+  // Nothing here outlives the machine.
+  const postgres = await startLocalPostgres({ folder, settings: { fsync: 'off' }, ...options });
   started.push(postgres);
   return postgres;
 }
@@ -452,6 +484,6 @@ async function query(url: string, text: string): Promise<unknown[]> {
 }
 
 async function queryOnceBack(postgres: LocalPostgres, firstPid: number, text: string): Promise<unknown[]> {
-  while (postgres.pid === null || postgres.pid === firstPid) await sleep(20);
+  await until(() => postgres.pid !== null && postgres.pid !== firstPid);
   return query(postgres.url, text);
 }

@@ -12,10 +12,11 @@ import { ServiceConfig } from '@parley/service/config';
 import type { Platform } from '@parley/service/platform';
 import { ServiceModule } from '@parley/service/service.module';
 import { type RunningService, startService } from '@parley/testing/running-service';
+import { until } from '@parley/testing/until';
 import { deadLettersController } from './dead-letters';
 import { DeadLettersRepository } from './dead-letters.repository';
 import { Outbox } from './outbox';
-import { createOutboxDatabase, Happened, happened, numberOf, type OutboxDatabase, until } from './test/outbox-database';
+import { createOutboxDatabase, Happened, happened, numberOf, type OutboxDatabase } from './test/outbox-database';
 
 const contract = {
   happen: operation({

@@ -1,113 +1,116 @@
 import { setDuplicateWindow, storedEventIds } from '@parley/bus/test/stored-events';
 import { hasNatsServer } from '@parley/testing/nats-server';
-import type { EmptyDatabase } from '@parley/testing/test-database';
-import { unpublished, until } from './test/outbox-database';
-import { createMigratedDatabase, OutboxProcesses } from './test/outbox-processes';
+import type { run } from '@parley/testing/running-platform';
+import { until } from '@parley/testing/until';
+import { unpublished } from './test/outbox-database';
+import { OutboxProcesses } from './test/outbox-processes';
 
 const suite = hasNatsServer() ? describe : describe.skip;
 
 suite('Events between processes', () => {
-  let migrated: EmptyDatabase;
   let processes: OutboxProcesses;
 
-  beforeAll(async () => {
-    migrated = await createMigratedDatabase();
-  });
-
-  beforeEach(async () => {
-    processes = await OutboxProcesses.prepare(migrated);
-  });
-
-  afterEach(() => processes.stop());
-
-  afterAll(() => migrated.drop());
+  afterAll(() => processes.stop());
 
   async function happened(botIds: string[]): Promise<boolean> {
     return (await processes.effects(botIds)).every((count) => count > 0);
   }
 
-  it('all arrive, and have their effect once, with two relays and two consumers at work', async () => {
-    await Promise.all([
-      processes.startRelay(),
-      processes.startRelay(),
-      processes.startConsumer(),
-      processes.startConsumer(),
-    ]);
-    const gate = await processes.closeGate();
-    const first = await processes.announceEach(260);
-    // Each relay holds one batch at a time: two that wait are two processes with rows of their own.
-    await until(async () => (await processes.countWaiting()) === 2);
+  async function idsAfter(known: string[]): Promise<string[]> {
+    return (await storedEventIds(processes.nats.url)).slice(known.length);
+  }
 
-    await gate.commit();
-    const rest = await processes.announceEach(140);
+  describe('of which one relays', () => {
+    let relay: ReturnType<typeof run>;
 
-    const all = [...first, ...rest];
-    await until(() => happened(all), 60_000);
-    await until(async () => (await unpublished(processes.database)) === 0);
-    await expect(processes.effects(all)).resolves.toEqual(all.map(() => 1));
+    beforeAll(async () => {
+      processes = await OutboxProcesses.prepare();
+      [relay] = await Promise.all([processes.startRelay(), processes.startConsumer()]);
+    });
+
+    it.each([
+      ['still knows', 120_000, 1],
+      ['no longer knows', 100, 2],
+    ])(
+      'have their effect once when it is killed between publishing and marking, and the stream %s the message',
+      async (_what, windowMs, times) => {
+        await setDuplicateWindow(processes.nats.url, windowMs);
+        const known = await storedEventIds(processes.nats.url);
+        const gate = await processes.closeGate();
+        const bots = await processes.announceEach(1);
+        const eventId = await processes.eventIdOf(bots[0]!);
+
+        await until(async () => (await processes.countWaiting()) === 1);
+        const published = await idsAfter(known);
+        process.kill(relay.pid, 'SIGKILL');
+        await relay.ended;
+        await gate.commit();
+        await until(async () => (await processes.countFree()) === 1);
+        relay = await processes.startRelay();
+
+        expect(published).toEqual([eventId]);
+        await until(async () => (await unpublished(processes.database)) === 0);
+        await until(async () => (await processes.arrivals(bots))[0]! >= times);
+        await expect(idsAfter(known)).resolves.toEqual(Array(times).fill(eventId));
+        await expect(processes.effects(bots)).resolves.toEqual([1]);
+      },
+    );
   });
 
-  it.each([
-    ['still knows', 120_000, 1],
-    ['no longer knows', 100, 2],
-  ])(
-    'have their effect once when a relay is killed between publishing and marking, and the stream %s the message',
-    async (_what, windowMs, times) => {
-      const [relay] = await Promise.all([processes.startRelay(), processes.startConsumer()]);
-      await setDuplicateWindow(processes.nats.url, windowMs);
-      const gate = await processes.closeGate();
-      const bots = await processes.announceEach(1);
-      const eventId = await processes.eventIdOf(bots[0]!);
+  describe('of which two relay and two consume', () => {
+    beforeAll(async () => {
+      await setDuplicateWindow(processes.nats.url, 120_000);
+      await Promise.all([processes.startRelay(), processes.startConsumer()]);
+    });
 
-      await until(async () => (await processes.countWaiting()) === 1);
-      const published = await storedEventIds(processes.nats.url);
-      process.kill(relay.pid, 'SIGKILL');
-      await relay.ended;
-      await gate.commit();
-      await until(async () => (await processes.countFree()) === 1);
-      await processes.startRelay();
+    it('arrive in whatever order they are committed, and never when they are rolled back', async () => {
+      const known = await storedEventIds(processes.nats.url);
+      const slow = await processes.announceSlowly();
+      const before = await processes.announceEach(5);
+      const never = await processes.announceSlowly();
+      const after = await processes.announceEach(5);
+      await never.rollBack();
 
-      expect(published).toEqual([eventId]);
+      await until(() => happened([...before, ...after]));
+      const meanwhile = await processes.effects([slow.result]);
+      await slow.commit();
+
+      await until(() => happened([slow.result]));
+      const ids = await idsAfter(known);
+      expect(meanwhile).toEqual([0]);
+      expect(ids).toHaveLength(11);
+      expect(ids.at(-1)).toBe([...ids].sort()[0]);
+      await expect(processes.effects([...before, slow.result, ...after])).resolves.toEqual(Array(11).fill(1));
+      await expect(processes.effects([never.result])).resolves.toEqual([0]);
+    });
+
+    it('are all published again when the stream is lost, and none has its effect again', async () => {
+      const bots = await processes.announceEach(50);
+      await until(() => happened(bots));
       await until(async () => (await unpublished(processes.database)) === 0);
-      await until(async () => (await processes.arrivals(bots))[0]! >= times);
-      await expect(storedEventIds(processes.nats.url)).resolves.toEqual(Array(times).fill(eventId));
-      await expect(processes.effects(bots)).resolves.toEqual([1]);
-    },
-  );
 
-  it('arrive in whatever order they are committed, and never when they are rolled back', async () => {
-    await Promise.all([processes.startRelay(), processes.startRelay(), processes.startConsumer()]);
-    const slow = await processes.announceSlowly();
-    const before = await processes.announceEach(5);
-    const never = await processes.announceSlowly();
-    const after = await processes.announceEach(5);
-    await never.rollBack();
+      await processes.nats.kill();
+      await processes.nats.wipe();
+      await processes.nats.run();
 
-    await until(() => happened([...before, ...after]));
-    const meanwhile = await processes.effects([slow.result]);
-    await slow.commit();
+      await until(async () => (await processes.arrivals(bots)).every((count) => count > 1), Boolean, 60_000);
+      await until(async () => (await unpublished(processes.database)) === 0);
+      await expect(processes.effects(bots)).resolves.toEqual(bots.map(() => 1));
+    });
 
-    await until(() => happened([slow.result]));
-    const ids = await storedEventIds(processes.nats.url);
-    expect(meanwhile).toEqual([0]);
-    expect(ids).toHaveLength(11);
-    expect(ids.at(-1)).toBe([...ids].sort()[0]);
-    await expect(processes.effects([...before, slow.result, ...after])).resolves.toEqual(Array(11).fill(1));
-    await expect(processes.effects([never.result])).resolves.toEqual([0]);
-  });
+    it('all arrive, and have their effect once', async () => {
+      const gate = await processes.closeGate();
+      const first = await processes.announceEach(260);
+      // Each relay holds one batch at a time: two that wait are two processes with rows of their own.
+      await until(async () => (await processes.countWaiting()) === 2);
 
-  it('are all published again when the stream is lost, and none has its effect again', async () => {
-    await Promise.all([processes.startRelay(), processes.startRelay(), processes.startConsumer()]);
-    const bots = await processes.announceEach(50);
-    await until(() => happened(bots));
-    await until(async () => (await unpublished(processes.database)) === 0);
+      await gate.commit();
+      const rest = await processes.announceEach(140);
 
-    await processes.nats.kill();
-    await processes.nats.wipe();
-    await processes.nats.run();
-
-    await until(async () => (await processes.arrivals(bots)).every((count) => count > 1), 30_000);
-    await until(async () => (await unpublished(processes.database)) === 0);
-    await expect(processes.effects(bots)).resolves.toEqual(bots.map(() => 1));
+      const all = [...first, ...rest];
+      await until(() => happened(all), Boolean, 60_000);
+      await until(async () => (await unpublished(processes.database)) === 0);
+      await expect(processes.effects(all)).resolves.toEqual(all.map(() => 1));
+    });
   });
 });

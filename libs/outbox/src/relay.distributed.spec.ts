@@ -1,6 +1,7 @@
 import { JetStreamEvents } from '@parley/bus/jetstream-events';
 import { NatsLink } from '@parley/bus/nats-connection';
 import { hasNatsServer, NatsServer } from '@parley/testing/nats-server';
+import { until } from '@parley/testing/until';
 import { DeadLettersRepository } from './dead-letters.repository';
 import { Inbox } from './inbox';
 import { Outbox } from './outbox';
@@ -16,7 +17,6 @@ import {
   range,
   silent,
   unpublished,
-  until,
 } from './test/outbox-database';
 
 const suite = hasNatsServer() ? describe : describe.skip;

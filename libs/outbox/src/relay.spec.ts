@@ -1,5 +1,6 @@
 import { type EventMessage, messageIdOf, type StreamPlace } from '@parley/bus/event-stream';
 import { newId } from '@parley/database/ids';
+import { until } from '@parley/testing/until';
 import { DeliveriesRepository } from './deliveries.repository';
 import { Inbox } from './inbox';
 import { Outbox } from './outbox';
@@ -16,7 +17,6 @@ import {
   range,
   silent,
   unpublished,
-  until,
 } from './test/outbox-database';
 
 /** The event stream of the embedded mode with what can befall one: slow answers, an end after publishing, a lost disk. */
@@ -163,7 +163,7 @@ describe('The outbox relay', () => {
       second.wake();
     }
 
-    await until(async () => (await database.service.query('SELECT 1 FROM effect')).length >= 500, 60_000);
+    await until(async () => (await database.service.query('SELECT 1 FROM effect')).length >= 500, Boolean, 60_000);
     const effects = await database.service.query<{ number: number }>('SELECT number FROM effect ORDER BY number');
     expect(effects.map(({ number }) => number)).toEqual(range(500));
   });

@@ -1,6 +1,6 @@
-import { performance } from 'node:perf_hooks';
-import { setTimeout } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
+import { until } from '@parley/testing/until';
 import { BundledEmbedder, threadsFor } from './bundled-embedder';
 import { dot } from './vectors';
 
@@ -12,6 +12,9 @@ const open = (threads = 1) => {
 };
 const workersOf = (embedder: BundledEmbedder): Worker[] => [...embedder['workers']];
 const prose = 'The gateway proves who is calling and forwards the body to the service that owns the operation. ';
+
+/** For what changes nothing of it: the model takes a second to load. */
+const shared = open();
 
 afterAll(() => Promise.all(opened.map((embedder) => embedder.close())));
 
@@ -26,15 +29,13 @@ it.each([
 });
 
 it('starts no thread before the first text', async () => {
-  const embedder = open();
-
-  expect(workersOf(embedder)).toEqual([]);
-  await embedder.ready();
-  expect(workersOf(embedder)).toHaveLength(1);
+  expect(workersOf(shared)).toEqual([]);
+  await shared.ready();
+  expect(workersOf(shared)).toHaveLength(1);
 });
 
 it('puts texts of one meaning closer together than others, in order and of unit length', async () => {
-  const [question, answer, unrelated] = await open().embed([
+  const [question, answer, unrelated] = await shared.embed([
     'How do I get my money back?',
     'To request a refund, contact our billing department.',
     'The volcano on the northern island erupted at dawn.',
@@ -49,16 +50,15 @@ it('gives the same vectors for one text at a time and for many on several thread
   const texts = Array.from({ length: 7 }, (_, i) => `Text number ${i}. ${prose.repeat(i)}`);
   const together = await open(2).embed(texts);
 
-  const embedder = open();
   for (const [i, text] of texts.entries()) {
-    const [alone] = await embedder.embed([text]);
+    const [alone] = await shared.embed([text]);
     expect(dot(alone!, together[i]!)).toBeCloseTo(1, 4);
   }
 });
 
 it('reads a long text to its end', async () => {
   const filler = prose.repeat(8);
-  const [plain, ending, query] = await open().embed([
+  const [plain, ending, query] = await shared.embed([
     filler,
     `${filler} Penguins are birds that cannot fly. They live on the ice of Antarctica and eat fish.`,
     'penguins in Antarctica',
@@ -68,51 +68,37 @@ it('reads a long text to its end', async () => {
 });
 
 it('takes texts without words', async () => {
-  const vectors = await open().embed(['', ' ', '\u0000', '🦜', '\ud800', '文'.repeat(700)]);
+  const vectors = await shared.embed(['', ' ', '\u0000', '🦜', '\ud800', '文'.repeat(700)]);
 
   expect(vectors.map((vector) => Math.round(dot(vector, vector) * 100))).toEqual([100, 100, 100, 100, 100, 100]);
 });
 
 it('does not hold up the event loop', async () => {
-  const embedder = open();
-  await embedder.ready();
-  const longestPause = async (work: () => Promise<unknown>) => {
-    const started = performance.now();
-    let [last, longest] = [started, 0];
-    const timer = setInterval(() => {
-      longest = Math.max(longest, performance.now() - last);
-      last = performance.now();
-    }, 1);
-    await work();
-    clearInterval(timer);
-    return longest / (performance.now() - started);
-  };
+  const windows = 10;
+  let turns = 0;
+  const timer = setInterval(() => (turns += 1), 1);
 
-  const shares: number[] = [];
-  for (let round = 0; round < 3; round += 1) {
-    shares.push(await longestPause(() => embedder.embed(Array.from({ length: 10 }, () => prose.repeat(8)))));
-  }
+  await shared.embed(Array.from({ length: windows }, () => prose.repeat(5)));
 
-  // A busy machine may hold up one round, not all of them.
-  expect(Math.min(...shares)).toBeLessThan(0.2);
+  clearInterval(timer);
+  // Where the model ran in this thread, the loop would turn between two windows at most.
+  expect(turns).toBeGreaterThan(2 * windows);
 });
 
 it('gives up what is queued when aborted, and serves the others', async () => {
-  const embedder = open();
-  await embedder.ready();
   const abort = new AbortController();
-  const large = embedder.embed(
+  const large = shared.embed(
     Array.from({ length: 200 }, () => prose),
     abort.signal,
   );
-  const small = embedder.embed(['a small one']);
+  const small = shared.embed(['a small one']);
   large.catch(() => undefined);
 
   await small;
   abort.abort(new Error('the file was replaced'));
 
   await expect(large).rejects.toThrow('the file was replaced');
-  await expect(embedder.embed(['the next one'])).resolves.toHaveLength(1);
+  await expect(shared.embed(['the next one'])).resolves.toHaveLength(1);
 });
 
 it('takes nothing when aborted already', async () => {
@@ -129,7 +115,7 @@ it('replaces a thread that dies and does its work again', async () => {
   const [victim] = workersOf(embedder);
 
   const embedding = embedder.embed(Array.from({ length: 4 }, () => prose));
-  await setTimeout(20);
+  await nextTurn();
   await victim!.terminate();
 
   await expect(embedding).resolves.toHaveLength(4);
@@ -143,7 +129,7 @@ it('gives up on a text whose threads die twice, and goes on with the next', asyn
   const embedding = embedder.embed([prose]);
   embedding.catch(() => undefined);
   for (let deaths = 0; deaths < 2; deaths++) {
-    while (workersOf(embedder).length === 0) await setTimeout(1);
+    await until(() => workersOf(embedder).length > 0);
     await workersOf(embedder)[0]!.terminate();
   }
 

@@ -3,8 +3,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { setTimeout } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { json, LoopbackServer, type Answer, type LoopbackRequest } from '@parley/testing/loopback-server';
+import { until } from '@parley/testing/until';
 import { OpenAiEmbedder, type OpenAiEmbedderOptions } from './openai-embedder';
 
 let server: LoopbackServer;
@@ -84,7 +85,7 @@ it('has no more requests under way than it may', async () => {
   let most = 0;
   answer = async (...args) => {
     most = Math.max(most, ++running);
-    await setTimeout(5);
+    await nextTurn();
     running--;
     await lengths(...args);
   };
@@ -269,15 +270,17 @@ describe('when there is no usable answer', () => {
 it('stops when aborted, with the reason of the signal', async () => {
   answer = () => undefined;
   const abort = new AbortController();
-  const embedding = open({ batchSize: 1, concurrency: 1 }).embed(['under way', 'queued'], abort.signal);
+  const embedder = open({ batchSize: 1, concurrency: 1 });
+  const embedding = embedder.embed(['under way', 'queued'], abort.signal);
   embedding.catch(() => undefined);
-  while (server.requests.length === 0) await setTimeout(5);
+  await until(() => server.requests.length === 1);
 
   abort.abort(new Error('the file was replaced'));
 
   await expect(embedding).rejects.toThrow('the file was replaced');
-  await setTimeout(20);
-  expect(server.requests).toHaveLength(1);
+  answer = lengths;
+  await embedder.embed(['later']);
+  expect(server.requests.flatMap(inputOf)).toEqual(['under way', 'later']);
 });
 
 it('ends what is under way when it is closed, and takes nothing more', async () => {
@@ -285,7 +288,7 @@ it('ends what is under way when it is closed, and takes nothing more', async () 
   const embedder = open();
   const embedding = embedder.embed(['x']);
   embedding.catch(() => undefined);
-  while (server.requests.length === 0) await setTimeout(5);
+  await until(() => server.requests.length === 1);
 
   await embedder.close();
 

@@ -10,6 +10,8 @@ export interface AdmissionOptions {
   /** The event loop may be late by so much before nothing more is let in. */
   maxLoopDelayMs: number;
   metrics: Metrics;
+  /** By default that of this process. */
+  loopDelayMs?: () => number;
 }
 
 /** What does not fit any more. It is counted, and not an error that somebody should look at. */
@@ -22,8 +24,10 @@ export class Overloaded extends Error {}
 export class Admission {
   private count = 0;
   private readonly countOf = new Map<string, number>();
+  private readonly loopDelayMs: () => number;
 
   constructor(private readonly options: AdmissionOptions) {
+    this.loopDelayMs = options.loopDelayMs ?? loopDelayMs;
     options.metrics.watchUnderWay(options.place, () => this.count);
   }
 
@@ -59,7 +63,7 @@ export class Admission {
     const free = max - this.count;
     if (free <= 0) return 'under way';
     if (tenant !== undefined && (this.countOf.get(tenant) ?? 0) >= free) return 'share';
-    return loopDelayMs() > maxLoopDelayMs ? 'event loop' : undefined;
+    return this.loopDelayMs() > maxLoopDelayMs ? 'event loop' : undefined;
   }
 
   private add(tenant: string | undefined, change: 1 | -1): void {

@@ -2,41 +2,35 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { until } from '@parley/testing/until';
 import { LoopDelay } from './loop-delay';
 
-/** What is measured is this very process, which a machine may hold up too. Each failure is printed. */
-jest.retryTimes(2, { logErrorsBeforeRetry: true });
-
-const lateMs = 150;
-const mostPieces = 40;
-
-/** Keeps one turn of the event loop busy for so long. */
-async function block(ms: number): Promise<void> {
-  const end = performance.now() + ms;
-  while (performance.now() < end);
-  await nextTurn();
-}
-
 describe('the delay of an event loop', () => {
-  let delay: LoopDelay;
+  it('is what two looks in a row have seen: one long piece of work is none', () => {
+    jest.useFakeTimers();
+    const histogram = { mean: 0, enable: () => true, disable: () => true, reset: () => undefined };
+    const delay = new LoopDelay(1_000, histogram);
+    const look = (delayMs: number) => {
+      histogram.mean = (delayMs + 20) * 1e6;
+      jest.advanceTimersByTime(1_000);
+      return delay.ms;
+    };
 
-  beforeEach(() => (delay = new LoopDelay(400)));
-  afterEach(() => delay.stop());
+    // The last of them had less than two turns.
+    const seen = [800, 0, 300, 200, 400, Number.NaN, 0].map(look);
+    delay.stop();
+    jest.useRealTimers();
 
-  it('is seen while it lasts, and no longer', async () => {
-    for (let pieces = 0; pieces < mostPieces && delay.ms <= lateMs; pieces += 1) await block(300);
-
-    expect(delay.ms).toBeGreaterThan(lateMs);
-    await until(() => delay.ms < lateMs);
+    expect(seen).toEqual([0, 0, 0, 200, 200, 400, 0]);
   });
 
-  it('is not that of one long piece of work', async () => {
-    await block(1_000);
-    let worst = 0;
-    const end = performance.now() + 1_200;
-    await until(() => {
-      worst = Math.max(worst, delay.ms);
-      return performance.now() > end;
-    });
+  it('is measured while it lasts, and no longer', async () => {
+    const delay = new LoopDelay(100);
 
-    expect(worst).toBeLessThan(lateMs);
+    for (let pieces = 0; pieces < 40 && delay.ms <= 50; pieces += 1) {
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
+      await nextTurn();
+    }
+
+    expect(delay.ms).toBeGreaterThan(50);
+    await until(() => delay.ms < 50);
+    delay.stop();
   });
 });

@@ -1,19 +1,23 @@
-import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
 
 const resolutionMs = 20;
 const nanosPerMs = 1e6;
+
+type Histogram = Pick<IntervalHistogram, 'mean' | 'enable' | 'disable' | 'reset'>;
 
 /**
  * By how much the event loop is late on the whole. One long piece of work is no overload, nor is a process that was
  * stopped and goes on: it counts only what two looks in a row have seen.
  */
 export class LoopDelay {
-  private readonly histogram = monitorEventLoopDelay({ resolution: resolutionMs });
   private readonly looking: NodeJS.Timeout;
   private last = 0;
   private beforeLast = 0;
 
-  constructor(private readonly intervalMs = 1_000) {
+  constructor(
+    private readonly intervalMs = 1_000,
+    private readonly histogram: Histogram = monitorEventLoopDelay({ resolution: resolutionMs }),
+  ) {
     this.histogram.enable();
     this.looking = setInterval(() => this.look(), intervalMs).unref();
   }

@@ -6,6 +6,7 @@ import { type Operation, operation } from '@parley/contracts/operation';
 import { createLogger } from '@parley/logging/logger';
 import { Dispatcher } from '../dispatcher';
 import { Handles } from '../handles';
+import type { NatsLink } from '../nats-connection';
 import type { Transport } from '../transport';
 
 export const silent = createLogger('test', (process.env['LOG_LEVEL'] ?? 'silent') as 'silent');
@@ -14,6 +15,9 @@ export const caller: Caller = { requestId: 'request-1', credential: 'none' };
 export class Anything {
   [name: string]: unknown;
 }
+
+/** A deadline that no test lives to see. */
+export const anHour = 3_600_000;
 
 let probes = 0;
 
@@ -65,13 +69,20 @@ export async function answerWith(
 const refuse = () => Promise.reject(new Error('A probe has no events.'));
 const noEvents = { isOpen: false, publish: refuse, keeps: refuse, consume: refuse, drain: () => Promise.resolve() };
 
-/** How long it took, and how it ended. */
-export async function timed<T>(work: Promise<T>): Promise<{ ms: number; error?: unknown; value?: T }> {
-  const started = performance.now();
+/** How often the connection has told a status of each type, from now on. */
+export function countStatuses({ connection }: NatsLink): Record<string, number> {
+  const counts: Record<string, number> = {};
+  const count = async () => {
+    for await (const { type } of connection.status()) counts[type] = (counts[type] ?? 0) + 1;
+  };
+  void count();
+  return counts;
+}
+
+export async function outcomeOf<T>(work: Promise<T>): Promise<{ error?: unknown; value?: T }> {
   try {
-    const value = await work;
-    return { ms: performance.now() - started, value };
+    return { value: await work };
   } catch (error) {
-    return { ms: performance.now() - started, error };
+    return { error };
   }
 }

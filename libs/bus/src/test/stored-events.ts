@@ -7,7 +7,7 @@ export function storedEventIds(natsUrl: string): Promise<string[]> {
   return manage(natsUrl, async ({ streams }) => {
     const { state } = await streams.info(stream);
     const ids: string[] = [];
-    for (let seq = state.first_seq; seq <= state.last_seq; seq += 1) {
+    for (let seq = Math.max(1, state.first_seq); seq <= state.last_seq; seq += 1) {
       const message = await streams.getMessage(stream, { seq });
       ids.push(message.header.get('Nats-Msg-Id'));
     }

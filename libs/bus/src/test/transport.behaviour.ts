@@ -1,11 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError } from '@parley/contracts/errors';
 import { broadcast, channel } from '@parley/contracts/operation';
 import { markReplayed } from '@parley/contracts/replayed';
 import { until } from '@parley/testing/until';
 import { Bus } from '../bus';
 import type { Transport } from '../transport';
-import { Anything, answerWith, caller, probe, timed } from './probe';
+import { anHour, Anything, answerWith, caller, outcomeOf, probe } from './probe';
 
 /** A bus that several processes share; `connect` gives the transport of one more of them. */
 export interface SharedBus {
@@ -113,7 +112,7 @@ export function transportBehaviour(open: () => Promise<SharedBus>): void {
       throw new ApiError('AlreadyExists', 'It is there.', { metadata, retryAfterSeconds: 7 });
     });
 
-    const { error } = await timed(bus.call(refuse, caller, {}));
+    const { error } = await outcomeOf(bus.call(refuse, caller, {}));
 
     expect(error).toBeInstanceOf(ApiError);
     expect(error).toMatchObject({
@@ -135,7 +134,7 @@ export function transportBehaviour(open: () => Promise<SharedBus>): void {
       throw thrown;
     });
 
-    const { error } = await timed(bus.call(fail, caller, {}));
+    const { error } = await outcomeOf(bus.call(fail, caller, {}));
 
     expect(error).toMatchObject({ type: 'Internal', code: 500 });
     expect(JSON.stringify((error as ApiError).toWire())).not.toContain('hunter2');
@@ -186,22 +185,19 @@ export function transportBehaviour(open: () => Promise<SharedBus>): void {
   );
 
   it('fails at once when nobody listens, and says when to try again', async () => {
-    const { ms, error } = await timed(bus.call(probe(), caller, {}));
+    const { error } = await outcomeOf(bus.call(probe(anHour), caller, {}));
 
     expect(error).toMatchObject({ type: 'Internal', code: 503, retryAfterSeconds: 1 });
-    expect(ms).toBeLessThan(5_000);
   });
 
   it('gives up on a handler that never answers at the deadline of the operation', async () => {
-    const never = probe(300);
+    const never = probe(100);
     await answerWith(service, never, () => new Promise(() => undefined));
     const connection = await shared.connect();
 
-    const { ms, error } = await timed(new Bus(connection).call(never, caller, {}));
+    const { error } = await outcomeOf(new Bus(connection).call(never, caller, {}));
 
     expect(error).toMatchObject({ type: 'OperationTimeout', code: 504 });
-    expect(ms).toBeGreaterThan(250);
-    expect(ms).toBeLessThan(10_000);
   });
 
   it('shares requests between replicas and gives each to one of them', async () => {
@@ -323,11 +319,15 @@ export function transportBehaviour(open: () => Promise<SharedBus>): void {
     const slow = probe();
     const news = broadcast({ subject: 'probe.drained', data: Anything });
     const leaving = await shared.connect();
+    const echo = probe();
+    let finish = () => {};
+    const finished = new Promise<void>((resolve) => (finish = resolve));
     let taken = 0;
     let heard = 0;
+    await answerWith(service, echo, (input) => input);
     await answerWith(leaving, slow, async () => {
       taken += 1;
-      await sleep(300);
+      await finished;
       return { done: true };
     });
     new Bus(leaving).listen(news, () => (heard += 1));
@@ -336,10 +336,15 @@ export function transportBehaviour(open: () => Promise<SharedBus>): void {
     const asked = Promise.all(Array.from({ length: 10 }, () => bus.call(slow, caller, {})));
     await until(() => taken === 10);
 
-    await leaving.drain();
+    let isDrained = false;
+    const draining = leaving.drain().then(() => (isDrained = true));
+    await bus.call(echo, caller, {});
+    expect(isDrained).toBe(false);
+    finish();
+    await draining;
     bus.broadcast(news, {});
     bus.publish(changes, 'drained', {});
-    const after = await timed(bus.call(slow, caller, {}));
+    const after = await outcomeOf(bus.call(slow, caller, {}));
 
     await expect(asked).resolves.toEqual(Array.from({ length: 10 }, () => ({ done: true })));
     expect(after.error).toMatchObject({ code: 503 });
@@ -355,7 +360,7 @@ export function transportBehaviour(open: () => Promise<SharedBus>): void {
       return new Promise(() => undefined);
     });
     await leaving.ready();
-    const asked = timed(bus.call(endless, caller, {}));
+    const asked = outcomeOf(bus.call(endless, caller, {}));
     await until(() => taken === 1);
 
     await leaving.drain(50);
@@ -372,7 +377,7 @@ export function transportBehaviour(open: () => Promise<SharedBus>): void {
     await answerWith(service, echo, () => ({}));
     const small = new Bus(await shared.connect(100_000));
 
-    const { error } = await timed(small.call(echo, caller, { text: 'x'.repeat(100_000) }));
+    const { error } = await outcomeOf(small.call(echo, caller, { text: 'x'.repeat(100_000) }));
 
     expect(error).toMatchObject({
       type: 'PayloadTooLarge',
@@ -387,7 +392,7 @@ export function transportBehaviour(open: () => Promise<SharedBus>): void {
     await answerWith(small, grow, ({ size }) => ({ text: 'x'.repeat(size as number) }));
     const asking = new Bus(await shared.connect(100_000));
 
-    const { error } = await timed(asking.call(grow, caller, { size: 100_000 }));
+    const { error } = await outcomeOf(asking.call(grow, caller, { size: 100_000 }));
 
     expect(error).toMatchObject({
       type: 'PayloadTooLarge',

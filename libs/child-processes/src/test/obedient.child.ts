@@ -7,6 +7,7 @@ export type TestOrder =
 
 endWithParent();
 const data = new ChildData();
+let held: Buffer;
 process.on('message', (order: TestOrder) => void obey(order));
 
 async function obey(order: TestOrder): Promise<void> {
@@ -21,17 +22,12 @@ async function obey(order: TestOrder): Promise<void> {
     case 'fill the heap':
       for (const all: unknown[] = []; ;) all.push({ text: `${Math.random()}`, list: [1, 2, 3] });
     case 'fill buffers':
-      for (const all: Buffer[] = []; ;) {
-        all.push(Buffer.alloc(20_000_000, 1));
-        // The parent sees it grow.
-        await new Promise((resolve) => setTimeout(resolve, 20));
-      }
+      held = Buffer.alloc(300_000_000, 1);
+      return tell(held.length);
     case 'block':
-      tell(process.pid);
-      // The answer is on its way once the event loop has turned.
-      setTimeout(() => {
+      process.send!(process.pid, undefined, undefined, () => {
         for (;;);
-      }, 100);
+      });
   }
 }
 

@@ -1,9 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { WorkingConsumer, Delivery, EventMessage } from '@parley/bus/event-stream';
 import { type Event, event } from '@parley/contracts/operation';
 import { Database } from '@parley/database/database';
 import { createLogger } from '@parley/logging/logger';
-import { createEmptyDatabase } from '@parley/testing/test-database';
+import { copyDatabase, createEmptyDatabase, type EmptyDatabase } from '@parley/testing/test-database';
 import { deliveryMigrations } from '../deliveries.repository';
 import { Outbox } from '../outbox';
 import { outboxMigrations } from '../outbox.repository';
@@ -24,23 +23,36 @@ export interface OutboxDatabase {
   drop(): Promise<void>;
 }
 
+let migrated: Promise<EmptyDatabase> | undefined;
+
 export async function createOutboxDatabase(): Promise<OutboxDatabase> {
-  const empty = await createEmptyDatabase();
-  const { url } = empty;
-  const [service, events] = await Promise.all([
-    Database.open({ url, schema: 'probe', migrations: outboxMigrations, poolSize: 8 }),
-    Database.open({ url, schema: 'events', migrations: deliveryMigrations, poolSize: 6 }),
-  ]);
-  await Promise.all([service.migrate(), events.migrate()]);
+  const copy = await copyDatabase(await (migrated ??= createMigrated()));
+  const { url } = copy;
+  const [service, events] = await openBoth(url);
   return {
     url,
     service,
     events,
     drop: async () => {
       await Promise.all([service.close(), events.close()]);
-      await empty.drop();
+      await copy.drop();
     },
   };
+}
+
+async function createMigrated(): Promise<EmptyDatabase> {
+  const empty = await createEmptyDatabase();
+  const both = await openBoth(empty.url);
+  await Promise.all(both.map((database) => database.migrate()));
+  await Promise.all(both.map((database) => database.close()));
+  return empty;
+}
+
+function openBoth(url: string): Promise<[service: Database, events: Database]> {
+  return Promise.all([
+    Database.open({ url, schema: 'probe', migrations: outboxMigrations, poolSize: 8 }),
+    Database.open({ url, schema: 'events', migrations: deliveryMigrations, poolSize: 6 }),
+  ]);
 }
 
 /** Announces events with these numbers in one transaction. */
@@ -84,12 +96,4 @@ export function numberOf({ event: { data } }: Pick<Delivery, 'event'>): number {
 
 export function range(count: number): number[] {
   return Array.from({ length: count }, (_, index) => index + 1);
-}
-
-export async function until(condition: () => boolean | Promise<boolean>, timeoutMs = 25_000): Promise<void> {
-  const deadline = Date.now() + timeoutMs;
-  while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error(`It did not happen within ${timeoutMs} ms: ${condition.toString()}`);
-    await sleep(10);
-  }
 }

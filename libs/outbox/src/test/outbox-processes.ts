@@ -7,7 +7,7 @@ import { Database, type Transaction } from '@parley/database/database';
 import { newToken } from '@parley/secrets/token';
 import { NatsServer } from '@parley/testing/nats-server';
 import { run } from '@parley/testing/running-platform';
-import { copyDatabase, createEmptyDatabase, type EmptyDatabase } from '@parley/testing/test-database';
+import { createEmptyDatabase, type EmptyDatabase } from '@parley/testing/test-database';
 import { Outbox } from '../outbox';
 
 type Process = ReturnType<typeof run>;
@@ -35,19 +35,18 @@ export class OutboxProcesses {
     private readonly removeAll: () => Promise<void>,
   ) {}
 
-  /** @param migrated what `createMigratedDatabase` made, which stays as it is. */
-  static async prepare(migrated: EmptyDatabase): Promise<OutboxProcesses> {
-    const [nats, copy, folder] = await Promise.all([
+  static async prepare(): Promise<OutboxProcesses> {
+    const [nats, migrated, folder] = await Promise.all([
       NatsServer.start(),
-      copyDatabase(migrated),
+      createMigratedDatabase(),
       mkdtemp(join(tmpdir(), 'parley-outbox-')),
     ]);
-    const database = await Database.open({ url: copy.url, schema: 'admin', migrations: [], poolSize: 8 });
+    const database = await Database.open({ url: migrated.url, schema: 'admin', migrations: [], poolSize: 8 });
     await database.query(watchers);
     const env = {
       PORT: '0',
       NATS_URL: nats.url,
-      DATABASE_URL: copy.url,
+      DATABASE_URL: migrated.url,
       DATABASE_POOL_SIZE: '3',
       PARLEY_SECRET_KEY: randomBytes(32).toString('hex'),
       PARLEY_BOOTSTRAP_TOKEN: newToken('pat'),
@@ -58,7 +57,7 @@ export class OutboxProcesses {
     };
     return new OutboxProcesses(nats, database, env, async () => {
       await Promise.all([nats.stop(), database.close()]);
-      await Promise.all([copy.drop(), rm(folder, { recursive: true, force: true })]);
+      await Promise.all([migrated.drop(), rm(folder, { recursive: true, force: true })]);
     });
   }
 
@@ -173,7 +172,7 @@ export class OutboxProcesses {
 }
 
 /** A database with the schemas of all services. */
-export async function createMigratedDatabase(): Promise<EmptyDatabase> {
+async function createMigratedDatabase(): Promise<EmptyDatabase> {
   const database = await createEmptyDatabase();
   const migrating = run('dist/apps/cli/src/migrate.js', { DATABASE_URL: database.url });
   await migrating.said(/chat: up to date/);
