@@ -35,6 +35,21 @@ const bannedSyntax = [
   },
 ];
 
+const bannedInTests = [
+  {
+    selector: 'ImportDeclaration[source.value="node:timers/promises"] ImportSpecifier[imported.name="setTimeout"]',
+    message: 'Wait for a condition with `until`, or move a clock.',
+  },
+  {
+    selector: 'NewExpression[callee.name="Promise"] CallExpression[callee.name="setTimeout"]',
+    message: 'Wait for a condition with `until`, or move a clock.',
+  },
+  {
+    selector: 'CallExpression[callee.object.name="jest"][callee.property.name="retryTimes"]',
+    message: 'A test that fails has failed.',
+  },
+];
+
 export default defineConfig(
   { ignores: ['dist/', 'coverage/', '.parley/'] },
   js.configs.recommended,
@@ -96,6 +111,10 @@ export default defineConfig(
       '@typescript-eslint/no-unsafe-return': 'off',
       '@typescript-eslint/unbound-method': 'off',
     },
+  },
+  {
+    files: ['**/*.spec.ts', '**/*.behaviour.ts'],
+    rules: { 'no-restricted-syntax': ['error', ...bannedSyntax, ...bannedInTests] },
   },
   {
     // Manifests are what YAML holds, and each kind has a shape of its own.
