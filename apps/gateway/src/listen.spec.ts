@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { SignalListener } from '@botpress/chat';
 import { ApiError, unavailable } from '@parley/contracts/errors';
 import { Readiness } from '@parley/service/health.controller';
@@ -133,7 +132,8 @@ describe.each(kinds)('a stream of %s', (kind) => {
     chat.beforeAnswer = async () => {
       chat.beforeAnswer = undefined;
       chat.say(conversation, 'before the answer');
-      await sleep(20);
+      // The in-process bus tells it in this turn of the loop.
+      await new Promise(setImmediate);
     };
 
     const client = await listen(kind, { conversation });
@@ -723,15 +723,14 @@ describe('a gateway', () => {
 
   it('stops without waiting for streams, be they read or not', async () => {
     const stand = new StandInChat();
-    const own = await start(stand, { shutdownTimeoutMs: 20_000 });
+    const own = await start(stand, { shutdownTimeoutMs: 600_000 });
     const open = await Promise.all([...kinds, ...kinds].map((kind) => listen(kind, {}, own.url)));
     open.slice(2).forEach((client) => client.pause());
     for (let count = 0; count < 100; count += 1) stand.say('conv_1', 'x'.repeat(100_000));
-    const started = performance.now();
 
+    // Waiting for streams, it would outlast the test.
     await own.stop();
 
-    expect(performance.now() - started).toBeLessThan(10_000);
     await until(() => open.slice(0, 2).every(({ isClosed }) => isClosed));
   });
 });

@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type Account, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { AdminModule } from '../admin.module';
 import { hashToken } from '@parley/secrets/token';
+import { until } from '@parley/testing/until';
 
 let door: FrontDoor;
 let alice: Account;
@@ -195,7 +195,10 @@ describe('bot API keys', () => {
     await door.sql('DELETE FROM admin.bot WHERE id = $1', [botId]);
 
     const key = alice.client.createBotApiKey({ botId }).catch((error: unknown) => error);
-    await sleep(200);
+    await until(() =>
+      door.sql("SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"),
+      ({ length }) => length > 0,
+    );
     await door.sql('COMMIT');
 
     expect(await key).toMatchObject({ type: 'ReferenceNotFound', message: expect.stringContaining(botId) });
