@@ -2,6 +2,7 @@ import { type Account, type FrontDoor, startFrontDoor } from '@parley/testing/fr
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { AdminModule } from '../admin.module';
 import { hashToken } from '@parley/secrets/token';
+import { lockWaits } from '@parley/testing/lock-waits';
 import { until } from '@parley/testing/until';
 
 let door: FrontDoor;
@@ -195,10 +196,7 @@ describe('bot API keys', () => {
     await door.sql('DELETE FROM admin.bot WHERE id = $1', [botId]);
 
     const key = alice.client.createBotApiKey({ botId }).catch((error: unknown) => error);
-    await until(() =>
-      door.sql("SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"),
-      ({ length }) => length > 0,
-    );
+    await until(() => lockWaits({ query: door.sql }));
     await door.sql('COMMIT');
 
     expect(await key).toMatchObject({ type: 'ReferenceNotFound', message: expect.stringContaining(botId) });

@@ -1,3 +1,4 @@
+import { lockWaits } from '@parley/testing/lock-waits';
 import { pagesOf, sentDuring } from '@parley/testing/sent-statements';
 import { createTestDatabase, type TestDatabase } from '@parley/testing/test-database';
 import { until } from '@parley/testing/until';
@@ -58,10 +59,7 @@ it('gives one job of a bot at a time to many workers that ask at once', async ()
     await tx.query('SELECT pg_advisory_xact_lock(1)');
     const taking = Promise.all(['a', 'b', 'c', 'd'].map((worker) => jobs.take(worker)));
     // As many as the pool has connections for.
-    await until(
-      () => tx.query("SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"),
-      ({ length }) => length === 2,
-    );
+    await until(async () => (await lockWaits(tx)) === 2);
     return [taking];
   });
 

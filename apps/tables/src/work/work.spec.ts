@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createLogger } from '@parley/logging/logger';
+import { lockWaits } from '@parley/testing/lock-waits';
 import { pagesOf, sentDuring } from '@parley/testing/sent-statements';
 import { createTestDatabase, type TestDatabase } from '@parley/testing/test-database';
 import { until } from '@parley/testing/until';
@@ -85,11 +86,7 @@ describe('the queue of tables', () => {
     await test.database.transaction(async (tx) => {
       await tx.query(`INSERT INTO table_work (table_number, kind) VALUES (1, 'compute') ${dueNow}`);
       finished = work.finish(lease);
-      await until(
-        () =>
-          tx.query(`SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`),
-        (waiting) => waiting.length > 0,
-      );
+      await until(() => lockWaits(tx));
     });
 
     await finished;
