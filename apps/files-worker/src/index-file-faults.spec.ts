@@ -265,6 +265,24 @@ describe('the passage index', () => {
 });
 
 describe('the embedding server', () => {
+  it('that gives no answer is asked again, and in the end this is the reason', async () => {
+    const blobsDir = await mkdtemp(join(tmpdir(), 'parley-faults-'));
+    undo.push(() => rm(blobsDir, { recursive: true, force: true }));
+    const service = await start({ blobsDir, embeddingsTimeoutMs: 200 });
+    const bot = new BotFiles(service);
+    embeddings.order('silence', 'never');
+
+    const { id } = await bot.upload('a.txt', 'silence', index);
+
+    expect(await outcome(service, bot, id)).toMatchObject({
+      status: 'indexing_failed',
+      reason: 'Indexing was tried 2 times. The embedding server gave no answer within 200 ms.',
+      passages: 0,
+      points: 0,
+    });
+    expect(embeddings.countRequests('silence')).toBe(2);
+  });
+
   it('that is slow, then down, then back costs nothing but time', async () => {
     const blobsDir = await mkdtemp(join(tmpdir(), 'parley-faults-'));
     undo.push(() => rm(blobsDir, { recursive: true, force: true }));
