@@ -502,7 +502,10 @@ describe('a job', () => {
     const silent = `UPDATE indexing_job SET heartbeat_at = now() - interval '16 seconds'
       WHERE bot_id = $1 AND heartbeat_at < now() - interval '2 seconds'`;
     const file = await until(
-      () => rows(silent, bot.id).then(() => bot.get(id)).catch(() => undefined),
+      () =>
+        rows(silent, bot.id)
+          .then(() => bot.get(id))
+          .catch(() => undefined),
       (answer) => answer !== undefined && answer.status !== 'indexing_pending',
     );
     expect(file).toMatchObject({ status: 'indexing_completed' });

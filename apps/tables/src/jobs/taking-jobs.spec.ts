@@ -63,5 +63,5 @@ it('gives one job of a bot at a time to many workers that ask at once', async ()
     return [taking];
   });
 
-  expect((await taken)!.flatMap((job) => job?.bot_id ?? []).sort()).toEqual(['bot_1', 'bot_2']);
+  expect((await taken).flatMap((job) => job?.bot_id ?? []).sort()).toEqual(['bot_1', 'bot_2']);
 });
