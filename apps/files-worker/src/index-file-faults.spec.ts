@@ -71,9 +71,18 @@ const paragraphs = (count: number, word: string) =>
     '\n\n',
   );
 
-/** Every status that the file was given, and whether it has one point for each passage and each of them once. */
+/**
+ * Every status that the file was given, and whether it has one point for each passage and each of them once. The pauses
+ * between the tries are over at once.
+ */
 async function outcome(service: RunningService, bot: BotFiles, id: string) {
-  const { status, failedStatusReason } = await bot.settled(id, 45_000);
+  const { status, failedStatusReason } = await until(
+    async () => {
+      await sqlOf(service).query('UPDATE indexing_job SET due_at = now() WHERE file_id = $1 AND due_at > now()', [id]);
+      return bot.get(id);
+    },
+    (file) => file.status !== 'indexing_pending',
+  );
   await until(
     () =>
       sqlOf(service).query(
