@@ -71,9 +71,18 @@ const paragraphs = (count: number, word: string) =>
     '\n\n',
   );
 
-/** Every status that the file was given, and whether it has one point for each passage and each of them once. */
+/**
+ * Every status that the file was given, and whether it has one point for each passage and each of them once. The pauses
+ * between the tries are over at once.
+ */
 async function outcome(service: RunningService, bot: BotFiles, id: string) {
-  const { status, failedStatusReason } = await bot.settled(id, 45_000);
+  const { status, failedStatusReason } = await until(
+    async () => {
+      await sqlOf(service).query('UPDATE indexing_job SET due_at = now() WHERE file_id = $1 AND due_at > now()', [id]);
+      return bot.get(id);
+    },
+    (file) => file.status !== 'indexing_pending',
+  );
   await until(
     () =>
       sqlOf(service).query(
@@ -265,6 +274,24 @@ describe('the passage index', () => {
 });
 
 describe('the embedding server', () => {
+  it('that gives no answer is asked again, and in the end this is the reason', async () => {
+    const blobsDir = await mkdtemp(join(tmpdir(), 'parley-faults-'));
+    undo.push(() => rm(blobsDir, { recursive: true, force: true }));
+    const service = await start({ blobsDir, embeddingsTimeoutMs: 200 });
+    const bot = new BotFiles(service);
+    embeddings.order('silence', 'never');
+
+    const { id } = await bot.upload('a.txt', 'silence', index);
+
+    expect(await outcome(service, bot, id)).toMatchObject({
+      status: 'indexing_failed',
+      reason: 'Indexing was tried 2 times. The embedding server gave no answer within 200 ms.',
+      passages: 0,
+      points: 0,
+    });
+    expect(embeddings.countRequests('silence')).toBe(2);
+  });
+
   it('that is slow, then down, then back costs nothing but time', async () => {
     const blobsDir = await mkdtemp(join(tmpdir(), 'parley-faults-'));
     undo.push(() => rm(blobsDir, { recursive: true, force: true }));

@@ -108,8 +108,8 @@ it('leaves a job whose pause is over to its own event, so that it uses up no oth
   await start(3_600_000);
   await botWithJobs(1);
   const paused = (await jobs.takeNext('worker'))!;
-  await jobs.release(paused.version, paused.lease, 'not now', 'attempt', 1);
-  await sql.query('SELECT pg_sleep(0.01)');
+  await jobs.release(paused.version, paused.lease, 'not now', 'attempt', 60_000);
+  await sql.query("UPDATE indexing_job SET due_at = now() - interval '1 second'");
   const bot = await botWithJobs(1);
 
   expect(await jobs.takeNext('worker')).toMatchObject({ version: { botId: bot.id } });

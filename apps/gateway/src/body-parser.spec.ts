@@ -1,32 +1,41 @@
 import { request } from 'node:http';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { anyone } from '@parley/contracts/access';
 import { operation } from '@parley/contracts/operation';
+import { fakeClock, realClock } from '@parley/testing/fake-clock';
 import { fastify, type FastifyInstance } from 'fastify';
 import { BodyReader } from './bodies/body-reader';
 import { BodyRoom } from './bodies/body-room';
 import { limitBodyTime, type ReadRequest, useJsonBodies } from './body-parser';
 
 const slow = operation({ subject: 'probe.slow', summary: 'A probe.', access: anyone, input: Object, output: Object });
+const limitMs = 60_000;
 let server: FastifyInstance;
+let hasBegun: Promise<void>;
 
 beforeEach(async () => {
+  let begun = () => undefined as void;
+  hasBegun = new Promise((resolve) => (begun = resolve));
+  fakeClock('setTimeout', 'clearTimeout');
   server = fastify();
   useJsonBodies(server, new BodyReader(new BodyRoom(10)));
   server.addHook('onRequest', (incoming: ReadRequest, _reply, done) => {
     const sender = { tenant: 'somebody', isProven: true };
     incoming.incoming = { raw: incoming.raw, operation: slow, sender };
-    limitBodyTime(incoming, 100);
+    limitBodyTime(incoming, limitMs);
+    begun();
     done();
   });
   server.post('/slow', async () => {
-    await sleep(300);
+    jest.advanceTimersByTime(2 * limitMs);
     return { done: true };
   });
   await server.listen({ port: 0, host: '127.0.0.1' });
 });
 
-afterEach(() => server.close());
+afterEach(async () => {
+  realClock();
+  await server.close();
+});
 
 /** Sends a body of two bytes, or the first one only; tells the status, or that the connection was cut. */
 function send(body: string): Promise<number | 'cut'> {
@@ -41,7 +50,12 @@ function send(body: string): Promise<number | 'cut'> {
 }
 
 it('cuts off a body that does not arrive in time', async () => {
-  expect(await send('{')).toBe('cut');
+  const answer = send('{');
+  await hasBegun;
+
+  jest.advanceTimersByTime(limitMs);
+
+  expect(await answer).toBe('cut');
 });
 
 it('leaves a whole body alone, however long its answer takes', async () => {

@@ -9,9 +9,12 @@ import {
   type SendOptions,
   startFrontDoor,
 } from '@parley/testing/front-door';
+import { fakeClock, realClock } from '@parley/testing/fake-clock';
+import { until } from '@parley/testing/until';
 import { AdminModule } from '../../admin/src/admin.module';
 import { ChatModule } from '../../chat/src/chat.module';
 import { HubModule } from '../../hub/src/hub.module';
+import { strangersTimeoutMs } from './body-parser';
 import { GatewayModule } from './gateway.module';
 
 let door: FrontDoor;
@@ -138,7 +141,14 @@ describe('Those who show no credential', () => {
   });
 
   it('have a few seconds for a body', async () => {
-    expect(await openSilent(users()).status).toBeUndefined();
+    fakeClock('setTimeout', 'clearTimeout');
+    const silent = openSilent(users());
+    await until(async () => (await door.send('GET /metrics')).text.includes('\nparley_under_way{place="gateway"} 1\n'));
+
+    jest.advanceTimersByTime(strangersTimeoutMs);
+
+    expect(await silent.status).toBeUndefined();
+    realClock();
   });
 
   it('and a user key that nobody has given out are refused before a body is read', async () => {

@@ -1,4 +1,5 @@
 import { type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
+import { lockWaits } from '@parley/testing/lock-waits';
 import { until } from '@parley/testing/until';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { AdminModule } from '../admin.module';
@@ -212,10 +213,7 @@ describe('deleting an account', () => {
     const calls = [client.createWorkspace({ name: 'late' }), client.createPersonalAccessToken({ note: 'late' })].map(
       (call) => call.catch((error: unknown) => error),
     );
-    await until(
-      () => door.sql("SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"),
-      (waiting) => waiting.length === 2,
-    );
+    await until(async () => (await lockWaits({ query: door.sql })) === 2);
     await door.sql('DELETE FROM admin.workspace WHERE owner_id = $1', [accountId]);
     await door.sql('DELETE FROM admin.account WHERE id = $1', [accountId]);
     await door.sql('COMMIT');

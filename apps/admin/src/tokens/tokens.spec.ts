@@ -1,8 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type Account, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { AdminModule } from '../admin.module';
 import { hashToken } from '@parley/secrets/token';
+import { lockWaits } from '@parley/testing/lock-waits';
+import { until } from '@parley/testing/until';
 
 let door: FrontDoor;
 let alice: Account;
@@ -195,7 +196,7 @@ describe('bot API keys', () => {
     await door.sql('DELETE FROM admin.bot WHERE id = $1', [botId]);
 
     const key = alice.client.createBotApiKey({ botId }).catch((error: unknown) => error);
-    await sleep(200);
+    await until(() => lockWaits({ query: door.sql }));
     await door.sql('COMMIT');
 
     expect(await key).toMatchObject({ type: 'ReferenceNotFound', message: expect.stringContaining(botId) });

@@ -1,3 +1,4 @@
+import { until } from '@parley/testing/until';
 import { RecentAnswers } from './recent-answers';
 
 interface Answer {
@@ -15,7 +16,7 @@ function newOracle() {
       }),
   );
   const question = async (number: number) => {
-    while (asked.length < number) await new Promise((resolve) => setTimeout(resolve, 1));
+    await until(() => asked.length >= number);
     return asked[number - 1]!;
   };
   return { asked, answers, question };

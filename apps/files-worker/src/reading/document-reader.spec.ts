@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { fakeClock, realClock } from '@parley/testing/fake-clock';
 import { until } from '@parley/testing/until';
 import { UnreadableDocument } from '@parley/documents/block';
 import { DocumentReader, ReaderDied, readerLimits } from './document-reader';
@@ -51,27 +51,57 @@ it('says what is wrong with a document', async () => {
   await expect(readAll(document(' '))).rejects.toThrow(UnreadableDocument);
 });
 
-it('counts neither the time of its adviser nor that in which it is not asked after an answer', async () => {
-  const timeoutMs = 4_000;
-  const { task, content } = document(`${sentence.repeat(20)}\n\n`.repeat(2_000), 'text/plain', {
-    advice: { labels: true },
+describe('the time that a document may take', () => {
+  const timeoutMs = 60_000;
+  let own: DocumentReader;
+
+  beforeEach(() => {
+    own = new DocumentReader();
+    fakeClock('performance', 'setTimeout', 'clearTimeout');
   });
-  let windows = 0;
-  let batches = 0;
-  const unasked = () => Promise.reject(new Error('not asked for'));
-  const label = async () => {
-    if (windows++ < 2) await sleep(timeoutMs * 0.6);
-    return undefined;
-  };
+  afterEach(async () => {
+    realClock();
+    await own.onApplicationShutdown();
+  });
 
-  const adviser = { label, transcribe: unasked, describe: unasked };
-  const read = reader.read(task, content(), never, { adviser, timeoutMs });
-  for await (const batch of read) {
-    if (batches++ < 2) await sleep(timeoutMs * 0.6);
-    void batch;
-  }
+  /** Waits until the only child waits for an answer or to be asked, or is done. */
+  const untilUncounted = () => until(() => jest.getTimerCount() === 0 || poolOf(own).idle.length > 0);
 
-  expect(windows).toBe(50);
+  it('is neither that of its adviser nor that in which it is not asked after an answer', async () => {
+    const { task, content } = document(`${sentence.repeat(20)}\n\n`.repeat(2_000), 'text/plain', {
+      advice: { labels: true },
+    });
+    let windows = 0;
+    const unasked = () => Promise.reject(new Error('not asked for'));
+    const label = async () => {
+      windows++;
+      jest.advanceTimersByTime(timeoutMs);
+      return undefined;
+    };
+
+    const adviser = { label, transcribe: unasked, describe: unasked };
+    for await (const batch of own.read(task, content(), never, { adviser, timeoutMs })) {
+      void batch;
+      await untilUncounted();
+      jest.advanceTimersByTime(timeoutMs);
+    }
+
+    expect(windows).toBe(50);
+  });
+
+  it('is not that in which it is not asked; it is read no further than that', async () => {
+    const parts: number[] = [];
+
+    const { task, content } = document(`${sentence.repeat(20)}\n\n`.repeat(5_000));
+    for await (const { part } of own.read(task, content(), never, { timeoutMs })) {
+      parts.push(part);
+      await untilUncounted();
+      jest.advanceTimersByTime(timeoutMs);
+    }
+
+    expect(parts[0]).toBeLessThan(0.5);
+    expect(parts.at(-1)).toBe(1);
+  });
 });
 
 it('ends with what its adviser throws', async () => {
@@ -81,22 +111,6 @@ it('ends with what its adviser throws', async () => {
   const read = reader.read(task, content(), never, { adviser: { label: fail, transcribe: fail, describe: fail } });
 
   await expect(read.getReader().read()).rejects.toThrow('the model is gone');
-});
-
-it('reads no further than it is asked, and does not count the time in which it is not asked', async () => {
-  const parts: number[] = [];
-  const timeoutMs = 3_000;
-  const started = performance.now();
-
-  const { task, content } = document(`${sentence.repeat(20)}\n\n`.repeat(5_000));
-  for await (const { part } of reader.read(task, content(), never, { timeoutMs })) {
-    parts.push(part);
-    if (parts.length < 8) await sleep(timeoutMs / 6);
-  }
-
-  expect(performance.now() - started).toBeGreaterThan(timeoutMs);
-  expect(parts[0]).toBeLessThan(0.5);
-  expect(parts.at(-1)).toBe(1);
 });
 
 it('ends what takes longer than it may', async () => {
@@ -200,6 +214,9 @@ it('reads one document after another in the same child, and ends it when its rea
 });
 
 function childrenOf(by: DocumentReader): (number | undefined)[] {
-  const { pool } = by as unknown as { pool: { all: Set<{ pid?: number }> } };
-  return Array.from(pool.all, ({ pid }) => pid);
+  return Array.from(poolOf(by).all, ({ pid }) => pid);
+}
+
+function poolOf(by: DocumentReader): { all: Set<{ pid?: number }>; idle: unknown[] } {
+  return (by as unknown as { pool: ReturnType<typeof poolOf> }).pool;
 }

@@ -69,12 +69,10 @@ describe('A CSV file', () => {
   it.each(['1'.repeat(990_000), `${'1'.repeat(990_000)}x`, `${' '.repeat(990_000)}x`])(
     'is held up by no cell of a million characters',
     async (cell) => {
-      const since = performance.now();
-
+      // Work that grows with the square of the length would outlast the test by hours.
       const rows = await read(`price\n${cell}\n`, 'text/csv', new IgnoredColumns(), 65_536);
 
       expect(rows).toEqual([{ place: 'Line 2', row: { price: cell } }]);
-      expect(performance.now() - since).toBeLessThan(10_000);
     },
   );
 

@@ -1,5 +1,7 @@
+import { lockWaits } from '@parley/testing/lock-waits';
 import { pagesOf, sentDuring } from '@parley/testing/sent-statements';
 import { createTestDatabase, type TestDatabase } from '@parley/testing/test-database';
+import { until } from '@parley/testing/until';
 import { Jobs1700000004040 } from '../migrations/1700000004040-jobs';
 import { Tables1700000004000 } from '../migrations/1700000004000-tables';
 import { JobsRepository } from './jobs.repository';
@@ -49,10 +51,17 @@ it('gives one job of a bot at a time to many workers that ask at once', async ()
     }
   });
   await database.query(`
-    CREATE FUNCTION slowly() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.2); RETURN NEW; END $$`);
-  await database.query('CREATE TRIGGER slowly BEFORE UPDATE ON job FOR EACH ROW EXECUTE FUNCTION slowly()');
+    CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN PERFORM pg_advisory_xact_lock_shared(1); RETURN NEW; END $$;
+    CREATE TRIGGER hold BEFORE UPDATE ON job FOR EACH ROW EXECUTE FUNCTION hold()`);
 
-  const taken = await Promise.all(['a', 'b', 'c', 'd'].map((worker) => jobs.take(worker)));
+  const [taken] = await database.transaction(async (tx) => {
+    await tx.query('SELECT pg_advisory_xact_lock(1)');
+    const taking = Promise.all(['a', 'b', 'c', 'd'].map((worker) => jobs.take(worker)));
+    // As many as the pool has connections for.
+    await until(async () => (await lockWaits(tx)) === 2);
+    return [taking];
+  });
 
-  expect(taken.flatMap((job) => job?.bot_id ?? []).sort()).toEqual(['bot_1', 'bot_2']);
+  expect((await taken).flatMap((job) => job?.bot_id ?? []).sort()).toEqual(['bot_1', 'bot_2']);
 });

@@ -19,6 +19,8 @@ beforeAll(async () => {
     sweepIntervalMs: 200,
     embeddingsUrl: embeddings.url,
     embeddingsTimeoutMs: 1_000,
+    // Less than Postgres lets a statement wait for a lock.
+    findTimeoutMs: 2_500,
   });
   door = await startFrontDoor(GatewayModule, AdminModule, service);
   alice = await door.newAccount();

@@ -24,13 +24,15 @@ describe('a pattern', () => {
     expect(() => Pattern.compile('(abc|def){300}')).toThrow('repeats too much: use smaller counts in braces');
   });
 
-  it.each(['^(a+)+$', '^(a|a)*$', '[ab]*a[ab]{300}$'])('%s takes no long time for the longest text', (source) => {
+  it.each([
+    ['^(a+)+$', 'a'],
+    ['^(a|a)*$', 'a'],
+    ['[ab]*a[ab]{300}$', 'ab'],
+  ])('%s comes to an end with the longest text', (source, part) => {
     const pattern = Pattern.compile(source);
-    const text = 'ab'.repeat(pattern.longestText / 2) + '!';
-    const before = performance.now();
+    const text = part.repeat(pattern.longestText / part.length) + '!';
 
-    pattern.test(text);
-
-    expect(performance.now() - before).toBeLessThan(5_000);
+    // A matcher that tracks back would not come to an end.
+    expect(pattern.test(text)).toBe(false);
   });
 });

@@ -1,3 +1,4 @@
+import { Pattern } from './pattern';
 import { RowValidator } from './row-validator';
 import { createSchema } from './table-schema';
 
@@ -181,12 +182,13 @@ describe('a new row', () => {
 
   it('is not looked at closely when it is too large', () => {
     const slow = oneColumn({ type: 'array', items: { type: 'string', pattern: '^([ab]*a[ab]{400})*$' } });
-    const before = performance.now();
+    const test = jest.spyOn(Pattern.prototype, 'test');
 
     expect(slow.checkNew({ a: Array(20_000).fill('ab'.repeat(500)) })).toMatch(/^it must be at most 4096 bytes/);
     expect(slow.checkChange({ a: Array(20_000).fill('ab'.repeat(500)) })).toMatch(/^it must be at most 4096 bytes/);
 
-    expect(performance.now() - before).toBeLessThan(10_000);
+    expect(test).not.toHaveBeenCalled();
+    test.mockRestore();
   });
 
   it('is not run as code, whatever a schema says', () => {
@@ -203,16 +205,6 @@ describe('a new row', () => {
     expect(validator.checkNew({ a: { [evil]: 'x' } })).toMatch(/must be equal to one of the allowed values/);
     expect(validator.checkNew({ a: { [evil]: evil } })).toHaveProperty('data');
     expect(globalThis).not.toHaveProperty('harmed');
-  });
-
-  it('takes no long time', () => {
-    const validator = validatorOf({ a: 'x', b: 1, c: true, d: '2026-01-31T09:30:00Z', e: [1], f: {}, g: 'y', h: 2 });
-    const row = { a: 'x', b: 1, c: true, d: '2026-01-31T09:30:00.000Z', e: [1], f: {}, g: 'y', h: 2 };
-    const before = performance.now();
-
-    for (let count = 0; count < 1000; count++) validator.checkNew(row);
-
-    expect(performance.now() - before).toBeLessThan(5_000);
   });
 });
 

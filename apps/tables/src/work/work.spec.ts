@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { createLogger } from '@parley/logging/logger';
+import { lockWaits } from '@parley/testing/lock-waits';
 import { pagesOf, sentDuring } from '@parley/testing/sent-statements';
 import { createTestDatabase, type TestDatabase } from '@parley/testing/test-database';
 import { until } from '@parley/testing/until';
+import { fakeClock, realClock } from '@parley/testing/fake-clock';
 import { tablesDatabase } from '../tables.module';
 import { dueNow } from './queue-sql';
 import { type BatchResult, TableWorker } from './table-worker';
@@ -32,7 +34,7 @@ const define = (number: number, bot: string, properties: object = {}) =>
   );
 const take = (leaseMs = 60_000, tables?: WorkTables) => work.take('compute', randomUUID(), leaseMs, tables);
 const queue = () =>
-  test.database.query<{ table_number: string; attempts: number; last_error: string | null }>(
+  test.database.query<{ table_number: string; attempts: number; last_error: string | null; lease: string | null }>(
     'SELECT * FROM table_work ORDER BY table_number',
   );
 const silent = (lease: Lease) =>
@@ -84,11 +86,7 @@ describe('the queue of tables', () => {
     await test.database.transaction(async (tx) => {
       await tx.query(`INSERT INTO table_work (table_number, kind) VALUES (1, 'compute') ${dueNow}`);
       finished = work.finish(lease);
-      await until(
-        () =>
-          tx.query(`SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`),
-        (waiting) => waiting.length > 0,
-      );
+      await until(() => lockWaits(tx));
     });
 
     await finished;
@@ -200,7 +198,10 @@ describe('a worker on tables', () => {
     worker.start();
     return worker;
   }
-  afterEach(() => Promise.all(workers.splice(0).map((worker) => worker.stop())));
+  afterEach(async () => {
+    realClock();
+    await Promise.all(workers.splice(0).map((worker) => worker.stop()));
+  });
 
   it('goes on with a table until nothing is left', async () => {
     await ask(1);
@@ -249,53 +250,63 @@ describe('a worker on tables', () => {
   ])('pauses longer each time that nothing was done, whatever pause is asked for: %j', async (progress, expected) => {
     await ask(1);
     const attempts: number[] = [];
-    const times: number[] = [];
+    const pauses: number[] = [];
 
     start(async (lease) => {
       attempts.push(lease.attempts);
-      times.push(performance.now());
       return attempts.length === 3 ? 'done' : { pauseMs: 0, error: 'busy', ...progress };
     });
+    for (const tries of [1, 2]) {
+      await until(queue, ([row]) => attempts.length === tries && row?.last_error === 'busy' && row.lease === null);
+      const [row] = await test.database.query<{ seconds: number }>(
+        'SELECT extract(epoch FROM due_at - taken_at)::float8 AS seconds FROM table_work',
+      );
+      pauses.push(row!.seconds);
+      await test.database.query('UPDATE table_work SET due_at = now()');
+    }
 
-    await until(queue, (rows) => rows.length === 0, 15_000);
+    await until(queue, (rows) => rows.length === 0);
     expect(attempts).toEqual(expected);
-    expect(times[1]! - times[0]!).toBeGreaterThan(900);
-    expect(times[2]! - times[1]!).toBeGreaterThan(900 * expected[2]!);
+    expect(pauses[0]).toBeGreaterThanOrEqual(1);
+    expect(pauses[1]).toBeGreaterThanOrEqual(expected[2]!);
   });
 
   it('keeps a table that takes longer than its lease, since it shows that it is alive', async () => {
     await ask(1);
-    let batches = 0;
-    const slow = async (_lease: Lease, signal: AbortSignal) => {
-      batches++;
-      await until(
-        async () => signal.aborted,
-        (aborted) => aborted,
-        4_500,
-      ).catch(() => undefined);
-      return 'done' as const;
-    };
+    const leaseMs = 60_000;
+    let wasSilent = false;
+    let release = () => undefined as void;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    fakeClock('setInterval', 'clearInterval');
 
-    start(slow, 2_000);
-    start(slow, 2_000);
+    start(async (lease) => {
+      await silent(lease);
+      wasSilent = true;
+      jest.advanceTimersByTime(leaseMs / 2);
+      await released;
+      return 'done';
+    }, leaseMs);
+    const isAlive = () => test.database.query(`SELECT 1 FROM table_work WHERE taken_at > now() - interval '1 minute'`);
+    await until(isAlive, (rows) => wasSilent && rows.length === 1);
 
+    expect(await take(leaseMs)).toBeUndefined();
+    release();
     await until(queue, (rows) => rows.length === 0);
-    expect(batches).toBe(1);
   });
 
   it('is told when another one has taken over, and stops', async () => {
     await ask(1);
     const aborted: unknown[] = [];
     start(
-      (lease, signal) =>
+      (_lease, signal) =>
         new Promise((_, reject) => {
-          void silent(lease).then(() => take(1_000));
+          void test.database.query(`UPDATE table_work SET lease = 'another'`);
           signal.addEventListener('abort', () => {
             aborted.push((signal.reason as Error).message);
             reject(signal.reason as Error);
           });
         }),
-      4_000,
+      200,
     );
 
     await until(

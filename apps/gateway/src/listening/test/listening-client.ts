@@ -26,9 +26,6 @@ export interface Client {
   /** The fields of each server-sent event. */
   events: Record<string, string>[];
   isClosed: boolean;
-  /** By `performance.now()`: when it was open, and when it first heard something. */
-  openedAt: number;
-  firstAt?: number;
   /** Of a WebSocket that was closed properly. */
   closeCode?: number;
   /** Reads nothing more. */
@@ -85,7 +82,6 @@ function byEvents(url: string, asked: Asked): Promise<Client> {
 function readEvent(client: Client, event: string): void {
   const fields: Record<string, string> = {};
   for (const [, name, value] of event.matchAll(/^(\w+): ([^\n]*)$/gm)) fields[name!] = value!;
-  client.firstAt ??= performance.now();
   client.events.push(fields);
   client.heard.push(fields['data']!);
 }
@@ -103,7 +99,6 @@ function byWebSocket(url: string, { key = 'alice', ...asked }: Asked): Promise<C
     // Attached as late as a client may that waits for its opening.
     socket.on('open', () => {
       socket.on('message', (data: Buffer) => {
-        client!.firstAt ??= performance.now();
         client!.heard.push(data.toString());
       });
       resolve(client!);
@@ -130,7 +125,6 @@ function clientOf(
     heard: [],
     events: [],
     isClosed: false,
-    openedAt: performance.now(),
     pause: () => void connection.pause(),
     destroy: () => void connection.destroy(),
   };

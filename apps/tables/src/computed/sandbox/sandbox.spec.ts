@@ -155,13 +155,13 @@ describe('code that wants more than it may have', () => {
   });
 
   it('holds nobody else up', async () => {
-    const ticks: number[] = [];
-    const clock = setInterval(() => ticks.push(Date.now()), 10);
+    let ticks = 0;
+    const clock = setInterval(() => ticks++, 10);
 
     await errorOf('while (true) {}');
 
     clearInterval(clock);
-    expect(ticks.length).toBeGreaterThan(2);
+    expect(ticks).toBeGreaterThan(2);
   });
 });
 
@@ -208,9 +208,11 @@ describe('code that looks for a way out', () => {
         Math.abs(before[2] - before[0]) < 1000 && new Date(2020, 1).getFullYear() === 2020 && Date.UTC(2020, 0) > 0 &&
         new Date(5) instanceof Date && Date.name === 'Date' && before[0]`;
 
+    const before = Date.now();
     const { value } = (await run(code)) as { value: number };
 
-    expect(Math.abs(value - Date.now())).toBeLessThan(10_000);
+    expect(value).toBeGreaterThanOrEqual(before);
+    expect(value).toBeLessThanOrEqual(Date.now());
   });
 
   it.each([

@@ -1,0 +1,648 @@
+import { type Sql } from '@parley/database/database';
+import { Keyset } from '@parley/database/keyset';
+import { pagesOf, sentDuring, undone } from '@parley/testing/sent-statements';
+import { createTestDatabase, type TestDatabase } from '@parley/testing/test-database';
+import { chatDatabase } from '../chat.module';
+import { ChatConfig } from '../config';
+import { ConversationsRepository } from '../conversations/conversations.repository';
+import { EndpointRepository } from '../endpoint/endpoint.repository';
+import { ErasureRepository } from '../erasure/erasure.repository';
+import { EventsRepository } from '../events/events.repository';
+import { MessagesRepository } from '../messages/messages.repository';
+import { ScheduledMessagesRepository } from '../messages/scheduled-messages.repository';
+import { taggedRows } from '../tags/tagged-rows';
+import { type TagKind, TagsRepository } from '../tags/tags.repository';
+import { UsersRepository } from '../users/users.repository';
+import { type WorkflowRow } from '../workflows/workflow.entity';
+import { WorkflowsRepository } from '../workflows/workflows.repository';
+import { BoundedReads } from './bounded-reads';
+
+// One suite, since loading the modules takes as long as the tests. Each part has a database of its own: it is about what
+// Postgres knows of the rows.
+
+describe('Where there are many others', () => {
+  const manyCount = 20_000;
+  /** Some for each row that is looked for or changed; those that it is not about are on hundreds. */
+  const mostPages = 100;
+
+  const bot = { botId: 'bot', alias: null };
+  const fresh = { botId: 'bot', alias: 'fresh' };
+  const chat = { botId: 'bot', alias: 'chat', workspaceId: 'w', integrationId: 'intver_1' };
+
+  let test: TestDatabase;
+  let users: UsersRepository;
+  let conversations: ConversationsRepository;
+  let workflows: WorkflowsRepository;
+  let endpoint: EndpointRepository;
+  let scheduled: ScheduledMessagesRepository;
+
+  beforeAll(async () => {
+    test = await createTestDatabase(chatDatabase.migrations, 'chat');
+    const bounded = new BoundedReads(test.database, new ChatConfig());
+    users = new UsersRepository(test.database, bounded);
+    conversations = new ConversationsRepository(test.database, bounded);
+    workflows = new WorkflowsRepository(test.database, bounded);
+    endpoint = new EndpointRepository(test.database);
+    scheduled = new ScheduledMessagesRepository(test.database);
+
+    for (const insert of [
+      `"user" (bot_id, id, integration_alias, tags, properties, created_at, updated_at)
+     SELECT 'bot', 'user_' || place, 'chat', '{}', '{}', at, at`,
+      `conversation (bot_id, id, integration_alias, channel, integration_id, is_chat, tags, properties, created_at, updated_at)
+     SELECT 'bot', 'conv_' || place, 'chat', 'channel', 'intver_1', true, '{}', '{}', at, at`,
+      `participant (bot_id, conversation_id, user_id) SELECT 'bot', 'conv_' || place, 'user_' || place`,
+      `participant (bot_id, conversation_id, user_id) SELECT 'bot', 'conv_crowd', 'user_' || place`,
+      `message (bot_id, id, conversation_id, user_id, type, payload, tags, direction, created_at, updated_at)
+     SELECT 'bot', 'msg_' || place, 'conv_' || place, 'user_' || place, 'text', '{}', '{}', 'incoming', at, at`,
+      `event (bot_id, id, type, conversation_id, user_id, message_id, status, created_at)
+     SELECT 'bot', 'evt_' || place, 'message_created', 'conv_' || place, 'user_' || place, 'msg_' || place, 'processed', at`,
+      // Those that have not ended are a tenth, and nearly all of another name.
+      `workflow (bot_id, id, name, conversation_id, status, input, output, tags, timeout_at, created_at, updated_at)
+     SELECT 'bot', 'wrk_' || place, CASE WHEN i % 10 > 0 THEN 'usual' ELSE 'other' END,
+       CASE WHEN i % 10 > 0 THEN 'conv_crowd' ELSE 'conv_' || place END,
+       CASE WHEN i % 10 > 0 THEN 'completed' ELSE 'listening' END, '{}', '{}', '{}', at, at, at`,
+    ])
+      await insertMany(insert);
+    await test.database.query(
+      `INSERT INTO conversation SELECT (jsonb_populate_record(conversation, '{"id": "conv_crowd"}')).*
+     FROM conversation WHERE id = 'conv_000001'`,
+    );
+    await test.database.query(
+      `INSERT INTO message SELECT (jsonb_populate_record(message, '{"id": "msg_crowd", "conversation_id": "conv_crowd"}')).*
+     FROM message WHERE id = 'msg_000001'`,
+    );
+    await test.database.query(
+      `UPDATE workflow SET status = 'paused', name = 'unusual' WHERE id = 'wrk_000001';
+     UPDATE workflow SET status = 'paused', conversation_id = NULL WHERE id = 'wrk_019999'`,
+    );
+    await test.database.query('VACUUM ANALYZE');
+    // Postgres knows of no such installation, and of none that is scheduled.
+    await insertMany(
+      `"user" (bot_id, id, integration_alias, tags, properties, created_at, updated_at)
+     SELECT 'bot', 'fresh_' || place, 'fresh', '{}', '{}', at, at`,
+    );
+    await insertMany(
+      `conversation (bot_id, id, integration_alias, channel, integration_id, is_chat, tags, properties, created_at, updated_at)
+     SELECT 'bot', 'fresh_' || place, 'fresh', 'channel', 'intver_1', true, '{}', '{}', at, at`,
+    );
+    await insertMany(
+      `event (bot_id, id, type, conversation_id, user_id, message_id, status, due_at, created_at)
+     SELECT 'bot', 'evt_later_' || place, 'message_created', 'conv_' || place, 'user_' || place, 'later_' || place,
+       'scheduled', at, at`,
+    );
+    await insertMany(
+      `scheduled_message (bot_id, id, conversation_id, user_id, type, payload, tags, direction, due_at, created_at, updated_at)
+     SELECT 'bot', 'later_' || place, 'conv_' || place, 'user_' || place, 'text', '{}', '{}', 'incoming', at, at, at`,
+    );
+  });
+
+  afterAll(() => test?.drop());
+
+  /** One a second, numbered from 1 in their order. */
+  async function insertMany(insert: string) {
+    await test.database.query(
+      `INSERT INTO ${insert} FROM generate_series(1, $1::int) AS i,
+       LATERAL (SELECT lpad(i::text, 6, '0') AS place, timestamptz '2025-01-01Z' + i * interval '1 second' AS at) AS made`,
+      [manyCount],
+    );
+  }
+
+  /** What it gives, and the pages that it looks at; what it changes is undone. */
+  async function readPages<T>(work: (tx: Sql) => Promise<T>): Promise<{ found: T; pages: number }> {
+    let found: T;
+    const statements = await sentDuring(async () => void (found = await undone(test.database, work)));
+    return { found: found!, pages: await pagesOf(test.database, statements) };
+  }
+
+  describe('Where there are many others, few pages are looked at', () => {
+    it('for a message of a conversation with many participants', async () => {
+      const asker = { installation: chat, claim: 'user_019999' };
+
+      const { found, pages } = await readPages(() => endpoint.findMessage(asker, 'msg_crowd'));
+
+      expect([found.said?.id, found.isParticipant]).toEqual(['msg_crowd', true]);
+      expect(pages).toBeLessThan(mostPages);
+    });
+
+    it.each<[string, () => Promise<unknown>]>([
+      ['user', () => users.find(fresh, 'fresh_000007')],
+      ['user, to lock it', () => users.lock(test.database, fresh, 'fresh_000007')],
+      ['conversation', () => conversations.find(fresh, 'fresh_000007')],
+    ])('for a %s of an installation that is new', async (_what, find) => {
+      const { found, pages } = await readPages(find);
+
+      expect(found).toMatchObject({ id: 'fresh_000007' });
+      expect(pages).toBeLessThan(mostPages);
+    });
+
+    it('for a workflow that has not ended', async () => {
+      const wanted = { name: 'usual', tags: {}, group: 'active' } as const;
+
+      const { found, pages } = await readPages((tx) => workflows.findWanted(tx, bot, wanted));
+
+      expect(found?.id).toBe('wrk_019999');
+      expect(pages).toBeLessThan(mostPages);
+    });
+
+    it('for the one that becomes the current one of a conversation', async () => {
+      const ended = { bot_id: 'bot', conversation_id: 'conv_crowd', id: 'wrk_000002' } as WorkflowRow;
+
+      const { found, pages } = await readPages(async (tx) => {
+        await workflows.makeCurrent(tx, ended);
+        await workflows.makeAnotherCurrent(tx, ended);
+        return tx.query(`SELECT current_workflow_id FROM conversation WHERE bot_id = 'bot' AND id = 'conv_crowd'`);
+      });
+
+      expect(found).toEqual([{ current_workflow_id: 'wrk_000001' }]);
+      expect(pages).toBeLessThan(mostPages);
+    });
+
+    it('for scheduled messages that are due', async () => {
+      const { found, pages } = await readPages((tx) => scheduled.takeDue(tx, 3));
+
+      expect(found.map(({ event_id }) => event_id)).toEqual([
+        'evt_later_000001',
+        'evt_later_000002',
+        'evt_later_000003',
+      ]);
+      expect(pages).toBeLessThan(mostPages);
+    });
+
+    it('for a scheduled message that is cancelled', async () => {
+      const { found, pages } = await readPages((tx) => scheduled.cancel(tx, { bot_id: 'bot', id: 'later_000007' }));
+
+      expect(found).toBe(true);
+      expect(pages).toBeLessThan(mostPages);
+    });
+  });
+});
+
+describe('Lists by what most have', () => {
+  const formerCount = 30_000;
+  const laterCount = 10_000;
+  const pageSize = 3;
+  /** Their rows, and the author of each; all that came later are on hundreds. */
+  const mostPages = 120;
+
+  const bot = { botId: 'bot', alias: null };
+  const integration = { botId: 'bot', alias: 'former' };
+  const chat = { botId: 'bot', alias: 'former', workspaceId: 'w', integrationId: 'intver_1' };
+  /** Of the thousandth of the former ones. */
+  const middle = new Date(Date.UTC(2025, 0, 1) + 1_000_000).toISOString();
+
+  let test: TestDatabase;
+  let events: EventsRepository;
+  let messages: MessagesRepository;
+  let users: UsersRepository;
+  let conversations: ConversationsRepository;
+  let workflows: WorkflowsRepository;
+  let endpoint: EndpointRepository;
+
+  /** In each table most rows have one value, and none of the latest has it. */
+  beforeAll(async () => {
+    test = await createTestDatabase(chatDatabase.migrations, 'chat');
+    const bounded = new BoundedReads(test.database, new ChatConfig());
+    events = new EventsRepository(test.database, bounded);
+    messages = new MessagesRepository(test.database, bounded);
+    users = new UsersRepository(test.database, bounded);
+    conversations = new ConversationsRepository(test.database, bounded);
+    workflows = new WorkflowsRepository(test.database, bounded);
+    endpoint = new EndpointRepository(test.database);
+
+    await fill('former', formerCount, '2025-01-01Z');
+    await fill('later', laterCount, '2026-01-01Z');
+    await test.database.query('ANALYZE');
+  });
+
+  afterAll(() => test?.drop());
+
+  /** One a second, whose ids are in the order of their numbers, and beside each tenth one with a value that some have always. */
+  async function fill(value: string, count: number, start: string) {
+    for (const insert of [
+      `"user" (bot_id, id, integration_alias, tags, properties, created_at, updated_at)
+     SELECT 'bot', id, value, '{}', '{}', at, at`,
+      `conversation (bot_id, id, integration_alias, channel, owner_id, integration_id, is_chat, tags, properties, created_at,
+       updated_at)
+     SELECT 'bot', id, value, value, value, 'intver_1', true, '{}', '{}', at, at`,
+      `message (bot_id, id, conversation_id, user_id, type, payload, tags, direction, created_at, updated_at)
+     SELECT 'bot', id, value || '_000001', 'user', 'text', '{}', '{}', 'incoming', at, at`,
+      `event (bot_id, id, type, payload, integration_alias, conversation_id, user_id, message_id, workflow_id, status, created_at)
+     SELECT 'bot', id, value, '{}', value, value, value, value, value,
+       CASE value WHEN 'former' THEN 'failed' ELSE 'processed' END, at`,
+      `workflow (bot_id, id, name, status, input, output, integration_alias, parent_workflow_id, conversation_id, user_id, tags,
+       timeout_at, created_at, updated_at)
+     SELECT 'bot', id, value, CASE value WHEN 'former' THEN 'failed' ELSE 'completed' END, '{}', '{}', value, value, value,
+       value, '{}', at, at, at`,
+    ]) {
+      await test.database.query(
+        `INSERT INTO ${insert} FROM (
+         SELECT value, concat(value, '_', lpad(i::text, 6, '0'), part) AS id, at
+         FROM generate_series(1, $1::int) AS i,
+           LATERAL (SELECT timestamptz '${start}' + i * interval '1 second' AS at) AS times,
+           LATERAL (VALUES ($2::text, '', 1), ('some', $2, 10)) AS them (value, part, each)
+         WHERE i % each = 0 ORDER BY i) AS made`,
+        [count, value],
+      );
+    }
+  }
+
+  type List = (query: {
+    nextToken?: string;
+    pageSize: number;
+  }) => Promise<{ rows: { id: string }[]; nextToken?: string }>;
+
+  /** The numbers in the ids of the first two pages, or of the only one. */
+  async function readTwoPages(list: List) {
+    const numbers: number[][] = [];
+    const read = async (nextToken?: string) => {
+      const found = await list({ nextToken, pageSize });
+      numbers.push(found.rows.map(({ id }) => Number(/^former_(\d+)$/.exec(id)?.[1])));
+      return found.nextToken;
+    };
+    const statements = await sentDuring(async () => {
+      const nextToken = await read();
+      if (nextToken !== undefined) await read(nextToken);
+    });
+    return { numbers, pages: await pagesOf(test.database, statements) };
+  }
+
+  const newest = [
+    [formerCount, formerCount - 1, formerCount - 2],
+    [formerCount - 3, formerCount - 4, formerCount - 5],
+  ];
+  const oldest = [
+    [1, 2, 3],
+    [4, 5, 6],
+  ];
+  const untilMiddle = [
+    [1_000, 999, 998],
+    [997, 996, 995],
+  ];
+  const fromMiddle = [
+    [1_000, 1_001, 1_002],
+    [1_003, 1_004, 1_005],
+  ];
+
+  describe('A list by what most have, but nothing of late, looks at nothing but its pages', () => {
+    it.each<[string, List]>([
+      ['messages of a conversation', (page) => messages.list(bot, { ...page, conversationId: 'former_000001' })],
+      ["an integration's, too", (page) => messages.list(integration, { ...page, conversationId: 'former_000001' })],
+      ['events of an integration', (page) => events.list(integration, page)],
+      ['events of a type', (page) => events.list(bot, { ...page, type: 'former' })],
+      ['events of a conversation', (page) => events.list(bot, { ...page, conversationId: 'former' })],
+      ['events of a user', (page) => events.list(bot, { ...page, userId: 'former' })],
+      ['events of a message', (page) => events.list(bot, { ...page, messageId: 'former' })],
+      ['events of a workflow', (page) => events.list(bot, { ...page, workflowId: 'former' })],
+      ['events with a status', (page) => events.list(bot, { ...page, status: 'failed' })],
+      ['workflows of an integration', (page) => workflows.list(integration, page)],
+      ['workflows with a name', (page) => workflows.list(bot, { ...page, name: 'former' })],
+      ['workflows of a conversation', (page) => workflows.list(bot, { ...page, conversationId: 'former' })],
+      ['workflows of a user', (page) => workflows.list(bot, { ...page, userId: 'former' })],
+      ['workflows of another', (page) => workflows.list(bot, { ...page, parentWorkflowId: 'former' })],
+      ['workflows with a status', (page) => workflows.list(bot, { ...page, statuses: ['failed'] })],
+      ['users of an integration', (page) => users.list(integration, page)],
+      ['the same by their updates', (page) => users.list(integration, { ...page, sortField: 'updatedAt' })],
+      ['conversations of an integration', (page) => conversations.list(integration, page)],
+      ['the same by their updates', (page) => conversations.list(integration, { ...page, sortField: 'updatedAt' })],
+      ['conversations of a channel', (page) => conversations.list(bot, { ...page, channel: 'former' })],
+    ])('%s', async (_what, list) => {
+      const { numbers, pages } = await readTwoPages(list);
+
+      expect(numbers).toEqual(newest);
+      expect(pages).toBeLessThan(mostPages);
+    });
+
+    it.each<[string, List]>([
+      ['messages', ({ nextToken }) => endpoint.listMessages('bot', 'former_000001', nextToken)],
+      ['conversations', ({ nextToken }) => endpoint.listOwned(chat, 'former', nextToken)],
+    ])('%s at the chat endpoint', async (_what, list) => {
+      const { numbers, pages } = await readTwoPages(list);
+
+      expect(numbers).toHaveLength(2);
+      expect(numbers.flat()).toEqual(Array.from({ length: 2 * numbers[0]!.length }, (_, index) => formerCount - index));
+      expect(pages).toBeLessThan(mostPages);
+    });
+
+    it.each([
+      ['until then', { beforeDate: middle }, untilMiddle],
+      ['from then on', { afterDate: middle }, newest],
+      ['of one moment', { afterDate: middle, beforeDate: middle }, [[1_000]]],
+      ['of none', { afterDate: '2026-01-01T00:00:00.000Z' }, [[]]],
+    ])('messages %s', async (_what, span, expected) => {
+      const { numbers, pages } = await readTwoPages((page) =>
+        messages.list(bot, { ...page, ...span, conversationId: 'former_000001' }),
+      );
+
+      expect(numbers).toEqual(expected);
+      expect(pages).toBeLessThan(mostPages);
+    });
+
+    it.each([
+      ['users', (query: object) => users.list(integration, query)],
+      ['conversations', (query: object) => conversations.list(integration, query)],
+      ['conversations of a channel', (query: object) => conversations.list(bot, { ...query, channel: 'former' })],
+    ])('%s in either order and any span', async (_what, list) => {
+      const expected = [
+        [{ sortDirection: 'asc' }, oldest],
+        [{ sortDirection: 'asc', afterDate: middle }, fromMiddle],
+        [{ sortDirection: 'asc', beforeDate: middle }, oldest],
+        [{ sortDirection: 'desc', afterDate: middle }, newest],
+        [{ sortDirection: 'desc', beforeDate: middle }, untilMiddle],
+      ] as const;
+      for (const [query, numbers] of expected) {
+        const found = await readTwoPages((page) => list({ ...page, ...query }));
+
+        expect([query, found.numbers]).toEqual([query, numbers]);
+        expect(found.pages).toBeLessThan(mostPages);
+      }
+    });
+  });
+
+  describe('The last of what a conversation with most has left behind', () => {
+    it.each([
+      ['message', 'former_000001'],
+      ['event', 'former'],
+    ])('is erased without a look at others: %s', async (table, conversation_id) => {
+      const ofIt = `FROM ${table} WHERE conversation_id = '${conversation_id}'`;
+      // Postgres knows of these as nearly all.
+      await test.database.query(`DELETE FROM ${table} WHERE id LIKE '%some' OR id > 'later_003000'`);
+      await test.database.query(`VACUUM ANALYZE ${table}`);
+      await test.database.query(`DELETE ${ofIt} AND id > 'former_000003'`);
+      await test.database.query(`VACUUM ${table}`);
+      const erasure = new ErasureRepository(test.database, new TagsRepository());
+
+      const statements = await sentDuring(async () => {
+        for await (const _count of erasure.deleteOfConversation({ bot_id: 'bot', conversation_id }, 500));
+      });
+
+      await expect(test.database.query(`SELECT 1 ${ofIt}`)).resolves.toEqual([]);
+      await expect(pagesOf(test.database, statements)).resolves.toBeLessThan(mostPages);
+    });
+  });
+});
+
+describe('Messages with tags', () => {
+  const scope = { botId: 'bot', alias: null };
+  const count = 20_000;
+
+  let test: TestDatabase;
+  let messages: MessagesRepository;
+
+  /**
+   * Of each of many conversations one message that has the popular tag, three without it in a small one, and many in a large
+   * one: all of these are popular, two are rare, and half are even. One is scheduled in the large one and in one of its own.
+   * Postgres has seen none of the large one yet: it takes it to be like the others.
+   */
+  beforeAll(async () => {
+    test = await createTestDatabase(chatDatabase.migrations, 'chat');
+    messages = new MessagesRepository(test.database, new BoundedReads(test.database, new ChatConfig()));
+    await test.database.query(
+      `INSERT INTO conversation (bot_id, id, integration_alias, integration_id, channel, is_chat, tags, properties, created_at,
+       updated_at)
+     SELECT 'bot', id, 'team', 'intver_1', 'channel', false, '{}', '{}', now(), now()
+     FROM (SELECT 'conv_' || i AS id FROM generate_series(1, $1) AS i UNION ALL VALUES ('small'), ('large'), ('later')) made`,
+      [count],
+    );
+    await write("'conv_' || i", `'{"kind": "welcome"}'::jsonb`, count);
+    await write("'small'", "jsonb_build_object('own', i::text)", 3);
+    await test.database.query(
+      `INSERT INTO scheduled_message (bot_id, id, conversation_id, user_id, type, payload, tags, direction, due_at, created_at,
+       updated_at)
+     SELECT 'bot', id || '_later', id, 'user', 'text', '{}', '{"kind": "welcome", "later": "x"}', 'incoming', now(),
+       timestamptz '2025-01-01Z', now()
+     FROM unnest(ARRAY['later', 'large']) AS id`,
+    );
+    await test.database.query('ANALYZE');
+    await write(
+      "'large'",
+      `jsonb_strip_nulls(jsonb_build_object('kind', 'welcome', 'a', (i % 2)::text, 'b', ((i + 1) % 2)::text,
+       'rare', CASE WHEN i > ${count - 2} THEN 'y' END))`,
+      count,
+    );
+  });
+
+  /** Messages whose conversations and tags are SQL about their number `i`. */
+  async function write(conversationId: string, tags: string, number: number) {
+    await test.database.query(
+      `WITH made AS (
+       INSERT INTO message (bot_id, id, conversation_id, user_id, type, payload, tags, direction, created_at, updated_at)
+       SELECT 'bot', ${conversationId} || '_' || i, ${conversationId}, 'user', 'text', '{}', ${tags}, 'incoming',
+         timestamptz '2026-01-01Z' + i * interval '1 second', now()
+       FROM generate_series(1, $1::int) AS i RETURNING *)
+     INSERT INTO tag (bot_id, kind, name, value, created_at, object_id, conversation_id)
+     SELECT bot_id, 'message', key, value, created_at, id, conversation_id FROM made, jsonb_each_text(tags)`,
+      [number],
+    );
+  }
+
+  afterAll(() => test?.drop());
+
+  type Tags = Record<string, string>;
+
+  async function find(...wanted: [conversationId: string, tags: Tags][]) {
+    let ids: (string | undefined)[] = [];
+    const statements = await sentDuring(async () => {
+      const rows = await test.database.transaction((tx) =>
+        messages.findTagged(
+          tx,
+          scope,
+          wanted.map(([conversation_id, tags]) => ({ conversation_id, tags })),
+        ),
+      );
+      ids = rows.map((row) => row?.id);
+    });
+    return { ids, statements, pages: await pagesOf(test.database, statements) };
+  }
+
+  async function list(conversationId: string, tags: Tags) {
+    let ids: string[] = [];
+    const statements = await sentDuring(async () => {
+      const { rows } = await messages.list(scope, { conversationId, tags, pageSize: 2 });
+      ids = rows.map(({ id }) => id);
+    });
+    return { ids, pages: await pagesOf(test.database, statements) };
+  }
+
+  describe('the oldest message of a conversation with tags', () => {
+    it.each<[string, string, Tags, string | undefined, number]>([
+      ['one of many that have it there', 'large', { kind: 'welcome' }, 'large_1', 50],
+      ['the only one of its conversation', 'conv_777', { kind: 'welcome' }, 'conv_777_777', 50],
+      ['a rare one of a large conversation', 'large', { rare: 'y' }, `large_${count - 1}`, 50],
+      ['a rare and popular one', 'large', { kind: 'welcome', rare: 'y' }, `large_${count - 1}`, 2_000],
+      ['popular in two ways', 'large', { kind: 'welcome', a: '0' }, 'large_2', 3_000],
+      ['one that is scheduled', 'later', { kind: 'welcome' }, 'later_later', 50],
+      ['one that is scheduled in a large conversation', 'large', { later: 'x' }, 'large_later', 50],
+      ['none of a small conversation, where the tag is popular elsewhere', 'small', { kind: 'welcome' }, undefined, 50],
+      ['none with both tags in a small conversation', 'small', { kind: 'welcome', own: '1' }, undefined, 50],
+      ['none of a large conversation', 'large', { own: '1' }, undefined, 50],
+      ['none of a conversation that is not there', 'nowhere', { kind: 'welcome' }, undefined, 50],
+    ])('is %s', async (_case, conversationId, tags, expected, maxPages) => {
+      const { ids, pages } = await find([conversationId, tags]);
+
+      expect(ids).toEqual([expected]);
+      expect(pages).toBeLessThan(maxPages);
+    });
+  });
+
+  it('are found for many at once, in as many statements as for one', async () => {
+    const many = Array.from({ length: 100 }, (_, index): [string, Tags] => [`conv_${index + 1}`, { kind: 'welcome' }]);
+
+    const one = await find(many[0]!);
+    const all = await find(...many, ['small', { kind: 'welcome' }], many[0]!);
+
+    expect(all.ids).toEqual([...many.map((_, index) => `conv_${index + 1}_${index + 1}`), undefined, 'conv_1_1']);
+    expect(all.statements).toHaveLength(one.statements.length);
+    expect(all.pages).toBeLessThan(4_000);
+  });
+
+  it('is not looked for any longer than a list, and other statements of the transaction may take longer', async () => {
+    const config = Object.assign(new ChatConfig(), { listTimeoutMs: 1 });
+    const impatient = new MessagesRepository(test.database, new BoundedReads(test.database, config));
+    const timeout = (tags: Tags, repository: MessagesRepository) =>
+      test.database.transaction(async (tx) => {
+        await repository.findTagged(tx, scope, [{ conversation_id: 'large', tags }]);
+        return tx.query('SHOW statement_timeout');
+      });
+
+    expect(await timeout({ a: '1', kind: 'welcome' }, messages)).toEqual([{ statement_timeout: '30s' }]);
+    // Half have the one, half the other, and none has both.
+    await expect(timeout({ a: '1', b: '1' }, impatient)).rejects.toMatchObject({
+      type: 'OperationTimeout',
+      message: expect.stringContaining('Name a tag that few messages of the conversation have.'),
+    });
+  });
+
+  describe('the messages of a conversation with tags', () => {
+    it.each<[string, string, Tags, string[], number]>([
+      ['the newest of many', 'large', { kind: 'welcome' }, [`large_${count}`, `large_${count - 1}`], 100],
+      [
+        'the few that are rare there',
+        'large',
+        { kind: 'welcome', rare: 'y' },
+        [`large_${count}`, `large_${count - 1}`],
+        2_000,
+      ],
+      ['the only one', 'conv_777', { kind: 'welcome' }, ['conv_777_777'], 50],
+      ['none, where the tag is popular elsewhere', 'small', { kind: 'welcome' }, [], 50],
+      ['none with both tags', 'small', { kind: 'welcome', own: '1' }, [], 50],
+    ])('are %s', async (_case, conversationId, tags, expected, maxPages) => {
+      const { ids, pages } = await list(conversationId, tags);
+
+      expect(ids).toEqual(expected);
+      expect(pages).toBeLessThan(maxPages);
+    });
+  });
+});
+
+describe('Rows with tags', () => {
+  const tables: Record<TagKind, string> = {
+    user: '"user" (bot_id, id, tags, created_at, updated_at, properties)',
+    conversation: `conversation (bot_id, id, tags, created_at, updated_at, properties, integration_alias, integration_id,
+    channel, is_chat)`,
+    message: 'message (bot_id, id, tags, created_at, updated_at, payload, conversation_id, user_id, type, direction)',
+    workflow: 'workflow (bot_id, id, tags, created_at, updated_at, input, output, name, status, timeout_at)',
+  };
+  const further: Record<TagKind, string> = {
+    user: `'{}'`,
+    conversation: `'{}', 'team', 'intver_1', 'channel', false`,
+    message: `'{}', 'conv_1', 'user_1', 'text', 'incoming'`,
+    workflow: `'{}', '{}', 'w', 'completed', now()`,
+  };
+  const kinds = Object.keys(tables) as TagKind[];
+  const count = 20_000;
+
+  let test: TestDatabase;
+
+  /** Of each kind so many that have the popular tag, and the newest three a rare one too. */
+  beforeAll(async () => {
+    test = await createTestDatabase(chatDatabase.migrations, 'chat');
+    for (const kind of kinds) {
+      await test.database.query(
+        `WITH made AS (
+         INSERT INTO ${tables[kind]}
+         SELECT 'bot', 'thing_' || lpad(i::text, 6, '0'), jsonb_strip_nulls(jsonb_build_object(
+             'a popular', 'x', 'b rare', CASE WHEN i > $1 - 3 THEN 'y' END, 'c parity', (i % 2)::text)),
+           timestamptz '2026-01-01Z' + i * interval '1 second', timestamptz '2026-02-01Z' - i * interval '1 second',
+           ${further[kind]}
+         FROM generate_series(1, $1) AS i RETURNING *)
+       INSERT INTO tag (bot_id, kind, name, value, created_at, object_id)
+       SELECT bot_id, '${kind}', key, value, created_at, id FROM made, jsonb_each_text(tags)`,
+        [count],
+      );
+    }
+    await test.database.query('ANALYZE');
+  });
+
+  afterAll(() => test?.drop());
+
+  interface Row {
+    id: string;
+    created_at: Date;
+    updated_at: Date;
+  }
+
+  async function find(
+    kind: TagKind,
+    tags: Record<string, string>,
+    order: { by?: 'created_at' | 'updated_at'; direction?: 'asc' | 'desc' } = {},
+    nextToken?: string,
+  ) {
+    const { by = 'created_at', direction = 'asc' } = order;
+    const table = tables[kind].split(' ')[0];
+    const values: unknown[] = ['bot'];
+    const rows = `SELECT * FROM ${table} t WHERE t.bot_id = $1`;
+    const { from, time, id } = await taggedRows(test.database, { kind, as: 't', rows, tags, orderBy: by }, values);
+    const keyset = new Keyset<Row>(
+      [
+        { sql: time, type: 'timestamptz', of: (row) => row[by] },
+        { sql: id, type: 'text', of: (row) => row.id },
+      ],
+      direction,
+    );
+    const found = await test.database.query<Row>(
+      `SELECT t.* FROM ${from} WHERE ${keyset.after(nextToken, tags, values)} ORDER BY ${keyset.orderBy} LIMIT 3`,
+      values,
+    );
+    const page = keyset.page(found, 2, tags);
+    return { ids: page.rows.map((row) => Number(row.id.slice(-6))), nextToken: page.nextToken };
+  }
+
+  describe.each(kinds)('a %s with a popular tag and a rare one', (kind) => {
+    it.each(['created_at', 'updated_at'] as const)(
+      'is found by the rare one, though the popular one is named first, in the order of %s',
+      async (by) => {
+        const ids: number[] = [];
+        const statements = await sentDuring(async () => {
+          const first = await find(kind, { 'a popular': 'x', 'b rare': 'y' }, { by });
+          const second = await find(kind, { 'a popular': 'x', 'b rare': 'y' }, { by }, first.nextToken);
+          ids.push(...first.ids, ...second.ids);
+        });
+
+        const [oldest, middle, newest] = [count - 2, count - 1, count];
+        expect(ids).toEqual(by === 'created_at' ? [oldest, middle, newest] : [newest, middle, oldest]);
+        // Twice a thousand entries are counted; all of the popular ones are on some tens of thousands of pages.
+        expect(await pagesOf(test.database, statements)).toBeLessThan(5_000);
+      },
+    );
+
+    it.each(['created_at', 'updated_at'] as const)(
+      'is one of many for the popular ones, of which no more are read than asked for, in the order of %s',
+      async (by) => {
+        const tags = { 'a popular': 'x', 'c parity': '0' };
+        const ids: number[] = [];
+
+        const statements = await sentDuring(async () => {
+          ids.push(...(await find(kind, tags, { by, direction: 'desc' })).ids);
+        });
+
+        expect(ids).toEqual(by === 'created_at' ? [count, count - 2] : [2, 4]);
+        expect(await pagesOf(test.database, statements)).toBeLessThan(5_000);
+      },
+    );
+  });
+
+  it('finds nothing for a tag that nothing has, nor for tags that nothing has together', async () => {
+    expect((await find('user', { 'a popular': 'x', none: 'z' })).ids).toEqual([]);
+    expect((await find('user', { 'a popular': 'y', 'b rare': 'y' })).ids).toEqual([]);
+  });
+});
