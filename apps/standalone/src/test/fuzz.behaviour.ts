@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import * as fc from 'fast-check';
 import type { Operation } from '@parley/contracts/operation';
+import { until } from '@parley/testing/until';
 import { brokenPromises } from './answers';
 import { type Damage, damagesOf, longestText } from './inputs';
 import { ask, disagreements, type Request, requestOf, routedOperations, senderOf, type WildRequest } from './requests';
@@ -80,15 +80,16 @@ export function describeFuzz(name: string, start: () => Promise<Home & { stop():
 
 /** What refuses because the machine is busy says that nothing was done, and serves another try. */
 async function untilServed(work: () => Promise<void>): Promise<void> {
-  for (let left = 3; ; left -= 1) {
+  await until(async () => {
     try {
-      return await work();
+      await work();
+      return true;
     } catch (error) {
-      if (left === 0 || !String(error).includes('Try again in a moment')) throw error;
+      if (!String(error).includes('Try again in a moment')) throw error;
       process.stdout.write(`fuzz, asked again: ${String(error)}\n`);
-      await sleep(1_000);
+      return false;
     }
-  }
+  });
 }
 
 function spoil(request: Request, damage: Damage): WildRequest {
