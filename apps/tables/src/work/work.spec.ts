@@ -286,11 +286,14 @@ describe('a worker on tables', () => {
       await released;
       return 'done';
     }, leaseMs);
-    const isAlive = () => test.database.query(`SELECT 1 FROM table_work WHERE taken_at > now() - interval '1 minute'`);
-    await until(isAlive, (rows) => wasSilent && rows.length === 1);
+    const isAlive = async () =>
+      (await test.database.query(`SELECT 1 FROM table_work WHERE taken_at > now() - interval '1 minute'`)).length === 1;
+    await until(() => wasSilent);
+    await until(isAlive);
 
-    expect(await take(leaseMs)).toBeUndefined();
+    const taken = await take(leaseMs);
     release();
+    expect(taken).toBeUndefined();
     await until(queue, (rows) => rows.length === 0);
   });
 
