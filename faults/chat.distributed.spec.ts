@@ -14,7 +14,7 @@ interface Room {
   acknowledged: Set<string>;
 }
 
-suite('The chat, with two of each process,', () => {
+suite('The chat, with two gateways and two chat processes,', () => {
   let fleet: Fleet;
   /** Of the chat of one bot, through the balancer. */
   let apiUrl: string;
@@ -23,7 +23,7 @@ suite('The chat, with two of each process,', () => {
   const listeners: SseListener[] = [];
 
   beforeAll(async () => {
-    fleet = await Fleet.start({ replicas: 2 });
+    fleet = await Fleet.start({ replicasOf: { gateway: 2, chat: 2 } });
     const { bot } = await clientOf(fleet).createBot({});
     path = `/chat/${Object.values(bot.integrations)[0]!.webhookId}`;
     apiUrl = `${fleet.url}${path}`;
