@@ -277,6 +277,7 @@ const limits: [line: string, field: string, value: unknown, problem: string][] =
   ['POST /v1/tables', 'keyColumn', text(31), '$ must be shorter than or equal to 30 characters'],
   ['POST /v1/tables/{table}/rows', 'rows', list(1001, {}), '$ must have 1 to 1000 entries'],
   ['POST /v1/tables/{table}/rows/delete', 'ids', list(1001, 1), '$ must contain no more than 1000 elements'],
+  [findRows, 'search', text(1025), '$ must be shorter than or equal to 1024 characters'],
   [findRows, 'limit', 0, '$ must not be less than 1'],
   [findRows, 'limit', 1001, '$ must not be greater than 1000'],
 ];
