@@ -54,9 +54,12 @@ export function copyDatabase({ url }: Pick<EmptyDatabase, 'url'>): Promise<Empty
   return createDatabase(new URL(url).pathname.slice(1));
 }
 
+/** Copied as files: block by block through the log, as Postgres does otherwise, costs ten times the processor time. */
 async function createDatabase(template: string, options = ''): Promise<EmptyDatabase> {
   const name = newName();
-  await onServer((client) => client.query(`CREATE DATABASE "${name}" TEMPLATE "${template}" ${options}`));
+  await onServer((client) =>
+    client.query(`CREATE DATABASE "${name}" TEMPLATE "${template}" STRATEGY FILE_COPY ${options}`),
+  );
   return {
     url: urlOf(name),
     drop: () => onServer(async (client) => void (await client.query(`DROP DATABASE IF EXISTS "${name}" WITH (FORCE)`))),
