@@ -66,6 +66,22 @@ async function createDatabase(template: string, options = ''): Promise<EmptyData
   };
 }
 
+/** Leaves these schemas, migrated, without rows. */
+export async function removeRows({ url }: Pick<EmptyDatabase, 'url'>, ...schemas: string[]): Promise<void> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ tables: string }>(
+      `SELECT string_agg(format('%I.%I', schemaname, tablename), ', ') AS tables FROM pg_tables
+       WHERE schemaname = ANY ($1) AND tablename <> 'migration'`,
+      [schemas],
+    );
+    if (rows[0]?.tables) await client.query(`TRUNCATE ${rows[0].tables}`);
+  } finally {
+    await client.end();
+  }
+}
+
 async function ensureTemplate(migrations: MigrationClass[], schema: string): Promise<string> {
   const key = [schema, ...migrations.map((migration) => migration.name)].join();
   const template = `${runPrefix()}template_${createHash('sha256').update(key).digest('hex').slice(0, 16)}`;

@@ -9,9 +9,8 @@ import { completionModels } from '@parley/testing/completion-server';
 import { EmbeddingServer } from '@parley/testing/embedding-server';
 import { json, LoopbackServer } from '@parley/testing/loopback-server';
 import { type RunningService, startServiceOn } from '@parley/testing/running-service';
-import { createEmptyDatabase, type EmptyDatabase } from '@parley/testing/test-database';
+import { createEmptyDatabase, type EmptyDatabase, removeRows } from '@parley/testing/test-database';
 import { until } from '@parley/testing/until';
-import { Client } from 'pg';
 import { FilesWorkerModule } from '../../../files-worker/src/files-worker.module';
 import { FilesConfig } from '../config';
 import { FilesModule } from '../files.module';
@@ -46,25 +45,14 @@ beforeEach(async () => {
 afterEach(async () => {
   await stop();
   await Promise.all([former.stop(), later.stop()]);
-  await removeAllRows();
+  // As if nothing had ever been started on it.
+  await removeRows(database, 'files', 'events');
 });
 
 afterAll(async () => {
   await database.drop();
   await rm(blobsDir, { recursive: true, force: true });
 });
-
-/** As if nothing had ever been started on the database, but for its schemas. */
-async function removeAllRows(): Promise<void> {
-  const client = new Client({ connectionString: database.url });
-  await client.connect();
-  await client.query(`
-    DO $$ BEGIN
-      EXECUTE (SELECT 'TRUNCATE ' || string_agg(format('%I.%I', schemaname, tablename), ', ') FROM pg_tables
-        WHERE schemaname IN ('files', 'events') AND tablename !~ 'migration');
-    END $$`);
-  await client.end();
-}
 
 /** Stops what runs, and starts the files service and its worker with these models. */
 async function restart(models: Models): Promise<RunningService> {
