@@ -44,10 +44,6 @@ async function start(changes: Partial<FilesWorkerConfig>): Promise<RunningServic
       ),
     (databaseUrl, platform) => FilesWorkerModule.register(config(databaseUrl), platform),
   );
-  undo.push(async () => {
-    service.apps[0]?.getHttpServer()?.closeAllConnections();
-    await service.stop();
-  });
   await sqlOf(service).query(`
     CREATE TABLE status_given (number serial, file_id text, status text);
     CREATE FUNCTION note_status() RETURNS trigger LANGUAGE plpgsql AS
@@ -55,6 +51,11 @@ async function start(changes: Partial<FilesWorkerConfig>): Promise<RunningServic
     CREATE TRIGGER note_status AFTER INSERT OR UPDATE OF status ON file FOR EACH ROW EXECUTE FUNCTION note_status();
   `);
   return service;
+}
+
+async function stop(service: RunningService): Promise<void> {
+  service?.apps[0]?.getHttpServer()?.closeAllConnections();
+  await service?.stop();
 }
 
 beforeAll(async () => {
@@ -107,11 +108,11 @@ describe('contents in S3', () => {
   let s3: S3Server;
   let service: RunningService;
   let bot: BotFiles;
-  const large = paragraphs(8_000, 'harbour');
+  // Two parts for S3, and few passages.
+  const large = `${paragraphs(20, 'harbour')}${'\n'.repeat(5_250_000)}${paragraphs(20, 'harbour')}`;
 
-  beforeEach(async () => {
+  beforeAll(async () => {
     s3 = await S3Server.start();
-    undo.push(() => s3.stop());
     const { S3_ENDPOINT, S3_BUCKET, S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY } = s3.env;
     service = await start({
       s3Endpoint: S3_ENDPOINT,
@@ -119,7 +120,17 @@ describe('contents in S3', () => {
       s3AccessKeyId: S3_ACCESS_KEY_ID,
       s3SecretAccessKey: S3_SECRET_ACCESS_KEY,
     });
+  });
+  beforeEach(() => {
+    s3.order('get');
+    s3.order('put');
+    s3.objects.clear();
+    s3.asked.get = 0;
     bot = new BotFiles(service);
+  });
+  afterAll(async () => {
+    await stop(service);
+    await s3.stop();
   });
 
   it('are indexed though S3 cuts a download in the middle, and refuses some', async () => {
@@ -189,6 +200,7 @@ describe('contents in a folder', () => {
     const blobsDir = await mkdtemp(join(tmpdir(), 'parley-faults-'));
     undo.push(() => rm(blobsDir, { recursive: true, force: true }));
     const service = await start({ blobsDir });
+    undo.push(() => stop(service));
     const bot = new BotFiles(service);
     const [missing, unreadable, good] = await Promise.all(
       ['missing.txt', 'unreadable.txt', 'good.txt'].map((key) => bot.upload(key, paragraphs(3, 'crane'), index)),
@@ -234,6 +246,31 @@ async function again(service: RunningService, bot: BotFiles, ids: string[]): Pro
 }
 
 describe('the passage index', () => {
+  const points = new Set<string>();
+  let left = 0;
+  let refuse: ReturnType<typeof json>;
+  let blobsDir: string;
+  let qdrant: LoopbackServer;
+  let service: RunningService;
+
+  beforeAll(async () => {
+    blobsDir = await mkdtemp(join(tmpdir(), 'parley-faults-'));
+    qdrant = await LoopbackServer.start((request, response) => {
+      const path = `${request.method} ${request.path}`;
+      if (path.startsWith('GET')) return json({ status: { error: 'No such collection.' } }, 404)(request, response);
+      if (!path.startsWith('PUT') || !path.endsWith('/points')) return json({ result: {} })(request, response);
+      if (left-- > 0) return refuse(request, response);
+      for (const { id } of (request.body as { points: { id: string }[] }).points) points.add(id);
+      return json({ result: { status: 'completed' } })(request, response);
+    });
+    service = await start({ blobsDir, qdrantUrl: qdrant.url, passageIndex: 'qdrant' });
+  });
+  afterAll(async () => {
+    await stop(service);
+    await qdrant.close();
+    await rm(blobsDir, { recursive: true, force: true });
+  });
+
   it.each<[string, 400 | 503 | 'nothing', number, object]>([
     ['answers 503 for a while', 503, 2, { status: 'indexing_completed', statuses: once }],
     ['says nothing for a while', 'nothing', 2, { status: 'indexing_completed', statuses: once }],
@@ -245,23 +282,12 @@ describe('the passage index', () => {
       { status: 'indexing_failed', reason: `Indexing was tried 2 times. ${ourSide}`, passages: 0 },
     ],
   ])('that %s decides what becomes of the file, once', async (_, fault, times, expected) => {
-    const blobsDir = await mkdtemp(join(tmpdir(), 'parley-faults-'));
-    undo.push(() => rm(blobsDir, { recursive: true, force: true }));
-    const points = new Set<string>();
-    let left = times;
-    const qdrant = await LoopbackServer.start((request, response) => {
-      const path = `${request.method} ${request.path}`;
-      if (path.startsWith('GET')) return json({ status: { error: 'No such collection.' } }, 404)(request, response);
-      if (!path.startsWith('PUT') || !path.endsWith('/points')) return json({ result: {} })(request, response);
-      if (left-- > 0) {
-        if (fault === 'nothing') return void response.destroy();
-        return json({ status: { error: 'Not now.' } }, fault)(request, response);
-      }
-      for (const { id } of (request.body as { points: { id: string }[] }).points) points.add(id);
-      return json({ result: { status: 'completed' } })(request, response);
-    });
-    undo.push(() => qdrant.close());
-    const service = await start({ blobsDir, qdrantUrl: qdrant.url, passageIndex: 'qdrant' });
+    points.clear();
+    left = times;
+    refuse = (request, response) => {
+      if (fault === 'nothing') return void response.destroy();
+      return json({ status: { error: 'Not now.' } }, fault)(request, response);
+    };
     const bot = new BotFiles(service);
 
     const { id } = await bot.upload('a.txt', paragraphs(40, 'tide'), index);
@@ -278,6 +304,7 @@ describe('the embedding server', () => {
     const blobsDir = await mkdtemp(join(tmpdir(), 'parley-faults-'));
     undo.push(() => rm(blobsDir, { recursive: true, force: true }));
     const service = await start({ blobsDir, embeddingsTimeoutMs: 200 });
+    undo.push(() => stop(service));
     const bot = new BotFiles(service);
     embeddings.order('silence', 'never');
 
@@ -296,6 +323,7 @@ describe('the embedding server', () => {
     const blobsDir = await mkdtemp(join(tmpdir(), 'parley-faults-'));
     undo.push(() => rm(blobsDir, { recursive: true, force: true }));
     const service = await start({ blobsDir, indexingAttempts: 5 });
+    undo.push(() => stop(service));
     const bot = new BotFiles(service);
     const slow = { delayMs: timeoutMs * 0.6 };
     const down = { status: 502, message: 'bad gateway' };

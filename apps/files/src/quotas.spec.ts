@@ -229,7 +229,7 @@ describe('a quota', () => {
     const bots = Array.from({ length: 4 }, () => newBot(quotas(limit), workspaceId));
     const errors: string[] = [];
 
-    for (let wave = 0; wave < 6; wave += 1) {
+    for (let wave = 0; wave < 3; wave += 1) {
       const declared = Array.from({ length: 50 }, (_, n) =>
         bots[n % 4]!.upsert({ key: `${wave}/${n}`, size: n % 20 === 0 ? large : small }),
       );
@@ -384,7 +384,7 @@ describe('reconciling', () => {
     ];
 
     const { errors } = await outcomes(
-      Array.from({ length: 350 }, (_, n) => actions[n % actions.length]!(bots[n % bots.length]!, n)),
+      Array.from({ length: 210 }, (_, n) => actions[n % actions.length]!(bots[n % bots.length]!, n)),
     );
 
     const known = ['ResourceNotFound', 'QuotaExceeded', 'InvalidPayload', 'ResourceLockedConflict', 'AlreadyExists'];

@@ -60,7 +60,7 @@ function openSilent(line: string): { status: Promise<string | undefined>; leave:
 describe('A large body', () => {
   const program = 'const a = "ä😀";\n';
 
-  it.each([2, 8, 24])('of %d MB arrives as it was sent', async (megabytes) => {
+  it.each([2, 24])('of %d MB arrives as it was sent', async (megabytes) => {
     const code = program.repeat(Math.floor((megabytes * 1_000_000) / Buffer.byteLength(program)));
 
     expect((await update({ json: { code, description: 'large', __proto__: 'x' } })).status).toBe(200);
@@ -78,7 +78,7 @@ describe('A large body', () => {
       status: 400,
       json: { type: 'InvalidPayload', message: 'code must be at most 25000000 bytes.' },
     });
-    expect(await update({ json: { code: code.repeat(2) } })).toMatchObject({
+    expect(await update({ json: { code: 'x'.repeat(withCode.bodyLimitBytes) } })).toMatchObject({
       status: 413,
       json: {
         type: 'PayloadTooLarge',
@@ -119,7 +119,7 @@ describe('Those who show no credential', () => {
   const users = () => `POST /chat/${webhookId}/users`;
 
   it('may send 100 kB', async () => {
-    const body = `{"a":[${'{},'.repeat(630_000)}{}]}`;
+    const body = `{"a":[${'{},'.repeat(34_000)}{}]}`;
 
     expect(await door.send(users(), { headers: json, body })).toMatchObject({
       status: 413,

@@ -2,7 +2,8 @@ import { Metrics } from '@parley/service/metrics';
 import { serveMetrics } from '@parley/service/metrics-server';
 import { sendTo } from '@parley/testing/front-door';
 import { freePort } from '@parley/testing/free-port';
-import { type RunningService, startService } from '@parley/testing/running-service';
+import { type RunningService, startServiceOn } from '@parley/testing/running-service';
+import { createEmptyDatabase, type EmptyDatabase } from '@parley/testing/test-database';
 import { GatewayConfig } from './config';
 import { GatewayModule } from './gateway.module';
 
@@ -10,11 +11,17 @@ const token = 'a-token-of-24-characters';
 const bearer = (value: string) => ({ headers: { authorization: `Bearer ${value}` } });
 const configured = (settings: Partial<GatewayConfig>) => Object.assign(new GatewayConfig(), settings);
 
+let database: EmptyDatabase;
+beforeAll(async () => {
+  database = await createEmptyDatabase();
+});
+afterAll(() => database?.drop());
+
 const running: RunningService[] = [];
 afterEach(() => Promise.all(running.splice(0).map((service) => service.stop())));
 
 async function start(settings: Partial<GatewayConfig>): Promise<RunningService> {
-  const service = await startService((_databaseUrl, platform) =>
+  const service = await startServiceOn(database.url, (_databaseUrl, platform) =>
     GatewayModule.register(configured(settings), platform),
   );
   running.push(service);

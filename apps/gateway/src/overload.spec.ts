@@ -109,13 +109,13 @@ const refusal = {
 
 it('takes as much as it may have under way, refuses the rest at once, and then answers everything again', async () => {
   const refused: Answer[] = [];
-  const answers = readMany(300).map(async (answer) => {
+  const answers = readMany(100).map(async (answer) => {
     if ((await answer).status === 503) refused.push(await answer);
     return answer;
   });
 
   // While those that it takes wait.
-  await until(() => refused.length === 300 - inService);
+  await until(() => refused.length === 100 - inService);
   release();
 
   expect((await statusesOf(answers)).filter((status) => status === 200)).toEqual(allWell);

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { chmod, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Client } from 'pg';
 // jest's module aliases do not hold in its global set-up: relative paths here.
 import { startLocalPostgres, type LocalPostgres } from '../../local-postgres/src/local-postgres';
 
@@ -24,7 +25,21 @@ export default async function globalSetup(): Promise<void> {
   const settings = { max_connections: 400, fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' };
   const postgres = await startLocalPostgres({ folder, settings });
   testServer = { postgres, cleaner };
+  await makeConnectingCheap(postgres.url);
   process.env.TEST_DATABASE_URL = postgres.url;
+}
+
+/**
+ * Suites open thousands of connections, and a password is hashed 4096 times for each, on both sides: not against those
+ * who could guess the password of a test.
+ */
+async function makeConnectingCheap(url: string): Promise<void> {
+  const { username, password } = new URL(url);
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  await client.query('SET scram_iterations = 1');
+  await client.query(`ALTER ROLE ${client.escapeIdentifier(username)} PASSWORD ${client.escapeLiteral(password)}`);
+  await client.end();
 }
 
 /** Waits for the end of its standard input, which comes however jest ends. */

@@ -24,6 +24,9 @@ export interface RunningService {
   stop(): Promise<void>;
 }
 
+/** One for all: each looks ten times a second whether it has lines to write. */
+const logger = createLogger('test', (process.env['LOG_LEVEL'] as LogLevel | undefined) ?? 'silent');
+
 type ServiceModules = ((databaseUrl: string, platform: Platform, url: string) => DynamicModule)[];
 
 /** Boots the real modules. Each gets the database's URL and a platform of its own on the shared bus. */
@@ -41,7 +44,6 @@ export async function startService(...modules: ServiceModules): Promise<RunningS
 
 /** The same on a database that stays: for what is there at the next start. One that cannot start leaves nothing behind. */
 export async function startServiceOn(databaseUrl: string, ...modules: ServiceModules): Promise<RunningService> {
-  const logger = createLogger('test', (process.env['LOG_LEVEL'] as LogLevel | undefined) ?? 'silent');
   const eventsDatabase = await Database.open({
     url: databaseUrl,
     schema: 'events',

@@ -54,13 +54,32 @@ export function copyDatabase({ url }: Pick<EmptyDatabase, 'url'>): Promise<Empty
   return createDatabase(new URL(url).pathname.slice(1));
 }
 
+/** Copied as files: block by block through the log, as Postgres does otherwise, costs ten times the processor time. */
 async function createDatabase(template: string, options = ''): Promise<EmptyDatabase> {
   const name = newName();
-  await onServer((client) => client.query(`CREATE DATABASE "${name}" TEMPLATE "${template}" ${options}`));
+  await onServer((client) =>
+    client.query(`CREATE DATABASE "${name}" TEMPLATE "${template}" STRATEGY FILE_COPY ${options}`),
+  );
   return {
     url: urlOf(name),
     drop: () => onServer(async (client) => void (await client.query(`DROP DATABASE IF EXISTS "${name}" WITH (FORCE)`))),
   };
+}
+
+/** Leaves these schemas, migrated, without rows. */
+export async function removeRows({ url }: Pick<EmptyDatabase, 'url'>, ...schemas: string[]): Promise<void> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ tables: string }>(
+      `SELECT string_agg(format('%I.%I', schemaname, tablename), ', ') AS tables FROM pg_tables
+       WHERE schemaname = ANY ($1) AND tablename <> 'migration'`,
+      [schemas],
+    );
+    if (rows[0]?.tables) await client.query(`TRUNCATE ${rows[0].tables}`);
+  } finally {
+    await client.end();
+  }
 }
 
 async function ensureTemplate(migrations: MigrationClass[], schema: string): Promise<string> {

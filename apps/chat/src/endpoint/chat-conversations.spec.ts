@@ -84,10 +84,10 @@ describe('a conversation', () => {
     await expect((await other.newUser()).createConversation({ id: 'taken' })).resolves.toHaveProperty('conversation');
   });
 
-  it('is the same one for a thousand who get or create it at once', async () => {
+  it('is the same one for a hundred who get or create it at once', async () => {
     const ask = () => endpoint.send('POST /conversations/get-or-create', { key: ada.user.key, json: { id: 'crowd' } });
 
-    const answers = await Promise.all(Array.from({ length: 1_000 }, ask));
+    const answers = await Promise.all(Array.from({ length: 100 }, ask));
 
     expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
     expect(answers[0]).toMatchObject({ status: 201, json: { conversation: { id: 'crowd' } } });

@@ -398,7 +398,6 @@ describe('the declared schema', () => {
     ['a wrong value', { count: -1 }, /^payload\.count must be >= 0\.$/],
     ['a missing name', {}, /^payload must have required property 'count'\.$/],
     ['a wrong pattern', { count: 1, tag: 'b' }, /^payload\.tag must match pattern/],
-    ['a pattern without end', { count: 1, tag: `${'a'.repeat(40)}!` }, /^payload takes too long to check/],
   ])('refuses %s', async (_what, payload, message) => {
     await client.setState({ ...path(), payload: null });
     const problem = failsWith('InvalidDataFormat', message);
@@ -407,6 +406,12 @@ describe('the declared schema', () => {
     await expect(client.patchState({ ...path(), payload })).rejects.toMatchObject(problem);
     await expect(client.getOrSetState({ ...path(), payload })).rejects.toMatchObject(problem);
     await expect(client.getState(path())).rejects.toMatchObject({ type: 'ResourceNotFound' });
+  });
+
+  it('ends a pattern without end', async () => {
+    await expect(
+      client.setState({ ...path(), payload: { count: 1, tag: `${'a'.repeat(40)}!` } }),
+    ).rejects.toMatchObject(failsWith('InvalidDataFormat', /^payload takes too long to check/));
   });
 
   it('is of the whole payload, not of the change', async () => {

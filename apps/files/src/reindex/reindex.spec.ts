@@ -9,7 +9,7 @@ import { completionModels } from '@parley/testing/completion-server';
 import { EmbeddingServer } from '@parley/testing/embedding-server';
 import { json, LoopbackServer } from '@parley/testing/loopback-server';
 import { type RunningService, startServiceOn } from '@parley/testing/running-service';
-import { createEmptyDatabase, type EmptyDatabase } from '@parley/testing/test-database';
+import { createEmptyDatabase, type EmptyDatabase, removeRows } from '@parley/testing/test-database';
 import { until } from '@parley/testing/until';
 import { FilesWorkerModule } from '../../../files-worker/src/files-worker.module';
 import { FilesConfig } from '../config';
@@ -30,10 +30,13 @@ let before: Models;
 let during: Models;
 let after: Models;
 
-beforeEach(async () => {
-  [former, later] = await Promise.all([EmbeddingServer.start(), EmbeddingServer.start({ dimensions: 16 })]);
+beforeAll(async () => {
   blobsDir = await mkdtemp(join(tmpdir(), 'parley-reindex-'));
   database = await createEmptyDatabase();
+});
+
+beforeEach(async () => {
+  [former, later] = await Promise.all([EmbeddingServer.start(), EmbeddingServer.start({ dimensions: 16 })]);
   before = { embeddingsUrl: former.url, embeddingsModel: 'former' };
   during = { ...before, nextEmbeddingsUrl: later.url, nextEmbeddingsModel: 'later' };
   after = { embeddingsUrl: later.url, embeddingsModel: 'later' };
@@ -42,8 +45,13 @@ beforeEach(async () => {
 afterEach(async () => {
   await stop();
   await Promise.all([former.stop(), later.stop()]);
-  await rm(blobsDir, { recursive: true, force: true });
+  // As if nothing had ever been started on it.
+  await removeRows(database, 'files', 'events');
+});
+
+afterAll(async () => {
   await database.drop();
+  await rm(blobsDir, { recursive: true, force: true });
 });
 
 /** Stops what runs, and starts the files service and its worker with these models. */
@@ -166,10 +174,12 @@ describe('a re-index', () => {
     expect(tags).toEqual([{ tags: { state: 'tagged' } }]);
   });
 
-  it('goes on where it was, in another process, in the middle of a file', async () => {
+  it('goes on where it was, in another process, in the middle of a file, and embeds what the worker embedded', async () => {
     await restart(before);
     const bot = newBot();
-    const { id } = await upload(bot, 'long.txt', paragraphs(400, 'long'));
+    const options = { index: true, indexing: { configuration: { chunking: { embeddedContextLevels: 2 } } } };
+    const { id } = await bot.upload('titled.md', `# Title\n\n## Part\n\n${paragraphs(300, 'part')}`, options);
+    expect(await bot.settled(id)).toMatchObject({ status: 'indexing_completed' });
     const count = (await pointsAndPassages('former')).passages.length;
     await restart(during);
 
@@ -181,22 +191,10 @@ describe('a re-index', () => {
     expect(done).toBe(256);
     expect(later.requests.flat()).toHaveLength(count);
     expect(new Set(later.requests.flat()).size).toBe(count);
+    // With titles, and neighbours beyond a batch of the worker.
     expect(later.requests.flat().sort()).toEqual(former.requests.flat().sort());
+    expect(later.requests.flat()[0]).toContain('Title');
     expect(await bot.get(id)).toMatchObject({ status: 'indexing_completed' });
-  });
-
-  it('embeds what the worker embedded: titles, and neighbours beyond its batch', async () => {
-    await restart(before);
-    const bot = newBot();
-    const options = { index: true, indexing: { configuration: { chunking: { embeddedContextLevels: 2 } } } };
-    const { id } = await bot.upload('titled.md', `# Title\n\n## Part\n\n${paragraphs(70, 'part')}`, options);
-    await bot.settled(id);
-    await restart(during);
-
-    await complete();
-
-    expect(later.requests.flat().length).toBeGreaterThan(64);
-    expect(later.requests.flat().sort()).toEqual(former.requests.flat().sort());
   });
 
   it('does no harm when two work at once', async () => {
@@ -231,37 +229,26 @@ describe('a re-index', () => {
     expect(await complete()).toMatchObject({ total: 2, left: 0 });
   });
 
-  it('leaves out passages that the next model refuses, and says how many', async () => {
+  it('ends nothing while the next model refuses everything; leaves out single passages that it refuses, and says how many', async () => {
     await restart(before);
     const bot = newBot();
     await upload(bot, 'odd.txt', paragraphs(5, 'odd'));
     await restart(during);
-    later.order('odd3', { status: 400, message: 'too long' });
-
-    const progress = await advance();
-
-    expect(progress).toMatchObject({ isComplete: true, refused: 1 });
-    const { points, passages } = await pointsAndPassages('later');
-    expect(points).toHaveLength(passages.length - 1);
-  });
-
-  it('ends nothing when the next model refuses everything', async () => {
-    await restart(before);
-    await upload(newBot(), 'a.txt', 'word here');
-    await restart(during);
-    later.order('', { status: 401, message: 'wrong key' });
+    const wrongKey = { status: 401, message: 'wrong key' };
+    later.order('odd3', wrongKey);
+    later.order('', wrongKey);
 
     expect(await advance()).toMatchObject({
       isComplete: false,
       refused: 0,
       problem: expect.stringContaining('wrong key'),
     });
-  });
+    later.order('odd3', { status: 400, message: 'too long' });
+    later.order('', 'well');
 
-  it('says when there is no next model', async () => {
-    await restart(before);
-
-    expect(await advance()).toEqual({ total: 0, left: 0, isComplete: false, refused: 0 });
+    expect(await complete()).toMatchObject({ isComplete: true, refused: 1 });
+    const { points, passages } = await pointsAndPassages('later');
+    expect(points).toHaveLength(passages.length - 1);
   });
 });
 
@@ -278,8 +265,9 @@ describe('a start', () => {
     await restart(before);
   });
 
-  it('takes any model when nothing is indexed', async () => {
+  it('takes any model when nothing is indexed, and without a next one there is nothing to do', async () => {
     await restart(before);
+    expect(await advance()).toEqual({ total: 0, left: 0, isComplete: false, refused: 0 });
 
     await restart(after);
 
