@@ -8,7 +8,7 @@ import { parsePdf } from './parse-pdf';
 import { linesOf } from './pdf-lines';
 
 // A hundredth of the real limits, so that no test has to unpack hundreds of megabytes.
-jest.mock<typeof import('./limits')>('./limits', () => ({
+jest.mock<object>('./limits', () => ({
   ...jest.requireActual<typeof import('./limits')>('./limits'),
   mostArchiveBytes: 5_120_000,
   mostArchiveEntryBytes: 2_000_000,
