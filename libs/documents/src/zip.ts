@@ -18,10 +18,14 @@ export class Archive {
   private constructor(
     private readonly zip: ZipFile,
     private readonly entries: ReadonlyMap<string, Entry>,
+    private readonly mostBytes: number,
   ) {}
 
   /** `save` completes "…: save it as", for files of an older format with the same name. */
-  static async open(bytes: Buffer, { save }: { save: string }): Promise<Archive> {
+  static async open(
+    bytes: Buffer,
+    { save, mostBytes = mostArchiveBytes }: { save: string; mostBytes?: number },
+  ): Promise<Archive> {
     refuseOle(bytes, save);
     try {
       const zip = await fromBufferPromise(bytes);
@@ -30,8 +34,8 @@ export class Archive {
       }
       const entries: Entry[] = [];
       for await (const entry of zip.eachEntry()) entries.push(entry);
-      refuseBombs(entries);
-      return new Archive(zip, new Map(entries.map((entry) => [entry.fileName, entry])));
+      refuseBombs(entries, mostBytes);
+      return new Archive(zip, new Map(entries.map((entry) => [entry.fileName, entry])), mostBytes);
     } catch (error) {
       throw asUnreadable(error, save);
     }
@@ -50,7 +54,7 @@ export class Archive {
       for await (const part of await this.zip.openReadStreamPromise(entry)) parts.push(part as Buffer);
       const content = Buffer.concat(parts);
       this.unpacked += content.length;
-      if (this.unpacked > mostArchiveBytes) throw tooLarge();
+      if (this.unpacked > this.mostBytes) throw tooLarge(this.mostBytes);
       if (crc32(content) !== entry.crc32) throw damaged(`the checksum of its part ${name} is wrong`);
       return content;
     } catch (error) {
@@ -80,17 +84,17 @@ function refuseOle(bytes: Buffer, save: string): void {
   );
 }
 
-function tooLarge(): UnreadableDocument {
+function tooLarge(mostBytes: number): UnreadableDocument {
   return new UnreadableDocument(
-    `The document unpacks to more than ${mostArchiveBytes / 1e6} MB, ` +
+    `The document unpacks to more than ${mostBytes / 1e6} MB, ` +
       `or a part of it to more than ${mostArchiveEntryBytes / 1e6} MB: split it.`,
   );
 }
 
-function refuseBombs(entries: Entry[]): void {
+function refuseBombs(entries: Entry[], mostBytes: number): void {
   const total = entries.reduce((sum, entry) => sum + entry.uncompressedSize, 0);
-  if (total > mostArchiveBytes || entries.some((entry) => entry.uncompressedSize > mostArchiveEntryBytes)) {
-    throw tooLarge();
+  if (total > mostBytes || entries.some((entry) => entry.uncompressedSize > mostArchiveEntryBytes)) {
+    throw tooLarge(mostBytes);
   }
   const inOrder = entries.toSorted((a, b) => a.relativeOffsetOfLocalHeader - b.relativeOffsetOfLocalHeader);
   inOrder.forEach((entry, index) => {

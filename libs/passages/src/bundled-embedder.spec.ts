@@ -13,7 +13,7 @@ const open = (threads = 1) => {
 const workersOf = (embedder: BundledEmbedder): Worker[] => [...embedder['workers']];
 const prose = 'The gateway proves who is calling and forwards the body to the service that owns the operation. ';
 
-/** For what changes nothing of it: the model takes a second to load. */
+/** One for most tests, since the model takes a second to load; the last one closes it. */
 const shared = open();
 
 afterAll(() => Promise.all(opened.map((embedder) => embedder.close())));
@@ -110,17 +110,16 @@ it('takes nothing when aborted already', async () => {
 });
 
 it('replaces a thread that dies and does its work again', async () => {
-  const embedder = open();
-  await embedder.ready();
-  const [victim] = workersOf(embedder);
+  await shared.ready();
+  const [victim] = workersOf(shared);
 
-  const embedding = embedder.embed(Array.from({ length: 4 }, () => prose));
+  const embedding = shared.embed(Array.from({ length: 4 }, () => prose));
   await nextTurn();
   await victim!.terminate();
 
   await expect(embedding).resolves.toHaveLength(4);
-  expect(workersOf(embedder)).toHaveLength(1);
-  expect(workersOf(embedder)).not.toContain(victim);
+  expect(workersOf(shared)).toHaveLength(1);
+  expect(workersOf(shared)).not.toContain(victim);
 });
 
 it('gives up on a text whose threads die twice, and goes on with the next', async () => {
@@ -138,14 +137,13 @@ it('gives up on a text whose threads die twice, and goes on with the next', asyn
 });
 
 it('ends what is under way when it is closed, and takes nothing more', async () => {
-  const embedder = open();
-  await embedder.ready();
-  const embedding = embedder.embed(Array.from({ length: 50 }, () => prose));
+  await shared.ready();
+  const embedding = shared.embed(Array.from({ length: 50 }, () => prose));
   embedding.catch(() => undefined);
 
-  await embedder.close();
+  await shared.close();
 
   await expect(embedding).rejects.toMatchObject({ name: 'EmbedderUnavailable', message: 'The embedder is closed.' });
-  await expect(embedder.embed(['x'])).rejects.toThrow('The embedder is closed.');
-  expect(workersOf(embedder)).toEqual([]);
+  await expect(shared.embed(['x'])).rejects.toThrow('The embedder is closed.');
+  expect(workersOf(shared)).toEqual([]);
 });

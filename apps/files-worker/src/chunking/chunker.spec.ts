@@ -182,9 +182,9 @@ it('refuses a maximum that is too small to hold anything', () => {
   expect(() => chunk([], { maximumLength: 99 })).toThrow(RangeError);
 });
 
-it('chunks one line of 20 MB', () => {
-  expect(contents([paragraph('word '.repeat(4_000_000))], 1000)).toHaveLength(20_000);
-  expect(contents([paragraph('x'.repeat(20_000_000))], 1000)).toHaveLength(20_000);
+it('chunks one line of 2 MB', () => {
+  expect(contents([paragraph('word '.repeat(400_000))], 1000)).toHaveLength(2_000);
+  expect(contents([paragraph('x'.repeat(2_000_000))], 1000)).toHaveLength(2_000);
 });
 
 describe('for any document', () => {
@@ -225,7 +225,7 @@ describe('for any document', () => {
   );
   const solid = (value: string) => value.replace(/\s/g, '');
 
-  it('the chunks hold every character in order, none twice but repeated table headers', () => {
+  it('the chunks hold every character in order, none twice but repeated table headers, within the maximum', () => {
     fc.assert(
       fc.property(fc.array(block, { maxLength: 12 }), options, (blocks, chosen) => {
         const chunks = chunk(blocks, chosen);
@@ -239,28 +239,17 @@ describe('for any document', () => {
           read += rest.length;
         }
         expect(read).toBe(expected.length);
-      }),
-      { numRuns: 1000 },
-    );
-  });
-
-  it('the chunks are within the maximum, not blank, numbered, well-formed, and the same each time', () => {
-    fc.assert(
-      fc.property(fc.array(block, { maxLength: 12 }), options, (blocks, chosen) => {
-        const chunks = chunk(blocks, chosen);
-
         expect(chunks.every(({ content }) => content.length <= chosen.maximumLength && content.trim() !== '')).toBe(
           true,
         );
         expect(chunks.map(({ position }) => position)).toEqual(chunks.map((_, i) => i));
         expect(chunks.some(({ content }) => /\p{Surrogate}/u.test(content))).toBe(false);
-        expect(chunk(blocks, chosen)).toEqual(chunks);
       }),
       { numRuns: 500 },
     );
   });
 
-  it('gives the same chunks for blocks that come one by one', async () => {
+  it('gives the same chunks each time, also for blocks that come one by one', async () => {
     async function* slowly(blocks: Block[]) {
       for (const one of blocks) yield await Promise.resolve(one);
     }
