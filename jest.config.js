@@ -44,8 +44,8 @@ module.exports = {
   setupFiles: ['reflect-metadata'],
   reporters: ['default', '<rootDir>/tools/slowest-suites.cjs'],
   testSequencer: '<rootDir>/tools/long-suites-first.cjs',
-  // Two at least: with one, jest would run every suite in its own process, one after the other.
-  maxWorkers: Math.max(2, availableParallelism() - 1),
+  // One more than there are cores: suites that start processes wait for half of their time.
+  maxWorkers: availableParallelism() + 1,
   // The modules of a suite stay in the memory of its worker: in an old one, collecting garbage costs more than the tests.
   workerIdleMemoryLimit: '400MB',
   // Of a test that waits for what never comes; how long work takes is for the machine and `bench/` to say.
