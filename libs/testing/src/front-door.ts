@@ -74,7 +74,6 @@ export async function startFrontDoor(
   ...others: AppModule<AdminSettings>[]
 ): Promise<FrontDoor> {
   const settings: AdminSettings = Object.assign(new ServiceConfig(), {
-    databasePoolSize: 3,
     secretKey: randomBytes(32).toString('hex'),
     bootstrapToken: newToken('pat'),
     bootstrapEmail: 'admin@parley.local',
