@@ -57,7 +57,8 @@ export function describeTableJobs(stage: () => Stage): void {
       await tables.end(signal);
       if (statement === 'lost') {
         await database.query(
-          `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'parley-tables'`,
+          `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
+           WHERE datname = current_database() AND application_name = 'parley-tables'`,
         );
       }
       if (signal === 'SIGKILL') {

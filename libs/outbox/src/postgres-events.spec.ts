@@ -290,7 +290,8 @@ describe('The event stream of one process', () => {
     await until(() => steady.deliveries.length > 4);
 
     await database.service.query(
-      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'parley-events'`,
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+       WHERE datname = current_database() AND application_name = 'parley-events'`,
     );
     goOn();
 
