@@ -51,8 +51,6 @@ export interface S3BlobsOptions {
   /** S3 copies no more in one request. */
   maxCopyBytes?: number;
   copyPartBytes?: number;
-  /** Content that is larger is sent in parts of this size. */
-  partBytes?: number;
   /** For parts of blobs that find no room in memory; the system's without it. */
   temporaryFolder?: string;
   /** Is called for each blob that the server, or the temporary folder, had no room for. */
@@ -65,7 +63,7 @@ interface Target {
 }
 
 /** The least that S3 takes, for the sake of memory. Of 10,000 parts, the most that it takes, a blob has 52 GB. */
-const leastPartBytes = 5 * 1024 * 1024;
+const partBytes = 5 * 1024 * 1024;
 /** Of all blobs together. */
 const partsSentAtOnce = 4;
 /** Of all blobs together: some arrive while as many are sent. With those that come from disk to be sent, 60 MB. */
@@ -94,7 +92,7 @@ export class S3Blobs implements BlobStore {
     this.timeoutMs = options.timeoutMs ?? 30_000;
     this.maxCopyBytes = options.maxCopyBytes ?? 5 * 1024 ** 3;
     this.copyPartBytes = options.copyPartBytes ?? 1024 ** 3;
-    this.parts = new Parts(options.partBytes ?? leastPartBytes, partsInMemory, options.temporaryFolder);
+    this.parts = new Parts(partBytes, partsInMemory, options.temporaryFolder);
     this.client = this.connect(64);
     this.reader = this.connect(256, this.timeoutMs);
   }

@@ -13,7 +13,7 @@ export async function* of(...chunks: (string | Uint8Array | Error)[]): AsyncIter
 
 /** More than two parts of an upload to S3, in chunks that fit neither parts nor each other. */
 export function largeContent(): { content: Buffer; chunks: Buffer[] } {
-  const content = randomBytes(11_000_000);
+  const content = randomBytes(20_000_000);
   const chunks: Buffer[] = [];
   for (let start = 0, size = 1; start < content.length; start += size, size = 70_001 + start / 10) {
     size = Math.floor(size);
