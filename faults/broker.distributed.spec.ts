@@ -60,7 +60,7 @@ suite('Uploads with indexing go on, and every file comes to its end, when NATS',
     const held = await Promise.all([1, 2, 3].map((number) => declare(fleet, ledger, bot.id, `held${number}`)));
     const load = new Load(fleet, ledger, bot.id, { requestsPerSecond: 20, indexEvery: 1 });
     await load.start();
-    await moreAnswers(load, 20);
+    await load.answersMore(20);
 
     let wasAway = false;
     await fault(fleet, async () => {
@@ -72,7 +72,7 @@ suite('Uploads with indexing go on, and every file comes to its end, when NATS',
       expect(await Promise.all(held.map((file) => file.upload()))).toEqual([200, 200, 200]);
     });
     const over = performance.now();
-    await moreAnswers(load, 20);
+    await load.answersMore(20);
     const { answered, failures } = await load.stop();
     const findings = await new Checker(fleet, ledger).findings(over + settledWithinMs - performance.now());
 
@@ -86,13 +86,3 @@ suite('Uploads with indexing go on, and every file comes to its end, when NATS',
     expect(failures.length > 0).toBe(wasAway);
   });
 });
-
-/** Resolves when so many further requests have been answered well. */
-async function moreAnswers(load: Load, count: number): Promise<void> {
-  const enough = load.answered + count;
-  await until(
-    () => load.answered,
-    (answered) => answered >= enough,
-    60_000,
-  );
-}

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { until } from '@parley/testing/until';
 import { document, type Ledger, type PromisedFile, sha256 } from './checker/ledger';
 import { type Failure, type LoadReport, type LoadTarget, NotedRequests } from './noted-requests';
 
@@ -45,6 +46,18 @@ export class Load {
 
   get failures(): Failure[] {
     return this.requests.report.failures;
+  }
+
+  /** Resolves when so many further requests have been answered well. */
+  async answersMore(count: number): Promise<void> {
+    const enough = this.answered + count;
+    await until(() => this.answered >= enough, Boolean, 60_000);
+  }
+
+  /** Resolves when so many further requests have failed. */
+  async failsMore(count: number): Promise<void> {
+    const enough = this.failures.length + count;
+    await until(() => this.failures.length >= enough, Boolean, 60_000);
   }
 
   /** Waits for every answer that is still to come. */

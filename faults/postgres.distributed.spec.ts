@@ -90,7 +90,7 @@ suite('the platform and its Postgres', () => {
       ['cannot be reached, which nobody tells', swallow],
     ])('answers clean errors while Postgres %s, and then none', async (name, happens) => {
       const before = load.failures.length;
-      await answered(load, 10);
+      await load.answersMore(10);
       const startedAt = Date.now();
 
       await happens(load);
@@ -265,32 +265,12 @@ async function newBot(ledger: Ledger): Promise<string> {
   return bot.id;
 }
 
-/** Resolves when so many further requests were answered well. */
-async function answered(load: Load, count: number): Promise<void> {
-  const before = load.answered;
-  await until(
-    () => load.answered - before,
-    (more) => more >= count,
-    60_000,
-  );
-}
-
 /** Resolves when many requests in a row were answered well. */
 async function calm(load: Load): Promise<void> {
   for (let failed = -1; failed < load.failures.length;) {
     failed = load.failures.length;
-    await answered(load, calmAnswers);
+    await load.answersMore(calmAnswers);
   }
-}
-
-/** Resolves when so many further requests have failed. */
-async function failed(load: Load, count: number): Promise<void> {
-  const before = load.failures.length;
-  await until(
-    () => load.failures.length - before,
-    (more) => more >= count,
-    60_000,
-  );
 }
 
 /** Nothing was done, or it is said that a change may have been. */
@@ -327,7 +307,7 @@ async function restart(signal: NodeJS.Signals): Promise<void> {
 
 async function stayAway(load: Load): Promise<void> {
   await postgres.stop();
-  await failed(load, 40);
+  await load.failsMore(40);
   postgres = await start(Number(new URL(postgres.url).port));
 }
 
@@ -344,7 +324,7 @@ async function takeConnections(load: Load): Promise<void> {
     );
     isFull = rowCount === 0;
   }
-  await failed(load, 20);
+  await load.failsMore(20);
   await Promise.all(taken.map((client) => client.end()));
 }
 
@@ -352,13 +332,13 @@ async function takeConnections(load: Load): Promise<void> {
 async function lockFiles(load: Load): Promise<void> {
   const client = await connect();
   await client.query('BEGIN; LOCK TABLE files.file');
-  await failed(load, 20);
+  await load.failsMore(20);
   await client.end();
 }
 
 async function swallow(load: Load): Promise<void> {
   link.state = 'swallows everything';
-  await failed(load, 20);
+  await load.failsMore(20);
   link.state = 'carries';
 }
 

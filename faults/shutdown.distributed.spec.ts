@@ -68,7 +68,7 @@ suite('SIGTERM to the only replica of an app', () => {
       exitCodes[name] = app.exitCode;
       await app.start();
     }
-    await goesOn(load);
+    await load.answersMore(51);
     const { answered, failures } = await load.stop();
 
     tell(`${answered} answered, ${describeFailures(failures, fleet.all)}`);
@@ -289,7 +289,7 @@ suite('two replicas of each app that has requests', () => {
       expect(leaving.map(({ exitCode }) => exitCode)).toEqual(leaving.map(() => 0));
       await startAll(leaving);
       await Promise.all(fleet.balancers.map((balancer) => balancer.allReady()));
-      await goesOn(load);
+      await load.answersMore(51);
     }
     const { answered, failures } = await load.stop();
 
@@ -423,15 +423,6 @@ async function startLoad(fleet: Fleet, requestsPerSecond: number, ledger = new L
   const load = new Load(fleet, ledger, bot.id, { requestsPerSecond, indexEvery });
   await load.start();
   return load;
-}
-
-async function goesOn(load: Load): Promise<void> {
-  const before = load.answered;
-  await until(
-    () => load.answered,
-    (answered) => answered > before + 50,
-    60_000,
-  );
 }
 
 async function rows<Row = unknown>({ databaseUrl }: Fleet, query: string): Promise<Row[]> {
