@@ -1,4 +1,4 @@
-/** What "Boundaries" of CONTRIBUTING.md says, as failing rules. */
+/** "Boundaries" of CONTRIBUTING.md as failing rules. */
 
 const spec = '[.]spec[.]ts$';
 const behaviour = '[.]behaviour[.]ts$';

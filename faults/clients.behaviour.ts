@@ -10,9 +10,9 @@ import { EverydayClient } from './everyday-client';
 import type { Fleet } from './fleet';
 import { MemoryWatch, openFiles } from './process-usage';
 import { type Headers, RawClient, rawRequest } from './raw-client';
-import { FleetHealth, type Stage } from './stage';
+import { FleetHealth, type SharedFleet } from './shared-fleet';
 
-export function describeBadClients(stage: () => Stage): void {
+export function describeBadClients(sharedFleet: () => SharedFleet): void {
   describe('a bad client', () => {
     let fleet: Fleet;
     let database: Postgres;
@@ -21,7 +21,7 @@ export function describeBadClients(stage: () => Stage): void {
     let health: FleetHealth;
 
     beforeAll(() => {
-      ({ fleet, database } = stage());
+      ({ fleet, database } = sharedFleet());
       health = new FleetHealth(fleet);
     });
 

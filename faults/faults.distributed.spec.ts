@@ -5,15 +5,15 @@ import { describeBadClients } from './clients.behaviour';
 import { Fleet } from './fleet';
 import { describeHostileDocuments } from './indexing.behaviour';
 import { describeBusMessages } from './messages.behaviour';
-import { maxBodyBytes, type Stage } from './stage';
+import { maxBodyBytes, type SharedFleet } from './shared-fleet';
 import { describeTableJobs } from './table-jobs.behaviour';
 import { describeWorkerKills } from './worker-kills.behaviour';
 
 jest.setTimeout(180_000);
 
 (hasNatsServer() ? describe : describe.skip)('one process of each app survives', () => {
-  let shared: Stage | undefined;
-  const stage = () => shared!;
+  let shared: SharedFleet | undefined;
+  const sharedFleet = () => shared!;
 
   beforeAll(async () => {
     const embeddings = await EmbeddingServer.start();
@@ -37,10 +37,10 @@ jest.setTimeout(180_000);
     await shared?.embeddings.stop();
   });
 
-  describeWorkerKills(stage);
-  describeHostileDocuments(stage);
-  describeTableJobs(stage);
-  describeBadClients(stage);
+  describeWorkerKills(sharedFleet);
+  describeHostileDocuments(sharedFleet);
+  describeTableJobs(sharedFleet);
+  describeBadClients(sharedFleet);
   // Last: it leaves dead letters.
-  describeBusMessages(stage);
+  describeBusMessages(sharedFleet);
 });

@@ -1,4 +1,4 @@
-import { deflateRawSync, crc32 } from 'node:zlib';
+import { zipOf } from '@parley/documents/test/zip-of';
 import { clientOf } from '@parley/testing/api';
 import { put } from '@parley/testing/bot-files';
 import { pdfOf, pdfOfObjects } from '@parley/testing/pdf';
@@ -7,7 +7,7 @@ import { Checker } from './checker/checker';
 import { Ledger } from './checker/ledger';
 import { residentMb } from './process-usage';
 import { declare } from './promised-file';
-import type { Stage } from './stage';
+import type { SharedFleet } from './shared-fleet';
 
 const docx = 'application/vnd.openxmlformats-officedocument.wordprocessingml.document';
 const settledWithinMs = 60_000;
@@ -24,7 +24,7 @@ interface Hostile {
 /** Each would take a parser with it that trusts what it reads. */
 const hostile: Hostile[] = [
   { name: 'zip-bomb.docx', type: docx, content: zipBomb(), reason: /unpacks to more than 512 MB/ },
-  { name: 'lying.docx', type: docx, content: zipBomb({ declaredBytes: 1_000 }), reason: /is damaged/ },
+  { name: 'lying.docx', type: docx, content: zipBomb({ declaredSize: 1_000 }), reason: /is damaged/ },
   { name: 'bomb.xml', type: 'application/xml', content: xmlBomb(), reason: /declares entities/ },
   {
     name: 'circle.pdf',
@@ -53,10 +53,10 @@ const hostile: Hostile[] = [
   },
 ];
 
-export function describeHostileDocuments(stage: () => Stage): void {
+export function describeHostileDocuments(sharedFleet: () => SharedFleet): void {
   describe('documents that are made to hurt', () => {
     it('fail each with its reason, and good ones before, beside and after them complete in the same process', async () => {
-      const { fleet } = stage();
+      const { fleet } = sharedFleet();
       const ledger = new Ledger();
       const { bot } = await clientOf(fleet).createBot({});
       ledger.bot(bot.id);
@@ -106,38 +106,13 @@ export function describeHostileDocuments(stage: () => Stage): void {
   });
 }
 
-/** A Word document whose text unpacks to 600 MB, or says that it is smaller than that. */
-function zipBomb({ declaredBytes }: { declaredBytes?: number } = {}): Buffer {
-  const bytes = Buffer.alloc(declaredBytes ? 20_000_000 : 600_000_000, ' ');
-  const names = ['[Content_Types].xml', 'word/document.xml'];
-  const packed = deflateRawSync(bytes, { level: 9 });
-  const checksum = crc32(bytes);
-  const locals: Buffer[] = [];
-  const directory: Buffer[] = [];
-  let position = 0;
-  for (const name of names) {
-    const common = Buffer.alloc(26);
-    common.writeUInt16LE(20, 0);
-    common.writeUInt16LE(8, 4);
-    common.writeUInt32LE(checksum, 10);
-    common.writeUInt32LE(packed.length, 14);
-    common.writeUInt32LE(declaredBytes ?? bytes.length, 18);
-    common.writeUInt16LE(name.length, 22);
-    const local = Buffer.concat([Buffer.from('504b0304', 'hex'), common, Buffer.from(name), packed]);
-    const more = Buffer.alloc(14);
-    more.writeUInt32LE(position, 10);
-    directory.push(Buffer.from('504b01021400', 'hex'), common, more, Buffer.from(name));
-    locals.push(local);
-    position += local.length;
-  }
-  const entries = Buffer.concat(directory);
-  const end = Buffer.alloc(22);
-  end.write('504b0506', 'hex');
-  end.writeUInt16LE(names.length, 8);
-  end.writeUInt16LE(names.length, 10);
-  end.writeUInt32LE(entries.length, 12);
-  end.writeUInt32LE(position, 16);
-  return Buffer.concat([...locals, entries, end]);
+/** A Word document whose text unpacks to 300 MB, or to 20 MB where it says that it is smaller. */
+function zipBomb({ declaredSize }: { declaredSize?: number } = {}): Buffer {
+  const text = Buffer.alloc(declaredSize ? 20_000_000 : 300_000_000, ' ');
+  return zipOf([
+    { name: '[Content_Types].xml', content: '<Types/>' },
+    { name: 'word/document.xml', content: text, declaredSize },
+  ]);
 }
 
 /** A billion words, for who expands its entities. */

@@ -6,11 +6,11 @@ import { until } from '@parley/testing/until';
 import type { Client as Postgres } from 'pg';
 import { EverydayClient } from './everyday-client';
 import type { Fleet } from './fleet';
-import { FleetHealth, maxBodyBytes, type Stage } from './stage';
+import { FleetHealth, maxBodyBytes, type SharedFleet } from './shared-fleet';
 
 const natsPayloadBytes = 8_000_000;
 
-export function describeBusMessages(stage: () => Stage): void {
+export function describeBusMessages(sharedFleet: () => SharedFleet): void {
   describe('on the bus', () => {
     let fleet: Fleet;
     let database: Postgres;
@@ -18,7 +18,7 @@ export function describeBusMessages(stage: () => Stage): void {
     let health: FleetHealth;
 
     beforeAll(() => {
-      ({ fleet, database } = stage());
+      ({ fleet, database } = sharedFleet());
       health = new FleetHealth(fleet);
     });
 

@@ -9,7 +9,7 @@ import { until } from '@parley/testing/until';
 import type { Client as Postgres } from 'pg';
 import type { Fleet } from './fleet';
 import type { Replica } from './replica';
-import type { Stage } from './stage';
+import type { SharedFleet } from './shared-fleet';
 
 const rowCount = 30_000;
 
@@ -22,7 +22,7 @@ const slowJobs = `
     WHEN (NEW.rows > OLD.rows OR NEW.status = 'completed') EXECUTE FUNCTION slow_jobs.linger();
 `;
 
-export function describeTableJobs(stage: () => Stage): void {
+export function describeTableJobs(sharedFleet: () => SharedFleet): void {
   describe('a tables process that ends in the middle of a job, and is started again', () => {
     let fleet: Fleet;
     let tables: Replica;
@@ -32,7 +32,7 @@ export function describeTableJobs(stage: () => Stage): void {
 
     beforeAll(async () => {
       temporary = await mkdtemp(join(tmpdir(), 'parley-jobs-'));
-      ({ fleet, database } = stage());
+      ({ fleet, database } = sharedFleet());
       tables = fleet.the('tables');
       tables.env['TMPDIR'] = temporary;
       await restart('SIGTERM');

@@ -9,7 +9,7 @@ import type { Fleet } from './fleet';
 import { Gate, type Step } from './gate';
 import { declare } from './promised-file';
 import type { Replica } from './replica';
-import type { Stage } from './stage';
+import type { SharedFleet } from './shared-fleet';
 
 /** A killed worker's job counts as abandoned after 15 s; the rest is one look of the sweeper and the work itself. */
 const completedWithinMs = 60_000;
@@ -21,9 +21,9 @@ const firstBatch = 32;
 interface Moment {
   name: string;
   held: Step | 'second batch';
-  /** What the statement becomes that the worker has sent: its connection is cut, or Postgres carries it out all the same. */
+  /** The fate of the statement that the worker has sent: its connection is cut, or Postgres carries it out all the same. */
   statement?: 'lost' | 'done';
-  /** What the row of the job says by then. */
+  /** Stage in the row of the job by then. */
   stage: string;
   written: number;
   /** Passages that are stored by then, where not as many as have vectors. */
@@ -59,7 +59,7 @@ const momentsOfPassages: Moment[] = moments
   .filter(({ name }) => ['taken', 'half-embedded', 'half-written', 'before-the-switch'].includes(name))
   .map((moment) => ({ ...moment, name: `passages-${moment.name}`, stored: passages }));
 
-export function describeWorkerKills(stage: () => Stage): void {
+export function describeWorkerKills(sharedFleet: () => SharedFleet): void {
   describe('a worker killed with SIGKILL at each stage of a file, and started again', () => {
     let fleet: Fleet;
     let embeddings: EmbeddingServer;
@@ -69,7 +69,7 @@ export function describeWorkerKills(stage: () => Stage): void {
     let botId: string;
 
     beforeAll(async () => {
-      ({ fleet, embeddings, database } = stage());
+      ({ fleet, embeddings, database } = sharedFleet());
       await database.query(statusHistory);
       gate = await Gate.install(fleet.databaseUrl);
     });

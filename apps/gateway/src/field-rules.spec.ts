@@ -17,7 +17,7 @@ interface Trial {
   input: RawInput;
   path: Path;
   sent: unknown;
-  /** What is read in its place; undefined when nothing is. */
+  /** The value that is read in its place; undefined when the field is dropped. */
   value?: unknown;
   refusal?: { type: string; begins: string[]; words: string };
 }
@@ -295,7 +295,7 @@ const spared: [line: string, field: string, value: null | undefined][] = [
 ];
 
 describe('a limit that users rely on:', () => {
-  /** What is said of this value of a field that is in the body, or a parameter. */
+  /** Part of the refusal of this value in the body or in a parameter. */
   function problemOf(line: string, field: string, value: unknown): string | undefined {
     const operation = allOperations.find(({ route }) => route === line)!;
     const right = rightInput(operation);

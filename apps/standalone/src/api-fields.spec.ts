@@ -115,7 +115,7 @@ const botFields: Fields = {
 
 const boiled = { schedule: { cron: '0 * * * *' }, type: 'boiled', payload: { text: 'x' } };
 
-/** What a bot shows as it was sent. */
+/** Fields that a bot shows as they were sent. */
 const shownAsSent = {
   configuration: { data: { text: 'x' }, schema },
   tags: { color: 'green' },
@@ -133,7 +133,7 @@ const shownAsSent = {
   medias: [{ url: 'https://example.com/a.png', name: 'a' }],
 };
 
-/** What no answer shows. */
+/** Fields that no answer shows. */
 const keptInside = { url: 'http://127.0.0.1:8080/bot', authentication: 'iam', layers: ['a', 'b'], blocked: true };
 
 describe('a bot with everything', () => {

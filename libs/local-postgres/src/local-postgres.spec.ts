@@ -34,7 +34,7 @@ if (!isRoot) process.stderr.write('SKIPPED: what Postgres does for root, since t
 else if (!hasNamespaces)
   process.stderr.write('SKIPPED: folders that only root may enter, since unshare --user is refused here.\n');
 
-/** What a run leaves behind: copied for each test, since making it takes seconds. */
+/** Data folder of one run, copied for each test, since making it takes seconds. */
 let stoppedFolder: string;
 let folder: string;
 const started: LocalPostgres[] = [];

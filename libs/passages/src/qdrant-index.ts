@@ -281,7 +281,7 @@ export class QdrantIndex implements PassageIndex {
     const [, major, minor] = /^(\d+)\.(\d+)\./.exec(version) ?? [];
     if (!major || Number(major) > 1 || Number(minor) >= 19) return;
     this.health?.unusable(`Qdrant ${version} is too old: Parley needs 1.19 or later`);
-    throw unavailable('The passage index runs a version that is too old. Its operator has to update it.', undefined);
+    throw unavailable('The passage index runs a version that is too old. Its operator has to update it.');
   }
 
   private removing(filter: Schemas['Filter']): Ask<unknown> {

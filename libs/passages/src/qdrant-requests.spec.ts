@@ -67,7 +67,7 @@ function watched() {
 }
 
 /**
- * Who ends a connection that is idle: we do after the 4 s of fetch, which no test can shorten, and Qdrant after 5 s. The
+ * The side that ends an idle connection: the client does after the 4 s of fetch, which no test can shorten, and Qdrant after 5 s. The
  * other tests run meanwhile.
  */
 let idleEnd: Promise<'client' | 'server'>;

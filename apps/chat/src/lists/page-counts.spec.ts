@@ -107,7 +107,7 @@ describe('Where there are many others', () => {
     );
   }
 
-  /** What it gives, and the pages that it looks at; what it changes is undone. */
+  /** The result, and the pages that it reads. Its changes are rolled back. */
   async function readPages<T>(work: (tx: Sql) => Promise<T>): Promise<{ found: T; pages: number }> {
     let found: T;
     const statements = await sentDuring(async () => void (found = await undone(test.database, work)));
@@ -187,7 +187,7 @@ describe('Lists by what most have', () => {
   const bot = { botId: 'bot', alias: null };
   const integration = { botId: 'bot', alias: 'former' };
   const chat = { botId: 'bot', alias: 'former', workspaceId: 'w', integrationId: 'intver_1' };
-  /** Of the thousandth of the former ones. */
+  /** Time of the thousandth of the former ones. */
   const middle = new Date(Date.UTC(2025, 0, 1) + 1_000_000).toISOString();
 
   let test: TestDatabase;
@@ -389,7 +389,7 @@ describe('Messages with tags', () => {
   let messages: MessagesRepository;
 
   /**
-   * Of each of many conversations one message that has the popular tag, three without it in a small one, and many in a large
+   * Messages: one with the popular tag in each of many conversations, three without it in a small one, and many in a large
    * one: all of these are popular, two are rare, and half are even. One is scheduled in the large one and in one of its own.
    * Postgres has seen none of the large one yet: it takes it to be like the others.
    */
@@ -553,7 +553,7 @@ describe('Rows with tags', () => {
 
   let test: TestDatabase;
 
-  /** Of each kind so many that have the popular tag, and the newest three a rare one too. */
+  /** So many of each kind have the popular tag, and the newest three a rare one too. */
   beforeAll(async () => {
     test = await createTestDatabase(chatDatabase.migrations, 'chat');
     for (const kind of kinds) {

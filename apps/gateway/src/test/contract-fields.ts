@@ -12,7 +12,7 @@ export interface Rule {
   constraints: unknown[];
   /** Limits of our own decorators. */
   context: { type?: Class<object>; maxItems?: number; minItems?: number; maxEntries?: number; maxLength?: number };
-  /** What it says in place of its usual message, without the name of the field. */
+  /** The message in place of the usual one, without the name of the field. */
   message?: string;
 }
 
@@ -25,7 +25,7 @@ export interface Field {
   isNullable: boolean;
 }
 
-/** Of every class of the contracts, which are loaded with them. */
+/** JSON schemas of every class of the contracts, which are loaded with them. */
 const schemas = allOperations.length > 0 ? componentSchemas() : {};
 const known = new Map<Class<object>, Field[]>();
 

@@ -15,7 +15,7 @@ interface Place {
 export interface Case extends Place {
   /** Undefined: the field is absent. */
   value: unknown;
-  /** What is said of the field; undefined when the value is accepted. */
+  /** Part of the refusal; undefined when the value is accepted. */
   problem?: string;
   /** Accepted, but not kept. */
   isDropped?: boolean;

@@ -143,7 +143,7 @@ const checkedFields: Record<string, Edges> = {
 
 /** Rules that are never told, and the words of the rule that refuses all that is beyond them. */
 const toldByOthers: Record<string, string> = {
-  // Of two choices, three are never different ones.
+  // Three different values of two choices do not exist.
   'UpsertFile.accessPolicies arrayMaxSize': 'elements must be unique',
   'UpdateFile.accessPolicies arrayMaxSize': 'elements must be unique',
 };
@@ -179,7 +179,7 @@ function valueOf(field: Field): unknown {
   return entry;
 }
 
-/** What stands in an array or map at this index; the value itself of any other field. */
+/** The entry of an array or map at this index; for any other field the value itself. */
 function entryOf(field: Field, index: number): unknown {
   const checked = ruleOf(field, 'checked') && checkedFields[field.id];
   if (checked) return checked.taken![0];
@@ -198,7 +198,7 @@ function entriesOf(field: Field, count: number): unknown[] {
   return Array.from({ length: count }, (_, index) => entryOf(field, index));
 }
 
-/** Of an entry of a map: every pattern of names lets it through. */
+/** Name of an entry of a map that every pattern of names accepts. */
 export function entryName(index: number): string {
   return `N${index}`;
 }

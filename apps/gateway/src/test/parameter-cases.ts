@@ -102,7 +102,7 @@ const kinds: Record<string, CasesOf> = {
       ],
     };
   },
-  // Of a header: any other text is as if it were not there.
+  // A header with any other text counts as absent.
   flag: () => ({
     taken: [
       ['true', true],

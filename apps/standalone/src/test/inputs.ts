@@ -4,7 +4,7 @@ import { componentSchemas, type JsonSchema, schemaNameOf } from '@parley/contrac
 import type { Operation } from '@parley/contracts/operation';
 import { fieldSources } from '@parley/contracts/query-fields';
 
-/** Of every class of the contracts, which are loaded with them. */
+/** JSON schemas of every class of the contracts, which are loaded with them. */
 const components = allOperations.length > 0 ? componentSchemas() : {};
 
 /** Longest text that is made. Longer limits are not reached; their bodies would be most of the time of a run. */

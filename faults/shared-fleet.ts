@@ -6,7 +6,7 @@ import type { Fleet } from './fleet';
 export const maxBodyBytes = 20_000_000;
 
 /** A running platform with one process of each app that several behaviours use, one after the other. */
-export interface Stage {
+export interface SharedFleet {
   fleet: Fleet;
   embeddings: EmbeddingServer;
   database: Client;
