@@ -9,6 +9,7 @@ delete swc.jsc.baseUrl;
 
 /** Packages that ship or import ES modules: jest cannot load those, so they are compiled like our own code. */
 const esmOnly = [
+  '@bomb\\.sh/tab',
   '@borewit/[^/]+',
   '@opentelemetry/otlp-exporter-base',
   '@tokenizer/[^/]+',

@@ -4,7 +4,7 @@ import { StreamUpkeep } from '@parley/bus/stream-upkeep';
 import { createLogger } from '@parley/logging/logger';
 import type { NatsConfig } from '@parley/service/config';
 
-/** Works on the streams as the user `operator` of the NATS server. */
+/** Runs work on the streams as the NATS user `operator`. */
 export async function asOperator<T>(config: NatsConfig, work: (upkeep: StreamUpkeep) => Promise<T>): Promise<T> {
   const link = await NatsLink.open(
     config.natsUrl,

@@ -1,4 +1,4 @@
-/** Ends the process, as programs do that write to a pipe, when whoever read its output has gone: `… | head`. */
+/** Exits when the reader of standard output has closed the pipe, as in `… | head`. */
 export function endWithReader(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;

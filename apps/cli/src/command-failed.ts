@@ -1,5 +1,2 @@
-/** What cannot be done, told to the person at the terminal without a stack. */
+/** A command that cannot succeed. Its message is printed without a stack trace, and the exit code is 1. */
 export class CommandFailed extends Error {}
-
-/** A command line that says something else than the usage of its command. */
-export class Misused extends CommandFailed {}

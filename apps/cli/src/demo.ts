@@ -17,9 +17,9 @@ interface Credentials {
   token: string;
 }
 
-/** Uploads files through the public client, waits until they are indexed, and prints what a search would find. */
+/** Uploads files through the public client, waits until they are indexed, and prints their passages. */
 async function demo(paths: string[]): Promise<void> {
-  if (paths.length === 0) throw new Error('Name one file or more: npm run demo -- README.md');
+  if (paths.length === 0) throw new Error('Name one or more files: npm run demo -- README.md');
   const contents = await Promise.all(paths.map(readDocument));
   const { url, workspaceId, token } = JSON.parse(
     readKeptFile('credentials.json', 'set PARLEY_DATA_DIR to its data folder'),
@@ -45,7 +45,7 @@ async function findOrCreateBot(client: Client): Promise<string> {
 
 function readDocument(path: string): Promise<Buffer> {
   return readFile(path).catch(({ code, message }: NodeJS.ErrnoException) => {
-    throw new CommandFailed(code === 'ENOENT' ? `There is no file ${path}.` : `${path} cannot be read: ${message}`);
+    throw new CommandFailed(code === 'ENOENT' ? `File ${path} not found.` : `Cannot read ${path}: ${message}`);
   });
 }
 
@@ -57,21 +57,20 @@ async function upload(client: Client, path: string, content: Buffer): Promise<st
 
 async function waitUntilIndexed(client: Client, id: string, path: string): Promise<void> {
   const started = Date.now();
-  let told: string | undefined;
+  let lastStatus: string | undefined;
   for (;;) {
     const { file } = await client.getFile({ id });
     const seconds = ((Date.now() - started) / 1000).toFixed(1);
-    if (process.stdout.isTTY || file.status !== told) progress(`${path}  ${file.status}  ${seconds} s`);
-    told = file.status;
+    if (process.stdout.isTTY || file.status !== lastStatus) progress(`${path}  ${file.status}  ${seconds} s`);
+    lastStatus = file.status;
     if (file.status === 'indexing_completed') break;
-    if (file.status === 'indexing_failed')
-      throw new Error(`${path} cannot be indexed: ${file.failedStatusReason ?? ''}`);
+    if (file.status === 'indexing_failed') throw new Error(`Indexing ${path} failed: ${file.failedStatusReason ?? ''}`);
     await sleep(pollMs);
   }
   process.stdout.write('\n');
 }
 
-/** One line that is written over where there is a terminal to do so. */
+/** Overwrites one line on a terminal; prints a new line elsewhere. */
 function progress(text: string): void {
   if (process.stdout.isTTY) process.stdout.write(`\r\u001b[2K${text}`);
   else process.stdout.write(`${text}\n`);

@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CommandFailed } from './command-failed';
 
-/** Where the embedded mode keeps everything. */
+/** Data folder of the embedded mode. */
 export function dataFolder(): string {
   return process.env['PARLEY_DATA_DIR'] || '.parley';
 }
 
-/** A file that the embedded mode keeps in its data folder. Throws CommandFailed, with what to do instead, when there is none. */
+/** Reads a file of the data folder. Throws CommandFailed with the alternative `instead` when it is missing. */
 export function readKeptFile(name: 'credentials.json' | 'secret.key', instead: string): string {
   const folder = dataFolder();
   try {
@@ -16,8 +16,8 @@ export function readKeptFile(name: 'credentials.json' | 'secret.key', instead: s
     const { code, message } = error as NodeJS.ErrnoException;
     throw new CommandFailed(
       code === 'ENOENT'
-        ? `There is no ${name} in ${folder}: start Parley here once (npm start), or ${instead}.`
-        : `${name} in ${folder} cannot be read: ${message}`,
+        ? `No ${name} in ${folder}: start Parley once (npm start), or ${instead}.`
+        : `Cannot read ${name} in ${folder}: ${message}`,
     );
   }
 }

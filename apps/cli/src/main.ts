@@ -1,9 +1,13 @@
 import 'reflect-metadata';
 import { endWithReader } from './closed-output';
-import { runCommand } from './commands';
+import { runCommand } from './program';
 
 endWithReader();
 
-void runCommand(process.argv.slice(2), (text) => process.stdout.write(text)).then((code) => {
+void runCommand(
+  process.argv.slice(2),
+  (text) => process.stdout.write(text),
+  (text) => process.stderr.write(text),
+).then((code) => {
   process.exitCode = code;
 });

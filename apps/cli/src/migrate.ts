@@ -10,7 +10,7 @@ import { CannotConnect } from '@parley/database/errors';
 import { serviceMigrations } from '@parley/service/service.module';
 import { ServiceConfig } from '@parley/service/config';
 
-/** Brings every schema up to date. Safe to run by many processes at once, and again. */
+/** Migrates every schema. Idempotent, and safe to run concurrently: migrations hold an advisory lock. */
 async function migrate(): Promise<void> {
   const { databaseUrl } = readConfig(ServiceConfig);
   for (const { schema, migrations } of [adminDatabase, hubDatabase, filesDatabase, tablesDatabase, chatDatabase]) {

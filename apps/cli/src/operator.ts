@@ -7,22 +7,22 @@ import { readKeptFile } from './kept-file';
 
 const setBoth = 'set PARLEY_URL and PARLEY_SECRET_KEY';
 
-/** Calls operations as whoever runs the platform, over HTTP, in both run modes. */
+/** Calls operations of the platform's operator over HTTP, in both run modes. */
 export class Operator {
   private constructor(
     private readonly url: string,
     private readonly token: string,
-    /** Whether the data folder keeps the current key and no former one. */
+    /** True when the data folder has a current key and no former one. */
     readonly knowsOneKey: boolean,
   ) {}
 
-  /** `PARLEY_URL` and `PARLEY_SECRET_KEY`, or, for what is absent or empty, what the embedded mode keeps in its data folder. */
+  /** Uses `PARLEY_URL` and `PARLEY_SECRET_KEY`; where one is absent or empty, the files of the data folder. */
   static find(): Operator {
     const { PARLEY_URL, PARLEY_SECRET_KEY, PARLEY_FORMER_SECRET_KEYS } = process.env;
     const url = PARLEY_URL || (JSON.parse(readKeptFile('credentials.json', setBoth)) as { url: string }).url;
     const kept = PARLEY_SECRET_KEY ? undefined : parseKeyFile(readKeptFile('secret.key', setBoth));
     const secretKey = PARLEY_SECRET_KEY || kept?.secretKey;
-    if (!secretKey) throw new CommandFailed(`There is no key in secret.key: ${setBoth}.`);
+    if (!secretKey) throw new CommandFailed(`No key in secret.key: ${setBoth}.`);
     const knowsOneKey = kept?.formerSecretKeys.length === 0 && !PARLEY_FORMER_SECRET_KEYS;
     return new Operator(url, operatorToken(secretKey), knowsOneKey);
   }
@@ -38,18 +38,21 @@ export class Operator {
       headers: { authorization: `Bearer ${this.token}`, 'content-type': 'application/json' },
       body: method === 'GET' ? undefined : JSON.stringify(input),
     }).catch((error: unknown) => {
-      throw new CommandFailed(`Nothing answers at ${this.url}: start Parley first (npm start).`, { cause: error });
+      throw new CommandFailed(
+        `No answer from ${this.url}: start Parley first (npm start), or set PARLEY_URL to its address.`,
+        { cause: error },
+      );
     });
     const body: unknown = await response.json().catch(() => {
       throw new CommandFailed(
-        `What answers at ${this.url} is not Parley (${response.status}): set PARLEY_URL to its address.`,
+        `The server at ${this.url} is not Parley (HTTP status ${response.status}): set PARLEY_URL to the address of the gateway.`,
       );
     });
     if (!response.ok) throw new CommandFailed(`${(body as ErrorBody).type}: ${(body as ErrorBody).message}`);
     return body as O;
   }
 
-  /** The answers of all pages, one after the other. */
+  /** Iterates over the pages of a list operation. */
   async *pages<I extends { nextToken?: string }, O extends { meta: { nextToken?: string } }>(
     operation: Operation<I, O>,
     input: I,
@@ -63,7 +66,7 @@ export class Operator {
   }
 }
 
-/** The fields that are not part of the path. */
+/** Query string of the fields that are not in the path. */
 function queryOf(path: string, fields: Map<string, unknown>): string {
   const query = new URLSearchParams();
   for (const [name, value] of fields) {

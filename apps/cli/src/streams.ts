@@ -4,7 +4,7 @@ import { allConsumers } from '@parley/contracts/apps';
 import { NatsConfig } from '@parley/service/config';
 import { asOperator } from './bus-operator';
 
-/** Makes the streams and all consumers, or brings them up to date. Safe to run by many processes at once, and again. */
+/** Creates or updates the streams and all consumers. Idempotent, and safe to run concurrently. */
 async function bringUpToDate(): Promise<void> {
   const config = readConfig(NatsConfig);
   await asOperator(config, async (upkeep) => {

@@ -8,25 +8,28 @@ import { createGunzip, createGzip } from 'node:zlib';
 import { extract, type Header, pack } from 'tar-stream';
 import { CommandFailed } from '../command-failed';
 
-/** The first entry of an archive: what it is, before anything of it is believed. */
+/** First entry of an archive, read before anything else of it is trusted. */
 export interface ArchiveHead {
-  /** Of this layout of archives. */
+  /** Version of the archive layout. */
   format: 1;
-  /** Major version of Postgres whose data files these are. */
+  /** Major version of Postgres that wrote the data files. */
   postgres: number;
   createdAt: string;
 }
 
 export const headName = 'parley-backup.json';
-/** The last entry: without it an archive was cut off, and with another digest it was changed. */
+/** Last entry, with the digest of all others. An archive without it is truncated; one with another digest is corrupt. */
 export const endName = 'parley-backup.end.json';
 const blockBytes = 1024 * 1024;
-/** Most documents are compressed already, and the next levels take twice the time for a tenth of the rest. */
+/** Level 1: most documents are compressed already, and higher levels take twice the time to save another tenth. */
 const gzipLevel = 1;
 
-/** Writes an archive file by file. It has its name once it is complete and durable, and not before. */
+/**
+ * Writes an archive file by file to `<file>.part`. The final name appears only once the archive is complete and
+ * flushed.
+ */
 export class ArchiveWriter {
-  /** Bytes of all files until now, uncompressed. */
+  /** Uncompressed bytes of all files so far. */
   bytes = 0;
   private entries = 0;
   private readonly tar = pack();
@@ -40,19 +43,19 @@ export class ArchiveWriter {
     private readonly signal: AbortSignal,
   ) {
     this.written = pipeline(this.tar, createGzip({ level: gzipLevel }), output, { signal });
-    // Whoever adds the next entry is told; this keeps a failure in between from being nobody's.
+    // The next write reports the failure; this handler only avoids an unhandled rejection until then.
     this.written.catch(() => undefined);
   }
 
-  /** For the owner alone, since it holds the key. Throws CommandFailed when the name is taken. */
+  /** Mode 0600, since the archive holds the secret key. Throws CommandFailed when the file exists. */
   static async create(path: string, head: ArchiveHead, signal: AbortSignal): Promise<ArchiveWriter> {
-    if (await exists(path)) throw new CommandFailed(`${path} exists already: give another name.`);
+    if (await exists(path)) throw new CommandFailed(`${path} already exists: choose another file name.`);
     const draft = `${path}.part`;
     const file = await open(draft, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
       throw new CommandFailed(
         error.code === 'EEXIST'
-          ? `${draft} exists: another backup is writing it, or was killed while it did. Remove it then.`
-          : `The backup cannot be written: ${error.message}`,
+          ? `${draft} already exists: another backup is running or was killed. Remove it if none is running.`
+          : `Cannot write the backup: ${error.message}`,
       );
     });
     const writer = new ArchiveWriter(path, draft, createWriteStream('', { fd: file, flush: true }), signal);
@@ -74,14 +77,14 @@ export class ArchiveWriter {
     await this.add({ name, size: Buffer.byteLength(content), mode: 0o600 }, [Buffer.from(content)]);
   }
 
-  /** A file that nobody changes. */
+  /** Adds a file that does not change while it is read. */
   async addFile(name: string, source: string): Promise<void> {
     if (!(await this.addChanging(name, source))) throw new Error(`${source} has vanished.`);
   }
 
   /**
-   * A file that its owner may change meanwhile: as many bytes as it had when it was opened, with zeros in place of those
-   * that were cut off since. False when it has vanished.
+   * Adds a file that may change meanwhile: exactly as many bytes as it had when opened, zero-filled where it was
+   * truncated since. Returns false when the file no longer exists.
    */
   async addChanging(name: string, source: string): Promise<boolean> {
     const file = await open(source).catch((error: NodeJS.ErrnoException) => {
@@ -98,7 +101,7 @@ export class ArchiveWriter {
     }
   }
 
-  /** Ends the archive and gives it its name. */
+  /** Writes the last entry, flushes, and renames the file to its final name. */
   async complete(): Promise<void> {
     const end = JSON.stringify({ entries: this.entries, sha256: this.digest.copy().digest('hex') });
     await this.addText(endName, end);
@@ -108,7 +111,7 @@ export class ArchiveWriter {
     await flush(dirname(this.path));
   }
 
-  /** Removes what was written, unless it is complete. */
+  /** Removes a partial archive. */
   async abandon(): Promise<void> {
     this.tar.destroy();
     await this.written.catch(() => undefined);
@@ -123,7 +126,7 @@ export class ArchiveWriter {
     try {
       await pipeline(this.counted(content), entry, { signal: this.signal });
     } catch (error) {
-      // Fails with the first reason, such as a full disk.
+      // Rejects with the first failure, such as a full disk.
       await this.written;
       throw error;
     }
@@ -149,8 +152,8 @@ export interface ArchiveEntry {
 }
 
 /**
- * Reads an archive from its beginning to its end, entry by entry; each content must be read before the next entry. Throws
- * CommandFailed for what is no archive of ours, and at the end unless all came that was written.
+ * Reads the entries of an archive in order; each content must be consumed before the next entry. Throws CommandFailed
+ * for files that are not archives of Parley, and at the end for truncated or changed ones.
  */
 export async function* readArchive(path: string, signal: AbortSignal): AsyncGenerator<ArchiveEntry> {
   const tar = extract();
@@ -177,7 +180,7 @@ export async function* readArchive(path: string, signal: AbortSignal): AsyncGene
   try {
     for await (const stream of tar as AsyncIterable<EntryStream>) {
       const { header } = stream;
-      if (isEnded) throw damaged(path, 'something follows its end');
+      if (isEnded) throw damaged(path, 'data follows its last entry');
       if (header.name === endName) {
         const end = JSON.parse(await textOf(stream)) as { entries?: number; sha256?: string };
         if (end.entries !== entries || end.sha256 !== digest.digest('hex'))
@@ -185,7 +188,7 @@ export async function* readArchive(path: string, signal: AbortSignal): AsyncGene
         isEnded = true;
         continue;
       }
-      if (entries === 0 && header.name !== headName) throw damaged(path, 'it does not begin as one');
+      if (entries === 0 && header.name !== headName) throw damaged(path, 'its first entry is missing');
       entries += 1;
       note(digest, header);
       yield { name: header.name, type: header.type, content: checked(stream) };
@@ -196,7 +199,7 @@ export async function* readArchive(path: string, signal: AbortSignal): AsyncGene
     tar.destroy();
     await failure;
   }
-  if (!isEnded) throw damaged(path, 'it is cut off');
+  if (!isEnded) throw damaged(path, 'it is truncated');
 }
 
 export async function textOf(content: AsyncIterable<Buffer>): Promise<string> {
@@ -204,13 +207,13 @@ export async function textOf(content: AsyncIterable<Buffer>): Promise<string> {
   let size = 0;
   for await (const block of content) {
     size += block.length;
-    if (size > blockBytes) throw new Error('a description is too long');
+    if (size > blockBytes) throw new Error('a metadata entry is too long');
     blocks.push(block);
   }
   return Buffer.concat(blocks).toString('utf8');
 }
 
-/** Names and sizes are part of the checksum, each told from what follows it. */
+/** Adds name and size to the digest, delimited so that no two entries can be confused. */
 function note(digest: ReturnType<typeof createHash>, { name, size, type = 'file' }: EntryHead): void {
   digest.update(`\0${JSON.stringify([name.replace(/\/$/, ''), size ?? 0, type])}\0`);
 }
@@ -218,7 +221,7 @@ function note(digest: ReturnType<typeof createHash>, { name, size, type = 'file'
 async function* exactly(size: number, file: Awaited<ReturnType<typeof open>>): AsyncGenerator<Buffer> {
   for (let position = 0; position < size;) {
     const length = Math.min(blockBytes, size - position);
-    // Not used again: what is yielded may still be on its way.
+    // A new buffer each time: the consumer may still use the former one.
     const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(length), 0, length, position);
     if (bytesRead === 0) buffer.fill(0);
     const block = bytesRead === 0 ? buffer : buffer.subarray(0, bytesRead);
@@ -228,7 +231,7 @@ async function* exactly(size: number, file: Awaited<ReturnType<typeof open>>): A
 }
 
 function damaged(path: string, reason: string): CommandFailed {
-  return new CommandFailed(`${path} is no complete backup of Parley: ${reason}.`);
+  return new CommandFailed(`${path} is not a complete backup of Parley: ${reason}.`);
 }
 
 function reasonOf(error: unknown): string {
@@ -238,7 +241,7 @@ function reasonOf(error: unknown): string {
 async function exists(path: string): Promise<boolean> {
   const file = await open(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return null;
-    throw new CommandFailed(`The backup cannot be written: ${error.message}`);
+    throw new CommandFailed(`Cannot write the backup: ${error.message}`);
   });
   await file?.close();
   return file !== null;

@@ -12,7 +12,7 @@ import { findServerUrl } from '@parley/local-postgres/cluster-backup';
 import { clientOf } from '@parley/testing/api';
 import { run, startEmbedded } from '@parley/testing/running-platform';
 import { until } from '@parley/testing/until';
-import { runCommand } from '../commands';
+import { runCommand } from '../program';
 
 jest.setTimeout(180_000);
 
@@ -35,18 +35,18 @@ async function command(...line: string[]) {
   return { status, output };
 }
 
-/** The process that has claimed a data folder. */
+/** Process that holds the lock of a data folder. */
 async function ownerOf(dataDir: string): Promise<number | undefined> {
   const lock = join(dataDir, 'parley.lock');
   const [name = ''] = await readdir(lock).catch(() => []);
-  // One that is being taken away may be gone between the two looks.
+  // The lock may be released between the two reads.
   const owner = await readFile(join(lock, name), 'utf8').catch(() => '{}');
   return (JSON.parse(owner) as { pid?: number }).pid;
 }
 
 const digestOf = (content: Uint8Array) => createHash('sha256').update(content).digest('hex');
 
-/** Uploads, replaces and deletes files until it is stopped, and says what was acknowledged. */
+/** Uploads, replaces and deletes files until stopped, and records every acknowledgement. */
 function load(client: Client) {
   const acknowledged = new Map<string, string>();
   let isStopped = false;
@@ -67,7 +67,7 @@ function load(client: Client) {
   return { acknowledged, stop };
 }
 
-it('restores all that was acknowledged before it began, after a backup under load and after one that was killed', async () => {
+it('restores everything acknowledged before the backup began, under load and after a killed backup', async () => {
   const dataDir = join(folder, 'data');
   const platform = await startEmbedded({ dataDir, ownPostgres: true, env: { SWEEP_INTERVAL_MS: '100' } });
   const { bot } = await clientOf(platform).createBot({});
@@ -99,7 +99,7 @@ it('restores all that was acknowledged before it began, after a backup under loa
   await session.close();
 
   const before = new Map(acknowledged);
-  // An empty one counts as absent.
+  // An empty variable counts as absent.
   Object.assign(process.env, { PARLEY_DATA_DIR: dataDir, BLOBS_DIR: '' });
   const archive = join(folder, 'backup.tar.gz');
   expect(await command('backup', archive)).toMatchObject({ status: 0 });
@@ -126,25 +126,29 @@ it('restores all that was acknowledged before it began, after a backup under loa
   await restored.stop();
 });
 
-it('backs up the folder of a platform that was killed, and keeps it for itself meanwhile', async () => {
+it('backs up the folder of a killed platform and locks it meanwhile', async () => {
   const dataDir = join(folder, 'data');
   const platform = await startEmbedded({ dataDir, ownPostgres: true });
   const { bot } = await clientOf(platform).createBot({ name: 'kept' });
   process.kill(platform.pids['standalone']!, 'SIGKILL');
   await platform.stop();
-  // Takes longer to pack than a platform to see that it may not start.
-  await writeFile(join(dataDir, 'blobs', 'large'), randomBytes(60_000_000));
-  process.env['PARLEY_DATA_DIR'] = dataDir;
 
-  const backup = command('backup', join(folder, 'backup.tar.gz'));
+  const backup = run('dist/apps/cli/src/main.js', { PARLEY_DATA_DIR: dataDir }, [
+    'backup',
+    join(folder, 'backup.tar.gz'),
+  ]);
   await until(
     () => ownerOf(dataDir),
-    (pid) => pid === process.pid,
+    (pid) => pid === backup.pid,
   );
+  // It cannot finish before the platform has noticed its lock.
+  process.kill(backup.pid, 'SIGSTOP');
   const refused = run('dist/apps/standalone/src/main.js', { PORT: '0', PARLEY_DATA_DIR: dataDir });
   await refused.ended;
+  process.kill(backup.pid, 'SIGCONT');
 
-  expect(await backup).toMatchObject({ status: 0 });
+  await backup.ended;
+  expect(backup.output()).toContain('It contains the secret key');
   expect(refused.output()).toContain('is in use by process');
   expect(await command('restore', join(folder, 'backup.tar.gz'), '--to', join(folder, 'copy'))).toMatchObject({
     status: 0,
@@ -154,14 +158,14 @@ it('backs up the folder of a platform that was killed, and keeps it for itself m
   await restored.stop();
 });
 
-describe('what cannot be backed up or restored', () => {
+describe('a backup or restore is refused', () => {
   type Entry = Parameters<ReturnType<typeof pack>['entry']>[0] & { content?: string };
   const head = (postgres = 18) => ({
     name: 'parley-backup.json',
     content: JSON.stringify({ format: 1, postgres, createdAt: '' }),
   });
 
-  /** An archive of these entries, without an end. */
+  /** Archive of these entries without a last entry. */
   async function archiveOf(...entries: Entry[]): Promise<string> {
     const path = join(folder, `${randomUUID()}.tar.gz`);
     const tar = pack();
@@ -177,21 +181,25 @@ describe('what cannot be backed up or restored', () => {
   }
 
   it.each([
-    ['an absolute path', [head(), { name: '/etc/parley', content: 'x' }], 'it has "/etc/parley"'],
-    ['a path that leads out', [head(), { name: 'blobs/../../x', content: 'x' }], 'it has "blobs/../../x"'],
-    ['a lock', [head(), { name: 'parley.lock', content: 'x' }], 'it has "parley.lock"'],
-    ['a link', [head(), { name: 'blobs/x', type: 'symlink', linkname: '/etc' }], 'it has "blobs/x" (symlink)'],
+    ['an absolute path', [head(), { name: '/etc/parley', content: 'x' }], 'unexpected entry "/etc/parley"'],
+    ['a path that leads out', [head(), { name: 'blobs/../../x', content: 'x' }], 'unexpected entry "blobs/../../x"'],
+    ['a lock', [head(), { name: 'parley.lock', content: 'x' }], 'unexpected entry "parley.lock"'],
+    [
+      'a link',
+      [head(), { name: 'blobs/x', type: 'symlink', linkname: '/etc' }],
+      'unexpected entry "blobs/x" (symlink)',
+    ],
     ['a hard link', [head(), { name: 'blobs/x', type: 'link', linkname: '/etc/passwd' }], '(link)'],
-    ['another Postgres', [head(15)], 'has data of Postgres 15, and this is Postgres 18'],
+    ['another Postgres', [head(15)], 'has data of Postgres 15, but this is Postgres 18'],
     ['a layout of later', [{ ...head(), content: '{"format":2}' }], 'has format 2'],
-    ['another beginning', [{ name: 'x', content: 'x' }], 'it does not begin as one'],
-    ['no end', [head(), { name: 'secret.key', content: 'x' }], 'it is cut off'],
+    ['another beginning', [{ name: 'x', content: 'x' }], 'its first entry is missing'],
+    ['no end', [head(), { name: 'secret.key', content: 'x' }], 'it is truncated'],
     [
       'a wrong checksum',
       [head(), { name: 'parley-backup.end.json', content: '{"entries":1,"sha256":"0"}' }],
       'its checksum is wrong',
     ],
-  ] satisfies [string, Entry[], string][])('is an archive with %s', async (_what, entries, message) => {
+  ] satisfies [string, Entry[], string][])('for an archive with %s', async (_what, entries, message) => {
     const path = await archiveOf(...(entries as Entry[]));
 
     const { status, output } = await command('restore', path, '--to', join(folder, 'to'));
@@ -207,7 +215,7 @@ describe('what cannot be backed up or restored', () => {
       (bytes: Buffer) => Buffer.concat([bytes.subarray(0, -9), Buffer.from([bytes.at(-9)! ^ 1]), bytes.subarray(-8)]),
     ],
     ['no archive', () => Buffer.from('hello')],
-  ])('is a file that is %s', async (_what, spoil) => {
+  ])('for a file that is %s', async (_what, spoil) => {
     const path = await archiveOf(head(), { name: 'blobs/x', content: randomBytes(500).toString('hex') });
     await writeFile(path, spoil(await readFile(path)));
 
@@ -215,12 +223,12 @@ describe('what cannot be backed up or restored', () => {
 
     expect({ status, output }).toEqual({
       status: 1,
-      output: expect.stringContaining('is no complete backup of Parley'),
+      output: expect.stringContaining('is not a complete backup of Parley'),
     });
     await nothingIsLeft();
   });
 
-  it('is a folder that has something, to be restored to', async () => {
+  it('when the target folder is not empty', async () => {
     await mkdir(join(folder, 'to'));
     await writeFile(join(folder, 'to', 'mine'), 'x');
 
@@ -231,10 +239,10 @@ describe('what cannot be backed up or restored', () => {
   });
 
   it.each([
-    ['a folder without a database', {}, 'out.tar.gz', 'There is no database in'],
-    ['a database elsewhere', { DATABASE_URL: 'postgres://elsewhere' }, 'out.tar.gz', 'DATABASE_URL is set'],
-    ['a file in the folder itself', {}, 'data/out.tar.gz', 'is to be backed up: give another place'],
-  ])('is %s', async (what, env, file, message) => {
+    ['for a folder without a database', {}, 'out.tar.gz', 'No database in'],
+    ['for a database elsewhere', { DATABASE_URL: 'postgres://elsewhere' }, 'out.tar.gz', 'DATABASE_URL is set'],
+    ['to a file in the folder itself', {}, 'data/out.tar.gz', 'which is backed up: choose a place outside of it'],
+  ])('%s', async (what, env, file, message) => {
     const dataDir = join(folder, 'data');
     await mkdir(join(dataDir, 'postgres'), { recursive: true });
     if (!what.includes('without')) await writeFile(join(dataDir, 'postgres', 'PG_VERSION'), '18\n');

@@ -9,17 +9,16 @@ import { ArchiveWriter } from './archive';
 import { NamedContentsRepository } from './named-contents.repository';
 import { Progress } from './progress';
 
-/** How long a platform that has the folder may take to start its Postgres. */
+/** Longest wait for the Postgres of a platform that is still starting, in milliseconds. */
 const serverPatienceMs = 60_000;
-/** Of the data folder: what belongs to a run of the platform, to this machine, or is copied in a way of its own. */
+/** Not archived from the data folder: state of the running process and machine, and files that are copied separately. */
 const leftOut =
   /^(parley\.lock|postgres|blobs|postgres\.log.*|postgres-programs-.*|postgres\.new-.*)$|\.new$|^parley\.lock\./;
 const showedMissing = 10;
 
 /**
- * Writes everything that the embedded mode keeps in the folder to an archive, whether Parley runs there or not. In this
- * order, as decision 0038 says why: contents are held, so that none is removed; the database is copied, as of the end of
- * that; then the keys, then the contents.
+ * Writes the data of the embedded mode to an archive, whether Parley is running or not. Order (docs/decisions/0038):
+ * hold contents so that none is removed, copy the database as of the end of the copy, then the keys, then the contents.
  */
 export async function backUp(
   folder: string,
@@ -39,7 +38,7 @@ export async function backUp(
       await archive.complete();
       progress.end();
       if (missing.length > 0) throw new CommandFailed(incomplete(file, blobs, missing));
-      return `${file}: ${(await stat(file)).size} bytes, with the key of all secrets in it: keep it as you keep that.`;
+      return `${file}: ${(await stat(file)).size} bytes. It contains the secret key: store it like a password.`;
     } finally {
       progress.end();
       await archive.abandon();
@@ -83,7 +82,7 @@ async function fill(
   }
 }
 
-/** Whatever is there but what is still coming in. Only what was given up before the backup may vanish meanwhile. */
+/** Adds all contents but unfinished uploads. Only contents deleted before the backup may disappear meanwhile. */
 async function addContents(archive: ArchiveWriter, blobs: string, below = ''): Promise<void> {
   const entries = await opendir(join(blobs, below)).catch(ignoreMissing);
   for await (const entry of entries) {
@@ -98,22 +97,23 @@ async function check(folder: string, blobs: string, file: string): Promise<void>
   const elsewhere = ['DATABASE_URL', 'S3_BUCKET'].find((name) => process.env[name]);
   if (elsewhere) {
     throw new CommandFailed(
-      `${elsewhere} is set: what is not in the data folder is backed up with the tools of its server.`,
+      `${elsewhere} is set: back up data outside of the data folder with the tools of its server.`,
     );
   }
   if ((await readMajor(folder)) === null) {
-    throw new CommandFailed(
-      `There is no database in ${folder}: set PARLEY_DATA_DIR to the folder that Parley keeps its data in.`,
-    );
+    throw new CommandFailed(`No database in ${folder}: set PARLEY_DATA_DIR to the data folder of Parley.`);
   }
   for (const source of [folder, blobs]) {
     if (!relative(resolve(source), resolve(file)).startsWith('..')) {
-      throw new CommandFailed(`${file} lies in ${source}, which is to be backed up: give another place.`);
+      throw new CommandFailed(`${file} is inside ${source}, which is backed up: choose a place outside of it.`);
     }
   }
 }
 
-/** That of the platform which runs on the folder; else one of our own, with the folder's lock, so that nobody starts meanwhile. */
+/**
+ * Connects to the Postgres of the running platform, or starts one and takes the lock of the folder, so that no platform
+ * can start meanwhile.
+ */
 async function openServer(folder: string, signal: AbortSignal): Promise<{ url: string; close: () => Promise<void> }> {
   const deadline = Date.now() + serverPatienceMs;
   for (;;) {
@@ -125,7 +125,7 @@ async function openServer(folder: string, signal: AbortSignal): Promise<{ url: s
       if (url) return { url, close: () => Promise.resolve() };
       if (Date.now() > deadline) {
         throw new CommandFailed(
-          `Process ${error.owner.pid} runs on ${folder} and has no Postgres there: does it have a DATABASE_URL?`,
+          `Process ${error.owner.pid} uses ${folder} without a Postgres in it: is DATABASE_URL set for it?`,
         );
       }
       await sleep(100, undefined, { signal });
@@ -151,8 +151,8 @@ function incomplete(file: string, blobs: string, missing: string[]): string {
   const shown = missing.slice(0, showedMissing).map((key) => `  ${key}`);
   const more = missing.length > shown.length ? [`  and ${missing.length - shown.length} more`] : [];
   return [
-    `${file} is written, but lacks ${missing.length} contents that the database names and that are not in ${blobs}.`,
-    'If Parley runs with another BLOBS_DIR, set the same and back up again. Else they were lost before:',
+    `${file} is written, but ${missing.length} contents that the database refers to are not in ${blobs}.`,
+    'If Parley runs with another BLOBS_DIR, set the same value and back up again. Otherwise they were lost before:',
     ...shown,
     ...more,
   ].join('\n');

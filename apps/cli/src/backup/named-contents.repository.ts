@@ -4,13 +4,13 @@ import type { Client } from 'pg';
 
 const pageSize = 1_000;
 
-/** The contents that the database names. */
+/** Contents that the database refers to. */
 export class NamedContentsRepository {
   constructor(private readonly client: Client) {}
 
-  /** Keys of those that the folder does not have, which is not changed meanwhile. */
+  /** Keys of contents that are missing in the folder. The folder must not change meanwhile. */
   async listMissingIn(folder: string): Promise<string[]> {
-    // Before the very first start has ended there is none.
+    // The schema does not exist until the first start has finished.
     const { rows } = await this.client.query<{ there: boolean }>(
       `SELECT to_regclass('files.file') IS NOT NULL AS there`,
     );

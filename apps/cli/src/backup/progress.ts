@@ -1,6 +1,6 @@
 const intervalMs = 500;
 
-/** One line on a terminal that says how far it is; nothing where there is no terminal. */
+/** Progress in one line of a terminal; silent elsewhere. */
 export class Progress {
   private stage = '';
   private readonly timer?: NodeJS.Timeout;

@@ -13,8 +13,8 @@ const firstFile = /^[a-z][\w.-]*$/;
 const partOfPath = /^[^/\\\0]+$/;
 
 /**
- * Makes the data folder of an archive. It is put together beside its place, proved by starting Postgres on it, and then
- * renamed: what fails or is stopped leaves the place as it was.
+ * Creates the data folder of an archive. It is assembled beside the target, checked by starting Postgres on it, then
+ * renamed: a failure leaves the target unchanged.
  */
 export async function restore(
   file: string,
@@ -33,10 +33,12 @@ export async function restore(
     await recoverCluster(draft, signal);
     await flush(draft);
     await rename(draft, target).catch((error: Error) => {
-      throw new CommandFailed(`${target} cannot be put in its place, so nothing is restored: ${error.message}`);
+      throw new CommandFailed(
+        `Cannot rename the restored folder to ${target}, so nothing is restored: ${error.message}`,
+      );
     });
     await flush(dirname(target));
-    return `${folder} has everything of ${file}. Start Parley on it: PARLEY_DATA_DIR=${folder} npm start`;
+    return `Restored ${file} to ${folder}. Start Parley with it: PARLEY_DATA_DIR=${folder} npm start`;
   } finally {
     await rm(draft, { recursive: true, force: true });
   }
@@ -44,9 +46,9 @@ export async function restore(
 
 async function checkFile(file: string): Promise<void> {
   const found = await stat(file).catch((error: NodeJS.ErrnoException) => {
-    throw new CommandFailed(error.code === 'ENOENT' ? `There is no file ${file}.` : error.message);
+    throw new CommandFailed(error.code === 'ENOENT' ? `File ${file} not found.` : error.message);
   });
-  if (!found.isFile()) throw new CommandFailed(`${file} is no file.`);
+  if (!found.isFile()) throw new CommandFailed(`${file} is not a regular file.`);
 }
 
 async function unpack(file: string, draft: string, write: (text: string) => void, signal: AbortSignal): Promise<void> {
@@ -66,14 +68,14 @@ async function unpack(file: string, draft: string, write: (text: string) => void
       const owner = path.startsWith('postgres') ? postgresOwner : draftOwner;
       if (entry.type === 'directory') await makeFolder(join(draft, path), owner);
       else bytes += await writeFile(join(draft, path), entry.content, owner);
-      // Postgres itself flushes all of its own files before it recovers them.
+      // Postgres flushes its own files before recovery.
       if (!path.startsWith('postgres/')) await flush(join(draft, path));
     }
   } finally {
     progress.end();
   }
   if ((await readMajor(draft)) !== major)
-    throw new CommandFailed(`${file} is no backup of Parley: it has no database.`);
+    throw new CommandFailed(`${file} is not a backup of Parley: it has no database.`);
 }
 
 async function readHead(entry: ArchiveEntry): Promise<Partial<ArchiveHead>> {
@@ -88,25 +90,25 @@ async function readHead(entry: ArchiveEntry): Promise<Partial<ArchiveHead>> {
 function checkHead(file: string, head: Partial<ArchiveHead>, major: number): void {
   if (head.format !== 1) {
     throw new CommandFailed(
-      `${file} has format ${head.format}, which this version of Parley does not know: take a newer one.`,
+      `${file} has format ${head.format}, which this version of Parley cannot read: use a newer version.`,
     );
   }
   if (head.postgres !== major) {
     throw new CommandFailed(
-      `${file} has data of Postgres ${head.postgres}, and this is Postgres ${major}: restore it with the version of Parley ` +
-        'that it was made with.',
+      `${file} has data of Postgres ${head.postgres}, but this is Postgres ${major}: restore it with the version of Parley ` +
+        'that wrote it.',
     );
   }
 }
 
-/** Only what a backup has: folders and files, of the database, of the contents, and beside them. */
+/** Path traversal: only folders and files at the places that a backup uses are accepted. */
 function checkedPath(file: string, { name, type }: ArchiveEntry): string {
   const path = type === 'directory' ? name.replace(/\/$/, '') : name;
   const [first = '', ...others] = path.split('/');
   const isKnown = others.length > 0 || type === 'directory' ? /^(postgres|blobs)$/.test(first) : firstFile.test(first);
   const isSafe = others.every((part) => partOfPath.test(part) && part !== '.' && part !== '..');
   if (!isKnown || !isSafe || (type !== 'file' && type !== 'directory') || first === 'parley.lock') {
-    throw new CommandFailed(`${file} is no backup of Parley: it has "${name}" (${type}), which no backup has.`);
+    throw new CommandFailed(`${file} is not a backup of Parley: unexpected entry "${name}" (${type}).`);
   }
   return path;
 }
@@ -116,7 +118,7 @@ async function makeFolder(path: string, owner: User | null): Promise<void> {
   if (made && owner) await chown(path, owner.uid, owner.gid);
 }
 
-/** New, and for its owner alone. */
+/** Creates a file with mode 0600; fails if it exists. */
 async function writeFile(path: string, content: AsyncIterable<Buffer>, owner: User | null): Promise<number> {
   await makeFolder(dirname(path), owner);
   const file = await open(path, 'wx', 0o600);
@@ -133,11 +135,11 @@ async function writeFile(path: string, content: AsyncIterable<Buffer>, owner: Us
   return bytes;
 }
 
-/** The folder that is there by now, if it is empty. Throws CommandFailed for any other. */
+/** Refuses a target that exists and is not an empty folder. Throws CommandFailed. */
 async function checkEmpty(target: string) {
   const names = await readdir(target).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return null;
-    throw new CommandFailed(`${target} cannot be restored to: ${error.message}`);
+    throw new CommandFailed(`Cannot restore to ${target}: ${error.message}`);
   });
   if (!names) {
     await mkdir(dirname(target), { recursive: true });
@@ -146,7 +148,7 @@ async function checkEmpty(target: string) {
   if (names.length === 0) return stat(target);
   if (names.includes('parley.lock')) await refuseRunning(target);
   throw new CommandFailed(
-    `${target} is not empty: give another folder with --to, or rename ${basename(target)} first. Nothing is replaced.`,
+    `${target} is not empty: choose another folder with --to, or rename ${basename(target)} first. Nothing was replaced.`,
   );
 }
 

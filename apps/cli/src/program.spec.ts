@@ -10,21 +10,21 @@ import type { Platform } from '@parley/service/platform';
 import { AdminModule } from '../../admin/src/admin.module';
 import { FilesModule } from '../../files/src/files.module';
 import { GatewayModule } from '../../gateway/src/gateway.module';
-import { runCommand } from './commands';
+import { runCommand } from './program';
 import { dataFolder } from './kept-file';
 
-/** Something at PARLEY_URL that is not Parley. */
-let stranger: Server;
+/** A server at PARLEY_URL that is not Parley. */
+let foreignServer: Server;
 const environment = { ...process.env };
 
 beforeAll(async () => {
-  stranger = createServer((_request, response) => response.writeHead(502).end('<html>Bad gateway</html>'));
-  stranger.listen(0, '127.0.0.1');
-  await once(stranger, 'listening');
+  foreignServer = createServer((_request, response) => response.writeHead(502).end('<html>Bad gateway</html>'));
+  foreignServer.listen(0, '127.0.0.1');
+  await once(foreignServer, 'listening');
 });
 
 beforeEach(() => {
-  process.env['PARLEY_URL'] = `http://127.0.0.1:${(stranger.address() as AddressInfo).port}`;
+  process.env['PARLEY_URL'] = `http://127.0.0.1:${(foreignServer.address() as AddressInfo).port}`;
   process.env['PARLEY_SECRET_KEY'] = 's'.repeat(32);
 });
 
@@ -32,97 +32,142 @@ afterEach(() => {
   process.env = { ...environment };
 });
 
-afterAll(() => stranger.close());
+afterAll(() => foreignServer.close());
 
 async function run(...line: string[]) {
   let output = '';
-  const status = await runCommand(line, (text) => (output += text));
-  return { status, output };
+  let errors = '';
+  const status = await runCommand(
+    line,
+    (text) => (output += text),
+    (text) => (errors += text),
+  );
+  return { status, output, errors };
 }
 
 describe('a command', () => {
   it.each([
-    [[], 2],
-    [['--help'], 0],
-  ])('line of %j shows all commands', async (line, status) => {
-    expect(await run(...line)).toEqual({
-      status,
-      output: expect.stringMatching(/^Usage: [\s\S]*account create <email>[\s\S]*nats keys/),
-    });
+    [[], 2, 'errors'],
+    [['--help'], 0, 'output'],
+  ] as const)('line of %j prints all commands', async (line, status, stream) => {
+    const answer = await run(...line);
+
+    expect(answer.status).toBe(status);
+    expect(answer[stream]).toMatch(/^Usage: parley [\s\S]*account [\s\S]*reindex [\s\S]*streams [\s\S]*complete /);
   });
 
   it.each([
-    [['bogus'], 'There is no command "bogus".', /account create [\s\S]*nats keys/],
-    [['account'], '"account" lacks what to do.', /^ {2}account create <email> .*$/],
-    [['account', 'destroy'], 'There is no command "account destroy".', /^ {2}account create <email> .*$/],
-    [['account', 'create'], 'Give an email address.', /^ {2}account create <email> .*$/],
-    [['bot', 'leftovers'], 'Give the id of a bot.', /^ {2}bot leftovers/],
-    [['files', 'stuck', 'soon'], 'Give minutes as a whole number.', /^ {2}files stuck/],
-    [['files', 'retry'], 'Give ids of files, --bot <bot id> or --all-failed.', /^ {2}files retry/],
-    [['files', 'retry', '--bot'], "Option '--bot <value>' argument missing.", /^ {2}files retry/],
-    [['files', 'retry', '--all'], "Unknown option '--all'.", /^ {2}files retry/],
+    [['files', 'retry', '--help'], /^Usage: parley files retry \[options\] \[file ids\.\.\.\]\n[\s\S]*--all-failed/],
+    [['help', 'dead-letters'], /^Usage: parley dead-letters [\s\S]*list [\s\S]*replay /],
+  ])('prints the help of a command (%j)', async (line, help) => {
+    expect(await run(...line)).toEqual({ status: 0, output: expect.stringMatching(help), errors: '' });
+  });
+
+  it.each([
+    [['bogus'], "error: unknown command 'bogus'"],
+    [['acount', 'create'], "error: unknown command 'acount'\n(Did you mean account?)"],
+    [['account', 'crate'], "error: unknown command 'crate'\n(Did you mean create?)"],
+    [['account', 'create'], "error: missing required argument 'email'"],
+    [['bot', 'leftovers'], "error: missing required argument 'bot id'"],
     [
-      ['files', 'retry', '--all-failed', 'file_1'],
-      'Give ids of files, --bot <bot id> or --all-failed.',
-      /^ {2}files retry/,
+      ['files', 'stuck', 'soon'],
+      "error: command-argument value 'soon' is invalid for argument 'minutes'. It must be a whole number.",
     ],
-    [['reindex', '--now'], "Unknown option '--now'.", /^ {2}reindex/],
-    [['reindex', 'mine'], 'Give --drop-old, --tables, --tables <bot id> or nothing.', /^ {2}reindex/],
-    [['token', 'create', 'ann@example.com', '--x'], "Unknown option '--x'.", /^ {2}token create/],
-    [['nats', 'keys', 'extra'], '"extra" is one word too many.', /^ {2}nats keys/],
+    [['files', 'retry'], 'error: give file ids, or --bot <bot id>, or --all-failed'],
+    [['files', 'retry', '--bot'], "error: option '--bot <bot id>' argument missing"],
+    [['files', 'retry', '--all'], "error: unknown option '--all'"],
+    [['files', 'retry', '--all-faild'], "error: unknown option '--all-faild'\n(Did you mean --all-failed?)"],
+    [['files', 'retry', '--all-failed', 'file_1'], 'error: give file ids, or --bot <bot id>, or --all-failed'],
+    [
+      ['files', 'retry', '--all-failed', '--bot', 'b'],
+      "error: option '--bot <bot id>' cannot be used with option '--all-failed'",
+    ],
+    [['reindex', '--now'], "error: unknown option '--now'"],
+    [['reindex', 'mine'], "error: too many arguments for 'reindex'. Expected 0 arguments but got 1."],
+    [
+      ['reindex', '--drop-old', '--tables'],
+      "error: option '--drop-old' cannot be used with option '--tables [bot id]'",
+    ],
+    [['nats', 'keys', 'extra'], "error: too many arguments for 'keys'. Expected 0 arguments but got 1."],
     [
       ['dead-letters', 'list', 'mail'],
-      'Name the service, one of: admin, chat, files, hub, tables.',
-      /^ {2}dead-letters list/,
+      "error: command-argument value 'mail' is invalid for argument 'service'. Allowed choices are admin, chat, files, hub, tables.",
     ],
-  ])('that is misused (%j) says what is wrong, and what would be right', async (line, sentence, usage) => {
-    const { status, output } = await run(...line);
+  ])('with wrong arguments (%j) says what is wrong and what would be right', async (line, message) => {
+    const { status, output, errors } = await run(...line);
 
-    const [said, rest] = output.split('\n\nUsage: npm run parley -- <command>\n\n');
-    expect({ status, said }).toEqual({ status: 2, said: sentence });
-    expect(rest?.trimEnd()).toMatch(usage);
+    expect({ status, output }).toEqual({ status: 2, output: '' });
+    expect(errors).toBe(
+      `${message}\nAdd --help for the arguments and options, as in: npm run parley -- files retry --help\n`,
+    );
   });
 
   it.each([
-    [['files', 'failed', 'nope'], 'ResourceNotFound: There is no bot "nope" here.'],
-    [['files', 'retry', '--bot', 'nope'], 'ResourceNotFound: There is no bot "nope" here.'],
-    [['restore', '/nowhere/at-all.tgz'], 'There is no file /nowhere/at-all.tgz.'],
-  ])('about what is not there (%j) fails', async (line, sentence) => {
-    expect(await run(...line)).toEqual({ status: 1, output: `${sentence}\n` });
+    [
+      ['dead-letters', 'list', ''],
+      ['admin', 'chat', 'files', 'hub', 'tables'],
+    ],
+    [
+      ['files', ''],
+      ['stuck', 'failed', 'retry', 'help'],
+    ],
+    [['fi'], ['files']],
+    [['reindex', '--d'], ['--drop-old']],
+  ])('completes %j', async (line, words) => {
+    const print = jest.spyOn(console, 'log').mockImplementation();
+    await run('complete', '--', ...line);
+    const completed = print.mock.calls.map(([text]) => String(text).split('\t')[0]);
+    print.mockRestore();
+
+    expect(completed).toEqual([...words, expect.stringMatching(/^:\d+$/)]);
   });
 
-  it('says that what answers is no Parley', async () => {
+  it.each([
+    [['files', 'failed', 'nope'], 'Bot "nope" not found: a bot id is a UUID.'],
+    [['files', 'retry', '--bot', 'nope'], 'Bot "nope" not found: a bot id is a UUID.'],
+    [['restore', '/nowhere/at-all.tgz'], 'File /nowhere/at-all.tgz not found.'],
+  ])('that names something missing (%j) fails', async (line, sentence) => {
+    expect(await run(...line)).toEqual({ status: 1, output: '', errors: `${sentence}\n` });
+  });
+
+  it('says that the server at PARLEY_URL is not Parley', async () => {
     expect(await run('account', 'create', 'ann@example.com')).toEqual({
       status: 1,
-      output: `What answers at ${process.env['PARLEY_URL']} is not Parley (502): set PARLEY_URL to its address.\n`,
+      output: '',
+      errors: `The server at ${process.env['PARLEY_URL']} is not Parley (HTTP status 502): set PARLEY_URL to the address of the gateway.\n`,
     });
   });
 
-  it('says that nothing answers', async () => {
+  it('says that no server answers', async () => {
     process.env['PARLEY_URL'] = 'http://127.0.0.1:1';
 
     expect(await run('bot', 'leftovers', 'b')).toEqual({
       status: 1,
-      output: 'Nothing answers at http://127.0.0.1:1: start Parley first (npm start).\n',
+      output: '',
+      errors: 'No answer from http://127.0.0.1:1: start Parley first (npm start), or set PARLEY_URL to its address.\n',
     });
   });
 
   it.each([
-    ['there is nothing', '/nowhere', 'There is no credentials.json in /nowhere: start Parley here once'],
-    ['there is no folder', '/dev/null', 'credentials.json in /dev/null cannot be read: ENOTDIR'],
-  ])('says what it misses where %s', async (_what, folder, message) => {
+    ['there is nothing', '/nowhere', 'No credentials.json in /nowhere: start Parley once'],
+    ['there is no folder', '/dev/null', 'Cannot read credentials.json in /dev/null: ENOTDIR'],
+  ])('says what is missing where %s', async (_what, folder, message) => {
     delete process.env['PARLEY_URL'];
     process.env['PARLEY_DATA_DIR'] = folder;
 
-    expect(await run('bot', 'leftovers', 'b')).toEqual({ status: 1, output: expect.stringContaining(message) });
+    expect(await run('bot', 'leftovers', 'b')).toEqual({
+      status: 1,
+      output: '',
+      errors: expect.stringContaining(message),
+    });
   });
 
-  it('takes an empty variable for one that is absent', async () => {
+  it('treats an empty variable as absent', async () => {
     Object.assign(process.env, { PARLEY_URL: '', PARLEY_DATA_DIR: '/nowhere' });
-    const { output } = await run('bot', 'leftovers', 'b');
+    const { errors } = await run('bot', 'leftovers', 'b');
     process.env['PARLEY_DATA_DIR'] = '';
 
-    expect(output).toContain('There is no credentials.json in /nowhere');
+    expect(errors).toContain('No credentials.json in /nowhere');
     expect(dataFolder()).toBe('.parley');
   });
 });
@@ -163,7 +208,7 @@ describe('the commands about files', () => {
     process.env['PARLEY_SECRET_KEY'] = door.settings.secretKey;
   });
 
-  /** As many files of one bot that failed or wait, as if they had been uploaded. */
+  /** Adds rows of files of one bot as if they had been uploaded. */
   async function addFiles(botId: string, status: 'indexing_failed' | 'indexing_pending', count: number) {
     await door.sql(
       `INSERT INTO files.file (id, bot_id, key, content_type, declared_size, size, tags, metadata, access_policies, index,
@@ -183,12 +228,12 @@ describe('the commands about files', () => {
       ({ status }) => status,
     );
   async function answer(...line: string[]) {
-    const { status, output } = await run(...line);
-    expect({ status, output: status === 0 ? '' : output }).toEqual({ status: 0, output: '' });
+    const { status, output, errors } = await run(...line);
+    expect({ status, errors }).toEqual({ status: 0, errors: '' });
     return JSON.parse(output) as never;
   }
 
-  it('list what is stuck and what failed, all pages of it, and of one bot', async () => {
+  it('list all pages of stuck and failed files, and those of one bot', async () => {
     const oneBot = randomUUID();
     await addFiles('waiting', 'indexing_pending', 250);
     await addFiles('failed-a', 'indexing_failed', 201);
@@ -205,7 +250,7 @@ describe('the commands about files', () => {
     ]);
   });
 
-  it('retry files by their ids, those of a bot, and all that failed', async () => {
+  it('retry files by id, by bot, and all that failed', async () => {
     const oneBot = randomUUID();
     await addFiles('retry-a', 'indexing_failed', 2);
     await addFiles(oneBot, 'indexing_failed', 3);
@@ -215,6 +260,7 @@ describe('the commands about files', () => {
     expect({ ...inPart, output: JSON.parse(inPart.output) as unknown }).toEqual({
       status: 1,
       output: { retried: ['retry-a_1'], refused: [{ fileId: 'nothing', reason: 'There is no such file.' }] },
+      errors: 'Refused: 1 files.\n',
     });
     const ofBot: { retried: string[] } = await answer('files', 'retry', '--bot', oneBot);
     expect(ofBot.retried.toSorted()).toEqual([1, 2, 3].map((n) => `${oneBot}_${n}`));
@@ -226,7 +272,7 @@ describe('the commands about files', () => {
     expect(await answer('files', 'retry', '--all-failed')).toEqual({ retried: [], refused: [] });
   });
 
-  it('list the newest dead letters, and say when there are more', async () => {
+  it('list the newest dead letters and say when there are more', async () => {
     const add = (first: number, last: number) =>
       door.sql(
         `INSERT INTO files.dead_letter (id, consumer, event_id, subject, data, attempts, reason)
@@ -238,16 +284,15 @@ describe('the commands about files', () => {
     const all: unknown[] = await answer('dead-letters', 'list', 'files');
     await add(101, 101);
 
-    const { output } = await run('dead-letters', 'list', 'files');
+    const { output, errors } = await run('dead-letters', 'list', 'files');
 
     expect(all).toHaveLength(100);
-    const [said, ...rest] = output.split('\n');
-    const newest = JSON.parse(rest.join('\n')) as { id: string }[];
-    expect(said).toBe('There are more: these are the newest 100.');
+    const newest = JSON.parse(output) as { id: string }[];
+    expect(errors).toBe('Only the newest 100 dead letters are shown.\n');
     expect([newest.length, newest[0]!.id, newest[99]!.id]).toEqual([100, 'dead_0101', 'dead_0002']);
   });
 
-  it('reconcile what is stored, and say which bots were wrong', async () => {
+  it('reconcile storage and list the bots whose counts were wrong', async () => {
     await addFiles('wrong', 'indexing_failed', 3);
     await door.sql(`UPDATE files.storage_use SET file_bytes = 9 WHERE bot_id = 'wrong'`);
 

@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { EmbeddingServer } from '@parley/testing/embedding-server';
 import { type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
-import { AdminModule } from '../../admin/src/admin.module';
-import { FilesModule } from '../../files/src/files.module';
-import { GatewayModule } from '../../gateway/src/gateway.module';
-import { TablesModule } from '../../tables/src/tables.module';
-import { runCommand } from './commands';
+import { AdminModule } from '../../../admin/src/admin.module';
+import { FilesModule } from '../../../files/src/files.module';
+import { GatewayModule } from '../../../gateway/src/gateway.module';
+import { TablesModule } from '../../../tables/src/tables.module';
+import { runCommand } from '../program';
 
 let later: EmbeddingServer;
 let blobsDir: string;
@@ -28,7 +28,7 @@ afterEach(async () => {
   await rm(blobsDir, { recursive: true, force: true });
 });
 
-/** What whoever indexes is started with. */
+/** Settings of a service that indexes. */
 const indexing = () => ({
   sweepIntervalMs: 5_000,
   vectorCacheMb: 1,
@@ -38,7 +38,7 @@ const indexing = () => ({
   completionsTimeoutMs: 1_000,
 });
 
-/** The platform with this app, which the commands find. */
+/** Starts the platform with this app and points the commands at it. */
 async function openDoor(app: Parameters<typeof startFrontDoor>[1]): Promise<FrontDoor> {
   const opened = await startFrontDoor(GatewayModule, AdminModule, app);
   process.env['PARLEY_URL'] = opened.url;
@@ -46,7 +46,7 @@ async function openDoor(app: Parameters<typeof startFrontDoor>[1]): Promise<Fron
   return opened;
 }
 
-/** The platform with this next model, and a file of 300 passages that are searchable by the one in use. */
+/** Starts the platform with this next model and a file of 300 passages that the current model has indexed. */
 async function start(next: { nextEmbeddingsUrl?: string; nextEmbeddingsModel?: string }): Promise<void> {
   const content = {
     blobsDir,
@@ -76,7 +76,7 @@ async function run(...line: string[]) {
   return { status, output };
 }
 
-it('shows how far a re-index is until it is complete, and says what to do then', async () => {
+it('shows the progress of a re-index until it is complete, then the next step', async () => {
   await start({ nextEmbeddingsUrl: later.url, nextEmbeddingsModel: 'later' });
   later.order('passage 40', { status: 503, message: 'wait', headers: { 'retry-after': '0' } }, 'well');
 
@@ -88,14 +88,14 @@ it('shows how far a re-index is until it is complete, and says what to do then',
     'later: 0 of 1 files',
     'later: 1 of 1 files',
     '',
-    expect.stringMatching(/^The next embedding model, later, has everything\. Give EMBEDDINGS_URL/),
+    expect.stringMatching(/^The next embedding model, later, is complete\. Set EMBEDDINGS_URL/),
     expect.stringContaining('npm run parley -- reindex --drop-old'),
     '',
   ]);
-  expect(await run('reindex', '--drop-old')).toEqual({ status: 0, output: 'There is nothing to drop.\n' });
+  expect(await run('reindex', '--drop-old')).toEqual({ status: 0, output: 'No former models to drop.\n' });
 });
 
-it('drops what former models have left', async () => {
+it('drops the vectors of former models', async () => {
   await start({});
   await door!.sql("INSERT INTO files.index_model (model, dimensions) VALUES ('former', 3)");
 
@@ -103,7 +103,7 @@ it('drops what former models have left', async () => {
   expect(await door!.sql("SELECT 1 FROM files.index_model WHERE model = 'former'")).toEqual([]);
 });
 
-it('has the rows of tables indexed again, of one bot or of all', async () => {
+it('queues the rows of tables of one bot or of all bots', async () => {
   door = await openDoor({
     register: (settings, platform) =>
       TablesModule.register({ ...settings, ...indexing(), findTimeoutMs: 5_000, workLeaseMs: 5_000 }, platform),
@@ -123,18 +123,18 @@ it('has the rows of tables indexed again, of one bot or of all', async () => {
 
   expect(all).toEqual({
     status: 0,
-    output: expect.stringContaining('0 more rows wait to be indexed again, in searchable tables: 1.'),
+    output: expect.stringContaining('Queued 0 rows of 1 searchable tables for indexing.'),
   });
   expect(one).toEqual(all);
-  expect(none).toEqual({ status: 0, output: expect.stringContaining('in searchable tables: 0.') });
+  expect(none).toEqual({ status: 0, output: expect.stringContaining('of 0 searchable tables') });
   expect(noBot).toEqual({ status: 1, output: expect.stringContaining('botId') });
 });
 
-it('says what is missing when there is no next model', async () => {
+it('fails without a next model and names the variable', async () => {
   await start({});
 
   expect(await run('reindex')).toEqual({
     status: 1,
-    output: 'There is no next embedding model: set NEXT_EMBEDDINGS_URL and start Parley with it.\n',
+    output: 'No next embedding model is configured: set NEXT_EMBEDDINGS_URL and restart Parley.\n',
   });
 });

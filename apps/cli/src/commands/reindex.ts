@@ -1,0 +1,88 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Command, Option } from 'commander';
+import { files } from '@parley/contracts/files';
+import type { RowPlace } from '@parley/contracts/tables/reindex';
+import { tables } from '@parley/contracts/tables/tables';
+import { CommandFailed } from '../command-failed';
+import { Operator } from '../operator';
+import { type Output, printResult } from '../output';
+
+const maxPauseMs = 60_000;
+
+interface ReindexOptions {
+  dropOld?: boolean;
+  /** A bot id, or true for all bots. */
+  tables?: string | true;
+}
+
+export function addReindexCommand(program: Command, output: Output): void {
+  program
+    .command('reindex')
+    .description('fills the index of the next embedding model (NEXT_EMBEDDINGS_URL); safe to stop and start again')
+    .addOption(new Option('--drop-old', 'remove the vectors of former models').conflicts('tables'))
+    .option('--tables [bot id]', 'index the rows of searchable tables again, of all bots or of one')
+    .action(async ({ dropOld, tables: bot }: ReindexOptions) => {
+      const operator = Operator.find();
+      if (dropOld) printResult(output, await dropFormerModels(operator));
+      else if (bot) printResult(output, await reindexTables(operator, output, bot === true ? undefined : bot));
+      else printResult(output, await reindexFiles(operator, output));
+    });
+}
+
+/** Runs until the next model is complete and prints one line per step. Resumes where a stopped run ended. */
+async function reindexFiles(operator: Operator, output: Output): Promise<string> {
+  let refused = 0;
+  for (;;) {
+    const progress = await operator.call(files.reindex.advance, {});
+    const { model, total, left, isComplete, problem, pauseMs } = progress;
+    if (model === undefined) {
+      throw new CommandFailed('No next embedding model is configured: set NEXT_EMBEDDINGS_URL and restart Parley.');
+    }
+    refused += progress.refused;
+    printProgress(output, `${model}: ${total - left} of ${total} files${problem ? `. ${problem}` : ''}`);
+    if (isComplete) return `\n${summary(model, refused)}`;
+    if (pauseMs) await sleep(Math.min(pauseMs, maxPauseMs));
+  }
+}
+
+/** Queues the rows of all searchable tables, or those of one bot, for indexing. Idempotent. */
+async function reindexTables(operator: Operator, output: Output, botId: string | undefined): Promise<string> {
+  const all = { tables: 0, rows: 0 };
+  let after: RowPlace | undefined;
+  do {
+    const answer = await operator.call(tables.reindex, { botId, after });
+    all.tables += answer.tables;
+    all.rows += answer.rows;
+    after = answer.next;
+    printProgress(output, `${all.rows} rows, ${all.tables} tables`);
+  } while (after);
+  return (
+    `\nQueued ${all.rows} rows of ${all.tables} searchable tables for indexing. ` +
+    'The field `indexing` of each table counts the rows that still wait.'
+  );
+}
+
+async function dropFormerModels(operator: Operator): Promise<string> {
+  const dropped = new Set<string>();
+  let after: string | undefined;
+  do {
+    const answer = await operator.call(files.reindex.dropFormer, { after });
+    answer.models.forEach((model) => dropped.add(model));
+    after = answer.after;
+  } while (after !== undefined);
+  return dropped.size > 0 ? `Dropped: ${[...dropped].join(', ')}.` : 'No former models to drop.';
+}
+
+/** Overwrites one line on a terminal; prints a new line elsewhere. */
+function printProgress({ err }: Output, text: string): void {
+  err(process.stderr.isTTY ? `\r\u001b[2K${text}` : `${text}\n`);
+}
+
+function summary(model: string, refused: number): string {
+  const lines = [
+    `The next embedding model, ${model}, is complete. Set EMBEDDINGS_URL, EMBEDDINGS_MODEL and EMBEDDINGS_API_KEY to the`,
+    'values of their NEXT_ variables, remove those, and restart Parley; then run `npm run parley -- reindex --drop-old`.',
+  ];
+  if (refused > 0) lines.unshift(`It refused ${refused} passages, which it cannot find: the log names their files.`);
+  return lines.join('\n');
+}
