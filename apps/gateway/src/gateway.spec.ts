@@ -209,7 +209,7 @@ describe('a context header', () => {
 
     expect((await send('GET /v1/admin/bots', { headers })).status).toBe(200);
     expect(await send('POST /v1/admin/bots', { headers, json: {} })).toEqual(
-      anError(403, 'Forbidden', /role viewer may not/),
+      anError(403, 'Forbidden', /role viewer does not permit/),
     );
   });
 });
