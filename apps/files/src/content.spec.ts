@@ -148,7 +148,7 @@ describe('an upload', () => {
     expect(await errorOf(refused)).toMatchObject({
       status: 503,
       type: 'Internal',
-      message: 'The content store takes no writes just now: nothing was stored. Try again later.',
+      message: 'The content store does not accept writes at present; nothing was stored. Try again later.',
     });
     expect([await read.text(), ready.status]).toEqual(['there', 200]);
     const measured = await (await fetch(`${service.url}/metrics`)).text();

@@ -397,7 +397,7 @@ describe('get, update and delete', () => {
   it('hide a file from another bot in every operation, in the words of one that does not exist', async () => {
     const [alice, mallory] = [newBot(), newBot()];
     const { id } = await alice.upload('mine.txt', 'x');
-    const absent = (name: string) => ({ type: 'ResourceNotFound', message: `There is no file "${name}" here.` });
+    const absent = (name: string) => ({ type: 'ResourceNotFound', message: `The file "${name}" was not found.` });
 
     for (const name of [id, 'mine.txt', 'never.txt']) {
       await expect(mallory.get(name)).rejects.toMatchObject(absent(name));

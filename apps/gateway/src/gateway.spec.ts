@@ -165,7 +165,7 @@ describe('a context header', () => {
     );
 
     answers.forEach((answer) =>
-      expect(answer).toEqual(anError(403, 'Forbidden', /names nothing that this token may use/)),
+      expect(answer).toEqual(anError(403, 'Forbidden', /was not found, or this token has no access to it/)),
     );
     expect(answers[0]!.json.message.replace(foreign(), '')).toBe(
       answers[1]!.json.message.replace('nothing" names', '" names'),
@@ -209,7 +209,7 @@ describe('a context header', () => {
 
     expect((await send('GET /v1/admin/bots', { headers })).status).toBe(200);
     expect(await send('POST /v1/admin/bots', { headers, json: {} })).toEqual(
-      anError(403, 'Forbidden', /role viewer may not/),
+      anError(403, 'Forbidden', /role viewer does not permit/),
     );
   });
 });
@@ -338,7 +338,7 @@ describe('a body', () => {
   });
 
   it('of a DELETE may be there or not', async () => {
-    const none = anError(404, 'ResourceNotFound', /There is no bot "x" here/);
+    const none = anError(404, 'ResourceNotFound', /The bot "x" was not found/);
 
     expect(await send('DELETE /v1/admin/bots/x', { json: {} })).toEqual(none);
     expect(await send('DELETE /v1/admin/bots/x')).toEqual(none);
@@ -483,7 +483,7 @@ describe('large bodies', () => {
 describe('a path', () => {
   it('is routed before it is decoded', async () => {
     expect(await send('GET /v1/admin/bots/a%2Fb%3Fc%25')).toEqual(
-      anError(404, 'ResourceNotFound', /no bot "a\/b\?c%" here/),
+      anError(404, 'ResourceNotFound', /The bot "a\/b\?c%" was not found/),
     );
   });
 
@@ -496,7 +496,7 @@ describe('a path', () => {
   it.each([
     ['is too long', 'x'.repeat(1_001), /id must be at most 1000 characters/],
     ['is no text', '%00', /id must not contain the character U\+0000/],
-    ['tries SQL', "'%20OR%201=1", /There is no bot/],
+    ['tries SQL', "'%20OR%201=1", /The bot "/],
   ])('whose value %s leads to nothing', async (_name, id, message) => {
     expect(await send(`GET /v1/admin/bots/${id}`)).toEqual(anError(404, 'ResourceNotFound', message));
   });
@@ -504,14 +504,14 @@ describe('a path', () => {
   it('may carry the longest key in its longest form', async () => {
     const key = encodeURIComponent('漢'.repeat(1000));
 
-    expect(await send(`GET /v1/admin/bots/${key}`)).toEqual(anError(404, 'ResourceNotFound', /There is no bot/));
+    expect(await send(`GET /v1/admin/bots/${key}`)).toEqual(anError(404, 'ResourceNotFound', /The bot "/));
   });
 });
 
 describe('a query', () => {
   it.each([
     ['limit=0', 'limit must be an integer from 1 to 200.'],
-    ['limit=1&limit=2', 'limit must be given once.'],
+    ['limit=1&limit=2', 'limit must not be repeated.'],
     ['nextToken=abc', /^nextToken is not one of this list/],
     ['nextToken=%00', 'nextToken must not contain the character U.0000.'],
     ['nextToken=', /^nextToken is not one of this list/],

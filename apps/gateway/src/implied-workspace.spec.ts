@@ -45,7 +45,7 @@ describe('a personal access token', () => {
     expect((await listBots(carol)).status).toBe(200);
     expect(await ask('POST /v1/admin/bots', carol, {}, {})).toMatchObject({
       status: 403,
-      json: { type: 'Forbidden', message: expect.stringContaining('The role viewer may not do this') },
+      json: { type: 'Forbidden', message: expect.stringContaining('The role viewer does not permit this operation') },
     });
   });
 
@@ -115,7 +115,10 @@ describe('x-workspace-id beside a bot API key', () => {
     for (const other of [bob.workspaceId, 'wkspace_none']) {
       expect(await send(other)).toMatchObject({
         status: 403,
-        json: { type: 'Forbidden', message: `x-workspace-id "${other}" names nothing that this token may use.` },
+        json: {
+          type: 'Forbidden',
+          message: `x-workspace-id "${other}" was not found, or this token has no access to it.`,
+        },
       });
     }
     // Nobody answers for files here: it was let through.
@@ -133,7 +136,7 @@ describe('x-workspace-id beside a bot API key', () => {
     ] as const) {
       expect(await ask(line, { token }, { 'x-bot-id': other }, json)).toMatchObject({
         status: 403,
-        json: { type: 'Forbidden', message: `x-bot-id "${other}" names nothing that this token may use.` },
+        json: { type: 'Forbidden', message: `x-bot-id "${other}" was not found, or this token has no access to it.` },
       });
       expect((await ask(line, { token }, { 'x-bot-id': own }, json)).status).toBe(200);
     }

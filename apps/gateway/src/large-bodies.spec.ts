@@ -82,7 +82,7 @@ describe('A large body', () => {
       status: 413,
       json: {
         type: 'PayloadTooLarge',
-        message: `The body is larger than the ${withCode.bodyLimitBytes} bytes that this operation takes: its field code may have 25000000 of them.`,
+        message: `The body is larger than the ${withCode.bodyLimitBytes} bytes that this operation takes: the field code may have at most 25000000 bytes.`,
       },
     });
   });

@@ -477,10 +477,10 @@ describe('inserting rows into a table', () => {
     expect(await into('goods', {})).toEqual(refusal('InvalidPayload', /x-bot-id/));
     expect((await into(table.id, { 'x-bot-id': botId })).status).toBe(200);
     for (const name of ['none', 'Goods', 'table_none']) {
-      expect(await into(name, { 'x-bot-id': botId })).toEqual(refusal('ResourceNotFound', /There is no table/));
+      expect(await into(name, { 'x-bot-id': botId })).toEqual(refusal('ResourceNotFound', /The table "/));
     }
     for (const name of ['goods', table.id]) {
-      expect(await into(name, { 'x-bot-id': bot.id })).toEqual(refusal('ResourceNotFound', /There is no table/));
+      expect(await into(name, { 'x-bot-id': bot.id })).toEqual(refusal('ResourceNotFound', /The table "/));
     }
   });
 

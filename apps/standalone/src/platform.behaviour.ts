@@ -72,7 +72,7 @@ export function describePlatform(name: string, start: () => Promise<RunningPlatf
       expect(implied).toMatchObject({ status: 200, json: { bots: expect.any(Array) as unknown[] } });
       expect(contradicted).toMatchObject({
         status: 403,
-        json: { message: 'x-workspace-id "wkspace_none" names nothing that this token may use.' },
+        json: { message: 'x-workspace-id "wkspace_none" was not found, or this token has no access to it.' },
       });
     });
 
@@ -138,7 +138,7 @@ export function describePlatform(name: string, start: () => Promise<RunningPlatf
 
       await expect(creation).rejects.toMatchObject({
         type: 'PayloadTooLarge',
-        message: expect.stringContaining('32000000 bytes that this operation takes: its field code') as string,
+        message: expect.stringContaining('32000000 bytes that this operation takes: the field code') as string,
       });
       await expect(admin.listBots({})).resolves.toHaveProperty('bots');
     });

@@ -35,7 +35,7 @@ describe('a permission', () => {
     roles.map((role) => [permission, role, allowed.includes(role)] as [Permission, Role, boolean]),
   );
 
-  it.each(cases)('to %s is given to a %s: %s', (permission, role, allowed) => {
+  it.each(cases)('%s is held by the role %s: %s', (permission, role, allowed) => {
     expect(hasPermission(role, permission)).toBe(allowed);
   });
 });
@@ -62,24 +62,24 @@ describe('an operation', () => {
     })),
   );
 
-  it.each(cases)('$name may be called with $credential: $allowed', ({ access, credential, allowed }) => {
+  it.each(cases)('$name accepts the credential $credential: $allowed', ({ access, credential, allowed }) => {
     const call = () => authorize(access, callerWith(credential));
 
     if (allowed) expect(call).not.toThrow();
     else expect(call).toThrow(expect.objectContaining({ type: 'Forbidden', code: 403 }));
   });
 
-  it('for anyone asks nothing', () => {
+  it('for anyone accepts a call without a credential', () => {
     expect(() => authorize(anyone, systemCaller('req_1'))).not.toThrow();
   });
 
-  it.each(roles)('that writes says to a %s which roles may, if that one may not', (role) => {
+  it.each(roles)('that writes names the sufficient roles when it refuses a %s', (role) => {
     const call = () => authorize(bot.write, callerWith('pat', role));
 
     if (holders.write.includes(role)) expect(call).not.toThrow();
     else
       expect(call).toThrow(
-        `The role ${role} may not do this; it takes one of: owner, administrator, manager, developer.`,
+        `The role ${role} does not permit this operation: it requires one of the roles owner, administrator, manager, developer.`,
       );
   });
 });

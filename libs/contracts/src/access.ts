@@ -1,14 +1,17 @@
 import { ApiError } from './errors';
 import type { Caller, CredentialKind, Role } from './caller';
 
-/** What a role lets its holder do in a workspace; `belong` is enough for every role, also for billing. */
+/** Permission of a role within a workspace. Every role, billing included, has `belong`. */
 export type Permission = 'belong' | 'read' | 'write' | 'manage' | 'administer' | 'own';
 
-/** On whose behalf an operation runs. `service` operations have no route: only other services ask them. */
+/** Principal that an operation runs for. `service` operations have no route: only other services call them. */
 export type Actor =
   'anyone' | 'token' | 'account' | 'workspace' | 'bot' | 'chat-user' | 'chat-visitor' | 'operator' | 'service';
 
-/** Who may call an operation. An account operation asks nothing of a workspace role; the service decides. */
+/**
+ * Access rule of an operation: the credentials that it accepts and the permission that it needs. An `account` operation
+ * checks no workspace role here; its service does.
+ */
 export interface Access<A extends Actor = Actor> {
   actor: A;
   permission: Permission;
@@ -17,7 +20,7 @@ export interface Access<A extends Actor = Actor> {
 
 type With<K extends 'account' | 'workspace' | 'bot' | 'userKey'> = Caller & Required<Pick<Caller, K>>;
 
-/** The caller as an operation with this access sees it: what the access promises is there. */
+/** Caller type of a handler: the parts that the access rule guarantees are required. */
 export type CallerOf<A extends Access> = A['actor'] extends 'account'
   ? With<'account'>
   : A['actor'] extends 'workspace'
@@ -40,12 +43,12 @@ const ranks: Record<Permission, readonly Role[]> = {
 export const anyone = access('anyone', 'read', []);
 export const operator = access('operator', 'own', ['operator']);
 export const service = access('service', 'read', []);
-/** Whoever shows a token of an account or a bot, without naming a workspace or a bot; the service decides. */
+/** Token of an account or a bot, without a workspace or bot header; the service checks the permission. */
 export const token = access('token', 'belong', ['pat', 'bak']);
 export const account = access('account', 'read', ['pat']);
 /**
- * Needs `x-workspace-id`, except from an account that belongs to one workspace, and from a bot or integration key, which
- * brings its own workspace where it is allowed at all.
+ * Needs the header `x-workspace-id`, except for an account with a single workspace. Bot and integration keys imply
+ * their workspace, where the operation accepts them.
  */
 export const workspace = {
   belong: access('workspace', 'belong', ['pat']),
@@ -57,8 +60,8 @@ export const workspace = {
   readAlsoByIntegration: access('workspace', 'read', ['pat', 'iak']),
 };
 /**
- * Needs `x-bot-id`. A bot key may do what its bot may; a personal token needs the role. An integration acts on the bots
- * that have installed it, where it may act at all.
+ * Needs the header `x-bot-id`. A bot key acts on its own bot; a personal access token needs a role with the permission.
+ * An integration acts on the bots that have it installed, where the operation accepts integrations.
  */
 export const bot = {
   read: access('bot', 'read', ['pat', 'bak']),
@@ -67,9 +70,9 @@ export const bot = {
   writeAlsoByIntegration: access('bot', 'write', ['pat', 'bak', 'iak']),
 };
 
-/** An end user on the chat endpoint. Needs `x-user-key`, which the chat service verifies. */
+/** End user on the chat endpoint. Needs the header `x-user-key`, which the chat service verifies. */
 export const chatUser = access('chat-user', 'read', ['user']);
-/** Somebody on the chat endpoint who has no key yet. */
+/** Visitor of the chat endpoint without a user key so far. */
 export const chatVisitor = access('chat-visitor', 'read', ['none', 'user']);
 
 export function hasPermission(role: Role, permission: Permission): boolean {
@@ -80,13 +83,13 @@ export function rolesWith(permission: Permission): readonly Role[] {
   return ranks[permission];
 }
 
-/** Throws Forbidden unless the caller may call an operation with this access. */
+/** Throws Forbidden unless the caller has the credential and the role that the access rule needs. */
 export function authorize(access: Access, caller: Caller): void {
   if (access.actor === 'anyone') return;
   if (caller.integration?.alias !== undefined && !access.credentials.includes('iak')) {
     throw new ApiError(
       'Forbidden',
-      'Acting as an integration of a bot comes with a later version: leave out the headers x-integration-id, x-integration-alias and x-integration-name.',
+      'An integration cannot call this operation: remove the headers x-integration-id, x-integration-alias and x-integration-name.',
     );
   }
   if (!access.credentials.includes(caller.credential)) {
@@ -95,11 +98,13 @@ export function authorize(access: Access, caller: Caller): void {
   if (caller.role) requirePermission(caller.role, access.permission);
 }
 
-/** Throws Forbidden unless the role has the permission. */
 export function requirePermission(role: Role, permission: Permission): void {
   if (hasPermission(role, permission)) return;
   const enough = ranks[permission].join(', ');
-  throw new ApiError('Forbidden', `The role ${role} may not do this; it takes one of: ${enough}.`);
+  throw new ApiError(
+    'Forbidden',
+    `The role ${role} does not permit this operation: it requires one of the roles ${enough}.`,
+  );
 }
 
 const credentialNames: Record<CredentialKind, string> = {

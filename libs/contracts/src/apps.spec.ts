@@ -5,7 +5,7 @@ import { operationsOf } from './operation';
 
 type Named = { kind: string; subject?: string; name?: string };
 
-/** What the sources of an app say on the bus, and the list of `App` in which that has to stand. */
+/** Bus calls in the sources of an app, and the list of `App` that must name them. */
 const uses: [keyof App, RegExp][] = [
   ['asks', /\bbus\s*\.\s*(?:call|ask)\(\s*([\w.]+)/g],
   ['announces', /\boutbox\s*\.\s*add(?:All)?\(\s*\w+,\s*([\w.]+)/g],
@@ -16,7 +16,7 @@ const uses: [keyof App, RegExp][] = [
 
 /** The gateway forwards every operation that has a route. */
 const forwarded = { app: 'gateway', expression: 'operation' };
-/** Rows of one outbox leave by whichever of the two apps comes first. */
+/** Two apps share one outbox; either of them publishes its rows. */
 const outboxOf: Record<string, string[]> = {
   files: ['files', 'files-worker'],
   'files-worker': ['files', 'files-worker'],
@@ -30,7 +30,7 @@ function sourcesOf(app: string): { path: string; text: string }[] {
     .map((path) => ({ path, text: readFileSync(path, 'utf8') }));
 }
 
-/** The contract that an expression such as `admin.identity.identify` means in this file. */
+/** Contract that an expression such as `admin.identity.identify` refers to in this file. */
 function contractOf(expression: string, { path, text }: { path: string; text: string }): Named {
   const [first, ...rest] = expression.split('.');
   const imported = new RegExp(`import \\{[^}]*\\b${first}\\b[^}]*\\} from '@parley/contracts/([^']+)'`).exec(text);
@@ -54,7 +54,7 @@ function names(contracts: Named[]): string[] {
 }
 
 describe.each(Object.entries(apps))('%s', (name, app) => {
-  it.each(uses)('%s what its sources say, and no more', (list, pattern) => {
+  it.each(uses)('%s exactly the contracts that its sources use', (list, pattern) => {
     const writers = list === 'announces' ? (outboxOf[name] ?? [name]) : [name];
     const used = writers.flatMap((writer) => usedBy(writer, list, pattern));
     const withRoute = name === forwarded.app && list === 'asks' ? app.asks.filter(({ route }) => route) : [];
@@ -62,13 +62,13 @@ describe.each(Object.entries(apps))('%s', (name, app) => {
     expect(names(app[list] as Named[])).toEqual(names([...used, ...withRoute]));
   });
 
-  it('answers and consumes under its own name alone', () => {
+  it('answers and consumes only under its own name', () => {
     const own = [...operationsOf(app.answers).map(({ subject }) => subject), ...app.consumes.map((each) => each.name)];
 
     expect(own.filter((each) => !each.startsWith(`${name}.`))).toEqual([]);
   });
 });
 
-it('knows every consumer by a name of its own', () => {
+it('gives every consumer a unique name', () => {
   expect(names(allConsumers)).toHaveLength(allConsumers.length);
 });

@@ -27,7 +27,7 @@ import { tables } from './tables/tables';
 
 export type AppName = 'gateway' | 'admin' | 'hub' | 'files' | 'files-worker' | 'tables' | 'chat';
 
-/** All that an app says and hears on the bus: what it is permitted there. */
+/** Bus permissions of an app: all that it may publish and subscribe to. */
 export interface App {
   answers: Contract;
   /** Operations of other apps. */
@@ -35,14 +35,14 @@ export interface App {
   /** Events that its outbox may hold. */
   announces: Event[];
   consumes: Consumer[];
-  /** Consumers whose dead letters its outbox may hold once more. Absent: those that it has itself. */
+  /** Consumers whose dead letters its outbox may replay. The app's own consumers when absent. */
   repeats?: Consumer[];
   tells: (Broadcast | Channel)[];
   hears: (Broadcast | Channel)[];
 }
 
 const nothing: App = { answers: {}, asks: [], announces: [], consumes: [], tells: [], hears: [] };
-/** Two apps with one schema publish what either has put into its outbox. */
+/** Shared outbox: files and files-worker use one schema, and either publishes rows of the other. */
 const filesOutbox = {
   announces: [fileUploaded, usageChanged],
   repeats: [eraseBotInFiles, indexFile, moveBotInFiles],

@@ -1,20 +1,25 @@
 export type Role = 'owner' | 'administrator' | 'manager' | 'developer' | 'billing' | 'viewer';
 
-/** The kinds of token, by the prefix that they carry: `bp_pat_…`, `bp_bak_…`, `bp_iak_…`, `bp_op_…`; and the key of an end user. */
+/**
+ * Kinds of credential. Tokens have a prefix each: `bp_pat_…`, `bp_bak_…`, `bp_iak_…`, `bp_op_…`; `user` is the key of
+ * an end user.
+ */
 export type CredentialKind = 'none' | 'pat' | 'bak' | 'iak' | 'operator' | 'user';
 
-/** Bytes of files, and of files that are indexed. */
+/** Bytes of all files, and of indexed files. */
 export interface CallerQuotas {
   storage_count: number;
   knowledgebase_vector_storage: number;
 }
 
-/** Who is asking. Travels in the headers of every bus message, never in a payload. */
+/**
+ * Principal of a request. Sent as the first line of the bus message (its head, as JSON), separate from the input;
+ * handlers get it as their first argument.
+ */
 export interface Caller {
   requestId: string;
-  /** W3C trace context of the request. */
   traceparent?: string;
-  /** Network address that the request came from, for the audit records. */
+  /** Network address of the client, for the audit log. */
   address?: string;
   credential: CredentialKind;
   account?: { id: string; email: string };
@@ -22,19 +27,18 @@ export interface Caller {
   /** Role of the account in the workspace; absent when no account or no workspace is involved. */
   role?: Role;
   bot?: { id: string; workspaceId: string };
-  /** What the workspace of the bot may use, as far as other services than admin count it. */
+  /** Quotas of the bot's workspace that services other than admin enforce. */
   quotas?: CallerQuotas;
-  /** The integration that it acts as, with the alias of its installation when that is in a bot. */
+  /** Integration that the request acts as, with the alias of its installation when a bot is addressed. */
   integration?: { id: string; alias?: string };
-  /** What an end user shows on the chat endpoint. Nobody has verified it before the chat service does. */
+  /** Key of an end user, not verified before the chat service does so. */
   userKey?: string;
-  /** The user of the bot that it acts for. */
   user?: { id: string };
-  /** The header `Idempotency-Key`, where the operation takes it. */
+  /** Value of the header `Idempotency-Key`, if the operation accepts it. */
   idempotencyKey?: string;
 }
 
-/** Who asks on behalf of nobody: the gateway before it knows its caller, and the start of the platform. */
+/** Caller without credentials: for calls between services that run before or without an authenticated request. */
 export function systemCaller(requestId: string): Caller {
   return { requestId, credential: 'none' };
 }

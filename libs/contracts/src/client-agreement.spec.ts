@@ -14,12 +14,12 @@ import type { Text } from './paging';
 import { tables } from './tables/tables';
 import type { Contract, InputOf, Operation, OutputOf } from './operation';
 
-/** The endpoint is that of another client. */
+/** The chat endpoint has a client of its own. */
 const { endpoint, ...runtimeOfChat } = chat;
 const contracts = { admin, chat: runtimeOfChat, files, hub, tables };
 type Contracts = typeof contracts;
 
-/** The operation of the public client that asks for each of ours. One that is missing here does not compile. */
+/** Public client's operation for each of our operations. A missing one does not compile. */
 const clientNames = {
   admin: {
     accountPreferences: { get: 'getAccountPreference', set: 'setAccountPreference' },
@@ -238,7 +238,10 @@ const clientNames = {
 type Names = typeof clientNames;
 type ClientName = keyof ClientOutputs;
 
-/** Operations that the public client knows: the operator's, those between services and what URLs lead to are ours alone. */
+/**
+ * Operations that the public client knows: not those of the operator, those between services, and those that only URLs
+ * lead to.
+ */
 type IsPublic<T> =
   T extends Operation<infer _I, infer O, infer A extends Access>
     ? A['actor'] extends 'operator' | 'service'
@@ -252,10 +255,10 @@ type IsPublic<T> =
 type PublicKeys<C> = { [K in keyof C]: IsPublic<C[K]> extends true ? K : never }[keyof C];
 type ClientNames<C> = { [K in PublicKeys<C>]: C[K] extends Operation ? ClientName : ClientNames<C[K]> };
 
-/** A filter on tags is text in the query, in two forms, and is read into a form of our own: nothing to compare. */
+/** The client sends a tag filter as query text, in two forms, and we read it into a third: not comparable. */
 type AsSent<I> = { [K in keyof I]: TagQuery extends I[K] ? unknown : I[K] };
 
-/** `agree`, or what does not fit. */
+/** `agree`, or the difference. */
 type Replies<O, N> = N extends ClientName
   ? OutputOf<O> extends ClientOutputs[N]
     ? 'agree'
@@ -268,24 +271,24 @@ type Requests<O, N> = N extends ClientName
   : { [K in keyof N & keyof O]: Requests<O[K], N[K]> };
 type AllAgree<N> = { [K in keyof N]: N[K] extends string ? 'agree' : AllAgree<N[K]> };
 
-/** The endpoint's operations have the names that its client knows. A greeting of the client is no operation of it. */
+/** The operations of the endpoint have the client's names. The client has no operation for the greeting. */
 type Endpoint = Omit<typeof endpoint, 'hello' | 'helloWithSlash'>;
 type EndpointReplies = {
   [K in keyof Endpoint]: OutputOf<Endpoint[K]> extends ClientResponses[K]
     ? 'agree'
     : { reply: OutputOf<Endpoint[K]>; isNo: ClientResponses[K] };
 };
-/** The client is made for one endpoint, and so does not say which it means. */
+/** A client is created for one endpoint and does not send its webhook id. */
 type EndpointRequests = {
   [K in keyof Endpoint]: ClientRequests[K] extends Omit<InputOf<Endpoint[K]>, 'webhookId'>
     ? 'agree'
     : { request: ClientRequests[K]; isNo: InputOf<Endpoint[K]> };
 };
 
-/** Compiles only when `Actual` fits `Expected`. */
+/** Compiles only when `Actual` is assignable to `Expected`. */
 type Fits<_Expected, _Actual extends _Expected> = true;
 
-// Checked by the compiler alone: whatever we answer, the client can read; whatever it sends, we declare.
+// Checked by the compiler: the client can read every answer of ours, and we declare every field that it sends.
 const agreement: [
   Fits<AllAgree<Names>, Replies<Contracts, Names>>,
   Fits<AllAgree<Names>, Requests<Contracts, Names>>,
@@ -295,7 +298,6 @@ const agreement: [
   Fits<ErrorType, ClientErrorType>,
 ] = [true, true, true, true, true, true];
 
-/** Each public operation with the client's name for it. */
 function pairs(contract: Contract, names: object): [string, Operation, ClientName][] {
   return Object.entries(names).flatMap(([key, name]: [string, ClientName | object]) => {
     const entry = contract[key]!;
@@ -305,7 +307,7 @@ function pairs(contract: Contract, names: object): [string, Operation, ClientNam
 }
 
 describe('the contracts', () => {
-  it('name every public operation for the client, in what the compiler compares and at run time', () => {
+  it('name every public operation for the client, in the compared types and at run time', () => {
     const publicOnes = allOperations.filter(
       ({ access, contentType }) =>
         !contentType && !['operator', 'service', 'chat-user', 'chat-visitor'].includes(access.actor),
@@ -319,7 +321,7 @@ describe('the contracts', () => {
   });
 
   it.each(pairs(contracts, clientNames))(
-    '%s has the route that the client asks for',
+    '%s has the route that the client requests',
     async (_subject, { route }, name) => {
       const asked = await listen();
       const client = new Client({ apiUrl: asked.url, token: 'x', botId: 'b', workspaceId: 'w' });
@@ -338,7 +340,7 @@ describe('the contracts of the chat endpoint', () => {
   const { hello, helloWithSlash, ...operations } = endpoint;
   type Name = keyof typeof operations;
 
-  it('name every operation as its client does, but the stream', () => {
+  it('name every operation as its client does, except the stream', () => {
     const names = Object.keys(new ChatClient({ apiUrl: 'http://127.0.0.1:1' })).filter(
       (name) => !['props', '_connectionTested', '_auto', 'listenConversation'].includes(name) && !name.startsWith('_'),
     );
@@ -351,7 +353,7 @@ describe('the contracts of the chat endpoint', () => {
   });
 
   it.each(Object.entries(operations) as [Name, Operation][])(
-    '%s has the route that the client asks for',
+    '%s has the route that the client requests',
     async (name, { route }) => {
       const asked = await listen();
       const client = new ChatClient({ apiUrl: `${asked.url}/chat/a%2Fb` });
@@ -365,7 +367,6 @@ describe('the contracts of the chat endpoint', () => {
   );
 });
 
-/** A server that answers every request with `{}` and notes its method and path. */
 async function listen(): Promise<{ url: string; requests: string[]; stop(): Promise<void> }> {
   const requests: string[] = [];
   const server = createServer(({ method, url }, response) => {

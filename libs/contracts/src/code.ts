@@ -1,16 +1,16 @@
 /** Bytes of UTF-8 of one program. */
 export const maxCodeBytes = 25_000_000;
 
-/** Bundles may come with binary fields as lists of numbers, one for each byte: they are dropped, and cost no more than that. */
+/** Bundles may hold binary fields as lists of numbers, one per byte: unknown fields, which cost only their removal. */
 const bodyLimitValues = 10_000_000;
 
 /**
- * For operations that take code: 25 MB of it, with the quotes and line breaks that JSON escapes, and the definition beside it.
- * A bot that bundles five plugins is a body of 8 MB.
+ * Limits of operations that take code: 25 MB of it, JSON escapes of quotes and line breaks, and the definition. A bot
+ * that bundles five plugins has a body of 8 MB.
  */
 export const withCode = {
   bodyLimitBytes: 32_000_000,
   bodyLimitValues,
-  bodyLimitHint: `its field code may have ${maxCodeBytes} of them`,
+  bodyLimitHint: `the field code may have at most ${maxCodeBytes} bytes`,
   timeoutMs: 30_000,
 };

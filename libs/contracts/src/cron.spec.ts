@@ -63,7 +63,7 @@ describe('the pattern of a cron expression', () => {
     ['0 0 31,1 12,1 *', 86_400, 4],
     ['0 0 29 2 *', Infinity, 1],
     ['0 0 30 2 *', Infinity, 0],
-  ])('%s leaves %d seconds and comes %d times a year', (cron, shortestGapSeconds, timesPerYear) => {
+  ])('of %s has a shortest gap of %d s and %d occurrences a year', (cron, shortestGapSeconds, timesPerYear) => {
     expect(cronPattern(cron)).toEqual({ shortestGapSeconds, timesPerYear });
   });
 });

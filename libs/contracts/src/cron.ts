@@ -18,7 +18,7 @@ const fields: CronField[] = [
   { min: 0, max: 7, names: weekdays },
 ];
 
-/** Minute, hour, day of month, month and day of week, with a field of seconds before them or without one. */
+/** Cron expression: minute, hour, day of month, month and day of week, with an optional leading field of seconds. */
 export function IsCronExpression(): PropertyDecorator {
   return ValidateBy({
     name: 'isCronExpression',
@@ -36,7 +36,7 @@ function isCronExpression(text: string): boolean {
   return parts.length === expected.length && parts.every((part, index) => fits(part, expected[index]!));
 }
 
-/** A list of `*`, `3` or `3-7`, each of them with a step such as `/2` or without one. */
+/** List of `*`, `3` or `3-7`, each with an optional step such as `/2`. */
 function fits(part: string, field: CronField): boolean {
   return part.split(',').every((item) => {
     const [range, step, ...rest] = item.split('/');
@@ -54,20 +54,19 @@ function valueOf(text: string, { min, max, names = [] }: CronField): number | un
   return value >= min && value <= max ? value : undefined;
 }
 
-/** When an expression comes true, in UTC. */
+/** Frequency of a cron expression, in UTC. */
 export interface CronPattern {
-  /** The shortest time between two moments; infinite when there is only one. */
+  /** Shortest gap between two occurrences; infinite for a single one. */
   shortestGapSeconds: number;
-  /** How often it comes in a year, on average. */
   timesPerYear: number;
 }
 
 const daySeconds = 24 * 60 * 60;
-/** Leap years have every day. */
+/** A leap year, so that it contains every date. */
 const yearStart = Date.UTC(2028, 0, 1);
 const daysOfYear = 366;
 
-/** Of an expression that the contract takes. */
+/** The expression must have passed `IsCronExpression`. */
 export function cronPattern(cron: string): CronPattern {
   const parts = cron.trim().split(/\s+/);
   const [seconds, ...rest] = parts.length === 6 ? parts : ['0', ...parts];
@@ -77,7 +76,7 @@ export function cronPattern(cron: string): CronPattern {
       allValues(seconds!, second).map((value) => (hour * 60 + minute) * 60 + value),
     ),
   );
-  // One day more: the last one of the year has a neighbour too.
+  // One day more, so that the last day of the year has a successor.
   const isDay = dayMatcher(days, monthsOfYear, daysOfWeek);
   const matching = Array.from({ length: daysOfYear + 1 }, (_, day) =>
     isDay(new Date(yearStart + day * daySeconds * 1000)),
@@ -91,7 +90,7 @@ export function cronPattern(cron: string): CronPattern {
   };
 }
 
-/** One of two restrictions to days is enough, as everywhere where cron runs. */
+/** As in other crons, a day matches either restriction when both day of month and day of week are restricted. */
 function dayMatcher(days: string, monthsOfYear: string, daysOfWeek: string): (date: Date) => boolean {
   const isEither = days !== '*' && daysOfWeek !== '*';
   const dates = new Set(allValues(days, fields[2]!));
@@ -103,7 +102,6 @@ function dayMatcher(days: string, monthsOfYear: string, daysOfWeek: string): (da
   };
 }
 
-/** In their order. */
 function allValues(part: string, field: CronField): number[] {
   const values = new Set<number>();
   for (const item of part.split(',')) {

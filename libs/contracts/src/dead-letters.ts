@@ -4,7 +4,7 @@ import { ListOf, Optional } from './fields';
 import { QueryInteger } from './query-fields';
 import { operation } from './operation';
 
-/** An event that a consumer gave up on. */
+/** Dead letter: an event that a consumer has failed to process too often. */
 export class DeadLetter {
   @IsString()
   id!: string;
@@ -36,7 +36,7 @@ export class DeadLetters {
 }
 
 export class ReplayDeadLetters {
-  /** One letter; all of them when absent. */
+  /** Id of one dead letter; all of them when absent. */
   @Optional()
   @IsString()
   id?: string;
@@ -47,13 +47,13 @@ export class Replayed {
   replayed!: number;
 }
 
-/** The same two operations for each service, for the `parley dead-letters` command. */
+/** Operations that each service with consumers has, for the `parley dead-letters` command. */
 export function deadLetterOperations(serviceName: string) {
   return {
     list: operation({
       subject: `${serviceName}.deadLetters.list`,
       route: `GET /operator/${serviceName}/dead-letters`,
-      summary: 'Lists the events that a consumer of this service gave up on, newest first.',
+      summary: 'Lists the dead letters of the consumers of this service, newest first.',
       access: operator,
       input: ListDeadLetters,
       output: DeadLetters,
@@ -61,7 +61,7 @@ export function deadLetterOperations(serviceName: string) {
     replay: operation({
       subject: `${serviceName}.deadLetters.replay`,
       route: `POST /operator/${serviceName}/dead-letters/replay`,
-      summary: 'Hands dead letters to their consumers again.',
+      summary: 'Replays dead letters: delivers them to their consumers again.',
       access: operator,
       input: ReplayDeadLetters,
       output: Replayed,

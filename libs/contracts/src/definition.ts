@@ -2,15 +2,15 @@ import { IsBoolean, IsIn, IsNumber, IsString, Max, MaxLength, Min } from 'class-
 import { IsCronExpression } from './cron';
 import { JsonObject, MapOf, Nested, Nullable, Optional } from './fields';
 
-/** Schemas and configurations, in bytes of JSON. */
+/** Bytes of JSON. */
 export const maxSchemaBytes = 100 * 1024;
 export const maxConfigurationBytes = 20 * 1024;
 
-/** What anything in a definition may be called. */
+/** Name of an entry in a definition. */
 export const definitionName = /^.{1,200}$/s;
-/** For a map of changes, in which `null` removes what has the name. */
+/** Map of changes, in which `null` removes an entry. */
 export const removable = { nullable: true, key: definitionName };
-/** The most of each that a bot may have. */
+/** Most entries of each kind in a bot. */
 export const definitionLimits = { tags: 50, states: 20, events: 20, recurringEvents: 50, actions: 1000 } as const;
 
 export class TagDefinition {
@@ -31,7 +31,7 @@ export class TagDefinitions {
   tags?: Record<string, TagDefinition>;
 }
 
-/** `null` removes the tag of this name. */
+/** `null` removes a tag. */
 export class TagDefinitionChanges {
   @Optional()
   @MapOf(TagDefinition, removable)
@@ -45,7 +45,7 @@ export class StateDefinition {
   @JsonObject({ maxBytes: maxSchemaBytes })
   schema!: Record<string, unknown>;
 
-  /** Milliseconds without a touch after which a state of this name is gone. */
+  /** TTL in milliseconds since the last read or write. */
   @Optional()
   @IsNumber()
   @Min(1)
@@ -64,9 +64,9 @@ export class EventDefinition extends DescribedSchema {
   attributes?: Record<string, string>;
 }
 
-/** What an update replaces an event by. */
+/** Replaces an event definition as a whole. */
 export class EventChange extends DescribedSchema {
-  /** An attribute that is `null` is left out. */
+  /** An attribute with the value `null` is dropped. */
   @Optional()
   @MapOf(String, { maxLength: 200, nullable: true })
   attributes?: Record<string, string | null>;
@@ -99,15 +99,15 @@ export class ActionDefinition extends ActionSignature {
   attributes?: Record<string, string>;
 }
 
-/** What an update replaces an action by. */
+/** Replaces an action definition as a whole. */
 export class ActionChange extends ActionSignature {
-  /** An attribute that is `null` is left out. */
+  /** An attribute with the value `null` is dropped. */
   @Optional()
   @MapOf(String, { maxLength: 200, nullable: true })
   attributes?: Record<string, string | null>;
 }
 
-/** A thing that interfaces and integrations speak of, such as the item that is listed. */
+/** Data type that interfaces and integrations share, such as the item that an action lists. */
 export class EntityDefinition extends TagDefinition {
   @JsonObject({ maxBytes: maxSchemaBytes })
   schema!: Record<string, unknown>;
@@ -139,7 +139,7 @@ export class Subscriptions {
 }
 
 export class SubscriptionChanges {
-  /** `null` subscribes to every event; an entry that is `null` is left out. */
+  /** `null` subscribes to every event; an entry with the value `null` is dropped. */
   @Nullable()
   @JsonObject()
   events!: Record<string, object | null> | null;

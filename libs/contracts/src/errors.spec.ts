@@ -4,7 +4,7 @@ import { ApiError, errorCodes, type ErrorType, notFound, unavailable, type WireE
 const types = Object.keys(errorCodes) as ErrorType[];
 
 describe('an error', () => {
-  it.each(types)('of type %s is the same on both sides of the bus', (type) => {
+  it.each(types)('of type %s survives serialization over the bus', (type) => {
     const error = new ApiError(type, 'no', { metadata: { field: 'a' }, retryAfterSeconds: 2 });
 
     const received = ApiError.fromWire(JSON.parse(JSON.stringify(error.toWire())) as WireError);
@@ -13,30 +13,30 @@ describe('an error', () => {
     expect(received.toWire()).toEqual(error.toWire());
   });
 
-  it.each(types)('of type %s has the status that the public client knows it by', (type) => {
+  it.each(types)('of type %s has the status that the public client expects', (type) => {
     const seen = errorFrom({ id: 'err_1', code: errorCodes[type], type, message: 'no' });
 
     expect(seen).toMatchObject({ type, code: errorCodes[type], message: 'no' });
   });
 
-  it('keeps its cause to itself', () => {
+  it('does not disclose its cause', () => {
     const error = unavailable('later', new Error('password=hush'));
 
     expect(error).toMatchObject({ code: 503, retryAfterSeconds: 1 });
     expect(JSON.stringify(error.toWire())).not.toContain('hush');
   });
 
-  it.each(['Nonsense', 'toString', '__proto__', ''])('of the type "%s", which nobody knows, is Unknown', (type) => {
+  it.each(['Nonsense', 'toString', '__proto__', ''])('of the undeclared type "%s" becomes Unknown', (type) => {
     const received = ApiError.fromWire({ type: type as ErrorType, message: 'no', code: 200 });
 
     expect(received).toMatchObject({ type: 'Unknown', code: 500, message: 'no' });
   });
 
-  it('about something that is not there names it', () => {
+  it('names the resource that was not found', () => {
     expect(notFound('bot', 'b1')).toMatchObject({
       type: 'ResourceNotFound',
       code: 404,
-      message: 'There is no bot "b1" here.',
+      message: 'The bot "b1" was not found.',
     });
   });
 });

@@ -1,4 +1,4 @@
-/** Every error type that clients know, with the HTTP status that goes with it. */
+/** Error types that clients know, with their HTTP status. */
 export const errorCodes = {
   Unknown: 500,
   Internal: 500,
@@ -30,7 +30,7 @@ export const errorCodes = {
 
 export type ErrorType = keyof typeof errorCodes;
 
-/** Body of every error answer. `code` is the HTTP status and `id` stands in the log line of the same failure. */
+/** Body of every error response. `code` is the HTTP status; `id` is also in the log line of the failure. */
 export interface ErrorBody {
   id: string;
   code: number;
@@ -39,7 +39,7 @@ export interface ErrorBody {
   metadata?: Record<string, unknown>;
 }
 
-/** What travels over the bus when an operation fails: the promise to the caller, without anything internal. */
+/** Error as it travels over the bus: what the caller may see, without internals. */
 export interface WireError {
   type: ErrorType;
   message: string;
@@ -48,9 +48,9 @@ export interface WireError {
   retryAfterSeconds?: number;
 }
 
-/** A failure that the caller may see. Anything else that is thrown becomes Internal without its message. */
+/** Error that the caller may see. Every other exception becomes Internal without its message. */
 export class ApiError extends Error {
-  /** HTTP status; differs from the type's own only for Internal 503. */
+  /** HTTP status; differs from the status of the type only for Internal with 503. */
   readonly code: number;
   readonly metadata?: Record<string, unknown>;
   readonly retryAfterSeconds?: number;
@@ -77,16 +77,16 @@ export class ApiError extends Error {
   }
 }
 
-/** Something that we need does not answer just now: 503 with `Retry-After`. Nothing was committed. */
+/** Temporary outage of a dependency: 503 with `Retry-After`. Nothing was committed. */
 export function unavailable(message: string, cause?: unknown): ApiError {
   return new ApiError('Internal', message, { code: 503, retryAfterSeconds: 1, cause });
 }
 
-/** A store that answers but takes no writes, as one whose disk is full: 503 until its operator has made room. */
+/** Store that answers but rejects writes, for example with a full disk: 503 until its operator has freed space. */
 export class WritesRefused extends ApiError {
-  /** @param store as the sentence about it begins */
+  /** @param store subject of the error message, such as "The database" */
   constructor(store: string, cause: unknown) {
-    super('Internal', `${store} takes no writes just now: nothing was stored. Try again later.`, {
+    super('Internal', `${store} does not accept writes at present; nothing was stored. Try again later.`, {
       code: 503,
       retryAfterSeconds: 30,
       cause,
@@ -94,12 +94,12 @@ export class WritesRefused extends ApiError {
   }
 }
 
-/** The same words for what does not exist and for what belongs to somebody else. */
+/** Not found. Equal for a resource that does not exist and one of another tenant. */
 export function notFound(resource: string, id: string): ApiError {
-  return new ApiError('ResourceNotFound', `There is no ${resource} "${id}" here.`);
+  return new ApiError('ResourceNotFound', `The ${resource} "${id}" was not found.`);
 }
 
-/** Likewise for what a header names. */
+/** Forbidden. Equal for a header value that does not exist and one that the token has no access to. */
 export function forbiddenHeader(header: string, value: string): ApiError {
-  return new ApiError('Forbidden', `${header} "${value}" names nothing that this token may use.`);
+  return new ApiError('Forbidden', `${header} "${value}" was not found, or this token has no access to it.`);
 }

@@ -109,7 +109,7 @@ function problemsIn(body: unknown): string[] {
 }
 
 describe('a map', () => {
-  it('checks each entry and drops what its class does not know', () => {
+  it('validates each entry and drops fields that its class does not declare', () => {
     const { value, problems } = read(Tree, { leaves: { a: { type: 'red', unknown: 1 }, b: null } });
 
     expect(problems).toEqual([]);
@@ -117,14 +117,14 @@ describe('a map', () => {
     expect(value.leaves!['b']).toBeNull();
   });
 
-  it('of booleans keeps them as they are', () => {
+  it('keeps booleans unchanged', () => {
     const { value, problems } = read(Tree, { flags: { a: true, b: false } });
 
     expect(problems).toEqual([]);
     expect({ ...value.flags }).toEqual({ a: true, b: false });
   });
 
-  it('takes __proto__ and its like for names', () => {
+  it('accepts __proto__ and other inherited names as keys', () => {
     const body: unknown = JSON.parse(
       '{"leaves":{"__proto__":{"type":"red"},"constructor":{"type":"blue"},"toString":{"type":"red"}}}',
     );
@@ -137,7 +137,7 @@ describe('a map', () => {
     expect(({} as Record<string, unknown>)['type']).toBeUndefined();
   });
 
-  it('checks an entry that is called __proto__ like any other one', () => {
+  it('validates an entry called __proto__ like any other', () => {
     const body: unknown = JSON.parse('{"leaves":{"__proto__":{"type":"green"}}}');
 
     expect(problemsIn(body)).toEqual([
@@ -145,7 +145,7 @@ describe('a map', () => {
     ]);
   });
 
-  it('checks maps inside of its entries', () => {
+  it('validates maps nested in its entries', () => {
     const body = { branches: { oak: { leaves: { one: { type: 'red', note: 'too long' } } } } };
 
     expect(problemsIn(body)).toEqual([
@@ -166,11 +166,11 @@ describe('a map', () => {
     ['a string for an object', { leaves: { a: 'x' } }, 'leaves has an entry "a" that must be an object'],
     ['an array for an object', { leaves: { a: [] } }, 'leaves has an entry "a" that must be an object'],
     ['null for an object', { branches: { a: null } }, 'branches has an entry "a" that must be an object'],
-  ])('refuses %s and says what would be right', (_name, body, problem) => {
+  ])('rejects %s and says what would be right', (_name, body, problem) => {
     expect(problemsIn(body)).toEqual([problem]);
   });
 
-  it('does not repeat a name of any length in what it says', () => {
+  it('truncates a long key in its message', () => {
     const [problem] = problemsIn({ names: { ['X'.repeat(100_000)]: '' } });
 
     expect(problem!.length).toBeLessThan(200);
@@ -193,7 +193,7 @@ describe('a field', () => {
     ['a string', 'x'],
     ['an array', [{}]],
     ['a number', 1],
-  ])('that is an object refuses %s in one sentence', (_name, branch) => {
+  ])('that is an object rejects %s with one message', (_name, branch) => {
     expect(problemsIn({ branch })).toEqual(['branch must be an object']);
   });
 
@@ -203,11 +203,11 @@ describe('a field', () => {
     ['an array with null', [null]],
     ['an array in an array', [[{ type: 'red' }]]],
     ['an array of strings', ['red']],
-  ])('that is a list of objects refuses %s in one sentence', (_name, list) => {
+  ])('that is a list of objects rejects %s with one message', (_name, list) => {
     expect(problemsIn({ list })).toEqual(['list must be an array of objects']);
   });
 
-  it('that is a list has a limit, which is checked before its entries are', () => {
+  it('that is a list checks its length before its entries', () => {
     const list = Array.from({ length: 1001 }, () => ({}));
 
     expect(problemsIn({ list })).toEqual(['list must have at most 1000 entries']);
@@ -215,7 +215,7 @@ describe('a field', () => {
     expect(problemsIn({ few: [{}, {}, {}] })).toEqual(['few must have at most 2 entries']);
   });
 
-  it('is named with its path, and nothing else in the sentence changes', () => {
+  it('is named by its path, and the rest of the message stays unchanged', () => {
     class Inner {
       @IsIn(['a', 'be', 'must'])
       be!: string;
@@ -234,7 +234,7 @@ describe('a field', () => {
     ]);
   });
 
-  it('that is absent is missing and nothing else, wherever it is', () => {
+  it('that is absent is reported as missing only, at every depth', () => {
     class Inner {
       @IsString()
       @Length(1, 5)
@@ -282,7 +282,7 @@ describe('a field', () => {
       { text: 'aaaa', count: 4, texts: ['aaaa'] },
       ['must be shorter', 'must not be greater than 3', 'must be shorter'],
     ],
-  ])('of %s is told that alone', (_what, body, wanted) => {
+  ])('of %s is reported for that problem only', (_what, body, wanted) => {
     class Limited {
       @Length(1, 3)
       @Matches(/^a/)
@@ -306,7 +306,7 @@ describe('a field', () => {
     expect(problems).toEqual(wanted.filter(Boolean).map((words) => expect.stringContaining(words)));
   });
 
-  it('of any JSON keeps what came and is limited in bytes', () => {
+  it('of any JSON is kept unchanged and limited in bytes', () => {
     const json: unknown = JSON.parse('{"__proto__":"é"}');
 
     expect(JSON.stringify(read(Tree, { json }).value.json)).toBe('{"__proto__":"é"}');
@@ -315,7 +315,7 @@ describe('a field', () => {
     expect(problemsIn({ json: [] })).toEqual(['json must be an object']);
   });
 
-  it('that nobody declared is dropped, whatever its name', () => {
+  it('that is undeclared is dropped, whatever its name', () => {
     const body: unknown = JSON.parse('{"__proto__":{"optional":"x"},"constructor":{"a":1},"toString":1,"other":[1]}');
 
     const { value, problems } = read(Tree, body);
@@ -360,7 +360,6 @@ class Query extends Parent {
   body?: string;
 }
 
-/** One parameter's value; throws FieldProblem. */
 function parameter(name: string, raw: RawQuery): unknown {
   return fieldSources(Query)
     .find((source) => source.name === name)!
@@ -368,7 +367,7 @@ function parameter(name: string, raw: RawQuery): unknown {
 }
 
 describe('a parameter', () => {
-  it('is known by its place, and what a parent declares is inherited', () => {
+  it('has its source, and a class inherits those of its parent', () => {
     const places = fieldSources(Query).map((source) => [source.name, source.in]);
 
     expect(places).toEqual([
@@ -411,13 +410,13 @@ describe('a parameter', () => {
     ...['0', '201', '-1', 'abc', '1e3', ' 5', '5 ', '', '1.5', '0x10', '9'.repeat(400)].map(
       (text): [string, string, string] => ['limit', text, integer],
     ),
-    ['limit', ['1', '2'], 'limit must be given once'],
+    ['limit', ['1', '2'], 'limit must not be repeated'],
     ...['True', '1', '', 'yes', 'null'].map((text): [string, string, string] => [
       'flag',
       text,
       'flag must be true or false',
     ]),
-    ['flag', ['true', 'true'], 'flag must be given once'],
+    ['flag', ['true', 'true'], 'flag must not be repeated'],
     ['ids', ['a', 'b', 'c'], 'ids must have at most 2 entries'],
     ['ids', ['a', 'abcd'], 'each ids must be at most 3 characters'],
     ['sort', 'up', 'sort must be one of: asc, desc'],
@@ -431,12 +430,12 @@ describe('a parameter', () => {
     expect(() => parameter(name, { [name]: text })).toThrow(new FieldProblem(problem));
   });
 
-  it('that is required says so when it is absent', () => {
+  it('that is required is reported as missing when it is absent', () => {
     expect(() => parameter('text', {})).toThrow(new FieldProblem('text is missing'));
   });
 });
 
-describe('a filter on tags', () => {
+describe('a tag filter', () => {
   const tags = (raw: RawQuery) => parameter('tags', raw) as Record<string, { in: string[]; notIn: string[] }>;
 
   it.each<[string, RawQuery]>([
@@ -451,20 +450,20 @@ describe('a filter on tags', () => {
     });
   });
 
-  it('joins what is wanted and what is not of one tag', () => {
+  it('combines included and excluded values of one tag', () => {
     expect({ ...tags({ 'tags.a': 'x', 'tags.a.not': 'y', tags: '{"a":"z"}' }) }).toEqual({
       a: { in: ['z', 'x'], notIn: ['y'] },
     });
   });
 
-  it('takes a dot for part of the name', () => {
+  it('accepts a dot as part of a tag name', () => {
     expect({ ...tags({ 'tags.chat.id': '1', 'tags.a.b.not': '2' }) }).toEqual({
       'chat.id': { in: ['1'], notIn: [] },
       'a.b': { in: [], notIn: ['2'] },
     });
   });
 
-  it('takes __proto__ and its like for names', () => {
+  it('accepts __proto__ and other inherited names as tags', () => {
     const filter = tags({ 'tags.__proto__': 'x', 'tags.constructor': 'y', tags: '{"toString":"z"}' });
 
     expect(Object.getPrototypeOf(filter)).toBeNull();
@@ -475,11 +474,11 @@ describe('a filter on tags', () => {
   it.each<[string, RawQuery]>([
     ['an empty object', { tags: '{}' }],
     ['other parameters only', { tagsx: '1', 'xtags.a': '1' }],
-  ])('of nothing is none: %s', (_name, raw) => {
+  ])('is absent when it has no condition: %s', (_name, raw) => {
     expect(tags(raw)).toBeUndefined();
   });
 
-  const shape = 'tags must give each tag a string, a list of strings, or {"not": …}';
+  const shape = 'tags must map each tag to a string, a list of strings, or {"not": …}';
   it.each<[string, RawQuery, string]>([
     ['a number', { tags: '{"a":1}' }, shape],
     ['null', { tags: '{"a":null}' }, shape],
@@ -492,16 +491,16 @@ describe('a filter on tags', () => {
     ['an array', { tags: '[]' }, 'tags must be a JSON object'],
     ['no JSON', { tags: '{' }, 'tags must be a JSON object, or be given as tags.<tag>=<value>'],
     ['nothing', { tags: '' }, 'tags must be a JSON object, or be given as tags.<tag>=<value>'],
-    ['two objects', { tags: ['{}', '{}'] }, 'tags must be given once'],
+    ['two objects', { tags: ['{}', '{}'] }, 'tags must not be repeated'],
     ['too much', { 'tags.a': 'x'.repeat(50) }, 'tags must be at most 50 bytes'],
     ['U+0000 in a name', { 'tags.\0': 'x' }, 'tags must not contain the character U+0000'],
     ['U+0000 in a value', { tags: '{"a":"\\u0000"}' }, 'tags must not contain the character U+0000'],
-  ])('is refused when it has %s', (_name, raw, problem) => {
+  ])('is rejected when it has %s', (_name, raw, problem) => {
     expect(() => tags(raw)).toThrow(new FieldProblem(problem));
   });
 });
 
-describe('a map of text in the query', () => {
+describe('a map of strings in the query', () => {
   const names = (raw: RawQuery) => parameter('names', raw) as Record<string, string> | undefined;
 
   it.each<[string, RawQuery]>([
@@ -512,7 +511,7 @@ describe('a map of text in the query', () => {
     expect({ ...names(raw) }).toEqual({ a: 'x', 'b.c': 'y' });
   });
 
-  it('takes __proto__ and its like for names', () => {
+  it('accepts __proto__ and other inherited names as keys', () => {
     const map = names({ 'names.__proto__': 'x', names: '{"toString":"y"}' });
 
     expect(Object.entries(map!)).toEqual([
@@ -529,7 +528,7 @@ describe('a map of text in the query', () => {
     expect(names(raw)).toBeUndefined();
   });
 
-  const shape = 'names must give each name one string';
+  const shape = 'names must map each name to exactly one string';
   it.each<[string, RawQuery, string]>([
     ['a number', { names: '{"a":1}' }, shape],
     ['an object', { names: '{"a":{}}' }, shape],
@@ -538,7 +537,7 @@ describe('a map of text in the query', () => {
     ['no name', { 'names.': 'x' }, shape],
     ['an array', { names: '[]' }, 'names must be a JSON object'],
     ['no JSON', { names: 'a' }, 'names must be a JSON object, or be given as names.<name>=<value>'],
-    ['two objects', { names: ['{}', '{}'] }, 'names must be given once'],
+    ['two objects', { names: ['{}', '{}'] }, 'names must not be repeated'],
     ['too many', { 'names.a': '1', 'names.b': '2', 'names.c': '3' }, 'names must have at most 2 entries'],
     ['a long value', { 'names.a': 'x'.repeat(11) }, 'names must have names and values of at most 10 characters'],
     ['a long name', { ['names.' + 'x'.repeat(11)]: '' }, 'names must have names and values of at most 10 characters'],
@@ -549,7 +548,7 @@ describe('a map of text in the query', () => {
 });
 
 describe('an open class', () => {
-  it('keeps fields that it does not declare, whatever they are called, and reads those that it does', () => {
+  it('keeps undeclared fields, whatever their name, and reads the declared ones', () => {
     const body: unknown = JSON.parse('{"leaf":{"type":"red","x":1},"handle":[1],"__proto__":{"a":1}}');
 
     const value = toInstance(Basket, body) as Basket;
@@ -559,14 +558,14 @@ describe('an open class', () => {
   });
 });
 
-describe('an array of objects that are kept as they came', () => {
+describe('an array of unvalidated objects', () => {
   it.each([
     ['as many as it may have', [{ a: 1 }, {}], []],
     ['too few', [], ['fruits must have 1 to 2 entries']],
     ['too many', [{}, {}, {}], ['fruits must have 1 to 2 entries']],
     ['something else among them', [{}, []], ['fruits must be an array of objects']],
     ['no array', {}, ['fruits must be an array of objects']],
-  ])('takes or refuses %s', (_what, fruits, problems) => {
+  ])('accepts or rejects %s', (_what, fruits, problems) => {
     expect(problemsOf(toInstance(Basket, { fruits }) as object)).toEqual(problems);
   });
 });

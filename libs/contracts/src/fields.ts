@@ -14,12 +14,12 @@ import { isRecord } from './is-record';
 import type { JsonSchema } from './json-schema';
 import type { Class } from './operation';
 
-/** Lets only an absent field through; `null` is refused. */
+/** The field may be absent; `null` is rejected. */
 export function Optional(): PropertyDecorator {
   return ValidateIf((object: object, value: unknown) => value !== undefined);
 }
 
-/** Lets an absent field and `null` through. */
+/** The field may be absent or `null`. */
 export function Nullable(): PropertyDecorator {
   return all(
     ValidateIf((object: object, value: unknown) => value !== undefined && value !== null),
@@ -27,7 +27,7 @@ export function Nullable(): PropertyDecorator {
   );
 }
 
-/** Lets `null` through; an absent field is refused. */
+/** The field may be `null`; an absent field is rejected. */
 export function OrNull(): PropertyDecorator {
   return all(
     ValidateIf((object: object, value: unknown) => value !== null),
@@ -35,7 +35,7 @@ export function OrNull(): PropertyDecorator {
   );
 }
 
-/** One object of this class; `null` where it is nullable. */
+/** One object of this class; may be `null` if `nullable`. */
 export function Nested(type: Class<object>, { nullable = false } = {}): PropertyDecorator {
   return all(
     ...(nullable ? [Nullable(), jsonSchema({ ...nullableReference(type), $ref: undefined })] : []),
@@ -46,7 +46,7 @@ export function Nested(type: Class<object>, { nullable = false } = {}): Property
   );
 }
 
-/** An array of objects of this class, of 1000 at most unless it says otherwise. */
+/** Array of objects of this class, at most 1000 by default. */
 export function ListOf(type: Class<object>, options: { maxItems?: number } = {}): PropertyDecorator {
   const { maxItems = 1000 } = options;
   return all(
@@ -56,7 +56,7 @@ export function ListOf(type: Class<object>, options: { maxItems?: number } = {})
       Array.isArray(value) && value.length <= maxItems ? value.map((entry) => toInstance(type, entry)) : value,
     ),
     ValidateNested({ each: true, message: '$property must be an array of objects' }),
-    // ValidateNested would take an array in the array for a list of its own.
+    // ValidateNested alone would accept an array within the array as a nested list.
     check(
       'listOf',
       (value) => {
@@ -70,10 +70,9 @@ export function ListOf(type: Class<object>, options: { maxItems?: number } = {})
 }
 
 export interface MapOptions {
-  /** An entry may be `null`, which removes what has this name. */
+  /** An entry may be `null`, which removes it. */
   nullable?: boolean;
   maxEntries?: number;
-  /** What a name must look like. */
   key?: RegExp;
   /** Longest string entry, in characters. */
   maxLength?: number;
@@ -84,8 +83,8 @@ const defaultMaxEntries = 1000;
 type EntryType = StringConstructor | BooleanConstructor | Class<object>;
 
 /**
- * A record of strings, of booleans or of objects of one class. Every entry is checked by itself; the result has no prototype,
- * so that an entry called `__proto__` is just a name.
+ * Record of strings, of booleans or of objects of one class, with each entry validated. The result has no prototype, so
+ * that `__proto__` is an ordinary key.
  */
 export function MapOf(type: EntryType, options: MapOptions = {}): PropertyDecorator {
   return all(
@@ -95,7 +94,7 @@ export function MapOf(type: EntryType, options: MapOptions = {}): PropertyDecora
   );
 }
 
-/** Any JSON object, kept as it came. */
+/** Any JSON object, kept unchanged. */
 export function JsonObject({ maxBytes = 128 * 1024 } = {}): PropertyDecorator {
   return all(
     check(
@@ -112,7 +111,7 @@ export function JsonObject({ maxBytes = 128 * 1024 } = {}): PropertyDecorator {
   );
 }
 
-/** An array of JSON objects, kept as they came: whoever knows what they must look like checks them. */
+/** Array of JSON objects, kept unchanged; the service validates them. */
 export function JsonObjects(options: { minItems: number; maxItems: number }): PropertyDecorator {
   const { minItems, maxItems } = options;
   return all(
@@ -130,7 +129,7 @@ export function JsonObjects(options: { minItems: number; maxItems: number }): Pr
   );
 }
 
-/** Any JSON value, kept as it came. */
+/** Any JSON value, kept unchanged. */
 export function JsonValue({ maxBytes = 128 * 1024 } = {}): PropertyDecorator {
   return all(
     check(
@@ -145,7 +144,7 @@ export function JsonValue({ maxBytes = 128 * 1024 } = {}): PropertyDecorator {
   );
 }
 
-/** A field with rules of its own. A problem begins with "must", or with where it is: ".items[1].text must …". */
+/** Field with rules of its own. A problem begins with "must", or with a path: ".items[1].text must …". */
 export function Checked(rules: {
   convert: (value: unknown) => unknown;
   problem: (value: unknown) => string | undefined;
@@ -154,7 +153,6 @@ export function Checked(rules: {
   return all(converted(rules.convert), check('checked', rules.problem), jsonSchema(rules.schema));
 }
 
-/** Text of at most so many bytes of UTF-8. */
 export function MaxBytes(maxBytes: number): PropertyDecorator {
   return all(
     check(
@@ -169,26 +167,26 @@ export function MaxBytes(maxBytes: number): PropertyDecorator {
   );
 }
 
-/** Marked in the documentation as what new clients should not use. It works all the same. */
+/** Marks the field as deprecated in the API documentation. It still works. */
 export function Deprecated(): PropertyDecorator {
   return jsonSchema({ deprecated: true });
 }
 
-/** An absolute URI such as `https://…` or `data:…`. */
+/** Absolute URI such as `https://…` or `data:…`. */
 export function IsUri(): PropertyDecorator {
   return check('isUri', (value) =>
     typeof value === 'string' && URL.canParse(value) ? undefined : 'must be a URI such as https://example.com/me.png',
   );
 }
 
-/** One sentence for each field of an input that is absent or wrong; empty when it is as its class declares. */
+/** Validation messages, one per absent or invalid field; empty for a valid input. */
 export function problemsOf(input: object): string[] {
   return describeProblems(validateSync(input, { forbidUnknownValues: false }));
 }
 
 /**
- * What came in as an instance of its class, without the fields that the class does not declare, unless it is open.
- * Anything but an object stays as it is, for the validation to refuse.
+ * Converts a plain object into an instance of its class and drops undeclared fields, unless the class is open. Other
+ * values are returned unchanged, for the validation to reject.
  */
 export function toInstance(type: Class<object>, plain: unknown): unknown {
   if (!isRecord(plain)) return plain;
@@ -200,7 +198,7 @@ export function toInstance(type: Class<object>, plain: unknown): unknown {
   return instance;
 }
 
-/** Objects of the class may have further fields, which are kept as they came. */
+/** Open class: its objects keep undeclared fields unchanged. */
 export function Open(): (type: Class<object>) => void {
   return (type) => {
     openTypes.add(type);
@@ -210,7 +208,7 @@ export function Open(): (type: Class<object>) => void {
 
 const openTypes = new Set<unknown>();
 
-/** As own fields all of them, one called `__proto__` too. */
+/** Defines own properties, also for `__proto__`, which an assignment would take for the prototype. */
 function keepAll(instance: object, fields: object): void {
   Object.defineProperties(instance, Object.getOwnPropertyDescriptors(fields));
 }
@@ -220,7 +218,7 @@ const keep: Convert = (value) => value;
 const conversions = new Map<unknown, Map<string, Convert>>();
 const declared = new WeakMap<Class<object>, Map<string, Convert>>();
 
-/** The body's fields of a class, those of its parents too, each with how its value is read. */
+/** Converters of the body fields of a class and of its parents. */
 function conversionsOf(type: Class<object>): Map<string, Convert> {
   const known = declared.get(type);
   if (known) return known;
@@ -244,12 +242,12 @@ function converted(convert: Convert): PropertyDecorator {
   };
 }
 
-/** One complaint for each field, with its path: `indexing.stack must be …`, `list[1].name is missing`. */
+/** One message per field, with its path: `indexing.stack must be …`, `list[1].name is missing`. */
 function describeProblems(errors: ValidationError[], parent = ''): string[] {
   return errors.flatMap(({ property, value, constraints = {}, children = [] }) => {
     const path = pathOf(property, parent);
     const [first] = Object.keys(constraints).sort((a, b) => rank(a) - rank(b));
-    // What is inside of something that has the wrong shape as a whole is not worth a word.
+    // A value of the wrong shape is reported as a whole, without the problems of its parts.
     if (first === undefined) return describeProblems(children, path);
     return value === undefined ? `${path} is missing` : withPath(constraints[first]!, property, path);
   });
@@ -258,7 +256,7 @@ function describeProblems(errors: ValidationError[], parent = ''): string[] {
 const types = ['isArray', 'isString', 'isInt', 'isNumber', 'isBoolean'];
 const ranges = ['isLength', 'minLength', 'maxLength', 'min', 'max', 'arrayMinSize', 'arrayMaxSize'];
 
-/** A value of the wrong type is told that alone, and one of the wrong form nothing of its length. */
+/** Order of constraints, of which the first violated one is reported: type, then form, then range. */
 function rank(constraint: string): number {
   if (types.includes(constraint)) return types.indexOf(constraint);
   return types.length + (ranges.includes(constraint) ? 1 : 0);
@@ -269,12 +267,15 @@ function pathOf(property: string, parent: string): string {
   return /^\d+$/.test(property) ? `${parent}[${property}]` : `${parent}.${property}`;
 }
 
-/** Messages name their field once, as a word of its own; the rest of the text may hold the same letters. */
+/**
+ * Replaces the field's name by its path: the first occurrence as a word of its own, since the message may repeat the
+ * letters.
+ */
 function withPath(text: string, field: string, path: string): string {
   const words = text.split(' ');
   const index = words.indexOf(field);
   if (index >= 0) return words.with(index, path).join(' ');
-  // Or they begin with what is wrong in it.
+  // A message may also begin with a path within the field.
   if (['.', '['].includes(text.charAt(field.length)) && text.startsWith(field))
     return `${path}${text.slice(field.length)}`;
   return `${path}: ${text}`;
@@ -324,7 +325,6 @@ function objectProblem(entry: unknown): string | undefined {
   return problem && `whose ${problem}`;
 }
 
-/** A name that came from outside, as messages show it. */
 function shorten(name: string): string {
   return name.length > 100 ? `${name.slice(0, 100)}…` : name;
 }
@@ -340,12 +340,15 @@ function referenceTo(type: { name: string }): JsonSchema {
   return { $ref: `#/components/schemas/${type.name}` };
 }
 
-/** OpenAPI 3.0 reads nothing that stands beside a reference. */
+/** OpenAPI 3.0 ignores keywords beside a `$ref`. */
 function nullableReference(type: { name: string }): JsonSchema {
   return { type: 'object', nullable: true, allOf: [referenceTo(type)] };
 }
 
-/** `limits` becomes the context of the rule in the metadata of class-validator, where the rules of a class are read. */
+/**
+ * `limits` becomes the `context` of the rule in the metadata of class-validator, for tools that read the rules of a
+ * class.
+ */
 function check(name: string, problem: (value: unknown) => string | undefined, limits?: object): PropertyDecorator {
   const validator = {
     validate: (value: unknown) => problem(value) === undefined,
@@ -359,7 +362,10 @@ function check(name: string, problem: (value: unknown) => string | undefined, li
 
 const documented = new Map<object, Record<PropertyKey, JsonSchema>>();
 
-/** Adds to what the documentation says of a field. The library's own decorator would replace what another one said. */
+/**
+ * Merges into the field's schema for the API documentation. The library's own decorator replaces the schema of an
+ * earlier one.
+ */
 function jsonSchema(schema: JsonSchema): PropertyDecorator {
   return (target, property) => {
     const fields = documented.get(target) ?? {};

@@ -40,29 +40,27 @@ export type FileStatus = (typeof fileStatuses)[number];
 export const accessPolicies = ['public_content', 'integrations'] as const;
 export type AccessPolicy = (typeof accessPolicies)[number];
 
-/** Largest file that is indexed, in bytes. */
+/** Largest indexed file, in bytes. */
 export const maxIndexedBytes = 95 * 1024 * 1024;
 
-/** Longest key of a file. */
+/** Characters. */
 export const maxKeyLength = 1000;
 
-/** Most tags of a file. */
 export const maxTags = 100;
 
-/** Of a tag: up to 200 characters. */
 export const tagName = /^.{0,200}$/s;
 
-/** Largest metadata of a file, in bytes of JSON. */
+/** Bytes of JSON. */
 export const maxMetadataBytes = 128 * 1024;
 
-/** Creates a file or replaces the one that has this key. The content follows by HTTP PUT to `uploadUrl`. */
+/** Creates a file or replaces the file with this key. The client then sends the content by HTTP PUT to `uploadUrl`. */
 export class UpsertFile {
-  /** Unique within the bot, and within the integration when it acts as one. */
+  /** Unique within the bot; for a request of an integration, within that integration. */
   @IsString()
   @Length(1, maxKeyLength)
   key!: string;
 
-  /** Bytes that the upload will carry. */
+  /** Bytes of the content to be uploaded. */
   @IsInt()
   @Min(0)
   @Max(Number.MAX_SAFE_INTEGER)
@@ -72,7 +70,7 @@ export class UpsertFile {
   @MapOf(String, { maxLength: 1000, maxEntries: maxTags, key: tagName })
   tags?: Record<string, string>;
 
-  /** Makes the content searchable; its passages are listed once the status is `indexing_completed`. */
+  /** Indexes the content for search. Its passages are available once the status is `indexing_completed`. */
   @Optional()
   @IsBoolean()
   index?: boolean;
@@ -88,14 +86,16 @@ export class UpsertFile {
   @IsIn(accessPolicies, { each: true })
   accessPolicies?: AccessPolicy[];
 
-  /** Inferred from the key's extension when absent. */
+  /** Media type. Derived from the extension of the key when absent. */
   @Optional()
   @IsString()
   @Length(1, 255)
-  @Matches(/^[\w!#$&^.+-]+\/[\w!#$&^.+-]+( *;[ -~]*)?$/, { message: 'contentType must look like type/subtype' })
+  @Matches(/^[\w!#$&^.+-]+\/[\w!#$&^.+-]+( *;[ -~]*)?$/, {
+    message: 'contentType must be a media type such as text/plain',
+  })
   contentType?: string;
 
-  /** In the future and at most 90 days from now by its minute: seconds are left out. */
+  /** In the future, at most 90 days from now. Seconds are ignored. */
   @Optional()
   @IsISO8601({ strict: true, strictSeparator: true })
   @MaxLength(40)
@@ -137,7 +137,7 @@ export class File {
   @IsString()
   key!: string;
 
-  /** Where the content is read: for good when it is `public_content`, else signed and good for 15 minutes. */
+  /** URL of the content: permanent with `public_content`, otherwise signed and valid for 15 minutes. */
   @IsString()
   url!: string;
 
@@ -171,7 +171,7 @@ export class File {
   @IsIn(fileStatuses)
   status!: FileStatus;
 
-  /** Why the last upload or the indexing did not succeed, and what to do. */
+  /** Reason why the last upload or indexing failed, and a remedy. */
   @Optional()
   @IsString()
   failedStatusReason?: string;
@@ -193,7 +193,7 @@ export class File {
 }
 
 export class UploadableFile extends File {
-  /** Takes the content by HTTP PUT, without any credential but itself; good for one hour. */
+  /** Signed URL that accepts the content by HTTP PUT without further credentials, for one hour. */
   @IsString()
   uploadUrl!: string;
 }
@@ -208,7 +208,7 @@ export class FileReply {
   file!: File;
 }
 
-/** In units of UTF-16, of which a character may take two. */
+/** UTF-16 code units: a character may take two. */
 const idOrKey = { maxLength: 2 * maxKeyLength };
 
 export class FileId {
@@ -217,7 +217,7 @@ export class FileId {
   id!: string;
 }
 
-/** What is absent stays as it is. In `tags` and `metadata`, a named entry is replaced whole and `null` removes it. */
+/** Absent fields stay unchanged. In `tags` and `metadata`, an entry replaces the one of its name, and `null` removes it. */
 export class UpdateFile extends FileId {
   @Optional()
   @MapOf(String, { nullable: true, maxLength: 1000, maxEntries: 2 * maxTags })
@@ -227,7 +227,7 @@ export class UpdateFile extends FileId {
   @JsonObject({ maxBytes: maxMetadataBytes })
   metadata?: Record<string, unknown>;
 
-  /** Replaces the former ones. */
+  /** Replaces all previous policies. */
   @Optional()
   @IsArray()
   @ArrayUnique()
@@ -235,7 +235,7 @@ export class UpdateFile extends FileId {
   @IsIn(accessPolicies, { each: true })
   accessPolicies?: AccessPolicy[];
 
-  /** In the future and at most 90 days from now by its minute: seconds are left out. `null` keeps the file for good. */
+  /** In the future, at most 90 days from now. Seconds are ignored. `null` removes the expiry. */
   @Nullable()
   @IsISO8601({ strict: true, strictSeparator: true })
   @MaxLength(40)
@@ -255,7 +255,7 @@ export class ListFiles extends PageQuery {
   @QueryList({ maxItems: 50 })
   ids?: string[];
 
-  /** Files whose passages can be searched, or those whose cannot. */
+  /** Filter: files with searchable passages (true) or without (false). */
   @QueryBoolean()
   indexed?: boolean;
 }
@@ -268,7 +268,7 @@ export class Files {
   meta!: PageMeta;
 }
 
-/** The bytes are copied within the store; what is indexed is indexed again. */
+/** The store copies the bytes. The copy of an indexed file is indexed anew. */
 export class CopyFile {
   @PathParam(idOrKey)
   idOrKey!: string;
@@ -276,11 +276,11 @@ export class CopyFile {
   @PathParam(idOrKey)
   destinationKey!: string;
 
-  /** Another bot that the caller may write. */
+  /** Another bot that the caller may write to. */
   @HeaderText('x-destination-bot-id')
   destinationBotId?: string;
 
-  /** Replaces a file that has the key already; otherwise that is AlreadyExists. */
+  /** Replaces an existing file with the destination key. Without it, such a file is an AlreadyExists error. */
   @Optional()
   @IsBoolean()
   overwrite?: boolean;
@@ -309,7 +309,7 @@ export class FileTagValues {
   meta!: PageMeta;
 }
 
-/** The content of this version is there and waits to be indexed. */
+/** This version of the content has been uploaded and is ready for indexing. */
 export class FileUploaded {
   @IsString()
   botId!: string;
@@ -335,7 +335,7 @@ export class CountLeftovers {
   botId!: string;
 }
 
-/** What the files service still holds of a bot: all zero once a deleted bot has been erased. */
+/** Data that the files service holds of a bot; all zero after the erasure of a deleted bot. */
 export class Leftovers {
   @IsInt()
   files!: number;
@@ -354,7 +354,7 @@ export const files = {
   upsert: operation({
     subject: 'files.upsert',
     route: 'PUT /v1/files',
-    summary: 'Creates a file or replaces the one that has this key.',
+    summary: 'Creates a file or replaces the one with this key.',
     access: bot.writeAlsoByIntegration,
     input: UpsertFile,
     output: UpsertedFile,
@@ -378,7 +378,8 @@ export const files = {
   update: operation({
     subject: 'files.update',
     route: 'PUT /v1/files/{id}',
-    summary: 'Changes the tags, the metadata, the access policies or the expiry of a file.',
+    summary:
+      'Updates the tags, the metadata, the access policies or the expiry of a file. Absent fields stay unchanged.',
     access: bot.writeAlsoByIntegration,
     input: UpdateFile,
     output: FileReply,
@@ -386,7 +387,7 @@ export const files = {
   delete: operation({
     subject: 'files.delete',
     route: 'DELETE /v1/files/{id}',
-    summary: 'Deletes a file with its content and its passages.',
+    summary: 'Deletes a file with its content and passages.',
     access: bot.writeAlsoByIntegration,
     input: FileId,
     output: Empty,
@@ -394,7 +395,7 @@ export const files = {
   copy: operation({
     subject: 'files.copy',
     route: 'POST /v1/files/{idOrKey}/{destinationKey}',
-    summary: 'Copies a file with its content, its tags and its metadata.',
+    summary: 'Copies a file with its content, tags and metadata, also to another bot.',
     access: bot.writeAlsoByIntegration,
     input: CopyFile,
     output: FileReply,
@@ -404,7 +405,7 @@ export const files = {
   search: operation({
     subject: 'files.search',
     route: 'GET /v1/files/search',
-    summary: 'Finds passages by meaning and by words, best first.',
+    summary: 'Searches passages by meaning and by keywords, best match first.',
     access: bot.readAlsoByIntegration,
     input: SearchFiles,
     output: FoundPassages,
@@ -412,7 +413,7 @@ export const files = {
   listTags: operation({
     subject: 'files.listTags',
     route: 'GET /v1/files/tags',
-    summary: 'Lists the names of tags that files have, in alphabetical order.',
+    summary: 'Lists the tag names in use, in alphabetical order.',
     access: bot.readAlsoByIntegration,
     input: PageQuery,
     output: FileTags,
@@ -420,7 +421,7 @@ export const files = {
   listTagValues: operation({
     subject: 'files.listTagValues',
     route: 'GET /v1/files/tags/{tag}/values',
-    summary: 'Lists the values that files have for a tag, in alphabetical order.',
+    summary: 'Lists the values in use of a tag, in alphabetical order.',
     access: bot.readAlsoByIntegration,
     input: ListFileTagValues,
     output: FileTagValues,
@@ -429,7 +430,7 @@ export const files = {
   setPassages: operation({
     subject: 'files.setPassages',
     route: 'PUT /v1/files/{id}/passages',
-    summary: 'Gives a file these passages in place of those of its content.',
+    summary: 'Replaces the passages of a file by the given ones.',
     access: bot.writeAlsoByIntegration,
     input: SetFilePassages,
     output: Empty,
@@ -438,7 +439,7 @@ export const files = {
   listPassages: operation({
     subject: 'files.listPassages',
     route: 'GET /v1/files/{id}/passages',
-    summary: 'Lists the passages of an indexed file in the order of the document.',
+    summary: 'Lists the passages of an indexed file, in document order.',
     access: bot.readAlsoByIntegration,
     input: ListFilePassages,
     output: Passages,
@@ -446,7 +447,7 @@ export const files = {
   countLeftovers: operation({
     subject: 'files.countLeftovers',
     route: 'GET /operator/files/bots/{botId}/leftovers',
-    summary: 'Counts what the files service still holds of a bot.',
+    summary: 'Counts the data that the files service holds of a bot.',
     access: operator,
     input: CountLeftovers,
     output: Leftovers,

@@ -6,7 +6,7 @@ export class ParsingOptions {
   @IsIn(['agent', 'standard'])
   mode?: 'agent' | 'standard';
 
-  /** Characters below which neighbouring paragraphs are merged. */
+  /** Characters. Neighbouring paragraphs that are shorter are merged. */
   @Optional()
   @IsInt()
   @Min(50)
@@ -19,7 +19,7 @@ export class ParsingOptions {
 }
 
 export class ChunkingOptions {
-  /** Characters of the longest passage. */
+  /** Characters. */
   @Optional()
   @IsInt()
   @Min(100)
@@ -46,27 +46,27 @@ export class SummarizationOptions {
   @IsIn(['inexpensive', 'balanced', 'accurate'])
   modelType?: 'inexpensive' | 'balanced' | 'accurate';
 
-  /** Characters of text below which a document gets no summary; 1000 by default. */
+  /** Characters. Shorter documents get no summary. Default: 1000. */
   @Optional()
   @IsInt()
   @Min(1000)
   @Max(10_000)
   minimumInputLength?: number;
 
-  /** Tokens of the longest summary; 1000 by default. */
+  /** Tokens of a summary at most. Default: 1000. */
   @Optional()
   @IsInt()
   @Min(1000)
   @Max(10_000)
   outputTokenLimit?: number;
 
-  /** One more summary, of the summaries, for a document that is too long for a single one. */
+  /** Adds a summary of the summaries to a document that is too long for a single one. */
   @Optional()
   @IsBoolean()
   generateMasterSummary?: boolean;
 }
 
-/** All pages, none, or a list of the numbers of some, from 1 on; the public client calls the list an object. */
+/** All pages, none, or a list of page numbers from 1. The public client's type of the list is `object`. */
 export type PageChoice = boolean | object;
 
 const maxPageNumber = 5_000;
@@ -86,14 +86,14 @@ function IsPageChoice(): PropertyDecorator {
   });
 }
 
-/** Of PDF files; others are indexed as if it were absent. */
+/** Only for PDF files; ignored for others. */
 export class VisionOptions {
-  /** Pages whose text a model reads from their picture. */
+  /** Pages whose text a vision model reads from their image. */
   @Optional()
   @IsPageChoice()
   transcribePages?: PageChoice;
 
-  /** Pages that a model describes, each in a passage of type `image`. */
+  /** Pages that a vision model describes, each in a passage of type `image`. */
   @Optional()
   @IsPageChoice()
   indexPages?: PageChoice;

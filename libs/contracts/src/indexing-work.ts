@@ -5,31 +5,30 @@ import { operation } from './operation';
 import { PageMeta, PageQuery } from './paging';
 import { QueryInteger, QueryString } from './query-fields';
 
-/** How far a worker has come with a content. */
+/** Progress of a worker with one content, in order. */
 export const indexingStages = ['announced', 'taken', 'parsed', 'embedding', 'written', 'switching'] as const;
 export type IndexingStage = (typeof indexingStages)[number];
 
-/** How far the indexing of a file is that is `indexing_pending`. */
+/** Progress of a file with the status `indexing_pending`. */
 export class IndexingProgress {
   @IsIn(indexingStages)
   stage!: IndexingStage;
 
-  /** From 0 to 100, of the document that has been read and embedded. */
+  /** Share of the document that has been read and embedded, from 0 to 100. */
   @IsInt()
   percentage!: number;
 
-  /** How often a worker has begun. */
+  /** Number of attempts started by workers. */
   @IsInt()
   attempts!: number;
 
-  /** Why the attempt before this one ended. */
   @Optional()
   @IsString()
   lastError?: string;
 }
 
 export class ListStuckFiles extends PageQuery {
-  /** How long a file must have waited to count as stuck: ten minutes when absent. */
+  /** Minimum age of a stuck file. Default: ten minutes. */
   @QueryInteger({ min: 0, max: 1_000_000 })
   olderThanMinutes?: number;
 }
@@ -44,7 +43,7 @@ export class StuckFile extends IndexingProgress {
   @IsString()
   botId!: string;
 
-  /** Since the content came. */
+  /** Seconds since the upload of the content. */
   @IsInt()
   ageSeconds!: number;
 }
@@ -87,7 +86,6 @@ export class FailedFiles {
   meta!: PageMeta;
 }
 
-/** Most files of one call. */
 export const maxRetriedFiles = 200;
 
 export class RetryFiles {
@@ -114,17 +112,17 @@ export class RetriedFiles {
   @IsString({ each: true })
   retried!: string[];
 
-  /** The others, and why. */
+  /** Files that are not indexed again, with the reason. */
   @ListOf(RefusedFile)
   refused!: RefusedFile[];
 }
 
-/** What is being indexed, as whoever runs the platform sees it. */
+/** Indexing jobs, for the operator. */
 export const indexingWork = {
   listStuck: operation({
     subject: 'files.indexing.listStuck',
     route: 'GET /operator/files/stuck',
-    summary: 'Lists files whose indexing takes long or did not succeed at once, oldest first.',
+    summary: 'Lists files whose indexing is slow or has failed at least once, oldest first.',
     access: operator,
     input: ListStuckFiles,
     output: StuckFiles,
@@ -132,7 +130,7 @@ export const indexingWork = {
   listFailed: operation({
     subject: 'files.indexing.listFailed',
     route: 'GET /operator/files/failed',
-    summary: 'Lists files that could not be indexed and why, newest first.',
+    summary: 'Lists the files with the status `indexing_failed` and the reason, newest first.',
     access: operator,
     input: ListFailedFiles,
     output: FailedFiles,
@@ -140,7 +138,7 @@ export const indexingWork = {
   retry: operation({
     subject: 'files.indexing.retry',
     route: 'POST /operator/files/retry',
-    summary: 'Indexes files again, from the content or the passages that they hold.',
+    summary: 'Indexes files again, from their stored content or passages.',
     access: operator,
     input: RetryFiles,
     output: RetriedFiles,

@@ -1,12 +1,12 @@
 import 'reflect-metadata';
-// The storage has no public export; class-validator-jsonschema needs it to find the classes of nested fields.
+// The storage is not exported; class-validator-jsonschema needs it to resolve the classes of nested fields.
 import { defaultMetadataStorage } from 'class-transformer/cjs/storage';
 import { validationMetadatasToSchemas } from 'class-validator-jsonschema';
 import type { Class } from './operation';
 
 export type JsonSchema = Record<string, unknown>;
 
-/** JSON Schemas of every class of the contracts that has fields, by class name, as OpenAPI components. */
+/** JSON Schemas of all contract classes with fields, by class name: the components of the OpenAPI document. */
 export function componentSchemas(): Record<string, JsonSchema> {
   return validationMetadatasToSchemas({
     classTransformerMetadataStorage: defaultMetadataStorage,
@@ -24,7 +24,7 @@ export function componentSchemas(): Record<string, JsonSchema> {
   }) as Record<string, JsonSchema>;
 }
 
-/** By what name the schemas have a class: that of its parent when it adds no field that they know. Undefined without any. */
+/** Schema name of a class; a class without fields of its own has the schema of its parent. Undefined without any. */
 export function schemaNameOf(type: Class<unknown>, schemas: Record<string, JsonSchema>): string | undefined {
   for (let each: unknown = type; typeof each === 'function'; each = Object.getPrototypeOf(each)) {
     if (Object.hasOwn(schemas, each.name)) return each.name;

@@ -5,7 +5,6 @@ import { operation } from './operation';
 import { Empty, PageMeta, PageQuery } from './paging';
 import { PathParam, QueryTags, type TagQuery } from './query-fields';
 
-/** Most tags of a knowledge base. */
 export const maxKnowledgeBaseTags = 100;
 
 export class CreateKnowledgeBase {
@@ -18,7 +17,7 @@ export class CreateKnowledgeBase {
   tags?: Record<string, string>;
 }
 
-/** A name for files that belong together: they name it by a tag of theirs. */
+/** Named group of files. A file belongs to it by a tag. */
 export class KnowledgeBase {
   @IsString()
   id!: string;
@@ -45,7 +44,7 @@ export class KnowledgeBaseId {
   id!: string;
 }
 
-/** In `tags`, a named entry is replaced and `null` removes it. */
+/** In `tags`, an entry replaces the one of its name, and `null` removes it. */
 export class UpdateKnowledgeBase extends KnowledgeBaseId {
   @IsString()
   @Length(1, 200)
@@ -69,7 +68,7 @@ export class KnowledgeBases {
   meta!: PageMeta;
 }
 
-/** Those of the bot: whoever may act on the bot sees them all, but only the bot changes them. */
+/** Knowledge bases of a bot. Everyone with access to the bot reads them; only the bot writes them. */
 export const knowledgeBases = {
   create: operation({
     subject: 'files.knowledgeBases.create',
@@ -91,7 +90,7 @@ export const knowledgeBases = {
   update: operation({
     subject: 'files.knowledgeBases.update',
     route: 'PUT /v1/files/knowledge-bases/{id}',
-    summary: 'Changes the name or the tags of a knowledge base.',
+    summary: 'Updates the name or the tags of a knowledge base.',
     access: bot.write,
     input: UpdateKnowledgeBase,
     output: KnowledgeBaseReply,
@@ -99,7 +98,7 @@ export const knowledgeBases = {
   delete: operation({
     subject: 'files.knowledgeBases.delete',
     route: 'DELETE /v1/files/knowledge-bases/{id}',
-    summary: 'Deletes a knowledge base. Files that name it stay.',
+    summary: 'Deletes a knowledge base. Its files are kept.',
     access: bot.write,
     input: KnowledgeBaseId,
     output: Empty,

@@ -2,33 +2,34 @@ import type { Access, Actor, CallerOf } from './access';
 
 export type Class<T> = new () => T;
 export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-/** Method and path; a parameter is `{name}` and fills the input field of this name. */
+/** Method and path. A path parameter `{name}` fills the input field of that name. */
 export type Route = `${HttpMethod} /${string}`;
 
-/** One thing that a service can be asked, with all that the gateway, the bus and the handler must agree on. */
+/** Operation of a service: the contract between gateway, bus and handler. */
 export interface Operation<I = unknown, O = unknown, A extends Access = Access> {
   kind: 'operation';
-  /** `<service>.<verb>`: where the bus finds its handler. */
+  /** `<service>.<verb>`: subject of the bus. */
   subject: string;
-  /** Absent for operations that only services ask. */
+  /** Absent for operations between services. */
   route?: Route;
-  /** One sentence for the API's documentation. */
   summary: string;
   access: A;
   input: Class<I>;
   output: Class<O>;
-  /** HTTP status of success. */
   status: number;
-  /** How long the caller waits for the answer. */
+  /** Deadline of the caller. */
   timeoutMs: number;
   bodyLimitBytes: number;
-  /** What of the body may be how large, for who sends too much. */
+  /** Added to the error for a body that is too large: which field may have which size. */
   bodyLimitHint?: string;
-  /** JSON values in a body: each costs whoever reads it, however short it is. */
+  /** Most JSON values in a body: each costs parsing time, however short it is. */
   bodyLimitValues: number;
-  /** Of an answer whose body is the text of `Text`; absent for JSON. */
+  /** Content type of a response whose body is the field of `Text`; absent for JSON. */
   contentType?: string;
-  /** Takes the header `Idempotency-Key`: its service does all of it by `Idempotency` of `libs/database`. */
+  /**
+   * Accepts the header `Idempotency-Key`. The handler must run all of its work through `Idempotency` of
+   * `libs/database`.
+   */
   isIdempotent?: boolean;
 }
 
@@ -40,16 +41,22 @@ export type OutputOf<T> = T extends Operation<never, infer O> ? O : T extends Op
 export type CallerFor<T> = T extends Operation<infer _I, infer _O, infer A> ? CallerOf<A> : never;
 
 const defaultBodyBytes = 2_000_000;
-/** Bodies of callers whom nobody knows are small; those of end users hold a payload of 128 KB, at worst with each character escaped. */
+/**
+ * Limits for unauthenticated callers are small. End users send a payload of up to 128 KB, at worst with every character
+ * escaped.
+ */
 const bodyBytesOf: Partial<Record<Actor, number>> = {
   anyone: 100_000,
   'chat-visitor': 100_000,
   'chat-user': 1_000_000,
 };
-/** More than any payload of 128 KB can have. Also the limit of what is left of a body when unknown fields are dropped. */
+/** More than a payload of 128 KB can have. Also limits the body after its unknown fields were dropped. */
 export const defaultBodyValues = 100_000;
 
-/** Declares an operation: 10 s deadline, status 200 and bodies of 2 MB (1 MB of end users, 100 kB of strangers) unless it says otherwise. */
+/**
+ * Declares an operation. Defaults: a deadline of 10 s, status 200, and bodies of 2 MB (1 MB for end users, 100 kB
+ * without authentication).
+ */
 export function operation<I, O, A extends Access>(declared: Declared<I, O, A>): Operation<I, O, A> {
   return {
     kind: 'operation',
@@ -61,7 +68,7 @@ export function operation<I, O, A extends Access>(declared: Declared<I, O, A>): 
   };
 }
 
-/** Something that happened, told to whoever consumes it: at least once, in no promised order. */
+/** Event: published at least once, without a guaranteed order. */
 export interface Event<D = unknown> {
   kind: 'event';
   /** `<service>.<past tense>`. */
@@ -73,27 +80,26 @@ export function event<D>(declared: Omit<Event<D>, 'kind'>): Event<D> {
   return { kind: 'event', ...declared };
 }
 
-/** A durable wish for the events of one kind. All processes of an app share the work. */
+/** Durable consumer of one event. All processes of an app share its work. */
 export interface Consumer<D = unknown> {
   kind: 'consumer';
-  /** `<app>.<verb>`. Not to be changed: under another name everything that the stream keeps comes again. */
+  /** `<app>.<verb>`. Never rename: a consumer with a new name receives all events that the stream still holds. */
   name: string;
   event: Event<D>;
-  /** Events worked on at once in one process. */
   concurrency: number;
-  /** Deliveries after which an event is a dead letter. */
+  /** Delivery attempts before an event becomes a dead letter. */
   maxDeliveries: number;
 }
 
 type ConsumerDefaults = 'concurrency' | 'maxDeliveries';
 type DeclaredConsumer<D> = Omit<Consumer<D>, 'kind' | ConsumerDefaults> & Partial<Pick<Consumer, ConsumerDefaults>>;
 
-/** Declares a consumer: one event at a time and 10 deliveries unless it says otherwise. */
+/** Declares a consumer. Defaults: one event at a time, 10 deliveries. */
 export function consumer<D>(declared: DeclaredConsumer<D>): Consumer<D> {
   return { kind: 'consumer', concurrency: 1, maxDeliveries: 10, ...declared };
 }
 
-/** A hint told to every process at once, which may be lost without harm. */
+/** Best-effort message to every process. Its loss must do no harm. */
 export interface Broadcast<D = unknown> {
   kind: 'broadcast';
   subject: string;
@@ -105,8 +111,8 @@ export function broadcast<D>(declared: Omit<Broadcast<D>, 'kind'>): Broadcast<D>
 }
 
 /**
- * News of one of many things, told to whoever follows that one right now, in the order in which one process tells them.
- * They may be lost: who follows must be able to ask for them.
+ * Best-effort messages by key, delivered to current subscribers of that key in the order of one publisher. Subscribers
+ * must be able to fetch lost ones.
  */
 export interface Channel<D = unknown> {
   kind: 'channel';
@@ -118,7 +124,6 @@ export function channel<D>(declared: Omit<Channel<D>, 'kind'>): Channel<D> {
   return { kind: 'channel', ...declared };
 }
 
-/** The operations of one service, grouped as its callers name them. */
 export interface Contract {
   [name: string]: Operation | Contract;
 }

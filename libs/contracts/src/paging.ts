@@ -2,9 +2,9 @@ import { IsString } from 'class-validator';
 import { Optional } from './fields';
 import { QueryInteger, QueryString } from './query-fields';
 
-/** Query of every list. `limit` and `pageSize` mean the same; `limit` wins. */
+/** Pagination query. `pageSize` is an alias of `limit`, which takes precedence. */
 export class PageQuery {
-  /** `meta.nextToken` of the page before, with the same other parameters. */
+  /** Cursor: `meta.nextToken` of the previous page. All other parameters must be the same. */
   @QueryString({ maxLength: 8000 })
   nextToken?: string;
 
@@ -15,20 +15,18 @@ export class PageQuery {
   pageSize?: number;
 }
 
-/** Entries of a page when the caller does not say. */
 export const defaultPageSize = 20;
 
 export class PageMeta {
-  /** Absent on the last page. */
+  /** Cursor of the next page; absent on the last page. */
   @Optional()
   @IsString()
   nextToken?: string;
 }
 
-/** Answer of an operation that has nothing to say. */
 export class Empty {}
 
-/** Answer of an operation with a `contentType`: its body is this text and nothing else. */
+/** Answer of an operation with a `contentType`: the text is the whole body. */
 export class Text {
   @IsString()
   text!: string;

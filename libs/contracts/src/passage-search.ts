@@ -3,9 +3,8 @@ import { JsonObject, ListOf, MapOf, Nested, Optional } from './fields';
 import { PassageMeta } from './passages';
 import { QueryBoolean, QueryInteger, QueryString, QueryTags, type TagQuery } from './query-fields';
 
-/** Most passages that one search gives. */
 export const maxFoundPassages = 50;
-/** How many neighbours on each side a passage may be given with. */
+/** Most context passages on each side. */
 export const maxContextDepth = 10;
 
 export class SearchFiles {
@@ -15,23 +14,23 @@ export class SearchFiles {
   @QueryTags()
   tags?: TagQuery;
 
-  /** 20 when absent. */
+  /** Default: 20. */
   @QueryInteger({ min: 1, max: maxFoundPassages })
   limit?: number;
 
-  /** Neighbours on each side, for `withContext` and `consolidate`; 1 when absent. */
+  /** Neighbouring passages on each side, for `withContext` and `consolidate`. Default: 1. */
   @QueryInteger({ min: 0, max: maxContextDepth })
   contextDepth?: number;
 
-  /** Joins the passages of a file into one, each with its neighbours, in the order of the document. */
+  /** Merges the passages of each file and their neighbours into one, in document order. */
   @QueryBoolean()
   consolidate?: boolean;
 
-  /** Adds the headings above a passage: to its context, or to its text when `consolidate` is set. */
+  /** Adds the headings above a passage to its context, or with `consolidate` to its text. */
   @QueryBoolean()
   includeBreadcrumb?: boolean;
 
-  /** Adds the neighbours of each passage; not with `consolidate`, where they are part of the text. */
+  /** Adds the neighbours of each passage as `context`. Ignored with `consolidate`, whose text contains them. */
   @QueryBoolean()
   withContext?: boolean;
 }
@@ -39,7 +38,7 @@ export class SearchFiles {
 const contextTypes = ['preceding', 'subsequent', 'current', 'breadcrumb'] as const;
 
 export class PassageContext {
-  /** Of the passage that it is; absent for a breadcrumb. */
+  /** Passage id; absent for a breadcrumb. */
   @Optional()
   @IsString()
   id?: string;
@@ -47,7 +46,7 @@ export class PassageContext {
   @IsString()
   text!: string;
 
-  /** Places from the passage that was found: negative before it, positive after it. */
+  /** Position relative to the match: negative before it, positive after it. */
   @Optional()
   @IsInt()
   offset?: number;
@@ -56,7 +55,6 @@ export class PassageContext {
   type!: (typeof contextTypes)[number];
 }
 
-/** The file that a passage is of. */
 export class PassageFile {
   @IsString()
   id!: string;
@@ -84,7 +82,7 @@ export class FoundPassage {
   @IsString()
   content!: string;
 
-  /** From 0 to 1: 1 for what is first by meaning and first by words. */
+  /** From 0 to 1, which is the first rank both by meaning and by keywords. */
   @IsNumber()
   score!: number;
 

@@ -19,7 +19,7 @@ export type PassageSubtype = (typeof passageSubtypes)[number];
 export const passageTypes = ['chunk', 'summary', 'consolidated', 'image'] as const;
 export type PassageType = (typeof passageTypes)[number];
 
-/** Largest body of a request that sets passages: 5,000 of 3 kB, where indexing makes some of 1 kB, or 1,600 of the longest. */
+/** Largest body: 5,000 passages of 3 kB (indexing creates passages of 1 kB), or 1,600 of maximum length. */
 export const maxPassagesBytes = 16_000_000;
 
 export class PassageMeta {
@@ -29,12 +29,12 @@ export class PassageMeta {
   @IsIn(passageSubtypes)
   subtype!: PassageSubtype;
 
-  /** The first page is 1; only for formats that have pages. */
+  /** Starts at 1; absent for formats without pages. */
   @Optional()
   @IsInt()
   pageNumber?: number;
 
-  /** Place in the document; the first is 0. */
+  /** Index within the document, starting at 0. */
   @IsInt()
   position!: number;
 }
@@ -64,7 +64,7 @@ export class Passages {
   meta!: PageMeta;
 }
 
-/** What a caller may give a passage: what is on a whole page is told by `pageNumber`. */
+/** Callers give the page of a passage by `pageNumber`. */
 const settableSubtypes = passageSubtypes.filter((subtype) => subtype !== 'page');
 
 export class NewPassage {
@@ -72,12 +72,12 @@ export class NewPassage {
   @Length(1, 10_000)
   content!: string;
 
-  /** `paragraph` when absent. */
+  /** Default: `paragraph`. */
   @Optional()
   @IsIn(settableSubtypes)
   type?: PassageSubtype;
 
-  /** The first page is 1. */
+  /** Starts at 1. */
   @Optional()
   @IsInt()
   @Min(1)
@@ -85,13 +85,16 @@ export class NewPassage {
   pageNumber?: number;
 }
 
-/** They are embedded in the background: the file is `indexing_pending` until that is done, and keeps what it had. */
+/**
+ * The passages are embedded in the background: until then the file is `indexing_pending`, and its previous passages
+ * stay searchable.
+ */
 export class SetFilePassages {
   /** Id or key of the file. */
   @PathParam({ maxLength: 2_000 })
   id!: string;
 
-  /** In the order of the document. */
+  /** In document order. */
   @ListOf(NewPassage, { maxItems: 5_000 })
   passages!: NewPassage[];
 }

@@ -1,34 +1,34 @@
 import { isRecord } from './is-record';
 import type { JsonSchema } from './json-schema';
 
-/** Where a field that is not part of the body comes from, and how its text is read. */
+/** Source of a field outside of the body, and the parser of its text. */
 export interface FieldSource {
   in: 'path' | 'query' | 'header';
   name: string;
-  /** What it is called outside: the name of the field, except for a header. */
+  /** Public name: that of the field, except for headers. */
   parameter: string;
   schema: JsonSchema;
   required: boolean;
-  /** The value, or undefined when the parameter is absent. Throws FieldProblem. Headers come with lower-case names. */
+  /** Parses the value; undefined when the parameter is absent. Throws FieldProblem. Header names are in lower case. */
   read(query: RawQuery): unknown;
 }
 
 export type RawQuery = Record<string, string | string[] | undefined>;
 
-/** A path or query value that cannot be used; the message starts with the field's name. */
+/** Invalid path, query or header value. The message names the field. */
 export class FieldProblem extends Error {
   override readonly name = 'FieldProblem';
 }
 
 const sources = new Map<unknown, FieldSource[]>();
 
-/** The path and query fields of an input class, those of its parents first. */
+/** Path, query and header fields of an input class, those of its parents first. */
 export function fieldSources(type: unknown): FieldSource[] {
   if (typeof type !== 'function') return [];
   return [...fieldSources(Object.getPrototypeOf(type)), ...(sources.get(type) ?? [])];
 }
 
-/** Filled from the route's `{name}`, decoded. */
+/** Path parameter of the route's `{name}`, decoded. */
 export function PathParam({ maxLength = 1000 } = {}): PropertyDecorator {
   return source('path', { type: 'string', maxLength }, true, (text, name) => {
     if (typeof text !== 'string' || text === '') throw new FieldProblem(`${name} must not be empty`);
@@ -37,7 +37,6 @@ export function PathParam({ maxLength = 1000 } = {}): PropertyDecorator {
   });
 }
 
-/** A part of the path that is one of these. */
 export function PathChoice(choices: readonly string[]): PropertyDecorator {
   return source('path', { type: 'string', enum: choices }, true, oneOf(choices));
 }
@@ -64,7 +63,7 @@ export function QueryInteger(options: { min: number; max: number; required?: boo
   });
 }
 
-/** `true` or `false`, and nothing else. */
+/** Exactly `true` or `false`. */
 export function QueryBoolean(): PropertyDecorator {
   return source('query', { type: 'boolean' }, false, (text, name) => {
     const value = single(text, name);
@@ -73,7 +72,7 @@ export function QueryBoolean(): PropertyDecorator {
   });
 }
 
-/** True when the header is `true`, else false. */
+/** True if the header is `true`, otherwise false. */
 export function HeaderFlag(header: string): PropertyDecorator {
   return (target, property) => {
     register(target, {
@@ -87,7 +86,7 @@ export function HeaderFlag(header: string): PropertyDecorator {
   };
 }
 
-/** The text of the header; absent when that is empty. */
+/** Text of the header; absent if empty. */
 export function HeaderText(header: string, { maxLength = 200 } = {}): PropertyDecorator {
   return (target, property) => {
     register(target, {
@@ -100,14 +99,14 @@ export function HeaderText(header: string, { maxLength = 200 } = {}): PropertyDe
         const text = headers[header];
         if (text === undefined || text === '') return undefined;
         if (typeof text !== 'string' || text.length > maxLength)
-          throw new FieldProblem(`${header} must be one text of at most ${maxLength} characters`);
+          throw new FieldProblem(`${header} must be a single value of at most ${maxLength} characters`);
         return text;
       },
     });
   };
 }
 
-/** Text of a form that `right` describes: "a month such as 2026-01". */
+/** String of the given form; `right` describes it in the message: "a month such as 2026-01". */
 export function QueryForm(form: RegExp, right: string): PropertyDecorator {
   return source('query', { type: 'string', pattern: form.source }, false, (text, name) => {
     const value = single(text, name);
@@ -118,13 +117,13 @@ export function QueryForm(form: RegExp, right: string): PropertyDecorator {
 
 const isoTime = /^[1-9]\d{3}-\d\d-\d\d(T\S+)?$/;
 
-/** A time in ISO 8601, read into UTC with milliseconds. */
+/** ISO 8601 time, converted to UTC with milliseconds. */
 export function QueryTime(): PropertyDecorator {
   return source('query', { type: 'string', format: 'date-time' }, false, (text, name) => {
     const value = single(text, name);
     const time = new Date(isoTime.test(value) ? value : NaN);
     const utc = Number.isNaN(time.getTime()) ? '' : time.toISOString();
-    // The zone may carry a time into a year that takes more than four digits.
+    // The zone offset may shift a time into a year of more than four digits.
     if (!/^\d{4}-/.test(utc)) throw new FieldProblem(`${name} must be a time such as 2026-01-31T12:00:00Z`);
     return utc;
   });
@@ -134,11 +133,10 @@ interface ListOptions {
   maxItems?: number;
   maxLength?: number;
   required?: boolean;
-  /** What each entry may be; anything when absent. */
+  /** Accepted values; any when absent. */
   choices?: readonly string[];
 }
 
-/** A parameter that may be repeated. */
 export function QueryList({ maxItems = 100, maxLength = 1000, required = false, choices }: ListOptions = {}) {
   const items = { type: 'string', maxLength, ...(choices ? { enum: choices } : {}) };
   return source('query', { type: 'array', items, maxItems }, required, (text, name) => {
@@ -155,17 +153,22 @@ export function QueryList({ maxItems = 100, maxLength = 1000, required = false, 
 }
 
 /**
- * For each tag: one of `in`, and none of `notIn`; either list may be empty, which asks nothing. What a query is read into
- * has no prototype, so that any name is just a name.
+ * Tag filter: a tag has one of the values `in` and none of `notIn`; an empty list has no effect. The parsed record has
+ * no prototype, so that any tag name is an ordinary key.
  */
 export type TagQuery = Record<string, { in: string[]; notIn: string[] }>;
 
 /**
- * A filter on tags, in both forms that clients send: `tags.color=red&tags.color=blue&tags.kind.not=draft`, or one
- * JSON object `tags={"color":["red","blue"],"kind":{"not":"draft"}}`.
+ * Tag filter in either form that clients send: `tags.color=red&tags.color=blue&tags.kind.not=draft`, or one JSON object
+ * `tags={"color":["red","blue"],"kind":{"not":"draft"}}`.
  */
 export function QueryTags({ maxBytes = 2048 } = {}): PropertyDecorator {
-  const schema = { type: 'object', additionalProperties: true, description: 'Tag values; `tags.name.not` excludes.' };
+  const schema = {
+    type: 'object',
+    additionalProperties: true,
+    description:
+      'Filter on tags: `tags.name=value`, repeated for alternatives. `tags.name.not=value` excludes a value.',
+  };
   return (target, property) => {
     const name = String(property);
     const read = (query: RawQuery) => readTags(query, name, maxBytes);
@@ -174,8 +177,8 @@ export function QueryTags({ maxBytes = 2048 } = {}): PropertyDecorator {
 }
 
 /**
- * Text by name, in both forms that clients send: `interfaces.a=x&interfaces.b=y`, or one JSON object
- * `interfaces={"a":"x","b":"y"}`. What it is read into has no prototype, so that any name is just a name.
+ * Map of strings in either form that clients send: `interfaces.a=x&interfaces.b=y`, or one JSON object
+ * `interfaces={"a":"x","b":"y"}`. The parsed record has no prototype, so that any name is an ordinary key.
  */
 export function QueryMap({ maxEntries = 100, maxLength = 1000 } = {}): PropertyDecorator {
   const schema = { type: 'object', additionalProperties: { type: 'string', maxLength }, maxProperties: maxEntries };
@@ -190,7 +193,7 @@ function readMap(query: RawQuery, name: string, { maxEntries, maxLength }: { max
   const map = Object.create(null) as Record<string, string>;
   const add = (key: string, value: unknown) => {
     if (key === '' || typeof value !== 'string' || key in map)
-      throw new FieldProblem(`${name} must give each name one string`);
+      throw new FieldProblem(`${name} must map each name to exactly one string`);
     refuseNul([key, value], name);
     if (Math.max(key.length, value.length) > maxLength)
       throw new FieldProblem(`${name} must have names and values of at most ${maxLength} characters`);
@@ -215,7 +218,7 @@ function readTags(query: RawQuery, name: string, maxBytes: number): TagQuery | u
   const add = (tag: string, side: 'in' | 'notIn', values: unknown) => {
     const list = [values].flat();
     if (tag === '' || list.length === 0 || list.some((value) => typeof value !== 'string')) {
-      throw new FieldProblem(`${name} must give each tag a string, a list of strings, or {"not": …}`);
+      throw new FieldProblem(`${name} must map each tag to a string, a list of strings, or {"not": …}`);
     }
     refuseNul([tag, ...(list as string[])], name);
     bytes += Buffer.byteLength(tag) + (list as string[]).reduce((sum, value) => sum + Buffer.byteLength(value), 0);
@@ -250,14 +253,14 @@ function parseObject(text: string, name: string, part: string): Record<string, u
   return value;
 }
 
-/** Postgres can keep no U+0000: what holds one names nothing that is there. */
+/** Postgres cannot store U+0000, so that no stored id or name contains it. */
 function refuseNul(text: string | string[], name: string): void {
   if ([text].flat().some((value) => value.includes('\0')))
     throw new FieldProblem(`${name} must not contain the character U+0000`);
 }
 
 function single(text: string | string[], name: string): string {
-  if (typeof text !== 'string') throw new FieldProblem(`${name} must be given once`);
+  if (typeof text !== 'string') throw new FieldProblem(`${name} must not be repeated`);
   return text;
 }
 

@@ -4,29 +4,28 @@ import { Optional } from './fields';
 import { operation } from './operation';
 import { Empty } from './paging';
 
-/** How far the points of the next embedding model are. */
+/** Progress of the migration to the next embedding model. */
 export class ReindexProgress {
-  /** Absent when the configuration names no next model. */
+  /** Absent when no next model is configured. */
   @Optional()
   @IsString()
   model?: string;
 
-  /** Contents that are searchable. */
   @IsInt()
   total!: number;
 
-  /** Those that the next model lacks. */
+  /** Contents without vectors of the next model. */
   @IsInt()
   left!: number;
 
   @IsBoolean()
   isComplete!: boolean;
 
-  /** Passages that the next model refused this time: they will not be found by it. The log names their files. */
+  /** Passages that the next model rejected in this call; its search will not find them. The log names their files. */
   @IsInt()
   refused!: number;
 
-  /** Why less was done than could have been, and how long to wait before more is asked for. */
+  /** Reason for an incomplete call; `pauseMs` is the wait before the next one. */
   @Optional()
   @IsString()
   problem?: string;
@@ -37,7 +36,7 @@ export class ReindexProgress {
 }
 
 export class DropFormerModels {
-  /** As the answer before had it; absent to begin. */
+  /** Cursor: `after` of the previous answer; absent in the first call. */
   @Optional()
   @IsString()
   after?: string;
@@ -48,18 +47,18 @@ export class DroppedModels {
   @IsString({ each: true })
   models!: string[];
 
-  /** Where to go on; absent when all is done. */
+  /** Cursor of the next call; absent when all is done. */
   @Optional()
   @IsString()
   after?: string;
 }
 
-/** For the `parley reindex` command. */
+/** Called by the command `parley reindex`. */
 export const reindex = {
   advance: operation({
     subject: 'files.reindex.advance',
     route: 'POST /operator/files/reindex',
-    summary: 'Gives some of the indexed contents the vectors of the next embedding model, and says how far that is.',
+    summary: 'Adds vectors of the next embedding model to a batch of indexed contents, and returns the progress.',
     access: operator,
     input: Empty,
     output: ReindexProgress,
@@ -68,7 +67,7 @@ export const reindex = {
   dropFormer: operation({
     subject: 'files.reindex.dropFormer',
     route: 'POST /operator/files/reindex/drop-former',
-    summary: 'Removes vectors of embedding models that are not configured any more.',
+    summary: 'Deletes the vectors of embedding models that are no longer configured.',
     access: operator,
     input: DropFormerModels,
     output: DroppedModels,

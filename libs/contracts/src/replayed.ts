@@ -1,6 +1,6 @@
 const replayed = new WeakSet<object>();
 
-/** This very object is an answer that was given before, which whoever sends it says. */
+/** Marks this object as a replayed answer, so that the bus reports it to the client. */
 export function markReplayed<T extends object>(answer: T): T {
   replayed.add(answer);
   return answer;

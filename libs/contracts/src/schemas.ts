@@ -1,4 +1,4 @@
-/** An object that needs all of these properties but the optional ones. */
+/** Schema of an object; all properties are required except the optional ones. */
 export function object(properties: Record<string, object>, optional: string[] = []) {
   return {
     type: 'object',
@@ -10,8 +10,8 @@ export function object(properties: Record<string, object>, optional: string[] = 
 type Schema = Record<string, unknown>;
 
 /**
- * Schema of a configuration as answers show it. A configuration without a schema has the one of any object: clients
- * generate the type of an object from it.
+ * Configuration schema as answers show it. An empty schema becomes that of any object, since clients generate an object
+ * type from it.
  */
 export function shownConfigurationSchema(schema: Schema): Schema {
   return Object.keys(schema).length > 0 ? schema : { type: 'object', properties: {} };

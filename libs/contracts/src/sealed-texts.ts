@@ -4,7 +4,7 @@ import { Optional } from './fields';
 import { operation } from './operation';
 
 export class SealAnew {
-  /** `next` of the answer before; from the first on when absent. */
+  /** Cursor: `next` of the previous answer; absent in the first call. */
   @Optional()
   @IsString()
   @MaxLength(100)
@@ -12,33 +12,33 @@ export class SealAnew {
 }
 
 export class SealedAnew {
-  /** Texts that were under another key and are under the current one now. */
+  /** Texts re-encrypted under the current key. */
   @IsInt()
   sealed!: number;
 
-  /** Whose texts are under a key that is not known. */
+  /** Owners of texts that are encrypted under an unknown key. */
   @IsArray()
   @IsString({ each: true })
   unreadable!: string[];
 
-  /** Where to go on; absent once all were looked at. */
+  /** Cursor of the next call; absent when all is done. */
   @Optional()
   @IsString()
   next?: string;
 
-  /** Texts that are under another key all the same, at the end: who still has another key has sealed them. */
+  /** In the last answer: texts that are under another key nevertheless, written by a process that still uses that key. */
   @Optional()
   @IsInt()
   left?: number;
 }
 
-/** The same operation for each service that keeps sealed texts, for the `parley secrets rotate` command. */
+/** Operation of each service that stores encrypted texts, for the command `parley secrets rotate`. */
 export function sealedTextOperations(serviceName: string) {
   return {
     sealAnew: operation({
       subject: `${serviceName}.sealedTexts.sealAnew`,
       route: `POST /operator/${serviceName}/secrets/rotate`,
-      summary: 'Seals some of the secrets of this service anew, under the current secret key.',
+      summary: 'Re-encrypts a batch of the secrets of this service under the current secret key.',
       access: operator,
       input: SealAnew,
       output: SealedAnew,

@@ -3,7 +3,7 @@ import { operator } from './access';
 import { ListOf, Nested, Optional } from './fields';
 import { operation } from './operation';
 
-/** Bytes of files, and of files that are indexed. */
+/** Bytes of all files, and of indexed files. */
 export class CountedStorage {
   @IsInt()
   fileBytes!: number;
@@ -13,7 +13,7 @@ export class CountedStorage {
 }
 
 export class ReconcileStorage {
-  /** `next` of the answer before; from the first bot on when absent. */
+  /** Cursor: `next` of the previous answer; absent in the first call. */
   @Optional()
   @IsString()
   @MaxLength(100)
@@ -32,15 +32,14 @@ export class CorrectedStorage {
 }
 
 export class ReconciledStorage {
-  /** Bots that were looked at. */
+  /** Number of bots in this batch. */
   @IsInt()
   checked!: number;
 
-  /** Those whose counts were wrong. */
   @ListOf(CorrectedStorage)
   corrected!: CorrectedStorage[];
 
-  /** Where to go on; absent once all bots were looked at. */
+  /** Cursor of the next call; absent when all is done. */
   @Optional()
   @IsString()
   next?: string;
@@ -50,7 +49,7 @@ export const storageCounts = {
   reconcile: operation({
     subject: 'files.storage.reconcile',
     route: 'POST /operator/files/storage/reconcile',
-    summary: 'Counts anew what the files of some bots take, and puts right what was wrong.',
+    summary: 'Recounts the storage used by the files of a batch of bots, and corrects wrong counts.',
     access: operator,
     input: ReconcileStorage,
     output: ReconciledStorage,

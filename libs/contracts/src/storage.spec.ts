@@ -12,9 +12,9 @@ describe('an input', () => {
   it.each<[string, unknown, string]>([
     ['U+0000', { a: { b: ['x', 'y\0'] } }, 'a.b.1 must not contain the character U+0000'],
     ['U+0000 in a name', { a: { 'b\0': 1 } }, 'a.b\\u0000 must not contain the character U+0000'],
-    ['a high surrogate alone', { a: 'x\ud83d' }, 'a must be Unicode text, without halves of surrogate pairs'],
-    ['a low surrogate alone', { a: '\ude00x' }, 'a must be Unicode text, without halves of surrogate pairs'],
-    ['half a pair in a name', { '\ud83d': 1 }, '\\ud83d must be Unicode text, without halves of surrogate pairs'],
+    ['a high surrogate alone', { a: 'x\ud83d' }, 'a must be Unicode text without unpaired surrogates'],
+    ['a low surrogate alone', { a: '\ude00x' }, 'a must be Unicode text without unpaired surrogates'],
+    ['half a pair in a name', { '\ud83d': 1 }, '\\ud83d must be Unicode text without unpaired surrogates'],
     ['a number beyond all numbers', JSON.parse('{"a":[1,-1e400]}'), `a.1 must be a number up to ${Number.MAX_VALUE}`],
     ['too many levels', { a: nested(100) }, 'a must not be nested deeper than 100 levels'],
     ['levels without end', { a: nested(100_000) }, 'a must not be nested deeper than 100 levels'],
@@ -22,12 +22,11 @@ describe('an input', () => {
     expect(storageProblem(input)).toBe(problem);
   });
 
-  it('is shown by no more than the beginning of its path', () => {
+  it('is named by a truncated path', () => {
     expect(storageProblem({ ['x'.repeat(10_000)]: '\0' })!.length).toBeLessThan(300);
   });
 });
 
-/** An object in an object, this many of them. */
 function nested(levels: number): unknown {
   let value: unknown = 1;
   for (let level = 0; level < levels; level += 1) value = { v: value };

@@ -98,7 +98,7 @@ describe('audit records', () => {
     for (const id of [alice.workspaceId, 'wkspace_none']) {
       await expect(bob.client.getAuditRecords({ id })).rejects.toMatchObject({
         type: 'ResourceNotFound',
-        message: `There is no workspace "${id}" here.`,
+        message: `The workspace "${id}" was not found.`,
       });
     }
   });

@@ -113,7 +113,7 @@ describe('the allowlist of a bot', () => {
     ]) {
       await expect(attempt()).rejects.toMatchObject({
         type: 'ResourceNotFound',
-        message: `There is no bot "${id}" here.`,
+        message: `The bot "${id}" was not found.`,
       });
     }
     expect((await get()).setting).toBe('ALL_WORKSPACE_USERS');
@@ -145,12 +145,12 @@ describe('a bot for selected users', () => {
     for (const attempt of attempts) {
       await expect(attempt()).rejects.toMatchObject({
         type: 'ResourceNotFound',
-        message: `There is no bot "${id}" here.`,
+        message: `The bot "${id}" was not found.`,
       });
     }
     await expect(asBot(id).listFiles({})).rejects.toMatchObject({
       type: 'Forbidden',
-      message: `x-bot-id "${id}" names nothing that this token may use.`,
+      message: `x-bot-id "${id}" was not found, or this token has no access to it.`,
     });
     expect((await client.listBots({ pageSize: 200 })).bots.map((bot) => bot.id)).not.toContain(id);
   });

@@ -349,7 +349,7 @@ describe('who may update a bot', () => {
 
     await expect(bob.client.updateBot({ id, name: 'x' })).rejects.toMatchObject({
       type: 'ResourceNotFound',
-      message: `There is no bot "${id}" here.`,
+      message: `The bot "${id}" was not found.`,
     });
     expect(await get()).toEqual(bot);
   });

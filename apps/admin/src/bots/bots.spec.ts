@@ -153,7 +153,7 @@ describe('reading a bot', () => {
     for (const id of [bot.id, 'none']) {
       await expect(alice.client.getBot({ id })).rejects.toMatchObject({
         type: 'ResourceNotFound',
-        message: `There is no bot "${id}" here.`,
+        message: `The bot "${id}" was not found.`,
       });
     }
   });
@@ -326,7 +326,7 @@ describe('deleting a bot', () => {
 
     await expect(alice.client.deleteBot({ id: bot.id })).rejects.toMatchObject({
       type: 'ResourceNotFound',
-      message: `There is no bot "${bot.id}" here.`,
+      message: `The bot "${bot.id}" was not found.`,
     });
 
     await expect(bob.client.getBot({ id: bot.id })).resolves.toBeDefined();
@@ -417,7 +417,7 @@ describe('transferring a bot', () => {
 
     await expect(attempt).rejects.toMatchObject({
       type: 'Forbidden',
-      message: `The role ${role} may not do this; it takes one of: owner, administrator.`,
+      message: `The role ${role} does not permit this operation: it requires one of the roles owner, administrator.`,
     });
     await expect(alice.client.getBot({ id })).resolves.toBeDefined();
   });
@@ -458,7 +458,10 @@ describe('transferring a bot', () => {
 
     const attempt = alice.client.transferBot({ id, targetWorkspaceId: (await newTransfer()).target.workspaceId });
 
-    await expect(attempt).rejects.toMatchObject({ type: 'ResourceNotFound', message: `There is no bot "${id}" here.` });
+    await expect(attempt).rejects.toMatchObject({
+      type: 'ResourceNotFound',
+      message: `The bot "${id}" was not found.`,
+    });
   });
 });
 

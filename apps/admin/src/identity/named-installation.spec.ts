@@ -124,7 +124,7 @@ describe('an installation that a caller acts as', () => {
     for (const bot of [other, 'none']) {
       await expect(identify(integrationKey, {}, bot)).rejects.toMatchObject({
         type: 'Forbidden',
-        message: `x-bot-id "${bot}" names nothing that this token may use.`,
+        message: `x-bot-id "${bot}" was not found, or this token has no access to it.`,
       });
     }
   });

@@ -100,12 +100,12 @@ describe('a shareable id of an installation', () => {
     ]) {
       await expect(call()).rejects.toMatchObject({
         type: 'ResourceNotFound',
-        message: `There is no bot "${botId}" here.`,
+        message: `The bot "${botId}" was not found.`,
       });
     }
     await expect(alice.client.createIntegrationShareableId({ botId: 'none', integrationId })).rejects.toMatchObject({
       type: 'ResourceNotFound',
-      message: 'There is no bot "none" here.',
+      message: 'The bot "none" was not found.',
     });
     await expect(alice.client.createIntegrationShareableId({ botId, integrationId: slack })).rejects.toMatchObject({
       type: 'ResourceNotFound',

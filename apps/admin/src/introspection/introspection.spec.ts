@@ -68,7 +68,7 @@ describe('introspection', () => {
     ] as const) {
       await expect(client.introspect({ botId: id })).rejects.toMatchObject({
         type: 'ResourceNotFound',
-        message: `There is no bot "${id}" here.`,
+        message: `The bot "${id}" was not found.`,
       });
     }
   });

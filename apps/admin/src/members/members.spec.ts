@@ -207,7 +207,7 @@ describe('removing a member', () => {
     const foreign = await join(bob, 'viewer');
 
     for (const id of [foreign.memberId, 'member_none']) {
-      const missing = { type: 'ResourceNotFound', message: `There is no member "${id}" here.` };
+      const missing = { type: 'ResourceNotFound', message: `The member "${id}" was not found.` };
       await expect(alice.client.deleteWorkspaceMember({ id })).rejects.toMatchObject(missing);
       await expect(alice.client.updateWorkspaceMember({ id, role: 'viewer' })).rejects.toMatchObject(missing);
     }

@@ -52,7 +52,7 @@ describe('integration API keys', () => {
     expect((await client.getIntegration({ id: own })).integration.id).toBe(own);
     await expect(client.getIntegration({ id: other })).rejects.toMatchObject({
       type: 'ResourceNotFound',
-      message: `There is no integration "${other}" here.`,
+      message: `The integration "${other}" was not found.`,
     });
     await expect(door.client(value, bob.workspaceId).getIntegration({ id: own })).rejects.toMatchObject({
       type: 'Forbidden',
@@ -88,7 +88,7 @@ describe('integration API keys', () => {
 
     await expect(bob.client.deleteIntegrationApiKey({ id })).rejects.toMatchObject({
       type: 'ResourceNotFound',
-      message: `There is no integration API key "${id}" here.`,
+      message: `The integration API key "${id}" was not found.`,
     });
     await expect(alice.client.deleteBotApiKey({ id })).rejects.toMatchObject({ type: 'ResourceNotFound' });
     await alice.client.deleteIntegrationApiKey({ id });

@@ -70,12 +70,12 @@ describe('personal access tokens', () => {
     const foreign = alice.client.deletePersonalAccessToken({ id: pat.id });
     await expect(foreign).rejects.toMatchObject({
       type: 'ResourceNotFound',
-      message: `There is no personal access token "${pat.id}" here.`,
+      message: `The personal access token "${pat.id}" was not found.`,
     });
 
     expect(pats).not.toContainEqual(expect.objectContaining({ id: pat.id }));
     await expect(alice.client.deletePersonalAccessToken({ id: 'pat_none' })).rejects.toMatchObject({
-      message: 'There is no personal access token "pat_none" here.',
+      message: 'The personal access token "pat_none" was not found.',
     });
     await expect(door.client(pat.value).listWorkspaces({})).resolves.toBeDefined();
   });
@@ -141,7 +141,7 @@ describe('bot API keys', () => {
 
     await expect(bob.client.deleteBotApiKey({ id })).rejects.toMatchObject({
       type: 'ResourceNotFound',
-      message: `There is no bot API key "${id}" here.`,
+      message: `The bot API key "${id}" was not found.`,
     });
     await alice.client.deleteBotApiKey({ id });
 

@@ -370,7 +370,7 @@ describe('usage and quotas', () => {
     for (const id of [alice.workspaceId, botId, 'none', randomUUID()]) {
       await expect(call(bob.client, id)).rejects.toMatchObject({
         type: 'ResourceNotFound',
-        message: expect.stringContaining(`"${id}" here.`),
+        message: expect.stringContaining(`"${id}" was not found.`),
       });
     }
     if (/^(getU|getM|listUsage)/.test(name)) await expect(call(carol.client, botId)).resolves.toBeDefined();

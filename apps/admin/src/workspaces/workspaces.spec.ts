@@ -42,7 +42,7 @@ describe('a workspace', () => {
 
   it('of which one is no member is not there, like one that never was', async () => {
     for (const id of [bob.workspaceId, 'wkspace_none']) {
-      const error = { type: 'ResourceNotFound', message: `There is no workspace "${id}" here.` };
+      const error = { type: 'ResourceNotFound', message: `The workspace "${id}" was not found.` };
       await expect(alice.client.getWorkspace({ id })).rejects.toMatchObject(error);
       await expect(alice.client.updateWorkspace({ id, name: 'mine' })).rejects.toMatchObject(error);
     }
@@ -189,7 +189,7 @@ describe('a public workspace', () => {
     for (const id of [alice.workspaceId, 'wkspace_none']) {
       await expect(alice.client.getPublicWorkspace({ id })).rejects.toMatchObject({
         type: 'ResourceNotFound',
-        message: `There is no public workspace "${id}" here.`,
+        message: `The public workspace "${id}" was not found.`,
       });
     }
   });
@@ -310,7 +310,7 @@ describe('deleting a workspace', () => {
     for (const id of [bob.workspaceId, 'wkspace_none']) {
       await expect(alice.client.deleteWorkspace({ id })).rejects.toMatchObject({
         type: 'ResourceNotFound',
-        message: `There is no workspace "${id}" here.`,
+        message: `The workspace "${id}" was not found.`,
       });
     }
   });

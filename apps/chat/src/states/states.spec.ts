@@ -191,7 +191,7 @@ describe('a state', () => {
     ['integration', async () => ({ type: 'integration', id: 'intver_01', name: 'stock' }), 'integration'],
   ])('of a %s that is not there is nowhere', async (type, path) => {
     const there = await path();
-    const problem = failsWith('ResourceNotFound', new RegExp(`^There is no ${type} "${there.id}" here\\.$`));
+    const problem = failsWith('ResourceNotFound', new RegExp(`^The ${type} "${there.id}" was not found\\.$`));
 
     await expect(client.getState(there)).rejects.toMatchObject(problem);
     await expect(client.setState({ ...there, payload: {} })).rejects.toMatchObject(problem);
@@ -206,10 +206,10 @@ describe('a state', () => {
     const neighbour = await ofNewUser('cart', installed('two'));
 
     await expect(client.setState({ ...stranger, payload: {} })).rejects.toMatchObject(
-      failsWith('ResourceNotFound', `There is no user "${stranger.id}" here.`),
+      failsWith('ResourceNotFound', `The user "${stranger.id}" was not found.`),
     );
     await expect(installed('one').setState({ ...neighbour, payload: {} })).rejects.toMatchObject(
-      failsWith('ResourceNotFound', `There is no user "${neighbour.id}" here.`),
+      failsWith('ResourceNotFound', `The user "${neighbour.id}" was not found.`),
     );
   });
 
@@ -255,7 +255,7 @@ describe('a state', () => {
 
     await client.deleteUser({ id: path.id });
 
-    await expect(client.getState(path)).rejects.toMatchObject(failsWith('ResourceNotFound', /^There is no user/));
+    await expect(client.getState(path)).rejects.toMatchObject(failsWith('ResourceNotFound', /^The user "/));
     expect(await door.sql('SELECT 1 FROM chat.state WHERE owner_id = $1', [path.id])).toEqual([]);
   });
 });

@@ -87,7 +87,7 @@ describe('a user that a caller acts for', () => {
 
     for (const id of [userId, 'user_none']) {
       expect(await send('GET /v1/chat/users', { 'x-user-id': id }, mallory.token)).toMatchObject(
-        refusal(`x-bot-id "${botId}" names nothing that this token may use.`),
+        refusal(`x-bot-id "${botId}" was not found, or this token has no access to it.`),
       );
     }
   });

@@ -143,7 +143,7 @@ describe("the bot's own user", () => {
     await bot.client.updateUser({ id: bot.id, tags: { a: '1' } });
 
     for (const client of [other.client, other.asTeam]) {
-      const missing = { type: 'ResourceNotFound', message: `There is no user "${bot.id}" here.` };
+      const missing = { type: 'ResourceNotFound', message: `The user "${bot.id}" was not found.` };
       expect(await failure(client.getUser({ id: bot.id }))).toEqual(missing);
       expect(await failure(client.updateUser({ id: bot.id, name: 'x' }))).toEqual(missing);
       expect(await failure(client.deleteUser({ id: bot.id }))).toEqual(missing);

@@ -149,8 +149,8 @@ describe('a user', () => {
     const foreign = await failure(other.client.getUser({ id: user.id }));
     const absent = await failure(other.client.getUser({ id: 'user_none' }));
 
-    expect(foreign).toEqual({ type: 'ResourceNotFound', message: `There is no user "${user.id}" here.` });
-    expect(absent).toEqual({ type: 'ResourceNotFound', message: 'There is no user "user_none" here.' });
+    expect(foreign).toEqual({ type: 'ResourceNotFound', message: `The user "${user.id}" was not found.` });
+    expect(absent).toEqual({ type: 'ResourceNotFound', message: 'The user "user_none" was not found.' });
     expect((await failure(other.client.updateUser({ id: user.id, name: 'x' }))).type).toBe('ResourceNotFound');
     expect((await failure(other.client.deleteUser({ id: user.id }))).type).toBe('ResourceNotFound');
     expect((await other.client.listUsers({})).users).toEqual([]);

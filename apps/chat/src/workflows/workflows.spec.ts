@@ -307,7 +307,7 @@ describe('a workflow', () => {
     const { id } = await newWorkflow({}, (await door.newBot()).client);
 
     for (const there of [id, 'wrkflow_none']) {
-      const problem = { type: 'ResourceNotFound', message: `There is no workflow "${there}" here.` };
+      const problem = { type: 'ResourceNotFound', message: `The workflow "${there}" was not found.` };
       expect(await failure(client.getWorkflow({ id: there }))).toEqual(problem);
       expect(await failure(update(there, {}))).toEqual(problem);
       expect(await failure(client.deleteWorkflow({ id: there }))).toEqual(problem);

@@ -84,7 +84,7 @@ const kinds: Record<string, CasesOf> = {
     ],
     refused: [
       ['a', 'must be a JSON object'],
-      ['{"a":1}', 'must give each tag a string'],
+      ['{"a":1}', 'must map each tag to a string'],
       [JSON.stringify({ a: 'x'.repeat(maxTagBytes) }), `must be at most ${maxTagBytes} bytes`],
     ],
   }),
@@ -96,7 +96,7 @@ const kinds: Record<string, CasesOf> = {
       taken: [map(1), map(maxProperties), long].map((value) => [JSON.stringify(value), value]),
       refused: [
         ['a', 'must be a JSON object'],
-        ['{"a":1}', 'must give each name one string'],
+        ['{"a":1}', 'must map each name to exactly one string'],
         [JSON.stringify(map(maxProperties + 1)), `must have at most ${maxProperties} entries`],
         [JSON.stringify({ a: `${long.a}x` }), `must have names and values of at most ${maxLength} characters`],
       ],
@@ -113,7 +113,7 @@ const kinds: Record<string, CasesOf> = {
   }),
   headerText: ({ maxLength }) => ({
     taken: [['text'], ['x'.repeat(maxLength)], ['', undefined]],
-    refused: [['x'.repeat(maxLength + 1), `must be one text of at most ${maxLength} characters`]],
+    refused: [['x'.repeat(maxLength + 1), `must be a single value of at most ${maxLength} characters`]],
   }),
 };
 
@@ -140,7 +140,7 @@ export function parameterCases(source: FieldSource): ParameterCase[] {
   const refused: [Text | undefined, string][] = [...edges.refused];
   if (required && place === 'query') refused.push([undefined, 'is missing']);
   if (place === 'path') refused.push(['', kind === 'choice' ? 'must be one of' : 'must not be empty']);
-  if (place === 'query' && kind !== 'list') refused.push([[first, first].flat(), 'must be given once']);
+  if (place === 'query' && kind !== 'list') refused.push([[first, first].flat(), 'must not be repeated']);
   if (place !== 'header')
     refused.push([
       ['tags', 'map'].includes(kind) ? '{"a":"\\u0000"}' : 'a\0b',

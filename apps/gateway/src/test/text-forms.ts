@@ -47,10 +47,10 @@ const forms: Record<string, Form> = {
     ['daily', '60 * * * *', 7],
     ['0 */5 * * * MON'],
   ),
-  isNoTableId: form('must not look like the id of a table', ['x'], [`table_${'0'.repeat(26)}`]),
+  isNoTableId: form('must not have the form of a table id', ['x'], [`table_${'0'.repeat(26)}`]),
   // Content types.
   [String(/^[\w!#$&^.+-]+\/[\w!#$&^.+-]+( *;[ -~]*)?$/)]: form(
-    'must look like type/subtype',
+    'must be a media type such as text/plain',
     ['a/b', 'b'],
     ['text', 'text/plain\r\nx: y', 'text/'],
     ['application/vnd.oasis.opendocument.text', 'text/plain; charset=utf-8'],
@@ -65,9 +65,9 @@ const forms: Record<string, Form> = {
     [lettersTo(70), 'aZ09_-\\/'],
   ),
   // Handles, as they are looked up and as they are taken.
-  [String(/^[0-9a-z-_]+$/)]: form('must be lower-case letters', ['x'], ['Tea', 'a b'], ['0a-_']),
+  [String(/^[0-9a-z-_]+$/)]: form('must consist of lower-case letters', ['x'], ['Tea', 'a b'], ['0a-_']),
   [String(/^[0-9a-z]([a-z0-9-_]*[0-9a-z])?$/)]: form(
-    'must be lower-case letters',
+    'must consist of lower-case letters',
     ['x'],
     ['Tea', '-a', 'a_'],
     ['0-_a'],

@@ -223,7 +223,7 @@ describe('reading an interface', () => {
     ]);
 
     for (const { id } of [hidden.interface, shown.interface, { id: 'none' }]) {
-      const missing = { type: 'ResourceNotFound', message: `There is no interface "${id}" here.` };
+      const missing = { type: 'ResourceNotFound', message: `The interface "${id}" was not found.` };
       await expect(alice.client.getInterface({ id })).rejects.toMatchObject(missing);
       await expect(alice.client.updateInterface({ id, title: 'x' })).rejects.toMatchObject(missing);
       await expect(alice.client.deleteInterface({ id })).rejects.toMatchObject(missing);

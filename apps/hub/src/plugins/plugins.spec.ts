@@ -330,7 +330,7 @@ describe('reading a plugin', () => {
     ]);
 
     for (const { id, name } of [hidden, unlisted, shown, { id: 'none', name: 'none' }]) {
-      const missing = { type: 'ResourceNotFound', message: `There is no plugin "${id}" here.` };
+      const missing = { type: 'ResourceNotFound', message: `The plugin "${id}" was not found.` };
       await expect(alice.client.getPlugin({ id })).rejects.toMatchObject(missing);
       await expect(alice.client.updatePlugin({ id, title: 'x' })).rejects.toMatchObject(missing);
       await expect(alice.client.deletePlugin({ id })).rejects.toMatchObject(missing);

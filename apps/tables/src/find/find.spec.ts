@@ -93,7 +93,7 @@ describe('getTableRow', () => {
 
     await expect(client.getTableRow({ table, id: 5 })).rejects.toMatchObject({
       type: 'ResourceNotFound',
-      message: 'There is no row "5" here.',
+      message: 'The row "5" was not found.',
     });
     await expect(other.getTableRow({ table, id: 1 })).rejects.toMatchObject({ type: 'ResourceNotFound' });
     await expect(client.getTableRow({ table, id: 0 })).rejects.toMatchObject({ type: 'InvalidQuery' });

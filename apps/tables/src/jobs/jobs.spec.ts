@@ -250,7 +250,7 @@ describe('importTable', () => {
     for (const fileId of [foreign, 'file_unknown']) {
       await expect(client.importTable({ table, fileId })).rejects.toMatchObject({
         type: 'ReferenceNotFound',
-        message: `fileId: There is no file "${fileId}" here.`,
+        message: `fileId: The file "${fileId}" was not found.`,
       });
     }
   });

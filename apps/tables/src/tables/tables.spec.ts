@@ -189,7 +189,7 @@ describe('getOrCreateTable', () => {
       failsWith('InvalidPayload', /^table must be 1 to 50 letters/),
     );
     await expect(client.getOrCreateTable({ table: `table_${'0'.repeat(26)}`, schema: {} })).rejects.toMatchObject(
-      failsWith('ResourceNotFound', /^There is no table/),
+      failsWith('ResourceNotFound', /^The table "/),
     );
   });
 });
@@ -847,7 +847,7 @@ describe('a table of another bot', () => {
 
     for (const table of [name, before.id])
       await expect(ask(other, table)).rejects.toMatchObject(
-        failsWith('ResourceNotFound', `There is no table "${table}" here.`),
+        failsWith('ResourceNotFound', `The table "${table}" was not found.`),
       );
 
     expect(await tableOf(name)).toEqual(before);

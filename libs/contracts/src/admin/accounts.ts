@@ -16,7 +16,7 @@ export class AccountReply {
   @IsString()
   email!: string;
 
-  /** A workspace of its own, made with the account. */
+  /** Workspace that is created together with the account. */
   @IsString()
   workspaceId!: string;
 }
@@ -47,7 +47,7 @@ export class AccountProfile {
   @IsString()
   displayName?: string;
 
-  /** Always true: whoever runs the platform vouches for the address. */
+  /** Always true: the operator who creates the account vouches for the address. */
   @IsBoolean()
   emailVerified!: boolean;
 
@@ -64,7 +64,7 @@ export class AccountProfileReply {
   account!: AccountProfile;
 }
 
-/** What is absent stays as it is. */
+/** Absent fields stay unchanged. */
 export class UpdateAccount {
   @Optional()
   @IsString()
@@ -76,7 +76,7 @@ export class UpdateAccount {
   @MaxLength(2000)
   profilePicture?: string;
 
-  /** Accepted for clients that send it: there is no other source to take anything from. */
+  /** Ignored; accepted for compatibility with existing clients. */
   @Optional()
   @IsBoolean()
   refresh?: boolean;
@@ -102,12 +102,12 @@ export const accounts = {
   delete: operation({
     subject: 'admin.accounts.delete',
     route: 'POST /v1/admin/account/me',
-    summary: 'Deletes the calling account with its tokens, its memberships and the workspaces that become empty.',
+    summary: 'Deletes the calling account with its tokens and memberships, and the workspaces without other members.',
     access: account,
     input: Empty,
     output: Empty,
   }),
-  // The others are for whoever runs the platform: called by the `parley` command with the operator key.
+  // Operator operations: called by the `parley` command with the operator key.
   create: operation({
     subject: 'admin.accounts.create',
     route: 'POST /operator/accounts',

@@ -17,7 +17,6 @@ import { botApiKeys, personalAccessTokens } from './tokens';
 import { quotas, usage } from './usage';
 import { workspaces } from './workspaces';
 
-/** Everything that the admin service answers. */
 export const admin = {
   accountPreferences,
   accounts,

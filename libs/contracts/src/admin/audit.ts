@@ -5,7 +5,7 @@ import { consumer, event, operation } from '../operation';
 import { PageMeta, PageQuery } from '../paging';
 import { PathParam } from '../query-fields';
 
-/** What the public clients know an administrative change as; `UNKNOWN` where they have no name for it. */
+/** Actions of the audit log as the public clients name them; `UNKNOWN` for a change that they have no name for. */
 export const auditActions = [
   'UNKNOWN',
   'ADD_WORKSPACE_MEMBER',
@@ -25,16 +25,16 @@ export const auditActions = [
 
 export type AuditAction = (typeof auditActions)[number];
 
-/** One administrative change: who, what, when and from where. Never a secret. */
+/** Audit log entry of one administrative change: actor, action, time and network address. Never holds a secret. */
 export class AuditEntry {
-  /** Of the request, so that telling it twice records it once. */
+  /** Id of the request: makes a redelivered event idempotent. */
   @IsString()
   requestId!: string;
 
   @IsString()
   workspaceId!: string;
 
-  /** The account that asked; absent for a key. */
+  /** Account that made the request; absent for an API key. */
   @Optional()
   @IsString()
   accountId?: string;
@@ -43,7 +43,7 @@ export class AuditEntry {
   @IsString()
   email?: string;
 
-  /** Network address that the request came from. */
+  /** Network address of the client. */
   @Optional()
   @IsString()
   address?: string;
@@ -51,7 +51,7 @@ export class AuditEntry {
   @IsIn(auditActions)
   action!: AuditAction;
 
-  /** Subject of the operation, such as `hub.integrations.create`: says more than an action named UNKNOWN. */
+  /** Subject of the operation, such as `hub.integrations.create`; identifies a change whose action is `UNKNOWN`. */
   @IsString()
   operation!: string;
 
@@ -63,7 +63,7 @@ export class AuditEntry {
   @IsString()
   resourceName!: string | null;
 
-  /** What it was changed to, in short. */
+  /** Short summary of the new value. */
   @Nullable()
   @IsString()
   @MaxLength(1000)
@@ -73,12 +73,12 @@ export class AuditEntry {
   recordedAt!: string;
 }
 
-/** Told by every service but admin, which records its own changes in their transaction. */
+/** Published by the hub. The admin service records its own changes within their transaction. */
 export const administrativeChange = event({ subject: 'hub.administrativeChange', data: AuditEntry });
 
 export const recordChange = consumer({ name: 'admin.recordChange', event: administrativeChange });
 
-/** A change as administrators see it. */
+/** Audit log entry as the API returns it. */
 export class AuditRecord {
   @IsString()
   id!: string;
@@ -86,7 +86,7 @@ export class AuditRecord {
   @IsString()
   recordedAt!: string;
 
-  /** The account that asked; null for a key. */
+  /** Account that made the request; null for an API key. */
   @Nullable()
   @IsString()
   userId!: string | null;
@@ -110,11 +110,11 @@ export class AuditRecord {
   @IsIn(auditActions)
   action!: AuditAction;
 
-  /** Subject of the operation: what was done where the public clients have no name for it. */
+  /** Subject of the operation, such as `hub.integrations.create`; identifies a change whose action is `UNKNOWN`. */
   @IsString()
   operation!: string;
 
-  /** Network address that the request came from. */
+  /** Network address of the client. */
   @Nullable()
   @IsString()
   address!: string | null;
@@ -129,7 +129,7 @@ export class AuditRecords {
 }
 
 export class ListAuditRecords extends PageQuery {
-  /** Of the workspace. */
+  /** Workspace id. */
   @PathParam()
   id!: string;
 }

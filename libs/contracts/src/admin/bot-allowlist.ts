@@ -13,22 +13,21 @@ export class AllowlistedBotId {
   botId!: string;
 }
 
-/** A member of the workspace. */
 export class AllowedUser {
-  /** Of the account. */
+  /** Account id. */
   @IsString()
   id!: string;
 }
 
 /**
- * Who of the workspace may see and use a bot, besides managers and up, who always may. Figures of usage name every bot to
- * all members.
+ * Members who may see and use a bot. The roles manager and above always may. Usage figures name every bot to all
+ * members.
  */
 export class BotAllowlist {
   @IsIn(settings)
   setting!: AllowlistSetting;
 
-  /** They count while `setting` is `SELECTED_USERS`. */
+  /** Only applies while `setting` is `SELECTED_USERS`. */
   @ListOf(AllowedUser)
   users!: AllowedUser[];
 }
@@ -38,7 +37,10 @@ export class UpdateBotAllowlist extends AllowlistedBotId {
   @IsIn(settings)
   setting?: AllowlistSetting;
 
-  /** By id of the account: `true` adds a member of the workspace, `false` takes one away. Others stay as they are. */
+  /**
+   * By account id: `true` adds a member of the workspace, `false` removes one. Members that are not named stay
+   * unchanged.
+   */
   @Optional()
   @MapOf(Boolean)
   users?: Record<string, boolean>;
@@ -48,7 +50,7 @@ export const botAllowlist = {
   get: operation({
     subject: 'admin.botAllowlist.get',
     route: 'GET /v1/admin/bots/{botId}/allowlist',
-    summary: 'Says who of the workspace may see and use a bot.',
+    summary: 'Gets the members of the workspace who may see and use a bot.',
     access: workspace.read,
     input: AllowlistedBotId,
     output: BotAllowlist,
@@ -56,7 +58,7 @@ export const botAllowlist = {
   update: operation({
     subject: 'admin.botAllowlist.update',
     route: 'PUT /v1/admin/bots/{botId}/allowlist',
-    summary: 'Changes who of the workspace may see and use a bot. Managers and up always may.',
+    summary: 'Changes which members of the workspace may see and use a bot. The roles manager and above always may.',
     access: workspace.manage,
     input: UpdateBotAllowlist,
     output: Empty,

@@ -13,7 +13,7 @@ import {
 
 export const maxInstalledIntegrations = 30;
 
-/** An alias also begins the names of what is declared under it: `alias:event`, `alias#action`. */
+/** Alias of an installation. It prefixes the names that the installation declares: `alias:event`, `alias#action`. */
 export const aliasPattern = /^[^#:]{1,200}$/;
 
 export const installationStatuses = [
@@ -27,20 +27,23 @@ export const installationStatuses = [
 
 export type InstallationStatus = (typeof installationStatuses)[number];
 
-/** Installs an integration or changes one that is installed; what is absent stays, or is as for a new one. */
+/**
+ * Installs an integration or changes an installed one. Absent fields stay unchanged, or take the default for a new
+ * installation.
+ */
 export class ChangeInstallation {
-  /** A new one is. */
+  /** True by default. */
   @Optional()
   @IsBoolean()
   enabled?: boolean;
 
-  /** Version id. Another one than before switches the version and keeps the webhook. */
+  /** Version id. A different version of the integration replaces the installed one and keeps its webhook. */
   @Optional()
   @IsString()
   @Length(1, 200)
   integrationId?: string;
 
-  /** `null` is the integration's own configuration, else one of its other ones. */
+  /** Name of one of the additional configurations of the integration; `null` selects its main configuration. */
   @Nullable()
   @IsString()
   @MaxLength(200)
@@ -50,7 +53,6 @@ export class ChangeInstallation {
   @JsonObject({ maxBytes: maxConfigurationBytes })
   configuration?: Record<string, unknown>;
 
-  /** Names of channels of the integration. */
   @Optional()
   @IsArray()
   @ArrayMaxSize(100)
@@ -58,12 +60,11 @@ export class ChangeInstallation {
   disabledChannels?: string[];
 }
 
-/** What a bot shows of something that it has from the hub. */
 export class FromHub extends PublicationLabels {
   @IsBoolean()
   enabled!: boolean;
 
-  /** Whether `visibility` is `public`. */
+  /** True when `visibility` is `public`. */
   @IsBoolean()
   public!: boolean;
 
@@ -74,7 +75,6 @@ export class FromHub extends PublicationLabels {
   lifecycleStatus!: LifecycleStatus;
 }
 
-/** An integration that a bot has installed. */
 export class BotIntegration extends FromHub {
   @IsIn(verificationStatuses)
   verificationStatus!: VerificationStatus;
@@ -85,7 +85,7 @@ export class BotIntegration extends FromHub {
   @IsString()
   webhookId!: string;
 
-  /** Set by the integration, to find the bot that a shared webhook is for. */
+  /** Identifier that the integration has set, to route requests to a shared webhook to this bot. */
   @Optional()
   @IsString()
   identifier?: string;

@@ -6,27 +6,26 @@ import { FromHub } from './bot-integrations';
 export const maxInstalledPlugins = 30;
 const maxDependencies = 50;
 
-/** The installed integration that stands for an interface which the plugin depends on. */
+/** Installed integration that implements an interface which the plugin depends on. */
 export class BindInterface {
   /** Version id. */
   @IsString()
   @Length(1, 200)
   integrationId!: string;
 
-  /** Of the installation; may be absent when the bot has one of this integration. */
+  /** Alias of the installation; optional when the bot has installed the integration once. */
   @Optional()
   @IsString()
   @MaxLength(200)
   integrationAlias?: string;
 
-  /** Of the interface inside the integration; may be absent when it implements the interface once. */
+  /** Alias of the interface within the integration; optional when the integration implements the interface once. */
   @Optional()
   @IsString()
   @MaxLength(200)
   integrationInterfaceAlias?: string;
 }
 
-/** The installed integration that the plugin depends on. */
 export class BindIntegration {
   /** Version id. */
   @IsString()
@@ -38,14 +37,17 @@ export class BindIntegration {
   integrationAlias!: string;
 }
 
-/** Installs a plugin or changes one that is installed; what is absent stays, or is as for a new one. */
+/**
+ * Installs a plugin or changes an installed one. Absent fields stay unchanged, or take the default for a new
+ * installation.
+ */
 export class ChangePlugin {
   /** Version id. */
   @IsString()
   @Length(1, 200)
   id!: string;
 
-  /** A new one is. */
+  /** True by default. */
   @Optional()
   @IsBoolean()
   enabled?: boolean;
@@ -73,7 +75,6 @@ export class BoundInterface extends BindIntegration {
   interfaceId!: string;
 }
 
-/** A plugin that a bot has installed. */
 export class BotPlugin extends FromHub {
   @IsString()
   readmeUrl!: string;

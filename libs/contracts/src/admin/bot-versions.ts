@@ -6,12 +6,11 @@ import { Empty, Text } from '../paging';
 import { PathParam, QueryString } from '../query-fields';
 import { BotId } from './bots';
 
-/** A version of a bot's code. */
 export class BotVersion {
   @IsString()
   id!: string;
 
-  /** The time of its making when a change of the code made it. */
+  /** For a version that a code change has created: the time of its creation. */
   @IsString()
   name!: string;
 
@@ -47,7 +46,7 @@ export class BotVersionId extends BotId {
 }
 
 export class BotVersionUrl {
-  /** Good for 15 minutes, for whoever has it. */
+  /** Signed URL, valid for 15 minutes without further credentials. */
   @IsString()
   url!: string;
 }
@@ -77,7 +76,7 @@ export const botVersions = {
   get: operation({
     subject: 'admin.botVersions.get',
     route: 'GET /v1/admin/bots/{id}/versions/{versionId}',
-    summary: 'Gives a URL at which the code of a version can be downloaded for 15 minutes.',
+    summary: 'Gets a signed URL that downloads the code of a version, valid for 15 minutes.',
     access: workspace.read,
     input: BotVersionId,
     output: BotVersionUrl,
@@ -85,7 +84,7 @@ export const botVersions = {
   create: operation({
     subject: 'admin.botVersions.create',
     route: 'POST /v1/admin/bots/{id}/versions',
-    summary: 'Makes a version of the code that a bot has now, under a name.',
+    summary: 'Creates a named version from the current code of a bot.',
     access: workspace.write,
     input: CreateBotVersion,
     output: BotVersionReply,
@@ -93,7 +92,7 @@ export const botVersions = {
   deploy: operation({
     subject: 'admin.botVersions.deploy',
     route: 'POST /v1/admin/bots/{id}/versions/deploy',
-    summary: 'Makes the code of a version that of the bot.',
+    summary: 'Deploys a version: the bot runs its code from now on.',
     access: workspace.write,
     input: DeployBotVersion,
     output: Empty,
@@ -101,7 +100,7 @@ export const botVersions = {
   download: operation({
     subject: 'admin.botVersions.download',
     route: 'GET /v1/admin/bots/{id}/versions/{versionId}/code',
-    summary: 'Gives the code of a version to whoever has its URL.',
+    summary: 'Downloads the code of a version by its signed URL.',
     access: anyone,
     input: DownloadBotVersion,
     output: Text,

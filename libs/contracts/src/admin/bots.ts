@@ -42,12 +42,11 @@ const botTypes = ['studio', 'adk', 'desk'] as const;
 type BotType = (typeof botTypes)[number];
 const botUrl = { require_tld: false, protocols: ['http', 'https'] };
 export const maxSecrets = 25;
-/** Names are in SCREAMING_SNAKE. */
+/** Names are in SCREAMING_SNAKE_CASE. */
 const secretEntries = { maxLength: 20_000, key: /^[A-Z][A-Z0-9_]{0,199}$/ };
 
-/** What a bot is created with and can be given later in the same form. */
 class BotSettings {
-  /** Invented when a bot is created without one. */
+  /** Generated when a bot is created without a name. */
   @Optional()
   @IsString()
   @Length(1, 200)
@@ -84,7 +83,7 @@ class BotSettings {
 }
 
 export class CreateBot extends BotSettings {
-  /** Whether `integrations` of the answer is keyed by alias, else by the id of the integration. */
+  /** Keys `integrations` of the answer by alias; otherwise by integration id. */
   @HeaderFlag('x-multiple-integrations')
   byAlias?: boolean;
 
@@ -101,7 +100,7 @@ export class CreateBot extends BotSettings {
   @IsBoolean()
   dev?: boolean;
 
-  /** Kept encrypted; only their names are ever shown. */
+  /** Stored encrypted. Answers contain the names only. */
   @Optional()
   @MapOf(String, { ...secretEntries, maxEntries: maxSecrets })
   secrets?: Record<string, string>;
@@ -140,16 +139,16 @@ export class CreateBot extends BotSettings {
 }
 
 /**
- * What is absent stays as it is. An entry of a map replaces the one of its name as a whole, or removes it by `null`;
- * `medias`, `layers` and both parts of `configuration` are replaced. The limits of a bot hold for what comes out of it.
+ * Absent fields stay unchanged. An entry of a map replaces the whole entry of that name, `null` removes it; `medias`,
+ * `layers` and both parts of `configuration` are replaced as a whole. The limits apply to the resulting bot.
  */
 export class UpdateBot extends BotSettings {
   @PathParam()
   id!: string;
 
   /**
-   * Whether `integrations`, in the answer too, is keyed by alias, else by the id of the integration: of those that are
-   * installed more than once, the one with the smallest alias is then meant.
+   * Keys `integrations` of the request and the answer by alias; otherwise by integration id, which then selects the
+   * installation with the smallest alias.
    */
   @HeaderFlag('x-multiple-integrations')
   byAlias?: boolean;
@@ -164,18 +163,17 @@ export class UpdateBot extends BotSettings {
   @MapOf(ChangePlugin, { nullable: true, maxEntries: 100, key: aliasPattern })
   plugins?: Record<string, ChangePlugin | null>;
 
-  /** `null` removes it. */
+  /** `null` removes the URL. */
   @Nullable()
   @IsUrl(botUrl)
   @MaxLength(2000)
   url?: string | null;
 
-  /** How calls to the bot's url are authenticated. */
   @Optional()
   @IsIn(['iam', 'hmac-sha256'])
   authentication?: 'iam' | 'hmac-sha256';
 
-  /** The keys of a blocked bot are refused. */
+  /** Keys of a blocked bot are rejected. */
   @Optional()
   @IsBoolean()
   blocked?: boolean;
@@ -241,7 +239,6 @@ export class RecurringEvent extends RecurringEventDefinition {
   lastFailureReason!: string | null;
 }
 
-/** A bot as lists show it. */
 export class BotEntry {
   @IsString()
   id!: string;
@@ -266,17 +263,16 @@ export class BotEntry {
   type!: BotType;
 }
 
-/** A bot with all that it declares. */
 export class Bot extends BotEntry {
   /** Empty for roles below developer. */
   @IsString()
   signingSecret!: string;
 
-  /** By alias or by the id of the integration, as the header x-multiple-integrations says. */
+  /** By alias when the header `x-multiple-integrations` is `true`, otherwise by integration id. */
   @MapOf(BotIntegration)
   integrations!: Record<string, BotIntegration>;
 
-  /** By alias. What they add to the bot is shown as `alias#name` among what the bot itself declares. */
+  /** By alias. Definitions that a plugin adds to the bot appear as `alias#name` among the bot's own. */
   @MapOf(BotPlugin)
   plugins!: Record<string, BotPlugin>;
 
@@ -318,7 +314,7 @@ export class Bot extends BotEntry {
   @IsBoolean()
   dev!: boolean;
 
-  /** Names only. */
+  /** Names of the secrets, without values. */
   @IsArray()
   @IsString({ each: true })
   secrets!: string[];
@@ -348,7 +344,7 @@ export class BotId {
 }
 
 export class GetBot extends BotId {
-  /** Whether `integrations` of the answer is keyed by alias, else by the id of the integration. */
+  /** Keys `integrations` of the answer by alias; otherwise by integration id. */
   @HeaderFlag('x-multiple-integrations')
   byAlias?: boolean;
 }
@@ -360,11 +356,11 @@ export class ListBots extends PageQuery {
   @QueryTags()
   tags?: TagQuery;
 
-  /** Bots that have one of these integrations installed. */
+  /** Filter: bots that have at least one of these integrations installed. */
   @QueryList()
   integrationNames?: string[];
 
-  /** Bots that have one of these plugins installed. */
+  /** Filter: bots that have at least one of these plugins installed. */
   @QueryList()
   pluginNames?: string[];
 
@@ -389,12 +385,12 @@ export class TransferBot extends BotId {
 }
 
 export class NewSigningSecret {
-  /** Those before it stay valid for 24 hours. */
+  /** Earlier signing secrets stay valid for 24 hours. */
   @IsString()
   newSigningSecret!: string;
 }
 
-/** The bot and its credentials are gone; every service erases what it holds of it. */
+/** The bot and its credentials no longer exist; every service erases its data of the bot. */
 export class BotDeleted {
   @IsString()
   botId!: string;
@@ -410,12 +406,12 @@ export const eraseBotInFiles = consumer({ name: 'files.eraseBot', event: botDele
 export const eraseBotInTables = consumer({ name: 'tables.eraseBot', event: botDeleted });
 export const eraseBotInChat = consumer({ name: 'chat.eraseBot', event: botDeleted });
 
-/** The bot takes from the quotas of another workspace from now on. */
+/** The bot counts against the quotas of another workspace from now on. */
 export class BotTransferred {
   @IsString()
   botId!: string;
 
-  /** Where it is now. */
+  /** The bot's new workspace. */
   @IsString()
   workspaceId!: string;
 }
@@ -437,7 +433,7 @@ export const bots = {
   get: operation({
     subject: 'admin.bots.get',
     route: 'GET /v1/admin/bots/{id}',
-    summary: 'Gets a bot with its definition.',
+    summary: 'Gets a bot with its full definition.',
     access: workspace.readAlsoByBot,
     input: GetBot,
     output: BotReply,
@@ -445,7 +441,7 @@ export const bots = {
   update: operation({
     subject: 'admin.bots.update',
     route: 'PUT /v1/admin/bots/{id}',
-    summary: 'Updates a bot. What is left out stays as it is; an entry of a map that is null is removed.',
+    summary: 'Updates a bot. Absent fields stay unchanged; a null entry of a map removes that entry.',
     access: workspace.write,
     input: UpdateBot,
     output: BotReply,
@@ -462,7 +458,7 @@ export const bots = {
   delete: operation({
     subject: 'admin.bots.delete',
     route: 'DELETE /v1/admin/bots/{id}',
-    summary: 'Deletes a bot, refuses its credentials at once, and has all its data erased.',
+    summary: 'Deletes a bot, revokes its credentials at once, and erases its data in the background.',
     access: workspace.manage,
     input: BotId,
     output: Empty,
@@ -470,7 +466,7 @@ export const bots = {
   transfer: operation({
     subject: 'admin.bots.transfer',
     route: 'POST /v1/admin/bots/{id}/transfer',
-    summary: 'Moves a bot with its keys and data to another workspace in which the caller may write.',
+    summary: 'Moves a bot with its keys and data to another workspace in which the caller has write permission.',
     access: workspace.administer,
     input: TransferBot,
     output: Empty,
@@ -478,7 +474,7 @@ export const bots = {
   rotateSigningSecret: operation({
     subject: 'admin.bots.rotateSigningSecret',
     route: 'POST /v1/admin/bots/{id}/signing-secrets/rotate',
-    summary: 'Gives a bot a new signing secret. The one before stays valid for 24 hours.',
+    summary: 'Creates a new signing secret for a bot. The previous one stays valid for 24 hours.',
     access: workspace.manage,
     input: BotId,
     output: NewSigningSecret,

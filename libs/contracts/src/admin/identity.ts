@@ -4,7 +4,7 @@ import type { Caller, CallerQuotas, Role } from '../caller';
 import { JsonObject, Nullable, Optional } from '../fields';
 import { broadcast, operation } from '../operation';
 
-/** What a request shows of who it comes from. The token itself never travels: only its SHA-256 does. */
+/** Credentials and headers of a request, to be authenticated. Holds the SHA-256 of the token, never the token. */
 export class Identify {
   /** SHA-256 of the token, in hex. */
   @IsString()
@@ -17,7 +17,10 @@ export class Identify {
   @IsString()
   workspaceId?: string;
 
-  /** The only workspace of the account is meant. With several, or none, the answer has no workspace. */
+  /**
+   * Requests the single workspace of the account. An account with several workspaces, or none, gets an identity without
+   * a workspace.
+   */
   @Optional()
   @IsBoolean()
   isWorkspaceImplied?: boolean;
@@ -26,17 +29,17 @@ export class Identify {
   @IsString()
   botId?: string;
 
-  /** Alias of an installation, named by `x-integration-alias` or `x-integration-name`. */
+  /** Alias of an installation, from the header `x-integration-alias` or `x-integration-name`. */
   @Optional()
   @IsString()
   integrationAlias?: string;
 
-  /** Named by `x-integration-id`. */
+  /** From the header `x-integration-id`. */
   @Optional()
   @IsString()
   integrationId?: string;
 
-  /** Named by `x-user-id`. */
+  /** From the header `x-user-id`. */
   @Optional()
   @IsString()
   userId?: string;
@@ -56,23 +59,23 @@ export class AccountAndBot {
 }
 
 export class RoleInBot {
-  /** Of the account in the workspace of the bot; `null` when it has none or there is no such bot. */
+  /** Role of the account in the workspace of the bot; `null` when it has none or the bot does not exist. */
   @Nullable()
   @IsString()
   role!: Role | null;
 
-  /** Of the bot, where there is a role. */
+  /** Workspace of the bot; present when there is a role. */
   @Optional()
   @IsString()
   workspaceId?: string;
 
-  /** Of the workspace, where there is a role. */
+  /** Quotas of the workspace; present when there is a role. */
   @Optional()
   @JsonObject()
   quotas?: CallerQuotas;
 }
 
-/** Some credential, role or bot is no longer what it was: whoever keeps answers of `identify` drops them all. */
+/** Cache invalidation: a credential, role or bot has changed. Caches of `identify` drop all their entries. */
 export class CredentialsChanged {
   @IsString()
   reason!: string;
@@ -83,7 +86,7 @@ export const credentialsChanged = broadcast({ subject: 'admin.credentialsChanged
 export const identity = {
   identify: operation({
     subject: 'admin.identify',
-    summary: 'Says who a token speaks for in a workspace or as a bot, or why it may not.',
+    summary: 'Authenticates a token and resolves the workspace, bot, installation and user that its request names.',
     access: service,
     input: Identify,
     output: Identity,
@@ -91,7 +94,7 @@ export const identity = {
   }),
   roleInBot: operation({
     subject: 'admin.identity.roleInBot',
-    summary: 'Says what an account may do with a bot that a query names.',
+    summary: 'Gets the role of an account in the workspace of a bot.',
     access: service,
     input: AccountAndBot,
     output: RoleInBot,

@@ -3,7 +3,6 @@ import { service } from '../access';
 import { ListOf } from '../fields';
 import { consumer, event, operation } from '../operation';
 
-/** Something of the hub that a bot has under an alias. */
 export class Installed {
   @IsString()
   alias!: string;
@@ -13,7 +12,7 @@ export class Installed {
   id!: string;
 }
 
-/** All that a bot has installed; replaces what an event with a smaller revision said. Empty when the bot is gone. */
+/** All installations of a bot. Replaces the state of an event with a smaller revision. Empty after the bot's deletion. */
 export class InstallationsChanged {
   @IsString()
   botId!: string;
@@ -21,7 +20,7 @@ export class InstallationsChanged {
   @IsString()
   workspaceId!: string;
 
-  /** Grows with every change of this bot's installations. */
+  /** Increases with every change of this bot's installations. */
   @IsInt()
   revision!: number;
 
@@ -50,7 +49,7 @@ export class InstallationCount {
 export const installations = {
   count: operation({
     subject: 'admin.installations.count',
-    summary: 'Says how many bots have this version of an integration or plugin installed, right now.',
+    summary: 'Counts the bots that have this version of an integration or plugin installed.',
     access: service,
     input: HubEntryId,
     output: InstallationCount,

@@ -32,7 +32,7 @@ export const integrationApiKeys = {
   create: operation({
     subject: 'admin.integrationApiKeys.create',
     route: 'POST /v1/admin/integrations/iaks',
-    summary: 'Creates an API key that acts as the integration.',
+    summary: 'Creates an API key that acts as the integration. Its value is returned only once.',
     access: workspace.manage,
     input: CreateIntegrationApiKey,
     output: NewToken,

@@ -14,7 +14,7 @@ export class Introspection {
   @IsString()
   botId!: string;
 
-  /** The account that the token speaks for; of a bot key, the account that made the bot, empty when that is gone. */
+  /** Account that the token belongs to. For a bot key: the account that created the bot, empty after its deletion. */
   @IsString()
   userId!: string;
 }
@@ -23,7 +23,7 @@ export const introspection = {
   introspect: operation({
     subject: 'admin.introspection.introspect',
     route: 'POST /v1/admin/introspect',
-    summary: 'Says in which workspace a bot is that the token may read, and whose token it is.',
+    summary: "Gets the workspace of a bot that the token may read, and the token's account.",
     access: token,
     input: Introspect,
     output: Introspection,

@@ -8,12 +8,12 @@ import { PathParam } from '../query-fields';
 
 const roles: Role[] = ['owner', 'administrator', 'manager', 'developer', 'billing', 'viewer'];
 
-/** An account in a workspace, with the name and picture of the account. */
+/** Membership of an account in a workspace, with the name and picture of the account. */
 export class WorkspaceMember {
   @IsString()
   id!: string;
 
-  /** Id of the account. */
+  /** Account id. */
   @IsString()
   userId!: string;
 
@@ -44,14 +44,14 @@ export class WorkspaceMembers {
 }
 
 export class CreateWorkspaceMember {
-  /** Of an existing account. */
+  /** Address of an existing account. */
   @IsEmail()
   email!: string;
 
   @IsIn(roles)
   role!: Role;
 
-  /** Accepted for clients that send it: this platform sends no mail. */
+  /** Ignored; accepted for compatibility with existing clients. This platform sends no mail. */
   @Optional()
   @IsBoolean()
   sendEmail?: boolean;
@@ -88,7 +88,7 @@ export const members = {
   create: operation({
     subject: 'admin.members.create',
     route: 'POST /v1/admin/workspace-members',
-    summary: 'Makes an existing account a member of the workspace. Only an owner makes owners.',
+    summary: 'Adds an existing account to the workspace as a member. Only an owner can add an owner.',
     access: workspace.administer,
     input: CreateWorkspaceMember,
     output: WorkspaceMember,
@@ -96,7 +96,7 @@ export const members = {
   update: operation({
     subject: 'admin.members.update',
     route: 'PUT /v1/admin/workspace-members/{id}',
-    summary: 'Changes the role of a member. Only an owner makes or unmakes owners, and one owner always stays.',
+    summary: 'Changes the role of a member. Only an owner can grant or revoke the role owner. The last owner keeps it.',
     access: workspace.administer,
     input: UpdateWorkspaceMember,
     output: WorkspaceMember,
@@ -104,7 +104,7 @@ export const members = {
   delete: operation({
     subject: 'admin.members.delete',
     route: 'DELETE /v1/admin/workspace-members/{id}',
-    summary: 'Removes a member from the workspace; every member may remove itself, but for the last owner.',
+    summary: 'Removes a member from the workspace. Every member may leave, except the last owner.',
     access: workspace.belong,
     input: WorkspaceMemberId,
     output: Empty,

@@ -10,20 +10,19 @@ export class PreferenceKey {
 }
 
 export class SetPreference extends PreferenceKey {
-  /** Absent: the preference is removed. */
+  /** The preference is removed when absent. */
   @Optional()
   @JsonValue({ maxBytes: 100 * 1024 })
   value?: unknown;
 }
 
 export class Preference {
-  /** Absent when it was never set. */
+  /** Absent when the preference does not exist. */
   @Optional()
   @JsonValue()
   value?: unknown;
 }
 
-/** What a client keeps for an account. */
 export const accountPreferences = {
   get: operation({
     subject: 'admin.accountPreferences.get',
@@ -36,14 +35,13 @@ export const accountPreferences = {
   set: operation({
     subject: 'admin.accountPreferences.set',
     route: 'POST /v1/admin/account/preferences/{key}',
-    summary: 'Keeps a preference of the calling account, or removes it.',
+    summary: 'Stores a preference of the calling account, or removes it when no value is given.',
     access: account,
     input: SetPreference,
     output: Empty,
   }),
 };
 
-/** What a client keeps for all members of a workspace. */
 export const workspacePreferences = {
   get: operation({
     subject: 'admin.workspacePreferences.get',
@@ -56,7 +54,7 @@ export const workspacePreferences = {
   set: operation({
     subject: 'admin.workspacePreferences.set',
     route: 'POST /v1/admin/workspaces/preferences/{key}',
-    summary: 'Keeps a preference of the workspace, or removes it.',
+    summary: 'Stores a preference of the workspace, or removes it when no value is given.',
     access: workspace.write,
     input: SetPreference,
     output: Empty,

@@ -10,7 +10,6 @@ export class GetBotRuntime {
   botId!: string;
 }
 
-/** An integration that the bot has installed, as the runtime meets it. */
 export class RuntimeInstallation {
   @IsString()
   alias!: string;
@@ -28,11 +27,11 @@ export class RuntimeInstallation {
   @IsBoolean()
   enabled!: boolean;
 
-  /** The chat that comes with the platform. */
+  /** True for the chat integration, which the platform itself provides. */
   @IsBoolean()
   isChat!: boolean;
 
-  /** Those that the bot has not disabled. None, as there are no states, when its version was deleted from the hub. */
+  /** Channels that the bot has not disabled. Empty, like `states`, after the version was deleted from the hub. */
   @IsArray()
   @IsString({ each: true })
   channels!: string[];
@@ -41,7 +40,6 @@ export class RuntimeInstallation {
   states!: Record<string, IntegrationState>;
 }
 
-/** What running a bot needs to know of it. */
 export class BotRuntime {
   @IsString()
   botId!: string;
@@ -49,18 +47,18 @@ export class BotRuntime {
   @IsString()
   workspaceId!: string;
 
-  /** Those of its enabled plugins too, as `alias#name`. */
+  /** Includes the states of its enabled plugins, as `alias#name`. */
   @MapOf(StateDefinition)
   states!: Record<string, StateDefinition>;
 
   @MapOf(RecurringEventDefinition)
   recurringEvents!: Record<string, RecurringEventDefinition>;
 
-  /** Grows with every change of its recurring events. */
+  /** Increases with every change of the bot's recurring events. */
   @IsInt()
   recurringEventsRevision!: number;
 
-  /** By alias, the disabled ones too. */
+  /** By alias, including disabled ones. */
   @ListOf(RuntimeInstallation)
   installations!: RuntimeInstallation[];
 }
@@ -70,7 +68,6 @@ export class FindWebhook {
   webhookId!: string;
 }
 
-/** The installation that requests to a webhook are for. */
 export class WebhookTarget {
   @IsString()
   botId!: string;
@@ -78,7 +75,7 @@ export class WebhookTarget {
   @IsString()
   workspaceId!: string;
 
-  /** The bot is. */
+  /** True when the bot is blocked. */
   @IsBoolean()
   isBlocked!: boolean;
 
@@ -92,19 +89,19 @@ export class WebhookTarget {
   @IsString()
   name!: string;
 
-  /** It is the chat that comes with the platform. */
+  /** True for the chat integration, which the platform itself provides. */
   @IsBoolean()
   isChat!: boolean;
 
   @IsBoolean()
   enabled!: boolean;
 
-  /** In the clear. */
+  /** Decrypted. */
   @JsonObject()
   configuration!: Record<string, unknown>;
 }
 
-/** The recurring events of the bot may be others than at a smaller revision. */
+/** Change notification: recurring events of a smaller revision are out of date. */
 export class RecurringEventsChanged {
   @IsString()
   botId!: string;
@@ -123,14 +120,14 @@ export const keepRecurringEvents = consumer({ name: 'chat.keepRecurringEvents', 
 export const runtime = {
   get: operation({
     subject: 'admin.runtime.get',
-    summary: 'Gives what running a bot needs to know of it and of what it has installed.',
+    summary: 'Gets the definition of a bot and its installations, as the runtime needs them.',
     access: service,
     input: GetBotRuntime,
     output: BotRuntime,
   }),
   webhook: operation({
     subject: 'admin.runtime.webhook',
-    summary: 'Says which installation of which bot a webhook id means.',
+    summary: 'Gets the bot and the installation that a webhook id belongs to.',
     access: service,
     input: FindWebhook,
     output: WebhookTarget,

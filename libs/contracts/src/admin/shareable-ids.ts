@@ -4,7 +4,6 @@ import { operation } from '../operation';
 import { Empty } from '../paging';
 import { PathParam, QueryString } from '../query-fields';
 
-/** An integration that a bot has installed. */
 export class InstallationPath {
   @PathParam()
   botId!: string;
@@ -13,7 +12,7 @@ export class InstallationPath {
   @PathParam()
   integrationId!: string;
 
-  /** Alias of the installation; may be absent when the bot has one of this integration. */
+  /** Alias of the installation; optional when the bot has installed the integration once. */
   @QueryString({ maxLength: 200 })
   integrationInstanceAlias?: string;
 }
@@ -34,7 +33,7 @@ export const shareableIds = {
   create: operation({
     subject: 'admin.shareableIds.create',
     route: `POST ${path}`,
-    summary: 'Gives an installation an id that may be shared for 24 hours, in place of the one that it had.',
+    summary: 'Creates a shareable id of an installation, valid for 24 hours. It replaces the previous one.',
     access: workspace.write,
     input: InstallationPath,
     output: NewShareableId,
@@ -42,7 +41,7 @@ export const shareableIds = {
   get: operation({
     subject: 'admin.shareableIds.get',
     route: `GET ${path}`,
-    summary: 'Gets the shareable id of an installation, also when its time is over.',
+    summary: 'Gets the shareable id of an installation, even if it has expired.',
     access: workspace.read,
     input: InstallationPath,
     output: ShareableId,

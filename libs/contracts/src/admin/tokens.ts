@@ -17,7 +17,7 @@ export class TokenEntry {
 }
 
 export class NewToken extends TokenEntry {
-  /** The token itself, shown this once. */
+  /** Value of the token. It is returned only once. */
   @IsString()
   value!: string;
 }
@@ -67,7 +67,7 @@ export const personalAccessTokens = {
   create: operation({
     subject: 'admin.personalAccessTokens.create',
     route: 'POST /v1/admin/account/pats',
-    summary: 'Creates a personal access token for the calling account.',
+    summary: 'Creates a personal access token for the calling account. Its value is returned only once.',
     access: account,
     input: CreatePersonalAccessToken,
     output: PersonalAccessTokenReply,
@@ -94,7 +94,7 @@ export const botApiKeys = {
   create: operation({
     subject: 'admin.botApiKeys.create',
     route: 'POST /v1/admin/bots/baks',
-    summary: 'Creates an API key that acts as the bot.',
+    summary: 'Creates an API key that acts as the bot. Its value is returned only once.',
     access: workspace.manage,
     input: CreateBotApiKey,
     output: NewToken,

@@ -5,7 +5,10 @@ import { consumer, event, operation } from '../operation';
 import { Empty, PageMeta, PageQuery } from '../paging';
 import { PathParam, QueryChoice, QueryForm, QueryList, QueryTime } from '../query-fields';
 
-/** What is limited for a workspace. Amounts are of a moment, except for those of `monthlyUsage` and `limitTypes`. */
+/**
+ * Types of usage and quota. Values are current amounts, except for the monthly totals of `monthlyUsage` and the limits
+ * of `limitTypes`.
+ */
 export const usageTypes = [
   'invocation_timeout',
   'invocation_calls',
@@ -26,15 +29,15 @@ export const usageTypes = [
 
 export type UsageType = (typeof usageTypes)[number];
 
-/** Counted anew each month. */
+/** Monthly totals, reset at the start of each month. */
 export const monthlyUsage: readonly UsageType[] = ['invocation_calls', 'ai_spend', 'openai_spend', 'bing_search_spend'];
 
-/** Limits of a single call or file: nothing is used up. */
+/** Limits of a single call or file; they have no usage. */
 export const limitTypes: readonly UsageType[] = ['invocation_timeout', 'workspace_ratelimit', 'file_max_size_bytes'];
 
 /**
- * How much there is now, told by the service that counts it: of one bot, or of what in the workspace belongs to no bot.
- * A workspace uses the sum. Repeats and older news change nothing.
+ * Current amount, published by the service that counts it: of one bot, or of the workspace's data without a bot. The
+ * usage of a workspace is the sum. Repeated and older events have no effect.
  */
 export class UsageChanged {
   @IsString()
@@ -63,18 +66,17 @@ const month = /^[1-9]\d{3}-(0[1-9]|1[0-2])$/;
 const day = /^[1-9]\d{3}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$/;
 
 export class Usage {
-  /** Of the workspace or bot. */
+  /** Id of the workspace or bot. */
   @IsString()
   id!: string;
 
-  /** A month, as `2026-01`. */
+  /** Month, as in `2026-01`. */
   @IsString()
   period!: string;
 
   @IsNumber()
   value!: number;
 
-  /** What the workspace may use at most. */
   @IsNumber()
   quota!: number;
 
@@ -126,7 +128,7 @@ export class Quotas {
   quotas!: Quota[];
 }
 
-/** What a workspace has come closest to the end of, as the used part of the quota: 1 is all of it. */
+/** Quota of a workspace that is closest to exhaustion. `completion` is the used share: 1 is all of it. */
 export class QuotaCompletion {
   @IsIn(usageTypes)
   type!: UsageType;
@@ -150,7 +152,7 @@ export class UsageActivity {
   @IsString()
   period!: string;
 
-  /** `botId`, when it is of a bot. */
+  /** Holds `botId` for the usage of a bot. */
   @JsonObject()
   metadata!: Record<string, unknown>;
 }
@@ -164,7 +166,7 @@ export class UsageActivities {
 }
 
 export class DailyUsage {
-  /** Bot or workspace, and day. */
+  /** Id of the bot or workspace, and the day. */
   @IsString()
   key!: string;
 
@@ -244,12 +246,12 @@ export class DailyUsageQuery extends PageQuery {
   dateUntil?: string;
 }
 
-/** What workspaces may use. The same for each of them, by configuration. */
+/** Quotas of workspaces. All workspaces have the same quotas, set by configuration. */
 export const quotas = {
   get: operation({
     subject: 'admin.quotas.get',
     route: 'GET /v1/admin/workspaces/{id}/quota',
-    summary: 'Gets how much of something a workspace may use.',
+    summary: 'Gets the quota of a workspace for one type of usage.',
     access: account,
     input: UsageQuery,
     output: QuotaReply,
@@ -257,7 +259,7 @@ export const quotas = {
   list: operation({
     subject: 'admin.quotas.list',
     route: 'GET /v1/admin/workspaces/{id}/quotas',
-    summary: 'Lists how much of everything a workspace may use.',
+    summary: 'Lists all quotas of a workspace.',
     access: account,
     input: QuotasQuery,
     output: Quotas,
@@ -265,19 +267,18 @@ export const quotas = {
   listCompletion: operation({
     subject: 'admin.quotas.listCompletion',
     route: 'GET /v1/admin/workspaces/usages/quota-completion',
-    summary: 'Says for each workspace of the account which quota it is closest to the end of.',
+    summary: "Gets, for each of the account's workspaces, the quota that is closest to exhaustion.",
     access: account,
     input: Empty,
     output: QuotaCompletions,
   }),
 };
 
-/** What workspaces and bots use. */
 export const usage = {
   get: operation({
     subject: 'admin.usage.get',
     route: 'GET /v1/admin/usages/{id}',
-    summary: 'Gets how much a workspace or bot uses of something.',
+    summary: 'Gets the usage of one type by a workspace or bot in a month.',
     access: account,
     input: UsageQuery,
     output: UsageReply,
@@ -285,7 +286,7 @@ export const usage = {
   getMultiple: operation({
     subject: 'admin.usage.getMultiple',
     route: 'GET /v1/admin/usages/multiple',
-    summary: 'Gets the usage of several things by several workspaces and bots.',
+    summary: 'Gets the usage of several types by several workspaces and bots in a month.',
     access: account,
     input: MultipleUsagesQuery,
     output: Usages,
@@ -293,7 +294,7 @@ export const usage = {
   listOfWorkspace: operation({
     subject: 'admin.usage.listOfWorkspace',
     route: 'GET /v1/admin/workspaces/{id}/usages',
-    summary: 'Lists the usage of a workspace in a month.',
+    summary: 'Lists the usage of one type by a workspace in a month.',
     access: account,
     input: UsageQuery,
     output: Usages,
@@ -301,7 +302,7 @@ export const usage = {
   breakDownByBot: operation({
     subject: 'admin.usage.breakDownByBot',
     route: 'GET /v1/admin/workspaces/{id}/usages/by-bot',
-    summary: 'Lists how much each bot of a workspace used in a month, most first.',
+    summary: 'Lists the usage of one type by each bot of a workspace in a month, highest first.',
     access: account,
     input: UsageQuery,
     output: UsageByBot,
@@ -309,7 +310,7 @@ export const usage = {
   listHistory: operation({
     subject: 'admin.usage.listHistory',
     route: 'GET /v1/admin/usages/{id}/history',
-    summary: 'Lists the usage of a workspace or bot month by month, newest first.',
+    summary: 'Lists the monthly usage of one type by a workspace or bot, newest month first.',
     access: account,
     input: UsageHistoryQuery,
     output: Usages,
@@ -317,7 +318,8 @@ export const usage = {
   listActivity: operation({
     subject: 'admin.usage.listActivity',
     route: 'GET /v1/admin/usages/{id}/activity',
-    summary: 'Lists the last amount of each day with its time, newest first.',
+    summary:
+      'Lists the daily usage of one type by a workspace or bot: the last amount of each day with its time, newest first.',
     access: account,
     input: UsageActivityQuery,
     output: UsageActivities,
@@ -325,7 +327,7 @@ export const usage = {
   listDailyActivity: operation({
     subject: 'admin.usage.listDailyActivity',
     route: 'GET /v1/admin/usages/{id}/daily-activity',
-    summary: 'Lists the last amount of each day, newest first.',
+    summary: 'Lists the daily usage of one type by a workspace or bot: the last amount of each day, newest first.',
     access: account,
     input: DailyUsageQuery,
     output: DailyUsages,

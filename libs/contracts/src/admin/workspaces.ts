@@ -18,7 +18,6 @@ import { PathParam, QueryList, QueryString } from '../query-fields';
 import { consumer, event, operation } from '../operation';
 import { Empty, PageMeta, PageQuery } from '../paging';
 
-/** What a handle looks like. */
 export const handleForm = /^[0-9a-z]([a-z0-9-_]*[0-9a-z])?$/;
 
 export class Workspace {
@@ -85,7 +84,7 @@ export class CreateWorkspace {
   @Length(1, 64)
   name!: string;
 
-  /** Accepted for clients that send it: nothing is sold here. */
+  /** Ignored; accepted for compatibility with existing clients. This platform has no billing. */
   @Optional()
   @IsString()
   billingVersion?: string;
@@ -109,7 +108,6 @@ export class Workspaces {
   meta!: PageMeta;
 }
 
-/** A workspace as everybody with an account sees it, once it is public. */
 export class PublicWorkspace {
   @IsString()
   id!: string;
@@ -139,7 +137,7 @@ export class PublicWorkspace {
   @IsString({ each: true })
   socialAccounts!: string[];
 
-  /** Empty when it has none. */
+  /** Empty when the workspace has no handle. */
   @IsString()
   handle!: string;
 }
@@ -148,7 +146,7 @@ export class ListPublicWorkspaces extends PageQuery {
   @QueryList()
   workspaceIds?: string[];
 
-  /** Part of a name, a handle or what a workspace says about itself, in capitals or not. */
+  /** Case-insensitive substring of the name, the handle or the text `about`. */
   @QueryString({ maxLength: 200 })
   search?: string;
 }
@@ -164,7 +162,7 @@ export class PublicWorkspaces {
 export class CheckHandle {
   @IsString()
   @Length(1, 64)
-  @Matches(/^[0-9a-z-_]+$/, { message: 'handle must be lower-case letters, digits, hyphens and underscores' })
+  @Matches(/^[0-9a-z-_]+$/, { message: 'handle must consist of lower-case letters, digits, hyphens and underscores' })
   handle!: string;
 }
 
@@ -172,25 +170,25 @@ export class HandleAvailability {
   @IsBoolean()
   available!: boolean;
 
-  /** Free handles that are like it; none when it is free itself. */
+  /** Similar handles that are available; empty when the requested one is available. */
   @IsArray()
   @IsString({ each: true })
   suggestions!: string[];
 
-  /** Name of the workspace that has it, if that is public. */
+  /** Name of the workspace that uses the handle; absent when that workspace is not public. */
   @Optional()
   @IsString()
   usedBy?: string;
 }
 
-/** What is absent stays as it is. */
+/** Absent fields stay unchanged. */
 export class UpdateWorkspace extends WorkspaceId {
   @Optional()
   @IsString()
   @Length(1, 64)
   name?: string;
 
-  /** Accepted for clients that send it: this platform charges nothing, so that it changes nothing. */
+  /** Ignored; accepted for compatibility with existing clients. This platform has no billing. */
   @Optional()
   @IsNumber()
   @Min(5)
@@ -234,12 +232,11 @@ export class UpdateWorkspace extends WorkspaceId {
   @Length(1, 64)
   @Matches(handleForm, {
     message:
-      'handle must be lower-case letters, digits, hyphens and underscores, and begin and end with a letter or digit',
+      'handle must consist of lower-case letters, digits, hyphens and underscores, and begin and end with a letter or digit',
   })
   handle?: string;
 }
 
-/** What other services show of a workspace. */
 export class WorkspaceLabel {
   @IsString()
   id!: string;
@@ -251,13 +248,13 @@ export class WorkspaceLabel {
   @IsString()
   handle!: string | null;
 
-  /** When it was last changed: a label with a later time replaces this one. */
+  /** Time of the last change: a later label replaces an earlier one. */
   @IsISO8601()
   updatedAt!: string;
 }
 
 export class WorkspaceLabelReply extends WorkspaceLabel {
-  /** It was made at the first start of the platform, for whoever runs that. */
+  /** True for the workspace that the first start of the platform creates for the operator. */
   @Optional()
   @IsBoolean()
   isOperators?: boolean;
@@ -267,7 +264,7 @@ export const workspaceChanged = event({ subject: 'admin.workspaceChanged', data:
 
 export const labelWorkspace = consumer({ name: 'hub.labelWorkspace', event: workspaceChanged });
 
-/** A workspace is gone, with its members, and whoever keeps something of it drops that. */
+/** The workspace and its memberships no longer exist; other services drop their copies of its label. */
 export class WorkspaceDeleted {
   @IsString()
   workspaceId!: string;
@@ -285,7 +282,7 @@ export class LabelWorkspace {
 export const workspaces = {
   label: operation({
     subject: 'admin.workspaces.label',
-    summary: 'Gives the name and handle of a workspace to another service.',
+    summary: 'Gets the name and handle of a workspace for another service.',
     access: service,
     input: LabelWorkspace,
     output: WorkspaceLabelReply,
@@ -293,7 +290,7 @@ export const workspaces = {
   create: operation({
     subject: 'admin.workspaces.create',
     route: 'POST /v1/admin/workspaces',
-    summary: 'Creates a workspace that the calling account owns.',
+    summary: 'Creates a workspace. The calling account becomes its owner.',
     access: account,
     input: CreateWorkspace,
     output: Workspace,
@@ -317,7 +314,7 @@ export const workspaces = {
   update: operation({
     subject: 'admin.workspaces.update',
     route: 'PUT /v1/admin/workspaces/{id}',
-    summary: 'Changes the settings of a workspace.',
+    summary: 'Updates the settings of a workspace. Absent fields stay unchanged.',
     access: account,
     input: UpdateWorkspace,
     output: Workspace,
@@ -325,7 +322,7 @@ export const workspaces = {
   delete: operation({
     subject: 'admin.workspaces.delete',
     route: 'DELETE /v1/admin/workspaces/{id}',
-    summary: 'Deletes a workspace that has no bots.',
+    summary: 'Deletes a workspace. It must not have any bots.',
     access: account,
     input: WorkspaceId,
     output: Empty,
@@ -333,7 +330,7 @@ export const workspaces = {
   getPublic: operation({
     subject: 'admin.workspaces.getPublic',
     route: 'GET /v1/admin/workspaces/{id}/public',
-    summary: 'Gets what a public workspace shows of itself.',
+    summary: 'Gets the public profile of a workspace.',
     access: account,
     input: WorkspaceId,
     output: PublicWorkspace,
@@ -349,7 +346,7 @@ export const workspaces = {
   checkHandle: operation({
     subject: 'admin.workspaces.checkHandle',
     route: 'PUT /v1/admin/workspaces/handle-availability',
-    summary: 'Says whether a workspace can take a handle, and which ones are free otherwise.',
+    summary: 'Checks whether a workspace handle is available, and suggests others when it is not.',
     access: account,
     input: CheckHandle,
     output: HandleAvailability,

@@ -3,7 +3,6 @@ import { service } from '../access';
 import { operation } from '../operation';
 import { ChatEndpoint } from './endpoint-users';
 
-/** Whose chat a request goes to. */
 export class ChatPlace {
   @IsString()
   botId!: string;
@@ -13,7 +12,7 @@ export const callers = {
   verify: operation({
     subject: 'chat.callers.verify',
     summary:
-      'Says that a chat endpoint is there and, of a caller with a user key, that the key is good for it: before a body is read.',
+      'Checks that the bot has a chat endpoint and that the user key of the caller, if any, is valid. Called before the body is read.',
     access: service,
     input: ChatEndpoint,
     output: ChatPlace,

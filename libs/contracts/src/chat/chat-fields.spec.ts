@@ -7,7 +7,7 @@ const tags = (count: number) => ({
 
 const problemsOfTags = (problems: string[]) => problems.filter((problem) => problem.startsWith('tags'));
 
-it('shows tags of the bot and of its integrations together, more than a request may set', () => {
+it('accepts more tags in an answer (of the bot and its integrations together) than in a request', () => {
   const shown = problemsOf(toInstance(Message, tags(200)) as object);
   const set = problemsOf(toInstance(CreateMessage, tags(51)) as object);
 

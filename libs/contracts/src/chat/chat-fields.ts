@@ -3,14 +3,14 @@ import { MapOf, Optional } from '../fields';
 import { PageQuery } from '../paging';
 import { QueryChoice, QueryMap, QueryTime } from '../query-fields';
 
-/** What an object of the chat may have of tags: of the bot, and of each integration. */
+/** Most tags of a chat object that the bot may set; each integration may set as many. */
 export const maxTags = 50;
 export const maxTagsInAll = 200;
 export const maxTagLength = 500;
 const name = /^.{1,200}$/s;
 const tagEntries = { maxEntries: maxTags, maxLength: maxTagLength, key: name };
 export const maxProperties = 100;
-/** Of all properties of one object, as JSON. */
+/** Bytes of JSON of all properties of one object together. */
 export const maxPropertiesBytes = 32 * 1024;
 const propertyEntries = { maxEntries: maxProperties, maxLength: 10_000, key: name };
 
@@ -18,12 +18,12 @@ export function Tags(): PropertyDecorator {
   return MapOf(String, tagEntries);
 }
 
-/** Those of the bot and of its integrations together. */
+/** Tags of the bot and of its integrations. */
 export function ShownTags(): PropertyDecorator {
   return MapOf(String, { ...tagEntries, maxEntries: maxTagsInAll });
 }
 
-/** `null`, like an empty text, removes the tag of this name. */
+/** `null` or an empty string removes the tag. */
 export function TagChanges(): PropertyDecorator {
   return MapOf(String, { ...tagEntries, nullable: true });
 }
@@ -32,25 +32,25 @@ export function Properties(): PropertyDecorator {
   return MapOf(String, propertyEntries);
 }
 
-/** `null` removes the property of this name. */
+/** `null` removes the property. */
 export function PropertyChanges(): PropertyDecorator {
   return MapOf(String, { ...propertyEntries, nullable: true });
 }
 
-/** An id in a body. Whatever has another length can name nothing. */
+/** Id in a body. No id of the platform has another length. */
 export function IsChatId(): PropertyDecorator {
   return all(
     IsString(),
-    Length(28, 36, { message: '$property must be an id of 28 to 36 characters, as the platform gives it' }),
+    Length(28, 36, { message: '$property must be an id of 28 to 36 characters, as returned by the API' }),
   );
 }
 
-/** Names of the tags that tell whether something is there already. */
+/** Names of the tags that identify an existing object; the others are ignored in the search. */
 export function DiscriminatingTags(): PropertyDecorator {
   return all(Optional(), IsArray(), ArrayMaxSize(maxTags), IsString({ each: true }), MaxLength(500, { each: true }));
 }
 
-/** Query of lists that can be filtered by tags: each must have exactly this value. */
+/** Pagination query with a filter on tags: each named tag must have exactly this value. */
 export class TaggedPageQuery extends PageQuery {
   @QueryMap({ maxEntries: maxTags, maxLength: maxTagLength })
   tags?: Record<string, string>;
@@ -63,7 +63,7 @@ export function QueryTimeField(): PropertyDecorator {
   return QueryChoice(times);
 }
 
-/** Query of lists that are sorted by a time. Both ends of the span belong to it. */
+/** Pagination query for lists sorted by a time. `afterDate` and `beforeDate` are inclusive. */
 export class SortedPageQuery extends TaggedPageQuery {
   @QueryTime()
   afterDate?: string;

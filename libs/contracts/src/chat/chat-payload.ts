@@ -3,7 +3,6 @@ import { isRecord } from '../is-record';
 import type { JsonSchema } from '../json-schema';
 import { card, choices, simplePayloads } from './payload-schemas';
 
-/** Bytes of JSON that a message may have. */
 export const maxPayloadBytes = 128 * 1024;
 
 interface Text {
@@ -52,7 +51,7 @@ interface Choice<T extends string> {
 }
 type Simple = Text | Markdown | Image | Audio | Video | File | Location;
 
-/** What a message of the chat endpoint says. No string in it is empty. */
+/** Payload of a message on the chat endpoint. Its strings are not empty. */
 export type ChatPayload =
   | Simple
   | Card
@@ -62,7 +61,7 @@ export type ChatPayload =
   | { type: 'bloc'; items: Simple[] };
 
 interface ObjectSchema extends JsonSchema {
-  /** Absent where it is not the schema of an object. */
+  /** Absent when it is not the schema of an object. */
   properties?: Record<string, JsonSchema>;
   required: string[];
 }
@@ -70,7 +69,6 @@ interface ObjectSchema extends JsonSchema {
 const simple = Object.entries(simplePayloads).map(([type, schema]) => typed(type, schema));
 const typedCard = typed('card', card);
 
-/** One of them by its `type`. */
 const chatPayload = {
   oneOf: [
     ...simple,
@@ -83,20 +81,20 @@ const chatPayload = {
 
 export const chatPayloadTypes = typesOf(chatPayload) as readonly string[];
 
-/** A payload of one of the twelve types, without what the type does not know. */
+/** Payload of one of the twelve types. Drops the fields that its type does not declare. */
 export function IsChatPayload(): PropertyDecorator {
   return Checked({ convert: (value) => known(chatPayload, value), problem: payloadProblem, schema: chatPayload });
 }
 
 /**
- * A payload from elsewhere, brought as near to one of the twelve types as it can be: without what the type does not know,
- * without optional fields that are empty, and with every list.
+ * Coerces a foreign payload towards one of the twelve types: drops unknown fields and empty optional fields, and adds
+ * missing lists.
  */
 export function mendedPayload(payload: Record<string, unknown>): Record<string, unknown> {
   return mended(chatPayload, payload) as Record<string, unknown>;
 }
 
-/** What keeps a payload from being one of the twelve types, behind the path of where it is: ".text is missing". */
+/** Validation problem of a payload, prefixed by the path within it: ".text is missing". */
 export function payloadProblem(value: unknown): string | undefined {
   const found = problemOf(chatPayload, value);
   if (found) return found;
@@ -105,7 +103,7 @@ export function payloadProblem(value: unknown): string | undefined {
     : undefined;
 }
 
-/** The type beside the content, and no string empty. */
+/** Adds the discriminator `type`, and `minLength: 1` to all strings. */
 function typed(type: string, { properties, required }: { properties: Record<string, object>; required: string[] }) {
   const fields = Object.entries(properties).map(([name, schema]) => [
     name,
@@ -121,7 +119,6 @@ function typed(type: string, { properties, required }: { properties: Record<stri
   };
 }
 
-/** The value with the fields of its schema alone. */
 function known(schema: JsonSchema, value: unknown): unknown {
   if (Array.isArray(value)) {
     const { items } = schema as { items?: JsonSchema };
@@ -149,7 +146,7 @@ function mended(schema: JsonSchema, value: unknown): unknown {
   return Object.fromEntries(fields.filter(([, field]) => field !== undefined)) as unknown;
 }
 
-/** What is wrong, behind the path of where it is. */
+/** Validation problem, prefixed by the path within the value. */
 function problemOf(schema: JsonSchema, value: unknown): string | undefined {
   if (schema['type'] === 'array') return listProblem(schema['items'] as JsonSchema, value);
   if (schema['type'] === 'number') return Number.isFinite(value) ? undefined : 'must be a number';
@@ -189,7 +186,7 @@ function within(place: string, problem: string): string {
   return `${place}${/^[.[]/.test(problem) ? '' : ' '}${problem}`;
 }
 
-/** The schema itself, or that of its choices which has the type of the value. */
+/** The schema itself, or the member of its union that has the value's type. */
 function objectSchema(schema: JsonSchema, { type }: Record<string, unknown>): ObjectSchema | undefined {
   const { oneOf } = schema as { oneOf?: ObjectSchema[] };
   return oneOf ? oneOf.find((one) => typeOf(one) === type) : (schema as ObjectSchema);

@@ -11,7 +11,6 @@ import { tags } from './tags';
 import { users } from './users';
 import { workflows } from './workflows';
 
-/** Everything that the chat service answers. */
 export const chat = {
   callers,
   conversations,

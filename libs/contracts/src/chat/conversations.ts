@@ -20,13 +20,13 @@ export class Conversation {
   @IsString()
   id!: string;
 
-  /** Deprecated: nothing sets it but an update. */
+  /** Deprecated: set only by an update. */
   @Deprecated()
   @Optional()
   @IsString()
   currentTaskId?: string;
 
-  /** The workflow of this conversation that has not ended. */
+  /** Unfinished workflow of this conversation. */
   @Optional()
   @IsString()
   currentWorkflowId?: string;
@@ -44,7 +44,7 @@ export class Conversation {
   @IsString()
   integration!: string;
 
-  /** A bot sees those of its integrations as `alias:tag`, an integration sees its own alone. */
+  /** The bot sees tags of its integrations as `alias:tag`; an integration sees only its own. */
   @ShownTags()
   tags!: Record<string, string>;
 
@@ -56,14 +56,14 @@ export class Conversation {
 }
 
 class ConversationSettings {
-  /** One of the channels of its integration. */
+  /** One of the channels of the integration. */
   @IsString()
   @Length(1, 200)
   channel!: string;
 
   /**
-   * Deprecated: alias or name of the integration. Without it, the only integration that has the channel is meant, else
-   * the chat.
+   * Deprecated: alias or name of the integration. When absent, the only integration that has the channel is used,
+   * otherwise the chat integration.
    */
   @Deprecated()
   @Optional()
@@ -81,7 +81,7 @@ export class CreateConversation extends ConversationSettings {
   properties?: Record<string, string>;
 }
 
-/** Tags and properties that are `null` or empty are as if they were not there. */
+/** Tags and properties that are `null` or empty are ignored. */
 export class GetOrCreateConversation extends ConversationSettings {
   @TagChanges()
   tags!: Record<string, string | null>;
@@ -90,7 +90,7 @@ export class GetOrCreateConversation extends ConversationSettings {
   @PropertyChanges()
   properties?: Record<string, string | null>;
 
-  /** All that are given unless this names some of them. */
+  /** Names of the tags that identify the conversation; all given tags by default. */
   @DiscriminatingTags()
   discriminateByTags?: string[];
 }
@@ -99,7 +99,7 @@ export class UpdateConversation {
   @PathParam()
   id!: string;
 
-  /** Deprecated. An empty text removes it. */
+  /** Deprecated. An empty string removes the value. */
   @Deprecated()
   @Optional()
   @IsString()
@@ -121,11 +121,11 @@ export class ConversationId {
 }
 
 export class ListConversations extends SortedPageQuery {
-  /** Conversations in which each of these users takes part. */
+  /** Filter: conversations in which all of these users participate. */
   @QueryList({ maxItems: 50, maxLength: 100 })
   participantIds?: string[];
 
-  /** Alias or name of an integration. */
+  /** Filter: alias or name of an integration. */
   @QueryString({ maxLength: 200 })
   integrationName?: string;
 
@@ -208,7 +208,7 @@ export const conversations = {
     subject: 'chat.conversations.getOrCreate',
     route: 'POST /v1/chat/conversations/get-or-create',
     summary:
-      'Gets the conversation of the channel with these tags, or creates it. As many as ask at once for the same tags get the same one.',
+      'Gets the conversation of the channel with these tags, or creates it. Concurrent requests for the same tags get the same conversation.',
     access: bot.writeAlsoByIntegration,
     input: GetOrCreateConversation,
     output: GottenOrCreatedConversation,
@@ -225,7 +225,7 @@ export const conversations = {
   update: operation({
     subject: 'chat.conversations.update',
     route: 'PUT /v1/chat/conversations/{id}',
-    summary: 'Updates a conversation. What is left out stays as it is; tags and properties are merged.',
+    summary: 'Updates a conversation. Absent fields stay unchanged; tags and properties are merged.',
     access: bot.writeAlsoByIntegration,
     input: UpdateConversation,
     output: ConversationReply,
@@ -244,7 +244,7 @@ export const participants = {
   list: operation({
     subject: 'chat.participants.list',
     route: 'GET /v1/chat/conversations/{id}/participants',
-    summary: 'Lists the users that take part in a conversation, in the order in which they joined.',
+    summary: 'Lists the participants of a conversation, in the order in which they joined.',
     access: bot.readAlsoByIntegration,
     input: ListParticipants,
     output: Participants,
@@ -252,7 +252,7 @@ export const participants = {
   add: operation({
     subject: 'chat.participants.add',
     route: 'POST /v1/chat/conversations/{id}/participants',
-    summary: 'Lets a user take part in a conversation. Who does already stays as it is.',
+    summary: 'Adds a user to a conversation as a participant. Has no effect when the user already participates.',
     access: bot.writeAlsoByIntegration,
     input: AddParticipant,
     output: ParticipantReply,
@@ -261,7 +261,7 @@ export const participants = {
   get: operation({
     subject: 'chat.participants.get',
     route: 'GET /v1/chat/conversations/{id}/participants/{userId}',
-    summary: 'Gets a user that takes part in a conversation.',
+    summary: 'Gets a participant of a conversation.',
     access: bot.readAlsoByIntegration,
     input: ParticipantId,
     output: ParticipantReply,
@@ -269,7 +269,7 @@ export const participants = {
   remove: operation({
     subject: 'chat.participants.remove',
     route: 'DELETE /v1/chat/conversations/{id}/participants/{userId}',
-    summary: 'Ends that a user takes part in a conversation.',
+    summary: 'Removes a participant from a conversation.',
     access: bot.writeAlsoByIntegration,
     input: ParticipantId,
     output: Empty,

@@ -8,7 +8,7 @@ import { ChatEndpoint, ChatUser } from './endpoint-users';
 import { IsForeignId } from './foreign-id';
 
 export class ChatConversation {
-  /** The foreign id where there is one. */
+  /** The foreign id if it has one. */
   @IsString()
   id!: string;
 
@@ -20,14 +20,14 @@ export class ChatConversation {
 }
 
 export class CreateChatConversation extends ChatEndpoint {
-  /** A foreign id: the conversation keeps it in every answer. */
+  /** Foreign id: the application's own id of the conversation, returned in place of the platform's. */
   @Optional()
   @IsForeignId()
   id?: string;
 }
 
 export class GetOrCreateChatConversation extends ChatEndpoint {
-  /** That of a conversation that is there, or the foreign id of a new one. */
+  /** Id of an existing conversation, or the foreign id of a new one. */
   @IsForeignId()
   id!: string;
 }
@@ -38,19 +38,18 @@ export class ChatConversationId extends ChatEndpoint {
 }
 
 export class ListChatConversations extends ChatEndpoint {
-  /** `meta.nextToken` of the page before. */
+  /** Cursor: `meta.nextToken` of the previous page. */
   @QueryString({ maxLength: 8000 })
   nextToken?: string;
 }
 
-/** What belongs to a conversation. */
 export class InChatConversation extends ChatEndpoint {
   @PathParam()
   conversationId!: string;
 }
 
 export class ListInChatConversation extends InChatConversation {
-  /** `meta.nextToken` of the page before. */
+  /** Cursor: `meta.nextToken` of the previous page. */
   @QueryString({ maxLength: 8000 })
   nextToken?: string;
 }
@@ -95,7 +94,7 @@ export const endpointConversations = {
   createConversation: operation({
     subject: 'chat.endpoint.createConversation',
     route: 'POST /chat/{webhookId}/conversations',
-    summary: 'Creates a conversation, which the user owns and takes part in.',
+    summary: 'Creates a conversation. The user of the key becomes its owner and first participant.',
     access: chatUser,
     input: CreateChatConversation,
     output: ChatConversationReply,
@@ -105,7 +104,7 @@ export const endpointConversations = {
   getOrCreateConversation: operation({
     subject: 'chat.endpoint.getOrCreateConversation',
     route: 'POST /chat/{webhookId}/conversations/get-or-create',
-    summary: "Gets a conversation of the user's own, or creates it.",
+    summary: 'Gets a conversation that the user owns, or creates it.',
     access: chatUser,
     input: GetOrCreateChatConversation,
     output: ChatConversationReply,
@@ -114,7 +113,7 @@ export const endpointConversations = {
   getConversation: operation({
     subject: 'chat.endpoint.getConversation',
     route: 'GET /chat/{webhookId}/conversations/{id}',
-    summary: 'Gets a conversation that the user takes part in.',
+    summary: 'Gets a conversation that the user participates in.',
     access: chatUser,
     input: ChatConversationId,
     output: ChatConversationReply,
@@ -122,7 +121,7 @@ export const endpointConversations = {
   deleteConversation: operation({
     subject: 'chat.endpoint.deleteConversation',
     route: 'DELETE /chat/{webhookId}/conversations/{id}',
-    summary: 'Deletes a conversation that the user owns, with all that is in it.',
+    summary: 'Deletes a conversation that the user owns, with its messages and states.',
     access: chatUser,
     input: ChatConversationId,
     output: Empty,
@@ -138,7 +137,7 @@ export const endpointConversations = {
   addParticipant: operation({
     subject: 'chat.endpoint.addParticipant',
     route: 'POST /chat/{webhookId}/conversations/{conversationId}/participants',
-    summary: 'Lets another user take part in a conversation that the user owns.',
+    summary: 'Adds another user as a participant to a conversation that the user owns.',
     access: chatUser,
     input: AddChatParticipant,
     output: ChatParticipantReply,
@@ -146,7 +145,7 @@ export const endpointConversations = {
   getParticipant: operation({
     subject: 'chat.endpoint.getParticipant',
     route: 'GET /chat/{webhookId}/conversations/{conversationId}/participants/{userId}',
-    summary: 'Gets a user who takes part in the same conversation.',
+    summary: 'Gets a participant of a conversation that the user participates in.',
     access: chatUser,
     input: ChatParticipantId,
     output: ChatParticipantReply,
@@ -154,7 +153,8 @@ export const endpointConversations = {
   removeParticipant: operation({
     subject: 'chat.endpoint.removeParticipant',
     route: 'DELETE /chat/{webhookId}/conversations/{conversationId}/participants/{userId}',
-    summary: 'Removes another user from a conversation that the user owns, and ends that user’s streams of it.',
+    summary:
+      'Removes another participant from a conversation that the user owns, and closes the event streams of that participant.',
     access: chatUser,
     input: ChatParticipantId,
     output: Empty,
@@ -162,7 +162,7 @@ export const endpointConversations = {
   listParticipants: operation({
     subject: 'chat.endpoint.listParticipants',
     route: 'GET /chat/{webhookId}/conversations/{conversationId}/participants',
-    summary: 'Lists who takes part in a conversation, the latest to join first.',
+    summary: 'Lists the participants of a conversation, latest to join first.',
     access: chatUser,
     input: ListInChatConversation,
     output: ChatParticipants,

@@ -12,30 +12,30 @@ export class ChatMessage {
   @IsString()
   id!: string;
 
-  /** Greater than that of every earlier message of the conversation. */
+  /** Strictly greater than that of every earlier message of the conversation. */
   @IsString()
   createdAt!: string;
 
-  /** A bot may have sent something else; then that is shown. */
+  /** A payload of another shape, sent by the bot, is returned unchanged. */
   @IsChatPayload()
   payload!: ChatPayload;
 
-  /** The foreign id where there is one. */
+  /** The foreign id if it has one. */
   @IsString()
   userId!: string;
 
-  /** The foreign id where there is one. */
+  /** The foreign id if it has one. */
   @IsString()
   conversationId!: string;
 
-  /** Absent when it is empty. */
+  /** Absent when empty. */
   @Optional()
   @JsonObject()
   metadata?: Record<string, unknown>;
 }
 
 export class CreateChatMessage extends ChatEndpoint {
-  /** With metadata at most 128 KB. */
+  /** At most 128 KB together with `metadata`. */
   @IsChatPayload()
   payload!: ChatPayload;
 
@@ -75,11 +75,11 @@ export class ChatEvent {
   @JsonObject()
   payload!: Record<string, unknown>;
 
-  /** The foreign id where there is one. */
+  /** The foreign id if it has one. */
   @IsString()
   conversationId!: string;
 
-  /** The foreign id where there is one. */
+  /** The foreign id if it has one. */
   @IsString()
   userId!: string;
 }
@@ -114,7 +114,7 @@ export const endpointMessages = {
   createMessage: operation({
     subject: 'chat.endpoint.createMessage',
     route: 'POST /chat/{webhookId}/messages',
-    summary: 'Sends a message. All who listen to the conversation have it before this answers.',
+    summary: 'Sends a message. It is published to the listeners of the conversation before this call returns.',
     access: chatUser,
     input: CreateChatMessage,
     output: ChatMessageReply,
@@ -124,7 +124,7 @@ export const endpointMessages = {
   getMessage: operation({
     subject: 'chat.endpoint.getMessage',
     route: 'GET /chat/{webhookId}/messages/{id}',
-    summary: 'Gets a message of a conversation that the user takes part in.',
+    summary: 'Gets a message of a conversation that the user participates in.',
     access: chatUser,
     input: ChatMessageId,
     output: ChatMessageReply,
@@ -140,7 +140,7 @@ export const endpointMessages = {
   createEvent: operation({
     subject: 'chat.endpoint.createEvent',
     route: 'POST /chat/{webhookId}/events',
-    summary: 'Tells the bot of something, as the event `custom` of the chat, and all who listen to the conversation.',
+    summary: 'Sends an event of type `custom` to the bot and to all listeners of the conversation.',
     access: chatUser,
     input: CreateChatEvent,
     output: ChatEventReply,
@@ -150,7 +150,7 @@ export const endpointMessages = {
   getEvent: operation({
     subject: 'chat.endpoint.getEvent',
     route: 'GET /chat/{webhookId}/events/{id}',
-    summary: 'Gets a custom event of a conversation that the user takes part in.',
+    summary: 'Gets a custom event of a conversation that the user participates in.',
     access: chatUser,
     input: ChatEventId,
     output: ChatEventReply,

@@ -6,15 +6,14 @@ import { Empty } from '../paging';
 import { PathParam } from '../query-fields';
 import { IsForeignId } from './foreign-id';
 
-/** Where every request of a bot's chat endpoint goes. */
 export class ChatEndpoint {
-  /** Webhook id of the chat integration of the bot. */
+  /** Webhook id of the bot's chat integration. */
   @PathParam()
   webhookId!: string;
 }
 
 export class ChatUser {
-  /** The foreign id where there is one. */
+  /** The foreign id if it has one. */
   @IsString()
   id!: string;
 
@@ -37,7 +36,7 @@ export class ChatUser {
   updatedAt!: string;
 }
 
-/** What is left out stays as it is. */
+/** Absent fields stay unchanged. */
 export class ChatUserFields extends ChatEndpoint {
   @Optional()
   @IsString()
@@ -49,7 +48,7 @@ export class ChatUserFields extends ChatEndpoint {
   @MaxLength(40_000)
   pictureUrl?: string;
 
-  /** Anything that the application wants to tell of the user. The bot sees it, as a tag, when it has up to 500 characters. */
+  /** Any text about the user that the application provides. Up to 500 characters, the bot sees it as a tag. */
   @Optional()
   @IsString()
   @MaxLength(1000)
@@ -57,7 +56,7 @@ export class ChatUserFields extends ChatEndpoint {
 }
 
 export class CreateChatUser extends ChatUserFields {
-  /** A foreign id: the user keeps it in every answer. */
+  /** Foreign id: the application's own id of the user, returned in place of the platform's. */
   @Optional()
   @IsForeignId()
   id?: string;
@@ -69,7 +68,7 @@ export class ChatUserReply {
 }
 
 export class CreatedChatUser extends ChatUserReply {
-  /** What the user shows in the header `x-user-key`. */
+  /** User key, to be sent in the header `x-user-key`. */
   @IsString()
   key!: string;
 }
@@ -78,7 +77,7 @@ export const endpointUsers = {
   createUser: operation({
     subject: 'chat.endpoint.createUser',
     route: 'POST /chat/{webhookId}/users',
-    summary: 'Creates a user and its key. Refused where the bot has an encryption key of its own.',
+    summary: 'Creates a user and its user key. Rejected when the bot has its own encryption key configured.',
     access: chatVisitor,
     input: CreateChatUser,
     output: CreatedChatUser,
@@ -87,7 +86,7 @@ export const endpointUsers = {
   getOrCreateUser: operation({
     subject: 'chat.endpoint.getOrCreateUser',
     route: 'POST /chat/{webhookId}/users/get-or-create',
-    summary: 'Gets the user of the key, with the given fields changed, or creates it with the id that the key names.',
+    summary: 'Gets the user of the user key and updates the given fields, or creates it with the id in the key.',
     access: chatUser,
     input: ChatUserFields,
     output: ChatUserReply,
@@ -96,7 +95,7 @@ export const endpointUsers = {
   getUser: operation({
     subject: 'chat.endpoint.getUser',
     route: 'GET /chat/{webhookId}/users/me',
-    summary: 'Gets the user of the key.',
+    summary: 'Gets the user of the user key.',
     access: chatUser,
     input: ChatEndpoint,
     output: ChatUserReply,
@@ -104,7 +103,7 @@ export const endpointUsers = {
   updateUser: operation({
     subject: 'chat.endpoint.updateUser',
     route: 'PUT /chat/{webhookId}/users/me',
-    summary: 'Updates the user of the key.',
+    summary: 'Updates the user of the user key. Absent fields stay unchanged.',
     access: chatUser,
     input: ChatUserFields,
     output: ChatUserReply,
@@ -112,7 +111,7 @@ export const endpointUsers = {
   deleteUser: operation({
     subject: 'chat.endpoint.deleteUser',
     route: 'DELETE /chat/{webhookId}/users/me',
-    summary: 'Deletes the user of the key. Its foreign id is free again, its messages stay.',
+    summary: 'Deletes the user of the user key. Its foreign id becomes available again; its messages are kept.',
     access: chatUser,
     input: ChatEndpoint,
     output: Empty,

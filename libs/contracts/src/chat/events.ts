@@ -18,7 +18,7 @@ export class CreateEvent {
   @JsonObject()
   payload!: Record<string, unknown>;
 
-  /** At once when absent. */
+  /** Immediate when absent. */
   @Optional()
   @Nested(Postponement)
   schedule?: Postponement;
@@ -47,11 +47,11 @@ export class Event {
   @IsString()
   createdAt!: string;
 
-  /** A bot sees those of its integrations as `alias:type`, an integration sees its own alone. */
+  /** The bot sees events of its integrations as `alias:type`; an integration sees only its own. */
   @IsString()
   type!: string;
 
-  /** Of `message_created`: the message, its user and its conversation as they are now. */
+  /** For `message_created`: the current message, user and conversation. */
   @JsonObject()
   payload!: Record<string, unknown>;
 
@@ -117,7 +117,7 @@ export const events = {
   create: operation({
     subject: 'chat.events.create',
     route: 'POST /v1/chat/events',
-    summary: 'Creates an event for the bot, for now or for later.',
+    summary: 'Creates an event for the bot, immediate or scheduled.',
     access: bot.writeAlsoByIntegration,
     input: CreateEvent,
     output: EventReply,
@@ -143,7 +143,7 @@ export const events = {
   cancelScheduled: operation({
     subject: 'chat.events.cancelScheduled',
     route: 'DELETE /v1/chat/events/scheduled/{id}',
-    summary: 'Cancels a scheduled event. That of a scheduled message takes the message along.',
+    summary: 'Cancels a scheduled event. The event of a scheduled message cancels the message too.',
     access: bot.writeAlsoByIntegration,
     input: EventId,
     output: Empty,

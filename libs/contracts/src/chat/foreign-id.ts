@@ -1,6 +1,6 @@
 import { Matches } from 'class-validator';
 
-/** What an application of the chat may call its users and conversations. No id of the platform has another form either. */
+/** Foreign id: an application's own id of a user or conversation. Ids of the platform match it too. */
 export const foreignId = /^[a-zA-Z0-9_\-\\/]{1,70}$/;
 export const foreignIdForm = '1 to 70 characters of a-z, A-Z, 0-9, "_", "-", "\\" and "/"';
 

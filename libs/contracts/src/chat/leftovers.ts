@@ -8,7 +8,7 @@ export class CountChatLeftovers {
   botId!: string;
 }
 
-/** What the chat service still holds of a bot: all zero once a deleted one is erased. */
+/** Rows that the chat service holds of a bot; all zero after the erasure of a deleted bot. */
 export class ChatLeftovers {
   @IsInt()
   users!: number;
@@ -19,11 +19,11 @@ export class ChatLeftovers {
   @IsInt()
   participants!: number;
 
-  /** Scheduled ones too. */
+  /** Includes scheduled messages. */
   @IsInt()
   messages!: number;
 
-  /** Recurring ones too. */
+  /** Includes recurring events. */
   @IsInt()
   events!: number;
 
@@ -39,7 +39,7 @@ export class ChatLeftovers {
   @IsInt()
   signals!: number;
 
-  /** What is kept to answer a request that comes again with its idempotency key. */
+  /** Stored answers for idempotency keys. */
   @IsInt()
   chatAnswers!: number;
 }
@@ -47,7 +47,7 @@ export class ChatLeftovers {
 export const countLeftovers = operation({
   subject: 'chat.countLeftovers',
   route: 'GET /operator/chat/bots/{botId}/leftovers',
-  summary: 'Counts what the chat service still holds of a bot.',
+  summary: 'Counts the rows that the chat service holds of a bot.',
   access: operator,
   input: CountChatLeftovers,
   output: ChatLeftovers,

@@ -19,7 +19,7 @@ export class Message {
   @IsString()
   id!: string;
 
-  /** Greater than that of every message that was there in the conversation. */
+  /** Strictly greater than that of every message already in the conversation. */
   @IsString()
   createdAt!: string;
 
@@ -32,7 +32,7 @@ export class Message {
   @JsonObject()
   payload!: Record<string, unknown>;
 
-  /** Outgoing when the bot wrote it. */
+  /** `outgoing` when the bot wrote the message. */
   @IsIn(directions)
   direction!: Direction;
 
@@ -42,7 +42,7 @@ export class Message {
   @IsString()
   conversationId!: string;
 
-  /** A bot sees those of its integrations as `alias:tag`, an integration sees its own alone. */
+  /** The bot sees tags of its integrations as `alias:tag`; an integration sees only its own. */
   @ShownTags()
   tags!: Record<string, string>;
 
@@ -52,7 +52,7 @@ export class Message {
 }
 
 class MessageContent {
-  /** Who writes it: a user of the bot, or the bot itself by its id. */
+  /** Author: a user of the bot, or the bot itself by its id. */
   @IsChatId()
   userId!: string;
 
@@ -63,7 +63,7 @@ class MessageContent {
   @Length(1, maxTypeLength)
   type!: string;
 
-  /** When it is written; now if it is absent. Until then it is not listed, and its event can be cancelled. */
+  /** Immediate when absent. Until its time a scheduled message is not listed, and its event can be cancelled. */
   @Optional()
   @Nested(Postponement)
   schedule?: Postponement;
@@ -81,9 +81,9 @@ export class CreateMessage extends MessageContent {
   tags!: Record<string, string>;
 }
 
-/** Tags that are `null` or empty are as if they were not there. */
+/** Tags that are `null` or empty are ignored. */
 export class GetOrCreateMessage extends MessageContent {
-  /** Empty if it is absent. */
+  /** Empty when absent. */
   @Optional()
   @JsonObject({ maxBytes: maxPayloadBytes })
   payload?: Record<string, unknown>;
@@ -91,7 +91,7 @@ export class GetOrCreateMessage extends MessageContent {
   @TagChanges()
   tags!: Record<string, string | null>;
 
-  /** All that are given unless this names some of them. */
+  /** Names of the tags that identify the message; all given tags by default. */
   @DiscriminatingTags()
   discriminateByTags?: string[];
 }
@@ -104,7 +104,7 @@ export class UpdateMessage {
   @TagChanges()
   tags?: Record<string, string | null>;
 
-  /** Takes the place of the one that is there. */
+  /** Replaces the previous payload. */
   @Optional()
   @JsonObject({ maxBytes: maxPayloadBytes })
   payload?: Record<string, unknown>;
@@ -119,7 +119,7 @@ export class ListMessages extends TaggedPageQuery {
   @QueryString()
   conversationId?: string;
 
-  /** Both ends of the span belong to it. */
+  /** `afterDate` and `beforeDate` are inclusive. */
   @QueryTime()
   afterDate?: string;
 
@@ -127,7 +127,6 @@ export class ListMessages extends TaggedPageQuery {
   beforeDate?: string;
 }
 
-/** A message that was written elsewhere. */
 export class MessageToImport {
   @IsChatId()
   userId!: string;
@@ -145,14 +144,17 @@ export class MessageToImport {
   @Tags()
   tags!: Record<string, string>;
 
-  /** When it was written: not in the future. */
+  /** Time of writing; must not be in the future. */
   @IsISO8601({ strict: true, strictSeparator: true })
   @Matches(/^[1-9]\d{3}-.*T.*(Z|[+-]\d\d:\d\d)$/, {
     message: 'createdAt must be a time with a zone, such as 2026-01-31T12:00:00.000Z',
   })
   createdAt!: string;
 
-  /** One that is there with the same values of these tags is taken for the message. With none the message is new. */
+  /**
+   * Names of the tags that identify the message: an existing message with the same values of all of them is used
+   * instead. An empty list always creates a message.
+   */
   @IsArray()
   @ArrayMaxSize(maxTags)
   @IsString({ each: true })
@@ -160,7 +162,7 @@ export class MessageToImport {
 }
 
 export class ImportMessages {
-  /** At most 100, of one conversation or several. */
+  /** At most 100 messages, of any number of conversations. */
   @ListOf(MessageToImport, { maxItems: maxImportedMessages })
   messages!: MessageToImport[];
 }
@@ -190,7 +192,7 @@ export const messages = {
   create: operation({
     subject: 'chat.messages.create',
     route: 'POST /v1/chat/messages',
-    summary: 'Writes a message into a conversation, now or later.',
+    summary: 'Creates a message in a conversation, immediate or scheduled.',
     access: bot.writeAlsoByIntegration,
     input: CreateMessage,
     output: MessageReply,
@@ -209,7 +211,7 @@ export const messages = {
     subject: 'chat.messages.getOrCreate',
     route: 'POST /v1/chat/messages/get-or-create',
     summary:
-      'Gets the message of the conversation with these tags, or writes it. As many as ask at once for the same tags get the same one.',
+      'Gets the message of the conversation with these tags, or creates it. Concurrent requests for the same tags get the same message.',
     access: bot.writeAlsoByIntegration,
     input: GetOrCreateMessage,
     output: GottenOrCreatedMessage,
@@ -226,7 +228,7 @@ export const messages = {
   update: operation({
     subject: 'chat.messages.update',
     route: 'PUT /v1/chat/messages/{id}',
-    summary: 'Updates a message. Tags are merged, the payload is replaced; nobody is told.',
+    summary: 'Updates a message. Tags are merged, the payload is replaced. Neither the bot nor listeners are notified.',
     access: bot.writeAlsoByIntegration,
     input: UpdateMessage,
     output: MessageReply,
@@ -234,7 +236,7 @@ export const messages = {
   delete: operation({
     subject: 'chat.messages.delete',
     route: 'DELETE /v1/chat/messages/{id}',
-    summary: 'Deletes a message. Its events stay.',
+    summary: 'Deletes a message. Its events are kept.',
     access: bot.writeAlsoByIntegration,
     input: MessageId,
     output: Empty,
@@ -242,7 +244,7 @@ export const messages = {
   import: operation({
     subject: 'chat.messages.import',
     route: 'POST /v1/chat/messages/import-messages',
-    summary: 'Takes over messages that were written elsewhere, with their times: all of them or none. Nobody is told.',
+    summary: 'Imports messages with their original times, all or none. Neither the bot nor listeners are notified.',
     access: bot.writeAlsoByIntegration,
     input: ImportMessages,
     output: ImportedMessages,

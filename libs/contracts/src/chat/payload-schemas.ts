@@ -1,13 +1,13 @@
 import { list, object } from '../schemas';
 
-/** A text that must not be empty. */
+/** Non-empty string. */
 export const text = { type: 'string', minLength: 1 };
 
 const option = object({ label: text, value: text });
 const cardAction = object({ action: { type: 'string', enum: ['postback', 'url', 'say'] }, label: text, value: text });
 const choice = object({ text, options: list(option) });
 
-/** What a message says, by its type. These may also be parts of a message. */
+/** Message payloads by type, which may also be parts of other messages. */
 export const simplePayloads = {
   text: object({ text }),
   markdown: object({ markdown: text }),

@@ -3,18 +3,17 @@ import { service } from '../access';
 import { ListOf, Nullable, Optional } from '../fields';
 import { broadcast, channel, operation } from '../operation';
 
-/** Something that listeners of a conversation hear. */
 export class Signal {
-  /** Dense within the conversation: who has 7 and gets 9 has missed 8. */
+  /** Sequence number without gaps within the conversation: a listener that gets 9 after 7 has missed 8. */
   @IsInt()
   number!: number;
 
-  /** The JSON text that listeners get, `{"type":…,"data":…}`; null when it only ends streams. */
+  /** JSON text sent to listeners, `{"type":…,"data":…}`; null for a signal that only closes streams. */
   @Nullable()
   @IsString()
   frame!: string | null;
 
-  /** The streams of this user in this conversation end when all that came before it is delivered. */
+  /** Id of the user whose streams of this conversation close after this signal. */
   @Optional()
   @IsString()
   closes?: string;
@@ -24,25 +23,25 @@ export class Signal {
 export const signalChannel = channel({ subject: 'chat.signals', data: Signal });
 
 export class SignalsMissing {
-  /** Absent: the signals of any bot. */
+  /** When absent, signals of any bot may be missing. */
   @Optional()
   @IsString()
   botId?: string;
 }
 
-/** Signals may not have been told, or nobody may listen any more: whoever has streams asks what was missed. */
+/** Signals may have been lost, or users may have lost access: every process with open streams catches up on them. */
 export const signalsMissing = broadcast({ subject: 'chat.signalsMissing', data: SignalsMissing });
 
 export class OpenStream {
   @IsString()
   webhookId!: string;
 
-  /** In any form: the platform's id or a foreign one. */
+  /** The platform's id or a foreign id. */
   @IsString()
   conversationId!: string;
 }
 
-/** What a stream is about, in the platform's ids. */
+/** Subject of an event stream, in the platform's ids. */
 export class Listener {
   @IsString()
   botId!: string;
@@ -55,26 +54,26 @@ export class Listener {
 }
 
 export class CatchUp extends Listener {
-  /** The last number that was heard. Absent: the last second is asked for. */
+  /** Number of the last received signal. When absent, the signals of the last second are returned. */
   @Optional()
   @IsInt()
   after?: number;
 }
 
 export class MissedSignals {
-  /** Whether the user may listen to the conversation, now. The signals are told either way. */
+  /** Whether the user currently participates in the conversation. Signals are returned in either case. */
   @IsBoolean()
   isParticipant!: boolean;
 
-  /** The newest number of the conversation, 0 before the first; with `hasMore` that of the last signal here. */
+  /** Newest number of the conversation, 0 without any signal; with `hasMore`, the number of the last returned signal. */
   @IsInt()
   last!: number;
 
-  /** Not all that came after the number fit: ask again after `last`. */
+  /** The result was truncated: continue after `last`. */
   @IsBoolean()
   hasMore!: boolean;
 
-  /** In the order of their numbers. Those that are kept no longer are missing. Of the last second, the newest that fit. */
+  /** In the order of their numbers. Expired signals are missing. Without `after`, the newest ones that fit. */
   @ListOf(Signal)
   signals!: Signal[];
 }
@@ -82,14 +81,14 @@ export class MissedSignals {
 export const signals = {
   open: operation({
     subject: 'chat.signals.open',
-    summary: 'Says which conversation a user key may listen to, or why it may not.',
+    summary: 'Authorizes an event stream: resolves the conversation and the user that a user key may listen to.',
     access: service,
     input: OpenStream,
     output: Listener,
   }),
   catchUp: operation({
     subject: 'chat.signals.catchUp',
-    summary: 'Gives the signals of a conversation after a number, or those of the last second. Needs no user key.',
+    summary: 'Gets the signals of a conversation after a number, or those of the last second. Needs no user key.',
     access: service,
     input: CatchUp,
     output: MissedSignals,

@@ -23,17 +23,17 @@ export class State {
   @IsString()
   botId!: string;
 
-  /** Of a conversation's state. */
+  /** Only for the state of a conversation. */
   @Optional()
   @IsString()
   conversationId?: string;
 
-  /** Of a user's state. */
+  /** Only for the state of a user. */
   @Optional()
   @IsString()
   userId?: string;
 
-  /** A bot sees those of its integrations as `alias:name`. */
+  /** The bot sees states of its integrations as `alias:name`. */
   @IsString()
   name!: string;
 
@@ -43,12 +43,12 @@ export class State {
   @JsonObject({ maxBytes: maxStateBytes })
   payload!: Record<string, unknown>;
 
-  /** Milliseconds without a read or a write after which it is gone. Absent for one that stays. */
+  /** TTL in milliseconds since the last read or write. Absent for a state that does not expire. */
   @Optional()
   @IsInt()
   expiry?: number;
 
-  /** When that is, if nobody reads or writes it until then. */
+  /** Time of expiry, which each read or write postpones. */
   @Optional()
   @IsDateString()
   expiresAt?: string;
@@ -58,29 +58,35 @@ export class StateName {
   @PathChoice(stateTypes)
   type!: StateType;
 
-  /** Of the conversation, user, bot, integration or workflow whose state it is. */
+  /** Id of the conversation, user, bot, integration or workflow that owns the state. */
   @PathParam()
   id!: string;
 
-  /** Declared for this type by the bot, or by an integration: the bot says `alias:name` then. That of a workflow is free. */
+  /**
+   * A state that the bot, or one of its integrations, declares for this type; the bot writes the latter as
+   * `alias:name`. Names of workflow states need no declaration.
+   */
   @PathParam({ maxLength: 200 })
   name!: string;
 }
 
-/** Milliseconds from 1 to 30 days. A fraction is rounded up. */
+/** TTL in milliseconds, from 1 to 30 days. A fraction is rounded up. */
 function IsExpiry(): PropertyDecorator {
   return (target, property) => [IsNumber(), Min(1), Max(maxExpiryMs)].forEach((decorate) => decorate(target, property));
 }
 
 class StateExpiryChange extends StateName {
-  /** `null` lets it stay. What is absent stays as it is; a new state has the expiry of its definition. */
+  /**
+   * TTL in milliseconds; `null` for no expiry. When absent, it stays unchanged; a new state gets the one of its
+   * definition.
+   */
   @Nullable()
   @IsExpiry()
   expiry?: number | null;
 }
 
 export class SetState extends StateExpiryChange {
-  /** `null` deletes the state. The answer has an empty payload then, whether or not there was one. */
+  /** `null` deletes the state. The answer then has an empty payload, whether or not the state existed. */
   @OrNull()
   @JsonObject({ maxBytes: maxStateBytes })
   payload!: Record<string, unknown> | null;
@@ -92,13 +98,13 @@ export class GetOrSetState extends StateExpiryChange {
 }
 
 export class PatchState extends StateExpiryChange {
-  /** What is left out stays; `null` removes what has the name. */
+  /** Merge patch: absent keys stay unchanged, `null` removes a key. */
   @JsonObject({ maxBytes: maxStateBytes })
   payload!: Record<string, unknown>;
 }
 
 export class SetStateExpiry extends StateName {
-  /** `null` lets it stay. */
+  /** TTL in milliseconds; `null` for no expiry. */
   @OrNull()
   @IsExpiry()
   expiry!: number | null;
@@ -110,7 +116,7 @@ export class StateReply {
 }
 
 class StateMeta {
-  /** Whether the answer could be older than the request: never. */
+  /** Always false: answers are never cached. */
   @IsBoolean()
   cached!: boolean;
 }
@@ -132,7 +138,7 @@ export const states = {
   set: operation({
     subject: 'chat.states.set',
     route: 'POST /v1/chat/states/{type}/{id}/{name}',
-    summary: 'Stores a state in place of the one that is there, or deletes it.',
+    summary: 'Creates or replaces a state, or deletes it when the payload is null.',
     access: bot.writeAlsoByIntegration,
     input: SetState,
     output: StateReply,
@@ -140,7 +146,7 @@ export const states = {
   getOrSet: operation({
     subject: 'chat.states.getOrSet',
     route: 'POST /v1/chat/states/{type}/{id}/{name}/get-or-set',
-    summary: 'Gets a state, or stores this one when there is none. As many as ask at once get the same one.',
+    summary: 'Gets a state, or creates it with this payload. Concurrent requests get the same state.',
     access: bot.writeAlsoByIntegration,
     input: GetOrSetState,
     output: ReadStateReply,
@@ -149,7 +155,7 @@ export const states = {
     subject: 'chat.states.patch',
     route: 'PATCH /v1/chat/states/{type}/{id}/{name}',
     summary:
-      'Merges the payload, name by name, into that of a state, which is made when there is none. Of changes at once none is lost.',
+      'Merges the top-level keys of the payload into a state, which is created when it does not exist. Concurrent changes are all applied.',
     access: bot.writeAlsoByIntegration,
     input: PatchState,
     output: StateReply,
@@ -157,7 +163,7 @@ export const states = {
   setExpiry: operation({
     subject: 'chat.states.setExpiry',
     route: 'POST /v1/chat/states/{type}/{id}/{name}/expiry',
-    summary: 'Sets after how long without a read or a write a state is gone.',
+    summary: 'Sets the TTL of a state: how long it lives without a read or a write.',
     access: bot.writeAlsoByIntegration,
     input: SetStateExpiry,
     output: StateReply,

@@ -9,7 +9,7 @@ export const taggedTypes = ['conversation', 'user', 'message'] as const;
 export type TaggedType = (typeof taggedTypes)[number];
 
 export class ListTagValues extends PageQuery {
-  /** An integration names its own tag bare, the bot that of an integration as `alias:tag`. */
+  /** The bot names a tag of an integration as `alias:tag`; an integration names its own without a prefix. */
   @PathParam()
   key!: string;
 
@@ -34,7 +34,7 @@ export const tags = {
   listValues: operation({
     subject: 'chat.tags.listValues',
     route: 'GET /v1/chat/tags/{key}/values',
-    summary: 'Lists the different values of a tag, in their order.',
+    summary: 'Lists the distinct values of a tag, in ascending order.',
     access: bot.readAlsoByIntegration,
     input: ListTagValues,
     output: TagValues,

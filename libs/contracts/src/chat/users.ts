@@ -26,7 +26,7 @@ export class User {
   @IsString()
   updatedAt!: string;
 
-  /** A bot sees those of its integrations as `alias:tag`, an integration sees its own alone. */
+  /** The bot sees tags of its integrations as `alias:tag`; an integration sees only its own. */
   @ShownTags()
   tags!: Record<string, string>;
 
@@ -42,7 +42,7 @@ export class User {
   @Properties()
   properties!: Record<string, string>;
 
-  /** Deprecated: the same as `properties`. */
+  /** Deprecated alias of `properties`. */
   @Deprecated()
   @Properties()
   attributes!: Record<string, string>;
@@ -52,7 +52,7 @@ export class CreateUser {
   @Tags()
   tags!: Record<string, string>;
 
-  /** Deprecated: alias or name of the integration whose user it is. */
+  /** Deprecated: alias or name of the integration that owns the user. */
   @Deprecated()
   @Optional()
   @IsString()
@@ -73,19 +73,19 @@ export class CreateUser {
   @Properties()
   properties?: Record<string, string>;
 
-  /** Deprecated: use `properties`, which wins where both say something. */
+  /** Deprecated: use `properties`, which takes precedence. */
   @Deprecated()
   @Optional()
   @Properties()
   attributes?: Record<string, string>;
 }
 
-/** Tags and properties that are `null` or empty are as if they were not there. */
+/** Tags and properties that are `null` or empty are ignored. */
 export class GetOrCreateUser {
   @TagChanges()
   tags!: Record<string, string | null>;
 
-  /** Deprecated: alias or name of the integration whose user it is. */
+  /** Deprecated: alias or name of the integration that owns the user. */
   @Deprecated()
   @Optional()
   @IsString()
@@ -106,13 +106,13 @@ export class GetOrCreateUser {
   @PropertyChanges()
   properties?: Record<string, string | null>;
 
-  /** Deprecated: use `properties`, which wins where both say something. */
+  /** Deprecated: use `properties`, which takes precedence. */
   @Deprecated()
   @Optional()
   @PropertyChanges()
   attributes?: Record<string, string | null>;
 
-  /** All that are given unless this names some of them. */
+  /** Names of the tags that identify the user; all given tags by default. */
   @DiscriminatingTags()
   discriminateByTags?: string[];
 }
@@ -125,13 +125,11 @@ export class UpdateUser {
   @TagChanges()
   tags?: Record<string, string | null>;
 
-  /** `null` removes it. */
   @Nullable()
   @IsString()
   @MaxLength(200)
   name?: string | null;
 
-  /** `null` removes it. */
   @Nullable()
   @IsUri()
   @MaxLength(40_000)
@@ -141,7 +139,7 @@ export class UpdateUser {
   @PropertyChanges()
   properties?: Record<string, string | null>;
 
-  /** Deprecated: use `properties`, which wins where both say something. */
+  /** Deprecated: use `properties`, which takes precedence. */
   @Deprecated()
   @Optional()
   @PropertyChanges()
@@ -154,11 +152,11 @@ export class UserId {
 }
 
 export class ListUsers extends SortedPageQuery {
-  /** Only participants of this conversation. */
+  /** Filter: participants of this conversation. */
   @QueryString()
   conversationId?: string;
 
-  /** The time that `afterDate` and `beforeDate` are about: `createdAt` unless this says otherwise. */
+  /** Field that `afterDate` and `beforeDate` compare; `createdAt` by default. */
   @QueryTimeField()
   rangeField?: TimeField;
 }
@@ -221,7 +219,7 @@ export const users = {
   getOrCreate: operation({
     subject: 'chat.users.getOrCreate',
     route: 'POST /v1/chat/users/get-or-create',
-    summary: 'Gets the user with these tags, or creates it. As many as ask at once for the same tags get the same one.',
+    summary: 'Gets the user with these tags, or creates it. Concurrent requests for the same tags get the same user.',
     access: bot.writeAlsoByIntegration,
     input: GetOrCreateUser,
     output: GottenOrCreatedUser,
@@ -238,7 +236,7 @@ export const users = {
   update: operation({
     subject: 'chat.users.update',
     route: 'PUT /v1/chat/users/{id}',
-    summary: 'Updates a user. What is left out stays as it is; tags and properties are merged.',
+    summary: 'Updates a user. Absent fields stay unchanged; tags and properties are merged.',
     access: bot.writeAlsoByIntegration,
     input: UpdateUser,
     output: UserReply,
@@ -246,14 +244,14 @@ export const users = {
   delete: operation({
     subject: 'chat.users.delete',
     route: 'DELETE /v1/chat/users/{id}',
-    summary: 'Deletes a user with its states. Its messages stay.',
+    summary: 'Deletes a user with its states. Its messages are kept.',
     access: bot.writeAlsoByIntegration,
     input: UserId,
     output: Empty,
   }),
   exists: operation({
     subject: 'chat.users.exists',
-    summary: 'Says whether the bot has this user.',
+    summary: 'Checks whether a user of the bot exists.',
     access: service,
     input: UserOfBot,
     output: Existence,

@@ -12,7 +12,7 @@ export const finishedStatuses = ['completed', 'failed', 'timedout', 'cancelled']
 export const workflowStatuses = [...activeStatuses, ...finishedStatuses] as const;
 export type WorkflowStatus = (typeof workflowStatuses)[number];
 
-/** Those that a caller can give: the rest are the platform's. */
+/** Statuses that a caller may set; only the platform sets the others. */
 const firstStatuses = ['pending', 'in_progress', 'listening'] as const;
 const nextStatuses = ['in_progress', 'listening', 'paused', 'completed', 'failed', 'cancelled'] as const;
 
@@ -53,7 +53,7 @@ export class Workflow {
   @IsDateString()
   updatedAt!: string;
 
-  /** When it ended, however that was. */
+  /** Time at which the workflow finished, in any final status. */
   @Optional()
   @IsDateString()
   completedAt?: string;
@@ -62,16 +62,15 @@ export class Workflow {
   @IsString()
   failureReason?: string;
 
-  /** When it becomes `timedout`, unless it has ended. */
+  /** Deadline: an unfinished workflow becomes `timedout` at this time. */
   @IsDateString()
   timeoutAt!: string;
 
-  /** A bot sees those of its integrations as `alias:tag`, an integration sees its own alone. */
+  /** The bot sees tags of its integrations as `alias:tag`; an integration sees only its own. */
   @ShownTags()
   tags!: Record<string, string>;
 }
 
-/** A time in ISO 8601 with a zone. */
 function IsTime(): PropertyDecorator {
   const message = '$property must be a time such as 2026-01-31T12:00:00Z';
   const decorators = [
@@ -82,7 +81,7 @@ function IsTime(): PropertyDecorator {
   return (target, property) => decorators.forEach((decorate) => decorate(target, property));
 }
 
-/** An id in a body: whatever it is, it names something or not. */
+/** Id in a body. Its form is not checked: an unknown id is reported as not found. */
 function IsReference(): PropertyDecorator {
   return (target, property) => [IsString(), Length(1, 200)].forEach((decorate) => decorate(target, property));
 }
@@ -92,7 +91,7 @@ export class CreateWorkflow {
   @Length(1, 200)
   name!: string;
 
-  /** Pending tells the bot to start it, by the event `workflow_update`. */
+  /** `pending` notifies the bot, by the event `workflow_update`, to start the workflow. */
   @IsIn(firstStatuses)
   status!: (typeof firstStatuses)[number];
 
@@ -104,7 +103,7 @@ export class CreateWorkflow {
   @IsReference()
   parentWorkflowId?: string;
 
-  /** Has it for its current workflow until it ends. */
+  /** Conversation whose current workflow this is until it finishes. */
   @Optional()
   @IsReference()
   conversationId?: string;
@@ -113,7 +112,7 @@ export class CreateWorkflow {
   @IsReference()
   userId?: string;
 
-  /** In the future; a day from now when absent. */
+  /** Must be in the future. Default: one day from now. */
   @Optional()
   @IsTime()
   timeoutAt?: string;
@@ -122,19 +121,19 @@ export class CreateWorkflow {
   @Tags()
   tags?: Record<string, string>;
 
-  /** The event in which it is worked on: needed to be in progress. */
+  /** Event that works on the workflow. Required for the status `in_progress`. */
   @Optional()
   @IsReference()
   eventId?: string;
 }
 
-/** One fits that has this name and these tags, and the conversation, user and parent where they are given. */
+/** Matches workflows with this name and these tags, and the conversation, user and parent if given. */
 export class GetOrCreateWorkflow extends CreateWorkflow {
-  /** All that are given unless this names some of them. */
+  /** Names of the tags that identify the workflow; all given tags by default. */
   @DiscriminatingTags()
   discriminateByTags?: string[];
 
-  /** Only those fit that have ended, or only those that have not. */
+  /** Restricts the match to finished or to unfinished workflows. */
   @Optional()
   @IsIn(statusGroups)
   discriminateByStatusGroup?: StatusGroup;
@@ -146,17 +145,17 @@ export class WorkflowId {
 }
 
 export class UpdateWorkflow extends WorkflowId {
-  /** What has ended stays as it ended: another status, output or time is a RelationConflict. */
+  /** A finished workflow does not change: another status, output or time is a RelationConflict. */
   @Optional()
   @IsIn(nextStatuses)
   status?: (typeof nextStatuses)[number];
 
-  /** Replaces what was there. */
+  /** Replaces the previous output. */
   @Optional()
   @JsonObject()
   output?: Record<string, unknown>;
 
-  /** In the future. */
+  /** Must be in the future. */
   @Optional()
   @IsTime()
   timeoutAt?: string;
@@ -174,7 +173,7 @@ export class UpdateWorkflow extends WorkflowId {
   @IsReference()
   userId?: string;
 
-  /** The event in which it is worked on: needed to be in progress. */
+  /** Event that works on the workflow. Required for the status `in_progress`. */
   @Optional()
   @IsReference()
   eventId?: string;
@@ -238,7 +237,7 @@ export const workflows = {
     subject: 'chat.workflows.getOrCreate',
     route: 'POST /v1/chat/workflows/get-or-create',
     summary:
-      'Gets the oldest workflow that fits, or creates one. As many as ask at once for the same name and tags get the same one.',
+      'Gets the oldest matching workflow, or creates one. Concurrent requests for the same name and tags get the same workflow.',
     access: bot.writeAlsoByIntegration,
     input: GetOrCreateWorkflow,
     output: GottenOrCreatedWorkflow,
@@ -255,7 +254,7 @@ export const workflows = {
   update: operation({
     subject: 'chat.workflows.update',
     route: 'PUT /v1/chat/workflows/{id}',
-    summary: 'Updates a workflow. What is left out stays as it is; tags are merged.',
+    summary: 'Updates a workflow. Absent fields stay unchanged; tags are merged.',
     access: bot.writeAlsoByIntegration,
     input: UpdateWorkflow,
     output: WorkflowReply,

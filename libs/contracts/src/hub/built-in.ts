@@ -2,7 +2,7 @@ import { card, choices, simplePayloads, text } from '../chat/payload-schemas';
 import { list, object } from '../schemas';
 import type { IntegrationDefinition } from './integration-definition';
 
-/** Owns what comes with the platform. No account is a member of it. */
+/** Workspace that owns the built-in integrations. No account is a member of it. */
 export const builtInWorkspace = { id: 'wkspace_00000000000000000000000001', name: 'Parley', handle: null };
 
 const payloads = {
@@ -19,7 +19,7 @@ const payloads = {
   }),
 };
 
-/** Sender and application may note what they like beside the content. */
+/** Metadata: the sender may add any fields to the payload. */
 function withMetadata(payload: ReturnType<typeof object>) {
   const { properties, ...rest } = payload;
   return { ...rest, properties: { ...properties, metadata: { type: 'object', additionalProperties: true } } };
@@ -28,12 +28,15 @@ function withMetadata(payload: ReturnType<typeof object>) {
 const anything = { type: 'object', additionalProperties: true };
 const nothing = object({});
 
-/** Conversations with applications that speak the chat API, answered by the platform itself. Every bot has it installed. */
+/**
+ * Built-in integration for applications that use the chat API. The platform itself runs it, and every bot has it
+ * installed. A migration has stored its texts and definition: changes here only reach new databases.
+ */
 export const chatIntegration: {
   id: string;
   name: string;
   version: string;
-  /** Until it is changed by a migration. */
+  /** Changes only together with a migration. */
   publishedAt: string;
   title: string;
   description: string;
@@ -58,12 +61,12 @@ export const chatIntegration: {
           webhookUrl: {
             type: 'string',
             title: 'Webhook URL',
-            description: 'Taken for bots that come from another platform and name one. Nothing is sent to it.',
+            description: 'Ignored; accepted for compatibility with bots from another platform. Nothing is sent to it.',
           },
           webhookSecret: {
             type: 'string',
             title: 'Webhook secret',
-            description: 'Taken together with the webhook URL, and not used.',
+            description: 'Ignored; accepted together with the webhook URL.',
           },
         },
         ['encryptionKey', 'webhookUrl', 'webhookSecret'],
@@ -95,14 +98,14 @@ export const chatIntegration: {
     events: {
       custom: {
         title: 'Custom event',
-        description: 'An application tells the bot of something.',
+        description: 'An event that an application sends to the bot.',
         schema: object({ userId: text, conversationId: text, payload: anything }),
       },
     },
     actions: {
       sendEvent: {
         title: 'Send an event',
-        description: 'Tells the applications that listen to a conversation of something.',
+        description: 'Sends an event to the applications that listen to a conversation.',
         input: { schema: object({ conversationId: text, payload: anything }) },
         output: { schema: nothing },
       },
@@ -132,7 +135,7 @@ export const chatIntegration: {
     user: {
       tags: {
         fid: { title: 'Foreign id', description: 'The id under which the application knows the user.' },
-        profile: { title: 'Profile', description: 'What the application tells of the user.' },
+        profile: { title: 'Profile', description: 'Text about the user that the application provides.' },
       },
       creation: { enabled: false, requiredTags: [] },
     },

@@ -6,7 +6,6 @@ import { plugins, publicPlugins } from './plugins';
 import { publicIntegrations } from './public-integrations';
 import { resolution } from './resolution';
 
-/** Everything that the hub service answers. */
 export const hub = {
   deadLetters: deadLetterOperations('hub'),
   interfaces,

@@ -20,7 +20,7 @@ export class ConfigurationLink {
   @IsBoolean()
   required?: boolean;
 
-  /** VRL that makes the link under which an installation is connected; `null` clears it. */
+  /** VRL script that creates the link which connects an installation; `null` clears it. */
   @Nullable()
   @IsString()
   @MaxLength(2000)
@@ -37,7 +37,7 @@ export class ConfigurationDraft extends TagDefinition {
   identifier?: ConfigurationLink;
 }
 
-/** VRL that finds the installation behind a request to a shared address; `null` clears a script. */
+/** VRL scripts that find the installation for a request to a shared webhook; `null` clears a script. */
 export class InstallationScripts {
   @Nullable()
   @IsString()
@@ -71,7 +71,7 @@ export class Creation {
   requiredTags!: string[];
 }
 
-/** Of users and conversations, which an integration may let bots create. */
+/** Definition of users or conversations that bots may create through the integration. */
 export class CreatableDraft extends TagDefinitionChanges {
   @Optional()
   @Nested(Creation)
@@ -97,7 +97,7 @@ export class IntegrationState extends Schema {
   type!: 'conversation' | 'user' | 'integration';
 }
 
-/** What the integration calls something that an interface declares. */
+/** Name, in the integration, of something that an interface declares. */
 export class ImplementedName {
   @IsString()
   @MaxLength(200)
@@ -132,7 +132,7 @@ export class ExtraOperation {
   enabled!: boolean;
 }
 
-/** What may be said of an integration and of what it can do. Absent parts stay as they are, or are empty in a new one. */
+/** Definition of an integration. Absent fields stay unchanged, or are empty in a new integration. */
 export class IntegrationDefinitionDraft extends PublicationDraft {
   @Optional()
   @Nested(ConfigurationDraft)
@@ -150,7 +150,7 @@ export class IntegrationDefinitionDraft extends PublicationDraft {
   @Nested(SandboxScripts)
   sandbox?: SandboxScripts;
 
-  /** A channel that is there is merged with what is given, down to its messages and tags. */
+  /** An existing channel is merged with the given one, including its messages and tags. */
   @Optional()
   @MapOf(ChannelDraft, removable)
   channels?: Record<string, ChannelDraft | null>;
@@ -179,13 +179,13 @@ export class IntegrationDefinitionDraft extends PublicationDraft {
   @MapOf(ImplementationDraft, removable)
   interfaces?: Record<string, ImplementationDraft | null>;
 
-  /** Operations beyond those that every integration is called with, such as `message_updated`. */
+  /** Opt-in operations, such as `message_updated`, which integrations do not receive by default. */
   @Optional()
   @MapOf(ExtraOperation, removable)
   extraOperations?: Record<string, ExtraOperation | null>;
 }
 
-/** A configuration with everything that answers show. */
+/** Configuration as answers show it, with all fields. */
 export interface ConfigurationDefinition extends TagDefinition {
   identifier: { required: boolean; linkTemplateScript?: string };
   schema: Record<string, unknown>;
@@ -202,7 +202,6 @@ export interface ChannelDefinition extends TagDefinition {
   message: { tags: Record<string, TagDefinition> };
 }
 
-/** What an integration can do, with every part present. */
 export interface IntegrationDefinition {
   configuration: ConfigurationDefinition;
   configurations: Record<string, ConfigurationDefinition>;

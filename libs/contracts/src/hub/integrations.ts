@@ -24,9 +24,9 @@ import {
   visibilities,
 } from './publication';
 
-/** What may be said of an integration: what is absent stays, or is empty in a new one. */
+/** Integration to create or update. Absent fields stay unchanged, or are empty in a new integration. */
 export class IntegrationDraft extends IntegrationDefinitionDraft {
-  /** Kept encrypted; only their names are ever shown. `null` removes one. */
+  /** Stored encrypted. Answers contain the names only. `null` removes a secret. */
   @Optional()
   @MapOf(String, { nullable: true, maxLength: 20_000, key: /^[A-Z][A-Z0-9_]{0,199}$/ })
   secrets?: Record<string, string | null>;
@@ -36,7 +36,7 @@ export class IntegrationDraft extends IntegrationDefinitionDraft {
   @MaxBytes(maxCodeBytes)
   code?: string;
 
-  /** Where the integration itself answers, in place of code; `null` clears it. */
+  /** URL of an integration that runs elsewhere, in place of `code`; `null` clears it. */
   @Nullable()
   @IsUrl({ require_tld: false, protocols: ['http', 'https'], require_protocol: true })
   @MaxLength(2000)
@@ -74,7 +74,7 @@ export class CreateIntegration extends IntegrationDraft {
   @Length(1, 200)
   version!: string;
 
-  /** One under development: found by its id only. An icon or readme of it that is not base64 is ignored. */
+  /** Development version: accessible by its id only. An invalid base64 icon or readme of it is ignored. */
   @Optional()
   @IsBoolean()
   dev?: boolean;
@@ -102,7 +102,6 @@ export class IntegrationNameAndVersion {
   version!: string;
 }
 
-/** An interface as an integration implements it. */
 export interface Implementation {
   id: string;
   name: string;
@@ -113,7 +112,6 @@ export interface Implementation {
   channels: Record<string, { name: string }>;
 }
 
-/** One version of an integration, with all that it declares. */
 export class Integration extends PublicationLabels {
   @JsonObject()
   identifier!: { fallbackHandlerScript?: string; extractScript?: string };
@@ -126,11 +124,11 @@ export class Integration extends PublicationLabels {
   @IsInt()
   maxExecutionTime?: number;
 
-  /** Empty when it has none, and for everybody outside of its workspace. */
+  /** Empty without a URL, and for other workspaces. */
   @IsString()
   url!: string;
 
-  /** Shown once, when the integration is created; empty from then on. */
+  /** Returned only once, when the integration is created; empty afterwards. */
   @IsString()
   signingSecret!: string;
 
@@ -179,7 +177,7 @@ export class Integration extends PublicationLabels {
   @IsIn(lifecycleStatuses)
   lifecycleStatus!: LifecycleStatus;
 
-  /** Names only, and none outside of its workspace. */
+  /** Names of the secrets, without values. Empty for other workspaces. */
   @IsArray()
   @IsString({ each: true })
   secrets!: string[];
@@ -206,7 +204,6 @@ export class OwnerWorkspace {
   name!: string;
 }
 
-/** Where the words of a search stand. */
 export class MatchedOn {
   @Optional()
   @IsBoolean()
@@ -220,7 +217,6 @@ export class MatchedOn {
   @IsBoolean()
   description?: boolean;
 
-  /** Names of the actions that have one of them. */
   @Optional()
   @IsArray()
   @IsString({ each: true })
@@ -232,7 +228,6 @@ export class MatchedOn {
   interfaces?: string[];
 }
 
-/** An integration as lists show it. */
 export class IntegrationEntry extends PublicationLabels {
   @IsBoolean()
   public!: boolean;
@@ -246,7 +241,7 @@ export class IntegrationEntry extends PublicationLabels {
   @IsIn(lifecycleStatuses)
   lifecycleStatus!: LifecycleStatus;
 
-  /** Only of a search. */
+  /** Only in the results of a search. */
   @Optional()
   @Nested(MatchedOn)
   matchedOn?: MatchedOn;
@@ -272,14 +267,17 @@ export class ListIntegrations extends ListPublications {
   @QueryChoice(verificationStatuses)
   verificationStatus?: VerificationStatus;
 
-  /** Words of the name, title, description, actions and interfaces; the best matches come first unless sorted. */
+  /**
+   * Full-text search in name, title, description, actions and interfaces. Results are sorted by relevance unless
+   * `sortBy` is given.
+   */
   @QueryString({ maxLength: 200 })
   search?: string;
 
   @QueryChoice(['createdAt', 'updatedAt', 'popularity', 'name', 'installCount'])
   sortBy?: 'createdAt' | 'updatedAt' | 'popularity' | 'name' | 'installCount';
 
-  /** Descending unless it says otherwise; names ascend. */
+  /** Default: `desc`, or `asc` for names. */
   @QueryChoice(['asc', 'desc'])
   direction?: 'asc' | 'desc';
 }
@@ -288,7 +286,7 @@ export class ListOwnIntegrations extends ListIntegrations {
   @QueryChoice(['public', 'private'])
   visibility?: 'public' | 'private';
 
-  /** Only what is under development, or only what is not, which is the default. */
+  /** Filter: development versions (true) or others (false, the default). */
   @QueryBoolean()
   dev?: boolean;
 }
@@ -316,7 +314,7 @@ export const integrations = {
   create: operation({
     subject: 'hub.integrations.create',
     route: 'POST /v1/admin/integrations',
-    summary: 'Creates a version of an integration. Publishing it takes the role manager.',
+    summary: 'Creates a version of an integration. A public or unlisted one requires the role manager.',
     access: workspace.write,
     input: CreateIntegration,
     output: IntegrationReply,
@@ -325,7 +323,7 @@ export const integrations = {
   validateCreation: operation({
     subject: 'hub.integrations.validateCreation',
     route: 'POST /v1/admin/integrations/validate',
-    summary: 'Says what would keep an integration from being created, and creates nothing.',
+    summary: 'Validates the creation of an integration without creating it.',
     access: workspace.write,
     input: CreateIntegration,
     output: Empty,
@@ -335,7 +333,7 @@ export const integrations = {
     subject: 'hub.integrations.update',
     route: 'PUT /v1/admin/integrations/{id}',
     summary:
-      'Changes a version of an integration: what is absent stays, `null` removes. A published one takes the role manager.',
+      'Updates a version of an integration. Absent fields stay unchanged, `null` removes. A public or unlisted one requires the role manager.',
     access: workspace.write,
     input: UpdateIntegration,
     output: IntegrationReply,
@@ -344,7 +342,7 @@ export const integrations = {
   validateUpdate: operation({
     subject: 'hub.integrations.validateUpdate',
     route: 'PUT /v1/admin/integrations/{id}/validate',
-    summary: 'Says what would keep an integration from being changed, and changes nothing.',
+    summary: 'Validates the update of an integration without applying it.',
     access: workspace.write,
     input: UpdateIntegration,
     output: Empty,
@@ -353,7 +351,8 @@ export const integrations = {
   delete: operation({
     subject: 'hub.integrations.delete',
     route: 'DELETE /v1/admin/integrations/{id}',
-    summary: 'Deletes a version of an integration that no bot has installed. A published one takes the role manager.',
+    summary:
+      'Deletes a version of an integration that no bot has installed. A public or unlisted one requires the role manager.',
     access: workspace.write,
     input: IntegrationId,
     output: Empty,
@@ -369,7 +368,7 @@ export const integrations = {
   requestVerification: operation({
     subject: 'hub.integrations.requestVerification',
     route: 'POST /v1/admin/integrations/request-verification',
-    summary: 'Asks for an integration to be verified.',
+    summary: 'Requests the verification of an integration.',
     access: workspace.manage,
     input: IntegrationToVerify,
     output: Empty,
@@ -377,7 +376,7 @@ export const integrations = {
   rotateSigningSecrets: operation({
     subject: 'hub.integrations.rotateSigningSecrets',
     route: 'POST /v1/admin/integrations/{id}/signing-secrets/rotate',
-    summary: 'Makes a new signing secret and shows it once. The one before it stays good for a day.',
+    summary: 'Creates a new signing secret and returns it once. The previous one stays valid for 24 hours.',
     access: workspace.manage,
     input: IntegrationId,
     output: SigningSecretReply,

@@ -23,7 +23,7 @@ export class InterfaceChannelDraft extends TagDefinition {
   messages?: Record<string, Schema | null>;
 }
 
-/** How what implements an interface for an entity is called. */
+/** Template for the name of an interface implementation for an entity. */
 export class NameTemplate {
   @IsString()
   @MaxLength(2000)
@@ -34,7 +34,7 @@ export class NameTemplate {
   language!: string;
 }
 
-/** What an interface asks of those that implement it. A `$ref` in its schemas names one of its entities. */
+/** Definition of an interface. A `$ref` in its schemas refers to one of its entities. */
 export class InterfaceDefinition {
   @MapOf(EntityDefinition)
   entities!: Record<string, EntityDefinition>;
@@ -56,7 +56,7 @@ export class InterfaceDefinition {
   attributes!: Record<string, string>;
 }
 
-/** What may be said of an interface: what is absent stays, or is empty in a new one. */
+/** Interface to create or update. Absent fields stay unchanged, or are empty in a new interface. */
 export class InterfaceDraft extends PublicationDraft {
   @Optional()
   @MapOf(EntityDefinition, removable)
@@ -70,7 +70,7 @@ export class InterfaceDraft extends PublicationDraft {
   @MapOf(ActionChange, removable)
   actions?: Record<string, ActionChange | null>;
 
-  /** The message types of a channel are merged with those that it has. */
+  /** Message types are merged into those of an existing channel. */
   @Optional()
   @MapOf(InterfaceChannelDraft, removable)
   channels?: Record<string, InterfaceChannelDraft | null>;

@@ -9,7 +9,7 @@ import { InterfaceChannel, InterfaceDraft, NameTemplate } from './interface-defi
 import { ListPublications, PublicationLabels, PublicationName } from './publication';
 
 export class CreateInterface extends InterfaceDraft {
-  /** With the handle of the workspace and a slash before it, or without. */
+  /** `name`, or `handle/name` with the handle of the workspace. */
   @IsString()
   @Length(1, 200)
   name!: string;
@@ -30,7 +30,6 @@ export class UpdateInterface extends InterfaceDraft {
   id!: string;
 }
 
-/** An interface as lists show it. */
 export class InterfaceEntry extends PublicationLabels {
   /** Empty, or a `data:` URL. */
   @IsString()
@@ -99,7 +98,7 @@ export const interfaces = {
   getByName: operation({
     subject: 'hub.interfaces.getByName',
     route: 'GET /v1/admin/interfaces/{name}/{version}',
-    summary: 'Gets an interface of the workspace, or else a public one, by its name and version.',
+    summary: 'Gets an interface by its name and version: that of the workspace, or else a public one.',
     access: workspace.read,
     input: PublicationName,
     output: InterfaceReply,
@@ -107,7 +106,7 @@ export const interfaces = {
   update: operation({
     subject: 'hub.interfaces.update',
     route: 'PUT /v1/admin/interfaces/{id}',
-    summary: 'Changes an interface of the workspace, entry by entry.',
+    summary: 'Updates an interface of the workspace. Entries are merged by name.',
     access: workspace.write,
     input: UpdateInterface,
     output: InterfaceReply,
@@ -116,7 +115,7 @@ export const interfaces = {
   delete: operation({
     subject: 'hub.interfaces.delete',
     route: 'DELETE /v1/admin/interfaces/{id}',
-    summary: 'Deletes an interface that nothing refers to.',
+    summary: 'Deletes an interface. No integration or plugin may refer to it.',
     access: workspace.write,
     input: InterfaceId,
     output: Empty,
@@ -131,7 +130,6 @@ export const interfaces = {
   }),
 };
 
-/** Of every workspace. */
 export const publicInterfaces = {
   list: operation({
     subject: 'hub.publicInterfaces.list',

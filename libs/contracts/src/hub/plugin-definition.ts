@@ -19,7 +19,10 @@ export class PluginConfiguration extends TagDefinition {
   schema!: Record<string, unknown>;
 }
 
-/** What a plugin adds to the bots that have it. A `$ref` to an entity is `interface:<alias>/entities/<entity>`. */
+/**
+ * Definitions that a plugin adds to the bots that have it installed. A `$ref` to an entity has the form
+ * `interface:<alias>/entities/<entity>`.
+ */
 export class PluginDefinition {
   @Nested(PluginConfiguration)
   configuration!: PluginConfiguration;
@@ -46,7 +49,7 @@ export class PluginDefinition {
   attributes!: Record<string, string>;
 }
 
-/** A version by its id, or else by its name and `version`, which is the latest when absent. */
+/** Dependency on a version, by its id, or by its name and `version` (default: `latest`). */
 export class DependencyDraft {
   @Optional()
   @IsString()
@@ -56,7 +59,7 @@ export class DependencyDraft {
   @IsString()
   name?: string;
 
-  /** Exact, a semver range, or `latest`. */
+  /** An exact version, a semver range, or `latest`. */
   @Optional()
   @IsString()
   version?: string;
@@ -72,7 +75,7 @@ export class DependenciesDraft {
   integrations?: Record<string, DependencyDraft | null>;
 }
 
-/** What may be said of a plugin and of what it adds: what is absent stays, or is empty in a new one. */
+/** Definition of a plugin. Absent fields stay unchanged, or are empty in a new plugin. */
 export class PluginDefinitionDraft extends PublicationDraft {
   @Nested(PluginConfiguration, { nullable: true })
   configuration?: PluginConfiguration | null;

@@ -17,13 +17,13 @@ import {
   visibilities,
 } from './publication';
 
-/** What may be said of a plugin but its code: what is absent stays, or is empty in a new one. */
+/** Plugin to create or update, without its code. Absent fields stay unchanged, or are empty in a new plugin. */
 export class PluginDraft extends PluginDefinitionDraft {
   @Optional()
   @Nested(DependenciesDraft)
   dependencies?: DependenciesDraft;
 
-  /** Anything but private takes the role of a manager. */
+  /** Every value but `private` requires the role manager. */
   @Optional()
   @IsIn(visibilities)
   visibility?: Visibility;
@@ -52,7 +52,7 @@ export class PluginCodeDraft {
 }
 
 export class CreatePlugin extends PluginDraft {
-  /** With the handle of the workspace and a slash before it, or without. */
+  /** `name`, or `handle/name` with the handle of the workspace. */
   @IsString()
   @Length(1, 200)
   name!: string;
@@ -81,7 +81,7 @@ export class UpdatePlugin extends PluginDraft {
 }
 
 export class DereferencePlugin extends PluginId {
-  /** By alias of each interface that the plugin depends on, the version id of the integration that implements it. */
+  /** Version id of the implementing integration, by alias of each interface that the plugin depends on. */
   @QueryMap()
   interfaces?: Record<string, string>;
 }
@@ -91,7 +91,6 @@ export class PluginPlatform extends PluginId {
   platform!: string;
 }
 
-/** A plugin as lists show it. */
 export class PluginEntry extends PublicationLabels {
   /** Empty, or a `data:` URL. */
   @IsString()
@@ -204,7 +203,8 @@ export const plugins = {
   getDereferenced: operation({
     subject: 'hub.plugins.getDereferenced',
     route: 'GET /v1/admin/plugins/{id}/dereferenced',
-    summary: 'Gets a plugin of the workspace with the entities of its interfaces replaced by those of integrations.',
+    summary:
+      'Gets a plugin of the workspace, with the entities of its interfaces replaced by those of the given integrations.',
     access: workspace.read,
     input: DereferencePlugin,
     output: PluginReply,
@@ -212,7 +212,7 @@ export const plugins = {
   getCode: operation({
     subject: 'hub.plugins.getCode',
     route: 'GET /v1/admin/plugins/{id}/code/{platform}',
-    summary: 'Gets the code of a plugin of the workspace for `node` or `browser`.',
+    summary: 'Gets the code of a plugin of the workspace, for `node` or `browser`.',
     access: workspace.read,
     input: PluginPlatform,
     output: PluginCodeReply,
@@ -221,7 +221,7 @@ export const plugins = {
   update: operation({
     subject: 'hub.plugins.update',
     route: 'PUT /v1/admin/plugins/{id}',
-    summary: 'Changes a plugin of the workspace, entry by entry.',
+    summary: 'Updates a plugin of the workspace. Entries are merged by name.',
     access: workspace.write,
     input: UpdatePlugin,
     output: PluginReply,
@@ -245,7 +245,7 @@ export const plugins = {
   }),
 };
 
-/** Of every workspace. Unlisted ones are found by their id or name, but not listed. */
+/** Public plugins of all workspaces. Unlisted ones are found by id or name only. */
 export const publicPlugins = {
   list: operation({
     subject: 'hub.publicPlugins.list',
@@ -274,7 +274,8 @@ export const publicPlugins = {
   getDereferenced: operation({
     subject: 'hub.publicPlugins.getDereferenced',
     route: 'GET /v1/admin/hub/plugins/{id}/dereferenced',
-    summary: 'Gets a public plugin with the entities of its interfaces replaced by those of public integrations.',
+    summary:
+      'Gets a public plugin, with the entities of its interfaces replaced by those of the given public integrations.',
     access: account,
     input: DereferencePlugin,
     output: PluginReply,
@@ -282,7 +283,7 @@ export const publicPlugins = {
   getCode: operation({
     subject: 'hub.publicPlugins.getCode',
     route: 'GET /v1/admin/hub/plugins/{id}/code/{platform}',
-    summary: 'Gets the code of a public plugin for `node` or `browser`.',
+    summary: 'Gets the code of a public plugin, for `node` or `browser`.',
     access: account,
     input: PluginPlatform,
     output: PluginCodeReply,

@@ -12,9 +12,8 @@ import {
   OwnerWorkspace,
 } from './integrations';
 
-/** How much a version is used. */
 export class HubCounters {
-  /** Bots that have it installed. */
+  /** Bots that have the version installed. */
   @IsInt()
   installs!: number;
 
@@ -28,7 +27,7 @@ export class PublicIntegrationId {
   id!: string;
 }
 
-/** As everybody sees it: without address, secrets and their names. */
+/** Integration as other workspaces see it: without URL, secrets and their names. */
 export class PublicIntegration extends Integration {
   @Nested(OwnerWorkspace)
   ownerWorkspace!: OwnerWorkspace;
@@ -60,7 +59,7 @@ export const publicIntegrations = {
     subject: 'hub.publicIntegrations.list',
     route: 'GET /v1/admin/hub/integrations',
     summary:
-      'Lists public integrations: of each name the highest version that is no pre-release, unless a name, a version or a bot is given. Newest first unless sorted or searched.',
+      'Lists public integrations, newest first unless sorted or searched: the highest version of each name that is not a pre-release, or all matching versions when a name, a version or a bot is given.',
     access: account,
     input: ListIntegrations,
     output: PublicIntegrations,

@@ -10,7 +10,6 @@ export type VerificationStatus = (typeof verificationStatuses)[number];
 export const lifecycleStatuses = ['published', 'deprecated'] as const;
 export type LifecycleStatus = (typeof lifecycleStatuses)[number];
 
-/** What every look at a version of an integration, interface or plugin shows. */
 export class PublicationLabels {
   /** Version id. */
   @IsString()
@@ -39,7 +38,7 @@ export class PublicationLabels {
   iconUrl!: string;
 }
 
-/** What may be said of any of them: what is absent stays, or is empty in a new one. */
+/** Labels to create or update. Absent fields stay unchanged, or are empty in a new version. */
 export class PublicationDraft {
   @Optional()
   @IsString()
@@ -52,13 +51,13 @@ export class PublicationDraft {
   @MaxLength(200_000)
   icon?: string;
 
-  /** Base64 of at most 100 KB of Markdown; empty for none. */
+  /** Base64 of Markdown of at most 100 KB; empty for none. */
   @Optional()
   @IsString()
   @MaxLength(200_000)
   readme?: string;
 
-  /** The name unless it is said. */
+  /** The name by default. */
   @Optional()
   @IsString()
   @Length(1, 64)
@@ -69,18 +68,18 @@ export class PublicationDraft {
   @MaxLength(256)
   description?: string;
 
-  /** Everybody may see it. Where there is a `visibility` too, that wins. Takes the role of a manager. */
+  /** Visible to everyone. `visibility` takes precedence. Requires the role manager. */
   @Optional()
   @IsBoolean()
   public?: boolean;
 }
 
-/** With a name, all of its versions come in one page. */
+/** A filter on `name` returns all versions in one page. */
 export class ListPublications extends PageQuery {
   @QueryString({ maxLength: 200 })
   name?: string;
 
-  /** A semver version, a range, or `latest`: the highest of each name that is no pre-release. */
+  /** A semver version or range, or `latest`: the highest version of each name that is not a pre-release. */
   @QueryString({ maxLength: 200 })
   version?: string;
 }
@@ -89,7 +88,7 @@ export class PublicationName {
   @PathParam()
   name!: string;
 
-  /** Exact, a semver range, or `latest`: the highest that is no pre-release. */
+  /** An exact version, a semver range, or `latest`: the highest version that is not a pre-release. */
   @PathParam()
   version!: string;
 }

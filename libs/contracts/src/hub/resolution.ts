@@ -14,7 +14,6 @@ import {
   visibilities,
 } from './publication';
 
-/** What a bot shows of an integration or plugin that it has installed. */
 export class HubSummary extends PublicationLabels {
   @IsString()
   readmeUrl!: string;
@@ -22,7 +21,7 @@ export class HubSummary extends PublicationLabels {
   @IsIn(visibilities)
   visibility!: Visibility;
 
-  /** Of integrations only; plugins are never verified. */
+  /** Integrations only; plugins are never verified. */
   @IsIn(verificationStatuses)
   verificationStatus!: VerificationStatus;
 
@@ -30,13 +29,12 @@ export class HubSummary extends PublicationLabels {
   lifecycleStatus!: LifecycleStatus;
 }
 
-/** What installing an integration needs to know of it. */
 export class InstallableIntegration extends HubSummary {
-  /** JSON schema of the configuration. */
+  /** JSON Schema of the configuration. */
   @JsonObject()
   configurationSchema!: Record<string, unknown>;
 
-  /** JSON schemas of the other configurations, by configuration type. */
+  /** JSON Schemas of the additional configurations, by configuration type. */
   @JsonObject()
   configurationSchemas!: Record<string, Record<string, unknown>>;
 
@@ -47,17 +45,17 @@ export class InstallableIntegration extends HubSummary {
   @JsonObject()
   states!: Record<string, IntegrationState>;
 
-  /** It has a url or code, so that the platform has somebody to tell of an installation. */
+  /** True with a URL or code: then the platform notifies the integration of its installation. */
   @IsBoolean()
   isCallable!: boolean;
 
-  /** Version ids of the interfaces that it implements, by alias. */
+  /** Version ids of the implemented interfaces, by alias. */
   @JsonObject()
   interfaces!: Record<string, string>;
 }
 
 export class ResolveIntegrations {
-  /** Whose private integrations may be found. */
+  /** Workspace whose private integrations are included. */
   @IsString()
   workspaceId!: string;
 
@@ -65,31 +63,34 @@ export class ResolveIntegrations {
   @IsString({ each: true })
   ids!: string[];
 
-  /** Version ids that the bot has already: those of `ids` are found as long as they exist, whoever may see them by now. */
+  /**
+   * Version ids that the bot has already installed. Those of `ids` among them are found as long as they exist,
+   * regardless of their current visibility.
+   */
   @IsArray()
   @IsString({ each: true })
   installedIds!: string[];
 }
 
 export class InstallableIntegrations {
-  /** Those that exist and that the workspace may install or the bot has already, in any order. */
+  /** Existing integrations that the workspace may install or the bot has installed, in any order. */
   @ListOf(InstallableIntegration)
   integrations!: InstallableIntegration[];
 }
 
-/** Which integration of the bot implements an interface that a plugin depends on. */
+/** Integration of the bot that implements an interface which a plugin depends on. */
 export class InterfaceBinding {
   @IsString()
   integrationId!: string;
 
-  /** Alias of the interface inside the integration; absent when the integration implements it once. */
+  /** Alias of the interface within the integration; optional when the integration implements it once. */
   @Optional()
   @IsString()
   integrationInterfaceAlias?: string;
 }
 
 export class PluginToResolve {
-  /** Alias under which the bot has it. */
+  /** Alias of the plugin in the bot. */
   @IsString()
   alias!: string;
 
@@ -107,13 +108,16 @@ export class ResolvePlugins {
   @ListOf(PluginToResolve)
   plugins!: PluginToResolve[];
 
-  /** Version ids of plugins and integrations that the bot has already, as with integrations. */
+  /**
+   * Version ids of plugins and integrations that the bot has already installed: they are found regardless of their
+   * current visibility.
+   */
   @IsArray()
   @IsString({ each: true })
   installedIds!: string[];
 }
 
-/** A plugin with the entity references of its schemas replaced by those of the bound integrations. */
+/** Plugin with the entity references of its schemas replaced by those of the bound integrations. */
 export class InstallablePlugin extends HubSummary {
   @IsString()
   alias!: string;
@@ -121,7 +125,7 @@ export class InstallablePlugin extends HubSummary {
   @JsonObject()
   configurationSchema!: Record<string, unknown>;
 
-  /** By name, as the plugin declares them: the bot prefixes them with the alias. */
+  /** By the name that the plugin declares; the bot adds its alias as a prefix. */
   @JsonObject()
   states!: Record<string, StateDefinition>;
 
@@ -140,16 +144,16 @@ export class InstallablePlugin extends HubSummary {
   @JsonObject()
   messageTags!: Record<string, TagDefinition>;
 
-  /** Version ids of the interfaces that it depends on, by alias. */
+  /** Version ids of the interfaces that the plugin depends on, by alias. */
   @JsonObject()
   interfaces!: Record<string, string>;
 
-  /** Version ids of the integrations that it depends on, by alias. */
+  /** Version ids of the integrations that the plugin depends on, by alias. */
   @JsonObject()
   integrations!: Record<string, string>;
 }
 
-/** A plugin that cannot be installed, and why, in words for whoever tried. */
+/** Plugin that cannot be installed, with a message for the user. */
 export class PluginProblem {
   @IsString()
   alias!: string;
@@ -158,7 +162,7 @@ export class PluginProblem {
   problem!: string;
 }
 
-/** One that is in neither list does not exist for the workspace. */
+/** A plugin in neither list does not exist for the workspace. */
 export class InstallablePlugins {
   @ListOf(InstallablePlugin)
   plugins!: InstallablePlugin[];
@@ -173,7 +177,7 @@ export class FindIntegrationOwner {
 }
 
 export class IntegrationOwner {
-  /** `null` when there is no such version. */
+  /** `null` when the version does not exist. */
   @Nullable()
   @IsString()
   workspaceId!: string | null;
@@ -182,14 +186,14 @@ export class IntegrationOwner {
 export const resolution = {
   owner: operation({
     subject: 'hub.resolution.owner',
-    summary: 'Says which workspace this version of an integration belongs to.',
+    summary: 'Gets the workspace that owns a version of an integration.',
     access: service,
     input: FindIntegrationOwner,
     output: IntegrationOwner,
   }),
   integrations: operation({
     subject: 'hub.resolution.integrations',
-    summary: 'Gives what installing these versions of integrations needs to know.',
+    summary: 'Gets the definitions that installing these versions of integrations needs.',
     access: service,
     input: ResolveIntegrations,
     output: InstallableIntegrations,
@@ -197,14 +201,17 @@ export const resolution = {
   plugins: operation({
     subject: 'hub.resolution.plugins',
     summary:
-      'Gives these versions of plugins with their entity references resolved by the integrations they are bound to.',
+      'Gets versions of plugins, with their entity references resolved by the integrations that they are bound to.',
     access: service,
     input: ResolvePlugins,
     output: InstallablePlugins,
   }),
 };
 
-/** A version of an integration or plugin changed or went; whoever has it installed asks for it again. */
+/**
+ * Change notification: a version of an integration or plugin was changed or deleted. Services with copies of it fetch
+ * it again.
+ */
 export class HubEntryChanged {
   @IsIn(['integration', 'plugin'])
   kind!: 'integration' | 'plugin';

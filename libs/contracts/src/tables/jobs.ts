@@ -15,7 +15,6 @@ export type JobType = (typeof jobTypes)[number];
 export const jobStatuses = ['pending', 'in_progress', 'finalizing', 'completed', 'failed'] as const;
 export type JobStatus = (typeof jobStatuses)[number];
 
-/** Work on a table that goes on after the request. */
 export class JobReference {
   @IsString()
   id!: string;
@@ -34,7 +33,7 @@ export class Job extends JobReference {
   @IsIn(jobTypes)
   type!: JobType;
 
-  /** From 0 to 100. */
+  /** Percent, from 0 to 100. */
   @IsInt()
   progress!: number;
 
@@ -52,25 +51,24 @@ export class Job extends JobReference {
   @IsString()
   updatedAt!: string;
 
-  /** Why the job has failed, and what to do. What it has done until then stays. */
+  /** Reason of the failure, and a remedy. The work done before it is kept. */
   @Optional()
   @IsString()
   failedStatusReason?: string;
 
-  /** Rows that it has imported, exported, copied or cleared so far. */
+  /** Rows imported, exported, copied or cleared so far. */
   @IsInt()
   rows!: number;
 
-  /** Rows that it could not import or copy. */
   @IsInt()
   failedRows!: number;
 
-  /** What is wrong with the first 100 of these rows, with their places in the file. */
+  /** Problems of the first 100 failed rows, with their positions in the file. */
   @Optional()
   @IsString({ each: true })
   errors?: string[];
 
-  /** What was left out without harm to a row. */
+  /** Omissions that affected no row. */
   @Optional()
   @IsString({ each: true })
   warnings?: string[];
@@ -91,11 +89,11 @@ export class ExportTable {
   @PathParam()
   table!: string;
 
-  /** CSV when absent. */
+  /** Default: CSV. */
   @QueryChoice(['csv', 'json'])
   format?: 'csv' | 'json';
 
-  /** By gzip, unless false: the file is a `.csv.gz` or a `.json.gz` then, whose content type is `application/gzip`. */
+  /** Gzip compression, true by default: a `.csv.gz` or `.json.gz` file with the content type `application/gzip`. */
   @QueryBoolean()
   compress?: boolean;
 }
@@ -105,7 +103,7 @@ export class ImportTable {
   @PathParam()
   table!: string;
 
-  /** Id of a file of the bot: CSV, or JSON with an array of rows or a row in each line; compressed by gzip or not. */
+  /** Id of a file of the bot: CSV, a JSON array of rows, or one JSON row per line; optionally compressed with gzip. */
   @IsString()
   fileId!: string;
 }

@@ -3,10 +3,9 @@ import { operator } from '../access';
 import { Nested, Optional } from '../fields';
 import { operation } from '../operation';
 
-/** As the id of a row: greater than that of any that there can be. */
+/** Row id above all possible ones. */
 export const behindAllRows = 2_147_483_647;
 
-/** A row of all tables, by the id of its table and its own. */
 export class RowPlace {
   @Length(1, 100)
   tableId!: string;
@@ -18,37 +17,37 @@ export class RowPlace {
 }
 
 export class ReindexRows {
-  /** Of all bots when absent. */
+  /** All bots when absent. */
   @Optional()
   @IsUUID()
   botId?: string;
 
-  /** `next` of the answer before; from the first table on when absent. */
+  /** Cursor: `next` of the previous answer; absent in the first call. */
   @Optional()
   @Nested(RowPlace)
   after?: RowPlace;
 }
 
 export class ReindexedRows {
-  /** Searchable tables that have come to their last row. */
+  /** Searchable tables finished in this batch. */
   @IsInt()
   tables!: number;
 
-  /** Rows that wait to be indexed again, and did not before. */
+  /** Rows newly queued for indexing. */
   @IsInt()
   rows!: number;
 
-  /** Where to go on; absent once all rows were looked at. */
+  /** Cursor of the next call; absent when all is done. */
   @Optional()
   @Nested(RowPlace)
   next?: RowPlace;
 }
 
-/** For the `parley reindex` command. */
+/** Called by the command `parley reindex`. */
 export const reindexRows = operation({
   subject: 'tables.reindex',
   route: 'POST /operator/tables/reindex',
-  summary: 'Has some rows of searchable tables indexed again, whether or not the passage index has them.',
+  summary: 'Queues a batch of rows of searchable tables for indexing, whether or not they are in the passage index.',
   access: operator,
   input: ReindexRows,
   output: ReindexedRows,

@@ -19,27 +19,25 @@ import { JobReference } from './jobs';
 import { TableName } from './table-definition';
 import { maxColumnName } from './table-schema';
 
-/** Most rows that one request creates, changes or names. */
 export const maxRowsPerRequest = 1000;
 
-/** Ids of rows are numbers of 32 bits. */
+/** Row ids are signed 32-bit integers. */
 export const maxRowId = 2_147_483_647;
 
 /**
- * Of a request with rows: 1000 rows of 4 kB, which is the size of a row unless its table has a larger `factor`, are 4 MB. Tables
- * with the largest factor (rows of 120 kB) take their rows in several requests.
+ * Body limit of requests with rows. 1000 rows of 4 kB, the largest with the default `factor`, are 4 MB. Tables with the
+ * largest factor (rows of 120 kB) need several requests.
  */
 const maxRowsBytes = 16_000_000;
 
 export const cellStatuses = ['pending', 'computed', 'failed'] as const;
 export type CellStatus = (typeof cellStatuses)[number];
 
-/** How far the value of a computed column is. */
 export class CellState {
   @IsIn(cellStatuses)
   status!: CellStatus;
 
-  /** Why there is no value, and what to do. */
+  /** Reason why the value is missing, and a remedy. */
   @Optional()
   @IsString()
   error?: string;
@@ -53,13 +51,13 @@ export class CellState {
   updatedAt?: string;
 }
 
-/** The row's columns by name, null where there is nothing, beside what the platform says of it. */
+/** Columns of the row by name, null for an empty cell, plus the metadata below. */
 @Open()
 export class Row {
   @IsInt()
   id!: number;
 
-  /** Absent where a row stands for a group. */
+  /** Absent for a row that stands for a group. */
   @Optional()
   @IsString()
   createdAt?: string;
@@ -72,12 +70,12 @@ export class Row {
   @MapOf(CellState)
   computed!: Record<string, CellState>;
 
-  /** Computed columns whose value is of a former state of the row. */
+  /** Computed columns whose value belongs to an earlier state of the row. */
   @Optional()
   @IsString({ each: true })
   stale?: string[];
 
-  /** Of a search: the cosine similarity to the text that was searched for. */
+  /** For a search: cosine similarity to the search text. */
   @Optional()
   @IsNumber()
   similarity?: number;
@@ -96,37 +94,37 @@ export class GetTableRow extends TableName {
 }
 
 export class CreateTableRows extends TableName {
-  /** Columns by name. What does not fit the table is told in `errors`, and the others are stored. */
+  /** Values by column. Invalid rows are reported in `errors`; the others are stored. */
   @JsonObjects({ minItems: 1, maxItems: maxRowsPerRequest })
   rows!: Record<string, unknown>[];
 
-  /** Answers when the computed columns of a single row have their values. */
+  /** Waits for the computed columns; for a single row only. */
   @Optional()
   @IsBoolean()
   waitComputed?: boolean;
 }
 
-/** Each row names its `id`; columns that are absent stay as they are. */
+/** Each row needs its `id`; absent columns stay unchanged. */
 export class UpdateTableRows extends CreateTableRows {}
 
 export class UpsertTableRows extends CreateTableRows {
-  /** Column by which a row that is there is found: `id` unless it says otherwise. */
+  /** Column that identifies an existing row. Default: `id`. */
   @Optional()
   @IsString()
   @Length(1, maxColumnName)
   keyColumn?: string;
 }
 
-/** Exactly one of the three. */
+/** Needs exactly one of the three fields. */
 export class DeleteTableRows extends TableName {
-  /** None, or some that no row has, is no mistake. */
+  /** May be empty; ids without a row are ignored. */
   @Optional()
   @IsArray()
   @ArrayMaxSize(maxRowsPerRequest)
   @IsInt({ each: true })
   ids?: number[];
 
-  /** Not empty: `deleteAllRows` is for all. */
+  /** Must not be empty; use `deleteAllRows` for all rows. */
   @Optional()
   @JsonObject()
   filter?: Record<string, unknown>;
@@ -137,7 +135,7 @@ export class DeleteTableRows extends TableName {
 }
 
 export class FindTableRows extends TableName {
-  /** 100 when absent. */
+  /** Default: 100. */
   @Optional()
   @IsInt()
   @Min(1)
@@ -150,12 +148,15 @@ export class FindTableRows extends TableName {
   @Max(maxRowId)
   offset?: number;
 
-  /** Conditions by column: values, `$eq $ne $gt $gte $lt $lte $in $nin $exists $mod $size $regex $options`, `$and $or $not`. */
+  /**
+   * Conditions by column: values, `$eq $ne $gt $gte $lt $lte $in $nin $exists $mod $size $regex $options`, `$and $or
+   * $not`.
+   */
   @Optional()
   @JsonObject()
   filter?: Record<string, unknown>;
 
-  /** By column, one or more of `key count sum avg max min unique`. */
+  /** Aggregations by column, one or more of `key count sum avg max min unique`. */
   @Optional()
   @JsonObject()
   group?: Record<string, unknown>;
@@ -165,7 +166,7 @@ export class FindTableRows extends TableName {
   @MaxLength(1024)
   search?: string;
 
-  /** Columns to answer; those of the platform always are. */
+  /** Columns to return, besides the row metadata. */
   @Optional()
   @IsArray()
   @ArrayMaxSize(100)
@@ -173,7 +174,7 @@ export class FindTableRows extends TableName {
   @MaxLength(200, { each: true })
   select?: string[];
 
-  /** `id` when absent. */
+  /** Default: `id`. */
   @Optional()
   @IsString()
   @MaxLength(200)
@@ -188,7 +189,7 @@ export class FoundRows {
   @ListOf(Row)
   rows!: Row[];
 
-  /** Also when the answer was cut for its size, which a warning says. */
+  /** Also true when the answer was truncated for its size, which a warning reports. */
   @IsBoolean()
   hasMore!: boolean;
 
@@ -204,12 +205,12 @@ export class FoundRows {
 }
 
 class Remarks {
-  /** What was not done as asked, without harm to a row; rows are counted from 0. */
+  /** Deviations from the request that affected no row. Row numbers start at 0. */
   @Optional()
   @IsString({ each: true })
   warnings?: string[];
 
-  /** Why single rows were not stored, by their places in the request from 0: `Row 3` is the fourth. */
+  /** Reasons why single rows were not stored, by their positions in the request from 0: `Row 3` is the fourth row. */
   @Optional()
   @IsString({ each: true })
   errors?: string[];
@@ -250,7 +251,7 @@ export const rows = {
   find: operation({
     subject: 'tables.rows.find',
     route: 'POST /v1/tables/{table}/rows/find',
-    summary: 'Finds rows by a filter, in any order, or sums them up in groups.',
+    summary: 'Finds the rows that match a filter or a search, sorted by a column, or aggregates them in groups.',
     access: bot.readAlsoByIntegration,
     input: FindTableRows,
     output: FoundRows,
@@ -258,7 +259,7 @@ export const rows = {
   create: operation({
     subject: 'tables.rows.create',
     route: 'POST /v1/tables/{table}/rows',
-    summary: 'Inserts up to 1000 rows; those that do not fit the table are told in `errors`.',
+    summary: 'Inserts up to 1000 rows. Invalid rows are reported in `errors`; the others are stored.',
     access: bot.writeAlsoByIntegration,
     input: CreateTableRows,
     output: StoredRows,
@@ -268,7 +269,7 @@ export const rows = {
   update: operation({
     subject: 'tables.rows.update',
     route: 'PUT /v1/tables/{table}/rows',
-    summary: 'Changes columns of up to 1000 rows; those that cannot be changed are told in `errors`.',
+    summary: 'Updates columns of up to 1000 rows. Rows that cannot be updated are reported in `errors`.',
     access: bot.write,
     input: UpdateTableRows,
     output: StoredRows,
@@ -277,7 +278,8 @@ export const rows = {
   upsert: operation({
     subject: 'tables.rows.upsert',
     route: 'POST /v1/tables/{table}/rows/upsert',
-    summary: 'Changes the rows that a column finds, and inserts the others; what fails is told in `errors`.',
+    summary:
+      'Updates the rows that a key column identifies, and inserts the others. Failed rows are reported in `errors`.',
     access: bot.write,
     input: UpsertTableRows,
     output: UpsertedRows,
@@ -287,11 +289,11 @@ export const rows = {
   delete: operation({
     subject: 'tables.rows.delete',
     route: 'POST /v1/tables/{table}/rows/delete',
-    summary: 'Deletes rows by their ids, those that a filter finds, or all.',
+    summary: 'Deletes rows by their ids, by a filter, or all rows of the table.',
     access: bot.write,
     input: DeleteTableRows,
     output: DeletedRows,
-    // Of many rows by a filter.
+    // A filter may match many rows.
     timeoutMs: 30_000,
   }),
 };

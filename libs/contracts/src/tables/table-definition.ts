@@ -12,7 +12,7 @@ export const tableName = /^\w{1,50}$/;
 export const tableNameProblem = 'must be 1 to 50 letters, digits and underscores';
 const tableId = /^table_[0-9A-HJKMNP-TV-Z]{26}$/;
 
-/** Whether the text could be the id of a table, so that no table has it for a name. */
+/** True for a string of the form of a table id; no table may have such a name. */
 export function isTableId(text: unknown): boolean {
   return typeof text === 'string' && tableId.test(text);
 }
@@ -22,35 +22,33 @@ function IsNoTableId(): PropertyDecorator {
     name: 'isNoTableId',
     validator: {
       validate: (value) => !isTableId(value),
-      defaultMessage: (args) => `${args?.property ?? ''} must not look like the id of a table`,
+      defaultMessage: (args) => `${args?.property ?? ''} must not have the form of a table id`,
     },
   });
 }
 
-/** Bytes of JSON that a row may take for each unit of its table's factor. */
+/** Bytes of JSON per row, for each unit of the table's factor. */
 export const rowBytesPerFactor = 4096;
 
-/** What a table may be made with. */
 export class TableDraft {
-  /** Times 4096 bytes of JSON is the most that a row may take. */
+  /** Largest size of a row, in units of 4096 bytes of JSON. */
   @Optional()
   @IsInt()
   @Min(1)
   @Max(maxFactor)
   factor?: number;
 
-  /** Refuses changes of its name and schema. */
+  /** Rejects changes of the name and the schema. */
   @Optional()
   @IsBoolean()
   frozen?: boolean;
 
-  /** Column whose values are unique in the table. */
   @Nullable()
   @IsString()
   @Length(1, maxColumnName)
   keyColumn?: string | null;
 
-  /** A JSON schema of an object, a map from column to JSON schema, or an object to infer the columns from. */
+  /** JSON Schema of an object, a map from column to JSON Schema, or a sample object to infer the columns from. */
   @JsonObject({ maxBytes: maxSchemaBytes })
   schema!: Record<string, unknown>;
 
@@ -58,7 +56,7 @@ export class TableDraft {
   @MapOf(String, { maxLength: 1000, maxEntries: maxTags })
   tags?: Record<string, string>;
 
-  /** False keeps computed columns from being computed. */
+  /** False disables the computation of computed columns. */
   @Optional()
   @IsBoolean()
   isComputeEnabled?: boolean;
@@ -72,7 +70,7 @@ export class CreateTable extends TableDraft {
 }
 
 export class GetOrCreateTable extends TableDraft {
-  /** Name or id; the name of the new one when there is none. */
+  /** Name or id; the name of the new table when none exists. */
   @PathParam()
   table!: string;
 }
@@ -88,7 +86,7 @@ export class ListTables {
   tags?: TagQuery;
 }
 
-/** What is absent stays as it is. In `schema`, a named column is replaced and `null` removes it. */
+/** Absent fields stay unchanged. In `schema`, a column replaces the one of its name, and `null` removes it. */
 export class UpdateTable extends TableName {
   @Optional()
   @IsString()
@@ -100,7 +98,7 @@ export class UpdateTable extends TableName {
   @IsBoolean()
   frozen?: boolean;
 
-  /** `null` ends the uniqueness. */
+  /** `null` removes the uniqueness. */
   @Nullable()
   @IsString()
   @Length(1, maxColumnName)
@@ -110,7 +108,7 @@ export class UpdateTable extends TableName {
   @JsonObject({ maxBytes: maxSchemaBytes })
   schema?: Record<string, unknown>;
 
-  /** A named tag is replaced and `null` removes it. */
+  /** A tag replaces the one of its name, and `null` removes it. */
   @Optional()
   @MapOf(String, { maxLength: 1000, maxEntries: 2 * maxTags, nullable: true })
   tags?: Record<string, string | null>;
@@ -119,7 +117,7 @@ export class UpdateTable extends TableName {
   @IsBoolean()
   isComputeEnabled?: boolean;
 
-  /** At least what it was. */
+  /** Must not be smaller than the current factor. */
   @Optional()
   @IsInt()
   @Min(1)
@@ -142,14 +140,13 @@ export class DuplicateTable {
   @PathParam()
   sourceTableId!: string;
 
-  /** Made from the name of the source when absent. */
+  /** Derived from the name of the source when absent. */
   @Optional()
   @IsString()
   @Matches(tableName, { message: `$property ${tableNameProblem}` })
   @IsNoTableId()
   tableName?: string;
 
-  /** Leaves the rows out. */
   @Optional()
   @IsBoolean()
   schemaOnly?: boolean;
@@ -200,18 +197,17 @@ export class TableReply {
 }
 
 export class UpdatedTable extends TableReply {
-  /** Computed columns whose values are made anew, as what they are computed from was changed or emptied. */
+  /** Computed columns to be recomputed, since their dependencies were changed or emptied. */
   @Optional()
   @IsString({ each: true })
   staleColumns?: string[];
 }
 
-/** A table with how much is in it and how much of that is under way. */
 export class TableWithCounts extends TableReply {
   @IsInt()
   rows!: number;
 
-  /** Rows with a column that waits to be computed. */
+  /** Rows with a computed column that is not yet computed. */
   @IsInt()
   stale!: number;
 
@@ -226,11 +222,11 @@ export class GottenOrCreatedTable extends TableWithCounts {
 }
 
 export class DuplicatedTable extends TableReply {
-  /** Rows that the copy has or will have. */
+  /** Number of rows that the copy has once its job is complete. */
   @IsNumber()
   rows!: number;
 
-  /** Copies the rows, where they are too many for one request. */
+  /** Background job that copies the rows, if they are too many for one request. */
   @Optional()
   @Nested(JobReference)
   job?: JobReference;

@@ -4,16 +4,14 @@ import { JsonObject, MapOf, Nested, Open, Optional } from '../fields';
 export const columnTypes = ['string', 'number', 'boolean', 'object', 'array', 'null'] as const;
 export type ColumnType = (typeof columnTypes)[number];
 
-/** Most columns of a table. */
 export const maxColumns = 20;
 
-/** Longest name of a column, in characters. */
+/** Characters. */
 export const maxColumnName = 30;
 
 export const computedActions = ['ai', 'code', 'workflow'] as const;
 export type ComputedAction = (typeof computedActions)[number];
 
-/** How the values of a computed column come about. */
 export class ComputedSettings {
   @IsIn(computedActions)
   action!: ComputedAction;
@@ -45,10 +43,10 @@ export class ComputedSettings {
   enabled?: boolean;
 }
 
-/** `x-zui` of a column: how it is shown and where its values come from. Keys that are not named here are kept. */
+/** `x-zui` of a column: its display and the source of its values. Undeclared keys are kept. */
 @Open()
 export class ColumnSettings {
-  /** Given by the platform. Never used again within the table, so that a column which took another type has a new one. */
+  /** Assigned by the platform and never reused within the table: a column that changes its type gets a new one. */
   @IsInt()
   index!: number;
 
@@ -56,7 +54,7 @@ export class ColumnSettings {
   @IsString()
   id?: string;
 
-  /** Its text is found by `search`. */
+  /** Makes the text of the column searchable by `search`. */
   @Optional()
   @IsBoolean()
   searchable?: boolean;
@@ -86,7 +84,7 @@ export class ColumnSettings {
   typings?: string;
 }
 
-/** What the values of a column look like. Further keywords of JSON schema for single values are kept and enforced. */
+/** JSON Schema of the values of a column. Further keywords for single values are kept and enforced. */
 @Open()
 export class ColumnSchema {
   @IsIn(columnTypes)
@@ -113,7 +111,7 @@ export class ColumnSchema {
   @JsonObject()
   items?: { type: ColumnType; [keyword: string]: unknown };
 
-  /** True unless it says otherwise. */
+  /** Default: true. */
   @Optional()
   @IsBoolean()
   nullable?: boolean;
@@ -126,7 +124,6 @@ export class ColumnSchema {
   'x-zui'!: ColumnSettings;
 }
 
-/** The columns of a table, in the form in which they are stored and read. */
 export class TableSchema {
   @Optional()
   @IsString()

@@ -28,7 +28,7 @@ export class CountTableLeftovers {
   botId!: string;
 }
 
-/** What the tables service still holds of a bot: all zero once a deleted one is erased. */
+/** Data that the tables service holds of a bot; all zero after the erasure of a deleted bot. */
 export class TableLeftovers {
   @IsInt()
   tables!: number;
@@ -36,15 +36,14 @@ export class TableLeftovers {
   @IsInt()
   rows!: number;
 
-  /** What is kept to answer a request that comes again with its idempotency key. */
+  /** Stored answers for idempotency keys. */
   @IsInt()
   tableAnswers!: number;
 }
 
-/** A change of the key column, or of what is computed or searchable, goes through all rows. */
+/** A change of the key column, or of computed or searchable columns, reads all rows. */
 const changeTimeoutMs = 30_000;
 
-/** Everything that the tables service answers. */
 export const tables = {
   create: operation({
     subject: 'tables.create',
@@ -58,7 +57,7 @@ export const tables = {
   get: operation({
     subject: 'tables.get',
     route: 'GET /v1/tables/{table}',
-    summary: 'Gets a table by its name or id, with how many rows it has.',
+    summary: 'Gets a table by its name or id, with its number of rows.',
     access: bot.readAlsoByIntegration,
     input: TableName,
     output: TableWithCounts,
@@ -66,7 +65,7 @@ export const tables = {
   getOrCreate: operation({
     subject: 'tables.getOrCreate',
     route: 'POST /v1/tables/{table}',
-    summary: 'Gets a table by its name or id, or creates it when there is none.',
+    summary: 'Gets a table by its name or id, or creates it when it does not exist.',
     access: bot.writeAlsoByIntegration,
     input: GetOrCreateTable,
     output: GottenOrCreatedTable,
@@ -83,7 +82,7 @@ export const tables = {
   update: operation({
     subject: 'tables.update',
     route: 'PUT /v1/tables/{table}',
-    summary: 'Changes a table; what is absent stays as it is.',
+    summary: 'Updates a table. Absent fields stay unchanged.',
     access: bot.writeAlsoByIntegration,
     input: UpdateTable,
     output: UpdatedTable,
@@ -92,7 +91,7 @@ export const tables = {
   renameColumn: operation({
     subject: 'tables.renameColumn',
     route: 'PUT /v1/tables/{table}/column',
-    summary: 'Gives a column another name. Its values stay.',
+    summary: 'Renames a column. Its values are kept.',
     access: bot.writeAlsoByIntegration,
     input: RenameTableColumn,
     output: TableReply,
@@ -100,7 +99,7 @@ export const tables = {
   duplicate: operation({
     subject: 'tables.duplicate',
     route: 'POST /v1/tables/{sourceTableId}/duplicate',
-    summary: 'Copies a table, with its rows unless only its schema is asked for.',
+    summary: 'Copies a table with its rows, or only its schema.',
     access: bot.writeAlsoByIntegration,
     input: DuplicateTable,
     output: DuplicatedTable,
@@ -119,7 +118,7 @@ export const tables = {
     export: operation({
       subject: 'tables.jobs.export',
       route: 'GET /v1/tables/{table}/export',
-      summary: 'Begins to write the rows of a table into a file of the bot.',
+      summary: 'Starts a job that exports the rows of a table to a file of the bot.',
       access: bot.write,
       input: ExportTable,
       output: JobReply,
@@ -127,7 +126,7 @@ export const tables = {
     import: operation({
       subject: 'tables.jobs.import',
       route: 'POST /v1/tables/{table}/import',
-      summary: 'Begins to insert the rows of a file of the bot.',
+      summary: 'Starts a job that imports the rows of a file of the bot into a table.',
       access: bot.write,
       input: ImportTable,
       output: JobReply,
@@ -145,7 +144,7 @@ export const tables = {
   countLeftovers: operation({
     subject: 'tables.countLeftovers',
     route: 'GET /operator/tables/bots/{botId}/leftovers',
-    summary: 'Counts what the tables service still holds of a bot.',
+    summary: 'Counts the data that the tables service holds of a bot.',
     access: operator,
     input: CountTableLeftovers,
     output: TableLeftovers,
