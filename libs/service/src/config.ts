@@ -130,7 +130,7 @@ export class NatsConfig {
     env: 'NATS_REPLICAS',
     type: integer(1, 5),
     about:
-      'Replicas of each JetStream stream; with 3, the loss of one server loses no data. Apply changes with `npm run streams`. Distributed mode only.',
+      'Replicas of each JetStream stream: 3 survive the loss of one server. Apply changes with `npm run streams`. Distributed mode only.',
   })
   natsReplicas = 1;
 
