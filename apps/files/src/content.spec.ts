@@ -121,7 +121,7 @@ describe('an upload', () => {
     expect(await errorOf(refused)).toMatchObject({
       status: 503,
       type: 'Internal',
-      message: expect.stringContaining('Nothing was done') as string,
+      message: expect.stringContaining('was not processed') as string,
     });
     open[0]!.destroy();
     await until(async () => (await put(other.uploadUrl, 'hello')).status === 200);

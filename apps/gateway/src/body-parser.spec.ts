@@ -37,7 +37,7 @@ afterEach(async () => {
   await server.close();
 });
 
-/** Sends a body of two bytes, or the first one only; tells the status, or that the connection was cut. */
+/** Sends a body of two bytes, or only its first byte. Resolves with the status, or 'cut' when the connection was closed. */
 function send(body: string): Promise<number | 'cut'> {
   return new Promise((resolve) => {
     const headers = { 'content-type': 'application/json', 'content-length': '2' };
@@ -49,7 +49,7 @@ function send(body: string): Promise<number | 'cut'> {
   });
 }
 
-it('cuts off a body that does not arrive in time', async () => {
+it('closes the connection when a body does not arrive in time', async () => {
   const answer = send('{');
   await hasBegun;
 
@@ -58,6 +58,6 @@ it('cuts off a body that does not arrive in time', async () => {
   expect(await answer).toBe('cut');
 });
 
-it('leaves a whole body alone, however long its answer takes', async () => {
+it('does not time out a complete body whose answer takes long', async () => {
   expect(await send('{}')).toBe(200);
 });

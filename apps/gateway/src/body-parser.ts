@@ -1,23 +1,23 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { BodyReader, Incoming } from './bodies/body-reader';
 
-/** For the largest body over a slow line. The server itself sets no limit, since uploads of content may take hours. */
+/**
+ * Timeout for the largest body over a slow line. The server itself has no request timeout: content uploads may take
+ * hours.
+ */
 const bodyTimeoutMs = 120_000;
-/** For who has not shown a valid credential. */
 export const strangersTimeoutMs = 5_000;
 
-/** Nothing that is sent to a path that nobody answers is read. */
+/** Unrouted paths: their bodies are not read. */
 export function useNoBodies(instance: FastifyInstance): void {
   instance.removeAllContentTypeParsers();
   instance.addContentTypeParser('*', (_request, _payload, done) => done(null, undefined));
 }
 
 export interface ReadRequest extends FastifyRequest {
-  /** What is known before the body is read; absent without a body. */
   incoming?: Incoming;
 }
 
-/** JSON bodies and no others. */
 export function useJsonBodies(scope: FastifyInstance, reader: BodyReader): void {
   scope.removeAllContentTypeParsers();
   scope.addContentTypeParser(
@@ -26,7 +26,7 @@ export function useJsonBodies(scope: FastifyInstance, reader: BodyReader): void 
   );
 }
 
-/** Cuts off who does not send a whole body in time, so that nobody keeps a place by sending nothing. */
+/** Closes the connection of a client that has not sent its whole body in time, so that an idle upload holds no slot. */
 export function limitBodyTime({ raw }: FastifyRequest, timeoutMs = bodyTimeoutMs): void {
   const timer = setTimeout(() => {
     if (!raw.complete) raw.destroy();
@@ -35,7 +35,7 @@ export function limitBodyTime({ raw }: FastifyRequest, timeoutMs = bodyTimeoutMs
   raw.once('close', () => clearTimeout(timer));
 }
 
-/** Also one of unknown length. */
+/** True for a body of unknown length as well. */
 export function hasBody({ headers }: FastifyRequest): boolean {
   const { 'content-length': length, 'transfer-encoding': encoding } = headers;
   return encoding !== undefined || (length !== undefined && length !== '0');

@@ -21,11 +21,9 @@ const aBot: Identity['caller'] = {
 const known = () => Promise.resolve({ caller: aBot });
 const never = () => new Promise<Identity>(() => undefined);
 
-/** How the first question is answered, the second, and so on. */
 let answers: (() => Promise<Identity>)[];
 let asked: number;
 
-/** In place of admin and the files service. */
 @Controller()
 class OtherServices {
   @Handles(identity.identify)
@@ -64,7 +62,7 @@ beforeAll(async () => {
 });
 afterAll(() => service?.stop());
 
-/** Requests with a token that no request had before. */
+/** Sends requests with a new token, and answers identify calls with these functions. */
 function askAs(...those: (() => Promise<Identity>)[]): () => Promise<Answer> {
   answers = those;
   asked = 0;
@@ -72,7 +70,7 @@ function askAs(...those: (() => Promise<Identity>)[]): () => Promise<Answer> {
   return () => sendTo(service.url, 'GET /v1/files/some', { headers });
 }
 
-it('asks once for all requests of a token', async () => {
+it('identifies a token once for concurrent requests', async () => {
   const send = askAs(known);
 
   const got = await Promise.all([send(), send()]);
@@ -82,7 +80,7 @@ it('asks once for all requests of a token', async () => {
   expect(asked).toBe(1);
 });
 
-it('asks once more when no answer comes, as from a process that died', async () => {
+it('calls admin a second time when the first call gets no answer, as from a process that died', async () => {
   const send = askAs(never, known);
 
   const got = await Promise.all([send(), send()]);
@@ -91,7 +89,7 @@ it('asks once more when no answer comes, as from a process that died', async () 
   expect(asked).toBe(2);
 });
 
-it('takes the first answer when it comes after all', async () => {
+it('uses the first answer when it arrives before the second', async () => {
   let answer!: (value: Identity) => void;
   const late = new Promise<Identity>((resolve) => (answer = resolve));
   const send = askAs(
@@ -105,7 +103,7 @@ it('takes the first answer when it comes after all', async () => {
   expect((await send()).status).toBe(200);
 });
 
-it('passes on at once what admin refuses', async () => {
+it('returns an error of admin without a second call', async () => {
   const send = askAs(() => Promise.reject(new ApiError('Unauthorized', 'It was revoked.')));
 
   expect(await send()).toMatchObject({ status: 401, json: { message: 'It was revoked.' } });

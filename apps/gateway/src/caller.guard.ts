@@ -12,25 +12,27 @@ import type { TracedRequest } from '@parley/service/request-trace';
 import type { FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 
-/** An answer of `admin.identify` is believed for as long, so that a revocation holds even when its broadcast is lost. */
+/** Cache TTL of `admin.identify` answers: a revocation takes effect within this time even when its broadcast is lost. */
 const identityTtlMs = 1_000;
 const maxIdentities = 10_000;
-/** A question that has no answer by then is asked once more: all requests of its token wait for it, and who had it may be dead. */
+/**
+ * Hedged request: without an answer by then, identify is called again. All requests of the token wait for the first
+ * call, and the process that received it may have died.
+ */
 const askAgainMs = 500;
 
-/** What admin is asked, and for which request. */
 interface Question {
   question: Identify;
   asker: Caller;
 }
 
-/** Proves who is asking, with at most one question to admin. */
+/** Authentication by credentials. Concurrent requests of one token share one call to admin. */
 @Injectable()
 export class CallerGuard implements OnModuleInit {
   private readonly identities = new LRUCache<string, Identity, Question>({
     max: maxIdentities,
     ttl: identityTtlMs,
-    // Whoever waits for an answer while the cache is cleared still gets it; it is only not kept.
+    // Clearing the cache does not abort pending fetches: their callers get the answer, which is not cached.
     ignoreFetchAbort: true,
     fetchMethod: (_key, _stale, { context }) => this.ask(context),
   });
@@ -51,7 +53,7 @@ export class CallerGuard implements OnModuleInit {
     const question = readCredential(request, access);
     const key = JSON.stringify(question);
     const identity = this.identities.get(key) ?? (await this.identities.fetch(key, { context: { question, asker } }));
-    if (!identity) throw new ApiError('Unauthorized', 'The token in the Authorization header is unknown.');
+    if (!identity) throw new ApiError('Unauthorized', 'The token in the Authorization header is not valid.');
     const caller = { ...base, ...identity.caller };
     if (question.isWorkspaceImplied && !caller.workspace) throw missing('x-workspace-id', 'the id of a workspace');
     authorize(access, caller);
@@ -68,7 +70,7 @@ export class CallerGuard implements OnModuleInit {
   }
 }
 
-/** The caller with the user key that the request shows, which only the chat service can verify. */
+/** The caller with the user key from the header, which only the chat service can verify. */
 function showing(request: FastifyRequest, asker: Caller, { actor }: Access): Caller {
   const userKey = header(request, 'x-user-key');
   if (userKey) return { ...asker, credential: 'user', userKey };
@@ -80,12 +82,12 @@ export function bearerToken({ authorization }: IncomingHttpHeaders): string | un
   return /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1];
 }
 
-/** What the request shows of its sender: the headers that this operation looks at, and those that a key could contradict. */
+/** Reads the token and the context headers that the operation uses, or that must match the bot of the key. */
 function readCredential(request: FastifyRequest, { actor }: Access): Identify {
   const token = bearerToken(request.headers);
   if (!token) throw new ApiError('Unauthorized', 'The Authorization header must be "Bearer <token>".');
   const kind = tokenKind(token);
-  if (!kind) throw new ApiError('Unauthorized', 'The token in the Authorization header is malformed or was cut.');
+  if (!kind) throw new ApiError('Unauthorized', 'The token in the Authorization header is malformed or incomplete.');
 
   const question: Identify = { tokenHash: hashToken(token), kind };
   const isKey = kind === 'bak' || kind === 'iak';

@@ -6,9 +6,9 @@ import { notFound } from '@parley/contracts/errors';
 import { LRUCache } from 'lru-cache';
 import { short } from './rate-limits';
 
-/** Answers are believed for so long where nothing but the reading of a body follows: the service verifies each request itself. */
+/** Cache TTL where only the reading of a body depends on the answer: the service verifies each request itself. */
 const trustMs = 60_000;
-/** And for so long where something is refused because of them. */
+/** Maximum age of an answer that a refusal is based on. */
 const freshMs = 1_000;
 const maxKnown = 50_000;
 const maxWebhookIdLength = 1_000;
@@ -17,29 +17,32 @@ interface Known extends ChatPlace {
   askedAt: number;
 }
 
-/** Asks the chat service whether a chat endpoint is there, and a user key good for it, before a body is read or judged. */
+/**
+ * Verifies webhook id and user key with the chat service, before a body is read and before an error about it is
+ * returned. Answers are cached.
+ */
 @Injectable()
 export class ChatCallers {
   private readonly known = new LRUCache<string, Known>({ max: maxKnown, ttl: trustMs });
-  /** Questions that are under way, for who asks the same. */
+  /** Single flight: pending calls, shared by equal requests. */
   private readonly asked = new Map<string, Promise<Known>>();
 
   constructor(private readonly bus: Bus) {}
 
-  /** What was heard in the last minute, without a question; throws what the service answers. */
+  /** An answer at most a minute old, without a call when it is cached. Throws the error of the service. */
   verify(caller: Caller, webhookId: string): ChatPlace | Promise<ChatPlace> {
     const name = nameOf(caller, webhookId);
     return this.known.get(name) ?? this.ask(name, caller, webhookId);
   }
 
-  /** The same, at most a second old. */
+  /** Throws unless the service accepted this caller within the last second; calls it when the cached answer is older. */
   async verifyAfresh(caller: Caller, webhookId: string): Promise<void> {
     const name = nameOf(caller, webhookId);
     const known = this.known.get(name);
     if (!known || Date.now() - known.askedAt > freshMs) await this.ask(name, caller, webhookId);
   }
 
-  /** Call when the service has accepted a request, so that it is not asked again while there are more. */
+  /** Call when the service has accepted a request: refreshes the cached answer. */
   accepted(caller: Caller, webhookId: string): void {
     const name = nameOf(caller, webhookId);
     const known = this.known.get(name);

@@ -6,21 +6,22 @@ export class GatewayConfig extends ProcessConfig {
     env: 'RATE_LIMIT_PER_SECOND',
     type: integer(0, 1_000_000),
     about:
-      'How many requests a second one credential may make in the long run, at each gateway; 0 sets no limit, which is the default of the embedded mode on a loopback address.',
+      'Rate limit: requests per second that a gateway process accepts per token or user key. 0 turns it off, which is the default of the embedded mode on a loopback address.',
   })
   rateLimitPerSecond = 200;
 
   @Env({
     env: 'RATE_LIMIT_BURST',
     type: integer(1, 1_000_000),
-    about: 'How many of them may come at once. They are counted for as long as the limit allows so many.',
+    about:
+      'Rate limit: requests that may come at once, counted in a window of `RATE_LIMIT_BURST` / `RATE_LIMIT_PER_SECOND` seconds.',
   })
   rateLimitBurst = 1_000;
 
   @Env({
     env: 'GATEWAY_MAX_IN_FLIGHT',
     type: integer(1, 100_000),
-    about: 'How many requests a gateway works on at once. The next one is answered 503 at once.',
+    about: 'Requests that a gateway process handles concurrently. It answers further ones with 503.',
   })
   gatewayMaxInFlight = 2_000;
 
@@ -28,21 +29,22 @@ export class GatewayConfig extends ProcessConfig {
     env: 'LISTEN_MAX_STREAMS',
     type: integer(1, 1_000_000),
     about:
-      'How many streams of conversations a gateway holds: 5 % of them (at least 20) for one bot, and 20 for one user. The next one is answered 429.',
+      'Open streams of live chat signals per gateway process. One bot may have 5 % of them (at least 20), and one user 20. It answers further ones with 429.',
   })
   listenMaxStreams = 10_000;
 
   @Env({
     env: 'LISTEN_PING_MS',
     type: integer(100, 55_000),
-    about: 'How often every stream of a conversation gets a ping. Clients give one up that says nothing for a minute.',
+    about:
+      'Interval in milliseconds between pings on each stream. Clients close a stream that is silent for one minute.',
   })
   listenPingMs = 30_000;
 
   @Env({
     env: 'LISTEN_MAX_UNSENT_BYTES',
     type: integer(1_000, 100_000_000),
-    about: 'How much a stream keeps for a client that reads too slowly before it is closed.',
+    about: 'Bytes that a stream buffers for a slow client. The stream is closed when there are more.',
   })
   listenMaxUnsentBytes = 1_000_000;
 }

@@ -6,9 +6,9 @@ import { allOperations } from '@parley/contracts/contracts';
 import { openApiDocument } from './openapi';
 import { ReaderGuard } from './reader.guard';
 
-// Nothing is asked of other origins: by default the page would show every address to a validator on the internet.
+// `validatorUrl: null`: the page would send its address to a validator on the internet otherwise.
 const script = "SwaggerUIBundle({ url: '/openapi.json', dom_id: '#docs', deepLinking: true, validatorUrl: null })";
-/** What the page may load. Its styles are partly inline. */
+/** Content security policy of the page. Swagger UI has inline styles. */
 const policy = [
   "default-src 'none'",
   `script-src 'self' 'sha256-${createHash('sha256').update(script).digest('base64')}'`,
@@ -35,11 +35,10 @@ const page = `<!doctype html>
 </html>
 `;
 
-/** The API's documentation, made from the contracts. */
 @Controller()
 @UseGuards(ReaderGuard)
 export class DocsController {
-  /** Made for its first reader: it takes a fifth of a second, which no start has to wait for. */
+  /** Generated on first use: it takes 0.2 s, which would delay each start. */
   private document?: string;
 
   @Get('openapi.json')

@@ -12,12 +12,11 @@ import { parameterCases } from './test/parameter-cases';
 type Json = Record<string, unknown>;
 type Path = (string | number)[];
 
-/** An input that differs from the right one in one value, and how it is to be read or refused. */
 interface Trial {
   input: RawInput;
   path: Path;
   sent: unknown;
-  /** The value that is read in its place; undefined when the field is dropped. */
+  /** The expected value after reading; undefined when the field is dropped. */
   value?: unknown;
   refusal?: { type: string; begins: string[]; words: string };
 }
@@ -25,7 +24,6 @@ interface Trial {
 const partOf = { path: 'path', query: 'query', header: 'headers' } as const;
 const errorOf = { path: 'ResourceNotFound', query: 'InvalidQuery', header: 'InvalidPayload' } as const;
 
-/** Reads a request as the gateway does, or what one service asks another. */
 function readerOf(operation: Operation): (input: RawInput) => Json {
   if (operation.route) {
     const reader = new InputReader(operation);
@@ -43,7 +41,6 @@ function sourcesOf({ input, route }: Operation): FieldSource[] {
   return route ? fieldSources(input) : [];
 }
 
-/** An input that has every field, also those inside of others. */
 function rightInput(operation: Operation): RawInput {
   const right: RawInput = { body: baseOf(operation.input as Class<object>), path: {}, query: {}, headers: {} };
   for (const source of sourcesOf(operation)) Object.assign(right[partOf[source.in]], parameterCases(source)[0]!.sent);
@@ -68,7 +65,7 @@ function* trialsOf(operation: Operation, right: RawInput): Generator<Trial> {
   for (const [name, value] of Object.entries(whole)) yield { input: right, path: [name], sent: value, value };
   const required = smallestOf(operation.input as Class<object>);
   for (const { path, lead, name, value, problem, isDropped } of casesOf(operation.input as Class<object>)) {
-    // Without the optional fields beside it: reading them each time would take most of the time.
+    // Without the other optional fields: reading them for each value would take most of the time.
     const body = path[0]! in whole ? { ...required, [path[0]!]: whole[path[0]!] } : required;
     const input = { ...right, body: withValue(body, path, value) };
     const begins = [`${lead}${name}`, `${lead}each value in ${name}`];
@@ -87,7 +84,7 @@ function* trialsOf(operation: Operation, right: RawInput): Generator<Trial> {
   }
 }
 
-/** Undefined when the input is read or refused as it is to be. */
+/** Undefined when the input is read or refused as expected. */
 function failureOf({ input, path, sent, value, refusal }: Trial, read: (input: RawInput) => Json): string | undefined {
   const failed = (words: string) => `${path.join('.')} = ${shown(sent)} was ${words}`;
   let found: unknown;
@@ -98,7 +95,7 @@ function failureOf({ input, path, sent, value, refusal }: Trial, read: (input: R
     const { type, message } = error;
     if (!refusal) return failed(`refused: ${message}`);
     const isTold = refusal.begins.some((words) => message.startsWith(words)) && message.includes(refusal.words);
-    // One sentence: the other fields are right.
+    // One sentence: the other fields are valid.
     if (type === refusal.type && isTold && !message.includes('; ')) return undefined;
     return failed(
       `refused by ${type} "${message}" instead of ${refusal.type} "${refusal.begins[0]} … ${refusal.words}"`,
@@ -110,7 +107,6 @@ function failureOf({ input, path, sent, value, refusal }: Trial, read: (input: R
     : failed(`read as ${shown(found)}`);
 }
 
-/** A copy of the body with another value in one place; undefined takes the field away. */
 function withValue(body: Json, [name, ...path]: Path, value: unknown): Json {
   const changed = path.length > 0 ? withValue(body[name!] as Json, path, value) : value;
   const copy = (Array.isArray(body) ? [...(body as unknown[])] : { ...body }) as Json;
@@ -140,7 +136,7 @@ describe('each field of', () => {
     expect(failures.filter((failure) => failure !== undefined)).toEqual([]);
   });
 
-  it('an operation without a body comes in the path, the query and headers', () => {
+  it('an operation without a body is a parameter in the path, query or headers', () => {
     const bodiless = allOperations.filter(({ route }) => /^(GET|DELETE) /.test(route ?? ''));
 
     const fields = bodiless.flatMap(({ input }) => fieldsOf(input as Class<object>));
@@ -153,7 +149,6 @@ const text = (length: number) => 'x'.repeat(length);
 const entries = (count: number, entry: unknown = 'x') =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`N${index}`, entry]));
 const list = (count: number, entry: unknown = 'x') => Array.from({ length: count }, () => entry);
-/** An object of so many bytes of JSON. */
 const json = (bytes: number) => ({ text: text(bytes - '{"text":""}'.length) });
 
 const createBot = 'POST /v1/admin/bots';
@@ -170,7 +165,7 @@ const parsing = 'indexing.configuration.parsing';
 const chunking = 'indexing.configuration.chunking';
 const summarization = 'indexing.configuration.summarization';
 
-/** Limits that users rely on: a value that each refuses, and what is said of it, where `$` stands for the field. */
+/** Limits that users rely on: an invalid value and the expected problem, where `$` stands for the field. */
 const limits: [line: string, field: string, value: unknown, problem: string][] = [
   ['GET /v1/files', 'limit', '201', '$ must be an integer from 1 to 200'],
   ['GET /v1/files', 'pageSize', '0', '$ must be an integer from 1 to 200'],
@@ -295,7 +290,6 @@ const spared: [line: string, field: string, value: null | undefined][] = [
 ];
 
 describe('a limit that users rely on:', () => {
-  /** Part of the refusal of this value in the body or in a parameter. */
   function problemOf(line: string, field: string, value: unknown): string | undefined {
     const operation = allOperations.find(({ route }) => route === line)!;
     const right = rightInput(operation);

@@ -41,11 +41,14 @@ import { TextAnswers } from './text-answers';
 interface Forwarded extends ReadRequest, TracedRequest {
   caller?: Caller;
   isForwarded?: boolean;
-  /** To be called when the user key that it shows has been accepted. */
+  /** Call when the service has accepted the user key: it then has a rate limit of its own. */
   prove?: () => void;
 }
 
-/** HTTP in, bus out, for every contracted route. Registered with Fastify itself, which routes before it decodes `%2F`. */
+/**
+ * Forwards each contracted HTTP route to the bus. Routes are registered with Fastify itself, which routes before it
+ * decodes `%2F`.
+ */
 @Controller()
 export class ForwardController implements OnModuleInit {
   private readonly bodies: BodyReader;
@@ -63,7 +66,7 @@ export class ForwardController implements OnModuleInit {
     { gatewayMaxInFlight: max, maxLoopDelayMs }: GatewayConfig,
     @Inject(platformToken) private readonly platform: Platform,
   ) {
-    // Half of the places are always there for those who have a credential.
+    // Strangers hold at most half of the request slots.
     this.bodies = new BodyReader(new BodyRoom(Math.ceil(max / 2)));
     this.admission = new Admission({ place: 'gateway', max, maxLoopDelayMs, metrics: platform.metrics });
   }
@@ -71,8 +74,8 @@ export class ForwardController implements OnModuleInit {
   async onModuleInit(): Promise<void> {
     const fastify = this.http.httpAdapter.getInstance<FastifyInstance>();
     useNoBodies(fastify);
-    // The public client asks with credentials in browsers. There are none that a browser would add by itself: tokens
-    // travel in headers that a page has to know.
+    // CORS with credentials for any origin, because the public client sends credentials in browsers. That is safe:
+    // tokens are sent in headers, which a browser does not add by itself.
     await fastify.register(cors, {
       origin: true,
       credentials: true,
@@ -100,7 +103,7 @@ export class ForwardController implements OnModuleInit {
     }
   }
 
-  /** Requests of who runs the platform are never refused. */
+  /** Load shedding. Requests of the operator are always admitted. */
   private admit({ access }: Operation): () => void {
     return access.actor === 'operator' ? this.admission.enterAnyway() : this.admission.enter();
   }
@@ -108,13 +111,13 @@ export class ForwardController implements OnModuleInit {
   private async identify(request: Forwarded, reply: FastifyReply, { access }: Operation): Promise<Caller> {
     const prove = await this.limits.count(senderOf(request, access), reply);
     const caller = await this.guard.identify(request, access);
-    // Only the chat service can tell whether a user key is a good one.
+    // Only the chat service can verify a user key.
     if (caller.credential === 'user') request.prove = prove;
     else prove();
     return caller;
   }
 
-  /** Says who sends the body and bounds the time for it. A user key is verified before anything is read. */
+  /** Sets the sender and the timeout of the body. A user key is verified before the body is read. */
   private async admitBody(request: Forwarded, operation: Operation): Promise<void> {
     const sender = await this.senderOfBody(request, operation.access);
     request.incoming = { raw: request.raw, operation, sender };
@@ -129,7 +132,8 @@ export class ForwardController implements OnModuleInit {
       const { botId } = await this.chatCallers.verify(caller!, (params as ChatParams).webhookId);
       return { tenant: `users of ${botId}`, isProven: true };
     } catch (error) {
-      // A service of the former release, or one that does not answer just now, tells of the key when it has the request.
+      // A chat service of the previous release, or one that is unavailable: it verifies the key when it gets the
+      // request.
       if (toApiError(error).code >= 500) return stranger;
       throw error;
     }
@@ -140,7 +144,7 @@ export class ForwardController implements OnModuleInit {
     if (incoming && caller!.credential === 'user') this.chatCallers.accepted(caller!, (params as ChatParams).webhookId);
   }
 
-  /** A chat endpoint that is not there is not found, whatever was sent to it. */
+  /** On chat routes, an unknown webhook id or user key is reported before any error in the request. */
   private async refuse(
     error: unknown,
     request: Forwarded,
@@ -162,7 +166,7 @@ export class ForwardController implements OnModuleInit {
     scope.route({
       ...toFastify(operation.route),
       bodyLimit: operation.bodyLimitBytes,
-      // Before the body is read: who may not call may not make us parse either.
+      // Authentication comes before parsing: unauthenticated callers cannot make the gateway parse bodies.
       onRequest: async (request: Forwarded, reply) => {
         whenEnded(reply, this.admit(operation));
         const caller = await this.identify(request, reply, operation);
@@ -200,7 +204,6 @@ interface ChatParams {
   webhookId: string;
 }
 
-/** Only what this operation looks at. */
 function senderOf({ ip: address, headers, params }: FastifyRequest, { actor }: Access): Sender {
   if (actor === 'anyone') return { address, actor };
   if (actor !== 'chat-user' && actor !== 'chat-visitor') return { address, actor, token: bearerToken(headers) };
@@ -208,7 +211,7 @@ function senderOf({ ip: address, headers, params }: FastifyRequest, { actor }: A
   return { address, actor, webhookId, userKey: header({ headers }, 'x-user-key') };
 }
 
-/** The text may come from anybody: a browser must neither guess its type nor run it. */
+/** Text content of users: the sandbox policy keeps browsers from running it. */
 function sendText(reply: FastifyReply, contentType: string, { text }: Text): FastifyReply {
   return reply.header('content-security-policy', "sandbox; default-src 'none'").type(contentType).send(text);
 }

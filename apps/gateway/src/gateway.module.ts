@@ -23,7 +23,10 @@ import { ListenController } from './listen.controller';
 import { Streams } from './listening/streams';
 import { RateLimits } from './rate-limits';
 
-/** The only way in: proves who is calling, checks what they send, and forwards it to the service that owns it. */
+/**
+ * API gateway, the only public entry point: authenticates callers, validates input and forwards it to the owning
+ * service.
+ */
 @Module({})
 export class GatewayModule {
   static register(config: GatewayConfig, platform: Platform): DynamicModule {
@@ -51,7 +54,7 @@ export class GatewayModule {
   }
 }
 
-/** Leaves the bus when the streams have ended and the last request has its answer. */
+/** Shutdown order: close streams, finish requests, then leave the bus. */
 @Injectable()
 class GatewayLifecycle implements OnModuleDestroy, OnApplicationShutdown {
   constructor(

@@ -27,13 +27,11 @@ beforeAll(async () => {
 
 afterAll(() => door?.stop());
 
-/** A request of Alice in her workspace. */
 function send(line: string, { headers, ...options }: SendOptions = {}): Promise<Answer> {
   const own = { authorization: `Bearer ${alice.token}`, 'x-workspace-id': alice.workspaceId };
   return door.send(line, { ...options, headers: { ...own, ...headers } });
 }
 
-/** Writes bytes to a socket and reads until the gateway closes it. */
 async function sendRaw(text: string): Promise<string> {
   const { hostname, port } = new URL(door.url);
   const socket = connect(Number(port), hostname);
@@ -43,7 +41,6 @@ async function sendRaw(text: string): Promise<string> {
   return answer;
 }
 
-/** The four keys of every error body, and the status that goes with them. */
 function anError(status: number, type: string, message: RegExp | string = /./) {
   return expect.objectContaining({
     status,
@@ -59,7 +56,7 @@ function anError(status: number, type: string, message: RegExp | string = /./) {
 
 describe('a credential', () => {
   const valid = newToken('pat');
-  /** The clock by which the gateway forgets what it knows of a credential. */
+  /** Stops the clock of the gateway's identity cache. */
   const stopClock = () => jest.spyOn(performance, 'now').mockReturnValue(performance.now());
 
   afterEach(() => void jest.restoreAllMocks());
@@ -71,8 +68,8 @@ describe('a credential', () => {
     ['another scheme', `Basic ${valid}`, /Authorization header must be/],
     ['no token', 'Bearer ', /Authorization header must be/],
     ['two tokens', `Bearer ${valid} ${valid}`, /Authorization header must be/],
-    ['a cut token', `Bearer ${valid.slice(0, -1)}`, /malformed or was cut/],
-    ['a token of no kind', 'Bearer secret', /malformed or was cut/],
+    ['a cut token', `Bearer ${valid.slice(0, -1)}`, /malformed or incomplete/],
+    ['a token of no kind', 'Bearer secret', /malformed or incomplete/],
     ['a token that nobody has', `Bearer ${valid}`, /unknown or was revoked/],
     ['a bot key that nobody has', `Bearer ${newToken('bak')}`, /unknown or was revoked/],
     ['an integration key that nobody has', `Bearer ${newToken('iak')}`, /unknown or was revoked/],
@@ -83,14 +80,14 @@ describe('a credential', () => {
     expect(await door.send('GET /v1/admin/bots', { headers })).toEqual(anError(401, 'Unauthorized', message));
   });
 
-  it('may name its scheme in any case', async () => {
+  it('may have its scheme in any case', async () => {
     const answer = await send('GET /v1/admin/account/pats', { headers: { authorization: `bearer  ${alice.token}` } });
 
     expect(answer.status).toBe(200);
   });
 
   it.each(['personal access token', 'bot API key'])(
-    '%s stops working within a second of its revocation',
+    '%s is rejected within a second of its revocation',
     async (kind) => {
       const isPersonal = kind === 'personal access token';
       const { client } = alice;
@@ -111,7 +108,7 @@ describe('a credential', () => {
     },
   );
 
-  it('stops working within a second even when nobody tells the gateway', async () => {
+  it('is rejected within a second of its revocation even without a broadcast', async () => {
     const { pat } = await alice.client.createPersonalAccessToken({ note: 'x' });
     const use = () => door.send('GET /v1/admin/account/pats', { headers: { authorization: `Bearer ${pat.value}` } });
     const clock = stopClock();
@@ -123,7 +120,7 @@ describe('a credential', () => {
     expect((await use()).status).toBe(401);
   });
 
-  it('that is fine is not disturbed by the revocation of others', async () => {
+  it('stays valid when others are revoked', async () => {
     const { client } = alice;
     const tokens = await Promise.all(Array.from({ length: 20 }, () => client.createPersonalAccessToken({ note: 'x' })));
 
@@ -146,7 +143,7 @@ describe('a context header', () => {
   it.each([
     ['x-workspace-id', 'GET /v1/admin/bots', 'the id of a workspace'],
     ['x-bot-id', 'GET /v1/files', 'the id of a bot'],
-  ])('%s that is missing or empty is InvalidPayload that names it', async (name, line, right) => {
+  ])('%s returns InvalidPayload with its name when it is missing or empty', async (name, line, right) => {
     const wrong = anError(400, 'InvalidPayload', `The header ${name} is missing: it must be ${right}.`);
     const carol = await door.newAccount();
     await carol.client.createWorkspace({ name: 'second' });
@@ -159,7 +156,7 @@ describe('a context header', () => {
   it.each([
     ['x-workspace-id', 'GET /v1/admin/bots', () => bob.workspaceId],
     ['x-bot-id', 'GET /v1/files', () => bobBot],
-  ])('%s is Forbidden in the same words when it is foreign and when it names nothing', async (name, line, foreign) => {
+  ])('%s returns the same Forbidden for a foreign id and for an unknown id', async (name, line, foreign) => {
     const answers = await Promise.all(
       [foreign(), 'nothing', "' OR 1=1", 'x'.repeat(5_000)].map((id) => send(line, { headers: { [name]: id } })),
     );
@@ -172,7 +169,7 @@ describe('a context header', () => {
     );
   });
 
-  it('of a workspace that is not the one of the bot is Forbidden', async () => {
+  it('of another workspace than that of the bot is Forbidden', async () => {
     const answer = await send('GET /v1/files', {
       headers: { 'x-bot-id': aliceBot, 'x-workspace-id': bob.workspaceId },
     });
@@ -180,7 +177,7 @@ describe('a context header', () => {
     expect(answer).toEqual(anError(403, 'Forbidden'));
   });
 
-  it('of a bot key must be its own bot and workspace', async () => {
+  it('must match the bot and workspace of a bot key', async () => {
     const { value } = await alice.client.createBotApiKey({ botId: aliceBot });
     const use = (headers: Record<string, string>) =>
       door.send('GET /v1/files', { headers: { authorization: `Bearer ${value}`, ...headers } });
@@ -192,7 +189,7 @@ describe('a context header', () => {
     expect((await use({ 'x-bot-id': aliceBot })).status).toBe(503);
   });
 
-  it('that names an installation which is not there is Forbidden', async () => {
+  it('of an unknown installation is Forbidden', async () => {
     const names = ['x-integration-id', 'x-integration-alias', 'x-integration-name'];
 
     const answers = await Promise.all(
@@ -202,7 +199,7 @@ describe('a context header', () => {
     answers.forEach((answer) => expect(answer).toEqual(anError(403, 'Forbidden')));
   });
 
-  it('gives a role, which has to suffice', async () => {
+  it('sets the role, which must suffice for the operation', async () => {
     const carol = await door.newAccount();
     await door.addMember(alice.workspaceId, carol.accountId, 'viewer');
     const headers = { authorization: `Bearer ${carol.token}` };
@@ -214,7 +211,7 @@ describe('a context header', () => {
   });
 });
 
-describe('a request that leads nowhere', () => {
+describe('a request to an unknown route', () => {
   it.each([
     ['GET /'],
     ['PATCH /v1/files'],
@@ -223,11 +220,11 @@ describe('a request that leads nowhere', () => {
     ['GET //v1/admin/bots'],
     ['GET /v1/admin/../admin/bots'],
     ['GET /v1/ADMIN/bots'],
-  ])('%s is not available in this version', async (line) => {
+  ])('%s returns 404 "not available in this version"', async (line) => {
     expect(await send(line)).toEqual(anError(404, 'ResourceNotFound', /not available in this version/));
   });
 
-  it('is not there whatever its body is', async () => {
+  it('returns 404 for any body', async () => {
     const headers = { 'content-type': 'application/json' };
 
     expect(await send('POST /v1/nothing', { headers, body: '{' })).toEqual(
@@ -248,7 +245,7 @@ describe('a request that leads nowhere', () => {
   it.each([
     ['no HTTP', 'what?\r\n\r\n', /not valid HTTP/],
     ['headers without end', `GET / HTTP/1.1\r\nhost: x\r\nx: ${'y'.repeat(20_000)}\r\n\r\n`, /headers are too large/],
-  ])('because it is %s is InvalidPayload', async (_name, text, message) => {
+  ])('returns InvalidPayload for %s', async (_name, text, message) => {
     const answer = await sendRaw(text);
 
     expect(answer).toMatch(/^HTTP\/1\.1 400 /);
@@ -260,7 +257,7 @@ describe('a request that leads nowhere', () => {
     });
   });
 
-  it('has CORS headers and a request id like any other', async () => {
+  it('has CORS headers and a request id in its answer', async () => {
     const answer = await send('GET /v1/nothing', { headers: { origin: 'http://app.example', 'x-request-id': 'r-1' } });
 
     expect(answer.headers).toMatchObject({
@@ -288,7 +285,7 @@ describe('a body', () => {
     expect(await send(create, { headers, body })).toEqual(anError(400, 'InvalidPayload', /must be a JSON object/));
   });
 
-  it('that is empty is one without fields', async () => {
+  it('that is empty counts as an object without fields', async () => {
     const missing = anError(400, 'InvalidPayload', /name is missing/);
 
     expect(await send(create, { headers, body: '' })).toEqual(missing);
@@ -314,7 +311,7 @@ describe('a body', () => {
     );
   });
 
-  it('may say its charset', async () => {
+  it('may have a charset in its content type', async () => {
     const answer = await send(create, {
       headers: { 'content-type': 'application/json; charset=utf-8' },
       body: '{"name":"é"}',
@@ -323,7 +320,7 @@ describe('a body', () => {
     expect(answer).toMatchObject({ status: 200, json: { name: 'é' } });
   });
 
-  it('that is too large is refused with the limit, announced or not', async () => {
+  it('over the limit is rejected, with or without content-length', async () => {
     const body = JSON.stringify({ name: 'x', about: 'y'.repeat(2_000_000) });
     const tooLarge = anError(413, 'PayloadTooLarge', /2000000 bytes/);
 
@@ -331,13 +328,13 @@ describe('a body', () => {
     expect(await send(create, { headers: { ...headers, 'transfer-encoding': 'chunked' }, body })).toEqual(tooLarge);
   });
 
-  it('is not read before its sender has shown a credential', async () => {
+  it('is not read before authentication', async () => {
     const answer = await door.send(create, { headers, body: '{' });
 
     expect(answer).toEqual(anError(401, 'Unauthorized'));
   });
 
-  it('of a DELETE may be there or not', async () => {
+  it('is optional for DELETE', async () => {
     const none = anError(404, 'ResourceNotFound', /The bot "x" was not found/);
 
     expect(await send('DELETE /v1/admin/bots/x', { json: {} })).toEqual(none);
@@ -345,7 +342,7 @@ describe('a body', () => {
     expect(await send('DELETE /v1/admin/bots/x', { headers })).toEqual(none);
   });
 
-  it('names every field that is wrong, with its path and what would be right', async () => {
+  it('returns every invalid field with its path and constraint', async () => {
     const json = { name: 1, tags: { a: 1 }, user: { tags: { t: { title: 5 } } }, type: 'x', medias: [null] };
 
     const { json: error } = await send('POST /v1/admin/bots', { json });
@@ -360,7 +357,7 @@ describe('a body', () => {
     ]);
   });
 
-  it('may have fields that nobody knows', async () => {
+  it('may have unknown fields', async () => {
     const answer = await send(create, { json: { name: 'x', later: { a: 1 }, id: 'mine', ownerId: 'mine' } });
 
     expect(answer.status).toBe(200);
@@ -368,7 +365,7 @@ describe('a body', () => {
     expect(answer.json.id).not.toBe('mine');
   });
 
-  it('cannot reach into prototypes', async () => {
+  it('cannot pollute prototypes', async () => {
     const body =
       '{"name":"x","__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}},"toString":1,"hasOwnProperty":1}';
     const inside =
@@ -390,7 +387,7 @@ describe('a body', () => {
     expect(await send(create, { headers, body })).toEqual(anError(400, 'InvalidPayload', message));
   });
 
-  it('that is nested without end is InvalidPayload, or dropped where nobody looks', async () => {
+  it('with extreme nesting is InvalidPayload, or ignored in an unknown field', async () => {
     const deep = `${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}`;
 
     expect(await send('POST /v1/admin/bots', { headers, body: `{"configuration":{"data":${deep}}}` })).toEqual(
@@ -403,7 +400,10 @@ describe('a body', () => {
 describe('large bodies', () => {
   const large = `{"code":"${'x'.repeat(9_000_000)}"`;
 
-  /** Sends all but the end of a large body. It has `arrived` when the gateway has read more than a socket holds. */
+  /**
+   * Sends all but the last byte of a large body. `arrived` resolves when the gateway has read more than a socket
+   * buffers.
+   */
   function startLarge({ token, workspaceId } = alice) {
     const { hostname, port } = new URL(door.url);
     const headers = {
@@ -427,7 +427,7 @@ describe('large bodies', () => {
     return two;
   }
 
-  it('are two of a workspace at a time: a third waits, and nobody else does', async () => {
+  it('are limited to two per workspace: a third waits, other workspaces do not', async () => {
     const two = await startTwo();
 
     const third = startLarge();
@@ -446,7 +446,7 @@ describe('large bodies', () => {
     expect(await Promise.all([...two, third].map(({ status }) => status))).toEqual([200, 200, 200]);
   });
 
-  it('that are cut make room again', async () => {
+  it('free their slot when the client disconnects', async () => {
     const two = await startTwo();
     two.forEach(({ abort }) => abort());
     await Promise.all(two.map(({ status }) => status));
@@ -461,7 +461,7 @@ describe('large bodies', () => {
     );
   });
 
-  it('that wait for too long are told why, and when to come again', async () => {
+  it('that wait too long are rejected with Retry-After', async () => {
     const two = await startTwo();
     const patience = new AbortController();
     const timeout = jest.spyOn(AbortSignal, 'timeout').mockReturnValue(patience.signal);
@@ -473,7 +473,7 @@ describe('large bodies', () => {
     const answer = await answering;
 
     timeout.mockRestore();
-    expect(answer).toEqual(anError(503, 'Internal', /Only 2 bodies over 1000000 bytes of one workspace/));
+    expect(answer).toEqual(anError(503, 'Internal', /at most 2 bodies over 1000000 bytes per workspace/));
     expect(answer.headers['retry-after']).toBe('1');
     two.forEach(({ abort }) => abort());
     await Promise.all(two.map(({ status }) => status));
@@ -487,7 +487,7 @@ describe('a path', () => {
     );
   });
 
-  it('of a literal wins over a parameter', async () => {
+  it('with a literal segment takes precedence over a parameter', async () => {
     const answer = await send(`GET /v1/admin/bots/baks?botId=${aliceBot}`);
 
     expect(answer).toMatchObject({ status: 200, json: { baks: expect.any(Array) } });
@@ -497,11 +497,11 @@ describe('a path', () => {
     ['is too long', 'x'.repeat(1_001), /id must be at most 1000 characters/],
     ['is no text', '%00', /id must not contain the character U\+0000/],
     ['tries SQL', "'%20OR%201=1", /The bot "/],
-  ])('whose value %s leads to nothing', async (_name, id, message) => {
+  ])('whose value %s returns an error', async (_name, id, message) => {
     expect(await send(`GET /v1/admin/bots/${id}`)).toEqual(anError(404, 'ResourceNotFound', message));
   });
 
-  it('may carry the longest key in its longest form', async () => {
+  it('may carry the longest key, percent-encoded', async () => {
     const key = encodeURIComponent('漢'.repeat(1000));
 
     expect(await send(`GET /v1/admin/bots/${key}`)).toEqual(anError(404, 'ResourceNotFound', /The bot "/));
@@ -521,17 +521,17 @@ describe('a query', () => {
     expect(await send(`GET /v1/admin/bots?${query}`)).toEqual(anError(400, 'InvalidQuery', message));
   });
 
-  it('that is required says so', async () => {
+  it('without a required parameter is an error', async () => {
     expect(await send('GET /v1/admin/bots/baks')).toEqual(anError(400, 'InvalidQuery', 'botId is missing.'));
   });
 
-  it('may have parameters that nobody knows, and none of its prototype', async () => {
+  it('may have unknown parameters, which cannot pollute prototypes', async () => {
     const answer = await send('GET /v1/admin/bots?later=1&__proto__=x&constructor=y&tags.__proto__=z');
 
     expect(answer).toMatchObject({ status: 200, json: { bots: [] } });
   });
 
-  it('filters by tags in both forms', async () => {
+  it('filters by tags in both notations', async () => {
     const { bot } = await alice.client.createBot({ tags: { color: 'red', 'a.b': 'x y' } });
     const other = (await alice.client.createBot({ tags: { color: 'green' } })).bot;
     const json = (filter: object) => `tags=${encodeURIComponent(JSON.stringify(filter))}`;
@@ -552,7 +552,7 @@ describe('a query', () => {
 });
 
 describe('an answer', () => {
-  it('carries the id of its request, or a new one when that is no sane id', async () => {
+  it('has the id of its request, or a new id when the given one is invalid', async () => {
     expect(
       (await send('GET /v1/admin/bots', { headers: { 'x-request-id': 'abc-1.2_3' } })).headers['x-request-id'],
     ).toBe('abc-1.2_3');
@@ -563,19 +563,19 @@ describe('an answer', () => {
     }
   });
 
-  it('has an error id in its header that is the one in its body', async () => {
+  it('has the same error id in header and body', async () => {
     const { headers, json } = await send('GET /v1/admin/bots/x');
 
     expect(headers['x-error-id']).toBe(json.id);
   });
 
-  it('keeps the connection for longer than clients do', async () => {
+  it('keeps connections alive for longer than clients do', async () => {
     const { headers } = await send('GET /v1/admin/bots', { headers: { connection: 'keep-alive' } });
 
     expect(Number(/timeout=(\d+)/.exec(String(headers['keep-alive']))?.[1])).toBeGreaterThan(60);
   });
 
-  it('lets any origin in, with credentials', async () => {
+  it('allows any origin with credentials', async () => {
     const origin = 'https://app.example';
     const asked = {
       origin,
@@ -604,14 +604,14 @@ describe('an answer', () => {
     });
   });
 
-  it('says that nobody answers, and when to come again', async () => {
+  it('is 503 with Retry-After when no service responds', async () => {
     const answer = await send('GET /v1/files', { headers: { 'x-bot-id': aliceBot } });
 
     expect(answer).toEqual(anError(503, 'Internal', /Nobody answers/));
     expect(answer.headers['retry-after']).toBe('1');
   });
 
-  it('tells nothing of the inside of a service that fails', async () => {
+  it('has no internal details when a service fails', async () => {
     await door.sql('ALTER TABLE admin.bot RENAME COLUMN tags TO hidden');
 
     const answer = await send('GET /v1/admin/bots');

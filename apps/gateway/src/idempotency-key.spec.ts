@@ -8,7 +8,7 @@ describe('the header Idempotency-Key', () => {
     },
   );
 
-  it('may be absent', () => {
+  it('is optional', () => {
     expect(readIdempotencyKey({ 'x-bot-id': 'bot' })).toBeUndefined();
   });
 
@@ -20,7 +20,7 @@ describe('the header Idempotency-Key', () => {
     ['has a line break at its end', 'a\n'],
     ['has a character for control', 'a\u007f'],
     ['came as a list', ['a']],
-  ])('is InvalidPayload that says what it must be when it %s', (_name, key) => {
+  ])('returns InvalidPayload with the allowed form when it %s', (_name, key) => {
     expect(() => readIdempotencyKey({ 'idempotency-key': key })).toThrow(
       expect.objectContaining({
         type: 'InvalidPayload',

@@ -25,7 +25,7 @@ function ask(line: string, { token }: Pick<Account, 'token'>, headers: Record<st
 const listBots = (who: Pick<Account, 'token'>, headers = {}) => ask('GET /v1/admin/bots', who, headers);
 
 describe('a personal access token', () => {
-  it('may leave x-workspace-id out, or empty, while its account belongs to one workspace', async () => {
+  it('may omit x-workspace-id, or leave it empty, while its account belongs to one workspace', async () => {
     const alice = await door.newAccount();
     const { bot } = await alice.client.createBot({});
 
@@ -37,7 +37,7 @@ describe('a personal access token', () => {
     expect(workspaceId).toBe(alice.workspaceId);
   });
 
-  it('has its role in that workspace', async () => {
+  it('has the role of its account in that workspace', async () => {
     const [alice, carol] = await Promise.all([door.newAccount(), door.newAccount()]);
     await carol.client.deleteWorkspace({ id: carol.workspaceId });
     await door.addMember(alice.workspaceId, carol.accountId, 'viewer');
@@ -49,7 +49,7 @@ describe('a personal access token', () => {
     });
   });
 
-  it('must name one as soon as there are several, and no more when one is left', async () => {
+  it('requires x-workspace-id while its account belongs to several workspaces', async () => {
     const alice = await door.newAccount();
     expect((await listBots(alice)).status).toBe(200);
 
@@ -62,7 +62,7 @@ describe('a personal access token', () => {
     expect((await listBots(alice)).status).toBe(200);
   });
 
-  it('must name one as soon as it is made a member of another', async () => {
+  it('requires x-workspace-id as soon as its account joins a second workspace', async () => {
     const [alice, bob] = await Promise.all([door.newAccount(), door.newAccount()]);
     expect((await listBots(alice)).status).toBe(200);
 
@@ -73,14 +73,14 @@ describe('a personal access token', () => {
     expect((await listBots(alice)).status).toBe(200);
   });
 
-  it('must name one when it belongs to none', async () => {
+  it('requires x-workspace-id when its account belongs to no workspace', async () => {
     const alice = await door.newAccount();
     await alice.client.deleteWorkspace({ id: alice.workspaceId });
 
     expect(await listBots(alice)).toMatchObject(missing);
   });
 
-  it('is answered by what the operation needs, whichever was asked before', async () => {
+  it('is authorized per operation, whichever operation came before', async () => {
     const [alice, carol] = await Promise.all([door.newAccount(), door.newAccount()]);
     await carol.client.deleteWorkspace({ id: carol.workspaceId });
     await door.addMember(alice.workspaceId, carol.accountId, 'billing');
@@ -89,7 +89,7 @@ describe('a personal access token', () => {
       (await listBots(carol)).status,
     ];
 
-    // Billing reads its account, and no bots.
+    // The role billing may read its account, but no bots.
     expect(await statuses()).toEqual([200, 403]);
     expect((await statuses()).reverse()).toEqual([403, 200]);
   });
@@ -100,7 +100,7 @@ describe('x-workspace-id beside a bot API key', () => {
     ['GET /v1/admin/bots/{bot}', undefined],
     ['GET /v1/files', undefined],
     ['POST /v1/admin/introspect', {}],
-  ])('is Forbidden in %s when it names another workspace or none', async (line, json) => {
+  ])('is Forbidden in %s when it is another or an unknown workspace', async (line, json) => {
     const [alice, bob] = await Promise.all([door.newAccount(), door.newAccount()]);
     const { id } = (await alice.client.createBot({})).bot;
     const key = await alice.client.createBotApiKey({ botId: id });
@@ -121,11 +121,11 @@ describe('x-workspace-id beside a bot API key', () => {
         },
       });
     }
-    // Nobody answers for files here: it was let through.
+    // 503: no files service runs here, so authorization has passed.
     expect([200, 503]).toContain((await send(alice.workspaceId)).status);
   });
 
-  it('and x-bot-id are Forbidden alike where the operation itself needs neither', async () => {
+  it('and x-bot-id are also Forbidden for operations that do not need them', async () => {
     const alice = await door.newAccount();
     const [own, other] = [(await alice.client.createBot({})).bot.id, (await alice.client.createBot({})).bot.id];
     const token = (await alice.client.createBotApiKey({ botId: own })).value;

@@ -14,7 +14,10 @@ export interface RawInput {
   headers: RawQuery;
 }
 
-/** Turns what came over HTTP into the operation's input: body, query, path and headers as one object, unknown fields dropped. */
+/**
+ * Converts an HTTP request into the operation's input: body, query, path and headers in one object, without unknown
+ * fields.
+ */
 export class InputReader {
   private readonly hasBody: boolean;
   private readonly query: FieldSource[];
@@ -29,7 +32,7 @@ export class InputReader {
     this.hasBody = methodsWithBody.test(operation.route ?? '');
   }
 
-  /** Throws InvalidPayload, InvalidQuery or ResourceNotFound, with what is wrong and what would be right. */
+  /** Throws InvalidPayload, InvalidQuery or ResourceNotFound, with the problem and the constraint. */
   read({ body, query, path, headers }: RawInput): object {
     return {
       ...(this.hasBody ? this.readBody(body) : {}),
@@ -39,7 +42,6 @@ export class InputReader {
     };
   }
 
-  /** An absent body is an object without fields. */
   private readBody(body: unknown = {}): object {
     if (!isRecord(body)) throw new ApiError('InvalidPayload', 'The body must be a JSON object.');
     const input = toInstance(this.operation.input as Class<object>, body) as object;
@@ -50,7 +52,7 @@ export class InputReader {
   }
 }
 
-/** An empty body is an absent one. Throws InvalidPayload. */
+/** Undefined for an empty text. Throws InvalidPayload. */
 export function parseBody(text: string): unknown {
   try {
     return text === '' ? undefined : (JSON.parse(text) as unknown);

@@ -43,7 +43,6 @@ function update(options: SendOptions): Promise<Answer> {
   return door.send(`PUT /v1/admin/bots/${botId}`, { ...options, headers: { ...own, ...options.headers } });
 }
 
-/** A request whose body is one byte, and then nothing. */
 function openSilent(line: string): { status: Promise<string | undefined>; leave: () => void } {
   const { hostname, port } = new URL(door.url);
   const socket = connect(Number(port), hostname);
@@ -71,7 +70,7 @@ describe('A large body', () => {
     expect((await alice.client.getBot({ id: botId })).bot.description).toBe('large');
   });
 
-  it('is refused with the name of the field and its limit', async () => {
+  it('is rejected with the name of the field and its limit', async () => {
     const code = 'x'.repeat(25_000_001);
 
     expect(await update({ json: { code } })).toMatchObject({
@@ -82,7 +81,7 @@ describe('A large body', () => {
       status: 413,
       json: {
         type: 'PayloadTooLarge',
-        message: `The body is larger than the ${withCode.bodyLimitBytes} bytes that this operation takes: the field code may have at most 25000000 bytes.`,
+        message: `The body is too large: this operation takes at most ${withCode.bodyLimitBytes} bytes; the field code may have at most 25000000 bytes.`,
       },
     });
   });
@@ -91,14 +90,14 @@ describe('A large body', () => {
     ['no JSON', `{"code":"${'x'.repeat(2_000_000)}"`, /The body is not valid JSON/],
     ['no object', `["${'x'.repeat(2_000_000)}"]`, /The body must be a JSON object/],
     ['wrong', JSON.stringify({ code: 'x'.repeat(2_000_000), url: 5 }), /url must be/],
-  ])('that is %s is answered as a small one is', async (_what, body, message) => {
+  ])('with %s gets the same error as a small one', async (_what, body, message) => {
     expect(await update({ headers: json, body })).toMatchObject({
       status: 400,
       json: { type: 'InvalidPayload', message: expect.stringMatching(message) as string },
     });
   });
 
-  it.each([900_000, 1_900_000])('of %d bytes of {} is refused for the number of its values', async (size) => {
+  it.each([900_000, 1_900_000])('of %d bytes of {} is rejected for its number of values', async (size) => {
     const body = `{"tags":[${'{},'.repeat(size / 3)}{}]}`;
     const headers = { ...json, authorization: `Bearer ${alice.token}`, 'x-bot-id': botId };
 
@@ -108,14 +107,14 @@ describe('A large body', () => {
     });
   });
 
-  it('may hold more values in fields that are dropped', async () => {
+  it('may have more values in fields that are dropped', async () => {
     const body = `{"name":"Ann","implementation":{"type":"Buffer","data":[${'1,'.repeat(400_000)}1]}}`;
 
     expect(await update({ headers: json, body })).toMatchObject({ status: 200 });
   });
 });
 
-describe('Those who show no credential', () => {
+describe('Clients without a credential', () => {
   const users = () => `POST /chat/${webhookId}/users`;
 
   it('may send 100 kB', async () => {
@@ -127,7 +126,7 @@ describe('Those who show no credential', () => {
     });
   });
 
-  it('and fall silent, a thousand of them, keep nobody else from sending a body', async () => {
+  it('cannot block others by a thousand idle uploads', async () => {
     const silent = Array.from({ length: 1_000 }, () => openSilent(users()));
 
     const ofVisitor = await door.send(users(), { json: {} });
@@ -140,7 +139,7 @@ describe('Those who show no credential', () => {
     silent.forEach(({ leave }) => leave());
   });
 
-  it('have a few seconds for a body', async () => {
+  it('have five seconds to send a body', async () => {
     fakeClock('setTimeout', 'clearTimeout');
     const silent = openSilent(users());
     await until(async () => (await door.send('GET /metrics')).text.includes('\nparley_under_way{place="gateway"} 1\n'));
@@ -151,7 +150,7 @@ describe('Those who show no credential', () => {
     realClock();
   });
 
-  it('and a user key that nobody has given out are refused before a body is read', async () => {
+  it('are rejected for an unknown user key before the body is read', async () => {
     const { hostname, port } = new URL(door.url);
     const socket = connect(Number(port), hostname);
     const answer = new Promise<string>((resolve) => socket.once('data', (data: Buffer) => resolve(data.toString())));
@@ -164,7 +163,7 @@ describe('Those who show no credential', () => {
   });
 });
 
-describe('The path of a chat endpoint that is not there', () => {
+describe('The path of an unknown chat endpoint', () => {
   const bodies: [string, SendOptions][] = [
     ['a good body', { json: { payload: { type: 'text', text: 'a' }, conversationId: 'x' } }],
     ['an invalid body', { json: { payload: 5 } }],
@@ -174,7 +173,7 @@ describe('The path of a chat endpoint that is not there', () => {
     ['a bad idempotency key', { headers: { ...json, 'idempotency-key': '' }, body: '{}' }],
   ];
 
-  it.each(bodies)('is not found with a user key and %s', async (_what, options) => {
+  it.each(bodies)('returns 404 with a user key and %s', async (_what, options) => {
     for (const id of ['webhook_none', 'a%00b', 'x'.repeat(2_000)]) {
       const headers = { 'x-user-key': 'any', ...options.headers };
 
@@ -186,7 +185,7 @@ describe('The path of a chat endpoint that is not there', () => {
     }
   });
 
-  it('is told apart from a wrong key and a wrong body where it is there', async () => {
+  it('returns other errors for a wrong key or body when the endpoint exists', async () => {
     const { user, key } = (await door.send(`POST /chat/${webhookId}/users`, { json: {} })).json as {
       user: { id: string };
       key: string;

@@ -21,21 +21,20 @@ import { type Opening, Streams } from './listening/streams';
 import { SseWire, WebSocketWire, type Wire } from './listening/wire';
 import { RateLimits, type Told } from './rate-limits';
 
-// A foreign id may hold slashes.
+// Wildcard: a foreign id may contain slashes.
 const route = '/chat/:webhookId/conversations/*';
-/** Where a foreign id that ends like this looks like a participant's path. */
+/** Without this route, a foreign id that ends like this would match the route of a participant. */
 const routeOfParticipants = '/chat/:webhookId/conversations/:id/participants/listen';
-/** Listening clients say nothing. */
+/** Listening clients send no messages. */
 const maxMessageBytes = 1_000;
 
 const eventStream = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-cache, no-transform',
-  // A proxy that collects what it passes on would keep signals back.
+  // Reverse proxies must not buffer the stream.
   'x-accel-buffering': 'no',
 };
 
-/** Live signals of a conversation, by server-sent events and by WebSocket. */
 @Controller()
 export class ListenController implements OnModuleInit {
   private readonly handshakes = new WebSocketServer({
@@ -62,7 +61,7 @@ export class ListenController implements OnModuleInit {
   async onModuleInit(): Promise<void> {
     const fastify = this.http.httpAdapter.getInstance<FastifyInstance>();
     this.handshakes.on('wsClientError', (error, socket) =>
-      this.refuse(socket, new ApiError('InvalidPayload', `The WebSocket handshake is not valid: ${error.message}.`)),
+      this.refuse(socket, new ApiError('InvalidPayload', `Invalid WebSocket handshake: ${error.message}.`)),
     );
     onWebSocket(fastify.server, (request, socket, head) => void this.upgrade(request, socket, head));
     await fastify.register((scope, _options, done) => {
@@ -80,7 +79,7 @@ export class ListenController implements OnModuleInit {
     });
   }
 
-  /** Nothing of the request is kept once the stream is open, however long that is. */
+  /** Keeps no reference to the request while the stream is open. */
   private async sendEvents(request: TracedRequest, reply: FastifyReply): Promise<void> {
     const { raw } = reply;
     const opening = readOpening(request.raw, request.id, request.traceparent!);
@@ -97,7 +96,7 @@ export class ListenController implements OnModuleInit {
     logRequest(this.platform, request, reply);
   }
 
-  /** What counts for the key once it has opened a stream. */
+  /** Counts the request for the address until the user key has opened a stream, then for the key. */
   private async listen(
     opening: Opening,
     address: string,
@@ -146,7 +145,7 @@ export class ListenController implements OnModuleInit {
   }
 }
 
-/** Throws ResourceNotFound for another path, and Unauthorized without a key. */
+/** Throws ResourceNotFound for another path, and Unauthorized without a user key. */
 function readOpening({ url = '', headers }: IncomingMessage, id: string, traceparent: string): Opening {
   const asked = listenTarget(url);
   if (!asked) throw new ApiError('ResourceNotFound', 'This path is not available in this version. See /docs.');
@@ -155,7 +154,7 @@ function readOpening({ url = '', headers }: IncomingMessage, id: string, tracepa
   if (!userKey) {
     throw new ApiError(
       'Unauthorized',
-      'The header or query parameter x-user-key is missing: it must be the key of a user of this bot.',
+      'The user key is missing: send the key of a user of this bot in the header or query parameter x-user-key.',
     );
   }
   const caller: Caller = { requestId: id, traceparent, credential: 'user', userKey };
@@ -172,5 +171,5 @@ function headerOf(headers: IncomingHttpHeaders, name: string): string | undefine
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** What goes wrong on a connection closes it. */
+/** An error on a connection closes it, which is handled there. */
 function ignore(): void {}

@@ -21,7 +21,7 @@ let platforms: Platform[];
 let urls: string[];
 const clients: Client[] = [];
 
-/** Two gateways and a chat service, each with a connection of its own, as if they were processes. */
+/** Two gateways and a chat service, each with its own NATS connection like separate processes. */
 beforeEach(async () => {
   server = await NatsServer.start();
   chat = new StandInChat();
@@ -52,7 +52,6 @@ afterEach(async () => {
 
 const texts = ({ heard }: Client) => heard.map((text) => (JSON.parse(text) as { data: { text: string } }).data.text);
 
-/** A stream of each kind on each gateway. */
 async function listenEverywhere(asked: Parameters<typeof listen>[2] = {}): Promise<Client[]> {
   const opened = await Promise.all(kinds.flatMap((kind) => urls.map((url) => listen(kind, url, asked))));
   clients.push(...opened);
@@ -68,7 +67,7 @@ async function reconnected(): Promise<void> {
 const isDone = ({ status }: PromiseSettledResult<void>) => status === 'fulfilled';
 
 suite('Streams on several gateways', () => {
-  it('all hear the same, in the same order', async () => {
+  it('get the same signals in the same order', async () => {
     const streams = await listenEverywhere();
     const said = Array.from({ length: 500 }, (_, index) => String(index));
 
@@ -78,7 +77,7 @@ suite('Streams on several gateways', () => {
     expect(streams.map(texts)).toEqual(streams.map(() => said));
   });
 
-  it('go on without a gap when NATS was away, and end for who was removed meanwhile', async () => {
+  it('resume without a gap after NATS was down, and close for users removed meanwhile', async () => {
     const [streams, removed] = await Promise.all([listenEverywhere(), listenEverywhere({ key: 'bob' })]);
     chat.say('conv_1', 'before');
     await until(() => [...streams, ...removed].every(({ heard }) => heard.length === 1));
@@ -99,7 +98,7 @@ suite('Streams on several gateways', () => {
     expect(removed.map(texts)).toEqual(removed.map(() => ['before', 'meanwhile']));
   });
 
-  it('are refused with 429 while NATS is away', async () => {
+  it('are rejected with 429 while NATS is down', async () => {
     await server.kill();
     await until(async () => (await Promise.allSettled([platforms[1]!.transport.ready()])).every((one) => !isDone(one)));
 
@@ -110,7 +109,7 @@ suite('Streams on several gateways', () => {
     await reconnected();
   });
 
-  it('survive what is no signal', async () => {
+  it('survive invalid signals', async () => {
     const streams = await listenEverywhere();
     const { questions } = chat;
 

@@ -21,7 +21,6 @@ const gateway = (config: Partial<GatewayConfig>) => (_databaseUrl: string, platf
 const standIn = (stand: StandInChat) => (_databaseUrl: string, platform: Platform) =>
   StandInChatModule.register(stand, platform);
 
-/** Another gateway, with a chat service of its own. */
 function start(stand: StandInChat, config: Partial<GatewayConfig> = {}): Promise<RunningService> {
   return startServiceOn(service.databaseUrl, gateway(config), standIn(stand));
 }
@@ -48,7 +47,6 @@ async function listen(kind: Kind, asked: Asked = {}, url = service.url): Promise
   return client;
 }
 
-/** A conversation that no other test has. */
 function newConversation(): string {
   conversations += 1;
   return `conv_${conversations}`;
@@ -59,7 +57,6 @@ async function metric(name: string): Promise<number> {
   return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1]);
 }
 
-/** Those that have opened, and the others. */
 function split(all: Client[]): [Client[], Client[]] {
   const isOpen = ({ status }: Client) => status < 400;
   return [all.filter(isOpen), all.filter((client) => !isOpen(client))];
@@ -71,7 +68,7 @@ const texts = ({ heard }: Client) => heard.map((text) => (JSON.parse(text) as { 
 const heardAll = (client: Client, count: number) => until(() => client.heard.length >= count);
 
 describe.each(kinds)('a stream of %s', (kind) => {
-  it('says what is said in the conversation, as it is, and nothing of another one', async () => {
+  it('delivers the signals of its conversation only', async () => {
     const [conversation, other] = [newConversation(), newConversation()];
     const client = await listen(kind, { conversation });
 
@@ -82,7 +79,7 @@ describe.each(kinds)('a stream of %s', (kind) => {
     expect(client.heard).toEqual([frame('Grüße 🦜 \n "\u2028'), frame('second')]);
   });
 
-  it('says each signal once and in order, however they come', async () => {
+  it('delivers each signal once and in order, however signals arrive', async () => {
     const conversation = newConversation();
     const client = await listen(kind, { conversation });
     const [one, two, three, four] = ['1', '2', '3', '4'].map((text) => chat.record(conversation, text));
@@ -95,7 +92,7 @@ describe.each(kinds)('a stream of %s', (kind) => {
     expect(texts(client)).toEqual(['1', '2', '3', '4', '5']);
   });
 
-  it('asks for what it has missed, once for all streams', async () => {
+  it('requests missed signals once for all streams', async () => {
     const conversation = newConversation();
     const readers = await Promise.all([listen(kind, { conversation }), listen(kind, { conversation, key: 'bob' })]);
     ['1', '2'].forEach((text) => chat.record(conversation, text));
@@ -111,7 +108,7 @@ describe.each(kinds)('a stream of %s', (kind) => {
     expect(chat.questions - before).toBe(1);
   });
 
-  it('asks again when the answer is an error', async () => {
+  it('retries when requesting missed signals fails', async () => {
     const conversation = newConversation();
     const client = await listen(kind, { conversation });
     let failures = 0;
@@ -128,7 +125,7 @@ describe.each(kinds)('a stream of %s', (kind) => {
   it.each([
     ['nobody else listens', 0],
     ['others listen', 1],
-  ])('begins with the last second, and with what is said while it opens, when %s', async (_who, others) => {
+  ])('starts with the last second and with signals that arrive while it opens, when %s', async (_who, others) => {
     const conversation = newConversation();
     chat.say(conversation, 'long ago');
     chat.age(conversation);
@@ -137,7 +134,7 @@ describe.each(kinds)('a stream of %s', (kind) => {
     chat.beforeAnswer = async () => {
       chat.beforeAnswer = undefined;
       chat.say(conversation, 'before the answer');
-      // The in-process bus tells it in this turn of the loop.
+      // The in-process bus delivers in this turn of the event loop.
       await new Promise(setImmediate);
     };
 
@@ -148,7 +145,7 @@ describe.each(kinds)('a stream of %s', (kind) => {
     expect(texts(client)).toEqual(['just now', 'before the answer', 'after']);
   });
 
-  it('misses and repeats nothing when it joins others while much is said', async () => {
+  it('neither misses nor repeats signals when it joins other streams under load', async () => {
     const conversation = newConversation();
     const first = await listen(kind, { conversation });
     const said = Array.from({ length: 300 }, (_, index) => String(index));
@@ -172,7 +169,7 @@ describe.each(kinds)('a stream of %s', (kind) => {
   it.each([
     ['the query', { query: 2 }],
     ['a header', { header: 2 }],
-  ])('goes on after the number that %s names', async (_where, after) => {
+  ])('resumes after the number in %s', async (_where, after) => {
     const conversation = newConversation();
     chat.say(conversation, '1', '2', '3', '4');
     chat.age(conversation);
@@ -184,7 +181,7 @@ describe.each(kinds)('a stream of %s', (kind) => {
     expect(texts(client)).toEqual(['3', '4', '5']);
   });
 
-  it('keeps its first signals back for a moment, so that the client can attach its listeners', async () => {
+  it('delays its first signals, so that the client can attach its listeners', async () => {
     const conversation = newConversation();
     chat.say(conversation, 'just now');
     const written = () => metric('parley_stream_signals_total');
@@ -201,7 +198,7 @@ describe.each(kinds)('a stream of %s', (kind) => {
     expect(early).toBe(before);
   });
 
-  it('ends when the user is removed, after all that was said before, and goes on for the others', async () => {
+  it('closes when the user is removed, after all earlier signals, and stays open for others', async () => {
     const conversation = newConversation();
     const [alice, again, bob] = await Promise.all([
       listen(kind, { conversation }),
@@ -220,7 +217,7 @@ describe.each(kinds)('a stream of %s', (kind) => {
     if (kind === 'WebSocket') expect(alice.closeCode).toBe(1000);
   });
 
-  it('says what it keeps back before it ends', async () => {
+  it('delivers buffered signals before it closes', async () => {
     const conversation = newConversation();
     chat.say(conversation, 'just now');
     const client = await listen(kind, { conversation });
@@ -232,7 +229,7 @@ describe.each(kinds)('a stream of %s', (kind) => {
     expect(texts(client)).toEqual(['just now', 'before']);
   });
 
-  it('ends for who was removed when that is only learned by asking', async () => {
+  it('closes for a removed user when the removal is only found by a request', async () => {
     const conversation = newConversation();
     const [alice, bob] = await Promise.all([
       listen(kind, { conversation }),
@@ -249,7 +246,7 @@ describe.each(kinds)('a stream of %s', (kind) => {
     expect(texts(alice)).toEqual(['before']);
   });
 
-  it('ends for who was removed and has come back since, when that is only learned by asking', async () => {
+  it('closes for a user who was removed and re-added, when that is only found by a request', async () => {
     const conversation = newConversation();
     const alice = await listen(kind, { conversation });
     chat.remove(conversation, 'alice');
@@ -261,7 +258,7 @@ describe.each(kinds)('a stream of %s', (kind) => {
     expect(texts(alice)).toEqual([]);
   });
 
-  it('misses nothing when more was lost than one answer holds', async () => {
+  it('misses nothing when one answer cannot hold all lost signals', async () => {
     const conversation = newConversation();
     const client = await listen(kind, { conversation });
     const said = Array.from({ length: 701 }, (_, index) => String(index));
@@ -273,7 +270,7 @@ describe.each(kinds)('a stream of %s', (kind) => {
     expect(texts(client)).toEqual(said);
   });
 
-  it('goes on with all that it has missed when that is more than one answer holds', async () => {
+  it('resumes with all missed signals when one answer cannot hold them', async () => {
     const conversation = newConversation();
     const said = Array.from({ length: 700 }, (_, index) => String(index));
     chat.say(conversation, ...said);
@@ -285,7 +282,7 @@ describe.each(kinds)('a stream of %s', (kind) => {
     expect(texts(client)).toEqual(said);
   });
 
-  it('begins with the newest when it has missed too much', async () => {
+  it('starts with the newest signals when it has missed too many', async () => {
     const conversation = newConversation();
     chat.say(conversation, ...Array.from({ length: 2_300 }, (_, index) => String(index)));
     chat.age(conversation);
@@ -298,7 +295,7 @@ describe.each(kinds)('a stream of %s', (kind) => {
     expect(texts(client)).toEqual(['just now', 'after']);
   });
 
-  it('misses nothing when another one opens at the same time that knows more', async () => {
+  it('misses nothing when another stream with newer signals opens at the same time', async () => {
     const conversation = newConversation();
     chat.say(conversation, 'before');
     let goOn: () => void;
@@ -313,7 +310,7 @@ describe.each(kinds)('a stream of %s', (kind) => {
     await isHeldUp;
     const late = chat.record(conversation, 'meanwhile');
     const other = await listen(kind, { conversation, key: 'bob' });
-    // Told after the other one has it by asking.
+    // Arrives after the other stream has got it by its request.
     chat.publish(conversation, late);
 
     goOn!();
@@ -327,7 +324,7 @@ describe.each(kinds)('a stream of %s', (kind) => {
     ]);
   });
 
-  it('learns from another one that opens that it has missed something', async () => {
+  it('detects missed signals when another stream opens', async () => {
     const conversation = newConversation();
     const client = await listen(kind, { conversation });
     chat.record(conversation, 'lost');
@@ -338,7 +335,7 @@ describe.each(kinds)('a stream of %s', (kind) => {
     expect(texts(client)).toEqual(['lost']);
   });
 
-  it('ends when its conversation is gone, which is asked once', async () => {
+  it('closes when its conversation is deleted, after one request', async () => {
     const conversation = newConversation();
     const [alice, bob] = await Promise.all([
       listen(kind, { conversation }),
@@ -357,7 +354,7 @@ describe.each(kinds)('a stream of %s', (kind) => {
     expect(questions).toBe(1);
   });
 
-  it('asks for what was missed when it is told that something may be missing, of this bot or of all', async () => {
+  it('requests missed signals after a notice that some may be missing, for this bot or for all', async () => {
     const conversation = newConversation();
     const client = await listen(kind, { conversation });
     chat.record(conversation, 'lost');
@@ -372,13 +369,13 @@ describe.each(kinds)('a stream of %s', (kind) => {
     expect(texts(client)).toEqual(['lost', 'lost again']);
   });
 
-  it('is closed when it is not read, and others hear everything', async () => {
+  it('is closed when its client does not read, without effect on others', async () => {
     const conversation = newConversation();
     const [slow, quick] = await Promise.all([listen(kind, { conversation }), listen(kind, { conversation })]);
     const large = 'x'.repeat(100_000);
     slow.pause();
 
-    // More than the buffers of the system and ours hold together.
+    // More than the socket buffers and the gateway's buffer hold.
     for (let count = 5; count <= 300; count += 5) {
       chat.say(conversation, large, large, large, large, large);
       await heardAll(quick, count);
@@ -389,7 +386,7 @@ describe.each(kinds)('a stream of %s', (kind) => {
     expect(quick.isClosed).toBe(false);
   });
 
-  it('is forgotten when the client goes away, with the conversation that nobody else listens to', async () => {
+  it('is removed when the client disconnects, with its conversation when it was the last', async () => {
     const conversation = newConversation();
     const client = await listen(kind, { conversation });
     expect(await openStreams()).toBe(1);
@@ -404,7 +401,7 @@ describe.each(kinds)('a stream of %s', (kind) => {
     expect(chat.questions - before).toBe(1);
   });
 
-  it('counts what it says', async () => {
+  it('counts delivered signals', async () => {
     const conversation = newConversation();
     const before = await metric('parley_stream_signals_total');
     const readers = await Promise.all([listen(kind, { conversation }), listen(kind, { conversation })]);
@@ -439,7 +436,7 @@ describe.each(kinds)('a stream of %s', (kind) => {
     [403, new ApiError('Forbidden', 'No.')],
     [404, new ApiError('ResourceNotFound', 'No.')],
     [429, new ApiError('RateLimited', 'No.', { retryAfterSeconds: 7 })],
-  ])('is refused with %d as the chat service refuses it', async (status, error) => {
+  ])('is rejected with %d like in the chat service', async (status, error) => {
     chat.before.open = () => Promise.reject(error);
 
     const client = await listen(kind);
@@ -451,11 +448,11 @@ describe.each(kinds)('a stream of %s', (kind) => {
   });
 
   it.each<[string, 'open' | 'catchUp', Error]>([
-    ['may not be asked just now', 'open', unavailable('Not now.')],
+    ['is unavailable', 'open', unavailable('Not now.')],
     ['takes too long', 'open', new ApiError('OperationTimeout', 'Too late.')],
     ['fails', 'open', new Error('password=hunter2')],
-    ['fails when it is asked what was missed', 'catchUp', new Error('password=hunter2')],
-  ])('is refused with 429, never with an error of ours, when the chat service %s', async (_how, when, error) => {
+    ['fails to return missed signals', 'catchUp', new Error('password=hunter2')],
+  ])('is rejected with 429, never with 5xx, when the chat service %s', async (_how, when, error) => {
     chat.before[when] = () => Promise.reject(error);
 
     const client = await listen(kind);
@@ -465,18 +462,18 @@ describe.each(kinds)('a stream of %s', (kind) => {
     expect(await openStreams()).toBe(0);
   });
 
-  it('is refused with 403 when the user was removed meanwhile', async () => {
+  it('is rejected with 403 when the user has been removed meanwhile', async () => {
     const conversation = newConversation();
     chat.before.open = () => Promise.resolve(void chat.remove(conversation, 'alice'));
 
     expect(await listen(kind, { conversation })).toMatchObject({ status: 403, json: { type: 'Forbidden' } });
   });
 
-  it('needs a user key', async () => {
+  it('requires a user key', async () => {
     expect(await listen(kind, { key: '' })).toMatchObject({ status: 401, json: { type: 'Unauthorized' } });
   });
 
-  it('takes the key from a header or from the query', async () => {
+  it('accepts the key from a header or from the query', async () => {
     const path = `/chat/hook/conversations/${newConversation()}/listen`;
 
     const [header, query] = await Promise.all([
@@ -493,11 +490,11 @@ describe.each(kinds)('a stream of %s', (kind) => {
     '/v1/chat/hook/listen',
     '/',
     '/metrics/x',
-  ])('is not at %s', async (path) => {
+  ])('does not exist at %s', async (path) => {
     expect(await listen(kind, { path })).toMatchObject({ status: 404, json: { type: 'ResourceNotFound' } });
   });
 
-  it('is not at a webhook that is not there', async () => {
+  it('does not exist for an unknown webhook id', async () => {
     const path = '/chat/other/conversations/a/listen';
 
     expect(await listen(kind, { path })).toMatchObject({ status: 404, json: { type: 'ResourceNotFound' } });
@@ -505,7 +502,7 @@ describe.each(kinds)('a stream of %s', (kind) => {
 });
 
 describe('server-sent events', () => {
-  it('are messages with a number and one line of data, and may be read from anywhere', async () => {
+  it('have a number and one line of data, and any origin may read them', async () => {
     const conversation = newConversation();
     const client = await listen('server-sent events', { conversation, headers: { origin: 'https://app.example' } });
 
@@ -525,7 +522,7 @@ describe('server-sent events', () => {
     });
   });
 
-  it('are what the public client hears', async () => {
+  it('work with the public client', async () => {
     const conversationId = newConversation();
     chat.foreignIds.set(conversationId, 'my/chat');
     const heard: unknown[] = [];
@@ -542,7 +539,7 @@ describe('server-sent events', () => {
     await listener.disconnect();
   });
 
-  it('make the public client give up when they are refused', async () => {
+  it('end in the public client when they are rejected', async () => {
     const url = `${service.url}/chat/other`;
 
     await expect(
@@ -550,13 +547,13 @@ describe('server-sent events', () => {
     ).rejects.toBeDefined();
   });
 
-  it('are not there for HEAD', async () => {
+  it('are not available for HEAD', async () => {
     expect((await sendTo(service.url, 'HEAD /chat/hook/conversations/a/listen')).status).toBe(404);
   });
 });
 
 describe('a WebSocket', () => {
-  it('is refused with 400 when its handshake is not valid', async () => {
+  it('is rejected with 400 for an invalid handshake', async () => {
     const headers = { connection: 'upgrade', upgrade: 'websocket', 'x-user-key': 'alice' };
 
     const answer = await sendTo(service.url, 'GET /chat/hook/conversations/conv_1/listen', { headers });
@@ -566,7 +563,7 @@ describe('a WebSocket', () => {
   });
 });
 
-describe('what a stream has missed', () => {
+describe('the missed signals of a stream', () => {
   const stand = new StandInChat();
   let own: RunningService;
 
@@ -575,7 +572,7 @@ describe('what a stream has missed', () => {
   });
   afterAll(() => own?.stop());
 
-  it.each(kinds)('is told by %s as fast as it is read, though it is more than is kept for slow ones', async (kind) => {
+  it.each(kinds)('are sent over %s as fast as the client reads, even above the buffer limit', async (kind) => {
     const conversation = newConversation();
     const said = Array.from({ length: 60 }, (_, index) => `${index}`.padStart(30_000, 'x'));
     stand.say(conversation, ...said);
@@ -588,7 +585,7 @@ describe('what a stream has missed', () => {
   });
 });
 
-describe('a gateway that pings often', () => {
+describe('a gateway with a short ping interval', () => {
   const stand = new StandInChat();
   let own: RunningService;
 
@@ -600,9 +597,9 @@ describe('a gateway that pings often', () => {
   });
   afterAll(() => own?.stop());
 
-  it.each(kinds)('forgets what was missed when the client of a %s does not read it', async (kind) => {
+  it.each(kinds)('drops missed signals when the client of a %s does not read them', async (kind) => {
     const conversation = newConversation();
-    // More than the buffers of the system hold.
+    // More than the socket buffers hold.
     stand.say(conversation, ...Array.from({ length: 200 }, () => 'x'.repeat(100_000)));
     const open = async () => /^parley_streams_open (\d+)$/m.exec((await sendTo(own.url, 'GET /metrics')).text)![1];
 
@@ -613,7 +610,7 @@ describe('a gateway that pings often', () => {
   });
 
   it.each(['Unauthorized', 'Forbidden', 'ResourceNotFound'] as const)(
-    'ends streams in time that would be refused with %s, and no others',
+    'closes streams that would now be rejected with %s, and no others',
     async (type) => {
       const open = await Promise.all(kinds.map((kind) => listen(kind, {}, own.url)));
       let failures = 0;
@@ -642,7 +639,7 @@ describe('a gateway that pings often', () => {
 });
 
 describe('a gateway', () => {
-  it('refuses with 429 when there is no chat service', async () => {
+  it('rejects streams with 429 without a chat service', async () => {
     const own = await startServiceOn(service.databaseUrl, gateway({}));
 
     const refused = await Promise.all(kinds.map((kind) => listen(kind, {}, own.url)));
@@ -651,7 +648,7 @@ describe('a gateway', () => {
     refused.forEach((client) => expect(client).toMatchObject({ status: 429, headers: { 'retry-after': '1' } }));
   });
 
-  it('opens no more streams than it may, asked for at once or one after the other, until one has ended', async () => {
+  it('limits open streams, opened concurrently or one by one, until one closes', async () => {
     const own = await start(new StandInChat(), { listenMaxStreams: 4 });
     const asked = [...kinds, ...kinds, ...kinds].map((kind) => listen(kind, {}, own.url));
 
@@ -667,7 +664,7 @@ describe('a gateway', () => {
     await own.stop();
   });
 
-  it.each(kinds)('opens 20 streams for one user, by %s, and goes on for others', async (kind) => {
+  it.each(kinds)('opens 20 streams for one user over %s, and more for others', async (kind) => {
     const all = await Promise.all(Array.from({ length: 22 }, () => listen(kind, { key: 'greedy' })));
     const other = await listen(kind, { key: 'modest' });
 
@@ -703,7 +700,7 @@ describe('a gateway', () => {
     await own.stop();
   });
 
-  it('counts the streams that a key opens, and before it is known, those of an address', async () => {
+  it('applies the rate limit of the user key, or of the address until the key is accepted', async () => {
     const own = await start(new StandInChat(), { rateLimitPerSecond: 1, rateLimitBurst: 10 });
     const both = Array.from({ length: 12 }, (_, index) => kinds[index % 2]!);
     const path = '/chat/no-hook/conversations/conv_1/listen';
@@ -723,7 +720,7 @@ describe('a gateway', () => {
     await own.stop();
   });
 
-  it('ends all streams as soon as it begins to stop, after what they keep back, and opens no others', async () => {
+  it('closes all streams when it begins to stop, after their buffered signals, and opens no more', async () => {
     const stand = new StandInChat();
     const own = await start(stand);
     stand.say('conv_1', 'just now');
@@ -739,14 +736,14 @@ describe('a gateway', () => {
     late.forEach((client) => expect(client).toMatchObject({ status: 429 }));
   });
 
-  it('stops without waiting for streams, be they read or not', async () => {
+  it('stops without waiting for streams, read or unread', async () => {
     const stand = new StandInChat();
     const own = await start(stand, { shutdownTimeoutMs: 600_000 });
     const open = await Promise.all([...kinds, ...kinds].map((kind) => listen(kind, {}, own.url)));
     open.slice(2).forEach((client) => client.pause());
     for (let count = 0; count < 100; count += 1) stand.say('conv_1', 'x'.repeat(100_000));
 
-    // Waiting for streams, it would outlast the test.
+    // If it waited for streams, the test would time out.
     await own.stop();
 
     await until(() => open.slice(0, 2).every(({ isClosed }) => isClosed));

@@ -28,8 +28,8 @@ async function start(settings: Partial<GatewayConfig>): Promise<RunningService> 
   return service;
 }
 
-describe('metrics on the port of clients', () => {
-  it.each(['127.0.0.1', '127.1.2.3', 'localhost', '::1'])('are for everybody who reaches %s', async (host) => {
+describe('metrics on PORT', () => {
+  it.each(['127.0.0.1', '127.1.2.3', 'localhost', '::1'])('are public when HOST is %s', async (host) => {
     const { url } = await start({ host });
 
     expect(await sendTo(url, 'GET /metrics')).toMatchObject({ status: 200, text: expect.stringMatching(/^# HELP/) });
@@ -41,7 +41,7 @@ describe('metrics on the port of clients', () => {
     ['a name that is not this machine alone', { host: 'localhost.example.com' }],
     ['an address of a network', { host: '10.0.0.1' }],
     ['this machine, behind a proxy', { trustedProxies: '127.0.0.1' }],
-  ])('are for nobody on %s, and the answer says what to set', async (_, settings) => {
+  ])('are Unauthorized on %s, and the error names the variables to set', async (_, settings) => {
     const { url } = await start(settings);
 
     for (const options of [{}, bearer(token), bearer('')]) {
@@ -53,7 +53,7 @@ describe('metrics on the port of clients', () => {
     }
   });
 
-  it('are for those who show the token, wherever the process listens', async () => {
+  it('require the token where one is set, on any host', async () => {
     for (const host of ['127.0.0.1', '0.0.0.0']) {
       const { url } = await start({ host, metricsToken: token });
       const status = async (options = {}) => (await sendTo(url, 'GET /metrics', options)).status;
@@ -65,7 +65,7 @@ describe('metrics on the port of clients', () => {
     }
   });
 
-  it('are not there where they have a port of their own', async () => {
+  it('are not served when METRICS_PORT is set', async () => {
     const { url } = await start({ metricsPort: 9464 });
 
     const { status, json } = await sendTo(url, 'GET /metrics');
@@ -74,7 +74,7 @@ describe('metrics on the port of clients', () => {
   });
 });
 
-describe('metrics on a port of their own', () => {
+describe('metrics on METRICS_PORT', () => {
   const stops: (() => Promise<void>)[] = [];
   afterEach(() => Promise.all(stops.splice(0).map((stop) => stop())));
 
@@ -84,7 +84,7 @@ describe('metrics on a port of their own', () => {
     return `http://127.0.0.1:${metricsPort}`;
   }
 
-  it('are all that is there', async () => {
+  it('are the only route', async () => {
     const url = await serve({ host: '0.0.0.0' });
 
     const { status, text, headers } = await sendTo(url, 'GET /metrics');
@@ -99,14 +99,14 @@ describe('metrics on a port of their own', () => {
     expect((await sendTo(url, 'HEAD /metrics?x=1')).status).toBe(200);
   });
 
-  it('are for those who show the token where there is one', async () => {
+  it('require the token where one is set', async () => {
     const url = await serve({ metricsToken: token });
 
     expect((await sendTo(url, 'GET /metrics')).status).toBe(401);
     expect((await sendTo(url, 'GET /metrics', bearer(token))).status).toBe(200);
   });
 
-  it('stop a start that names a port which is taken', async () => {
+  it('fail the start when the port is taken', async () => {
     const port = Number(new URL(await serve({})).port);
 
     await expect(serveMetrics(configured({ metricsPort: port }), new Metrics())).rejects.toThrow(
@@ -115,7 +115,7 @@ describe('metrics on a port of their own', () => {
   });
 });
 
-it('renders the metrics once for whoever asks within a second', async () => {
+it('renders the metrics once for all requests within a second', async () => {
   const metrics = new Metrics();
   let read = 0;
   metrics.gauge('parley_things', 'Things.', () => Promise.resolve((read += 1)));
@@ -128,7 +128,7 @@ it('renders the metrics once for whoever asks within a second', async () => {
   expect(texts[0]!.toString()).toMatch(/^parley_things 1$/m);
 });
 
-it('renders the metrics anew after a second, and at once after a failure', async () => {
+it('renders the metrics again after a second, and immediately after a failure', async () => {
   const metrics = new Metrics();
   jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate'] });
   const counted = metrics.counter('parley_things', 'Things.');

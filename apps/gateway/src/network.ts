@@ -4,7 +4,7 @@ const groupsOfNetwork = 4;
 const groupsOfAddress = 8;
 const mappedIPv4 = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 
-/** Whom an address belongs to, as far as it tells: of IPv6, everybody has a whole network of 64 bits to choose from. */
+/** Rate limit key of an address. For IPv6 it is the /64 network, which one client usually owns as a whole. */
 export function networkOf(address: string): string {
   const mapped = mappedIPv4.exec(address)?.[1];
   if (mapped !== undefined || !isIPv6(address)) return mapped ?? address;

@@ -6,7 +6,6 @@ import { allOperations } from '@parley/contracts/contracts';
 import { operation } from '@parley/contracts/operation';
 import { openApiDocument } from './openapi';
 
-/** As much of OpenAPI 3.0 as these tests read. */
 interface Document {
   paths: Record<string, Record<string, Described>>;
   components: { schemas: Record<string, AnySchema> };
@@ -23,7 +22,6 @@ const document = openApiDocument(allOperations) as unknown as Document;
 const described = Object.values(document.paths).flatMap((path) => Object.values(path));
 const publicOnes = allOperations.filter(({ access }) => !['operator', 'service'].includes(access.actor));
 
-/** Compiles schemas whose references lead into the document, each of them once. */
 const ajv = new Ajv({ strict: true, allErrors: true });
 addFormats(ajv);
 ajv.addVocabulary(['openapi', 'info', 'servers', 'security', 'paths', 'components']);
@@ -45,7 +43,7 @@ describe('the OpenAPI document', () => {
     );
   });
 
-  it('says nothing of what only operators and services ask', () => {
+  it('excludes operations of operators and services', () => {
     const text = JSON.stringify(document);
 
     expect(text).not.toMatch(/operator/i);
@@ -54,7 +52,7 @@ describe('the OpenAPI document', () => {
     );
   });
 
-  it('shows the body of every operation that reads one, also where all its fields come from a parent class', () => {
+  it('has a body schema for every operation with a body, also when all its fields are inherited', () => {
     const reading = publicOnes.filter(({ route, input }) => {
       const fields = getMetadataStorage().getTargetValidationMetadatas(input, '', false, false);
       return !/^(GET|DELETE) /.test(route!) && fields.length > 0;
@@ -64,7 +62,7 @@ describe('the OpenAPI document', () => {
     expect(shown.sort()).toEqual(reading.map(({ subject }) => subject).sort());
   });
 
-  it('shows what is answered as text, and what takes no token', () => {
+  it('marks text responses, and operations without a token', () => {
     const { responses, security } = document.paths['/v1/admin/bots/{id}/versions/{versionId}/code']!['get']!;
 
     expect(responses['200']).toMatchObject({
@@ -74,7 +72,7 @@ describe('the OpenAPI document', () => {
     expect(document.paths['/v1/admin/bots']!['get']!.security).toBeUndefined();
   });
 
-  it('says of an operation of end users which key it takes', () => {
+  it('names the key that operations of end users require', () => {
     class Nothing {}
     const declared = { summary: 'x', input: Nothing, output: Nothing };
     const { paths } = openApiDocument([
@@ -118,7 +116,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('asks for the headers that an operation needs', () => {
+  it('has the headers that an operation requires', () => {
     const headersOf = (id: string) =>
       described
         .find(({ operationId }) => operationId === id)!
@@ -130,7 +128,7 @@ describe('the OpenAPI document', () => {
     expect(headersOf('admin.workspaces.list')).toEqual([]);
   });
 
-  it('says where the header Idempotency-Key is taken, which nobody has to send', () => {
+  it('has the optional header Idempotency-Key on idempotent operations only', () => {
     const takers = described.filter(({ parameters }) => parameters.some(({ name }) => name === 'idempotency-key'));
 
     expect(takers.map(({ operationId }) => operationId).sort()).toEqual(
@@ -148,7 +146,7 @@ describe('the OpenAPI document', () => {
     expect(takers.length).toBeGreaterThan(5);
   });
 
-  it('has schemas that tell right from wrong', () => {
+  it('has schemas that accept valid input and reject invalid input', () => {
     const createBot = validatorOf('CreateBot');
 
     expect(
@@ -167,7 +165,7 @@ describe('the OpenAPI document', () => {
     expect(validatorOf('Error')({ id: 'x', code: 404, type: 'ResourceNotFound', message: 'x' })).toBe(true);
   });
 
-  it('describes each class by a name of its own', () => {
+  it('has a schema with a unique name for each class', () => {
     const targets = getMetadataStorage() as unknown as {
       validationMetadatas: Map<unknown, { target: { name: string } }[]>;
     };

@@ -4,19 +4,17 @@ import type { Operation } from '@parley/contracts/operation';
 import { errorCodes } from '@parley/contracts/errors';
 import { idempotencyHeader, maxKeyLength } from './idempotency-key';
 
-/** Not required: a token that belongs to one workspace implies it. */
+/** Optional, because a token of an account with one workspace implies the workspace. */
 const workspaceHeader = { name: 'x-workspace-id', in: 'header', schema: { type: 'string' }, required: false };
 const botHeader = { name: 'x-bot-id', in: 'header', schema: { type: 'string' }, required: true };
 const contextHeaders: Record<string, JsonSchema[]> = { workspace: [workspaceHeader], bot: [botHeader] };
 
-/** What an operation asks for in place of a token. */
 const otherSecurity: Record<string, JsonSchema[]> = {
   anyone: [],
   'chat-visitor': [],
   'chat-user': [{ userKey: [] }],
 };
 
-/** The OpenAPI 3 document of every operation that has a public route. */
 export function openApiDocument(operations: Operation[]): JsonSchema {
   const paths: Record<string, Record<string, JsonSchema>> = {};
   const schemas: Record<string, JsonSchema> = { ...componentSchemas(), Error: errorSchema };
@@ -27,7 +25,7 @@ export function openApiDocument(operations: Operation[]): JsonSchema {
   }
   return {
     openapi: '3.0.3',
-    info: { title: 'Parley', version: '1', description: 'What this installation can do.' },
+    info: { title: 'Parley', version: '1', description: 'HTTP API of this Parley installation.' },
     servers: [{ url: '/' }],
     security: [{ token: [] }],
     paths,
@@ -41,7 +39,6 @@ export function openApiDocument(operations: Operation[]): JsonSchema {
   };
 }
 
-/** The schemas that something public refers to, in the order of their names. */
 function reachable(root: unknown, schemas: Record<string, JsonSchema>): Record<string, JsonSchema> {
   const found = new Set<string>();
   const visit = (value: unknown) => {
@@ -91,8 +88,8 @@ const idempotencyKey: JsonSchema = {
   name: idempotencyHeader,
   in: 'header',
   description:
-    'Whoever is not sure that a request was answered sends it again with the same key: for 24 hours it has its effect ' +
-    'once, and a repeat gets the same answer with the header `Idempotent-Replayed: true`.',
+    'Makes a retry safe: a request repeated with the same key within 24 hours takes effect once. ' +
+    'A repeat gets the same answer, with the header `Idempotent-Replayed: true`.',
   schema: { type: 'string', minLength: 1, maxLength: maxKeyLength },
   required: false,
 };

@@ -24,11 +24,9 @@ const atGateway = 30;
 const inService = 10;
 const lanes = 2;
 
-/** Every work takes until it has ended. */
 let held: Promise<void>;
 let release: () => void;
 
-/** In place of the files service: gives files when the test says so, and few at once. */
 @Controller()
 class SlowController {
   private readonly slots = new Slots(lanes);
@@ -99,22 +97,21 @@ async function metric(name: string): Promise<number> {
 }
 
 const underWay = () => metric('parley_under_way{place="gateway"}');
-/** It is not shown before the first. */
+/** The counter is absent before the first rejection. */
 const shed = async () => (await metric('parley_shed_total{place="gateway",reason="under way"}')) || 0;
 const refusal = {
   status: 503,
   headers: expect.objectContaining({ 'retry-after': '1' }) as unknown,
-  json: { code: 503, type: 'Internal', message: expect.stringContaining('Nothing was done') as string },
+  json: { code: 503, type: 'Internal', message: expect.stringContaining('was not processed') as string },
 };
 
-it('takes as much as it may have under way, refuses the rest at once, and then answers everything again', async () => {
+it('handles requests up to the limit, rejects the rest at once, and recovers', async () => {
   const refused: Answer[] = [];
   const answers = readMany(100).map(async (answer) => {
     if ((await answer).status === 503) refused.push(await answer);
     return answer;
   });
 
-  // While those that it takes wait.
   await until(() => refused.length === 100 - inService);
   release();
 
@@ -124,7 +121,7 @@ it('takes as much as it may have under way, refuses the rest at once, and then a
   expect(await statusesOf(readMany(inService))).toEqual(allWell);
 });
 
-it('refuses what is one too many for a service, but nothing of who runs the platform', async () => {
+it('rejects requests over the limit of a service, except those of the operator', async () => {
   const work = readMany(inService);
   await until(underWay, (count) => count === inService);
 
@@ -140,8 +137,8 @@ it('refuses what is one too many for a service, but nothing of who runs the plat
   expect((await read()).status).toBe(200);
 });
 
-it('refuses at the gateway before a body is read, but neither probes nor who runs the platform', async () => {
-  // Beyond what the service takes, they are answered at once: so these are requests whose bodies do not end.
+it('rejects requests at the gateway before the body is read, except probes and those of the operator', async () => {
+  // Requests with unfinished bodies: others over the service's limit would be answered at once.
   const stuck = Array.from({ length: atGateway }, () => begin('PUT /v1/files'));
   await until(underWay, (count) => count === atGateway);
 
@@ -161,7 +158,6 @@ it('refuses at the gateway before a body is read, but neither probes nor who run
   expect((await read()).status).toBe(200);
 });
 
-/** A request whose body does not end. */
 function begin(line: string): { status: Promise<number | undefined>; leave: () => void } {
   const [method, path] = line.split(' ') as [string, string];
   const { hostname, port } = new URL(door.url);

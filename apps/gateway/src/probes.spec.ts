@@ -4,7 +4,6 @@ import { type RunningService, startService } from '@parley/testing/running-servi
 import { sendTo } from '@parley/testing/front-door';
 import { newToken } from '@parley/secrets/token';
 
-/** A gateway alone, on a bus that answers as long as it is told to. */
 class Bus {
   isThere = true;
 
@@ -32,12 +31,12 @@ afterAll(() => gateway?.stop());
 const get = (path: string) => sendTo(gateway.url, `GET ${path}`);
 
 describe('a gateway', () => {
-  it('lives and is ready while its bus is', async () => {
+  it('is alive and ready while its bus is', async () => {
     expect(await get('/healthz')).toMatchObject({ status: 200, json: { status: 'ok' } });
     expect(await get('/readyz')).toMatchObject({ status: 200, json: { status: 'ready' } });
   });
 
-  it('lives but is not ready while its bus is not', async () => {
+  it('is alive but not ready while its bus is down', async () => {
     bus.isThere = false;
 
     const [health, ready] = await Promise.all([get('/healthz'), get('/readyz')]);
@@ -48,7 +47,7 @@ describe('a gateway', () => {
     expect(ready.text).not.toContain('10.0.0.7');
   });
 
-  it('answers 503 when nobody can say who is asking', async () => {
+  it('answers 503 when admin does not respond', async () => {
     const headers = { authorization: `Bearer ${newToken('pat')}` };
 
     const answer = await sendTo(gateway.url, 'GET /v1/admin/workspaces', { headers });
@@ -71,7 +70,7 @@ describe('a gateway', () => {
     );
   });
 
-  it('shows its documentation, which loads nothing from elsewhere', async () => {
+  it('serves its documentation without resources of other origins', async () => {
     const { status, headers, text } = await get('/docs');
     const assets = [...text.matchAll(/(?:src|href)="([^"]+)"|url: '([^']+)'/g)].map(
       ([, attribute, url]) => (attribute ?? url)!,

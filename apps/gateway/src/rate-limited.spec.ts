@@ -13,7 +13,7 @@ import { until } from '@parley/testing/until';
 import { AdminModule } from '../../admin/src/admin.module';
 import { GatewayModule } from './gateway.module';
 
-/** Counted for two seconds. */
+/** The window is two seconds. */
 const perSecond = 10;
 const burst = 20;
 
@@ -28,12 +28,11 @@ beforeAll(async () => {
   };
   door = await startFrontDoor(gateway, AdminModule);
   [alice, bob] = await Promise.all([door.newAccount(), door.newAccount()]);
-  // From now on their tokens are known, and the clock stands still but for what a test moves it.
+  // Makes the tokens known to the limiter. Fake timers: the clock moves only by the tests.
   await Promise.all([ask(alice), ask(bob)]);
   fakeClock('Date', 'setTimeout', 'clearTimeout');
 });
 
-/** All that was counted is forgotten. */
 beforeEach(() => jest.advanceTimersByTime((burst / perSecond) * 1_000));
 
 afterAll(async () => {
@@ -46,7 +45,6 @@ const ask = (account: Pick<Account, 'token'>) =>
   door.send('GET /v1/admin/account/pats', { headers: credentials(account) });
 const times = <T>(count: number, work: () => Promise<T>) => Promise.all(Array.from({ length: count }, work));
 
-/** Requests over the limit of a token so far. */
 const refusals = async () =>
   Number(/^parley_rate_limited_total\{of="token"\} (\d+)$/m.exec((await door.send('GET /metrics')).text)?.[1] ?? 0);
 const guess = () => ask({ token: newToken('pat') });
@@ -62,11 +60,11 @@ const limited = {
   json: {
     code: 429,
     type: 'RateLimited',
-    message: expect.stringMatching(/10 requests a second.*Try again in [12] s/) as string,
+    message: expect.stringMatching(/10 requests per second per token.*Retry after [12] s/) as string,
   },
 };
 
-it('says in every answer how much is left, also when it is an error', async () => {
+it('has rate limit headers in each answer, also in errors', async () => {
   const askTwice = async () => [
     await ask(alice),
     await door.send('GET /v1/admin/bots/none', { headers: credentials(alice) }),
@@ -82,7 +80,7 @@ it('says in every answer how much is left, also when it is an error', async () =
     expect(headers).toMatchObject({ 'ratelimit-limit': '20', 'ratelimit-reset': reset });
 });
 
-it('refuses one tenant what is over its limit, and the others nothing', async () => {
+it('rejects one tenant over its limit, without effect on others', async () => {
   const [answers, others] = await Promise.all([times(5 * burst, () => ask(alice)), times(burst / 2, () => ask(bob))]);
 
   const refused = answers.filter(({ status }) => status === 429);
@@ -91,7 +89,7 @@ it('refuses one tenant what is over its limit, and the others nothing', async ()
   expect(new Set(others.map(({ status }) => status))).toEqual(new Set([200]));
 });
 
-it('bounds guessing, which costs those nothing who have a token, nor who runs the platform', async () => {
+it('limits guessing, without effect on callers with a token and on the operator', async () => {
   const guesses = await times(5 * burst, guess);
   const others = await ask(alice);
   const operators = await door.newAccount();
@@ -103,7 +101,7 @@ it('bounds guessing, which costs those nothing who have a token, nor who runs th
   expect(operators.token).toMatch(/^bp_pat_/);
 });
 
-it('counts who reads the documentation by address', async () => {
+it('limits requests for the documentation by address', async () => {
   await times(burst, guess);
 
   expect(await door.send('GET /openapi.json')).toMatchObject(limited);
@@ -114,17 +112,17 @@ describe('the public client', () => {
     new Client({ apiUrl: door.url, token: alice.token, ...options }).listPersonalAccessTokens({});
   const useUp = () => times(burst, () => ask(alice));
 
-  it('knows the error', async () => {
+  it('maps the error to RateLimited', async () => {
     await useUp();
 
     await expect(pats()).rejects.toMatchObject({
       type: 'RateLimited',
       code: 429,
-      message: expect.stringContaining('Try again') as string,
+      message: expect.stringContaining('Retry after') as string,
     });
   });
 
-  it('comes again when it is told to, and succeeds', async () => {
+  it('retries after the given time and succeeds', async () => {
     await useUp();
     const before = await refusals();
 

@@ -24,12 +24,11 @@ const [one, other] = [newToken('bak'), newToken('pat')];
 const key = newToken('operator');
 const unheard = { header: () => undefined };
 
-/** Shows what is true, so that it counts for itself from now on. */
 async function prove(limits: RateLimits, sender: Sender): Promise<void> {
   (await limits.count(sender, unheard))();
 }
 
-/** How many requests pass of twice as many as may. */
+/** Number of accepted requests out of twice the limit. */
 async function passing(limits: RateLimits, sender: (number: number) => Sender): Promise<number> {
   const asked = Array.from({ length: 2 * burst }, (_, number) => limits.count(sender(number), unheard));
   return (await Promise.allSettled(asked)).filter(({ status }) => status === 'fulfilled').length;
@@ -39,7 +38,7 @@ async function namesCounted(): Promise<number> {
   return Number(/^parley_rate_limit_names (\d+)$/m.exec(await metrics.registry.metrics())?.[1]);
 }
 
-describe('what counts together', () => {
+describe('a rate limit', () => {
   it.each<[string, Sender[], (number: number) => Sender]>([
     ['of a token', [{ ...bot, token: one }], (number) => ({ ...bot, token: one, address: `10.0.1.${number}` })],
     [
@@ -49,19 +48,15 @@ describe('what counts together', () => {
     ],
     ['of a long user key', [{ ...user, userKey: 'a'.repeat(9_000) }], () => ({ ...user, userKey: 'a'.repeat(9_000) })],
     ['without a token', [], () => bot],
-    ['of tokens that nobody has', [], (number) => ({ ...bot, token: `${one}${number}` })],
-    ['of user keys that nobody has', [], (number) => ({ ...user, userKey: `${number}` })],
-    ['of operator keys that nobody has', [], (number) => ({ ...operator, token: `${key}${number}` })],
-    ['of what anybody may ask', [], () => ({ ...home, actor: 'anyone' })],
-    [
-      'of those without a key on one bot',
-      [],
-      (number) => ({ ...visitor, address: `10.0.1.${number}`, webhookId: 'a' }),
-    ],
-    ['of those without a key on many bots', [], (number) => ({ ...visitor, webhookId: `${number}` })],
+    ['with unknown tokens', [], (number) => ({ ...bot, token: `${one}${number}` })],
+    ['with unknown user keys', [], (number) => ({ ...user, userKey: `${number}` })],
+    ['with unknown operator keys', [], (number) => ({ ...operator, token: `${key}${number}` })],
+    ['of public operations', [], () => ({ ...home, actor: 'anyone' })],
+    ['without a key on one bot', [], (number) => ({ ...visitor, address: `10.0.1.${number}`, webhookId: 'a' })],
+    ['without a key on many bots', [], (number) => ({ ...visitor, webhookId: `${number}` })],
     ['of one IPv6 network', [], (number) => ({ ...bot, address: `2001:db8::${number}` })],
-    ['of a token that asks as an operator', [{ ...bot, token: one }], () => ({ ...operator, token: one })],
-  ])('is all %s', async (_what, proven, sender) => {
+    ['of a token on operator routes', [{ ...bot, token: one }], () => ({ ...operator, token: one })],
+  ])('is shared by all requests %s', async (_what, proven, sender) => {
     const limits = limitsOf(1);
     for (const credential of proven) await prove(limits, credential);
 
@@ -73,7 +68,7 @@ describe('what counts together', () => {
     ['another user key', [{ ...user, userKey: 'b' }], { ...user, userKey: 'b' }],
     ['another address', [], { ...bot, address: '10.0.0.2' }],
     ['an operator', [], { ...operator, token: key }],
-  ])('leaves %s alone', async (_what, proven, sender) => {
+  ])('does not affect %s', async (_what, proven, sender) => {
     const limits = limitsOf(1);
     for (const credential of [{ ...bot, token: one }, ...proven]) await prove(limits, credential);
 
@@ -83,14 +78,14 @@ describe('what counts together', () => {
     await expect(limits.count(sender, unheard)).resolves.toEqual(expect.any(Function));
   });
 
-  it('is nothing of who runs the platform', async () => {
+  it('does not apply to the operator', async () => {
     const limits = limitsOf(1);
     await prove(limits, { ...operator, token: key });
 
     expect(await passing(limits, () => ({ ...operator, token: key }))).toBe(2 * burst);
   });
 
-  it('is nothing while there is no limit', async () => {
+  it('is off at 0 requests per second', async () => {
     const told: string[] = [];
 
     await limitsOf(0, 1).count(bot, { header: (name) => told.push(name) });
@@ -99,7 +94,7 @@ describe('what counts together', () => {
     expect(told).toEqual([]);
   });
 
-  it('counts for the address no more once it is proven', async () => {
+  it('of an address is not used up by credentials that are accepted', async () => {
     const limits = limitsOf(1);
     for (let number = 0; number < 2 * burst; number += 1) await prove(limits, { ...bot, token: `${one}${number}` });
 
@@ -107,7 +102,7 @@ describe('what counts together', () => {
   });
 });
 
-it('says what is left, whose limit it is and when to come again, and lets in then', async () => {
+it('returns limit headers and Retry-After, and accepts requests after that', async () => {
   const limits = limitsOf(10);
   const told: Record<string, string>[] = [];
   const ask = async () => {
@@ -121,7 +116,8 @@ it('says what is left, whose limit it is and when to come again, and lets in the
     type: 'RateLimited',
     code: 429,
     retryAfterSeconds: 1,
-    message: 'An address without a valid credential may make 10 requests a second, and 3 at once. Try again in 1 s.',
+    message:
+      'Rate limit exceeded: 10 requests per second per address without a valid credential, bursts of up to 3. Retry after 1 s.',
   });
 
   const common = { 'ratelimit-limit': '3', 'ratelimit-reset': '1' };
@@ -136,7 +132,7 @@ it('says what is left, whose limit it is and when to come again, and lets in the
 });
 
 describe('memory', () => {
-  it('is not taken by tokens that nobody has', async () => {
+  it('is not used by unknown tokens', async () => {
     const many = 100_000;
     const limits = limitsOf(1, 2 * many);
 
@@ -145,8 +141,7 @@ describe('memory', () => {
     expect(await namesCounted()).toBe(1);
   });
 
-  it('holds some of the addresses when there are too many, and what has been used least recently is forgotten', async () => {
-    // Counted for longer than all this takes.
+  it('is limited by evicting the least recently used address', async () => {
     const limits = limitsOf(0.01, 1);
     const sender = (number: number) => ({
       ...bot,

@@ -10,7 +10,6 @@ import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { GatewayConfig } from './config';
 import { networkOf } from './network';
 
-/** What requests are counted together by. Also what metrics tell them apart by. */
 type Kind = 'token' | 'user key' | 'webhook' | 'address' | 'operator guesses';
 
 interface Owner {
@@ -18,9 +17,7 @@ interface Owner {
   key: string;
 }
 
-/** What a request shows, as far as it matters here. */
 export interface Sender {
-  /** Network address that it came from. */
   address: string;
   actor: Access['actor'];
   token?: string;
@@ -28,23 +25,22 @@ export interface Sender {
   webhookId?: string;
 }
 
-/** Takes the headers of the answer. */
 export interface Told {
   header(name: string, value: string): unknown;
 }
 
-/** What every answer says while there are limits, for browsers to see. */
+/** Headers of each answer while a limit is set; CORS exposes them to browsers. */
 export const limitHeaders = ['ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset'];
 
-/** What is counted at once, and what is remembered to be a credential. Beyond it, what was used least recently goes. */
+/** LRU size, both of the counted keys and of the proven credentials. */
 const maxNames = 50_000;
-/** A longer name is kept as its hash. */
+/** Longer names are stored as their hash. */
 const maxNameLength = 300;
 
 /**
- * How many requests a credential may make: a burst, in the time in which the limit per second allows as many. What
- * nobody has proven yet to be a credential counts for the address that it comes from, so that guessing is bounded too and
- * memory does not grow with what is guessed.
+ * Rate limits with a fixed window: RATE_LIMIT_BURST requests per (burst / RATE_LIMIT_PER_SECOND) seconds. A credential
+ * counts for itself once it has been accepted, and for the address of its sender before that. So guessing is limited,
+ * and memory does not grow with guessed tokens.
  */
 @Injectable()
 export class RateLimits {
@@ -65,17 +61,17 @@ export class RateLimits {
     if (perSecond > 0) this.limiter = new RateLimiterMemory({ points, duration: points / perSecond, keyPrefix: '' });
     this.countLimited = metrics.counters(
       'parley_rate_limited_total',
-      'Requests over their limit, by whose it is.',
+      'Requests rejected by a rate limit, by kind of limit.',
       'of',
     );
-    metrics.gauge('parley_rate_limit_names', 'Credentials and addresses whose requests are counted.', () =>
+    metrics.gauge('parley_rate_limit_names', 'Credentials and addresses with a rate limit counter.', () =>
       Promise.resolve(this.counted.size),
     );
   }
 
   /**
-   * Counts a request and says so in the headers of its answer. Throws RateLimited. Whoever learns that what it shows is
-   * true calls what this gives: from then on it counts for itself.
+   * Counts a request and sets the rate limit headers. Throws RateLimited. The caller calls the returned function when
+   * the credential is accepted: later requests then count for the credential instead of the address.
    */
   count(sender: Sender, answer: Told): Promise<() => void> {
     if (!this.limiter) return uncounted;
@@ -83,13 +79,13 @@ export class RateLimits {
     if (credential === undefined) return this.countVisitor(sender, answer);
     const owner = this.proven.get(short(credential));
     if (!owner) return this.countUnproven(sender, short(credential), answer);
-    // Whoever runs the platform must be able to look and to act.
+    // The operator must be able to act during an overload.
     return owner === 'operator' ? uncounted : this.take(owner, answer);
   }
 
   private async countVisitor({ address, webhookId }: Sender, answer: Told): Promise<() => void> {
     await this.take(ownerOf('address', networkOf(address)), answer);
-    // Those whom nobody has given a key yet share what one has.
+    // Visitors without a user key also share one limit per webhook.
     if (webhookId !== undefined) await this.take(ownerOf('webhook', short(webhookId)), answer);
     return nothing;
   }
@@ -122,18 +118,18 @@ export class RateLimits {
     this.countLimited(kind);
     throw new ApiError(
       'RateLimited',
-      `${subjects[kind]} may make ${perSecond} requests a second, and ${burst} at once. Try again in ${seconds} s.`,
+      `Rate limit exceeded: ${perSecond} requests per second per ${subjects[kind]}, bursts of up to ${burst}. Retry after ${seconds} s.`,
       { retryAfterSeconds: seconds },
     );
   }
 }
 
 const subjects: Record<Kind, string> = {
-  token: 'A token',
-  'user key': 'A user key',
-  webhook: 'All who have no user key of a bot together',
-  address: 'An address without a valid credential',
-  'operator guesses': 'An address without a valid operator key',
+  token: 'token',
+  'user key': 'user key',
+  webhook: 'bot, for all callers without a user key together',
+  address: 'address without a valid credential',
+  'operator guesses': 'address without a valid operator key',
 };
 
 function ownerOf(kind: Kind, name: string): Owner {
@@ -145,7 +141,7 @@ function ownerOfProven({ token }: Sender, name: string): Owner | 'operator' {
   return tokenKind(token) === 'operator' ? 'operator' : ownerOf('token', name);
 }
 
-/** For what is remembered under names that come from outside. */
+/** Bounds the memory of keys that come from outside. */
 export function short(name: string): string {
   return name.length > maxNameLength ? hash('sha256', name) : name;
 }

@@ -2,7 +2,7 @@ import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/com
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { RateLimits } from './rate-limits';
 
-/** Lets anybody read, as often as an address may ask for anything. */
+/** Public access, with the rate limit of the caller's address. */
 @Injectable()
 export class ReaderGuard implements CanActivate {
   constructor(private readonly limits: RateLimits) {}

@@ -15,9 +15,8 @@ const holders = {
 } satisfies Record<string, Role[]>;
 type Holders = keyof typeof holders;
 
-/** Who may do what in a workspace: written down here once more, so that no contract gives a role more by mistake. */
+/** Permissions of each role, written down a second time, so that a mistake in a contract fails this test. */
 const table: Record<Holders, Route[]> = {
-  // The workspace, its usage and its quotas. With nothing else than these may billing do anything.
   everybody: [
     'GET /v1/admin/workspaces/{id}',
     'GET /v1/admin/workspaces/{id}/quota',
@@ -28,7 +27,6 @@ const table: Record<Holders, Route[]> = {
     'GET /v1/admin/usages/{id}/activity',
     'GET /v1/admin/usages/{id}/daily-activity',
     'GET /v1/admin/usages/{id}/history',
-    // One's own membership, which everybody may end.
     'GET /v1/admin/workspace-members/me',
   ],
   viewers: [
@@ -58,7 +56,6 @@ const table: Record<Holders, Route[]> = {
     'DELETE /v1/admin/integrations/{id}',
     'DELETE /v1/admin/interfaces/{id}',
     'DELETE /v1/admin/plugins/{id}',
-    // It makes a file of the bot.
     'GET /v1/tables/{table}/export',
     'POST /v1/admin/bots',
     'POST /v1/admin/bots/{botId}/integrations/{integrationId}/shareable-id',
@@ -89,7 +86,6 @@ const table: Record<Holders, Route[]> = {
     'PUT /v1/admin/bots/{botId}/allowlist',
   ],
   administrators: [
-    // Somebody else's membership.
     'DELETE /v1/admin/workspace-members/{id}',
     'GET /v1/admin/workspaces/{id}/audit-records',
     'POST /v1/admin/bots/{id}/transfer',
@@ -100,14 +96,14 @@ const table: Record<Holders, Route[]> = {
   owners: ['DELETE /v1/admin/workspaces/{id}'],
 };
 
-/** Operations on a bot's data that the table does not name: viewers read, developers do the rest. */
+/** Default for operations on a bot's data: viewers read, developers may do the rest. */
 function holdersOf({ route, access }: Operation): Holders | undefined {
   const named = (Object.keys(table) as Holders[]).find((one) => table[one].includes(route!));
   if (named || access.actor !== 'bot') return named;
   return route!.startsWith('GET ') ? 'viewers' : 'developers';
 }
 
-/** Those for which a role in a workspace counts: named by a header, or by the id of the workspace or bot in the path. */
+/** Operations authorized by a workspace role. The workspace comes from a header, or from an id in the path. */
 const operations = allOperations.filter(({ route, access }) =>
   access.actor === 'account'
     ? /^\S+ \/v1\/admin\/(workspaces|usages)\/\{id\}(?!\/public)/.test(route!)
@@ -133,7 +129,7 @@ beforeAll(async () => {
 
 afterAll(() => door?.stop());
 
-/** The error's type, if there is one. What is asked for does not exist: nobody changes anything by it. */
+/** Error type of the answer, if any. All ids are unknown, so that nothing changes. */
 async function ask({ route, access }: Operation, role: Role): Promise<string | undefined> {
   const id = access.actor === 'account' ? context['x-workspace-id']! : 'none';
   const line = route!.replace('{id}', id).replaceAll(/\{\w+\}/g, 'none');
@@ -147,13 +143,13 @@ async function ask({ route, access }: Operation, role: Role): Promise<string | u
 }
 
 describe('the roles', () => {
-  it('are written down for every operation for which one counts', () => {
+  it('cover every operation that depends on a role', () => {
     expect(operations.length).toBeGreaterThan(20);
     expect(operations.filter((operation) => !holdersOf(operation)).map(({ route }) => route)).toEqual([]);
   });
 
   it.each(operations.map((operation) => [operation.route, holdersOf(operation), operation] as const))(
-    '%s is for %s, and Forbidden for all others',
+    '%s is allowed for %s and Forbidden for all others',
     async (_route, allowed, operation) => {
       const forbidden: Role[] = [];
       for (const role of holders.everybody) if ((await ask(operation, role)) === 'Forbidden') forbidden.push(role);

@@ -6,8 +6,8 @@ function newResponse() {
   return new EventEmitter() as ServerResponse;
 }
 
-describe('downloads of text', () => {
-  it('are four at a time, and the next one is told to come again', () => {
+describe('text downloads', () => {
+  it('are limited to four at a time; further ones get 503 with Retry-After', () => {
     const texts = new TextAnswers();
     const responses = Array.from({ length: 4 }, newResponse);
     const [next, last] = [newResponse(), newResponse()];

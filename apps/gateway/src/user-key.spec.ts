@@ -5,7 +5,6 @@ import { chatUser, chatVisitor } from '@parley/contracts/access';
 import { createLogger } from '@parley/logging/logger';
 import { CallerGuard } from './caller.guard';
 
-/** A guard on a bus where nobody answers: whoever asks admin fails. */
 const guard = new CallerGuard(
   new Bus(new InProcessTransport(new InProcessHub(), 1000, createLogger('test', 'silent'))),
 );
@@ -17,7 +16,7 @@ describe('on the chat endpoint', () => {
   it.each([
     ['a user', chatUser],
     ['a visitor', chatVisitor],
-  ])('%s shows a key that is passed on as it is, and no token is looked at', async (_who, access) => {
+  ])('%s passes its user key on unchanged, and the token is ignored', async (_who, access) => {
     const caller = await guard.identify(request({ 'x-user-key': 'any.thing', authorization: 'Bearer bad' }), access);
 
     expect(caller).toMatchObject({ requestId: 'req_1', address: '10.0.0.1', credential: 'user', userKey: 'any.thing' });

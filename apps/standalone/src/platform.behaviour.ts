@@ -138,7 +138,7 @@ export function describePlatform(name: string, start: () => Promise<RunningPlatf
 
       await expect(creation).rejects.toMatchObject({
         type: 'PayloadTooLarge',
-        message: expect.stringContaining('32000000 bytes that this operation takes: the field code') as string,
+        message: expect.stringContaining('32000000 bytes; the field code') as string,
       });
       await expect(admin.listBots({})).resolves.toHaveProperty('bots');
     });

@@ -128,6 +128,6 @@ describe('the published command line client against npm start', () => {
     const refused = await login(credentials.token.slice(0, -1));
 
     expect(refused.status).toBe(1);
-    expect(refused.output + refused.errors).toContain('malformed or was cut');
+    expect(refused.output + refused.errors).toContain('malformed or incomplete');
   });
 });

@@ -114,7 +114,7 @@ it('seals everything anew beside writers, after a stop in the middle too, so tha
   const before = await openAll(first);
   await service.stop();
 
-  await expect(start(third)).rejects.toThrow(/PARLEY_SECRET_KEY is another key than before: \d+ secrets/);
+  await expect(start(third)).rejects.toThrow(/PARLEY_SECRET_KEY has changed: \d+ secrets/);
   service = await start(second, first);
   const written: Record<string, string> = {};
   let isDone = false;
@@ -138,7 +138,7 @@ it('seals everything anew beside writers, after a stop in the middle too, so tha
   expect(await rotate(service, second)).toMatch(/admin: 0 secrets sealed anew\nhub: 0 secrets/);
   await service.stop();
 
-  await expect(start(first)).rejects.toThrow(/PARLEY_SECRET_KEY is another key than before.*the key with the id/);
+  await expect(start(first)).rejects.toThrow(/PARLEY_SECRET_KEY has changed.*the key with the id/);
   service = await start(second);
   const { bot } = await clientOf({ ...account, url: service.url }).getBot({ id: botIds[5]! });
   expect(bot.signingSecret).toBe(before[`bot ${bot.id}`]);

@@ -2,7 +2,6 @@ import { FairSlots, TooManyWaiting } from './fair-slots';
 
 const manyWaiting = 100;
 
-/** Work that notes its name when it begins, and ends when it is told to. */
 function workplace(options: { size: number; maxEach: number; maxWaitingEach?: number }) {
   const slots = new FairSlots({ maxWaitingEach: manyWaiting, ...options });
   const begun: string[] = [];
@@ -24,7 +23,7 @@ function workplace(options: { size: number; maxEach: number; maxWaitingEach?: nu
   return { slots, begun, run, end, settled };
 }
 
-it('gives a tenant no more than its part, also when the others are idle', async () => {
+it('limits a tenant to its share even when the other slots are idle', async () => {
   const { begun, run, end, settled } = workplace({ size: 4, maxEach: 2 });
 
   ['a1', 'a2', 'a3'].forEach((name) => void run(name));
@@ -38,7 +37,7 @@ it('gives a tenant no more than its part, also when the others are idle', async 
   expect(begun).toEqual(['a1', 'a2', 'b1', 'a3']);
 });
 
-it('gives a place that comes free to the tenant with the fewest, not to who came first', async () => {
+it('gives a free slot to the tenant with the fewest running tasks, not to the first in the queue', async () => {
   const { begun, run, end, settled } = workplace({ size: 2, maxEach: 2 });
   ['a1', 'a2', 'a3', 'a4', 'b1'].forEach((name) => void run(name));
   await settled();
@@ -50,7 +49,7 @@ it('gives a place that comes free to the tenant with the fewest, not to who came
   expect(begun).toEqual(['a1', 'a2', 'b1', 'a3', 'a4']);
 });
 
-it('lets tenants that have as many take turns', async () => {
+it('alternates between tenants with equally many running tasks', async () => {
   const { begun, run, end, settled } = workplace({ size: 1, maxEach: 1 });
   ['a1', 'a2', 'a3', 'b1', 'b2', 'c1'].forEach((name) => void run(name));
   await settled();
@@ -60,7 +59,7 @@ it('lets tenants that have as many take turns', async () => {
   expect(begun).toEqual(['a1', 'b1', 'c1', 'a2', 'b2', 'a3']);
 });
 
-it('refuses a tenant that has too much waiting, and nobody else', async () => {
+it('rejects a tenant whose queue is full, and no other tenant', async () => {
   const { run, begun, end, settled } = workplace({ size: 1, maxEach: 1, maxWaitingEach: 1 });
   ['a1', 'a2', 'b1'].forEach((name) => void run(name));
   await settled();
@@ -72,7 +71,7 @@ it('refuses a tenant that has too much waiting, and nobody else', async () => {
   expect(begun).toEqual(['a1', 'b1', 'a2']);
 });
 
-it('lets who waits leave, and gives the place to the next', async () => {
+it('removes an aborted waiter from the queue and gives the slot to the next', async () => {
   const { run, begun, end, settled, slots } = workplace({ size: 1, maxEach: 1 });
   const patience = new AbortController();
   void run('a1');

@@ -1,25 +1,23 @@
 export interface FairSlotsOptions {
-  /** How much runs at once. */
   size: number;
-  /** How much of it may be one tenant's. */
+  /** Maximum of running tasks per tenant. */
   maxEach: number;
-  /** How much of one tenant may wait. */
+  /** Maximum of waiting tasks per tenant. */
   maxWaitingEach: number;
 }
 
-/** A tenant has as much waiting as it may have. */
 export class TooManyWaiting extends Error {}
 
 /**
- * Lets at most `size` pieces of work run at once, in fair turns: a place that comes free goes to the tenant that has the
- * fewest, of several to the one whose last turn was the longest ago. So nobody waits behind all that another one sends.
+ * Fair semaphore: at most `size` tasks run at once. A free slot goes to the waiting tenant with the fewest running
+ * tasks, on a tie to the one whose last task started the longest ago. So no tenant waits behind the whole queue of
+ * another.
  */
 export class FairSlots {
   private count = 0;
   private readonly countOf = new Map<string, number>();
   private readonly queues = new Map<string, (() => void)[]>();
   private turns = 0;
-  /** When each tenant that has something here had its last turn. */
   private readonly turnOf = new Map<string, number>();
 
   constructor(private readonly options: FairSlotsOptions) {}
@@ -28,7 +26,7 @@ export class FairSlots {
     return [...this.queues.values()].reduce((sum, queue) => sum + queue.length, 0);
   }
 
-  /** Rejects with TooManyWaiting, or with the signal's reason when that aborts before the work begins. */
+  /** Rejects with TooManyWaiting, or with the signal's reason when it aborts before the work starts. */
   async run<Result>(tenant: string, work: () => Promise<Result>, signal?: AbortSignal): Promise<Result> {
     const leave = await this.enter(tenant, signal);
     try {
@@ -38,7 +36,7 @@ export class FairSlots {
     }
   }
 
-  /** Call what it gives when the work has ended: more than once does no harm. Rejects as `run` does. */
+  /** Resolves with the release function, which is idempotent. Rejects like `run`. */
   async enter(tenant: string, signal?: AbortSignal): Promise<() => void> {
     signal?.throwIfAborted();
     if (this.hasPlaceFor(tenant) && !this.queues.has(tenant)) this.add(tenant, 1);

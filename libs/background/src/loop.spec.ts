@@ -7,14 +7,13 @@ function loopOf(intervalMs: number, round: () => Promise<boolean>): Loop {
   return new Loop({ name: 'test', intervalMs, logger }, round);
 }
 
-/** Moves the clock, and lets everything happen that is due by then. */
 const pass = (ms: number) => jest.advanceTimersByTimeAsync(ms);
 
 describe('A background loop', () => {
   beforeEach(() => jest.useFakeTimers());
   afterEach(() => jest.useRealTimers());
 
-  it('goes on without a pause while there is more to do, and rests when there is not', async () => {
+  it('repeats without a pause while there is more to do, and pauses otherwise', async () => {
     let left = 50;
     let rounds = 0;
     const loop = loopOf(60_000, async () => {
@@ -30,7 +29,7 @@ describe('A background loop', () => {
     expect(rounds).toBe(50);
   });
 
-  it('begins another round after its interval', async () => {
+  it('starts a round after its interval', async () => {
     let rounds = 0;
     const loop = loopOf(20, async () => {
       rounds += 1;
@@ -48,7 +47,7 @@ describe('A background loop', () => {
     await loop.stop();
   });
 
-  it('begins the next round at once when it is woken from its pause', async () => {
+  it('starts the next round at once when it is woken during the pause', async () => {
     let rounds = 0;
     const loop = loopOf(60_000, async () => {
       rounds += 1;
@@ -65,7 +64,7 @@ describe('A background loop', () => {
     await loop.stop();
   });
 
-  it('begins a round at the earliest of the times that it was told', async () => {
+  it('starts a round at the earliest requested time', async () => {
     let rounds = 0;
     const loop = loopOf(60_000, async () => {
       rounds += 1;
@@ -85,7 +84,7 @@ describe('A background loop', () => {
     await loop.stop();
   });
 
-  it('can be told a time that lies further away than a timer reaches, and stopped before it comes', async () => {
+  it('accepts a time beyond the range of a timer, and can be stopped before it', async () => {
     let rounds = 0;
     const loop = loopOf(60_000, async () => {
       rounds += 1;
@@ -102,7 +101,7 @@ describe('A background loop', () => {
     expect(jest.getTimerCount()).toBe(0);
   });
 
-  it('begins one more round when it was woken during one', async () => {
+  it('starts another round when it was woken during one', async () => {
     let rounds = 0;
     let release = () => {};
     const loop = loopOf(60_000, async () => {
@@ -122,7 +121,7 @@ describe('A background loop', () => {
     await loop.stop();
   });
 
-  it('never runs two rounds at once, however often it is started and woken', async () => {
+  it('never runs two rounds concurrently, however often it is started and woken', async () => {
     let running = 0;
     let most = 0;
     let rounds = 0;
@@ -149,7 +148,7 @@ describe('A background loop', () => {
     expect(most).toBe(1);
   });
 
-  it('survives rounds that fail, with a pause after each', async () => {
+  it('continues after failed rounds, with a pause after each', async () => {
     let rounds = 0;
     const loop = loopOf(100, () => {
       rounds += 1;
@@ -165,7 +164,7 @@ describe('A background loop', () => {
     await loop.stop();
   });
 
-  it('ends its round before it stops, and begins no other', async () => {
+  it('finishes its round before it stops, and starts no other', async () => {
     let rounds = 0;
     let release = () => {};
     let isStopped = false;
@@ -189,7 +188,7 @@ describe('A background loop', () => {
     expect(rounds).toBe(1);
   });
 
-  it('stops at once in a pause, and when it was never started', async () => {
+  it('stops at once during a pause, and when it was never started', async () => {
     let rounds = 0;
     const resting = loopOf(60_000, async () => {
       rounds += 1;

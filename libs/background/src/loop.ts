@@ -2,15 +2,18 @@ import type { Logger } from '@parley/logging/logger';
 
 export interface LoopOptions {
   name: string;
-  /** Pause between two rounds that found nothing to do. */
+  /** Pause after a round that found nothing to do. */
   intervalMs: number;
   logger: Logger;
 }
 
-/** The longest time that a timer can measure. */
+/** Limit of `setTimeout`: longer delays would fire at once. */
 const maxTimerMs = 2 ** 31 - 1;
 
-/** Does rounds of work in the background: never two at once, at once when woken, with a pause after a failure. */
+/**
+ * Polling worker: repeats a round of work in the background, one at a time. It starts at once when woken, and pauses
+ * after a round without work and after a failure.
+ */
 export class Loop {
   private running?: Promise<void>;
   private stopping = false;
@@ -18,7 +21,7 @@ export class Loop {
   private wakeUp: () => void = () => undefined;
   private alarm?: { at: number; timer: NodeJS.Timeout };
 
-  /** @param round returns true when there may be more to do, so that the next round follows without a pause. */
+  /** @param round returns true when there may be more to do; the next round then follows without a pause. */
   constructor(
     private readonly options: LoopOptions,
     private readonly round: () => Promise<boolean>,
@@ -28,13 +31,16 @@ export class Loop {
     this.running ??= this.run();
   }
 
-  /** The next round begins at once, or right after the one under way. */
+  /** Starts the next round at once, or right after the current one. */
   wake(): void {
     this.woken = true;
     this.wakeUp();
   }
 
-  /** A round begins after this time at the latest. Of several times the earliest counts: each round asks for the next. */
+  /**
+   * Starts a round after this delay at the latest. The earliest pending time wins and later ones are dropped, so each
+   * round has to request the next.
+   */
   wakeIn(delayMs: number): void {
     const at = Date.now() + delayMs;
     if (this.stopping || (this.alarm && this.alarm.at <= at)) return;
@@ -46,7 +52,7 @@ export class Loop {
     this.alarm = { at, timer: setTimeout(ring, Math.min(delayMs, maxTimerMs)) };
   }
 
-  /** Resolves when the round under way has ended. No further one begins. */
+  /** Resolves when the current round has ended. No other one starts. */
   async stop(): Promise<void> {
     this.stopping = true;
     clearTimeout(this.alarm?.timer);

@@ -1,9 +1,9 @@
 import { memoryLimitBytes } from './memory-limit';
 
-it('says what the container may take', () => {
+it('returns the limit of the container', () => {
   expect(memoryLimitBytes(2 ** 31)).toBe(2 ** 31);
 });
 
-it.each([0, 2 ** 63 - 4096, 2 ** 64])('takes %p of a kernel for no limit', (constrained) => {
+it.each([0, 2 ** 63 - 4096, 2 ** 64])('treats %p as no limit', (constrained) => {
   expect(memoryLimitBytes(constrained)).toBe(Infinity);
 });

@@ -1,5 +1,5 @@
-/** Bytes that the container of this process may take, or Infinity where nothing but the machine limits them. */
+/** Memory limit of the container in bytes; Infinity without a limit. */
 export function memoryLimitBytes(constrained = process.constrainedMemory()): number {
-  // Without a limit Node says 0 or, as the kernel does, a number that no machine has.
+  // Without a limit Node returns 0 or, with some kernels, a number beyond the safe integers.
   return constrained && constrained <= Number.MAX_SAFE_INTEGER ? constrained : Infinity;
 }

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { until } from '@parley/testing/until';
 import { Slots } from './slots';
 
-it('keeps the order of the results, whatever finishes first', async () => {
+it('keeps the order of the results, whichever finishes first', async () => {
   const slots = new Slots(3);
 
   const ends = new Map<string, () => void>();
@@ -19,7 +19,7 @@ it('keeps the order of the results, whatever finishes first', async () => {
   await expect(results).resolves.toEqual(['a', 'b', 'c', 'd']);
 });
 
-it('runs no more than its size at once, over all calls', async () => {
+it('never exceeds its size, over all calls', async () => {
   const slots = new Slots(2);
   let running = 0;
   let most = 0;
@@ -34,7 +34,7 @@ it('runs no more than its size at once, over all calls', async () => {
   expect(most).toBe(2);
 });
 
-it('lets a small call in between the work of a large one', async () => {
+it('interleaves a small call with the work of a large one', async () => {
   const slots = new Slots(1);
   const done: string[] = [];
   const work = async (name: string) => {
@@ -47,7 +47,7 @@ it('lets a small call in between the work of a large one', async () => {
   expect(done.indexOf('small')).toBeLessThan(3);
 });
 
-it('takes an aborted call out of the queue and gives its place to the next', async () => {
+it('removes an aborted call from the queue and gives its slot to the next', async () => {
   const slots = new Slots(1);
   const abort = new AbortController();
   const started: string[] = [];
@@ -66,7 +66,7 @@ it('takes an aborted call out of the queue and gives its place to the next', asy
   expect(started).toEqual(['first', 'last']);
 });
 
-it('stops a call at its first failure and goes on with the others', async () => {
+it('stops a call at its first failure, without effect on others', async () => {
   const slots = new Slots(1);
   let started = 0;
   const failing = slots.map([1, 2, 3], async () => {

@@ -1,4 +1,4 @@
-/** Lets at most `size` pieces of work run at once; the others wait in order, and leave the queue when aborted. */
+/** Semaphore: at most `size` tasks run at once. The others wait in order (FIFO) and leave the queue when aborted. */
 export class Slots {
   private free: number;
   private readonly waiting: (() => void)[] = [];
@@ -11,7 +11,10 @@ export class Slots {
     return this.waiting.length;
   }
 
-  /** Results in the order of the items. A call queues no more than `size` items at a time, so that a small one is not held up by a large one. */
+  /**
+   * Results in the order of the items. A call queues at most `size` items at a time, so that a large call does not hold
+   * up a small one.
+   */
   async map<Item, Result>(
     items: Item[],
     work: (item: Item) => Promise<Result>,
@@ -34,7 +37,7 @@ export class Slots {
     return results;
   }
 
-  /** Rejects with the signal's reason when that aborts before the work begins. */
+  /** Rejects with the signal's reason when it aborts before the work starts. */
   async run<Result>(work: () => Promise<Result>, signal?: AbortSignal): Promise<Result> {
     await this.take(signal);
     try {

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 
-/** Characters that are hashed before others have a turn: a millisecond. */
+/** Characters hashed between two yields to the event loop: about 1 ms. */
 const partLength = 1_000_000;
 
-/** SHA-256 of the text's UTF-8. A long one does not hold the event loop. */
+/** SHA-256 of the text in UTF-8. A long text does not block the event loop. */
 export async function hashText(text: string): Promise<Buffer> {
   const hash = createHash('sha256');
   for (let from = 0; from < text.length;) {
@@ -16,7 +16,7 @@ export async function hashText(text: string): Promise<Buffer> {
   return hash.digest();
 }
 
-/** Never between the two halves of a character. */
+/** Never splits a surrogate pair. */
 function boundary(text: string, end: number): number {
   const code = text.charCodeAt(end - 1);
   return end < text.length && code >= 0xd800 && code < 0xdc00 ? end + 1 : end;

@@ -23,13 +23,13 @@ void pool
   .then(() => pool.destroy())
   .then(() => clearInterval(alive));`;
 
-it('survives a thread that runs out of memory while nobody waits for it', async () => {
+it('survives a thread that runs out of memory while it has no task', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'parley-threads-'));
   try {
     await writeFile(join(folder, 'program.worker.js'), program);
 
     const { status, stdout, stderr } = spawnSync(process.execPath, ['-e', main(folder)], {
-      // With atomics an idle thread stands still, and only an abort in the worst moment shows the failure.
+      // With atomics an idle thread blocks, and only an abort at exactly the wrong moment shows the failure.
       env: { PISCINA_DISABLE_ATOMICS: '1' },
       encoding: 'utf8',
     });

@@ -7,10 +7,10 @@ type PiscinaOptions = NonNullable<ConstructorParameters<typeof Piscina>[0]>;
 const idleTimeoutMs = 30_000;
 
 /**
- * Threads that run one program, started when they are needed.
- * @param folder of the program's source, as `__dirname` has it
- * @param program name of the file, such as `schema-checks.worker`
- * @param logger of a thread's failure while it has no task; without it that is a warning of the process
+ * Pool of worker threads for one program; threads start on demand.
+ * @param folder `__dirname` of the program's source
+ * @param program file name, such as `schema-checks.worker`
+ * @param logger logs the failure of a thread without a task; without it that is a process warning
  */
 export function openThreadPool(
   folder: string,
@@ -24,7 +24,7 @@ export function openThreadPool(
     idleTimeout: idleTimeoutMs,
     ...options,
   });
-  // A thread may fail when nobody waits for it any more, as after an abort. Without a listener that ends the process.
+  // A thread may fail after its task was aborted. Without a listener for `error`, that would end the process.
   pool.on('error', (error: Error) => {
     if (logger) logger.error({ err: error, program }, 'a thread of a pool ended');
     else process.emitWarning(`A thread of ${program} ended: ${error.message}`);

@@ -1,4 +1,7 @@
-/** The result of the work, or the reason of the signal when that is aborted first. The work itself goes on. */
+/**
+ * Resolves with the result of the work, or rejects with the signal's reason when it aborts first. Does not stop the
+ * work.
+ */
 export async function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   let abort = () => undefined as void;
   const aborted = new Promise<never>((_resolve, reject) => {

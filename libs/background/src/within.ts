@@ -1,4 +1,4 @@
-/** Waits for the work, but no longer than that, and says whether it has ended. The work itself goes on. */
+/** Waits for the work with a timeout. False after the timeout; the work is not stopped. */
 export async function within(timeoutMs: number, work: Promise<unknown>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<boolean>((resolve) => {

@@ -4,10 +4,10 @@ import { join, relative } from 'node:path';
 const root = join(__dirname, '..', '..', '..');
 
 /**
- * Where a thread finds its program. It loads compiled code only: when the sources themselves run, as under jest, that of
- * the last build.
- * @param folder of the program's source, as `__dirname` has it where the thread is started
- * @param name of the program, such as `document.worker`
+ * Path of a worker's compiled program: threads load no TypeScript. When the sources run directly, as under jest, it is
+ * the program of the last build.
+ * @param folder `__dirname` of the program's source, in the file that starts the thread
+ * @param name file name, such as `document.worker`
  */
 export function workerFile(folder: string, name: string): string {
   const compiled = join(folder, `${name}.js`);

@@ -1,20 +1,19 @@
 import { type ChildOptions, SupervisedChild } from './supervised-child';
 
 export interface PoolOptions extends ChildOptions {
-  /** A child that nobody used for so long ends. */
   idleMs: number;
-  /** A child with more resident memory, in MiB, ends after its work: what V8 has once taken it rarely gives back. */
+  /** Limit of resident memory in MiB above which a child is not reused: V8 rarely gives memory back. */
   keptResidentMb: number;
 }
 
-/** Children of one program, each used by one at a time and kept warm in between. */
+/** Pool of child processes for one program. A child serves one user at a time and stays warm in between. */
 export class ChildPool<Order, Answer> {
   private readonly idle: { child: SupervisedChild<Order, Answer>; timer: NodeJS.Timeout }[] = [];
   private readonly all = new Set<SupervisedChild<Order, Answer>>();
 
   constructor(private readonly options: PoolOptions) {}
 
-  /** A child that nobody else uses: a warm one, or a new one. Give it back, or kill it. */
+  /** A child for exclusive use: a warm one or a new one. Give it back or kill it. */
   take(): SupervisedChild<Order, Answer> {
     for (let warm = this.idle.pop(); warm; warm = this.idle.pop()) {
       clearTimeout(warm.timer);
@@ -33,7 +32,6 @@ export class ChildPool<Order, Answer> {
     this.idle.push({ child, timer });
   }
 
-  /** Ends all children, also those at work. */
   async close(): Promise<void> {
     for (const { timer } of this.idle.splice(0)) clearTimeout(timer);
     const ended = Array.from(this.all, (child) => {

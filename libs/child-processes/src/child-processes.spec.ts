@@ -39,7 +39,7 @@ const isGone = (pid: number) =>
     (bytes) => bytes === 0,
   );
 
-it('answers messages and takes bytes', async () => {
+it('exchanges messages and receives bytes', async () => {
   const child = start();
 
   const answer = ask(child, { readBytes: 9 });
@@ -50,7 +50,7 @@ it('answers messages and takes bytes', async () => {
   expect(await ask(child, { readBytes: 13 })).toBe(' and the rest');
 });
 
-it('has the environment that it is given and nothing of its parent', async () => {
+it('has the given environment only', async () => {
   process.env['PARLEY_SECRET_KEY'] = 'of the parent';
   try {
     const environment = (await ask(start({ env: { GIVEN: 'yes' } }), 'environment')) as Record<string, string>;
@@ -63,7 +63,7 @@ it('has the environment that it is given and nothing of its parent', async () =>
   }
 });
 
-it('ends a child whose heap is full', async () => {
+it('ends a child that exceeds its heap limit', async () => {
   const child = start({ heapMb: 48 });
 
   child.send('fill the heap');
@@ -72,7 +72,7 @@ it('ends a child whose heap is full', async () => {
   expect(child.isAlive).toBe(false);
 });
 
-it('ends a child whose buffers take more than its resident memory', async () => {
+it('ends a child whose buffers exceed its limit of resident memory', async () => {
   const child = start();
 
   child.watch(() => undefined);
@@ -81,7 +81,7 @@ it('ends a child whose buffers take more than its resident memory', async () => 
   expect(await child.ended).toEqual({ cause: 'memory' });
 });
 
-it('says how a child ended that ended by itself', async () => {
+it('reports how a child ended by itself', async () => {
   const child = start();
 
   child.send('exit');
@@ -89,11 +89,10 @@ it('says how a child ended that ended by itself', async () => {
   expect(await child.ended).toEqual({ cause: 'crash', detail: expect.stringMatching(/^exit code 7/) });
 });
 
-it('says why a program does not start', async () => {
+it('reports why a program does not start', async () => {
   const child = start({ program: '/nowhere/program.js' });
 
   expect(await child.ended).toEqual({ cause: 'crash', detail: expect.stringContaining('/nowhere/program.js') });
-  // Neither is an error.
   child.send('pid');
   child.kill();
 });
@@ -127,7 +126,7 @@ describe('a pool', () => {
 
   afterEach(() => pool.close());
 
-  it('gives a warm child again, and two at once to two', async () => {
+  it('reuses a warm child, and never shares one', async () => {
     pool = new ChildPool(options);
     const first = pool.take();
     const pid = await ask(first, 'pid');
@@ -139,7 +138,7 @@ describe('a pool', () => {
     expect(await ask(other, 'pid')).not.toBe(pid);
   });
 
-  it('replaces a child that ended while it was idle', async () => {
+  it('replaces a child that ended while idle', async () => {
     pool = new ChildPool(options);
     const first = pool.take();
     const pid = await ask(first, 'pid');
@@ -150,7 +149,7 @@ describe('a pool', () => {
     expect(await ask(pool.take(), 'pid')).not.toBe(pid);
   });
 
-  it('keeps no child that has grown', async () => {
+  it('discards a child with too much memory', async () => {
     pool = new ChildPool({ ...options, keptResidentMb: 1 });
     const child = pool.take();
     await ask(child, 'pid');
@@ -161,7 +160,7 @@ describe('a pool', () => {
     expect(pool.take()).not.toBe(child);
   });
 
-  it('ends a child that is idle for long', async () => {
+  it('ends a child after the idle timeout', async () => {
     pool = new ChildPool({ ...options, idleMs: 1 });
     const child = pool.take();
     await ask(child, 'pid');
@@ -171,7 +170,7 @@ describe('a pool', () => {
     await child.ended;
   });
 
-  it('ends all children when it closes', async () => {
+  it('ends all children on close', async () => {
     pool = new ChildPool(options);
     const [busy, idle] = [pool.take(), pool.take()];
     await Promise.all([ask(busy, 'pid'), ask(idle, 'pid')]);
@@ -187,7 +186,7 @@ describe('a work timer', () => {
   beforeEach(() => jest.useFakeTimers());
   afterEach(() => jest.useRealTimers());
 
-  it('counts only while it runs, and what it is extended by', () => {
+  it('counts only while it runs, plus extensions', () => {
     const onElapsed = jest.fn();
     const timer = new WorkTimer(1_000, onElapsed);
 

@@ -4,8 +4,8 @@ import { workerFile } from '@parley/background/worker-file';
 import { dataDescriptor } from './supervised-child';
 
 /**
- * Call first in a child's program. Ends this process when its parent is gone: at once while the event loop turns, and
- * within a second while it is blocked.
+ * Call first in a child's program. Ends this process when its parent dies: at once, or within a second while the event
+ * loop is blocked.
  */
 export function endWithParent(): void {
   process.once('disconnect', () => process.exit());
@@ -13,7 +13,10 @@ export function endWithParent(): void {
   new Worker(workerFile(__dirname, 'parent-watch.worker'), { workerData: { parentPid } }).unref();
 }
 
-/** Reads exactly `sizeBytes` from the data channel, which its parent writes them to. Throws when it ends before that. */
+/**
+ * Reader of the data channel that the parent writes to. `read` returns exactly `sizeBytes`, and throws when the channel
+ * ends before.
+ */
 export class ChildData {
   private readonly socket = new Socket({ fd: dataDescriptor, readable: true, writable: false }).pause();
 
@@ -40,7 +43,7 @@ export class ChildData {
         else resolve();
       };
       const onReadable = () => settle();
-      const onEnd = () => settle(new Error('the data channel ended before all bytes came'));
+      const onEnd = () => settle(new Error('the data channel ended before all bytes had arrived'));
       this.socket.once('readable', onReadable).once('end', onEnd).once('error', settle);
     });
   }

@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** Resident memory of a process in bytes; 0 for one that is gone. From /proc on Linux, by `ps` elsewhere. */
+/** Resident memory of a process in bytes; 0 when it has ended. Read from /proc on Linux, from `ps` elsewhere. */
 export async function residentBytesOf(pid: number): Promise<number> {
   try {
     if (process.platform !== 'linux') return Number((await run('ps', ['-o', 'rss=', '-p', String(pid)])).stdout) * 1024;
@@ -12,7 +12,7 @@ export async function residentBytesOf(pid: number): Promise<number> {
     return Number(kilobytes ?? 0) * 1024;
   } catch (error) {
     const { code } = error as { code?: string | number };
-    // `ps` exits with 1 for a process that it does not find.
+    // Exit code 1 of `ps`: no such process.
     if (code === 'ENOENT' || code === 'ESRCH' || code === 1) return 0;
     throw error;
   }

@@ -4,34 +4,31 @@ import type { Duplex } from 'node:stream';
 import { residentBytesOf } from './resident-memory';
 
 export interface ChildOptions {
-  /** Path of the compiled program. */
   program: string;
   /** Limit of V8's old generation, in MiB. */
   heapMb: number;
-  /** Limit of resident memory, in MiB: heap, native buffers and the program itself. */
+  /** Limit of resident memory in MiB: heap, native buffers and the program itself. */
   residentMb: number;
-  /** The whole environment of the child: nothing is inherited. */
+  /** The complete environment of the child: it inherits nothing. */
   env?: Record<string, string>;
 }
 
-/** Why a child ended that was not told to: `memory` for each of its limits, `crash` for anything else. */
+/** Cause of an unexpected end: `memory` for any of the memory limits, otherwise `crash`. */
 export type ChildEnd = { cause: 'memory' } | { cause: 'crash'; detail: string };
 
-/** How often resident memory is compared with its limit while a child works. */
 const memoryCheckMs = 50;
 /**
- * The kernel's own limit lies above ours by this many MiB: stacks of threads count for it, resident or not. It stops an
+ * Margin in MiB of the kernel's limit above ours: it counts thread stacks, resident or not. The kernel's limit stops an
  * allocation that is faster than the checks.
  */
 const kernelLimitMarginMb = 192;
-/** Kept of a child's error output: enough for the first line of a fatal error of V8. */
+/** Characters kept of the error output: enough for the first line of a fatal V8 error. */
 const mostErrorCharacters = 4_000;
-/** Index of the child's data channel among its file descriptors. */
 export const dataDescriptor = 4;
 
 /**
- * Sets limits that Node has no call for, and becomes the program: no core dump, a limit of private memory, and the first
- * place among those that the kernel ends when memory runs out. A system that lacks one goes without it.
+ * Shell prefix that sets limits which Node cannot set, then executes the program: no core dumps, a limit of private
+ * memory (`ulimit -d`), and first choice of the kernel's OOM killer. On a system that lacks one of them, it is skipped.
  */
 const launcher = [
   'ulimit -c 0',
@@ -42,8 +39,8 @@ const launcher = [
 ].join('; ');
 
 /**
- * A Node process that runs one program, bounded in heap and resident memory. It talks by messages (structured clones),
- * and takes streams of bytes by a channel of its own. It ends when this process does, however that ends.
+ * Child process that runs one Node program with limits of heap and resident memory. It exchanges messages (structured
+ * clone) and receives bytes over a separate channel. It ends with this process, even when that is killed.
  */
 export class SupervisedChild<Order = unknown, Answer = unknown> {
   private readonly process: ChildProcess;
@@ -52,7 +49,7 @@ export class SupervisedChild<Order = unknown, Answer = unknown> {
   private errorOutput = '';
   private isOverLimit = false;
   private hasEnded = false;
-  /** Resolves when the process is gone. Never rejects. */
+  /** Resolves when the process has ended. Never rejects. */
   readonly ended: Promise<ChildEnd>;
 
   constructor({ program, heapMb, residentMb, env = {} }: ChildOptions) {
@@ -66,7 +63,7 @@ export class SupervisedChild<Order = unknown, Answer = unknown> {
     this.process.stderr!.setEncoding('utf8').on('data', (text: string) => {
       this.errorOutput = (this.errorOutput + text).slice(0, mostErrorCharacters);
     });
-    // A write to a child that has just ended fails; `ended` says why it did.
+    // Writing to an ended child fails; `ended` has the cause.
     this.data.on('error', () => undefined);
     this.ended = new Promise((resolve) => {
       const end = (detail: string) => {
@@ -75,10 +72,10 @@ export class SupervisedChild<Order = unknown, Answer = unknown> {
         resolve(this.isOverLimit || isOutOfMemory(this.errorOutput) ? { cause: 'memory' } : { cause: 'crash', detail });
       };
       this.process.once('error', (error) => end(error.message));
-      // After its output has been read, unlike `exit`.
+      // Unlike `exit`, `close` comes after the output has been read.
       this.process.once('close', (code, signal) => end(signal ?? `exit code ${code}: ${this.errorOutput}`));
     });
-    // The work of a child waits rather than the requests that its parent answers.
+    // Lower priority than the parent, which answers requests.
     if (this.process.pid) setPriority(this.process.pid, constants.priority.PRIORITY_BELOW_NORMAL);
   }
 
@@ -90,17 +87,17 @@ export class SupervisedChild<Order = unknown, Answer = unknown> {
     return this.process.pid;
   }
 
-  /** Bytes that are written here are read by `childData` in the child. */
+  /** Data channel: ChildData reads in the child what is written here. */
   get data(): Duplex {
     return this.process.stdio[dataDescriptor] as Duplex;
   }
 
-  /** Resident memory in bytes; 0 for a process that is gone. */
+  /** Resident memory in bytes; 0 when the process has ended. */
   residentBytes(): Promise<number> {
     return this.process.pid && this.isAlive ? residentBytesOf(this.process.pid) : Promise.resolve(0);
   }
 
-  /** Listens to its answers, in place of whoever did before, and compares its memory with the limit from now on. */
+  /** Sets the message listener, replacing the previous one, and starts the memory check. */
   watch(onAnswer: (answer: Answer) => void): void {
     this.unwatch();
     this.process.on('message', onAnswer);
@@ -112,7 +109,7 @@ export class SupervisedChild<Order = unknown, Answer = unknown> {
     this.process.removeAllListeners('message');
   }
 
-  /** A message to a child that is gone is dropped: `ended` says that it is. */
+  /** A message to an ended child is dropped; see `ended`. */
   send(order: Order): void {
     if (this.process.connected) this.process.send(order as object, () => undefined);
   }

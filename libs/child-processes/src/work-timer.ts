@@ -1,4 +1,4 @@
-/** A time limit that counts only while it runs: stopped, it keeps the time that is left. */
+/** Pausable timeout: it counts only while started, and keeps the remaining time while stopped. */
 export class WorkTimer {
   private timer?: NodeJS.Timeout;
   private startedAt = 0;
@@ -17,7 +17,7 @@ export class WorkTimer {
     this.timer = setTimeout(this.onElapsed, this.leftMs);
   }
 
-  /** Adds time to a stopped timer. */
+  /** Adds time. Call it on a stopped timer only. */
   extend(ms: number): void {
     this.leftMs += ms;
   }

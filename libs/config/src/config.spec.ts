@@ -31,7 +31,7 @@ class Example extends Base {
 
 const DATABASE_URL = 'postgres://127.0.0.1/x';
 
-it('keeps defaults and reads what is set, in the class and its parents', () => {
+it('keeps defaults and reads variables of the class and its parents', () => {
   expect(readConfig(Example, { DATABASE_URL, PORT: '80' })).toEqual({
     port: 80,
     databaseUrl: DATABASE_URL,
@@ -39,7 +39,7 @@ it('keeps defaults and reads what is set, in the class and its parents', () => {
   });
 });
 
-it('names every missing and wrong variable at once, and what would be right', () => {
+it('reports every missing and invalid variable at once, with the accepted values', () => {
   const read = () => readConfig(Example, { PORT: '0x10', MODE: 'slow' });
 
   expect(read).toThrow(ConfigError);
@@ -48,7 +48,7 @@ it('names every missing and wrong variable at once, and what would be right', ()
   expect(read).toThrow(/MODE must be one of: fast, safe/);
 });
 
-it('names once what is wrong with several configurations', () => {
+it('reports a problem of several configurations once', () => {
   class Other extends Base {
     @Env({ env: 'NUMBER', type: integer(0, 9), about: 'A number.' })
     number!: number;
@@ -63,16 +63,16 @@ it('names once what is wrong with several configurations', () => {
   );
 });
 
-it('takes an empty variable for an absent one', () => {
+it('treats an empty variable as absent', () => {
   expect(readConfig(Example, { DATABASE_URL, PORT: '' }).port).toBe(3000);
 });
 
-it('leaves what is optional and absent without a value', () => {
+it('leaves an absent optional variable undefined', () => {
   expect(readConfig(Example, { DATABASE_URL }).nickname).toBeUndefined();
   expect(readConfig(Example, { DATABASE_URL, NICKNAME: 'Joe' }).nickname).toBe('Joe');
 });
 
-it('knows the variables of a class and its parents, and not those of its children', () => {
+it('lists the variables of a class and its parents, without those of subclasses', () => {
   expect(variablesOf(Example).map(({ env }) => env)).toEqual(['PORT', 'DATABASE_URL', 'MODE', 'NICKNAME']);
   expect(variablesOf(Base).map(({ env }) => env)).toEqual(['PORT']);
 });

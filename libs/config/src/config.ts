@@ -1,9 +1,8 @@
 import 'reflect-metadata';
 
-/** Reads the text of a variable, or says what would be right. */
 export interface VariableType<T = unknown> {
   read(text: string): T | Rejected;
-  /** What is accepted, for the error and the README: "an integer from 1 to 65535". */
+  /** The accepted values, for errors and the README: "an integer from 1 to 65535". */
   accepts: string;
 }
 
@@ -11,14 +10,13 @@ export class Rejected {}
 const rejected = new Rejected();
 
 export interface VariableOptions<T> {
-  /** Name of the environment variable. */
   env: string;
   type: VariableType<T>;
-  /** One sentence for the README. */
+  /** Description in one or two sentences, for the README and for errors. */
   about: string;
-  /** May be absent without having a default; otherwise a field without an initial value is required. */
+  /** May be absent. A field that is not optional and has no initial value is required. */
   optional?: boolean;
-  /** What the README shows as the default when it is worked out at start. */
+  /** Default in the README when it is computed at start. */
   defaultText?: string;
 }
 
@@ -29,7 +27,7 @@ export interface Variable extends VariableOptions<unknown> {
 type ConfigClass<T extends object> = new () => T;
 const variables = new Map<unknown, Variable[]>();
 
-/** A field of a configuration class, filled from the environment; its initial value is the default. */
+/** Decorator for a configuration field that is read from the environment. Its initial value is the default. */
 export function Env<T>(options: VariableOptions<T>): PropertyDecorator {
   return (target, property) => {
     const own = variables.get(target.constructor) ?? [];
@@ -37,21 +35,19 @@ export function Env<T>(options: VariableOptions<T>): PropertyDecorator {
   };
 }
 
-/** The variables of a configuration class, those of its parents first. */
 export function variablesOf(type: unknown): Variable[] {
   if (typeof type !== 'function') return [];
   return [...variablesOf(Object.getPrototypeOf(type)), ...(variables.get(type) ?? [])];
 }
 
-/** Every variable that is missing or wrong, each with what would be right. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   constructor(readonly problems: string[]) {
-    super(`The configuration is not usable:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`);
+    super(`The configuration is invalid:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`);
   }
 }
 
-/** Fills a configuration from the environment. An empty variable counts as absent. Throws ConfigError. */
+/** Reads a configuration from the environment. An empty variable counts as absent. Throws ConfigError. */
 export function readConfig<T extends object>(type: ConfigClass<T>, env: NodeJS.ProcessEnv = process.env): T {
   const config = new type() as Record<string, unknown>;
   const problems: string[] = [];
@@ -71,7 +67,6 @@ export function readConfig<T extends object>(type: ConfigClass<T>, env: NodeJS.P
   return config as T;
 }
 
-/** Fills several configurations. Throws one ConfigError with the problems of all of them. */
 export function readConfigs<T extends Record<string, ConfigClass<object>>>(
   types: T,
   env: NodeJS.ProcessEnv = process.env,
@@ -87,7 +82,7 @@ export function readConfigs<T extends Record<string, ConfigClass<object>>>(
     }
   };
   const configs = Object.entries(types).map(([name, type]) => [name, read(type)]);
-  // Several read the same variables.
+  // Configurations share variables, so problems may repeat.
   if (problems.length > 0) throw new ConfigError([...new Set(problems)]);
   return Object.fromEntries(configs) as { [Name in keyof T]: InstanceType<T[Name]> };
 }
@@ -115,10 +110,9 @@ export function choice<T extends string>(...choices: T[]): VariableType<T> {
   };
 }
 
-/** Values separated by commas. */
 export function list<T>(of: VariableType<T>): VariableType<T[]> {
   return {
-    accepts: `${of.accepts}; several are separated by commas`,
+    accepts: `${of.accepts}; separate several with commas`,
     read: (value) => {
       const read = value.split(',').map((part) => of.read(part.trim()));
       const values = read.filter((part) => !(part instanceof Rejected));
@@ -127,7 +121,6 @@ export function list<T>(of: VariableType<T>): VariableType<T[]> {
   };
 }
 
-/** The word, or what the other type takes. */
 export function orWord(word: string, type: VariableType<string>): VariableType<string> {
   return {
     accepts: `\`${word}\` or ${type.accepts}`,
@@ -135,7 +128,7 @@ export function orWord(word: string, type: VariableType<string>): VariableType<s
   };
 }
 
-/** An absolute URL without a trailing slash. */
+/** Absolute URL; trailing slashes are removed. */
 export function url(...protocols: string[]): VariableType<string> {
   return {
     accepts: `a URL that begins with ${protocols.map((protocol) => `${protocol}://`).join(' or ')}`,

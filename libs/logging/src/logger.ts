@@ -6,35 +6,35 @@ export type Logger = pino.Logger;
 
 const flushMs = 100;
 /**
- * Under load a write for each line, or for a few, costs as much as a tenth of all work. So does a large buffer: the
- * destination measures it again at each line.
+ * Buffer size in characters. Under load, one write per line or per few lines costs up to a tenth of all processor time.
+ * So does a large buffer: the destination measures it again for each line.
  */
 const bufferedCharacters = 8_192;
-/** Characters that wait for a reader who has stopped reading; lines beyond are dropped. */
+/** Backpressure limit in characters: when the reader of the log has stopped, lines beyond it are dropped. */
 const maxUnwritten = 16_000_000;
 
-/** Structured log of one process, one JSON object a line. Secrets never reach it: log ids, not bodies or headers. */
+/** Structured log of a process, one JSON object per line. Never log secrets: log ids, not bodies or headers. */
 export function createLogger(name: string, level: LogLevel): Logger {
   return pino({ name, level, base: { name }, timestamp: pino.stdTimeFunctions.isoTime }, standardOutput());
 }
 
 /**
- * Lines leave together, at the latest after `flushMs`, and all of them at the end of the process. Only a process that is
- * killed loses those of its last moment; in return, no request waits for whoever reads the log.
+ * Asynchronous buffered output, flushed every `flushMs` and at exit. A killed process loses the lines of its last
+ * moment; in return, no request waits for the reader of the log.
  */
 function standardOutput(): pino.DestinationStream {
   return pino.destination({
     dest: 1,
     sync: false,
     minLength: bufferedCharacters,
-    // Above `minLength`, else nothing starts; its own default is 16 kB.
+    // Must be above `minLength`, or nothing is ever written; the default is 16 kB.
     maxWrite: 2 * bufferedCharacters,
     maxLength: maxUnwritten,
     periodicFlush: flushMs,
   });
 }
 
-/** Nest's own messages through our log; its chatter about modules and routes is `debug`. */
+/** Nest's messages in our log. Those about modules and routes are `debug`. */
 export class NestLogger implements LoggerService {
   constructor(private readonly logger: Logger) {}
 
@@ -55,7 +55,7 @@ export class NestLogger implements LoggerService {
   }
 
   error(message: unknown, ...context: unknown[]): void {
-    // It is thrown as well, and told by who starts.
+    // Nest throws the same error, and its caller logs it.
     if (context.at(-1) === 'ExceptionHandler') return this.debug(message, ...context);
     this.logger.error({ context }, String(message));
   }

@@ -2,7 +2,10 @@ import { hkdfSync } from 'node:crypto';
 
 export type Purpose = 'secrets' | 'secret-key-id' | 'content-urls' | 'bot-code-urls' | 'operator' | 'chat-user-keys';
 
-/** 32 bytes for one purpose, from the platform's secret key (HKDF-SHA256): keys of two purposes tell nothing of each other. */
+/**
+ * Key derivation (HKDF-SHA256): 32 bytes per purpose from the platform's secret key. Keys of different purposes are
+ * independent.
+ */
 export function deriveKey(secretKey: string, purpose: Purpose): Buffer {
   return Buffer.from(hkdfSync('sha256', secretKey, 'parley', purpose, 32));
 }

@@ -12,7 +12,7 @@ beforeEach(async () => {
 
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-it('makes a key once, readable by its owner alone', async () => {
+it('creates a key once, readable by its owner only', async () => {
   const made = await openKeyFile(folder);
 
   expect(await openKeyFile(folder)).toEqual(made);
@@ -21,7 +21,7 @@ it('makes a key once, readable by its owner alone', async () => {
   expect(await readdir(folder)).toEqual(['secret.key']);
 });
 
-it('keeps those before a new one, the last of them first', async () => {
+it('keeps former keys after a new one, newest first', async () => {
   const first = await openKeyFile(folder);
 
   const second = await addKey(folder);
@@ -31,13 +31,13 @@ it('keeps those before a new one, the last of them first', async () => {
   expect(await openKeyFile(folder)).toEqual(third);
 });
 
-it('reads a file of one line, as earlier versions wrote it', async () => {
+it('reads a file with one line from earlier versions', async () => {
   await writeFile(path(), 'the-only-key\n', { mode: 0o600 });
 
   expect(await openKeyFile(folder)).toEqual({ secretKey: 'the-only-key', formerSecretKeys: [] });
 });
 
-it('has the keys of before for as long as a new one is not there as a whole, and takes up what was cut off', async () => {
+it('keeps the old keys until the new file is complete, and recovers from an interrupted write', async () => {
   const before = await openKeyFile(folder);
   const text = await readFile(path(), 'utf8');
   await writeFile(`${path()}.new`, 'half of a k', { mode: 0o644 });

@@ -4,7 +4,6 @@ import type { Caller } from '@parley/contracts/caller';
 import { SealAnew, type SealedAnew, type sealedTextOperations } from '@parley/contracts/sealed-texts';
 import { SealedTextsService } from './sealed-texts.service';
 
-/** Answers the operation on the sealed texts of one service. */
 export function sealedTextsController(operations: ReturnType<typeof sealedTextOperations>): Type {
   @Controller()
   class SealedTextsController {

@@ -1,18 +1,16 @@
 import type { Database, Sql, Transaction } from '@parley/database/database';
 import { keyIdLength } from './secret-box';
 
-/** A column of sealed texts, empty or null where there is none; or of JSON objects whose values are sealed. */
+/** A column of sealed (encrypted) texts, empty or null without one; or of JSON objects with sealed values. */
 export interface SealedColumn {
   table: string;
   column: string;
-  /** Column with the id of the owner. */
   owner: string;
   isMap?: boolean;
 }
 
-/** What a service keeps sealed. Whoever changes a text, or copies one, holds the lock on the row of its owner. */
+/** Sealed columns of a service. Writers of a sealed text must hold a row lock on its owner. */
 export interface SealedColumns {
-  /** The table of the owners, by their `id`. */
   owners: string;
   columns: SealedColumn[];
 }
@@ -23,14 +21,12 @@ export interface SealedText {
 }
 
 export interface KeyInUse {
-  /** Empty for texts of earlier versions, which do not tell. */
+  /** Empty for texts of earlier versions, which have no key id. */
   keyId: string;
   count: number;
-  /** One of its texts. */
   sample: string;
 }
 
-/** The sealed texts of one service, wherever they are. */
 export class SealedTextsRepository {
   private readonly texts: string;
 
@@ -41,7 +37,7 @@ export class SealedTextsRepository {
     this.texts = kept.columns.map(selectOf).join(' UNION ALL ');
   }
 
-  /** Every key that some text is under, in one pass over all; throws when that takes longer. */
+  /** Keys in use, by one scan over all sealed texts. Throws after the timeout. */
   async listKeys(timeoutMs: number): Promise<KeyInUse[]> {
     return this.database.readWithin<KeyInUse>(
       timeoutMs,
@@ -59,12 +55,11 @@ export class SealedTextsRepository {
     return rows.map(({ id }) => id);
   }
 
-  /** Until the end of the transaction nobody else changes their texts. */
+  /** Row locks: until the end of the transaction nobody else changes the texts of these owners. */
   async lock(tx: Transaction, owners: string[]): Promise<void> {
     await tx.query(`SELECT FROM ${this.kept.owners} WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE`, [owners]);
   }
 
-  /** Texts of these owners that are under another key. */
   async listOthers(sql: Sql, owners: string[], keyId: string): Promise<SealedText[]> {
     return sql.query<SealedText>(
       `SELECT owner, sealed FROM (${this.texts}) AS text WHERE owner = ANY($1) AND NOT starts_with(sealed, $2)`,
@@ -72,7 +67,7 @@ export class SealedTextsRepository {
     );
   }
 
-  /** Puts one text in the place of another, wherever an owner has it. */
+  /** Replaces texts wherever the owners have them: `former` by `fresh` at the same index. */
   async replace(tx: Transaction, owners: string[], former: string[], fresh: string[]): Promise<void> {
     for (const column of this.kept.columns) await tx.query(replacementIn(column), [owners, former, fresh]);
   }

@@ -6,16 +6,16 @@ import { isStopped } from '@parley/database/errors';
 import { SecretBox } from './secret-box';
 import { SealedTextsRepository } from './sealed-texts.repository';
 
-/** Owners whose texts are sealed anew in one transaction, and of one call. */
+/** Owners per transaction, and per call. */
 const batchSize = 50;
 const maxOwners = 1_000;
-/** A call ends when this is over, however few it came to. */
+/** Time limit of a call, checked between batches. */
 const longEnoughMs = 10_000;
 const countTimeoutMs = 40_000;
-/** Nobody waits longer at a start than this to be told of a wrong key. */
+/** Timeout of the key check at start; after it the process starts unchecked. */
 const checkTimeoutMs = 5_000;
 
-/** Keeps what is sealed under keys that are known, and brings it under the current one. */
+/** Key rotation of sealed texts: checks at start that all keys in use are known, and re-encrypts under the current key. */
 @Injectable()
 export class SealedTextsService {
   constructor(
@@ -24,7 +24,7 @@ export class SealedTextsService {
     private readonly box: SecretBox,
   ) {}
 
-  /** Throws ConfigError when there are texts that none of the keys can open. */
+  /** Throws ConfigError when none of the keys opens an existing text. */
   async requireKeys(): Promise<void> {
     const keys = await this.texts.listKeys(checkTimeoutMs).catch((error: unknown) => {
       if (isStopped(error)) return [];
@@ -35,14 +35,17 @@ export class SealedTextsService {
       .map(({ keyId, count }) => {
         const key = keyId ? `the key with the id ${keyId}` : 'a key of an earlier version';
         return (
-          `PARLEY_SECRET_KEY is another key than before: ${count} secrets in the schema "${this.database.schema}" are ` +
-          `sealed under ${key}. Set the key of before, or add it to PARLEY_FORMER_SECRET_KEYS.`
+          `PARLEY_SECRET_KEY has changed: ${count} secrets in the schema "${this.database.schema}" are ` +
+          `encrypted under ${key}. Restore the previous key, or add it to PARLEY_FORMER_SECRET_KEYS.`
         );
       });
     if (problems.length > 0) throw new ConfigError(problems);
   }
 
-  /** A batch at a time, with the rows of its owners locked: safe beside writers, to stop at any moment and to repeat. */
+  /**
+   * Re-encrypts in batches, each in a transaction with row locks on its owners. Safe beside writers; may be interrupted
+   * and repeated.
+   */
   async sealAnew({ after = '' }: SealAnew): Promise<SealedAnew> {
     const until = Date.now() + longEnoughMs;
     const owners = await this.texts.listOwners(after, maxOwners);
@@ -63,7 +66,7 @@ export class SealedTextsService {
 
   private async sealBatch(owners: string[]): Promise<{ sealed: number; unreadable: string[] }> {
     const { keyId } = this.box;
-    // Most batches of a repeat have nothing to do, and lock nobody.
+    // In a repeat most batches have nothing to do: no transaction and no locks.
     if ((await this.texts.listOthers(this.database, owners, keyId)).length === 0) return { sealed: 0, unreadable: [] };
     return this.database.transaction(async (tx) => {
       await this.texts.lock(tx, owners);

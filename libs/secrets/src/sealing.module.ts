@@ -7,7 +7,7 @@ import { sealedTextsController } from './sealed-texts.controller';
 import { type SealedColumns, SealedTextsRepository } from './sealed-texts.repository';
 import { SealedTextsService } from './sealed-texts.service';
 
-/** What a service needs to keep secrets. It does not start when there are some that its keys cannot open. */
+/** Encryption of stored secrets. The process does not start when its keys cannot open existing secrets. */
 @Module({})
 export class SealingModule {
   static register(

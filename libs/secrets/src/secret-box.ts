@@ -3,7 +3,7 @@ import type { SecretKeys } from './secret-keys';
 
 const nonceBytes = 12;
 const tagBytes = 16;
-/** Of the name of a key in front of a text that it sealed: hexadecimal digits, then a dot, which base64 has none of. */
+/** Length of the key id (hex digits) before a sealed text. A dot follows it, which base64 does not contain. */
 export const keyIdLength = 8;
 
 interface SealingKey {
@@ -12,8 +12,8 @@ interface SealingKey {
 }
 
 /**
- * Encrypts what rests in the database: AES-256-GCM, as nonce, tag and text in base64, behind the id of the key. Texts of
- * earlier versions have no id and are tried with every key.
+ * Authenticated encryption of stored secrets: AES-256-GCM, as key id, dot, and base64 of nonce, tag and ciphertext.
+ * Texts of earlier versions have no key id; each key is tried.
  */
 export class SecretBox {
   private readonly keys: SealingKey[];
@@ -25,7 +25,7 @@ export class SecretBox {
     this.current = this.keys[0]!;
   }
 
-  /** Names the key that seals, and tells nothing of it. */
+  /** Id of the current key. It reveals nothing about the key. */
   get keyId(): string {
     return this.current.id;
   }
@@ -37,12 +37,12 @@ export class SecretBox {
     return `${this.current.id}.${Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64')}`;
   }
 
-  /** Throws when the text was altered or sealed under a key that is not known here. */
+  /** Throws when the text was modified, or sealed under an unknown key. */
   open(sealed: string): string {
     const [id, text] = sealed[keyIdLength] === '.' ? sealed.split('.') : [undefined, sealed];
     const bytes = Buffer.from(text ?? '', 'base64');
     const candidates = id === undefined ? this.keys : this.keys.filter((key) => key.id === id);
-    let failure: unknown = new Error(`The text is sealed under the key ${id}, which is not known here.`);
+    let failure: unknown = new Error(`The text is encrypted under the key "${id}", which is not known here.`);
     for (const { key } of candidates) {
       try {
         return decrypt(key, bytes);

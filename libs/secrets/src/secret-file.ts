@@ -1,7 +1,7 @@
 import { open, readFile, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** Undefined when there is none. */
+/** Undefined when the file does not exist. */
 export async function readSecretFile(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8');
@@ -11,7 +11,7 @@ export async function readSecretFile(path: string): Promise<string | undefined> 
   }
 }
 
-/** Whole or not at all, for this user alone, and on disk when it returns. */
+/** Atomic, flushed to disk on return, and readable by this user only. */
 export async function writeSecretFile(path: string, content: string): Promise<void> {
   const draft = `${path}.new`;
   const file = await open(draft, 'w', 0o600);

@@ -8,7 +8,7 @@ const secretKey = 'a secret key of thirty-two letters';
 const other = 'another one of thirty-two letters!';
 
 describe('tokens', () => {
-  it('carry their kind and at least 160 random bits, and never repeat', () => {
+  it('have a kind and at least 160 random bits, and never repeat', () => {
     const tokens = Array.from({ length: 100 }, () => newToken('pat'));
 
     expect(new Set(tokens).size).toBe(100);
@@ -25,11 +25,11 @@ describe('tokens', () => {
     ['another kind', (token: string) => token.replace('bp_pat_', 'bp_bak_')],
     ['something behind', (token: string) => `${token}x`],
     ['nothing', () => ''],
-  ])('are refused by their form alone when wrong: %s', (_name, change) => {
+  ])('are rejected by their form: %s', (_name, change) => {
     expect(tokenKind(change(newToken('pat')))).toBeUndefined();
   });
 
-  it('are the same for the operator under one key, and different under another', () => {
+  it('of the operator depend on the secret key only', () => {
     expect(tokenKind(operatorToken(secretKey))).toBe('operator');
     expect(operatorToken(secretKey)).toBe(operatorToken(secretKey));
     expect(operatorToken(secretKey)).not.toBe(operatorToken(`${secretKey}.`));
@@ -40,7 +40,6 @@ describe('tokens', () => {
   });
 });
 
-/** Of a sealed text: the id of its key, and what stands behind it. */
 function parts(sealed: string): { id: string; bytes: Buffer } {
   const [id, text] = sealed.split('.');
   return { id: id!, bytes: Buffer.from(text!, 'base64') };
@@ -49,14 +48,14 @@ function parts(sealed: string): { id: string; bytes: Buffer } {
 describe('the secret box', () => {
   const box = new SecretBox(new SecretKeys({ secretKey }));
 
-  it('opens what it sealed, and seals the same text differently each time', () => {
+  it('decrypts its texts, and encrypts the same text differently each time', () => {
     const sealed = box.seal('hush ü');
 
     expect(box.open(sealed)).toBe('hush ü');
     expect(box.seal('hush ü')).not.toBe(sealed);
   });
 
-  it('refuses what was altered or sealed under another key', () => {
+  it('rejects texts that were modified or sealed under another key', () => {
     const sealed = box.seal('hush');
     const { id, bytes } = parts(sealed);
     bytes[bytes.length - 1]! ^= 1;
@@ -65,7 +64,7 @@ describe('the secret box', () => {
     expect(() => new SecretBox(new SecretKeys({ secretKey: other })).open(sealed)).toThrow('not known here');
   });
 
-  it('refuses what was cut, however little of it is left', () => {
+  it('rejects truncated texts of any length', () => {
     const sealed = box.seal('');
     const { id, bytes } = parts(sealed);
 
@@ -77,7 +76,7 @@ describe('the secret box', () => {
     expect(box.open(sealed)).toBe('');
   });
 
-  it('opens what former keys have sealed, tells it apart by the key, and seals with the current one', () => {
+  it('decrypts under former keys by key id, and encrypts under the current one', () => {
     const rotated = new SecretBox(new SecretKeys({ secretKey: other, formerSecretKeys: [secretKey] }));
     const former = box.seal('hush');
 
@@ -90,7 +89,7 @@ describe('the secret box', () => {
     expect(box.canOpen(fresh)).toBe(false);
   });
 
-  it('opens texts of versions that told no key, whichever of its keys they are under', () => {
+  it('decrypts texts without a key id under any of its keys', () => {
     const unnamed = box.seal('hush').split('.')[1]!;
 
     const rotated = new SecretBox(new SecretKeys({ secretKey: other, formerSecretKeys: [secretKey] }));
@@ -107,7 +106,7 @@ describe('a signed URL', () => {
   const soon = () => new Date(Date.now() + 60_000);
   const read = (query: string) => Object.fromEntries(new URLSearchParams(query));
 
-  it('stays good while its key is a former one, and no new one is signed with that', () => {
+  it('stays valid under a former key, while new URLs are signed with the current one', () => {
     const rotated = new SecretKeys({ secretKey: other, formerSecretKeys: [secretKey] });
     const url = read(signatureOf(before).sign(['GET'], { version: '1' }, soon()));
 
@@ -123,7 +122,7 @@ describe('a signed URL', () => {
 });
 
 describe('a derived key', () => {
-  it('has 32 bytes, the same for the same purpose and others for others', () => {
+  it('has 32 bytes, which depend on the purpose', () => {
     const purposes = ['secrets', 'content-urls', 'bot-code-urls', 'operator'] as const;
 
     const keys = purposes.map((purpose) => deriveKey(secretKey, purpose).toString('hex'));

@@ -3,26 +3,26 @@ import { crc32 } from 'node:zlib';
 import { deriveKey } from './derived-key';
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-/** 30 characters of 62: 178 random bits. */
+/** 178 random bits: 30 characters of an alphabet of 62. */
 const randomLength = 30;
 const checksumLength = 6;
 
 const prefixes = { pat: 'bp_pat_', bak: 'bp_bak_', iak: 'bp_iak_', operator: 'bp_op_' } as const;
 export type TokenKind = keyof typeof prefixes;
 
-/** Prefix, random part and a checksum, so that a mistyped or cut token is told from a revoked one without a look-up. */
+/** Format: prefix, random part, checksum. The checksum identifies mistyped and incomplete tokens without a look-up. */
 export function newToken(kind: TokenKind): string {
   const random = Array.from({ length: randomLength }, () => alphabet[randomInt(alphabet.length)]).join('');
   return withChecksum(kind, random);
 }
 
-/** The token of whoever runs the platform: follows from the secret key, so that it need not be stored. */
+/** The operator's token, derived from the secret key, so that it need not be stored. */
 export function operatorToken(secretKey: string): string {
   const random = [...deriveKey(secretKey, 'operator')].map((byte) => alphabet[byte % alphabet.length]).join('');
   return withChecksum('operator', random);
 }
 
-/** The kind of a token that has the right form, else undefined. Says nothing about whether it is valid. */
+/** Kind of a well-formed token, otherwise undefined. Does not check that the token exists. */
 export function tokenKind(token: string): TokenKind | undefined {
   const kind = (Object.keys(prefixes) as TokenKind[]).find((candidate) => token.startsWith(prefixes[candidate]));
   if (!kind || !/^[0-9A-Za-z_]{20,100}$/.test(token)) return undefined;
@@ -30,12 +30,14 @@ export function tokenKind(token: string): TokenKind | undefined {
   return withChecksum(kind, random) === token ? kind : undefined;
 }
 
-/** How tokens are stored and travel: SHA-256, in hex. Their entropy makes a slow hash pointless. */
+/**
+ * SHA-256 in hex, the form in which tokens are stored and sent over the bus. A slow hash is not needed, given their
+ * entropy.
+ */
 export function hashToken(token: string): string {
   return hash('sha256', token);
 }
 
-/** What a list may show of a token. */
 export function tokenPreview(token: string): string {
   return token.slice(0, 12);
 }

@@ -3,27 +3,27 @@ import { ApiError } from '@parley/contracts/errors';
 
 type Parameters = Record<string, string>;
 
-/** Makes a URL a credential of its own until it expires: HMAC-SHA256 over its scope and every parameter. Signs with the first key. */
+/** Signed URLs with an expiry time: HMAC-SHA256 over the scope and all parameters, with the first key. */
 export class UrlSignature {
   constructor(private readonly keys: readonly [Buffer, ...Buffer[]]) {}
 
-  /** The query of a URL that is good for this scope alone, such as a method and what the path names. */
+  /** Signed query for one scope, such as a method and the ids in the path. */
   sign(scope: readonly string[], parameters: Parameters, expiresAt: Date): string {
     const signed: Parameters = { ...parameters, expires: String(Math.floor(expiresAt.getTime() / 1000)) };
     return new URLSearchParams({ ...signed, signature: signatureOf(this.keys[0], scope, signed) }).toString();
   }
 
-  /** The parameters of these names. Throws Forbidden for an altered or expired URL. */
+  /** Returns the named parameters. Throws Forbidden for a modified or expired URL. Accepts signatures of all keys. */
   verify(scope: readonly string[], query: Record<string, unknown>, names: readonly string[] = []): Parameters {
     const signed: Parameters = {};
     for (const name of [...names, 'expires']) signed[name] = typeof query[name] === 'string' ? query[name] : '';
     const given = Buffer.from(typeof query['signature'] === 'string' ? query['signature'] : '');
     const isRight = this.keys.some((key) => isEqual(given, Buffer.from(signatureOf(key, scope, signed))));
     if (!isRight) {
-      throw new ApiError('Forbidden', 'The signature of this URL is wrong: use the URL exactly as it was given.');
+      throw new ApiError('Forbidden', 'The signature of this URL is invalid: use the URL exactly as it was returned.');
     }
     if (Number(signed['expires']) * 1000 <= Date.now()) {
-      throw new ApiError('Forbidden', 'This URL has expired: ask for a new one where it came from.');
+      throw new ApiError('Forbidden', 'This URL has expired: request a new one.');
     }
     return signed;
   }

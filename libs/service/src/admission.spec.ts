@@ -12,7 +12,7 @@ function admissionOf(changes: Partial<AdmissionOptions> = {}): Admission {
 const shown = async (name: string) => (await metrics.registry.metrics()).match(new RegExp(`^${name}.*$`, 'gm'));
 
 describe('an admission', () => {
-  it('refuses what is one too many, until one has left for the first time', () => {
+  it('rejects requests over the limit, until one ends for the first time', () => {
     const admission = admissionOf();
     const [leave] = [admission.enter(), admission.enter()];
 
@@ -23,7 +23,7 @@ describe('an admission', () => {
     expect(() => admission.enter()).toThrow(busy);
   });
 
-  it('counts what it may not refuse', () => {
+  it('counts requests that it must not reject', () => {
     const admission = admissionOf();
 
     const leave = [1, 2, 3].map(() => admission.enterAnyway());
@@ -33,7 +33,7 @@ describe('an admission', () => {
     admission.enter();
   });
 
-  it('lets a tenant have as many places as are free', () => {
+  it('lets a tenant have as many slots as are free', () => {
     const admission = admissionOf({ max: 6 });
 
     const [leave] = [admission.enter('a'), admission.enter('a'), admission.enter('a')];
@@ -46,7 +46,7 @@ describe('an admission', () => {
     admission.enter('c');
   });
 
-  it('shows what is under way and what it has refused', async () => {
+  it('has metrics of admitted and rejected requests', async () => {
     const admission = admissionOf({ max: 1 });
     admission.enter();
     expect(() => admission.enter()).toThrow(busy);
@@ -55,7 +55,7 @@ describe('an admission', () => {
     expect(await shown('parley_shed_total')).toEqual(['parley_shed_total{place="here",reason="under way"} 1']);
   });
 
-  it('refuses all while the event loop is late', async () => {
+  it('rejects all requests while the event loop is late', async () => {
     let loopDelayMs = 150;
     const admission = admissionOf({ maxLoopDelayMs: 150, loopDelayMs: () => loopDelayMs });
     admission.enter();

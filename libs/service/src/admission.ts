@@ -4,22 +4,20 @@ import { loopDelayMs } from './loop-delay';
 import type { Metrics } from './metrics';
 
 export interface AdmissionOptions {
-  /** What it bounds, for the metrics: few and fixed. */
+  /** Label value for the metrics, from a small fixed set. */
   place: string;
   max: number;
-  /** The event loop may be late by so much before nothing more is let in. */
   maxLoopDelayMs: number;
   metrics: Metrics;
-  /** By default that of this process. */
   loopDelayMs?: () => number;
 }
 
-/** What does not fit any more. It is counted, and not an error that somebody should look at. */
+/** Cause of a 503 by load shedding. It is counted in the metrics and not logged as an error. */
 export class Overloaded extends Error {}
 
 /**
- * Lets so much be under way at once, and refuses the rest at once: who waits in a queue that only grows is answered too
- * late for all of it.
+ * Load shedding: a concurrency limit that rejects requests at once instead of queueing them. In a queue that only
+ * grows, all answers come too late.
  */
 export class Admission {
   private count = 0;
@@ -32,23 +30,20 @@ export class Admission {
   }
 
   /**
-   * Call before anything is done, and what it gives when all is done: more than once does no harm. Throws a 503 when
-   * there is no place.
+   * Takes a slot before any work is done. Returns an idempotent function that frees it. Throws a 503 when there is
+   * none.
    *
-   * @param tenant has as many places as are free, at most: half of them alone, a third beside one more, and so on.
+   * @param tenant may hold as many slots as are free: half of them alone, a third beside an equal tenant, and so on.
    */
   enter(tenant?: string): () => void {
     const { place, metrics } = this.options;
     const reason = this.reasonAgainst(tenant);
     if (!reason) return this.enterAnyway(tenant);
     metrics.countShed(place, reason);
-    throw unavailable(
-      'Too much is under way here just now. Nothing was done: try again in a moment.',
-      new Overloaded(),
-    );
+    throw unavailable('The server is overloaded; the request was not processed. Retry after 1 s.', new Overloaded());
   }
 
-  /** For what may not be refused. It takes a place all the same. */
+  /** For requests that must not be rejected. They still take a slot. */
   enterAnyway(tenant?: string): () => void {
     this.add(tenant, 1);
     let isIn = true;
@@ -75,7 +70,7 @@ export class Admission {
   }
 }
 
-/** Calls it however the request ends, also when that has happened already. */
+/** Runs the action when the request ends in any way, or at once when it has ended. */
 export function whenEnded({ raw }: FastifyReply, action: () => void): void {
   if (raw.destroyed) action();
   else raw.once('close', action);

@@ -6,7 +6,6 @@ import { ServiceConfig } from './config';
 import type { Platform } from './platform';
 import { ServiceModule } from './service.module';
 
-/** In each of the tables that every service has a row that has served its time, and one that has not. */
 @Injectable()
 class Past implements OnModuleInit {
   constructor(private readonly database: Database) {}
@@ -56,7 +55,7 @@ describe('a service', () => {
     ['outbox', 'id', ['waiting', 'young']],
     ['inbox', 'event_id', ['young']],
     ['idempotency_key', 'key', ['young']],
-  ])('deletes of its table %s what has served its time, and nothing else', async (table, name, kept) => {
+  ])('deletes expired rows of its table %s only', async (table, name, kept) => {
     const database = service.apps[0]!.get(Database, { strict: false });
     const list = async () =>
       (await database.query<{ name: string }>(`SELECT ${name} AS name FROM ${table} ORDER BY 1`)).map(

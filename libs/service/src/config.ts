@@ -6,19 +6,18 @@ import type { LogLevel } from '@parley/logging/logger';
 type TracesSampler =
   'always_on' | 'always_off' | 'traceidratio' | `parentbased_${'always_on' | 'always_off' | 'traceidratio'}`;
 
-/** What every process reads. */
 export class ProcessConfig {
-  @Env({ env: 'HOST', type: text('an address to listen on'), about: 'Address that HTTP listens on.' })
+  @Env({ env: 'HOST', type: text('an address to listen on'), about: 'Address on which the HTTP server listens.' })
   host = '127.0.0.1';
 
-  @Env({ env: 'PORT', type: integer(0, 65_535), about: 'Port that HTTP listens on; 0 takes a free one.' })
+  @Env({ env: 'PORT', type: integer(0, 65_535), about: 'Port on which the HTTP server listens; 0 selects a free one.' })
   port = 3000;
 
   @Env({
     env: 'METRICS_PORT',
     type: integer(1, 65_535),
     about:
-      'Port that serves `/metrics` and nothing else, at `HOST`. `PORT` shows none then, unless `METRICS_TOKEN` is set.',
+      'Separate port at `HOST` for `/metrics` only. With it, `PORT` serves no metrics, unless `METRICS_TOKEN` is set.',
     optional: true,
   })
   metricsPort?: number;
@@ -27,7 +26,7 @@ export class ProcessConfig {
     env: 'METRICS_TOKEN',
     type: text('at least 16 characters without spaces', /^\S{16,}$/),
     about:
-      'Bearer token that `/metrics` asks for. Without it and `METRICS_PORT`, `PORT` shows metrics only where `HOST` is this machine alone and no proxy is trusted.',
+      'Bearer token that `/metrics` requires. Without it and `METRICS_PORT`, `PORT` serves metrics only when `HOST` is a loopback address and `TRUSTED_PROXIES` is not set.',
     optional: true,
   })
   metricsToken?: string;
@@ -35,14 +34,15 @@ export class ProcessConfig {
   @Env({
     env: 'LOG_LEVEL',
     type: choice<LogLevel>('fatal', 'error', 'warn', 'info', 'debug', 'silent'),
-    about: 'Least severe level that is logged. The embedded mode logs `warn` and above unless it is set.',
+    about: 'Minimum level of log messages. The default of the embedded mode is `warn`.',
   })
   logLevel: LogLevel = 'info';
 
   @Env({
     env: 'TRUSTED_PROXIES',
     type: text('addresses or networks such as 10.0.0.0/8, separated by commas', /^[\da-fA-F.:/]+(, ?[\da-fA-F.:/]+)*$/),
-    about: 'Proxies in front of this process: of what they forward, `x-forwarded-for` says where it comes from.',
+    about:
+      'Reverse proxies in front of this process. The client address is taken from `x-forwarded-for` in requests from them.',
     optional: true,
   })
   trustedProxies?: string;
@@ -50,7 +50,8 @@ export class ProcessConfig {
   @Env({
     env: 'SHUTDOWN_GRACE_MS',
     type: integer(0, 60_000),
-    about: 'How long a stopping process says that it is not ready and still serves, so that a balancer can turn away.',
+    about:
+      'Time in milliseconds from the stop signal until the process stops accepting requests. Meanwhile `/readyz` returns 503, so that load balancers stop sending requests.',
   })
   shutdownGraceMs = 500;
 
@@ -58,7 +59,7 @@ export class ProcessConfig {
     env: 'SHUTDOWN_TIMEOUT_MS',
     type: integer(100, 600_000),
     about:
-      'How long after that requests and uploads under way may still take. What has not ended then is answered with an error.',
+      'Time in milliseconds after `SHUTDOWN_GRACE_MS` for requests and uploads to finish. The rest is answered with an error.',
   })
   shutdownTimeoutMs = 800;
 
@@ -66,7 +67,7 @@ export class ProcessConfig {
     env: 'OTEL_EXPORTER_OTLP_ENDPOINT',
     type: url('http', 'https'),
     about:
-      'Collector that spans are sent to, as OTLP over HTTP. Nothing is traced without it. Other variables of OpenTelemetry count too.',
+      'OpenTelemetry collector (OTLP over HTTP) that receives traces. Without it, tracing is off. Other `OTEL_*` variables are supported too.',
     optional: true,
   })
   otlpEndpoint?: string;
@@ -74,7 +75,7 @@ export class ProcessConfig {
   @Env({
     env: 'OTEL_SERVICE_NAME',
     type: text('a name'),
-    about: 'What the traces call this process.',
+    about: 'Service name in traces.',
     optional: true,
     defaultText: 'the name of the app',
   })
@@ -90,33 +91,33 @@ export class ProcessConfig {
       'parentbased_always_off',
       'parentbased_traceidratio',
     ),
-    about: 'Which traces are recorded.',
+    about: 'OpenTelemetry sampler that decides which traces are recorded.',
   })
   tracesSampler: TracesSampler = 'parentbased_always_on';
 
   @Env({
     env: 'OTEL_TRACES_SAMPLER_ARG',
     type: fraction,
-    about: 'The part of the traces that is recorded, where a ratio counts.',
+    about: 'Fraction of traces that is recorded by a `traceidratio` sampler.',
   })
   tracesRatio = 1;
 
   @Env({
     env: 'BUS_MAX_BODY_BYTES',
     type: integer(100_000, 64_000_000),
-    about: 'Largest body that passes the bus. What does not fit one NATS message passes by reference.',
+    about: 'Size limit of a body on the bus, in bytes. A body over the NATS message limit is passed by reference.',
   })
   maxBodyBytes = 64_000_000;
 
   @Env({
     env: 'MAX_LOOP_DELAY_MS',
     type: integer(20, 60_000),
-    about: 'How late the event loop may be for two seconds before a process answers 503 to what is new.',
+    about:
+      'Load shedding: event loop delay in milliseconds, on average in each of the last two seconds, above which a process answers new requests with 503.',
   })
   maxLoopDelayMs = 500;
 }
 
-/** What connects a process of the distributed mode with NATS. */
 export class NatsConfig {
   @Env({
     env: 'NATS_URL',
@@ -129,14 +130,14 @@ export class NatsConfig {
     env: 'NATS_REPLICAS',
     type: integer(1, 5),
     about:
-      'Copies of each stream in a NATS cluster: 3 survive the loss of a server. `npm run streams` changes it. Distributed mode only.',
+      'Replicas of each JetStream stream: 3 survive the loss of one server. Apply changes with `npm run streams`. Distributed mode only.',
   })
   natsReplicas = 1;
 
   @Env({
     env: 'NATS_NKEY_SEED',
     type: text(seedForm, seedPattern),
-    about: 'The key by which this app shows NATS who it is. `npm run parley -- nats keys` makes them.',
+    about: 'NKey seed with which this app authenticates to NATS. Create seeds with `npm run parley -- nats keys`.',
     optional: true,
   })
   natsSeed?: string;
@@ -144,7 +145,7 @@ export class NatsConfig {
   @Env({
     env: 'NATS_NKEY_SEED_FILE',
     type: text('a path'),
-    about: 'A file that holds this key. It is read for each connection, so that a key can be replaced.',
+    about: 'File with the NKey seed. It is read for each connection, so that the seed can be replaced at runtime.',
     optional: true,
   })
   natsSeedFile?: string;
@@ -152,7 +153,7 @@ export class NatsConfig {
   @Env({
     env: 'NATS_CA_FILE',
     type: text('a path'),
-    about: 'Certificate authority (PEM) that the certificates of NATS are signed by, unless Node.js knows it.',
+    about: 'File with the certificate authority (PEM) of the NATS servers, unless Node.js trusts it by default.',
     optional: true,
   })
   natsCaFile?: string;
@@ -160,7 +161,7 @@ export class NatsConfig {
   @Env({
     env: 'NATS_CERT_FILE',
     type: text('a path'),
-    about: 'Certificate (PEM) that this app shows to a NATS server which wants one.',
+    about: 'File with the client certificate (PEM), for NATS servers that require one.',
     optional: true,
   })
   natsCertFile?: string;
@@ -168,7 +169,7 @@ export class NatsConfig {
   @Env({
     env: 'NATS_KEY_FILE',
     type: text('a path'),
-    about: 'Private key (PEM) of this certificate.',
+    about: 'File with the private key (PEM) of the client certificate.',
     optional: true,
   })
   natsKeyFile?: string;
@@ -184,75 +185,74 @@ export class NatsConfig {
   }
 }
 
-/** What a service with a schema of its own reads. */
 export class ServiceConfig extends ProcessConfig {
   @Env({
     env: 'DATABASE_URL',
     type: url('postgres', 'postgresql'),
-    about: 'Postgres 15 or newer. The embedded mode starts its own server unless this is set.',
+    about: 'URL of a Postgres server, version 15 or newer. Without it, the embedded mode starts its own server.',
   })
   databaseUrl!: string;
 
-  @Env({ env: 'DATABASE_POOL_SIZE', type: integer(2, 200), about: 'Connections that each service keeps at most.' })
+  @Env({
+    env: 'DATABASE_POOL_SIZE',
+    type: integer(2, 200),
+    about: 'Maximum number of database connections per service and process.',
+  })
   databasePoolSize = 10;
 
   @Env({
     env: 'DATABASE_MAX_WAITING',
     type: integer(1, 100_000),
-    about: 'How many may wait for a connection of a service. The next one is answered 503 at once.',
+    about:
+      'Maximum number of queries and transactions that wait for a database connection, per service and process. Further ones are answered with 503.',
   })
   databaseMaxWaiting = defaultMaxWaiting;
 
   @Env({
     env: 'SERVICE_MAX_IN_FLIGHT',
     type: integer(1, 100_000),
-    about: 'How many operations of clients a service works on at once. The next one is answered 503 at once.',
+    about: 'Client operations that a service process handles concurrently. It answers further ones with 503.',
   })
   serviceMaxInFlight = 1_000;
 
   @Env({
     env: 'DATABASE_TIMEOUT_MS',
     type: integer(100, 600_000),
-    about: 'How long one statement may take before it is stopped. Migrations take as long as they need.',
+    about: 'Timeout of an SQL statement in milliseconds. Migrations have no timeout.',
   })
   statementTimeoutMs = defaultStatementTimeoutMs;
 }
 
 const secretKey = text('at least 32 characters', /^.{32,}$/s);
 
-/** For services that encrypt or sign. */
 export const secretKeyVariable: VariableOptions<string> = {
   env: 'PARLEY_SECRET_KEY',
   type: secretKey,
   about:
-    'What secrets are encrypted and content URLs are signed with. The embedded mode makes one and keeps it in its data folder.',
+    'Key that encrypts stored secrets and signs content URLs. The embedded mode creates one and keeps it in its data folder.',
 };
 
-/** For the same services. */
 export const formerSecretKeysVariable: VariableOptions<string[]> = {
   env: 'PARLEY_FORMER_SECRET_KEYS',
   type: list(secretKey),
-  about: 'Other secret keys that are opened and verified with, and never sealed or signed with: see SECURITY.md.',
+  about: 'Former secret keys, which only decrypt and verify. SECURITY.md describes how to replace the secret key.',
   optional: true,
 };
 
-/** For those who declare recurring events and those who make them. */
 export const recurringMinSecondsVariable: VariableOptions<number> = {
   env: 'RECURRING_MIN_SECONDS',
   type: integer(1, 86_400),
-  about: 'Seconds between two events that the same recurring event of a bot makes, at least.',
+  about: 'Minimum number of seconds between two events of a recurring event of a bot.',
 };
 
-/** For those who keep events and those who count what they take. */
 export const eventRetentionDaysVariable: VariableOptions<number> = {
   env: 'EVENT_RETENTION_DAYS',
   type: integer(1, 3_650),
-  about: 'Days after which events of bots are deleted. Messages, and what is scheduled, stay.',
+  about: 'Retention of bot events in days. Messages and scheduled events are kept.',
 };
 
-/** For services that look by themselves for what is left to do. */
 export const sweepIntervalVariable: VariableOptions<number> = {
   env: 'SWEEP_INTERVAL_MS',
   type: integer(100, 600_000),
-  about: 'Pause between two looks for work that has stopped moving.',
+  about: 'Interval in milliseconds at which sweepers search for stalled work.',
 };

@@ -40,7 +40,6 @@ async function listen(handler: Handler): Promise<void> {
   port = (server.address() as AddressInfo).port;
 }
 
-/** A client that has sent this much, and has been heard. */
 async function client(sent: string): Promise<Socket> {
   const socket = connect(port, '127.0.0.1');
   const [accepted] = (await once(server, 'connection')) as [Socket];
@@ -74,7 +73,7 @@ describe('closing a server', () => {
     expect(await answer).toBe('');
   });
 
-  it('does not wait for a client that keeps its connection', async () => {
+  it('does not wait for an idle keep-alive connection', async () => {
     await listen((_request, response) => response.end('done'));
     await text(await get());
 
@@ -83,7 +82,7 @@ describe('closing a server', () => {
     expect(server.listening).toBe(false);
   });
 
-  it('does not wait for a client that keeps its connection and has begun its next request', async () => {
+  it('does not wait for a keep-alive connection with an incomplete next request', async () => {
     await listen((_request, response) => response.end('done'));
     const first = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
     const socket = await client(`${first}GET / HT`);
@@ -94,7 +93,7 @@ describe('closing a server', () => {
     expect(await answer).toMatch(/^HTTP\/1\.1 200 [\s\S]*done$/);
   });
 
-  it('lets a request under way end, and then its connection, kept or not', async () => {
+  it('finishes active requests, then closes their connections', async () => {
     const taken: ServerResponse[] = [];
     await listen((_request, response) => taken.push(response));
     const answers = [get(), get()];
@@ -110,7 +109,7 @@ describe('closing a server', () => {
     await closed;
   });
 
-  it('takes no connection any more', async () => {
+  it('accepts no new connections', async () => {
     await listen(silent);
 
     await connections.close(unending);
@@ -118,7 +117,7 @@ describe('closing a server', () => {
     await expect(get()).rejects.toThrow('ECONNREFUSED');
   });
 
-  it('answers a request that takes too long that it may have been done', async () => {
+  it('answers 504 "may have been processed" after the timeout', async () => {
     await listen(silent);
     const answer = answerOf(await client('GET / HTTP/1.1\r\nHost: a\r\n\r\n'));
 
@@ -127,7 +126,7 @@ describe('closing a server', () => {
     expect(await answer).toMatch(/^HTTP\/1\.1 504 [\s\S]*connection: close[\s\S]*"type":"OperationTimeout"/i);
   });
 
-  it('answers a request whose body has not come that nothing was done, and ends who reads it', async () => {
+  it('answers 503 "not processed" to an incomplete request, and ends its reader', async () => {
     let reading: Promise<unknown> | undefined;
     await listen((request) => {
       reading = text(request).catch((error: Error) => error.message);
@@ -140,7 +139,7 @@ describe('closing a server', () => {
     expect(await reading).toBe('Premature close');
   });
 
-  it('cuts an answer that has begun and does not end', async () => {
+  it('closes the connection of an answer that has begun and does not end', async () => {
     await listen((_request, response) => response.writeHead(200, { 'content-length': 10 }).write('12345'));
     const answer = answerOf(await client('GET / HTTP/1.1\r\nHost: a\r\n\r\n'));
 

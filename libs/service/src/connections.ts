@@ -4,19 +4,19 @@ import { within } from '@parley/background/within';
 import { ApiError, unavailable } from '@parley/contracts/errors';
 import { newErrorId, toErrorBody } from './error-body';
 
-/** For the answers to what was not finished in time to leave. */
+/** Time for the error responses of unfinished requests to leave. */
 const lastAnswersMs = 100;
 
-/** The connections of an HTTP server, which can be closed in bounded time whatever its clients do. */
+/** Connections of an HTTP server, which can be closed in bounded time. */
 export class Connections {
   private readonly sockets = new Set<Socket>();
-  /** Requests whose head has come and whose answer has not ended. */
+  /** Active requests: headers received, response not closed. */
   private readonly underWay = new Map<ServerResponse, IncomingMessage>();
   private isClosing = false;
 
   constructor(private readonly server: Server) {
     server.on('connection', (socket: Socket) => {
-      // One that offers an upgrade with every request comes again with each of them.
+      // `onWebSocket` emits `connection` again for each request that offers an upgrade.
       if (this.sockets.has(socket)) return;
       this.sockets.add(socket);
       socket.once('close', () => this.sockets.delete(socket));
@@ -28,8 +28,8 @@ export class Connections {
   }
 
   /**
-   * Takes nothing new, drops connections without a request, and lets requests under way end for so long. What has not
-   * ended then is answered with an error, or cut where the answer has begun.
+   * Graceful close: accepts nothing new, drops idle connections and waits for active requests up to the timeout. Then
+   * answers unfinished requests with an error, or closes the connection when the response has begun.
    */
   async close(finishMs: number): Promise<void> {
     if (!this.server.listening) return;
@@ -50,17 +50,19 @@ export class Connections {
   }
 }
 
-/** A client that still sends was not heard to the end, so nothing was done; else it cannot be known. */
+/** 503 for an incomplete request, which was not processed; 504 for a complete one, which may have been. */
 function answerUnfinished(request: IncomingMessage, response: ServerResponse): void {
   if (response.headersSent) return;
   const error = request.complete
-    ? new ApiError('OperationTimeout', 'The process that works on it stops before it is done. It may still be done.')
-    : unavailable('This process stops before the whole request has come. Nothing was done: send it again.');
+    ? new ApiError('OperationTimeout', 'The process stopped before the operation was finished. It may still be done.')
+    : unavailable(
+        'The process stopped before the whole request had arrived; the request was not processed. Send it again.',
+      );
   const id = newErrorId();
   response.statusCode = error.code;
   response.setHeader('content-type', 'application/json; charset=utf-8').setHeader('connection', 'close');
   response.setHeader('x-error-id', id);
   if (error.retryAfterSeconds !== undefined) response.setHeader('retry-after', error.retryAfterSeconds);
-  // Whoever still reads the request would wait for ever: once it is answered, Node says nothing of its end.
+  // Without `destroy`, a reader of the request body would wait forever: Node emits no end after the response.
   response.end(JSON.stringify(toErrorBody(error, id)), () => request.destroy());
 }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { HttpException } from '@nestjs/common';
 import { ApiError, type ErrorBody } from '@parley/contracts/errors';
 
-/** What the public clients make: `err_`, the time in UTC as 14 digits, `x`, 8 hex digits. */
+/** Same format as in the public clients: `err_`, UTC time in 14 digits, `x`, 8 hex digits. */
 export function newErrorId(now = new Date()): string {
   const time = now.toISOString().replaceAll(/\D/g, '').slice(0, 14);
   return `err_${time}x${randomBytes(4).toString('hex').toUpperCase()}`;
@@ -12,7 +12,7 @@ export function toErrorBody({ type, code, message, metadata }: ApiError, id: str
   return { id, code, type, message, metadata };
 }
 
-/** Any failure as one that the caller may see. What nobody expected says nothing of its inside. */
+/** Any failure as an ApiError. An unexpected one becomes Internal, without details. */
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof HttpException) return ofStatus(error.getStatus(), error.message, error);
@@ -30,7 +30,7 @@ function ofStatus(status: number, message: string, cause: unknown): ApiError {
     case 413:
       return new ApiError('PayloadTooLarge', message, { cause });
     case 415:
-      return new ApiError('UnsupportedMediaType', 'The body must be JSON with content-type application/json.', {
+      return new ApiError('UnsupportedMediaType', 'The body must be JSON, with content-type application/json.', {
         cause,
       });
     default:

@@ -44,7 +44,6 @@ afterAll(() => server.close());
 
 const port = () => (server.server.address() as AddressInfo).port;
 
-/** Sends the beginning of a body, and goes away once somebody reads it. */
 async function dropBody(path: string, headers: string[], begun: string, leave: 'destroy' | 'resetAndDestroy') {
   const socket = connect(port(), '127.0.0.1');
   socket.on('error', () => undefined);
@@ -53,7 +52,7 @@ async function dropBody(path: string, headers: string[], begun: string, leave: '
   await asked;
   socket[leave]();
   await until(() => lines.some((line) => line.requestId === 'dropped'));
-  // Whatever else there is to say of it has been said by the time that another one is answered.
+  // Log lines of the dropped request are written before the next one is answered.
   await fetch(`http://127.0.0.1:${port()}/parsed`, { method: 'POST', headers: { 'x-request-id': 'next' } });
   const isNext = (line: Line) => line.requestId === 'next';
   await until(() => lines.some(isNext));
@@ -68,14 +67,14 @@ it.each<[string, string, string[], string]>([
   ['a body of a length', '/parsed', ofLength, '{"name":'],
   ['a body in chunks', '/parsed', inChunks, '4\r\n{"na\r\n'],
   ['a body that is streamed', '/streamed', streamed, 'abc'],
-])('is quiet about a client that drops %s, and counts it as one that went away', async (_, path, headers, begun) => {
+])('logs no error for a client that drops %s, and counts it with status 499', async (_, path, headers, begun) => {
   for (const leave of ['destroy', 'resetAndDestroy'] as const) await dropBody(path, headers, begun, leave);
 
   expect(lines).toMatchObject(Array(2).fill({ level: 30, msg: 'request', status: 499 }));
   expect(await metrics.registry.metrics()).not.toMatch(/status="5/);
 });
 
-it('tells of a defect of ours although the client has gone', async () => {
+it('logs an internal error although the client has disconnected', async () => {
   await dropBody('/failing', streamed, 'abc', 'destroy');
 
   expect(lines).toContainEqual(

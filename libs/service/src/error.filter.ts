@@ -7,7 +7,7 @@ import { cutUnread } from './unread-body';
 import { newErrorId, toApiError, toErrorBody } from './error-body';
 import type { TracedRequest } from './request-trace';
 
-/** The one place where an error becomes an HTTP answer, for contracted routes and for all others. */
+/** Exception filter: the only place that turns errors into HTTP responses, for all routes. */
 @Catch()
 export class ErrorFilter implements ExceptionFilter {
   constructor(@Inject(platformToken) private readonly platform: Platform) {}
@@ -18,19 +18,19 @@ export class ErrorFilter implements ExceptionFilter {
   }
 
   answer(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
-    // Nobody reads an answer, and the line of the request says that its client went away.
+    // Nobody reads the response, and the request log has the status 499.
     if (isDroppedBody(error, request)) return void reply.hijack();
     const known = toApiError(error);
     const id = newErrorId();
     (request as TracedRequest).errorType = known.type;
     if (known.code >= 500 && !(known.cause instanceof Overloaded)) {
-      // Who cannot answer just now says so itself, where the reason is known.
+      // A 503 has a known, temporary cause: warning instead of error.
       this.platform.logger[known.code === 503 ? 'warn' : 'error'](
         { err: known.cause ?? error, errorId: id, url: request.routeOptions?.url, type: known.type },
         known.message,
       );
     }
-    // Fastify would close the connection of who sends too much before they have read why.
+    // Fastify would close the connection of a client with a too large body before the client has read the error.
     reply.removeHeader('connection');
     reply.raw.once('finish', () => cutUnread(request));
     reply.header('x-error-id', id);
@@ -42,7 +42,6 @@ export class ErrorFilter implements ExceptionFilter {
   }
 }
 
-/** Whether nothing is wrong but that the client went away, or was cut off, in the middle of its body. */
 function isDroppedBody(error: unknown, { raw }: FastifyRequest): boolean {
   return raw.destroyed && !raw.complete && (error as NodeJS.ErrnoException).code === 'ECONNRESET';
 }

@@ -10,13 +10,13 @@ export const readinessChecks = Symbol('parley:readiness');
 
 export interface ReadinessCheck {
   name: string;
-  /** Throws when what the process needs does not answer. */
+  /** Throws when the dependency does not respond. */
   check: () => Promise<unknown>;
 }
 
 const checkTimeoutMs = 2_000;
 
-/** Whether this process should be given work: not while it stops, and not while something that it needs is silent. */
+/** Readiness: false while the process stops, and while a dependency does not respond. */
 @Injectable()
 export class Readiness {
   private stopping = false;
@@ -30,20 +30,19 @@ export class Readiness {
     for (const listener of this.stopListeners) listener();
   }
 
-  /** Calls the listener when the process begins to stop, while it still serves. */
+  /** Calls the listener when the process begins to stop; it still serves requests then. */
   onStop(listener: () => void): void {
     this.stopListeners.push(listener);
   }
 
   /**
-   * Something that only a part of the process needs: it stays ready, and `/readyz` names the reason.
-   * @param read why it cannot be used, in words that anyone may read; undefined when all is well. Answers at once.
+   * Registers a degraded feature: the process stays ready, and `/readyz` returns the reason.
+   * @param read the reason, which is public; undefined when the feature works. Must be synchronous and fast.
    */
   onImpaired(name: string, read: () => string | undefined): void {
     this.impairmentReaders.set(name, read);
   }
 
-  /** Reasons by name; empty when all is well. */
   impairments(): Record<string, string> {
     const reasons = [...this.impairmentReaders].map(([name, read]) => [name, read()] as const);
     return Object.fromEntries(reasons.filter((entry): entry is readonly [string, string] => entry[1] !== undefined));
@@ -53,7 +52,7 @@ export class Readiness {
     return this.stopping;
   }
 
-  /** What is not ready, by name; empty when all is well. */
+  /** Reasons why the process is not ready, by name; empty when it is ready. */
   async problems(): Promise<Record<string, string>> {
     if (this.stopping) return { process: 'is stopping' };
     const problems: Record<string, string> = {};
@@ -67,7 +66,7 @@ export class Readiness {
   }
 }
 
-/** `/healthz` says that the process lives, `/readyz` that what it needs answers, `/metrics` what it measures. */
+/** Probes and metrics: `/healthz` (liveness), `/readyz` (readiness) and `/metrics` (Prometheus). */
 @Controller()
 @UseFilters(ErrorFilter)
 export class HealthController {
@@ -89,7 +88,7 @@ export class HealthController {
     if (names.length === 0) return { status: 'ready', ...(Object.keys(impaired).length > 0 && { impaired }) };
     this.platform.logger.warn({ problems }, 'not ready');
     reply.code(HttpStatus.SERVICE_UNAVAILABLE);
-    // Why is for the log: it may name hosts, and anyone may ask.
+    // Reasons are logged only: they may contain host names, and this route is public.
     return { status: 'not ready', waitingFor: names };
   }
 

@@ -14,12 +14,12 @@ import { requestId } from './request-log';
 import { type TracedRequest, traceparentOf } from './request-trace';
 import { securityHeaders } from './security-headers';
 
-/** Longest key of a file, percent-encoded. */
+/** Length of the longest file key, percent-encoded. */
 const maxParamLength = 9_000;
-/** Longer than the 60 s for which public clients keep idle sockets, so that we never close one that they still use. */
+/** Keep-alive timeout. Clients keep idle sockets for 60 s; ours is longer, so that the client closes first. */
 const keepAliveMs = 75_000;
 
-/** A Nest container with its HTTP side, initialised but not listening. */
+/** Creates and initializes a Nest application on Fastify, without listening. */
 export async function createHttpApp(
   module: DynamicModule,
   logger: Logger,
@@ -31,7 +31,7 @@ export async function createHttpApp(
     bodyLimit: 64_000_000,
     return503OnClosing: false,
     keepAliveTimeout: keepAliveMs,
-    // Uploads may take hours; a client that sends nothing is cut by the idle timeout of who reads its body.
+    // No timeout, because uploads may take hours. The readers of bodies have their own idle timeouts.
     requestTimeout: 0,
     genReqId: requestId,
     onProtoPoisoning: 'ignore',
@@ -51,7 +51,7 @@ export async function createHttpApp(
   return app;
 }
 
-/** What is wrong before any route is found: a malformed URL, say. */
+/** Errors before routing, such as a malformed URL. */
 function answerMalformed(error: Error, _request: FastifyRequest, reply: FastifyReply): void {
   const known = toApiError(error);
   void reply
@@ -62,18 +62,18 @@ function answerMalformed(error: Error, _request: FastifyRequest, reply: FastifyR
 }
 
 const unreadable: Record<string, string> = {
-  HPE_HEADER_OVERFLOW: 'The headers are too large: 16 kB are the limit.',
+  HPE_HEADER_OVERFLOW: 'The headers are too large: at most 16 kB.',
   ERR_HTTP_REQUEST_TIMEOUT: 'The headers did not arrive in time: send the request again.',
 };
 
-/** What is no HTTP, or has headers without end. */
+/** Connections with invalid HTTP or too large headers. */
 function answerUnreadable(error: Error & { code?: string }, socket: Socket): void {
   if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy();
   const problem = unreadable[error.code ?? ''] ?? 'The request is not valid HTTP.';
   socket.end(rawAnswer(new ApiError('InvalidPayload', problem), newErrorId()));
 }
 
-/** Gives a server that is not Fastify's own the same timeouts and answers. */
+/** Applies the timeouts and error responses above to a server that Fastify did not create. */
 export function configureServer(server: Server): void {
   server.keepAliveTimeout = keepAliveMs;
   server.headersTimeout = keepAliveMs + 5_000;
@@ -81,7 +81,6 @@ export function configureServer(server: Server): void {
   server.on('clientError', answerUnreadable);
 }
 
-/** Each request has an id, which its answer tells, and belongs to a trace. Each answer says what a browser may not do with it. */
 function beginRequests(app: NestFastifyApplication): void {
   app
     .getHttpAdapter()
@@ -93,7 +92,7 @@ function beginRequests(app: NestFastifyApplication): void {
     });
 }
 
-/** A process that stops says so in every answer, so that keep-alive clients turn to another one. */
+/** Connection draining: responses of a stopping process have `connection: close`, so that clients reconnect elsewhere. */
 function closeConnectionsWhileStopping(app: NestFastifyApplication): void {
   const readiness = app.get(Readiness, { strict: false });
   app

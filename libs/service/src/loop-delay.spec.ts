@@ -3,7 +3,7 @@ import { until } from '@parley/testing/until';
 import { LoopDelay } from './loop-delay';
 
 describe('the delay of an event loop', () => {
-  it('is what two looks in a row have seen: one long piece of work is none', () => {
+  it('is the lower of the last two samples, so that one long task does not count', () => {
     jest.useFakeTimers();
     const histogram = { mean: 0, enable: () => true, disable: () => true, reset: () => undefined };
     const delay = new LoopDelay(1_000, histogram);
@@ -13,7 +13,6 @@ describe('the delay of an event loop', () => {
       return delay.ms;
     };
 
-    // The last of them had less than two turns.
     const seen = [800, 0, 300, 200, 400, Number.NaN, 0].map(look);
     delay.stop();
     jest.useRealTimers();
@@ -21,7 +20,7 @@ describe('the delay of an event loop', () => {
     expect(seen).toEqual([0, 0, 0, 200, 200, 400, 0]);
   });
 
-  it('is measured while it lasts, and no longer', async () => {
+  it('is measured while the loop is busy and drops afterwards', async () => {
     const delay = new LoopDelay(100);
 
     for (let pieces = 0; pieces < 40 && delay.ms <= 50; pieces += 1) {

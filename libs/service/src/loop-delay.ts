@@ -6,8 +6,8 @@ const nanosPerMs = 1e6;
 type Histogram = Pick<IntervalHistogram, 'mean' | 'enable' | 'disable' | 'reset'>;
 
 /**
- * By how much the event loop is late on the whole. One long piece of work is no overload, nor is a process that was
- * stopped and goes on: it counts only what two looks in a row have seen.
+ * Average event loop delay: the lower of the last two samples. A single long task, or a process that was suspended, is
+ * not an overload.
  */
 export class LoopDelay {
   private readonly looking: NodeJS.Timeout;
@@ -34,7 +34,7 @@ export class LoopDelay {
   private look(): void {
     this.beforeLast = this.last;
     const { mean } = this.histogram;
-    // No number when the loop had less than two turns.
+    // NaN: the loop had less than two turns in this interval.
     this.last = Number.isNaN(mean) ? this.intervalMs : mean / nanosPerMs - resolutionMs;
     this.histogram.reset();
   }
@@ -42,7 +42,6 @@ export class LoopDelay {
 
 let shared: LoopDelay | undefined;
 
-/** That of this process. */
 export function loopDelayMs(): number {
   return (shared ??= new LoopDelay()).ms;
 }

@@ -10,27 +10,26 @@ loopback.addSubnet('127.0.0.0', 8);
 loopback.addAddress('::1', 'ipv6');
 
 /**
- * Who may read metrics on the port of clients. Without a token only those may who can be on this machine alone: a process
- * that listens elsewhere, or behind a proxy, shows them to nobody. Throws Unauthorized, or ResourceNotFound where they are
- * served on a port of their own.
+ * Access to metrics on PORT. With a token: its holders. Without: only a process that listens on a loopback address,
+ * without trusted proxies, serves them. Throws Unauthorized, or ResourceNotFound when METRICS_PORT is set.
  */
 export function checkOnClientsPort(settings: MetricsSettings, authorization: string | undefined): void {
   if (settings.metricsToken !== undefined) return checkToken(settings, authorization);
   if (settings.metricsPort !== undefined)
-    throw new ApiError('ResourceNotFound', 'Metrics are served on METRICS_PORT, and not here.');
+    throw new ApiError('ResourceNotFound', 'Metrics are not served here, but on METRICS_PORT.');
   if (settings.trustedProxies === undefined && isLoopback(settings.host)) return;
   throw new ApiError(
     'Unauthorized',
-    'Others can reach this port, so it shows no metrics: set METRICS_TOKEN and show it as bearer token, or set METRICS_PORT.',
+    'Metrics are disabled here, because this port is reachable from other hosts: set METRICS_TOKEN and send it as bearer token, or set METRICS_PORT.',
   );
 }
 
-/** Throws Unauthorized unless the token is shown, where there is one. */
+/** Throws Unauthorized unless the request has the metrics token. No token is required when none is set. */
 export function checkToken({ metricsToken }: MetricsSettings, authorization = ''): void {
   if (metricsToken === undefined) return;
   const shown = /^Bearer (.*)$/i.exec(authorization)?.[1] ?? '';
   if (timingSafeEqual(digest(shown), digest(metricsToken))) return;
-  throw new ApiError('Unauthorized', 'Metrics are for those who show METRICS_TOKEN as bearer token.');
+  throw new ApiError('Unauthorized', 'Metrics require METRICS_TOKEN as bearer token.');
 }
 
 function isLoopback(host: string): boolean {
@@ -38,7 +37,7 @@ function isLoopback(host: string): boolean {
   return loopback.check(host, isIPv6(host) ? 'ipv6' : 'ipv4');
 }
 
-/** Of one length, whatever the token's. */
+/** Digests have equal length, as `timingSafeEqual` requires. */
 function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }

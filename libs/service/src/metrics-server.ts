@@ -8,8 +8,8 @@ import { checkToken, type MetricsSettings } from './metrics-access';
 import { securityHeaders } from './security-headers';
 
 /**
- * Serves `/metrics` on METRICS_PORT, when that is set, and nothing else there. The function that it gives stops that. Throws
- * ConfigError when the port cannot be listened on.
+ * Serves `/metrics` only, on METRICS_PORT if set. Returns the function that stops it. Throws ConfigError when the
+ * server cannot listen on the port.
  */
 export async function serveMetrics(settings: MetricsSettings, metrics: Metrics): Promise<() => Promise<void>> {
   const { host, metricsPort } = settings;
@@ -18,7 +18,7 @@ export async function serveMetrics(settings: MetricsSettings, metrics: Metrics):
   server.listen(metricsPort, host);
   await once(server, 'listening').catch((error: unknown) => {
     const { message } = error as Error;
-    throw new ConfigError([`METRICS_PORT cannot be listened on (${message}): set it to another one.`]);
+    throw new ConfigError([`METRICS_PORT: cannot listen (${message}). Set another port.`]);
   });
   return async () => {
     const closed = once(server, 'close');

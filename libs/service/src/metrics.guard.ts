@@ -3,7 +3,6 @@ import type { FastifyRequest } from 'fastify';
 import { checkOnClientsPort, type MetricsSettings } from './metrics-access';
 import { metricsSettings } from './tokens';
 
-/** Lets those read metrics who may. */
 @Injectable()
 export class MetricsGuard implements CanActivate {
   constructor(@Inject(metricsSettings) private readonly settings: MetricsSettings) {}

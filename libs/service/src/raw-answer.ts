@@ -3,7 +3,7 @@ import type { ApiError } from '@parley/contracts/errors';
 import { toErrorBody } from './error-body';
 import { securityHeaders } from './security-headers';
 
-/** An error as HTTP text, for a connection that no server answers on. Whoever sends it closes the connection. */
+/** An error as a raw HTTP response, for a connection without a server response. The caller closes the connection. */
 export function rawAnswer(error: ApiError, id: string, headers: Record<string, string> = {}): string {
   const body = JSON.stringify(toErrorBody(error, id));
   const head = [

@@ -23,7 +23,7 @@ class ProbeModule {
   }
 }
 
-describe('a service whose pool is held by slow statements', () => {
+describe('a service whose connection pool is exhausted by slow statements', () => {
   let empty: EmptyDatabase;
   let link: BreakableLink;
   let service: RunningService;
@@ -50,7 +50,7 @@ describe('a service whose pool is held by slow statements', () => {
     await empty.drop();
   });
 
-  it('is ready while Postgres answers, and does not wait for a connection', async () => {
+  it('is ready while Postgres responds, without waiting for a pooled connection', async () => {
     const waiting = database.query('SELECT 1').catch(() => undefined);
     await until(() => database.waiting > 0);
 
@@ -59,7 +59,7 @@ describe('a service whose pool is held by slow statements', () => {
     await waiting;
   });
 
-  it('is not ready while Postgres does not answer', async () => {
+  it('is not ready while Postgres does not respond', async () => {
     link.state = 'swallows everything';
 
     const answer = await sendTo(service.url, 'GET /readyz');

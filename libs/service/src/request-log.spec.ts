@@ -34,7 +34,7 @@ const lineOf = (id: string) =>
     (line) => line !== undefined,
   );
 
-it('tells of a request what it asked for, how it was answered, and how much was carried', async () => {
+it('logs route, status, duration and bytes of a request', async () => {
   const headers = { 'x-request-id': 'r-1', 'content-type': 'application/json' };
 
   await fetch(`${url}/things/a`, { method: 'PUT', headers, body: '{"size":1}' });
@@ -57,7 +57,7 @@ it('tells of a request what it asked for, how it was answered, and how much was 
   );
 });
 
-it('tells of a client that went away before it was answered', async () => {
+it('logs a client that disconnected before the response', async () => {
   const request = httpRequest(`${url}/never/b`, { headers: { 'x-request-id': 'r-2' } }).on('error', () => undefined);
   request.end();
   await once(server.server, 'request');

@@ -4,18 +4,17 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { traceIdOf } from '@parley/tracing/traceparent';
 import type { Platform } from './platform';
 
-/** What nginx counts a client as that went away before it was answered. Nobody is ever sent it. */
+/** Status of requests whose client disconnected before the response, as in nginx. Never sent. */
 export const clientWentAway = 499;
 
-/** The id that a proxy gave the request, if it is a sane one, else a new one. */
 export function requestId({ headers }: Pick<IncomingMessage, 'headers'>): string {
   const given = headers['x-request-id'];
   return typeof given === 'string' && /^[\w.-]{1,100}$/.test(given) ? given : `req_${randomUUID()}`;
 }
 
 /**
- * Writes one line and one measurement for each request to the routes of this scope, however it ended.
- * @param about what else the line tells of the request
+ * Access log: one line and one measurement for each request of this scope, however it ends.
+ * @param about additional fields of the line
  */
 export function logRequests(
   scope: FastifyInstance,
@@ -23,13 +22,12 @@ export function logRequests(
   about: (request: FastifyRequest) => object,
 ): void {
   scope.addHook('onRequest', (request, reply, next) => {
-    // Unlike Fastify's hooks it also comes when the client has gone.
+    // Unlike Fastify's hooks, `close` also comes when the client has disconnected.
     reply.raw.once('close', () => logRequest(platform, request, reply, about(request)));
     next();
   });
 }
 
-/** Writes the line and the measurement of one request that has ended. */
 export function logRequest(
   { logger, metrics }: Platform,
   request: FastifyRequest,
@@ -56,7 +54,7 @@ export function logRequest(
   );
 }
 
-/** Undefined where nobody announced a length. What was aborted has carried less. */
+/** Undefined without content-length. An aborted transfer has carried less. */
 function announcedBytes(length: unknown): number | undefined {
   return length === undefined ? undefined : Number(length);
 }

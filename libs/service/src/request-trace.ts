@@ -4,20 +4,17 @@ import { isTraceparent, newTraceparent } from '@parley/tracing/traceparent';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { clientWentAway } from './request-log';
 
-/** A request with the trace that it belongs to, whether anybody records that or not. */
 export interface TracedRequest extends FastifyRequest {
   traceparent?: string;
   span?: OpenSpan;
-  /** Type of the error that it was answered with. */
   errorType?: string;
 }
 
-/** The W3C trace context that the client sent, or a new one. */
 export function traceparentOf({ traceparent }: IncomingHttpHeaders): string {
   return isTraceparent(traceparent) ? traceparent : newTraceparent();
 }
 
-/** Makes a span of each request to the routes of this scope, of which all that is done for it is a part. */
+/** Creates a span for each request of this scope, parent of all work for it. */
 export function traceRequests(scope: FastifyInstance): void {
   if (!isTracing()) return;
   scope.addHook('onRequest', (request: TracedRequest, reply, next) => {
@@ -26,7 +23,7 @@ export function traceRequests(scope: FastifyInstance): void {
     const span = openSpan(headers.traceparent as string | undefined, {
       name: `${method} ${route}`,
       kind: 'server',
-      // Not the path, nor what is asked for in it: keys of files and signatures are there.
+      // Without path and query: they contain file keys and signatures.
       attributes: { 'http.request.method': method, 'http.route': route, 'url.scheme': protocol },
     });
     request.span = span;
@@ -39,6 +36,6 @@ export function traceRequests(scope: FastifyInstance): void {
     });
     span.within(next);
   });
-  // Reading the body leads out of the span: its parts come from the socket.
+  // Reading the body loses the span's context, because its events come from the socket.
   scope.addHook('preHandler', (request: TracedRequest, _reply, next) => request.span!.within(next));
 }

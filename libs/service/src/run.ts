@@ -22,12 +22,15 @@ export interface AppDefinition<C extends ProcessConfig> {
   module: (config: C, platform: Platform) => DynamicModule;
 }
 
-/** For closing the connections to the database and the bus, when nothing is under way any more. */
+/** Time to close database and bus connections after all requests have ended. */
 const closeMs = 400;
-/** A terminal signals npm and us, and npm passes it on: what comes within this time is one wish. */
+/** Debounce: a terminal signals both npm and this process, and npm forwards its signal. */
 const sameSignalMs = 500;
 
-/** Runs one app of the distributed mode until it is told to stop. A wrong configuration ends the process with its reasons. */
+/**
+ * Runs one app of the distributed mode until a stop signal. An invalid configuration ends the process with its
+ * problems.
+ */
 export async function runApp<C extends ProcessConfig>(definition: AppDefinition<C>): Promise<void> {
   const { name } = definition;
   const { config, nats } = readBoth(definition.config);
@@ -38,7 +41,7 @@ export async function runApp<C extends ProcessConfig>(definition: AppDefinition<
   onStopSignal(async () => {
     logger.info(`${name} is stopping`);
     const isDone = await within(stopLimitMs(config), stopApp(starting, config));
-    if (!isDone) logger.warn(`${name} ends although something of it has not ended`);
+    if (!isDone) logger.warn(`${name} exits before everything has stopped`);
     await stopTracing(flushMs);
   }, logger);
   try {
@@ -58,13 +61,13 @@ async function startApp<C extends ProcessConfig>(
 ): Promise<NestFastifyApplication> {
   const platform = await connectPlatform(name, nats, config.maxBodyBytes, logger);
   const app = await createHttpApp(module(config, platform), logger, config);
-  // Until the process ends: what a stopping one measures is worth to be read.
+  // Runs until the process ends, so that metrics of a stopping process can be scraped.
   await serveMetrics(config, platform.metrics);
   await app.listen(config.port, config.host);
   return app;
 }
 
-/** While it starts it may have been given work already: then it starts first. */
+/** A starting process may have received work already, so the start is finished first. */
 async function stopApp(starting: Promise<NestFastifyApplication>, { shutdownGraceMs }: ProcessConfig): Promise<void> {
   const app = await starting;
   app.get(Readiness).stop();
@@ -72,12 +75,12 @@ async function stopApp(starting: Promise<NestFastifyApplication>, { shutdownGrac
   await app.close();
 }
 
-/** A process ends in this time whatever it waits for: a database, a broker or a client that does not answer. */
+/** Upper bound of a stop, even when a database, broker or client does not respond. */
 function stopLimitMs({ shutdownGraceMs, shutdownTimeoutMs }: ProcessConfig): number {
   return shutdownGraceMs + shutdownTimeoutMs + closeMs;
 }
 
-/** The bus of the distributed mode. Waits until NATS answers. */
+/** Connects to NATS in the distributed mode. Waits until NATS responds. */
 export async function connectPlatform(
   name: string,
   nats: NatsConfig,
@@ -96,7 +99,8 @@ export async function connectPlatform(
 }
 
 /**
- * Stops once, at the first SIGTERM or SIGINT or by the function that it gives. A later signal ends the process at once.
+ * Graceful stop, once, at the first SIGTERM or SIGINT, or by the returned function. A second signal ends the process at
+ * once.
  */
 export function onStopSignal(stop: () => Promise<void>, logger: Logger): () => void {
   let begun: number | undefined;
@@ -120,7 +124,10 @@ export function onStopSignal(stop: () => Promise<void>, logger: Logger): () => v
   return begin;
 }
 
-/** A rejection that nobody handles is a defect to be told, not a reason to drop everyone's requests. */
+/**
+ * An unhandled rejection is logged and does not end the process, which would drop all requests. An uncaught exception
+ * ends it.
+ */
 export function exitOnUnexpected(logger: Logger): void {
   process.on('unhandledRejection', (reason) => logger.error({ err: reason }, 'a rejection was not handled'));
   process.on('uncaughtException', (error) => {
@@ -129,7 +136,6 @@ export function exitOnUnexpected(logger: Logger): void {
   });
 }
 
-/** A wrong configuration ends the process. */
 function readBoth<C extends ProcessConfig>(type: new () => C): { config: C; nats: NatsConfig } {
   try {
     return readConfigs({ config: type, nats: NatsConfig });

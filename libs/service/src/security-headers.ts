@@ -1,6 +1,6 @@
 /**
- * Of every answer that says nothing else: a browser guesses no types, runs and frames nothing of it, and tells nobody the
- * address, which may be a credential.
+ * Default headers of every response: no MIME sniffing, no scripts, no framing, and no referrer, because a URL may be a
+ * credential.
  */
 export const securityHeaders = {
   'x-content-type-options': 'nosniff',

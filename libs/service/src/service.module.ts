@@ -35,14 +35,12 @@ const optionsToken = Symbol('parley:service');
 const cleanMs = 60_000;
 
 export interface ServiceOptions {
-  /** Also the queue that its replicas share. */
   name: string;
   contract: Contract;
-  /** The schema that it owns, and how to reach it. */
   database: { schema: string; migrations: MigrationClass[]; config: ServiceConfig };
 }
 
-/** What a service needs to answer operations and consume events on a schema of its own. Imported once by each app's module. */
+/** Common providers of a service: bus, database, outbox, idempotency. Import it once per app module. */
 @Module({})
 export class ServiceModule {
   static register(options: ServiceOptions, platform: Platform): DynamicModule {
@@ -85,7 +83,6 @@ export function platformProviders(platform: Platform, config: MetricsSettings): 
   ];
 }
 
-/** Migrations of a service: the tables that all have, then its own. */
 export function serviceMigrations(own: MigrationClass[]): MigrationClass[] {
   return [...outboxMigrations, ...idempotencyMigrations, ...own];
 }
@@ -116,7 +113,7 @@ function databaseProviders(
         if (pending.length === 0) return database;
         await database.close();
         throw new Error(
-          `The schema "${schema}" lacks ${pending.length} migrations (${pending.join(', ')}): run \`npm run migrate\` first.`,
+          `The schema "${schema}" has ${pending.length} pending migrations (${pending.join(', ')}): run \`npm run migrate\` first.`,
         );
       },
     },
@@ -129,14 +126,17 @@ function databaseProviders(
   ];
 }
 
-/** Other services ask within what they were let in with, and who runs the platform must be able to look and to act. */
+/**
+ * Only client operations are subject to load shedding. Calls between services belong to admitted requests, and the
+ * operator must be able to act during an overload.
+ */
 function isForClients({ actor }: Access): boolean {
   return actor !== 'service' && actor !== 'operator';
 }
 
 /**
- * Starts answering when everything is there, and stops in the order in which nothing is lost: first what others wait
- * for ends, then what this app does by itself (`beforeApplicationShutdown` of its providers), then what all of it needs.
+ * Start: the service answers after everything else is initialized. Stop, in this order so that nothing is lost:
+ * requests, then background work (`beforeApplicationShutdown` of its providers), then outbox, database and bus.
  */
 @Injectable()
 class ServiceLifecycle implements OnApplicationBootstrap, OnModuleDestroy, OnApplicationShutdown {
@@ -187,7 +187,7 @@ class ServiceLifecycle implements OnApplicationBootstrap, OnModuleDestroy, OnApp
     this.measure();
   }
 
-  /** By the service, of which the embedded mode has several in one process. */
+  /** Gauges with the label `service`, because one process of the embedded mode runs several services. */
   private measure(): void {
     const { metrics } = this.platform;
     const gauge = (name: string, help: string, read: () => Promise<number>, labels: Record<string, string> = {}) =>
@@ -195,23 +195,21 @@ class ServiceLifecycle implements OnApplicationBootstrap, OnModuleDestroy, OnApp
     const { outboxRows, letters, database } = this;
     gauge(
       'parley_outbox_unpublished',
-      'Events that wait to be published.',
+      'Events in the outbox that are not published yet.',
       async () => (await outboxRows.measure()).count,
     );
     gauge(
       'parley_outbox_oldest_unpublished_seconds',
-      'Age of the oldest event that waits to be published; 0 when none waits.',
+      'Age of the oldest unpublished event in seconds; 0 without one.',
       async () => (await outboxRows.measure()).oldestSeconds,
     );
-    gauge('parley_dead_letters', 'Events that were given up and wait for somebody to look at them.', () =>
-      letters.count(),
-    );
-    const help = 'Connections to the database by their state, and how many wait for one.';
+    gauge('parley_dead_letters', 'Dead letters: events that were given up after all attempts.', () => letters.count());
+    const help = 'Database connections by state, and queries waiting for one.';
     for (const state of ['inUse', 'idle', 'waiting'] as const) {
       const label = { state: state === 'inUse' ? 'in use' : state };
       gauge('parley_database_connections', help, () => Promise.resolve(database.use[state]), label);
     }
-    gauge('parley_database_pool_size', 'Connections to the database that there may be.', () =>
+    gauge('parley_database_pool_size', 'Maximum number of database connections.', () =>
       Promise.resolve(database.use.size),
     );
   }
@@ -229,21 +227,21 @@ class ServiceLifecycle implements OnApplicationBootstrap, OnModuleDestroy, OnApp
     await this.platform.transport.close();
   }
 
-  /** Deletes what has served its time from the tables that every service has. */
   private async clean(): Promise<boolean> {
     await this.outboxRows.deletePublished(retentionHours);
-    // A row stays that long, and what is published last stays in the stream as long again.
+    // Inbox rows must outlive redelivery: an outbox row is kept for one retention time, and an event that is published
+    // last stays in the stream for another.
     await this.outboxRows.deleteReceived(2 * retentionHours);
     await this.idempotency.deleteExpired();
     return false;
   }
 
-  /** What was committed a moment ago need not wait for another process. */
+  /** Publishes events that were committed during shutdown, instead of leaving them to another process. */
   private async publishTheLast(): Promise<void> {
     try {
       while (await this.relay.publish());
     } catch (error) {
-      this.platform.logger.warn({ err: error }, 'the last events wait for the next process');
+      this.platform.logger.warn({ err: error }, 'publishing the last events failed; another process will publish them');
     }
   }
 }

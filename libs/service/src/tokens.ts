@@ -1,5 +1,4 @@
-/** Injects the Platform, which is an interface and so has no class to be asked for by. */
+/** Injection token of Platform, which is an interface. */
 export const platformToken = Symbol('parley:platform');
 
-/** Injects the MetricsSettings of the process. */
 export const metricsSettings = Symbol('parley:metrics-settings');

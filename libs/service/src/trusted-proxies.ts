@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP, isIPv6 } from 'node:net';
 
-/** Tells who sent a request, by `x-forwarded-for`, as far as those are trusted who have passed it on. */
+/** Client address of a request, from `x-forwarded-for` as far as trusted proxies have set it. */
 export class TrustedProxies {
   private readonly list = new BlockList();
 
@@ -14,7 +14,7 @@ export class TrustedProxies {
     }
   }
 
-  /** The nearest address on the way here that is none of them. */
+  /** The nearest address that is not a trusted proxy; the farthest one when all are. */
   senderOf({ socket, headers }: Pick<IncomingMessage, 'socket' | 'headers'>): string {
     const forwarded = headers['x-forwarded-for'];
     const way = [forwarded ?? [], socket.remoteAddress ?? ''].flat().flatMap((hop) => hop.split(','));

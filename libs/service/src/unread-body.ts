@@ -1,12 +1,12 @@
 import type { FastifyRequest } from 'fastify';
 
-/** How long a client that was refused may go on sending, so that it reads the answer rather than a reset connection. */
+/** How long a rejected client may go on sending, so that it reads the response rather than a connection reset. */
 const lingerMs = 5_000;
-/** It is thrown away at no more than 100 MB a second, since all that arrives takes time of the event loop. */
+/** Discarded at 100 MB/s at most, because receiving bytes takes time of the event loop. */
 const pacedBytes = 1_000_000;
 const paceMs = 10;
 
-/** Call when the answer is sent: what a refused client still sends is thrown away for a while, then it is cut off. */
+/** Call when the response is sent: discards the rest of the request body for a while, then closes the connection. */
 export function cutUnread({ raw }: FastifyRequest): void {
   if (raw.complete || raw.destroyed) return;
   let bytes = 0;

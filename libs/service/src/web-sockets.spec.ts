@@ -49,7 +49,7 @@ function send(method: string, body: string, headers: Record<string, string>): Pr
 const http2 = { connection: 'Upgrade, HTTP2-Settings', upgrade: 'h2c', 'http2-settings': 'AAMAAABk' };
 
 describe('a server that takes WebSockets', () => {
-  it('hands a handshake over', async () => {
+  it('passes a handshake to the listener', async () => {
     await expect(send('GET', '', { connection: 'Upgrade', upgrade: 'WebSocket' })).rejects.toThrow();
 
     expect(handshakes).toEqual(['/a?b=c']);
@@ -60,7 +60,7 @@ describe('a server that takes WebSockets', () => {
     ['POST', 'a body'],
     ['POST', 'ü'.repeat(1_000_000)],
     ['DELETE', '{}'],
-  ])('serves a %s that offers HTTP/2 as if it had not', async (method, body) => {
+  ])('serves a %s with an HTTP/2 upgrade offer as if it had none', async (method, body) => {
     const answer = await send(method, body, { ...http2, 'x-custom': 'kept' });
 
     expect(answer).toEqual({ method, url: '/a?b=c', body, custom: 'kept' });
@@ -78,7 +78,7 @@ describe('a server that takes WebSockets', () => {
     expect(sockets.size).toBe(1);
   });
 
-  it('keeps nothing more of a connection for each of its requests', async () => {
+  it('does not accumulate state over the requests of a connection', async () => {
     const sockets = new Set<Socket>();
     server.on('connection', (socket: Socket) => sockets.add(socket));
     const listeners = () => [...sockets].map((socket) => socket.listenerCount('close')).join();

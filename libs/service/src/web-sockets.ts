@@ -4,8 +4,8 @@ import type { Duplex } from 'node:stream';
 type Listener = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
 
 /**
- * Hands every WebSocket handshake to the listener. Once somebody listens, Node serves no request any more that offers an
- * upgrade: those to other protocols, as some clients offer HTTP/2 with every request, are served as if they had not.
+ * Passes WebSocket handshakes to the listener. With an `upgrade` listener, Node no longer serves requests that offer an
+ * upgrade. Some clients offer HTTP/2 with each request; these are served as if they had not.
  */
 export function onWebSocket(server: Server, listener: Listener): void {
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
@@ -14,7 +14,7 @@ export function onWebSocket(server: Server, listener: Listener): void {
   });
 }
 
-/** Gives the connection back to the server as if it began with this request, without its offer. */
+/** Returns the connection to the server, starting with this request without its upgrade header. */
 function serveWithoutUpgrade(server: Server, request: IncomingMessage, socket: Duplex, head: Buffer): void {
   const { method, url, httpVersion, rawHeaders } = request;
   const lines = [`${method} ${url} HTTP/${httpVersion}`];

@@ -9,7 +9,6 @@ import { continueTrace, currentTraceparent, inSpan, isTracing } from './tracing'
 const flushMs = 5_000;
 const work = { name: 'work', kind: 'internal' as const, attributes: {} };
 
-/** Stands in for a collector, and answers as it is told. */
 async function startCollector(): Promise<{ server: Server; bodies: string[]; answer: { status: number } }> {
   const bodies: string[] = [];
   const answer = { status: 200 };
@@ -36,7 +35,7 @@ beforeEach(async () => {
   const { port } = collector.server.address() as AddressInfo;
   process.env['OTEL_EXPORTER_OTLP_ENDPOINT'] = `http://127.0.0.1:${port}`;
   process.env['OTEL_BSP_SCHEDULE_DELAY'] = '20';
-  // What cannot be sent is not tried for longer than the tests last.
+  // Failed exports are retried no longer than the tests last.
   process.env['OTEL_EXPORTER_OTLP_TIMEOUT'] = '2000';
 });
 
@@ -49,7 +48,7 @@ afterEach(async () => {
   jest.clearAllMocks();
 });
 
-it('sends what was traced when it stops, under the name of the process', async () => {
+it('sends the spans under the name of the process when it stops', async () => {
   process.env['OTEL_BSP_SCHEDULE_DELAY'] = '60000';
   const stop = traceToCollector('parley-test', logger);
 
@@ -60,7 +59,7 @@ it('sends what was traced when it stops, under the name of the process', async (
   expect(collector.bodies.join()).toContain('parley-test');
 });
 
-it('makes no spans after it has stopped', async () => {
+it('creates no spans after stop', async () => {
   const stop = traceToCollector('parley-test', logger);
   await stop(flushMs);
 
@@ -70,7 +69,7 @@ it('makes no spans after it has stopped', async () => {
   expect(isTracing()).toBe(false);
 });
 
-it('tells once that spans are lost, once that they arrive again, and fails no work', async () => {
+it('logs once that spans are lost and once that exports work again, and fails no work', async () => {
   const stop = traceToCollector('parley-test', logger);
   const traced = () => continueTrace(undefined, work, () => inSpan(work, () => Promise.resolve('done')));
   collector.answer.status = 400;
@@ -87,7 +86,7 @@ it('tells once that spans are lost, once that they arrive again, and fails no wo
   expect(told.info).toHaveBeenCalledTimes(1);
 });
 
-it('stops in time when the collector says nothing', async () => {
+it('stops in time when the collector does not respond', async () => {
   process.env['OTEL_EXPORTER_OTLP_TIMEOUT'] = '60000';
   const unanswered: ServerResponse[] = [];
   collector.server.removeAllListeners('request').on('request', (_, response) => unanswered.push(response));
@@ -97,7 +96,7 @@ it('stops in time when the collector says nothing', async () => {
   await until(() => unanswered.length === 1);
   await stop(200);
 
-  // The exporter itself still waits.
+  // The exporter is still waiting.
   expect(unanswered[0]!.destroyed).toBe(false);
   unanswered[0]!.end('{}');
 });

@@ -11,19 +11,19 @@ import { within } from '@parley/background/within';
 import type { Logger } from '@parley/logging/logger';
 import { traceBy } from './tracing';
 
-/** The longest statement of ours is shorter; a runaway one costs no more. */
+/** Length limit of span attributes: longer than any of our SQL statements. */
 const maxValueLength = 8_000;
 type Exported = Parameters<Parameters<SpanExporter['export']>[1]>[0];
 
-/** Ends tracing; what waits is sent, for at most so long. */
+/** Ends tracing. Pending spans are sent for at most `flushMs`. */
 export type StopTracing = (flushMs: number) => Promise<void>;
 
-/** Sends spans to the collector that the variables of OpenTelemetry name. It may be away: then spans are lost, and nothing else. */
+/** Exports spans to the collector configured by the OpenTelemetry variables. Spans are lost while it is down. */
 export function traceToCollector(serviceName: string, logger: Logger): StopTracing {
   return traceTo(serviceName, new BatchSpanProcessor(new PatientExporter(new OTLPTraceExporter(), logger)));
 }
 
-/** @param serviceName unless OTEL_SERVICE_NAME or OTEL_RESOURCE_ATTRIBUTES names another one */
+/** @param serviceName used unless OTEL_SERVICE_NAME or OTEL_RESOURCE_ATTRIBUTES sets another name */
 export function traceTo(serviceName: string, processor: SpanProcessor): StopTracing {
   const provider = new BasicTracerProvider({
     resource: resourceFromAttributes({ 'service.name': serviceName }).merge(
@@ -42,7 +42,7 @@ export function traceTo(serviceName: string, processor: SpanProcessor): StopTrac
   };
 }
 
-/** Tells once that spans do not arrive, and once that they do again, whatever lies between. */
+/** Logs once when exports begin to fail, and once when they work again. */
 class PatientExporter implements SpanExporter {
   private lost = 0;
 
@@ -55,7 +55,7 @@ class PatientExporter implements SpanExporter {
     this.exporter.export(spans, (result) => {
       if (result.code === 0) this.arrived();
       else this.missed(spans.length, result.error);
-      // The processor would tell every failure anew.
+      // Reported as success, because the processor would log each failure.
       done({ code: 0 });
     });
   }
@@ -65,13 +65,13 @@ class PatientExporter implements SpanExporter {
   }
 
   private arrived(): void {
-    if (this.lost > 0) this.logger.info({ lost: this.lost }, 'the trace collector takes spans again');
+    if (this.lost > 0) this.logger.info({ lost: this.lost }, 'trace export works again');
     this.lost = 0;
   }
 
   private missed(count: number, error: Error | undefined): void {
     if (this.lost === 0) {
-      this.logger.warn({ reason: error?.message }, 'the trace collector takes no spans: they are lost until it does');
+      this.logger.warn({ reason: error?.message }, 'trace export failed; spans are lost until it works again');
     }
     this.lost += count;
   }

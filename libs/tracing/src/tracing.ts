@@ -11,14 +11,13 @@ import {
 import { ApiError } from '@parley/contracts/errors';
 import { isTraceparent } from './traceparent';
 
-/** What is known when a span begins. Nothing that was given in confidence: no token, content, value or signed URL. */
+/** A span's name and initial attributes. Never include tokens, content, values or signed URLs. */
 export interface SpanStart {
   name: string;
   kind: 'server' | 'client' | 'producer' | 'consumer' | 'internal';
   attributes: Record<string, string | number | undefined>;
 }
 
-/** For what is only known while the work is done. */
 interface RunningSpan {
   set(attribute: string, value: string | number): void;
 }
@@ -32,7 +31,6 @@ const kinds: Record<SpanStart['kind'], SpanKind> = {
 };
 const noSpan: RunningSpan = { set: () => undefined };
 
-/** What makes spans, and what knows which one is under way. */
 interface Tracing {
   tracer: Tracer;
   contexts: ContextManager;
@@ -40,33 +38,31 @@ interface Tracing {
 
 let tracing: Tracing | undefined;
 
-/** From now on spans are made by this, or none are. */
 export function traceBy(next: Tracing | undefined): void {
   tracing = next;
 }
 
-/** Whether spans are made at all. On hot paths it is asked first, so that nothing is made for spans that nobody wants. */
+/** True when tracing is on. Check it first on hot paths, so that nothing is allocated for spans. */
 export function isTracing(): boolean {
   return tracing !== undefined;
 }
 
-/** Whether what happens now belongs to a trace that is recorded. */
 export function isTraced(): boolean {
   return activeSpan()?.isRecording() === true;
 }
 
-/** The span that is under way, as others continue it. Undefined outside of any. */
+/** W3C trace context of the active span; undefined without one. */
 export function currentTraceparent(): string | undefined {
   const span = activeSpan();
   return span && toTraceparent(span);
 }
 
-/** Does the work in a span below the one that is under way. Outside of a trace it is only done. */
+/** Runs the work in a child of the active span. Without a recorded span, only runs it. */
 export async function inSpan<T>(start: SpanStart, work: (span: RunningSpan) => Promise<T>): Promise<T> {
   return isTraced() ? new OpenSpan(tracing!, start, tracing!.contexts.active()).during(work) : work(noSpan);
 }
 
-/** Each step of the source in a span below the one that is under way. */
+/** Runs each step of the source in a child of the active span. */
 export async function* stepsInSpans<T>(start: SpanStart, source: AsyncIterable<T>): AsyncGenerator<T> {
   const steps = source[Symbol.asyncIterator]();
   try {
@@ -80,7 +76,7 @@ export async function* stepsInSpans<T>(start: SpanStart, source: AsyncIterable<T
   }
 }
 
-/** Does the work in a span of the trace that came from elsewhere; what is no traceparent begins a new trace. */
+/** Runs the work in a span that continues a remote trace. An invalid traceparent starts a new trace. */
 export async function continueTrace<T>(
   traceparent: string | undefined,
   start: SpanStart,
@@ -89,7 +85,7 @@ export async function continueTrace<T>(
   return tracing ? openSpan(traceparent, start).during(work) : work(noSpan);
 }
 
-/** The same for work whose end is told by `end`. Only while tracing is on. */
+/** Like `continueTrace`, for work that calls `end` itself. Requires that tracing is on. */
 export function openSpan(traceparent: string | undefined, start: SpanStart): OpenSpan {
   const parent = isTraceparent(traceparent)
     ? trace.setSpanContext(ROOT_CONTEXT, {
@@ -102,7 +98,7 @@ export function openSpan(traceparent: string | undefined, start: SpanStart): Ope
   return new OpenSpan(tracing!, start, parent);
 }
 
-/** A span under way. Whoever opens it ends it. */
+/** An open span. The caller must end it. */
 export class OpenSpan implements RunningSpan {
   private readonly span: Span;
 
@@ -122,12 +118,11 @@ export class OpenSpan implements RunningSpan {
     this.span.setAttribute(attribute, value);
   }
 
-  /** What it does, and what that leads to, is below this span. */
   within<T>(work: () => T): T {
     return this.tracing.contexts.with(trace.setSpan(this.parent, this.span), work);
   }
 
-  /** @param failure of ours, by its type */
+  /** @param failure error type, for server errors only */
   end(failure?: string): void {
     if (failure !== undefined) this.span.setStatus({ code: SpanStatusCode.ERROR });
     this.span.end();
@@ -156,7 +151,7 @@ function toTraceparent(span: Span): string {
   return `00-${traceId}-${spanId}-${(traceFlags & 1).toString().padStart(2, '0')}`;
 }
 
-/** Never its message, which may quote what it is about. */
+/** The error's type or code. Never its message, which may quote content. */
 function errorTypeOf(error: unknown): string {
   if (error instanceof ApiError) return error.type;
   const { code, name } = error as { code?: unknown; name?: string };

@@ -7,30 +7,28 @@ import type { BodyLease, BodyRoom, BodySender } from './body-room';
 import { countValues } from './json-values';
 import { LargeBody, largeBytes, quickValues } from './large-body';
 
-/** Large bodies of one tenant that may be under way, and how long the next one waits for one to end. */
+/** Concurrency limit for large bodies: under way and waiting, per tenant. A waiting one gives up after `waitMs`. */
 const maxLargeEach = 2;
 const maxWaitingEach = 20;
 const waitMs = 10_000;
-/** A large body arrives at no more than 250 MB a second, since all that arrives takes time of the event loop. */
+/** Pacing: a large body is read at 250 MB/s at most, because receiving bytes takes time of the event loop. */
 const pacedBytes = 1_000_000;
 const paceMs = 4;
 
-/** What is known of a request before its body is read. */
 export interface Incoming {
   raw: IncomingMessage;
   operation: Operation;
   sender: BodySender;
-  /** Set when the body begins to be read. */
   lease?: BodyLease;
 }
 
-/** Reads bodies as they arrive: small ones into the value that they are, large ones into their bytes. */
+/** Reads request bodies: small ones into the parsed value, large ones into a LargeBody with their bytes. */
 export class BodyReader {
   private readonly turns = new FairSlots({ size: Infinity, maxEach: maxLargeEach, maxWaitingEach });
 
   constructor(private readonly room: BodyRoom) {}
 
-  /** An empty body is undefined. Throws InvalidPayload, PayloadTooLarge, or a 503 when there is no room. */
+  /** Undefined for an empty body. Throws InvalidPayload, PayloadTooLarge, or a 503 when BodyRoom is full. */
   async read(incoming: Incoming): Promise<unknown> {
     const { raw, operation } = incoming;
     const announcedBytes = Number(raw.headers['content-length'] ?? 0);
@@ -88,7 +86,7 @@ export class BodyReader {
         resolve(large ?? chunks);
       };
       const onGone = () =>
-        fail(new ApiError('InvalidPayload', 'The client went away before its whole body was there.'));
+        fail(new ApiError('InvalidPayload', 'The client closed the connection before it had sent the whole body.'));
       const stop = () => {
         raw.off('data', onData).off('end', onEnd).off('error', onGone).off('close', onGone);
       };
@@ -97,7 +95,7 @@ export class BodyReader {
     });
   }
 
-  /** Until the request ends. */
+  /** Takes one of the tenant's slots for large bodies, until the request ends. */
   private async takeTurn({ raw, sender }: Incoming, lease: BodyLease): Promise<void> {
     const gone = new AbortController();
     raw.once('close', () => gone.abort());
@@ -105,17 +103,17 @@ export class BodyReader {
     const leave = await this.turns.enter(sender.tenant, patience).catch((error: unknown) => {
       if (error !== patience.reason && !(error instanceof TooManyWaiting)) throw error;
       throw unavailable(
-        `Only ${maxLargeEach} bodies over ${largeBytes} bytes of one workspace are under way at once. Nothing was done: try again in a moment.`,
+        `Too many large requests: at most ${maxLargeEach} bodies over ${largeBytes} bytes per workspace at once. The request was not processed. Retry after 1 s.`,
       );
     });
     lease.onEnd(leave);
   }
 }
 
-/** One with many values is left to a thread, however short it is. */
+/** A short body with many values becomes a LargeBody as well: a worker thread parses it. */
 function valueOf(chunks: Buffer[]): unknown {
   const bytes = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
-  // A value takes two bytes at least.
+  // Each value takes two bytes at least.
   if (bytes.length > 2 * quickValues && countValues(bytes, quickValues) > quickValues) {
     const body = new LargeBody();
     body.add(bytes);
@@ -127,6 +125,6 @@ function valueOf(chunks: Buffer[]): unknown {
 function tooLarge({ bodyLimitBytes, bodyLimitHint }: Operation): ApiError {
   return new ApiError(
     'PayloadTooLarge',
-    `The body is larger than the ${bodyLimitBytes} bytes that this operation takes${bodyLimitHint ? `: ${bodyLimitHint}` : ''}.`,
+    `The body is too large: this operation takes at most ${bodyLimitBytes} bytes${bodyLimitHint ? `; ${bodyLimitHint}` : ''}.`,
   );
 }

@@ -7,8 +7,8 @@ const neverCut = (reason: Error) => {
   throw reason;
 };
 
-describe('The room for bodies', () => {
-  it('is taken by what has arrived, not by what was announced', () => {
+describe('The memory limit for bodies', () => {
+  it('counts received bytes, not the announced length', () => {
     const room = new BodyRoom(200, 100);
     const silent = Array.from({ length: 1_000 }, () => room.open(of('silent'), neverCut));
     silent.slice(0, 10).forEach((lease) => lease.take(1));
@@ -16,7 +16,7 @@ describe('The room for bodies', () => {
     expect(() => room.open(of('other'), neverCut).take(45)).not.toThrow();
   });
 
-  it('is half for a tenant that is alone, and there is always some for one more', () => {
+  it('gives a single tenant half of the memory and always leaves some for another tenant', () => {
     const room = new BodyRoom(200, 100);
     const first = room.open(of('first'), neverCut);
     first.take(50);
@@ -27,7 +27,7 @@ describe('The room for bodies', () => {
     room.open(of('third'), neverCut).take(12);
   });
 
-  it('is given back when the request has ended, once', () => {
+  it('frees the bytes of a request once when it ends', () => {
     const room = new BodyRoom(200, 100);
     const first = room.open(of('first'), neverCut);
     first.take(50);
@@ -39,7 +39,7 @@ describe('The room for bodies', () => {
     expect(() => second.take(1)).toThrow(full);
   });
 
-  it('does what a request leaves to its end, also when that has come already', () => {
+  it('runs end actions when the request ends, or at once when it has ended already', () => {
     const lease = new BodyRoom(200, 100).open(of('first'), neverCut);
     const ended: string[] = [];
     lease.onEnd(() => ended.push('before'));
@@ -51,7 +51,7 @@ describe('The room for bodies', () => {
 });
 
 describe('Strangers', () => {
-  it('take a small part together: the oldest is cut off for the next, and nobody else is refused', () => {
+  it('share a small part: the oldest upload is cut off for the next, and tenants are not affected', () => {
     const room = new BodyRoom(200, 100);
     const cut: number[] = [];
     const leases = [0, 1, 2, 3, 4, 5].map((number) => room.open(stranger, () => cut.push(number)));
@@ -61,7 +61,7 @@ describe('Strangers', () => {
     room.open(of('somebody'), neverCut).take(45);
   });
 
-  it('are cut off for many more, however little they send', () => {
+  it('are cut off when too many are sending, however few bytes they send', () => {
     const room = new BodyRoom(200, 100_000);
     const cut: number[] = [];
     for (let number = 0; number < 1_000; number += 1) room.open(stranger, () => cut.push(number)).take(1);
@@ -69,7 +69,7 @@ describe('Strangers', () => {
     expect(cut).toEqual(Array.from({ length: 800 }, (_, number) => number));
   });
 
-  it('are not cut off once their bodies are there', () => {
+  it('are not cut off after their body is complete', () => {
     const room = new BodyRoom(200, 100);
     const whole = room.open(stranger, neverCut);
     whole.take(4);

@@ -1,50 +1,45 @@
 import { unavailable } from '@parley/contracts/errors';
 import { Overloaded } from '@parley/service/admission';
 
-/** Of all bodies together: each is in memory until its request is answered. */
+/** Memory limit of all bodies together. Each body stays in memory until its request is answered. */
 const maxBytesAtOnce = 256_000_000;
-/** The part of it for those who have not shown a valid credential. */
+/** Fraction of the limit for senders without a valid credential (strangers). */
 const strangersPart = 0.05;
 
-/** Who sends a body. */
 export interface BodySender {
-  /** Whose share it takes: that of a workspace, or of the users of a bot's chat. */
+  /** Key of the share: a workspace, the users of a bot's chat, or the network of a stranger. */
   tenant: string;
-  /** Has shown a valid credential. */
   isProven: boolean;
 }
 
-/** The room that one body takes. */
 export interface BodyLease {
-  /** Call for what has arrived. Throws a 503 when there is no room for it. */
+  /** Reserves received bytes. Throws a 503 when the limit is reached. */
   take(bytes: number): void;
-  /** Call when the whole body is there. */
   complete(): void;
-  /** Call what was given when the request has ended. */
+  /** Runs the action when the request ends, or at once when it has ended. */
   onEnd(action: () => void): void;
-  /** Call when the request has ended, however it ended: more than once does no harm. */
+  /** Call when the request ends, with or without an answer. Idempotent. */
   end(): void;
 }
 
 /**
- * Counts the bytes of bodies as they arrive. A tenant has as much room as is free, at most: half of it alone, a third beside
- * one that has as much, and so on. Strangers have a small part in common; when that is full, or too many of them are
- * sending, the one that has been sending for the longest time is cut off, since honest ones need a moment only.
+ * Memory limit for request bodies, counted as bytes arrive. A tenant may hold as many bytes as are free: half of the
+ * limit when it is alone, a third beside a tenant that holds as much, and so on. Strangers (senders without a valid
+ * credential) share 5 % of it. When that is full or too many strangers are sending, the oldest incomplete body is cut
+ * off: an honest sender needs a moment only.
  */
 export class BodyRoom {
   private bytes = 0;
   private readonly bytesOf = new Map<string, number>();
   private strangersBytes = 0;
-  /** Those whose bodies are not complete, the oldest first. */
+  /** Strangers with an incomplete body, oldest first. */
   private readonly strangers = new Set<Stranger>();
 
-  /** @param maxStrangers how many of them may be sending */
   constructor(
     private readonly maxStrangers: number,
     private readonly maxBytes = maxBytesAtOnce,
   ) {}
 
-  /** @param cut ends a body that is not complete */
   open({ tenant, isProven }: BodySender, cut: (reason: Error) => void): BodyLease {
     return isProven ? this.openProven(tenant) : this.openStranger(cut);
   }
@@ -88,7 +83,6 @@ export class BodyRoom {
     });
   }
 
-  /** False when there is nobody else. */
   private cutOldest(except?: Stranger): boolean {
     for (const stranger of this.strangers) {
       if (stranger === except) continue;
@@ -134,7 +128,7 @@ function lease({ take, complete, release }: Pick<BodyLease, 'take' | 'complete'>
 
 function full(maxBytes: number): Error {
   return unavailable(
-    `Bodies are on their way in that leave no room for this one: all together may have ${maxBytes} bytes, and one sender what the others leave free. Try again in a moment.`,
+    `Too many request bodies are being received: the limit is ${maxBytes} bytes in total, and per sender as many as are free. The request was not processed. Retry after 1 s.`,
     new Overloaded(),
   );
 }

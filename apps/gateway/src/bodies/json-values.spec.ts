@@ -16,16 +16,16 @@ it.each([
   expect(count(text)).toBe(values);
 });
 
-it('takes nothing in a string for punctuation, nor an escaped quote for its end', () => {
+it('ignores punctuation and escaped quotes in strings', () => {
   const text = JSON.stringify({ a: '[1,2,{"b":3}]', '{,"': ['\\', '\\"', 'ä,😀'] });
 
   expect(count(text)).toBe(6);
 });
 
-it('stops as soon as there are more than anybody wants', () => {
+it('stops counting above the maximum', () => {
   expect(count(`[${'{},'.repeat(1_000_000)}1]`, 10)).toBe(11);
 });
 
-it.each(['', '[', '{"a":', '"', '"\\', ']]]]', ',,,'])('ends for what is no JSON: %j', (text) => {
+it.each(['', '[', '{"a":', '"', '"\\', ']]]]', ',,,'])('terminates for invalid JSON: %j', (text) => {
   expect(count(text)).toBeLessThanOrEqual(4);
 });

@@ -3,8 +3,8 @@ const [openArray, closeArray, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d
 const space = 0x20;
 
 /**
- * How many values a JSON text in UTF-8 holds, itself and those in lists and objects; any number above `max` when there are
- * more. It is read by its punctuation alone: of what is no JSON it says how many values it could have.
+ * Number of values in a JSON text (UTF-8), counting lists, objects and their entries at all levels; any number above
+ * `max` when there are more. Counts punctuation only, so the result for invalid JSON is an upper bound.
  */
 export function countValues(bytes: Uint8Array, max: number): number {
   const { length } = bytes;
@@ -26,7 +26,6 @@ export function countValues(bytes: Uint8Array, max: number): number {
   return count;
 }
 
-/** Where the quote is that ends the string which begins at `start`. */
 function endOfString(bytes: Uint8Array, start: number): number {
   let i = start + 1;
   while (i < bytes.length && bytes[i] !== quote) i += bytes[i] === backslash ? 2 : 1;

@@ -13,16 +13,15 @@ import type { LargeBody } from './large-body';
 import type { CheckedBody, LargeBodyTask } from './large-body.worker';
 
 const threads = Math.min(2, availableParallelism());
-/** What is small goes first where cores are few. */
+/** Low thread priority: on few cores, small requests go first. */
 const niceIncrement = 10;
-/** Several times the largest body, of two bytes a character. */
+/** Heap limit of a thread: several times the largest body at two bytes a character. */
 const maxHeapMb = 384;
-/** For one body, and for its turn. */
 const timeoutMs = 20_000;
 const waitMs = 10_000;
 const maxWaitingEach = 20;
 
-/** Parses and checks large bodies on threads of their own, those of one tenant one after the other. */
+/** Parses and validates large bodies on worker threads, one at a time per tenant. */
 @Injectable()
 export class LargeBodies implements OnApplicationShutdown {
   private opened?: Piscina;
@@ -30,7 +29,10 @@ export class LargeBodies implements OnApplicationShutdown {
 
   constructor(@Inject(platformToken) private readonly platform: Platform) {}
 
-  /** The input as it goes over the bus. Throws what InputReader throws, and PayloadTooLarge for too many values. */
+  /**
+   * The validated input as JSON bytes for the bus. Throws the errors of InputReader, and PayloadTooLarge for too many
+   * values.
+   */
   async read(
     { subject }: Operation,
     tenant: string,
@@ -66,9 +68,9 @@ export class LargeBodies implements OnApplicationShutdown {
       if ((error as { code?: string }).code === 'ERR_WORKER_OUT_OF_MEMORY')
         throw new ApiError(
           'PayloadTooLarge',
-          `The body takes more than ${maxHeapMb} MB of memory to read: send it in several requests.`,
+          `The body needs more than ${maxHeapMb} MB of memory to parse: send it in several requests.`,
         );
-      throw unavailable('The body could not be read in time. Nothing was done: try again in a moment.', error);
+      throw unavailable('Reading the body timed out; the request was not processed. Retry after 1 s.', error);
     }
   }
 
@@ -85,6 +87,6 @@ export class LargeBodies implements OnApplicationShutdown {
 
 function busy(): ApiError {
   return unavailable(
-    'Too many large bodies of this workspace are on their way in. Nothing was done: try again in a moment.',
+    'Too many large requests of this workspace are being read; the request was not processed. Retry after 1 s.',
   );
 }

@@ -1,17 +1,20 @@
-/** Bodies above this size are read on a thread of their own, and few at a time. */
+/** Size in bytes above which a body is parsed on a worker thread, under the concurrency limit for large bodies. */
 export const largeBytes = 1_000_000;
-/** Values that the event loop parses and checks in a few milliseconds: bodies with more are read on a thread too. */
+/**
+ * Number of JSON values that the event loop parses and validates in a few milliseconds. Bodies with more go to a
+ * thread.
+ */
 export const quickValues = 10_000;
 
 const segmentBytes = 1_000_000;
 
-/** A body that is not parsed: its bytes in pieces, which are nobody else's. */
+/** An unparsed body: its bytes in segments whose buffers can be transferred to a thread. */
 export class LargeBody {
   readonly segments: Uint8Array[] = [];
   private last?: Uint8Array;
   private used = 0;
 
-  /** Copies it, so that nothing has to be put together when all is there. */
+  /** Copies the chunk, so that nothing has to be concatenated at the end. */
   add(chunk: Uint8Array): void {
     for (let from = 0; from < chunk.length;) {
       if (!this.last || this.used === this.last.length) this.addSegment();
@@ -22,7 +25,6 @@ export class LargeBody {
     }
   }
 
-  /** Of the last segment only what is used. */
   get parts(): Uint8Array[] {
     return this.segments.map((segment) => (segment === this.last ? segment.subarray(0, this.used) : segment));
   }

@@ -12,13 +12,11 @@ export interface LargeBodyTask {
   rest: Omit<RawInput, 'body'>;
 }
 
-/** The input as JSON, or what is wrong with it. */
 export type CheckedBody = Uint8Array | { problem: WireError };
 
 const operations = new Map(allOperations.map((operation) => [operation.subject, operation]));
 const readers = new Map<string, InputReader>();
 
-/** What the gateway does with small bodies itself. */
 export default function checkBody({ subject, parts, rest }: LargeBodyTask): CheckedBody {
   try {
     const operation = operations.get(subject)!;
@@ -26,7 +24,7 @@ export default function checkBody({ subject, parts, rest }: LargeBodyTask): Chec
     requireFewValues(bytes, operation.bodyLimitValues);
     const input = readerOf(operation).read({ body: parseBody(bytes.toString()), ...rest });
     const checked = new TextEncoder().encode(JSON.stringify(input));
-    // The service reads these on its event loop.
+    // The service parses these values on its event loop.
     requireFewValues(checked, defaultBodyValues);
     return move(checked) as CheckedBody;
   } catch (error) {
@@ -45,6 +43,6 @@ function requireFewValues(bytes: Uint8Array, max: number): void {
   if (countValues(bytes, max) <= max) return;
   throw new ApiError(
     'PayloadTooLarge',
-    `The body has more than the ${max} JSON values that this operation takes: numbers, texts, lists and objects at all levels. Send it in several requests.`,
+    `The body is too large: this operation takes at most ${max} JSON values (numbers, texts, lists and objects at all levels). Send it in several requests.`,
   );
 }

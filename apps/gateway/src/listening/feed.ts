@@ -10,11 +10,11 @@ import { type Heard, heard } from './frame';
 import { SignalOrder } from './signal-order';
 import type { Stream } from './stream';
 
-/** How long a signal that is older than one that came may still be on its way. */
+/** How long to wait for an older signal that may still be in transit. */
 const patienceMs = 30;
 const retryMs = 1_000;
 
-/** The signals of one conversation in the order of their numbers, for all streams of this gateway. */
+/** Ordered signals of one conversation, for all streams of this gateway. */
 export class Feed {
   readonly streams = new Set<Stream>();
   private readonly order = new SignalOrder();
@@ -22,7 +22,7 @@ export class Feed {
   private beganAfter = 0;
   private isLooking = false;
   private asking?: Promise<void>;
-  /** Whether every user may still listen is to be asked. */
+  /** Set when the participation of every listening user must be checked. */
   private isEveryoneDue = false;
 
   constructor(
@@ -35,17 +35,20 @@ export class Feed {
     );
   }
 
-  /** Resolves when nothing that is told from now on is missed, unless the bus loses it. */
+  /** Resolves when the subscription is confirmed: from then on the feed misses only signals that the bus loses. */
   get live(): Promise<void> {
     return this.listening.live;
   }
 
-  /** The signals after this number were given to whoever listened. 0 before it begins. */
+  /** Signals after this number went to the streams that were open. 0 before the first stream opened. */
   get beginning(): number {
     return this.beganAfter;
   }
 
-  /** A stream has opened that knows all up to this number. What the others have not had of it was lost, or comes yet. */
+  /**
+   * Call when a stream has opened that knows all signals up to this number. Signals that other streams lack were lost
+   * or are still in transit.
+   */
   begin(last: number): void {
     if (this.order.last === undefined) this.beganAfter = last;
     this.deliver(this.order.last === undefined ? this.order.fill([], last) : this.order.expect(last));
@@ -55,7 +58,7 @@ export class Feed {
     this.listening.stop();
   }
 
-  /** Asks what was missed, and whether every user may still listen: once before it resolves, and then until it knows. */
+  /** Requests missed signals and checks participation: once before it resolves, then with retries in the background. */
   async recover(): Promise<void> {
     this.isEveryoneDue = true;
     await this.ask();
@@ -73,7 +76,6 @@ export class Feed {
     if (this.order.hasGap) void this.look();
   }
 
-  /** Until nothing is due. */
   private async look(): Promise<void> {
     if (this.isLooking) return;
     this.isLooking = true;
@@ -87,7 +89,7 @@ export class Feed {
     this.isLooking = false;
   }
 
-  /** One question at a time. */
+  /** Single flight: concurrent callers share one request. */
   private ask(): Promise<void> {
     return (this.asking ??= this.askOnce().finally(() => (this.asking = undefined)));
   }
@@ -95,14 +97,14 @@ export class Feed {
   private async askOnce(): Promise<void> {
     const isForEveryone = this.isEveryoneDue;
     this.isEveryoneDue = false;
-    // Before it begins, each stream asks for itself.
+    // Before the first stream has opened, each stream requests its missed signals itself.
     if (this.order.last === undefined) return;
     try {
       await this.catchUp();
       if (isForEveryone) await this.checkEveryone();
     } catch (error) {
       if (error instanceof ApiError && error.type === 'ResourceNotFound') return this.close(() => true);
-      this.logger.warn({ err: error, ...this.conversation }, 'missed signals are asked for again');
+      this.logger.warn({ err: error, ...this.conversation }, 'requesting missed signals failed, retrying');
       this.isEveryoneDue ||= isForEveryone;
     }
   }
@@ -117,7 +119,7 @@ export class Feed {
     }
   }
 
-  /** For those whose end is kept no longer. */
+  /** Closes the streams of users who are no longer participants. Needed because signals that close streams expire. */
   private async checkEveryone(): Promise<void> {
     for (const userId of new Set([...this.streams].map((stream) => stream.userId))) {
       const { isParticipant } = await this.missedBy(userId);

@@ -1,6 +1,6 @@
 import type { Signal } from '@parley/contracts/chat/signals';
 
-/** What streams write of a signal: made once for all of them. */
+/** A signal serialized for streams: each format is made once for all streams. */
 export class Frame {
   private event?: Buffer;
   private text?: Buffer;
@@ -10,32 +10,29 @@ export class Frame {
     private readonly json: string,
   ) {}
 
-  /** As a server-sent event. */
   get asEvent(): Buffer {
     return (this.event ??= Buffer.from(`event: message\nid: ${this.number}\ndata: ${this.json}\n\n`));
   }
 
-  /** As the text of a WebSocket message. */
   get asText(): Buffer {
     return (this.text ??= Buffer.from(this.json));
   }
 
-  /** Of the text, in UTF-16 code units. */
+  /** Length of the text in UTF-16 code units. */
   get size(): number {
     return this.json.length;
   }
 }
 
-/** A signal as streams take it. */
 export interface Heard {
   number: number;
-  /** Absent of a signal that only ends streams. */
+  /** Absent for a signal that only closes streams. */
   frame?: Frame;
-  /** The streams of this user end before it. */
+  /** Id of the user whose streams close instead of getting this signal. */
   closes?: string;
 }
 
-/** Throws for what is no signal. */
+/** Throws TypeError for an invalid signal. */
 export function heard({ number, frame, closes }: Signal): Heard {
   if (!Number.isSafeInteger(number) || (frame !== null && typeof frame !== 'string')) {
     throw new TypeError('A signal needs a number and a frame.');

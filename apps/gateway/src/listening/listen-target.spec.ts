@@ -9,11 +9,11 @@ it.each([
   ['/chat/hook/conversations/listen/listen', 'listen'],
   ['/chat/hook/conversations/a/listen/b/listen?x=/listen', 'a/listen/b'],
   [`/chat/hook/conversations/${'x'.repeat(1000)}/listen`, 'x'.repeat(1000)],
-])('reads the conversation of %s', (url, conversationId) => {
+])('parses the conversation id of %s', (url, conversationId) => {
   expect(listenTarget(url)).toEqual({ webhookId: 'hook', conversationId });
 });
 
-it('reads what the query carries', () => {
+it('parses the query parameters', () => {
   expect(listenTarget('/chat/h%20k/conversations/a/listen?lastEventId=7&x-user-key=ey.J%2B.x')).toEqual({
     webhookId: 'h k',
     conversationId: 'a',
@@ -34,6 +34,6 @@ it.each([
   '/chat/hook/conversations/%00/listen',
   `/chat/hook/conversations/${'x'.repeat(1001)}/listen`,
   '/?/chat/hook/conversations/a/listen',
-])('finds no conversation in %s', (url) => {
+])('returns undefined for %s', (url) => {
   expect(listenTarget(url)).toBeUndefined();
 });

@@ -1,7 +1,7 @@
-/** The conversation that a URL names, and what its query may carry for clients that cannot set headers. */
+/** Parsed URL of a listen request. The query carries values for clients that cannot set headers. */
 export interface ListenTarget {
   webhookId: string;
-  /** In any form. A foreign id may hold slashes, and clients do not encode it. */
+  /** Id or foreign id, in any form: foreign ids may contain slashes, which clients do not encode. */
   conversationId: string;
   userKey?: string;
   lastEventId?: string;
@@ -10,7 +10,7 @@ export interface ListenTarget {
 const form = /^\/chat\/([^/]+)\/conversations\/(.+)\/listen$/;
 const maxIdLength = 1000;
 
-/** Undefined when the URL is that of something else, or of nothing that could be there. */
+/** Undefined for any other URL, and for ids that cannot exist. */
 export function listenTarget(url: string): ListenTarget | undefined {
   const [path, query] = url.split('?', 2) as [string, string | undefined];
   const [webhookId, conversationId] = form.exec(path)?.slice(1).map(decoded) ?? [];
@@ -29,7 +29,6 @@ function decoded(text: string): string | undefined {
     const id = decodeURIComponent(text);
     return id.length > maxIdLength || id.includes('\0') ? undefined : id;
   } catch {
-    // Not percent-encoded UTF-8.
     return undefined;
   }
 }

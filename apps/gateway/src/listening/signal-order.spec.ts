@@ -4,7 +4,6 @@ import { type EarlyRoom, SignalOrder } from './signal-order';
 const signal = (number: number): Heard => heard({ number, frame: `{"n":${number}}` });
 const numbersOf = (signals: Heard[]) => signals.map(({ number }) => number);
 
-/** One that has delivered everything up to this number. */
 function orderAfter(last: number, room?: EarlyRoom): SignalOrder {
   const order = new SignalOrder(room);
   order.fill([], last);
@@ -12,14 +11,14 @@ function orderAfter(last: number, room?: EarlyRoom): SignalOrder {
 }
 
 describe('signals', () => {
-  it('are delivered at once when they come in order', () => {
+  it('are delivered at once when they arrive in order', () => {
     const order = orderAfter(7);
 
     expect([8, 9, 10].map((number) => numbersOf(order.add(signal(number))))).toEqual([[8], [9], [10]]);
     expect(order.hasGap).toBe(false);
   });
 
-  it('are each delivered once and in order, however they come', () => {
+  it('are delivered once and in order, however they arrive', () => {
     const numbers = Array.from({ length: 200 }, (_, index) => index + 8);
     const shuffled = [...numbers, ...numbers].sort(() => Math.random() - 0.5);
     const order = orderAfter(7);
@@ -29,14 +28,14 @@ describe('signals', () => {
     expect(numbersOf(delivered)).toEqual(numbers);
   });
 
-  it('that are older than what was delivered are dropped', () => {
+  it('that are older than the last delivered one are dropped', () => {
     const order = orderAfter(7);
 
     expect([1, 6, 7].flatMap((number) => order.add(signal(number)))).toEqual([]);
     expect(order.hasGap).toBe(false);
   });
 
-  it('wait for the beginning, and those that lie before it are not delivered', () => {
+  it('wait until the first number is known, and older ones are dropped', () => {
     const order = new SignalOrder();
     const early = [9, 7, 8, 6].flatMap((number) => order.add(signal(number)));
 
@@ -48,7 +47,7 @@ describe('signals', () => {
 });
 
 describe('a gap', () => {
-  it('is there while an older signal is missing', () => {
+  it('exists while an older signal is missing', () => {
     const order = orderAfter(7);
 
     order.add(signal(9));
@@ -59,7 +58,7 @@ describe('a gap', () => {
     expect(order.hasGap).toBe(false);
   });
 
-  it('is filled with what is known of it, and what came meanwhile follows', () => {
+  it('is filled with the requested signals, followed by the buffered ones', () => {
     const order = orderAfter(7);
     [10, 12].forEach((number) => order.add(signal(number)));
 
@@ -69,7 +68,7 @@ describe('a gap', () => {
     expect(order.last).toBe(12);
   });
 
-  it('is left where nobody knows any more what was in it', () => {
+  it('is skipped when the missing signals are no longer stored', () => {
     const order = orderAfter(7);
     order.add(signal(10));
 
@@ -79,7 +78,7 @@ describe('a gap', () => {
     expect(order.hasGap).toBe(false);
   });
 
-  it('is still there when the answer is older than what came', () => {
+  it('remains when the answer is older than a signal that arrived', () => {
     const order = orderAfter(7);
     order.add(signal(10));
 
@@ -89,14 +88,14 @@ describe('a gap', () => {
     expect(order.last).toBe(8);
   });
 
-  it('keeps what came by itself, which says whom it closes', () => {
+  it('keeps a buffered signal, which names the user to close, over the requested one', () => {
     const order = orderAfter(7);
     order.add({ ...signal(9), closes: 'user-1' });
 
     expect(order.fill([signal(8), signal(9)], 9)).toMatchObject([{ number: 8 }, { number: 9, closes: 'user-1' }]);
   });
 
-  it('has room for so many signals, and is there until those that had none are delivered', () => {
+  it('buffers a limited number of signals, and remains until those beyond it are delivered', () => {
     const order = orderAfter(0, { signals: 3, size: 1_000 });
     [2, 3, 4, 5, 6].forEach((number) => order.add(signal(number)));
 
@@ -108,7 +107,7 @@ describe('a gap', () => {
     expect(order.hasGap).toBe(false);
   });
 
-  it('has room for so much text, again when that is delivered', () => {
+  it('buffers a limited length of text, which is freed on delivery', () => {
     const order = orderAfter(0, { signals: 10, size: 2 * signal(1).frame!.size });
     [2, 3, 4].forEach((number) => order.add(signal(number)));
 
@@ -121,7 +120,7 @@ describe('a gap', () => {
     expect(order.hasGap).toBe(false);
   });
 
-  it('is there when a signal is known to be, until that is delivered', () => {
+  it('exists for an expected signal until it is delivered', () => {
     const order = orderAfter(7);
 
     order.expect(8);

@@ -1,34 +1,32 @@
 import type { Heard } from './frame';
 
-/** How much of what came before its turn is kept. What has no room is asked for. */
+/** Buffer limits for signals that arrive early. Signals beyond them are requested again later. */
 export interface EarlyRoom {
   signals: number;
-  /** In UTF-16 code units. */
   size: number;
 }
 
-/** Puts the signals of a conversation into the order of their numbers, each once. */
+/** Reorder buffer: delivers the signals of a conversation once and in the order of their numbers. */
 export class SignalOrder {
   private delivered?: number;
-  /** What came before its turn. */
   private readonly early = new Map<number, Heard>();
   private earlySize = 0;
-  /** The highest number that is known to be there and was not kept. */
+  /** Highest number of a signal that exists but is not in the buffer. */
   private absent = 0;
 
   constructor(private readonly room: EarlyRoom = { signals: 1000, size: 4_000_000 }) {}
 
-  /** The last number that was delivered; undefined before the beginning. */
+  /** Number of the last delivered signal; undefined before the first `fill`. */
   get last(): number | undefined {
     return this.delivered;
   }
 
-  /** Whether something is missing that is older than what has come. */
+  /** True when a signal older than the newest known one is missing. */
   get hasGap(): boolean {
     return this.delivered !== undefined && (this.early.size > 0 || this.absent > this.delivered);
   }
 
-  /** What it is the turn of now. */
+  /** Returns the signals to deliver now. */
   add(signal: Heard): Heard[] {
     const { number } = signal;
     if (this.delivered !== undefined && number <= this.delivered) return [];
@@ -38,13 +36,16 @@ export class SignalOrder {
     return this.take();
   }
 
-  /** There is a signal of this number, wherever it is. Nothing is due for that. */
+  /** Call when a signal with this number is known to exist. Returns no signals. */
   expect(number: number): Heard[] {
     this.absent = Math.max(this.absent, number);
     return [];
   }
 
-  /** Of everything up to this number, these signals are what is still known. Gives what it is the turn of now. */
+  /**
+   * Closes the gap up to `last` with the known signals; the others up to it are no longer stored. Returns the signals
+   * to deliver now.
+   */
   fill(known: Heard[], last: number): Heard[] {
     const before = this.delivered ?? last;
     for (const signal of known) if (signal.number > before) this.keep(signal);

@@ -2,39 +2,40 @@ import type { MissedSignals } from '@parley/contracts/chat/signals';
 import { type Frame, type Heard, heard } from './frame';
 import type { Wire } from './wire';
 
-/** For the client to attach its listeners: what comes together with the start of a stream is lost. */
+/**
+ * Delay of the first signals, so that the client can attach its listeners: it loses what arrives with the response
+ * head.
+ */
 const holdMs = 40;
-/** While a client takes what it missed. */
+/** Pause between two attempts to send missed signals. */
 const replayPauseMs = 40;
-/** For what was written last to leave. */
+/** Time for the last bytes to leave before the connection is destroyed. */
 const lingerMs = 300;
 
-/** It is asked so seldom whether a client may still listen. */
+/** Interval of authorization checks, in pings. */
 const pingsBetweenChecks = 8;
 
-/** Why a stream ended. */
 export type End = 'client gone' | 'removed' | 'slow reader' | 'not opened' | 'stopping';
 
-/** What all streams have in common. */
 export interface StreamOptions {
-  /** Beyond it a client reads too slowly. */
   maxUnsentBytes: number;
   onDelivered: () => void;
-  /** Whether the user may still listen is to be asked. */
   onCheck: () => void;
 }
 
-/** What a client hears of one conversation: nothing before it is open, and little by little what it missed before that. */
+/**
+ * Stream of one client to one conversation. Signals are buffered until it opens; missed ones are then sent as fast as
+ * the client reads.
+ */
 export class Stream {
   private wire?: Wire;
-  /** What is heard before it is open. */
   private waiting?: Heard[] = [];
-  /** What is written as soon as the client listens and takes it, oldest first. */
+  /** Frames to send once the client is ready, oldest first. Includes missed signals. */
   private held?: Frame[];
-  /** Of what came since it opened. */
+  /** Text length of the held frames that arrived after opening; missed signals do not count. */
   private heldSize = 0;
   private pingsWhileHeld = 0;
-  /** Not the same for all, so that they are not checked at once. */
+  /** Random start, so that streams are not checked at the same time. */
   private pingsUntilCheck = Math.ceil(Math.random() * pingsBetweenChecks);
   private last = 0;
   private count = 0;
@@ -50,7 +51,6 @@ export class Stream {
     return this.ended;
   }
 
-  /** How many signals were written. */
   get delivered(): number {
     return this.count;
   }
@@ -59,7 +59,7 @@ export class Stream {
     return this.wire?.kind;
   }
 
-  /** Begins with what was missed; what was heard since follows. */
+  /** Sends missed signals first, then those received since. */
   open(wire: Wire, { signals, last }: MissedSignals): void {
     const waiting = this.waiting ?? [];
     this.waiting = undefined;
@@ -72,7 +72,7 @@ export class Stream {
     for (const signal of waiting) this.take(signal);
   }
 
-  /** Takes a signal in its turn. Those that it has had already are dropped. */
+  /** Delivers a signal. Signals up to the last delivered number are dropped. */
   take(signal: Heard): void {
     if (this.ended) return;
     if (this.waiting) {
@@ -98,7 +98,7 @@ export class Stream {
     }
   }
 
-  /** Ends it when what it holds is written. */
+  /** Closes the stream after its held frames are written. */
   close(end: End): void {
     if (this.ended) return;
     this.held?.forEach((frame) => this.put(frame));
@@ -114,7 +114,7 @@ export class Stream {
     else if (this.hasRoomFor(frame)) this.held.push(frame);
   }
 
-  /** As fast as the client takes it. */
+  /** Writes held frames as fast as the client reads. */
   private release(): void {
     if (this.ended || !this.held) return;
     const { maxUnsentBytes } = this.options;
@@ -134,7 +134,7 @@ export class Stream {
     this.options.onDelivered();
   }
 
-  /** Ends a stream that its client reads too slowly. */
+  /** Closes the stream and returns false when the client reads too slowly. */
   private isRead(): boolean {
     if (this.ended) return false;
     if (this.wire!.unsentBytes <= this.options.maxUnsentBytes) return true;

@@ -20,38 +20,36 @@ import { Feed } from './feed';
 import { type End, Stream, type StreamOptions } from './stream';
 import type { Wire } from './wire';
 
-/** For the broker to confirm a subscription. */
+/** Timeout for the broker to confirm a subscription. */
 const liveTimeoutMs = 5_000;
-/** Streams are told apart into so many parts that are pinged one after the other, so that not all are at once. */
+/** Pings are spread: streams are in this many groups, which are pinged one after the other. */
 const pingParts = 20;
-/** Who has missed more begins with the newest. */
+/** Limit of missed signals to send. A stream that has missed more begins with the newest. */
 const maxReplay = { signals: 2_000, size: 2_000_000 };
-/** When signals may be missing everywhere, conversations are asked for so many at a time. */
+/** Concurrency of requests for missed signals after a reconnect. */
 const recoveriesAtOnce = 4;
 const maxJitterMs = 500;
-/** Streams of one user at a gateway, and the part of all streams that those of one bot may be. */
+/** Stream limits per gateway: per user, and the fraction of all streams for the users of one bot. */
 const maxOfUser = 20;
 const partOfBot = 0.05;
-/** What is wrong with who listens; anything else may pass. */
+/** Errors that close an open stream. Other errors may be temporary. */
 const refusals = new Set<string>(['Unauthorized', 'Forbidden', 'ResourceNotFound']);
 
-/** Who wants to listen, to what, and the last number that they heard. */
 export interface Opening {
   caller: Caller;
   target: OpenStream;
   after?: number;
 }
 
-/** All streams of this gateway. Conversations are followed as long as somebody listens to them. */
+/** All streams of this gateway. A conversation has a feed while at least one stream listens to it. */
 @Injectable()
 export class Streams implements OnModuleInit {
   private readonly feeds = new Map<string, Feed>();
   private readonly parts = Array.from({ length: pingParts }, () => new Set<Stream>());
   private nextPart = 0;
-  /** Of whom it is being asked whether they may listen. */
+  /** Pending authorization requests; they count towards the stream limit. */
   private asking = 0;
   private pings?: NodeJS.Timeout;
-  /** Streams by whose they are. */
   private readonly countOf = new Map<string, number>();
   private readonly maxOfBot: number;
   private isStopping = false;
@@ -66,10 +64,12 @@ export class Streams implements OnModuleInit {
   ) {
     const { metrics } = platform;
     this.maxOfBot = Math.max(maxOfUser, Math.floor(config.listenMaxStreams * partOfBot));
-    metrics.gauge('parley_streams_open', 'Clients that listen to a conversation.', () => Promise.resolve(this.open));
+    metrics.gauge('parley_streams_open', 'Open streams of live chat signals, including those that are opening.', () =>
+      Promise.resolve(this.open),
+    );
     this.options = {
       maxUnsentBytes: config.listenMaxUnsentBytes,
-      onDelivered: metrics.counter('parley_stream_signals_total', 'Signals that were written to streams.'),
+      onDelivered: metrics.counter('parley_stream_signals_total', 'Signals written to streams.'),
     };
     metrics.watchUnderWay('streams', () => this.open + this.asking);
     readiness.onStop(() => this.stop());
@@ -89,16 +89,16 @@ export class Streams implements OnModuleInit {
     });
   }
 
-  /** How many are open or on their way to it. */
+  /** Streams that are open or opening. */
   get open(): number {
     return this.parts.reduce((sum, part) => sum + part.size, 0);
   }
 
   /**
-   * Connects the client when it may listen and misses nothing any more. Throws what the chat service answers; whatever
-   * else goes wrong is RateLimited, since clients come back for ever by themselves after a failure of ours. False when
-   * the client has gone.
-   * @param connect gives nothing then
+   * Opens a stream: authorizes the client, requests its missed signals, then connects. Throws client errors of the chat
+   * service; any other error becomes RateLimited (429), because clients never stop reconnecting after a 5xx. False when
+   * the client has disconnected.
+   * @param connect returns undefined when the client has disconnected
    */
   async listen(opening: Opening, connect: () => Wire | undefined): Promise<boolean> {
     const { caller, target, after } = opening;
@@ -116,7 +116,7 @@ export class Streams implements OnModuleInit {
       try {
         await withDeadline(signals.catchUp.subject, feed.live, liveTimeoutMs);
         let missed = await this.bus.call(signals.catchUp, caller, { ...listener, after });
-        // When the conversation began to be heard after that answer, what lies between was heard by others only.
+        // The feed may have begun after that answer; signals in between went to other streams only.
         while (missed.hasMore || missed.last < feed.beginning) missed = await this.askOn(caller, listener, missed);
         const end = this.isStopping ? 'stopping' : stream.end;
         if (end) throw ended(end);
@@ -132,21 +132,21 @@ export class Streams implements OnModuleInit {
     }
   }
 
-  /** For who asks: each of them may come to listen. */
+  /** Load shedding: counts a pending authorization, because each may become a stream. */
   private takePlace(): void {
     if (this.open + this.asking >= this.config.listenMaxStreams) {
       this.platform.metrics.countShed('streams', 'under way');
-      throw later('As many streams are open here as may be.');
+      throw later('This gateway has reached its limit of open streams.');
     }
     this.asking += 1;
   }
 
-  /** One user must not take what there is for all users of the bot, nor one bot what there is for all bots. */
+  /** Fair share: one user cannot use all streams of a bot, nor one bot all streams of the gateway. */
   private requireShares(listener: Listener): void {
     const [user, bot] = owners(listener);
-    if (this.ofOwner(user) >= maxOfUser) this.refuseShare(`A user key may have ${maxOfUser} streams open at once.`);
+    if (this.ofOwner(user) >= maxOfUser) this.refuseShare(`Too many open streams: at most ${maxOfUser} per user key.`);
     if (this.ofOwner(bot) >= this.maxOfBot)
-      this.refuseShare(`The users of one bot may have ${this.maxOfBot} streams open at once at this gateway.`);
+      this.refuseShare(`Too many open streams: at most ${this.maxOfBot} per bot at each gateway.`);
   }
 
   private refuseShare(limit: string): never {
@@ -166,14 +166,14 @@ export class Streams implements OnModuleInit {
     }
   }
 
-  /** Ends every stream, so that clients turn to another process, and opens no further ones. */
+  /** Closes all streams, so that clients reconnect to another process, and rejects new ones. */
   stop(): void {
     this.isStopping = true;
     clearInterval(this.pings);
     for (const part of this.parts) for (const stream of part) stream.close('stopping');
   }
 
-  /** All that was missed up to now, or the newest of it when that is too much. */
+  /** The next batch of missed signals appended to the known ones, or only the newest when there are too many. */
   private async askOn(caller: Caller, listener: Listener, known: MissedSignals): Promise<MissedSignals> {
     const size = known.signals.reduce((sum, { frame }) => sum + (frame?.length ?? 0), 0);
     if (known.signals.length >= maxReplay.signals || size >= maxReplay.size) {
@@ -221,7 +221,10 @@ export class Streams implements OnModuleInit {
     this.platform.logger.info({ kind, end, delivered, ...about }, 'stream');
   }
 
-  /** Ends a stream that would not be opened any more: without its bot, its installation, or with another key. */
+  /**
+   * Closes a stream whose opening would be rejected now: its bot or installation is gone, or the key is no longer
+   * valid.
+   */
   private async check(stream: Stream, { caller, target }: Opening): Promise<void> {
     try {
       await this.bus.call(signals.open, caller, target);
@@ -230,7 +233,7 @@ export class Streams implements OnModuleInit {
     }
   }
 
-  /** Not at the same moment as all other gateways. */
+  /** Random delay (jitter), so that gateways do not all ask at the same moment. */
   private async recoverSoon(): Promise<void> {
     if (this.isRecoveryDue) return;
     this.isRecoveryDue = true;
@@ -250,8 +253,8 @@ export class Streams implements OnModuleInit {
   private refusal(error: unknown): ApiError {
     const known = toApiError(error);
     if (known.code < 500) return known;
-    this.platform.logger.warn({ err: error }, 'a stream was not opened');
-    return later('Listening does not work just now.', error);
+    this.platform.logger.warn({ err: error }, 'opening a stream failed');
+    return later('Listening is temporarily unavailable.', error);
   }
 }
 
@@ -264,14 +267,13 @@ function begin(feed: Feed, stream: Stream, wire: Wire, missed: MissedSignals): v
   feed.begin(missed.last);
 }
 
-/** Why a stream that has ended already is not opened. */
 function ended(end: End): ApiError {
-  if (end === 'removed') return new ApiError('Forbidden', 'The user does not take part in the conversation any more.');
+  if (end === 'removed') return new ApiError('Forbidden', 'The user is no longer a participant of the conversation.');
   return later(
-    end === 'stopping' ? 'This process stops.' : 'More was said than could be kept before the stream opened.',
+    end === 'stopping' ? 'The process is stopping.' : 'Too many signals arrived while the stream was opening.',
   );
 }
 
 function later(what: string, cause?: unknown): ApiError {
-  return new ApiError('RateLimited', `${what} Try again in a moment.`, { retryAfterSeconds: 1, cause });
+  return new ApiError('RateLimited', `${what} Retry after 1 s.`, { retryAfterSeconds: 1, cause });
 }

@@ -2,17 +2,15 @@ import type { ServerResponse } from 'node:http';
 import type { WebSocket } from 'ws';
 import type { Frame } from './frame';
 
-/** The connection of one listening client. */
 export interface Wire {
   kind: 'sse' | 'websocket';
-  /** What the client has not taken yet. */
+  /** Bytes written but not yet sent. */
   unsentBytes: number;
   write(frame: Frame): void;
   ping(): void;
-  /** What was written is sent first. */
+  /** Closes the connection after pending writes. */
   end(isStopping: boolean): void;
   destroy(): void;
-  /** Calls the listener when the client has gone, or was made to. */
   onGone(listener: () => void): void;
 }
 
@@ -32,7 +30,8 @@ export class SseWire implements Wire {
 
   write(frame: Frame): void {
     this.response.write(frame.asEvent);
-    // Node would keep it until the turn ends, and the answer to what it is about might be there first.
+    // Node corks the response until the next tick; a signal must not arrive after the answer to the request that caused
+    // it.
     this.response.socket?.uncork();
   }
 
@@ -65,7 +64,7 @@ export class WebSocketWire implements Wire {
     maxUnsentBytes: number,
   ) {
     socket.on('error', ignore);
-    // One that asks without ever reading would fill our memory with answers.
+    // A client that sends pings without reading would fill the memory with pongs.
     socket.on('ping', (data) => socket.bufferedAmount <= maxUnsentBytes && socket.pong(data));
   }
 
@@ -94,5 +93,5 @@ export class WebSocketWire implements Wire {
   }
 }
 
-/** What goes wrong closes the connection, and that is told. */
+/** An error closes the connection, which `onGone` reports. */
 function ignore(): void {}

@@ -3,21 +3,15 @@ import { allOperations } from '@parley/contracts/contracts';
 import { componentSchemas, type JsonSchema, schemaNameOf } from '@parley/contracts/json-schema';
 import type { Class } from '@parley/contracts/operation';
 
-/** One rule of a field, as class-validator keeps it. */
 export interface Rule {
   name: string;
-  /** It holds for each entry of an array. */
   each: boolean;
-  /** Arguments of the decorators of class-validator. */
   constraints: unknown[];
-  /** Limits of our own decorators. */
   context: { type?: Class<object>; maxItems?: number; minItems?: number; maxEntries?: number; maxLength?: number };
-  /** The message in place of the usual one, without the name of the field. */
   message?: string;
 }
 
 export interface Field {
-  /** `Class.name`. */
   id: string;
   name: string;
   rules: Rule[];
@@ -25,11 +19,10 @@ export interface Field {
   isNullable: boolean;
 }
 
-/** JSON schemas of every class of the contracts, which are loaded with them. */
+/** JSON schemas of all contract classes. `allOperations` is used so that the contracts are loaded. */
 const schemas = allOperations.length > 0 ? componentSchemas() : {};
 const known = new Map<Class<object>, Field[]>();
 
-/** The fields of a body of this class, in the order in which they are read. */
 export function fieldsOf(type: Class<object>): Field[] {
   const fields = known.get(type) ?? readFields(type);
   known.set(type, fields);
@@ -64,7 +57,7 @@ function readFields(type: Class<object>): Field[] {
   });
 }
 
-/** Whether objects of the class keep fields that it does not declare. */
+/** True when objects of the class keep undeclared fields. */
 export function isOpen(type: Class<object>): boolean {
   return schemaOf(type)['additionalProperties'] === true;
 }

@@ -2,26 +2,23 @@ import type { Class } from '@parley/contracts/operation';
 import { type Field, fieldsOf, isOpen } from './contract-fields';
 import { edgesOf, entryName, isClass } from './field-values';
 
-/** Where a field stands in a body, and how a problem begins that names it. */
+/** Position of a field in a body, and the start of an error message about it. */
 interface Place {
   path: (string | number)[];
-  /** In an entry of a map: `states has an entry "N0" whose `. */
+  /** For an entry of a map: `states has an entry "N0" whose `. */
   lead: string;
-  /** From there on: `list[0].name`. */
+  /** The rest of the field's name: `list[0].name`. */
   name: string;
 }
 
-/** One value of one field, while the others are as in the base. */
 export interface Case extends Place {
-  /** Undefined: the field is absent. */
   value: unknown;
-  /** Part of the refusal; undefined when the value is accepted. */
+  /** Part of the expected error; undefined when the value is accepted. */
   problem?: string;
-  /** Accepted, but not kept. */
   isDropped?: boolean;
 }
 
-/** Each field of the class and of those inside of it, with values at the limits of its rules and beyond them. */
+/** Values at and beyond the limits of each field of the class, including nested ones. */
 export function* casesOf(type: Class<object>, at: Place = { path: [], lead: '', name: '' }): Generator<Case> {
   for (const field of fieldsOf(type)) {
     const place = within(at, field.name);

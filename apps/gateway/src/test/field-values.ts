@@ -3,10 +3,10 @@ import type { Class } from '@parley/contracts/operation';
 import { type Field, fieldsOf, type Rule } from './contract-fields';
 import { formOf, namesOf } from './text-forms';
 
-/** Values at the limit of a rule, which are accepted, and values beyond it, with what is then said of the field. */
+/** Boundary values of a rule: accepted ones, and rejected ones with the expected message. */
 export interface Edges {
   taken?: unknown[];
-  /** With empty words where another rule may be the one to tell. */
+  /** Empty words where another rule may report first. */
   refused?: [value: unknown, words: string][];
 }
 
@@ -126,7 +126,7 @@ const pageChoice: Edges = {
 };
 const spoken = { type: 'text', text: 'hello' };
 
-/** Fields whose rule is code of their own. `chat-payload.spec.ts` has the rest of the payloads. */
+/** Fields with custom validation code. `chat-payload.spec.ts` covers the other payloads. */
 const checkedFields: Record<string, Edges> = {
   'VisionOptions.transcribePages': pageChoice,
   'VisionOptions.indexPages': pageChoice,
@@ -141,14 +141,13 @@ const checkedFields: Record<string, Edges> = {
   },
 };
 
-/** Rules that are never told, and the words of the rule that refuses all that is beyond them. */
+/** Rules that are never reported, with the message of the rule that rejects first. */
 const toldByOthers: Record<string, string> = {
-  // Three different values of two choices do not exist.
+  // Two choices cannot give three different values.
   'UpsertFile.accessPolicies arrayMaxSize': 'elements must be unique',
   'UpdateFile.accessPolicies arrayMaxSize': 'elements must be unique',
 };
 
-/** Throws for a rule that this file does not know. */
 export function edgesOf(field: Field, rule: Rule): Edges {
   const edges = edgesByRule[rule.name]?.(field, rule) ?? formEdges(rule);
   if (!edges) return unknown(`No values are known for the rule ${rule.name} of ${field.id}.`);
@@ -160,12 +159,11 @@ export function edgesOf(field: Field, rule: Rule): Edges {
   };
 }
 
-/** An object that has every field, and one entry in each list and map. */
+/** An object with every field, and one entry in each list and map. */
 export function baseOf(type: Class<object>): Record<string, unknown> {
   return Object.fromEntries(fieldsOf(type).map((field) => [field.name, valueOf(field)]));
 }
 
-/** One that has the required fields alone. */
 export function smallestOf(type: Class<object>): Record<string, unknown> {
   const required = fieldsOf(type).filter(({ isRequired }) => isRequired);
   return Object.fromEntries(required.map((field) => [field.name, valueOf(field)]));
@@ -179,7 +177,6 @@ function valueOf(field: Field): unknown {
   return entry;
 }
 
-/** The entry of an array or map at this index; for any other field the value itself. */
 function entryOf(field: Field, index: number): unknown {
   const checked = ruleOf(field, 'checked') && checkedFields[field.id];
   if (checked) return checked.taken![0];
@@ -198,7 +195,7 @@ function entriesOf(field: Field, count: number): unknown[] {
   return Array.from({ length: count }, (_, index) => entryOf(field, index));
 }
 
-/** Name of an entry of a map that every pattern of names accepts. */
+/** A map key that every name pattern accepts. */
 export function entryName(index: number): string {
   return `N${index}`;
 }
@@ -215,7 +212,6 @@ function stepOf(field: Field): number {
   return ruleOf(field, 'isInt') ? 1 : 0.5;
 }
 
-/** A text of this length, or of the least one that its form allows. */
 function textOf({ rules }: Field, length: number): string {
   const form = rules.map(formOf).find((each) => each !== undefined);
   return form ? form.text(length) : 'x'.repeat(Math.max(0, length));
@@ -223,7 +219,7 @@ function textOf({ rules }: Field, length: number): string {
 
 function lengthEdges(field: Field, { name, constraints }: Rule): Edges {
   const [least, most] = (name === 'isLength' ? constraints : [0, constraints[0]]) as [number, number];
-  // A form may ask for more than the least length: then a text that is too short has another form as well.
+  // The pattern may require more than the minimum length; a text that is too short then violates the pattern too.
   const short = textOf(field, least - 1);
   const below: [unknown, string] = short.length < least ? [short, `longer than or equal to ${least} `] : ['', ''];
   return {
@@ -275,7 +271,6 @@ interface MapLimits {
   key?: RegExp;
 }
 
-/** An object of so many bytes of JSON. */
 function jsonOf(bytes: number): Record<string, unknown> {
   return { text: 'x'.repeat(bytes - JSON.stringify({ text: '' }).length) };
 }

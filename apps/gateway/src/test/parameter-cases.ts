@@ -1,14 +1,11 @@
 import type { FieldSource, RawQuery } from '@parley/contracts/query-fields';
 
-/** A parameter as it is sent, and how it is read or what is said of it. */
 export interface ParameterCase {
   sent: RawQuery;
   value?: unknown;
-  /** Undefined when it is accepted. */
   problem?: string;
 }
 
-/** The schema of a parameter, as far as schemas tell the rules of parameters. */
 interface ParameterSchema {
   type: string;
   enum?: string[];
@@ -26,7 +23,7 @@ interface ParameterSchema {
 type Text = string | string[];
 type CasesOf = (schema: ParameterSchema) => { taken: [Text, unknown?][]; refused: [Text, string][] };
 
-/** Bytes of a filter on tags, of which no schema can tell. */
+/** Limit of a tag filter in bytes, which JSON schema cannot express. */
 const maxTagBytes = 2048;
 
 const kinds: Record<string, CasesOf> = {
@@ -117,7 +114,7 @@ const kinds: Record<string, CasesOf> = {
   }),
 };
 
-/** By the pattern itself: one that changes needs other texts here. */
+/** By pattern: a changed pattern needs other texts here. */
 const forms: Record<string, ReturnType<CasesOf>> = {
   [/^[1-9]\d{3}-(0[1-9]|1[0-2])$/.source]: {
     taken: [['2026-01'], ['2026-12']],
@@ -129,7 +126,7 @@ const forms: Record<string, ReturnType<CasesOf>> = {
   },
 };
 
-/** Values at the limits of a parameter and beyond them. The first one is right. */
+/** Values at and beyond the limits of a parameter. The first one is valid. */
 export function parameterCases(source: FieldSource): ParameterCase[] {
   const { parameter, required, in: place } = source;
   const schema = source.schema as unknown as ParameterSchema;

@@ -1,15 +1,15 @@
 import type { Rule } from './contract-fields';
 
-/** Texts that have a form, and values that do not. */
+/** Texts that match a pattern, and values that do not. */
 interface Form {
-  /** One of this length, or the shortest one if that is longer. */
+  /** A text of this length, or the shortest one. */
   text: (length: number) => string;
   fits: string[];
   others: unknown[];
   words: string;
 }
 
-/** The shortest text and what makes it longer, at its end or before it. */
+/** Builds a form from its shortest text and the characters that extend it, at its end or before it. */
 const form = (
   words: string,
   [shortest, filler = 'x', at = shortest.length]: [shortest: string, filler?: string, at?: number],
@@ -27,7 +27,7 @@ const isoTime = form('must be a valid ISO 8601 date string', seconds, ['2026-13-
 const strictTime = { ...isoTime, others: [...isoTime.others, '2026-02-30T12:00:00Z'] };
 const lettersTo = (length: number) => 'x'.repeat(length);
 
-/** By the name of the rule; for patterns, by the pattern itself. A pattern that changes needs other texts here. */
+/** By rule name or by pattern. A changed pattern needs other texts here. */
 const forms: Record<string, Form> = {
   isEmail: form('must be an email', ['a@example.com'], ['a', 'a@b', 'a b@example.com', 7]),
   isUrl: form(
@@ -48,23 +48,21 @@ const forms: Record<string, Form> = {
     ['0 */5 * * * MON'],
   ),
   isNoTableId: form('must not have the form of a table id', ['x'], [`table_${'0'.repeat(26)}`]),
-  // Content types.
   [String(/^[\w!#$&^.+-]+\/[\w!#$&^.+-]+( *;[ -~]*)?$/)]: form(
     'must be a media type such as text/plain',
     ['a/b', 'b'],
     ['text', 'text/plain\r\nx: y', 'text/'],
     ['application/vnd.oasis.opendocument.text', 'text/plain; charset=utf-8'],
   ),
-  // Names of tables.
   [String(/^\w{1,50}$/)]: form('must be 1 to 50 letters', ['x'], ['', lettersTo(51), 'a-b'], [lettersTo(50)]),
-  // Ids that the applications of the chat give.
+  // Ids given by chat clients.
   [String(/^[a-zA-Z0-9_\-\\/]{1,70}$/)]: form(
     'must be 1 to 70 characters',
     ['x'],
     ['', lettersTo(71), 'a b', 'a+b', 'ä', 'a\n', 7],
     [lettersTo(70), 'aZ09_-\\/'],
   ),
-  // Handles, as they are looked up and as they are taken.
+  // Handles, for look-up and for registration.
   [String(/^[0-9a-z-_]+$/)]: form('must consist of lower-case letters', ['x'], ['Tea', 'a b'], ['0a-_']),
   [String(/^[0-9a-z]([a-z0-9-_]*[0-9a-z])?$/)]: form(
     'must consist of lower-case letters',
@@ -72,7 +70,6 @@ const forms: Record<string, Form> = {
     ['Tea', '-a', 'a_'],
     ['0-_a'],
   ),
-  // Times with a zone.
   [String(/^\d{4}-\d\d-\d\dT[^+-]*(Z|[+-]\d\d:?\d\d)$/)]: form('', seconds, ['2026-01-31T12:00:00', '2026-01-31']),
   [String(/^[1-9]\d{3}-.*T.*(Z|[+-]\d\d:\d\d)$/)]: form('', seconds, ['2026-01-31T12:00:00', '0026-01-31T12:00:00Z']),
   [String(/(Z|[+-]\d\d:?\d\d)$/)]: form('', seconds, ['2026-01-31T12:00:00.00000']),
@@ -88,7 +85,6 @@ interface Names {
   others: string[];
 }
 
-/** Names of the entries of maps, by their pattern. */
 const names: Record<string, Names> = {
   [String(/^.{1,200}$/s)]: { fits: [lettersTo(200), 'a\nb', '__proto__'], others: ['', lettersTo(201)] },
   [String(/^.{0,200}$/s)]: { fits: ['', lettersTo(200)], others: [lettersTo(201)] },
@@ -96,7 +92,6 @@ const names: Record<string, Names> = {
   [String(/^[A-Z][A-Z0-9_]{0,199}$/)]: { fits: ['A_0', 'A'.repeat(200)], others: ['key', '1A', 'A'.repeat(201)] },
 };
 
-/** Throws for a pattern that this file does not know. */
 export function namesOf(pattern: RegExp): Names {
   const found = names[String(pattern)];
   if (!found) throw new Error(`No names are known that match ${String(pattern)}. Name some in ${__filename}.`);

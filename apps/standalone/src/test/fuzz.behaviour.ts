@@ -85,7 +85,7 @@ async function untilServed(work: () => Promise<void>): Promise<void> {
       await work();
       return true;
     } catch (error) {
-      if (!String(error).includes('Try again in a moment')) throw error;
+      if (!/Try again in a moment|Retry after \d+ s/.test(String(error))) throw error;
       process.stdout.write(`fuzz, asked again: ${String(error)}\n`);
       return false;
     }

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { ChildData, endWithParent } from '../in-child';
 
-/** What the suite has a child do. */
 export type TestOrder =
   'pid' | 'fill the heap' | 'fill buffers' | 'block' | 'exit' | 'environment' | { readBytes: number };
 

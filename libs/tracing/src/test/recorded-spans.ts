@@ -12,7 +12,7 @@ export interface RecordedSpan {
   hasFailed: boolean;
 }
 
-/** Tracing is on in this process until `stop`, and every span that has ended is kept. */
+/** Turns tracing on until `stop`, and records every ended span. */
 export function recordSpans(): { spans: () => RecordedSpan[]; stop: () => Promise<void> } {
   const memory = new InMemorySpanExporter();
   const stop = traceTo('test', new SimpleSpanProcessor(memory));

@@ -8,33 +8,24 @@ export type Kind = (typeof kinds)[number];
 export interface Asked {
   key?: string;
   conversation?: string;
-  /** In place of the usual path. */
   path?: string;
-  /** Where the last number that was heard goes. */
+  /** Number of the last received signal, in the header or the query. */
   after?: { header?: number; query?: number };
   headers?: Record<string, string>;
 }
 
-/** What came back, and what has come since. */
 export interface Client {
   status: number;
   headers: IncomingHttpHeaders;
-  /** The body of a refusal. */
   json?: { code: number; type: string; message: string; id: string };
-  /** The data of each event or message, in the order in which they came. */
   heard: string[];
-  /** The fields of each server-sent event. */
   events: Record<string, string>[];
   isClosed: boolean;
-  /** Of a WebSocket that was closed properly. */
   closeCode?: number;
-  /** Reads nothing more. */
   pause(): void;
-  /** Goes away without a word. */
   destroy(): void;
 }
 
-/** Asks to listen; resolves when that is answered, either way. */
 export function listen(kind: Kind, url: string, asked: Asked = {}): Promise<Client> {
   return kind === 'WebSocket' ? byWebSocket(url, asked) : byEvents(url, asked);
 }
@@ -86,7 +77,7 @@ function readEvent(client: Client, event: string): void {
   client.heard.push(fields['data']!);
 }
 
-/** The key goes into the query, as in a browser, which can set no headers. */
+/** The key goes into the query, as in browsers, where WebSockets cannot set headers. */
 function byWebSocket(url: string, { key = 'alice', ...asked }: Asked): Promise<Client> {
   const address = new URL(`${url.replace('http', 'ws')}${pathOf(asked)}`);
   if (key !== '') address.searchParams.set('x-user-key', key);
@@ -96,7 +87,6 @@ function byWebSocket(url: string, { key = 'alice', ...asked }: Asked): Promise<C
     socket.on('upgrade', (response) => {
       client = clientOf(response, { pause: () => socket.pause(), destroy: () => socket.terminate() });
     });
-    // Attached as late as a client may that waits for its opening.
     socket.on('open', () => {
       socket.on('message', (data: Buffer) => {
         client!.heard.push(data.toString());

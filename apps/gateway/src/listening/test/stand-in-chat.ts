@@ -36,29 +36,27 @@ interface Kept extends Signal {
 }
 
 /**
- * What a gateway sees of the chat service: conversations with numbered signals, which tests make, lose and publish as they
- * like. The key of a user is their id, and everybody takes part in every conversation until they are removed.
+ * Fake chat service: conversations with numbered signals, which tests record, lose and publish as they like. A user's
+ * key is their id, and everybody is a participant of each conversation until removed.
  */
 export class StandInChat {
-  /** Foreign ids, by those of the platform. */
   readonly foreignIds = new Map<string, string>();
-  /** Runs before an operation is answered: throw to have it fail, wait to have it take its time. */
+  /** Hooks before an operation is answered: throw to make it fail, wait to delay it. */
   before: { open?: () => Promise<void>; catchUp?: () => Promise<void> } = {};
-  /** Runs when it is known what was missed, and before that is answered. */
+  /** Hook after the missed signals are read, before the answer is sent. */
   beforeAnswer?: () => Promise<void>;
-  /** How often missed signals were asked for. */
+  /** Number of requests for missed signals. */
   questions = 0;
   private readonly kept = new Map<string, Kept[]>();
   private readonly removed = new Set<string>();
 
   constructor(private readonly buses: Bus[] = []) {}
 
-  /** The processes that answer as this service. */
   join(bus: Bus): void {
     this.buses.push(bus);
   }
 
-  /** A signal that is stored but not told. */
+  /** Stores a signal without publishing it. */
   record(conversationId: string, text: string | null, closes?: string): Signal {
     const list = this.keptOf(conversationId);
     const number = list.length + 1;
@@ -76,13 +74,12 @@ export class StandInChat {
     for (const text of texts) this.publish(conversationId, this.record(conversationId, text));
   }
 
-  /** Takes a user out of a conversation, which ends their streams. Whether that is told is up to the test. */
+  /** Removes a user from a conversation, with a signal that closes their streams. The test may publish it. */
   remove(conversationId: string, userId: string): Signal {
     this.removed.add(`${conversationId} ${userId}`);
     return this.record(conversationId, `${userId} left`, userId);
   }
 
-  /** Lets a user take part again. Nothing is said of it. */
   add(conversationId: string, userId: string): void {
     this.removed.delete(`${conversationId} ${userId}`);
   }
@@ -91,7 +88,7 @@ export class StandInChat {
     this.buses[0]!.broadcast(signalsMissing, missing);
   }
 
-  /** As if all that was said until now had been said long ago. */
+  /** Makes all signals up to now old. */
   age(conversationId: string): void {
     for (const signal of this.keptOf(conversationId)) signal.at -= 60_000;
   }
@@ -175,7 +172,6 @@ class Answering implements OnApplicationBootstrap, OnApplicationShutdown {
   }
 }
 
-/** A process that answers as the chat service. */
 @Module({})
 export class StandInChatModule {
   static register(chat: StandInChat, platform: Platform): DynamicModule {
