@@ -16,7 +16,7 @@ const suite = hasNatsServer() ? describe : describe.skip;
 const settledWithinMs = 60_000;
 /** A request that was never sent, or one whose answer was lost on its way. Nothing else may happen to a client. */
 const cleanRefusal =
-  /^503 .*"The (bus is not connected|connection to the bus broke)|^503 .*"Nobody answers|^504 .*"The connection broke before/;
+  /^503 .*"The (bus is not connected|connection to the bus broke)|^503 .*"No service instance is available|^504 .*"The connection broke before/;
 
 /** Does to the broker what is to be survived. Calls `whileAway` when no process can reach it. */
 type Fault = (fleet: Fleet, whileAway: () => Promise<void>) => Promise<void>;

@@ -3,7 +3,7 @@ import type { Replica } from './replica';
 
 /** Whatever has reached a process and had no whole answer, and every answer but that nobody is there just now. */
 export function isLoss({ kind, outcome, requestId }: Failure, processes: Replica[]): boolean {
-  if (kind === 'answered') return !/^503 .*Nobody answers/.test(outcome);
+  if (kind === 'answered') return !/^503 .*No service instance is available/.test(outcome);
   return kind === 'broken' && wasSeen(requestId, processes);
 }
 

@@ -12,6 +12,6 @@ it.each([
   expect(JSON.parse(toJsonb({ [text]: [text] }))).toEqual({ [stored]: [stored] });
 });
 
-it('makes text without NUL and halves of characters', () => {
+it('replaces NUL and unpaired surrogates in text', () => {
   expect(toText('a\0b\ud83d🦜\udc00\0')).toBe('a\ufffdb\ufffd🦜\ufffd\ufffd');
 });
