@@ -128,7 +128,7 @@ describe('The boot of a service', () => {
   it('fails when a handler serves an operation outside of the contract, and names it', async () => {
     const controllers = [FirstController, SecondController];
 
-    await expect(boot({ first }, controllers)).rejects.toThrow('not in its contract: probe.second.');
+    await expect(boot({ first }, controllers)).rejects.toThrow('outside of its contract: probe.second.');
   });
 
   it('fails when two consumers have the same name', async () => {

@@ -336,7 +336,7 @@ describe('when it cannot start on existing data', () => {
     await expect(start()).rejects.toThrow('postgres.password');
   });
 
-  asRoot('names the folder that was open when an ordinary user became the owner of the data', async () => {
+  asRoot('names a folder that was closed after an ordinary user became the owner of the data', async () => {
     await chmod(folder, 0o700);
 
     await expect(start()).rejects.toThrow(`may not enter ${folder} `);
@@ -355,7 +355,7 @@ describe('when it cannot create data', () => {
     }
   });
 
-  asRoot('names the folder that keeps Postgres out', async () => {
+  asRoot('names the folder that the user of Postgres may not enter', async () => {
     const locked = join(folder, 'locked');
     await mkdir(join(locked, 'data'), { recursive: true });
     await chmod(locked, 0o700);
@@ -367,7 +367,7 @@ describe('when it cannot create data', () => {
     });
   });
 
-  asRoot('names the folder of somebody else that keeps out root without its powers, too', async () => {
+  asRoot('names a folder of another user that root may not enter in a user namespace', async () => {
     const locked = join(folder, 'locked');
     await mkdir(join(locked, 'data'), { recursive: true });
     await chmod(locked, 0o700);

@@ -96,7 +96,7 @@ async function idOf(kind: '-u' | '-g'): Promise<number> {
 function barrierMessage(folder: string, barrier: string, isData: boolean): string {
   return (
     `Postgres cannot run as root, its user may not enter ${barrier} on the way to ${folder}, ` +
-    'and user namespaces are not available here (unshare --user). ' +
+    'and starting it in a user namespace is not possible here (unshare --user). ' +
     'Start as an ordinary user, or set PARLEY_DATA_DIR to a folder that other users may enter, ' +
     (isData
       ? `or change the owner of the data: chown -R nobody: ${barrier}`
