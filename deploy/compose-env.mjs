@@ -1,5 +1,6 @@
-// Makes .env in this folder for docker-compose.yml: every secret that it requires, new and random. Never replaces one:
-// without its PARLEY_SECRET_KEY, what an installation has encrypted is lost. Needs nothing but Node.
+// Creates `.env` in this folder for docker-compose.yml, with a new random value for every secret that it requires.
+// Refuses to overwrite an existing file: data encrypted under a lost PARLEY_SECRET_KEY cannot be recovered. Needs only
+// Node.
 import { generateKeyPairSync, randomBytes, randomInt } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
@@ -7,27 +8,27 @@ import { crc32 } from 'node:zlib';
 const natsUsers = ['GATEWAY', 'ADMIN', 'HUB', 'FILES', 'FILES_WORKER', 'TABLES', 'CHAT', 'OPERATOR', 'SYS'];
 const secret = () => randomBytes(32).toString('hex');
 const keys = natsUsers.map((user) => ({ user, ...newNatsKey() }));
-const text = `# Secrets of this installation: keep a copy where it is safe.
+const text = `# Secrets of this installation: keep a copy in a safe place.
 PARLEY_SECRET_KEY=${secret()}
 PARLEY_BOOTSTRAP_TOKEN=${newToken()}
 POSTGRES_PASSWORD=${secret()}
 QDRANT_API_KEY=${secret()}
 MINIO_PASSWORD=${secret()}
 
-# What shows NATS who an app is, and what NATS knows it by.
+# NATS keys: each app authenticates with its seed, the server holds the public keys.
 ${keys.map(({ user, seed, publicKey }) => `NATS_SEED_${user}=${seed}\nNATS_KEY_${user}=${publicKey}`).join('\n')}
 `;
 
 try {
   writeFileSync('.env', text, { mode: 0o600, flag: 'wx' });
-  process.stdout.write('Made .env. The first token of the platform is its PARLEY_BOOTSTRAP_TOKEN.\n');
+  process.stdout.write('Created .env. Use its PARLEY_BOOTSTRAP_TOKEN as the first token of the platform.\n');
 } catch (error) {
   if (error.code !== 'EEXIST') throw error;
-  process.stderr.write('There is a .env already, and it stays as it is.\n');
+  process.stderr.write('.env exists already and was not changed. Delete or rename it to create a new one.\n');
   process.exitCode = 1;
 }
 
-/** A personal access token, in the form of libs/secrets/src/token.ts. */
+/** Personal access token in the format of libs/secrets/src/token.ts. */
 function newToken() {
   const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
   const random = Array.from({ length: 30 }, () => alphabet[randomInt(alphabet.length)]).join('');
@@ -39,7 +40,7 @@ function newToken() {
   return `${body}${checksum}`;
 }
 
-/** A key of a NATS user (nkey): Ed25519, with a prefix that says what it is, and a checksum. */
+/** Nkey of a NATS user: an Ed25519 key with a type prefix and a CRC-16 checksum. */
 function newNatsKey() {
   const { x, d } = generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' });
   const [ofSeed, ofUser] = [18 << 3, 20 << 3];

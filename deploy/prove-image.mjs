@@ -1,11 +1,11 @@
-// Does what `docker build` does, where there is no Docker: every step of the Dockerfile, in clean folders, from what is
-// committed; then starts the apps from the result as the image does. Ends with an error when a step fails or an app does
-// not start as it should. Root only: the apps run as the user of the image, on a file system that cannot be written to.
+// Reproduces `docker build` without Docker: runs every step of the Dockerfile in clean folders on the committed files,
+// then starts the apps from the result as the image would. Exits with an error when a step fails or an app does not
+// start as expected. Needs root: the apps run as the image's user on a read-only file system.
 //
-//   npm run prove-image [-- <app> …]
+//     npm run prove-image [-- <app> …]
 //
-// Folders stand for stages, and `/app` is a folder in them, so steps have to use relative paths. Node is the one that runs
-// this script: `npx --package node@22.21.1 node deploy/prove-image.mjs` takes that of the image.
+// Folders replace stages and `/app` is a folder in each, so steps must use relative paths. The Node that runs this
+// script is used; `npx --package node@22.21.1 node deploy/prove-image.mjs` takes the version of the image.
 import { spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -18,17 +18,16 @@ import { fileURLToPath } from 'node:url';
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const workdir = '/app';
 const patienceMs = 60_000;
-/** One of each kind: with no optional package, with some, and with all. */
+/** One app of each kind: without optional packages, with some, with all. */
 const apps = process.argv.length > 2 ? process.argv.slice(2) : ['gateway', 'files-worker', 'standalone', 'cli'];
 const dockerfile = parse(readFileSync(join(root, 'Dockerfile'), 'utf8'));
 
-/** What each instruction does to the folder of a stage. */
 const instructions = {
   ARG: (image, rest, app) => {
     if (rest === 'APP') image.arguments = { APP: app };
   },
   WORKDIR: (_image, rest) => {
-    if (rest !== workdir) fail(`WORKDIR has to be ${workdir}.`);
+    if (rest !== workdir) fail(`WORKDIR must be ${workdir}.`);
   },
   ENV: (image, rest) => {
     for (const pair of rest.split(/\s+/)) {
@@ -50,7 +49,7 @@ const instructions = {
   RUN: (image, rest) => {
     const command = rest.replaceAll(/--mount=\S+\s*/g, '');
     const env = { PATH: path(), HOME: join(scratch, 'home'), npm_config_cache: npmCache(), ...image.arguments };
-    // npm passes on what it was told about its registry to those that it runs.
+    // npm passes its registry setting to child processes under this name.
     for (const [name, value] of Object.entries(process.env)) if (/^npm_config_registry$/i.test(name)) env[name] = value;
     run('sh', ['-c', command], { cwd: join(image.folder, workdir), env });
   },
@@ -67,7 +66,8 @@ const instructions = {
   },
 };
 
-if (process.getuid() !== 0) fail('Only root can start apps as another user on a file system that is read-only.');
+if (process.getuid() !== 0)
+  fail('This script must run as root: it starts apps as another user on a read-only file system.');
 const scratch = mkdtempSync(join(tmpdir(), 'parley-image-'));
 chmodSync(scratch, 0o755);
 let running;
@@ -85,9 +85,9 @@ for (const app of apps) {
   say(`${app}: ${run('du', ['-sh', join(image.folder, workdir)]).split('\t')[0]}`);
   await proveApp(app, image);
 }
-say('Every step works.');
+say('All steps passed.');
 
-/** The stages of a Dockerfile, each with its base and its steps; a line that ends with \ goes on in the next. */
+/** Parses a Dockerfile into stages with their base image and steps; a trailing \ continues the line. */
 function parse(text) {
   const lines = text
     .replaceAll(/^\s*#.*\n/gm, '')
@@ -107,7 +107,7 @@ function parse(text) {
   return stages;
 }
 
-/** What Docker would be sent: all that is committed, less what .dockerignore leaves out. */
+/** Exports the Docker build context: all committed files except those that .dockerignore excludes. */
 function exportContext(folder) {
   mkdirSync(folder, { recursive: true });
   const rules = readFileSync(join(root, '.dockerignore'), 'utf8').split('\n');
@@ -117,7 +117,7 @@ function exportContext(folder) {
   const archive = join(scratch, 'context.tar');
   run('git', ['-C', root, 'archive', '--output', archive, 'HEAD', ...sent]);
   run('tar', ['-x', '-f', archive, '-C', folder]);
-  say(`The context has ${sent.length} of ${files.length} files.`);
+  say(`The build context has ${sent.length} of ${files.length} files.`);
 }
 
 function toPattern(rule) {
@@ -133,7 +133,7 @@ function buildImage(app) {
   return buildStage(dockerfile.at(-1), app);
 }
 
-/** A stage that does not use APP is built once. Gives its folder and what its image is started with. */
+/** Builds a stage, once unless it uses the argument APP. Returns its folder, environment, user and command. */
 function buildStage({ base, name, steps }, app) {
   const usesApp = steps.some(({ instruction, rest }) => instruction === 'ARG' && rest === 'APP');
   const key = `${name ?? 'image'}${usesApp ? `-${app}` : ''}`;
@@ -153,7 +153,7 @@ function buildStage({ base, name, steps }, app) {
   return image;
 }
 
-/** Starts what the image starts, first without a configuration, then with one as far as it comes without servers. */
+/** Starts the image's command without configuration, then with one, as far as it gets without servers. */
 async function proveApp(app, image) {
   if (app === 'cli') {
     await expectOutput(image, [...image.command, 'token', 'generate'], {}, /^bp_pat_\w+$/m);
@@ -171,14 +171,14 @@ async function proveApp(app, image) {
   }
 }
 
-/** It needs nothing else, so it comes up as a whole, and its health check passes. */
+/** The standalone app needs no servers: it must become ready and pass its health check. */
 async function proveStandalone(image) {
   const port = await freePort();
   const env = { PORT: String(port), HOST: '127.0.0.1' };
   await expectOutput(image, image.command, env, /Parley is ready/, async () => {
     const { status, stderr } = spawnSync(...asImage(image, image.healthCheck, env));
-    if (status !== 0) fail(`The health check fails: ${stderr}`);
-    say('standalone: the health check passes.');
+    if (status !== 0) fail(`The health check failed: ${stderr}`);
+    say('standalone: health check passed.');
   });
 }
 
@@ -192,7 +192,7 @@ function configuration() {
   };
 }
 
-/** Runs a program until it says what is expected, does what is to be done then, and stops it by SIGTERM. */
+/** Runs a program until its output matches, calls `then`, and stops it with SIGTERM. */
 async function expectOutput(image, command, env, expected, then = () => {}) {
   const child = spawn(...asImage(image, command, env));
   running = child;
@@ -205,7 +205,7 @@ async function expectOutput(image, command, env, expected, then = () => {}) {
   while (!expected.test(output)) {
     if (hasEnded || Date.now() > deadline) {
       child.kill('SIGKILL');
-      fail(`${command.join(' ')} did not say ${expected}:\n${output}`);
+      fail(`${command.join(' ')} did not print ${expected}:\n${output}`);
     }
     await sleep(50);
   }
@@ -215,14 +215,14 @@ async function expectOutput(image, command, env, expected, then = () => {}) {
   while (!hasEnded && Date.now() < deadline) await sleep(50);
   if (!hasEnded) {
     child.kill('SIGKILL');
-    fail(`${command.join(' ')} did not end after SIGTERM.`);
+    fail(`${command.join(' ')} did not exit after SIGTERM.`);
   }
 }
 
-/** As a container starts it: as its user, with a file system that is read-only but for /tmp and the data folder. */
+/** Command line of a container: the image's user, and a read-only file system except /tmp and the data folder. */
 function asImage(image, command, env) {
   const script = [
-    // /tmp is to be empty, and the image is in it: it gets another place first.
+    // /tmp becomes an empty tmpfs, but the image lies below it: bind it to /mnt/app first.
     'mount -t tmpfs tmpfs /mnt && mkdir /mnt/app',
     `mount --bind ${join(image.folder, workdir)} /mnt/app`,
     'mount --bind /mnt/app/data /mnt/app/data',
@@ -246,7 +246,6 @@ function run(program, args, options = {}) {
   return stdout;
 }
 
-/** The Node that runs this comes first. */
 function path() {
   return `${dirname(process.execPath)}:${process.env.PATH}`;
 }

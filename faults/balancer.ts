@@ -16,7 +16,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const pollMs = 100;
 const probeTimeoutMs = 5_000;
 
-/** A try to send a request to a backend, under an id of its own. */
 export interface Attempt {
   requestId: string;
   backend: string;
@@ -34,26 +33,18 @@ interface Answer {
   body: Buffer;
 }
 
-/** What ends a request of the balancer to a backend. */
 interface BackendError extends Error {
   code?: string;
   wasReused?: boolean;
 }
 
-/** Nothing of the request was sent anywhere. */
 class NobodyReady extends Error {}
 
-/**
- * Stands between clients and the replicas of an app as a cluster's load balancer does: asks each for `/readyz`, shares
- * requests among those that are ready, and keeps connections to them. Bodies pass as a whole: they are small in tests.
- */
+/** Load balancer: probes `/readyz`, shares requests between ready replicas over keep-alive connections. Buffers bodies. */
 export class Balancer {
-  /**
-   * Attempts that met a connection which the backend was closing as idle. They were sent again. Whoever counts lost
-   * requests checks that none of them had reached a process.
-   */
+  /** Attempts on a connection that the backend was closing as idle. They were retried; none may have reached a process. */
   readonly idleResets: Attempt[] = [];
-  /** Attempts that met a backend which listens no more, although it was ready when it was asked last. They were sent again. */
+  /** Attempts on a backend that has stopped listening since its last probe; they were retried. */
   readonly refused: Attempt[] = [];
   private readonly backends: Backend[];
   private readonly stopping = new AbortController();
@@ -79,7 +70,6 @@ export class Balancer {
     return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
   }
 
-  /** How many backends are given requests just now. */
   get readyCount(): number {
     return this.backends.filter(({ isReady }) => isReady).length;
   }
@@ -114,12 +104,12 @@ export class Balancer {
         response.writeHead(503, { 'retry-after': '1' }).end(JSON.stringify({ code: 503, message: error.message }));
         return;
       }
-      // Tests see at once that it was the way to the backend that broke.
+      // 502 lets tests distinguish a broken connection to the backend from an answer.
       response.writeHead(502, { 'content-type': 'text/plain' }).end(`balancer: ${String(error)}`);
     }
   }
 
-  /** Tries another backend when nothing of the request can have been done, and only then. */
+  /** Retries with another backend only if no process can have received the request. */
   private async ask(request: IncomingMessage, body: Buffer): Promise<Answer> {
     const id = String(request.headers['x-request-id'] ?? randomUUID());
     for (let tries = 0; ; tries += 1) {
@@ -136,7 +126,7 @@ export class Balancer {
     }
   }
 
-  /** Where to write down an attempt of which nothing has reached a process; undefined when it may have. */
+  /** List for an attempt that reached no process; undefined when it may have. */
   private attemptsThatDidNothing({ code, wasReused }: BackendError): Attempt[] | undefined {
     if (code === 'ECONNREFUSED') return this.refused;
     return wasReused && (code === 'ECONNRESET' || code === 'EPIPE') ? this.idleResets : undefined;
@@ -175,7 +165,7 @@ function send(
     const fail = (error: Error) => reject(Object.assign(error, { wasReused: request.reusedSocket }));
     request.once('error', fail);
     request.once('response', (response) => {
-      // An answer that breaks off is a lost request, whatever its connection has been before.
+      // A truncated answer is a lost request, even on a reused connection.
       buffer(response).then(
         (answer) => resolve({ status: response.statusCode ?? 502, headers: response.headers, body: answer }),
         reject,
@@ -185,7 +175,7 @@ function send(
   });
 }
 
-/** The headers that concern both ends, and not only the connection that they came over: RFC 9110, section 7.6.1. */
+/** Removes hop-by-hop headers: RFC 9110, section 7.6.1. */
 function endToEnd(headers: OutgoingHttpHeaders, body: Buffer): OutgoingHttpHeaders {
   const { connection: _, 'keep-alive': __, 'transfer-encoding': ___, ...others } = headers;
   return { ...others, 'content-length': body.length };

@@ -3,7 +3,7 @@ import { cgroupMissing, startTarget } from './bombs/bomb-target';
 import { MemoryCgroup } from './bombs/memory-cgroup';
 import { readBombs } from './bombs/read-bombs';
 
-// Costs a minute: it is about documents that exhaust their reader. `npm run bombs` reads all of them.
+// Takes a minute: it reads documents that exhaust their parser. `npm run bombs` reads all of them.
 
 let canLimitMemory = false;
 
@@ -16,7 +16,7 @@ beforeAll(async () => {
   process.stderr.write(`Skipped: the suite of hostile documents ${cgroupMissing}.\n`);
 });
 
-it('the embedded platform survives hostile documents in 1 GiB, and each of them ends with a status', async () => {
+it('the embedded platform survives hostile documents in 1 GiB, and each gets a final status', async () => {
   if (!canLimitMemory) return;
   const target = await startTarget('embedded', 1024);
   try {

@@ -12,13 +12,13 @@ import { declare } from './promised-file';
 jest.setTimeout(180_000);
 const suite = hasNatsServer() ? describe : describe.skip;
 
-/** Once the broker is back, everything that was accepted comes to its end this soon, by itself. */
+/** Time limit for all accepted work after the broker is back. */
 const settledWithinMs = 60_000;
-/** A request that was never sent, or one whose answer was lost on its way. Nothing else may happen to a client. */
+/** Errors that clients may get: the request was not sent, or its answer was lost. */
 const cleanRefusal =
-  /^503 .*"The (bus is not connected|connection to the bus broke)|^503 .*"Nobody answers|^504 .*"The connection broke before/;
+  /^503 .*"The (bus is not connected|connection to the bus broke)|^503 .*"No service instance is available|^504 .*"The connection broke before/;
 
-/** Does to the broker what is to be survived. Calls `whileAway` when no process can reach it. */
+/** Injects a fault into the broker. Calls `whileAway` while no process can reach it. */
 type Fault = (fleet: Fleet, whileAway: () => Promise<void>) => Promise<void>;
 
 const faults: Record<string, Fault> = {
@@ -37,13 +37,13 @@ const faults: Record<string, Fault> = {
   'loses its consumers': ({ nats }) => deleteConsumers(nats),
 };
 
-suite('Uploads with indexing go on, and every file comes to its end, when NATS', () => {
+suite('Uploads and indexing continue, and every file gets a final status, when NATS', () => {
   let embeddings: EmbeddingServer;
   let fleet: Fleet;
 
   beforeAll(async () => {
     embeddings = await EmbeddingServer.start();
-    // So slow that there are files under way and files that wait, whenever the fault comes.
+    // Slow enough that there are running and waiting files whenever the fault happens.
     embeddings.order('load', { delayMs: 300 });
     fleet = await Fleet.start({ isSecured: true, env: { EMBEDDINGS_URL: embeddings.url, SWEEP_INTERVAL_MS: '500' } });
   });

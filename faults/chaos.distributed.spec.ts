@@ -3,11 +3,11 @@ import { runChaos } from './chaos/chaos';
 import { type Harm, harms } from './chaos/harm';
 import { Stage } from './chaos/stage';
 
-/** As long as harm takes on a slow machine, up to two minutes each for what has to come back; then rest and comparison. */
+/** Time for all faults on a slow machine, up to two minutes for each recovery, then for settling and the comparison. */
 jest.setTimeout(30 * 60_000);
 const suite = hasNatsServer() ? describe : describe.skip;
 
-/** One of each kind, and of each kind of process. */
+/** One fault of each kind, and for each kind of process. */
 const fixed: Harm[] = [
   harms.kill('gateway', 0, 500),
   harms.cut('tables'),
@@ -29,7 +29,7 @@ const fixed: Harm[] = [
   harms.silence('tables', 'everything', 1_500),
 ];
 
-suite('Everything harmed once', () => {
+suite('Every fault once', () => {
   let stage: Stage;
 
   beforeAll(async () => {
@@ -38,7 +38,7 @@ suite('Everything harmed once', () => {
 
   afterAll(() => stage?.close());
 
-  it('loses nothing, does nothing twice, keeps the order, and every answer is clean', async () => {
+  it('loses nothing, does nothing twice, keeps the order, and answers only clean errors', async () => {
     const tell = (line: string) => process.stderr.write(`${line}\n`);
 
     const report = await runChaos(stage, {
@@ -56,14 +56,12 @@ suite('Everything harmed once', () => {
   });
 });
 
-/** How many there are of each kind. */
 function countOf(some: Harm[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { kind } of some) counts[kind] = (counts[kind] ?? 0) + 1;
   return counts;
 }
 
-/** Files that were declared, and whose upload was refused. */
 function notUploaded({ upload_pending }: Record<string, number>): Record<string, number> {
   return upload_pending === undefined ? {} : { upload_pending };
 }

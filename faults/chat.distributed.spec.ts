@@ -10,13 +10,12 @@ const suite = hasNatsServer() ? describe : describe.skip;
 
 interface Room {
   id: string;
-  /** Acknowledged messages, by id. */
   acknowledged: Set<string>;
 }
 
 suite('The chat, with two gateways and two chat processes,', () => {
   let fleet: Fleet;
-  /** Of the chat of one bot, through the balancer. */
+  /** Chat API of one bot, through the balancer. */
   let apiUrl: string;
   let path: string;
   let ann: AuthenticatedClient;
@@ -39,7 +38,6 @@ suite('The chat, with two gateways and two chat processes,', () => {
     return { id: conversation.id, acknowledged: new Set() };
   }
 
-  /** On the gateways of these numbers. */
   async function listen({ id }: Room, gateways = [0, 1]): Promise<SseListener> {
     const urls = gateways.map((n) => `${fleet.replicas('gateway')[n]!.url}${path}/conversations/${id}/listen`);
     const listener = await SseListener.open(urls, ann.user.key);
@@ -47,7 +45,7 @@ suite('The chat, with two gateways and two chat processes,', () => {
     return listener;
   }
 
-  /** Posts into the room until it is stopped; what fails is tried again as another message. */
+  /** Posts into the room until stopped; retries a failure as a new message. */
   function post(room: Room, user = ann) {
     let isStopped = false;
     let failures = 0;
@@ -58,7 +56,7 @@ suite('The chat, with two gateways and two chat processes,', () => {
           ({ message }) => room.acknowledged.add(message.id),
           () => (failures += 1),
         );
-        // Failures come at once while NATS is away: one turn of the event loop lets everything else go on.
+        // Requests fail synchronously while NATS is down: this lets other work run.
         await yieldToEventLoop();
       }
     })();
@@ -77,7 +75,7 @@ suite('The chat, with two gateways and two chat processes,', () => {
     return messages.map((message) => message.id).reverse();
   }
 
-  /** Whether the listener heard all that is listed, in this order. */
+  /** Checks that the listener received all listed messages in order. */
   async function hearsAll(listener: SseListener, room: Room): Promise<void> {
     const expected = await listed(room);
     await until(
@@ -88,7 +86,7 @@ suite('The chat, with two gateways and two chat processes,', () => {
     expect(listener.messageIds).toEqual(expected);
   }
 
-  it('loses no acknowledged message when a gateway is killed, whose listeners go on with another one', async () => {
+  it('loses no acknowledged message when a gateway is killed, and listeners continue through the other', async () => {
     const room = await newRoom();
     const gateway = fleet.replicas('gateway')[0]!;
     const [moved, stayed] = [await listen(room, [0, 1]), await listen(room, [1])];
@@ -108,7 +106,7 @@ suite('The chat, with two gateways and two chat processes,', () => {
     await hearsAll(stayed, room);
   });
 
-  it('loses no acknowledged message when NATS is restarted, and its listeners hear all of them', async () => {
+  it('loses no acknowledged message when NATS is restarted, and listeners receive all of them', async () => {
     const room = await newRoom();
     const [one, other] = [await listen(room, [0]), await listen(room, [1])];
     const posting = post(room);
@@ -139,7 +137,7 @@ suite('The chat, with two gateways and two chat processes,', () => {
     const after = room.acknowledged.size + 50;
     await until(() => room.acknowledged.size > after);
     await Promise.all(postings.map((posting) => posting.stop()));
-    // What was committed but never told is told when a process starts.
+    // A starting process publishes signals that were committed but not published.
     await process_!.start();
 
     const all = await listed(room);
@@ -162,7 +160,7 @@ suite('The chat, with two gateways and two chat processes,', () => {
     }
   });
 
-  it('keeps one order for all listeners while 50 clients post into one conversation', async () => {
+  it('delivers the same order to all listeners while 50 clients post into one conversation', async () => {
     const room = await newRoom();
     const users = await Promise.all(Array.from({ length: 50 }, () => ChatClient.connect({ apiUrl })));
     for (const { user } of users) await ann.addParticipant({ conversationId: room.id, userId: user.id });

@@ -14,7 +14,7 @@ if (!documentPath) {
 }
 const document = documentPath ? new OpenApiDocument(documentPath) : undefined;
 
-describe('the checker reads from Qdrant', () => {
+describe('the checker, with Qdrant,', () => {
   let qdrant: StandInQdrant;
 
   beforeEach(async () => {
@@ -36,7 +36,7 @@ describe('the checker reads from Qdrant', () => {
     }
   }
 
-  it('every vector of files once, page by page, in the collections that are meant', async () => {
+  it('reads every vector of files once, page by page, only from its own collections', async () => {
     keep('parley_mine_3_1', 2_500);
     keep('parley_mine_3_2', 3);
     keep('parley_mine_3_2', 4, 'tables:7');
@@ -50,7 +50,7 @@ describe('the checker reads from Qdrant', () => {
     expect(qdrant.requests.filter(({ path }) => path.endsWith('/scroll'))).toHaveLength(4);
   });
 
-  it('with its key, also where a page is shorter than was asked for', async () => {
+  it('sends the API key, and reads on after a page shorter than requested', async () => {
     keep('parley_mine_3_1', 10);
     qdrant.mostPerPage = 3;
 
@@ -60,7 +60,7 @@ describe('the checker reads from Qdrant', () => {
     for (const { headers } of qdrant.requests) expect(headers['api-key']).toBe('the key');
   });
 
-  it('and says what it was answered otherwise', async () => {
+  it('reports an unexpected answer', async () => {
     const refusing = await LoopbackServer.start(json({ status: { error: 'Forbidden' } }, 403));
 
     await expect(vectorsInQdrant({ url: refusing.url, collections: 'parley_' })).rejects.toThrow(
@@ -70,18 +70,18 @@ describe('the checker reads from Qdrant', () => {
   });
 });
 
-it('the checker finds a vector that is there twice, but not that of another model', () => {
+it('the checker finds a duplicate vector, but not the vector of another model', () => {
   const passage = { botId: 'bot', passageId: 'p', fileId: 'file_1', contentVersion: 'v' };
   const vectors = ['old', 'new'].map((model) => ({ ...passage, model }));
 
   expect(wrongVectors([passage], vectors)).toEqual([]);
-  expect(wrongVectors([passage], [...vectors, vectors[0]!])).toEqual(['file_1 has a vector twice']);
+  expect(wrongVectors([passage], [...vectors, vectors[0]!])).toEqual(['file_1 has a duplicate vector']);
 });
 
-describe('the checker reads from S3', () => {
+describe('the checker, with S3,', () => {
   const access = { region: 'us-east-1', accessKeyId: 'key', secretAccessKey: 'secret' };
 
-  it('the keys of a bucket below its prefix', async () => {
+  it('lists the keys of a bucket below its prefix', async () => {
     const s3 = await S3Server.start();
     for (const key of ['mine/bot/file/1', 'mine/bot/file/2', 'other/bot/file/3'])
       s3.objects.set(key, Buffer.from('content'));
@@ -92,7 +92,7 @@ describe('the checker reads from S3', () => {
     await s3.stop();
   });
 
-  it('page by page, and what stands between is what it was given', async () => {
+  it('lists page by page, with unchanged keys', async () => {
     const pages: Answer = ({ query }, response) => {
       const page = Number(query['continuation-token']?.split(' ')[1] ?? 1);
       const more = page < 3 ? `<IsTruncated>true</IsTruncated><NextContinuationToken>a&amp;&quot;/+ ${page + 1}` : '';
@@ -113,7 +113,7 @@ describe('the checker reads from S3', () => {
     await server.close();
   });
 
-  it('with the signature of the example in the documentation of AWS', () => {
+  it('signs like the example in the documentation of AWS', () => {
     const { headers } = signed(
       {
         region: 'us-east-1',
@@ -133,7 +133,7 @@ describe('the checker reads from S3', () => {
     );
   });
 
-  it('and says what it was answered otherwise', async () => {
+  it('reports an unexpected answer', async () => {
     const refusing = await LoopbackServer.start((_, response) => void response.writeHead(403).end('AccessDenied'));
 
     await expect(listBucket({ ...access, endpoint: refusing.url, bucket: 'parley', pathStyle: true })).rejects.toThrow(

@@ -17,37 +17,33 @@ const suite = hasNatsServer() ? describe : describe.skip;
 
 interface Scene extends DeclaredFile {
   ledger: Ledger;
-  /** Runs SQL whose `$1` is the id of the file. */
   sql(text: string): Promise<unknown>;
   contents: Contents;
   vectors: Vectors;
-  /** Of its content, as a finding names it. */
   blobName: string;
 }
 
-/** What can happen to contents where they rest. */
 interface Contents {
   lose(name: string): Promise<unknown>;
   put(name: string, text: string): Promise<unknown>;
 }
 
-/** What can happen in the index to a vector of this file: that of its first passage. */
 interface Vectors {
   lose(): Promise<unknown>;
-  /** Adds one like it, of a passage that there never was. */
+  /** Adds a vector for a passage that never existed. */
   addOfNone(): Promise<unknown>;
-  /** It says that it is of this file. */
+  /** Assigns the vector to this file. */
   misplace(fileId: string): Promise<unknown>;
 }
 
-/** Damages an indexed file of three passages, and says what the checker has to find. */
+/** Damages an indexed file of three passages, and returns the expected findings. */
 type Damage = (scene: Scene) => Promise<unknown[]>;
 
 const damages: Record<string, Damage> = {
   'a passage that is lost': async ({ id, marks, sql }) => {
     await sql('DELETE FROM files.passage WHERE file_id = $1 AND position = 1');
     return [
-      `${id} has a gap or a repeat among the positions of its passages`,
+      `${id} has a gap or a duplicate in the positions of its passages`,
       `${id} has a vector without a passage`,
       `${id} has ${marks[1]} 0 times in its passages`,
     ];
@@ -57,14 +53,14 @@ const damages: Record<string, Damage> = {
       SELECT file_id, content_version, 3, id, bot_id, content, subtype, page_number, breadcrumb
       FROM files.passage WHERE file_id = $1 AND position = 2`);
     return [
-      `${id} has a gap or a repeat among the positions of its passages`,
+      `${id} has a gap or a duplicate in the positions of its passages`,
       `${id} has ${marks[2]} 2 times in its passages`,
     ];
   },
   'passages of a content that is not the active one': async ({ id, marks, sql }) => {
     await sql(`UPDATE files.passage SET content_version = 'older' WHERE file_id = $1`);
     return [
-      `${id} has a passage that readers do not see`,
+      `${id} has a passage outside of its active content version`,
       `${id} has a vector without a passage`,
       ...marks.map((mark) => `${id} has ${mark} 0 times in its passages`),
     ];
@@ -100,19 +96,19 @@ const damages: Record<string, Damage> = {
   'a file that counts as indexed without passages': async ({ id, marks, sql }) => {
     await sql('UPDATE files.file SET active_version = NULL WHERE id = $1');
     return [
-      `${id} has a passage that readers do not see`,
-      `${id} has a status that its contents contradict`,
+      `${id} has a passage outside of its active content version`,
+      `${id} has a status that contradicts its contents`,
       ...marks.map((mark) => `${id} has ${mark} 0 times in its passages`),
     ];
   },
   'a content that was forgotten': async ({ id, sql }) => {
     await sql(`UPDATE files.file SET status = 'upload_pending' WHERE id = $1`);
-    return [`${id} has a status that its contents contradict`, promiseBroken(id, 'upload_pending')];
+    return [`${id} has a status that contradicts its contents`, promiseBroken(id, 'upload_pending')];
   },
   'a file that nobody has deleted': async ({ blobName, id, sql }) => {
     await sql('DELETE FROM files.file WHERE id = $1');
     return [
-      `${id} has a passage that readers do not see`,
+      `${id} has a passage outside of its active content version`,
       `${blobName} is stored and belongs to no file`,
       promiseBroken(id, 'deleted'),
     ];
@@ -123,10 +119,10 @@ const damages: Record<string, Damage> = {
   },
 };
 
-/** Where the platform keeps contents and vectors, and how they are damaged there. */
+/** Stores of contents and vectors, with their ways to damage them. */
 interface Stores {
   env: Record<string, string>;
-  /** Where the checker finds them, if it is not the folder and Postgres. */
+  /** Where the checker finds them; default: the folder and Postgres. */
   examined: Pick<Examined, 'bucket' | 'qdrant'>;
   contents(fleet: Fleet): Contents;
   vectors(sql: Scene['sql'], fileId: string): Vectors;
@@ -197,7 +193,7 @@ async function bucketAndQdrant(): Promise<Stores> {
 suite.each([
   ['a folder and Postgres', folderAndPostgres],
   ['a bucket and Qdrant', bucketAndQdrant],
-])('The checker of %s', (_stores, openStores) => {
+])('The checker with %s', (_stores, openStores) => {
   const ledger = new Ledger();
   const scenes = new Map<string, Scene>();
   let embeddings: EmbeddingServer;
@@ -236,14 +232,14 @@ suite.each([
     scenes.set(name, { ...file, ledger, sql, blobName, contents, vectors });
   }
 
-  /** A change of a file is told to admin in the background, which counts as unrest until it is done. */
+  /** A change of a file is reported to admin in the background, so the platform is not settled until then. */
   const check = (timeoutMs = 5_000) => {
     const { url, token, workspaceId, databaseUrl, blobsDir } = fleet;
     const examined = { url, token, workspaceId, databaseUrl, blobsDir, ...stores.examined };
     return new Checker(examined, ledger).findings(timeoutMs);
   };
 
-  it('finds nothing when all is as it was promised', async () => {
+  it('finds nothing when the state is as acknowledged', async () => {
     expect(await check(20_000)).toEqual([]);
   });
 
@@ -255,12 +251,11 @@ suite.each([
     expect((await check()).filter((finding) => !before.includes(finding))).toEqual(expected);
   });
 
-  describe('of what was written', () => {
+  describe('for written data', () => {
     const names = ['first', 'second', 'third'];
     let table: PromisedTable;
     let talk: PromisedConversation;
 
-    /** What the checker says of this table and this conversation. */
     const checkThem = async () =>
       (await check()).filter((found) => found.startsWith(table.id) || found.startsWith(talk.id)).map(withoutIds);
 
@@ -298,11 +293,11 @@ suite.each([
       ledger.conversations.length = 0;
     });
 
-    it('finds nothing when all is as it was promised', async () => {
+    it('finds nothing when the state is as acknowledged', async () => {
       expect(await checkThem()).toEqual([]);
     });
 
-    it('allows what was never answered to have happened or not, and not to have happened once it was refused', async () => {
+    it('accepts both outcomes of an unanswered write, and only the old state after a rejected one', async () => {
       const maybe = ledger.of(table.rows, 'never');
       ledger.attempt(maybe, 1);
       ledger.attempt(ledger.of(table.rows, 'first'), 2);
@@ -314,51 +309,45 @@ suite.each([
       );
       ledger.refused(maybe, 1);
 
-      expect(await checkThem()).toEqual([
-        'row second is not there, and was promised to be 1',
-        'row never is 1, and was promised to be not there',
-      ]);
+      expect(await checkThem()).toEqual(['row second is missing, expected 1', 'row never is 1, expected missing']);
     });
 
     it.each<[string, string, string[]]>([
       [
         'messages that are lost',
         `DELETE FROM chat.message WHERE conversation_id = $1 AND payload ->> 'text' = 'second'`,
-        [
-          'has another number of messages than its clock says',
-          `message second is not there, and was promised to be "said"`,
-        ],
+        ['has a number of messages that differs from its clock', `message second is missing, expected "said"`],
       ],
       [
         'messages that are there twice',
         `INSERT INTO chat.message SELECT bot_id, id || 'x', conversation_id, user_id, type, payload, tags, direction, origin,
            created_at + interval '1 hour', updated_at FROM chat.message WHERE conversation_id = $1 AND payload ->> 'text' = 'third'`,
-        ['has another number of messages than its clock says', 'message third is there 2 times'],
+        ['has a number of messages that differs from its clock', 'message third exists 2 times'],
       ],
       [
         'messages in another order',
         `UPDATE chat.message SET created_at = created_at - interval '1 hour' WHERE conversation_id = $1 AND payload ->> 'text' = 'second'`,
-        ['message first stands after second, which was written later'],
+        ['message first comes after second, which was written later'],
       ],
       [
         'messages of the same time',
         `UPDATE chat.message SET created_at = now() WHERE conversation_id = $1`,
-        ['message second is no younger than first before it', 'message third is no younger than second before it'],
+        ['message second is not newer than first before it', 'message third is not newer than second before it'],
       ],
       [
         'a gap among signals',
         `DELETE FROM chat.signal WHERE conversation_id = $1 AND number = 2`,
-        ['has a gap or a repeat among its signals'],
+        ['has a gap or a duplicate in its signals'],
       ],
       [
         'a tag of before',
         `UPDATE chat.conversation SET tags = tags || '{"third": "older"}' WHERE id = $1`,
-        ['tag third is "older", and was promised to be "third"'],
+        ['tag third is "older", expected "third"'],
       ],
       [
         'an entry that a state has lost',
         `UPDATE chat.state SET payload = payload - 'first' WHERE owner_id = $1`,
-        ['notes first is not there, and was promised to be 1'],
+        ['notes first is missing, expected 1'],
       ],
     ])('finds %s', async (_, statement, expected) => {
       await database.query(statement, [talk.id]);
@@ -367,15 +356,15 @@ suite.each([
     });
   });
 
-  it('finds a bot that is gone', async () => {
+  it('finds a missing bot', async () => {
     const botId = randomUUID();
     ledger.bot(botId);
 
-    expect(await check()).toContain(`the bot ${botId} is gone`);
+    expect(await check()).toContain(`the bot ${botId} does not exist`);
   });
 
-  it('finds what has not come to rest', async () => {
-    // So that its relay leaves alone what is put into its outbox.
+  it('finds unfinished work', async () => {
+    // Stops the relay of hub, so that the outbox row stays.
     await fleet.the('hub').end('SIGKILL');
     await database.query(`
       INSERT INTO files.indexing_job (file_id, content_version, bot_id, heartbeat_at) VALUES ('f', 'v', 'b', now());
@@ -389,8 +378,8 @@ suite.each([
     expect(await check(0)).toEqual(
       expect.arrayContaining([
         '1 indexing jobs',
-        '1 files to tidy',
-        '1 uploads under way',
+        '1 files to clean up',
+        '1 uploads in progress',
         '1 unpublished events of hub',
         '1 dead letters of chat',
       ]),
@@ -399,10 +388,9 @@ suite.each([
 });
 
 function promiseBroken(id: string, is: string): unknown {
-  return expect.stringMatching(`^${id} is ${is}.*, and was promised to be `);
+  return expect.stringMatching(`^${id} is ${is}.*, expected `);
 }
 
-/** A finding as it is for any table and conversation, at any time. */
 function withoutIds(finding: string): string {
   return finding.replace(/^(table|conv)_\w+ /, '').replace(/ \((acknowledged|refused) at [^)]+\)/g, '');
 }

@@ -31,7 +31,7 @@ export function describeBadClients(sharedFleet: () => SharedFleet): void {
       expect(health.problems()).toEqual([]);
     });
 
-    /** One client for each beginning of a request, which it has sent. */
+    /** One client for each request prefix, which it has sent. */
     async function connectAll(beginnings: string[], url: string): Promise<RawClient[]> {
       const clients = await Promise.all(beginnings.map(() => RawClient.connect(url)));
       connections.push(...clients);
@@ -51,7 +51,6 @@ export function describeBadClients(sharedFleet: () => SharedFleet): void {
       const incoming = () => readdir(join(fleet.blobsDir, 'incoming'));
       const openBlobs = () => openFiles(fleet.the('files').pid, fleet.blobsDir);
 
-      /** 200 clients that have sent half of an upload. */
       async function halfway(everyday: EverydayClient) {
         const files = await everyday.declareMany(200, size);
         const beginnings = files.map(({ uploadUrl }) => rawRequest('PUT', uploadUrl, { 'content-length': size }, half));
@@ -60,7 +59,7 @@ export function describeBadClients(sharedFleet: () => SharedFleet): void {
         return { files, clients };
       }
 
-      it('that sends its upload drop by drop is one of 200 whom nobody else notices', async () => {
+      it('that uploads byte by byte disturbs nobody, even 200 at once', async () => {
         const everyday = await EverydayClient.create(fleet);
         const memory = await MemoryWatch.start(fleet.the('files').pid);
         const { clients } = await halfway(everyday);
@@ -87,7 +86,7 @@ export function describeBadClients(sharedFleet: () => SharedFleet): void {
         expect(grownMb).toBeLessThan(80);
       });
 
-      it('that goes away in the middle of its upload leaves a reason and a URL that still works, and nothing else', async () => {
+      it('that disconnects during an upload leaves only an error and a valid upload URL', async () => {
         const everyday = await EverydayClient.create(fleet);
         const { files, clients } = await halfway(everyday);
 
@@ -108,7 +107,7 @@ export function describeBadClients(sharedFleet: () => SharedFleet): void {
         }
       });
 
-      it('that sends one upload 200 times at once is answered each time, and holds nobody up', async () => {
+      it('that sends one upload 200 times at once gets all answers, and delays nobody', async () => {
         const everyday = await EverydayClient.create(fleet);
         const { id, uploadUrl } = await everyday.declare('many times', 5);
         const upload = rawRequest('PUT', uploadUrl, { 'content-length': 5 }, 'bytes');
@@ -121,7 +120,7 @@ export function describeBadClients(sharedFleet: () => SharedFleet): void {
         expect((await everyday.get(id)).status).toBe('upload_completed');
       });
 
-      it('may send several uploads over one connection without waiting for an answer', async () => {
+      it('may pipeline several uploads on one connection', async () => {
         const everyday = await EverydayClient.create(fleet);
         const files = await everyday.declareMany(10, 5);
         const uploads = files.map(({ uploadUrl }, n) =>
@@ -146,7 +145,7 @@ export function describeBadClients(sharedFleet: () => SharedFleet): void {
           url = (await everyday.get(id)).url;
         });
 
-        it('that takes it byte by byte does not have it kept in memory, and holds nobody up', async () => {
+        it('that reads byte by byte is not buffered in memory, and delays nobody', async () => {
           const everyday = await EverydayClient.create(fleet);
           const memory = await MemoryWatch.start(fleet.the('files').pid);
           const downloads = await Promise.all(Array.from({ length: 20 }, () => startDownload(url)));
@@ -163,7 +162,7 @@ export function describeBadClients(sharedFleet: () => SharedFleet): void {
           await until(openBlobs, (paths) => paths.length === 0);
         });
 
-        it('that goes away in the middle of it leaves nothing open and no memory', async () => {
+        it('that disconnects during a download leaks no file and no memory', async () => {
           const memory = await MemoryWatch.start(fleet.the('files').pid);
 
           for (let round = 0; round < 5; round += 1) {
@@ -184,7 +183,7 @@ export function describeBadClients(sharedFleet: () => SharedFleet): void {
       const json = (body: string) => ({ 'content-type': 'application/json', 'content-length': body.length });
       const botsNamed = (name: string) => count('SELECT count(*)::int FROM admin.bot WHERE name = $1', [name]);
 
-      it('that sends nothing, half a header or half a body is one of 600 whom nobody else notices', async () => {
+      it('that sends nothing, half a header or half a body disturbs nobody, even 600 at once', async () => {
         const everyday = await EverydayClient.create(fleet);
         const memory = await MemoryWatch.start(fleet.the('gateway').pid);
         const headers = { ...everyday.headers, 'content-type': 'application/json', 'content-length': 1_000 };
@@ -200,7 +199,7 @@ export function describeBadClients(sharedFleet: () => SharedFleet): void {
         expect(grownMb).toBeLessThan(60);
       });
 
-      it('that sends a body of 16 MB together with 19 others is served as one of two, or told to come again', async () => {
+      it('that sends a body of 16 MB together with 19 others is served, or gets 503', async () => {
         const { headers } = await EverydayClient.create(fleet);
         const body = Buffer.from(JSON.stringify({ name: 'large', code: 'x'.repeat(16_000_000) }));
         const request = { headers: { ...headers, 'content-type': 'application/json' }, body };
@@ -223,7 +222,7 @@ export function describeBadClients(sharedFleet: () => SharedFleet): void {
       it.each([
         ['vanishes', (client: RawClient) => client.vanish()],
         ['hangs up', (client: RawClient) => client.hangUp()],
-      ])('that announces more than it sends and %s has done nothing', async (how, leave) => {
+      ])('that declares a longer body than it sends and %s has no effect', async (how, leave) => {
         const { headers } = await EverydayClient.create(fleet);
         const body = JSON.stringify({ name: 'cut' });
         const id = `cut-${how.replace(' ', '-')}`;
@@ -239,7 +238,7 @@ export function describeBadClients(sharedFleet: () => SharedFleet): void {
         expect(await botsNamed('cut')).toBe(0);
       });
 
-      it('that sends many requests at once has each answered, in their order', async () => {
+      it('that pipelines many requests gets all answers in order', async () => {
         const { headers } = await EverydayClient.create(fleet);
         const [files, bots] = [`${fleet.url}/v1/files`, `${fleet.url}/v1/admin/bots`];
         const kinds: [status: number, method: string, url: string, headers: Headers, body?: string][] = [
@@ -270,7 +269,7 @@ export function describeBadClients(sharedFleet: () => SharedFleet): void {
         ['authorization', 401],
         ['x-bot-id', 403],
         ['x-user-id', 403],
-      ])('that sends 10,000 bytes in the header %s is answered', async (name, status) => {
+      ])('that sends 10,000 bytes in the header %s gets an answer', async (name, status) => {
         const { headers } = await EverydayClient.create(fleet);
 
         const answer = await sendTo(fleet.url, 'GET /v1/files', {
@@ -283,7 +282,7 @@ export function describeBadClients(sharedFleet: () => SharedFleet): void {
   });
 }
 
-/** A download of which the first bytes have come and none are taken. */
+/** Download whose first bytes have arrived and are not read. */
 async function startDownload(url: string): Promise<Socket> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);

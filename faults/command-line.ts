@@ -1,4 +1,4 @@
-/** What the arguments of this process ask for. With `--help`, or arguments that `read` refuses, it shows the usage and ends. */
+/** Parses the arguments of this process. Prints the usage and exits for `--help` and for arguments that `read` rejects. */
 export function optionsOrExit<T>(usage: string, read: (args: string[]) => T): T {
   const args = process.argv.slice(2);
   if (args.includes('--help')) {

@@ -23,8 +23,8 @@ afterEach(async () => {
   await embeddings?.stop();
 });
 
-it('npm start has every acknowledged upload after SIGKILLs in the middle of uploads and indexing, and finishes it', async () => {
-  // Every text of the load has this word. Slow enough that some file is always being indexed.
+it('npm start has every acknowledged upload after SIGKILLs during uploads and indexing, and finishes it', async () => {
+  // Matches every text of the load. Slow enough that some file is always being indexed.
   embeddings.order('ships', { delayMs: 200 });
   await platform.start();
   const target = await platform.credentials();
@@ -51,7 +51,7 @@ it('npm start has every acknowledged upload after SIGKILLs in the middle of uplo
   const examined = { ...target, databaseUrl: await platform.databaseUrl(), blobsDir: platform.blobsDir };
   await letTimePass(examined.databaseUrl);
 
-  // While it is down or starting, connections break and answers are 503; there is no other failure.
+  // Expected failures during a restart: broken connections and 503.
   expect(failures.filter(({ kind, outcome }) => kind === 'answered' && !outcome.startsWith('503 '))).toEqual([]);
   expect(await new Checker(examined, ledger).findings(60_000)).toEqual([]);
   await until(
@@ -61,7 +61,7 @@ it('npm start has every acknowledged upload after SIGKILLs in the middle of uplo
   expect(ledger.files.length).toBeGreaterThan(20);
 });
 
-/** Sends half of an upload, which the kill will cut; what it gives sends all of it to the same URL. */
+/** Sends half of an upload, for the kill to interrupt; the result sends all of it to the same URL. */
 async function startUpload(target: LoadTarget, ledger: Ledger, botId: string, name: string) {
   const { text, content } = document(name, 100);
   const declaration = { key: `${name}.txt`, size: text.length, index: true };
@@ -77,7 +77,7 @@ async function startUpload(target: LoadTarget, ledger: Ledger, botId: string, na
   };
 }
 
-/** What the sweepers leave alone for up to ten minutes, lest it still be alive: uploads and tidying of a killed process. */
+/** Makes uploads and cleanup of a killed process due at once, which sweepers leave for up to ten minutes. */
 async function letTimePass(databaseUrl: string): Promise<void> {
   await query(
     databaseUrl,

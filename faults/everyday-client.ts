@@ -3,12 +3,11 @@ import { clientOf } from '@parley/testing/api';
 import { put } from '@parley/testing/bot-files';
 import type { LoadTarget } from './noted-requests';
 
-/** A client with a bot of its own that does what clients do all day, to show that others are served while something is wrong. */
+/** Client with its own bot that does everyday work, to show that others are served during a fault. */
 export class EverydayClient {
   private constructor(
     private readonly target: LoadTarget,
     readonly client: Client,
-    /** What each of its requests to the gateway carries. */
     readonly headers: Record<string, string>,
   ) {}
 
@@ -33,14 +32,14 @@ export class EverydayClient {
     return (await this.client.getFile({ id })).file;
   }
 
-  /** Asks the gateway once, and takes any answer. */
+  /** Sends one request to the gateway and returns any answer. */
   async send(method: string, path: string, body?: object): Promise<{ status: number; body: unknown }> {
     const headers = body ? { ...this.headers, 'content-type': 'application/json' } : this.headers;
     const response = await fetch(`${this.target.url}${path}`, { method, headers, body: JSON.stringify(body) });
     return { status: response.status, body: await response.json() };
   }
 
-  /** Declares, uploads, looks and downloads a few times. Throws when anything of it fails. */
+  /** Declares, uploads, reads and downloads files. Throws when any step fails. */
   async works(): Promise<void> {
     const content = 'e'.repeat(10_000);
     for (let round = 0; round < 5; round += 1) {
@@ -48,7 +47,8 @@ export class EverydayClient {
       const stored = await put(uploadUrl, content);
       const { url } = await this.get(id);
       const found = await (await fetch(url)).text();
-      if (!stored.ok || found !== content) throw new Error(`An upload was answered ${stored.status}, then: ${found}`);
+      if (!stored.ok || found !== content)
+        throw new Error(`The upload was answered with ${stored.status}, then the content was: ${found}`);
     }
   }
 }

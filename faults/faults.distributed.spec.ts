@@ -22,7 +22,7 @@ jest.setTimeout(180_000);
         EMBEDDINGS_URL: embeddings.url,
         SWEEP_INTERVAL_MS: '200',
         BUS_MAX_BODY_BYTES: String(maxBodyBytes),
-        // A bot alone has half of the places: room for 200 slow uploads and a few beside.
+        // One bot may use half of the upload slots: enough for 200 slow uploads and some more.
         CONTENT_MAX_UPLOADS: '420',
       },
     });
@@ -41,6 +41,6 @@ jest.setTimeout(180_000);
   describeHostileDocuments(sharedFleet);
   describeTableJobs(sharedFleet);
   describeBadClients(sharedFleet);
-  // Last: it leaves dead letters.
+  // Last, because it leaves dead letters.
   describeBusMessages(sharedFleet);
 });

@@ -14,21 +14,18 @@ export const appNames = ['admin', 'hub', 'files', 'files-worker', 'tables', 'cha
 export type AppName = (typeof appNames)[number];
 
 export interface FleetOptions {
-  /** Processes of each app. A balancer stands before several gateways, and before several of the files service. */
+  /** Processes of each app. Several gateways, or files services, get a balancer. */
   replicas?: number;
-  /** Processes of single apps, if there are to be more or fewer. */
   replicasOf?: Partial<Record<AppName, number>>;
-  /** Added to the environment of every app. */
   env?: Record<string, string>;
-  /** Added to that of single apps. */
   envOf?: Partial<Record<AppName, Record<string, string>>>;
-  /** A Postgres of the suite's own, for one that breaks it. */
+  /** Dedicated Postgres, for suites that break it. */
   databaseUrl?: string;
-  /** With NATS as `deploy/nats` has it: each app has its own key, and may do what it must. */
+  /** NATS with the keys and permissions of `deploy/nats`. */
   isSecured?: boolean;
 }
 
-/** The distributed mode with every process in the test's hands: to be killed, stopped and started again, one by one. */
+/** Distributed mode whose processes a test can kill, stop and restart one by one. */
 export class Fleet {
   readonly token = newToken('pat');
   readonly secretKey = randomBytes(32).toString('base64url');
@@ -70,7 +67,7 @@ export class Fleet {
     }
   }
 
-  /** Where clients reach the gateways. */
+  /** URL of the gateways. */
   get url(): string {
     return this.frontOf('gateway');
   }
@@ -83,12 +80,10 @@ export class Fleet {
     return this.apps.get(name)!;
   }
 
-  /** The first process of the app. */
   the(name: AppName): Replica {
     return this.replicas(name)[0]!;
   }
 
-  /** What a request to a gateway carries. */
   headers(botId: string): Record<string, string> {
     return { authorization: `Bearer ${this.token}`, 'x-workspace-id': this.workspaceId, 'x-bot-id': botId };
   }
@@ -97,12 +92,12 @@ export class Fleet {
     return [...this.apps.values()].flat();
   }
 
-  /** What the processes have complained of, to be shown when something is wrong. */
+  /** Warnings in the logs of all processes, for failure reports. */
   get warnings(): string[] {
     return this.all.flatMap(({ output }) => output.split('\n').filter((line) => /"level":[4-6]0/.test(line)));
   }
 
-  /** The processes that do not run, each with its last words. */
+  /** Processes that are not running, with the end of their output. */
   get ended(): string[] {
     return this.all.filter(({ isRunning }) => !isRunning).map(({ name, output }) => `${name}: ${output.slice(-5_000)}`);
   }

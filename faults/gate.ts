@@ -1,14 +1,11 @@
 import { until } from '@parley/testing/until';
 import { Client } from 'pg';
 
-/**
- * A statement that a gate can hold: it moves the job of a file to a stage, or the file to a status, or commits that, or
- * writes vectors of the file.
- */
+/** Statement that a gate can block: sets a stage of a job or a status of a file, commits that, or writes vectors. */
 export type Step =
   'parsed' | 'embedding' | 'vectors' | 'switching' | 'indexing_completed' | 'commit of indexing_completed';
 
-/** Each passes through a lock that is named for its file and step, which nobody holds but a test. */
+/** Each statement takes an advisory lock named after its file and step, which only a test holds exclusively. */
 const triggers = `
   CREATE SCHEMA faults;
   CREATE FUNCTION faults.pass(file_id text, step text) RETURNS void LANGUAGE sql AS
@@ -28,7 +25,7 @@ const triggers = `
     FOR EACH ROW EXECUTE FUNCTION faults.pass_file('commit of ');
 `;
 
-/** Holds a statement of the platform in the database, without a hook in the platform: one file at one step at a time. */
+/** Blocks a statement of the platform in the database, for one file at one step. Needs no hook in the platform. */
 export class Gate {
   private constructor(private readonly database: Client) {}
 
@@ -43,7 +40,6 @@ export class Gate {
     await this.database.query("SELECT pg_advisory_lock(hashtextextended($1 || ' ' || $2, 0))", [fileId, step]);
   }
 
-  /** Resolves when a statement stands before it. */
   async reached(): Promise<void> {
     await until(
       () => this.waiting(),
@@ -51,7 +47,7 @@ export class Gate {
     );
   }
 
-  /** Ends what stands before it, as if it had never been sent. The gate stays closed. */
+  /** Aborts the waiting statement as if it had not been sent. The gate stays closed. */
   async turnAway(): Promise<void> {
     for (const pid of await this.waiting()) await this.database.query('SELECT pg_terminate_backend($1, 5000)', [pid]);
   }

@@ -3,7 +3,7 @@ import { type ClientRequest, type IncomingMessage, request as httpRequest } from
 import { text } from 'node:stream/consumers';
 import type { Answer, Sending } from './keep-alive-client';
 
-/** A request whose head a process has taken, and whose body the test goes on with when it wants to. */
+/** Request whose head has arrived at a process, and whose body the test completes later. */
 export class HalfSent {
   readonly answer: Promise<Answer>;
 
@@ -12,11 +12,11 @@ export class HalfSent {
     private readonly rest: string,
   ) {
     this.answer = answerOf(request);
-    // Whoever waits for it is told.
+    // Prevents an unhandled rejection; callers still get the error.
     this.answer.catch(() => undefined);
   }
 
-  /** Resolves when half of the body is on its way. */
+  /** Resolves when half of the body is sent. */
   static async begin({ method, url, headers, body = '' }: Sending): Promise<HalfSent> {
     const length = { 'content-length': Buffer.byteLength(body), expect: '100-continue' };
     const request = httpRequest(url, { method, agent: false, headers: { ...headers, ...length } });
@@ -39,7 +39,7 @@ export class HalfSent {
 
 async function answerOf(request: ClientRequest): Promise<Answer> {
   const [response] = (await once(request, 'response')) as [IncomingMessage];
-  // An upload that was answered early goes on failing: that is no news.
+  // An upload that was answered early still fails: ignored.
   request.on('error', () => undefined);
   return { status: response.statusCode!, headers: response.headers, body: await text(response) };
 }

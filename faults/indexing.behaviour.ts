@@ -11,7 +11,7 @@ import type { SharedFleet } from './shared-fleet';
 
 const docx = 'application/vnd.openxmlformats-officedocument.wordprocessingml.document';
 const settledWithinMs = 60_000;
-/** What stays of a worker that has read much: its code, and memory that is used again before more is asked for. */
+/** Memory that a worker keeps after much reading: its code, and memory that is reused first. */
 const mostMbKept = 250;
 
 interface Hostile {
@@ -21,7 +21,7 @@ interface Hostile {
   reason: RegExp;
 }
 
-/** Each would take a parser with it that trusts what it reads. */
+/** Each would crash a parser that trusts its input. */
 const hostile: Hostile[] = [
   { name: 'zip-bomb.docx', type: docx, content: zipBomb(), reason: /unpacks to more than 512 MB/ },
   { name: 'lying.docx', type: docx, content: zipBomb({ declaredSize: 1_000 }), reason: /is damaged/ },
@@ -29,7 +29,7 @@ const hostile: Hostile[] = [
   {
     name: 'circle.pdf',
     type: 'application/pdf',
-    // Its tree of pages is its own branch.
+    // Cyclic page tree.
     content: pdfOfObjects(['<< /Type /Catalog /Pages 2 0 R >>', '<< /Type /Pages /Kids [2 0 R] /Count 3 >>']),
     reason: /PDF/,
   },
@@ -54,8 +54,8 @@ const hostile: Hostile[] = [
 ];
 
 export function describeHostileDocuments(sharedFleet: () => SharedFleet): void {
-  describe('documents that are made to hurt', () => {
-    it('fail each with its reason, and good ones before, beside and after them complete in the same process', async () => {
+  describe('hostile documents', () => {
+    it('fail each with a reason, while good ones before, between and after them complete in the same process', async () => {
       const { fleet } = sharedFleet();
       const ledger = new Ledger();
       const { bot } = await clientOf(fleet).createBot({});
@@ -106,7 +106,7 @@ export function describeHostileDocuments(sharedFleet: () => SharedFleet): void {
   });
 }
 
-/** A Word document whose text unpacks to 300 MB, or to 20 MB where it says that it is smaller. */
+/** Word document whose text unpacks to 300 MB, or to 20 MB where it declares less. */
 function zipBomb({ declaredSize }: { declaredSize?: number } = {}): Buffer {
   const text = Buffer.alloc(declaredSize ? 20_000_000 : 300_000_000, ' ');
   return zipOf([
@@ -115,7 +115,7 @@ function zipBomb({ declaredSize }: { declaredSize?: number } = {}): Buffer {
   ]);
 }
 
-/** A billion words, for who expands its entities. */
+/** Entities that expand to a billion words. */
 function xmlBomb(): Buffer {
   const entities = Array.from({ length: 9 }, (_, n) => `<!ENTITY e${n + 1} "${`&e${n};`.repeat(10)}">`);
   return Buffer.from(`<?xml version="1.0"?><!DOCTYPE a [<!ENTITY e0 "ha ">${entities.join('')}]><a>&e9;</a>`);

@@ -16,11 +16,11 @@ export interface Answer {
   body: string;
 }
 
-/** A client with connections of its own, which it keeps for its next requests. It repeats nothing. */
+/** Client with its own keep-alive connections and without retries. */
 export class KeepAliveClient {
   private readonly agent = new Agent({ keepAlive: true });
 
-  /** Rejects unless the whole answer comes. */
+  /** Rejects unless the whole answer arrives. */
   send({ method, url, headers, body }: Sending): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const signal = AbortSignal.timeout(timeoutMs);

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { Replica } from './replica';
 
-/** Connections that are never used, that are kept, and on which a request has only begun. */
+/** Opens connections without a request, with a complete one, and with the beginning of one. */
 export async function keepConnections({ port }: Replica): Promise<void> {
   const whole = 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n';
   for (const sent of ['', 'GET /heal', whole, `${whole}GET /heal`]) {

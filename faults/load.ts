@@ -4,17 +4,17 @@ import { document, type Ledger, type PromisedFile, sha256 } from './checker/ledg
 import { type Failure, type LoadReport, type LoadTarget, NotedRequests } from './noted-requests';
 
 export interface LoadOptions {
-  /** Begun at this pace, whatever becomes of those before. */
+  /** Open-loop pace: does not depend on earlier requests. */
   requestsPerSecond: number;
-  /** One of so many uploads asks to be indexed; none by default. */
+  /** One of so many uploads is indexed; default: none. */
   indexEvery?: number;
 }
 
 const paragraphs = 3;
 
 /**
- * Clients at work: they make files, upload, download, read, list and delete at a steady pace, and write down what was
- * acknowledged. Each keeps its connections, and repeats nothing.
+ * Clients that create, upload, download, read, list and delete files at a steady pace, without retries, and record what
+ * was acknowledged.
  */
 export class Load {
   private readonly stopping = new AbortController();
@@ -33,7 +33,6 @@ export class Load {
     this.requests = new NotedRequests(target, botId);
   }
 
-  /** Begins, and resolves when the first upload was acknowledged. */
   async start(): Promise<void> {
     await this.upload();
     if (this.ours.length === 0) throw new Error(`The first upload failed: ${JSON.stringify(this.failures)}`);
@@ -48,19 +47,16 @@ export class Load {
     return this.requests.report.failures;
   }
 
-  /** Resolves when so many further requests have been answered well. */
   async answersMore(count: number): Promise<void> {
     const enough = this.answered + count;
     await until(() => this.answered >= enough, Boolean, 60_000);
   }
 
-  /** Resolves when so many further requests have failed. */
   async failsMore(count: number): Promise<void> {
     const enough = this.failures.length + count;
     await until(() => this.failures.length >= enough, Boolean, 60_000);
   }
 
-  /** Waits for every answer that is still to come. */
   async stop(): Promise<LoadReport> {
     this.stopping.abort();
     await this.running;
@@ -79,7 +75,7 @@ export class Load {
     }
   }
 
-  /** One request for most turns; an upload is two. */
+  /** One request in most turns; an upload is two. */
   private async one(turn: number): Promise<void> {
     const file = this.ours[turn % this.ours.length]!;
     if (turn % 8 === 0) await this.upload();
@@ -108,28 +104,27 @@ export class Load {
     this.ours.push(file);
   }
 
-  /** What was acknowledged is what comes back. */
   private async download({ id, state }: PromisedFile): Promise<void> {
     const answer = await this.ask('GET', `/v1/files/${id}`);
     if (!answer || typeof state === 'string') return;
     const { url } = (answer as { file: { url: string } }).file;
     const got = await this.requests.send({ method: 'GET', url, headers: {} });
     if ('body' in got && sha256(got.body) !== state.sha256) {
-      this.requests.isWrong('GET of a content', `${id} came back with another content than was acknowledged`);
+      this.requests.isWrong('GET of a content', `${id} has another content than acknowledged`);
     }
   }
 
-  /** Takes out a file that nobody else of this load reads any more. */
+  /** Deletes a file that no other request of this load reads. */
   private async remove(): Promise<void> {
     if (this.ours.length < 20) return;
     const [file] = this.ours.splice(1, 1);
-    // Reads that are under way still mean it.
+    // Running reads may still use it.
     await Promise.all([...this.underWay]);
     const acknowledge = this.ledger.attempt(file!, 'deleted');
     if (await this.ask('DELETE', `/v1/files/${file!.id}`)) acknowledge();
   }
 
-  /** The answer; undefined, and a failure in the report, for anything but success. */
+  /** The answer; undefined for any error, which is recorded in the report. */
   private async ask(method: string, path: string, body?: object): Promise<unknown> {
     const result = await this.requests.ask(method, path, body);
     return 'answer' in result ? result.answer : undefined;

@@ -1,9 +1,9 @@
 import type { Failure } from './noted-requests';
 import type { Replica } from './replica';
 
-/** Whatever has reached a process and had no whole answer, and every answer but that nobody is there just now. */
+/** Lost requests: processed without a complete answer, or failed with another error than "no instance available". */
 export function isLoss({ kind, outcome, requestId }: Failure, processes: Replica[]): boolean {
-  if (kind === 'answered') return !/^503 .*Nobody answers/.test(outcome);
+  if (kind === 'answered') return !/^503 .*No service instance is available/.test(outcome);
   return kind === 'broken' && wasSeen(requestId, processes);
 }
 
@@ -14,5 +14,5 @@ export function wasSeen(requestId: string, processes: Replica[]): boolean {
 export function describeFailures(failures: Failure[], processes: Replica[]): string {
   const count = (kind: Failure['kind']) => failures.filter((failure) => failure.kind === kind).length;
   const resets = failures.filter(({ kind, requestId }) => kind === 'broken' && !wasSeen(requestId, processes)).length;
-  return `${count('answered')} told to come again, ${count('refused')} refused, ${resets} idle connections reset`;
+  return `${count('answered')} answered with an error, ${count('refused')} refused, ${resets} idle connections reset`;
 }

@@ -26,7 +26,7 @@ export function describeBusMessages(sharedFleet: () => SharedFleet): void {
       expect(health.problems()).toEqual([]);
     });
 
-    it('garbage on every subject is answered with an error, and everything goes on', async () => {
+    it('garbage on every subject gets an error, and the platform continues', async () => {
       const subjects = allOperations.map(({ subject }) => subject);
       const others = ['events.files.uploaded', 'events.admin.botDeleted', 'broadcast.admin.credentialsChanged'];
 
@@ -42,7 +42,7 @@ export function describeBusMessages(sharedFleet: () => SharedFleet): void {
     });
 
     describe('an answer', () => {
-      it('that is larger than a message arrives whole, and is refused when it is over the limit', async () => {
+      it('larger than a message arrives whole, and is rejected above the limit', async () => {
         const everyday = await EverydayClient.create(fleet);
         const metadata = { text: 'm'.repeat(130_000) };
         const keys = Array.from({ length: 160 }, (_, n) => `file${n}`);
@@ -60,7 +60,7 @@ export function describeBusMessages(sharedFleet: () => SharedFleet): void {
         });
       });
 
-      it('as large as a bot declares arrives whole', async () => {
+      it('as large as a bot may declare arrives whole', async () => {
         const schema = { type: 'object', description: 'd'.repeat(95_000) };
         const names = Array.from({ length: 50 }, (_, n) => `action${n}`);
         const actions = Object.fromEntries(names.map((name) => [name, { input: { schema }, output: { schema } }]));
@@ -73,7 +73,7 @@ export function describeBusMessages(sharedFleet: () => SharedFleet): void {
       });
     });
 
-    it('an operation that never answers is OperationTimeout at its deadline, and others do not wait for it', async () => {
+    it('an operation that never answers fails with OperationTimeout at its deadline, without delaying others', async () => {
       const everyday = await EverydayClient.create(fleet);
       const stuck = await everyday.declareMany(3, 1);
       await database.query(`
@@ -92,7 +92,7 @@ export function describeBusMessages(sharedFleet: () => SharedFleet): void {
       for (const { id } of stuck) expect((await everyday.send('DELETE', `/v1/files/${id}`)).status).toBe(200);
     });
 
-    it('a service that stands still costs its callers their deadline, and has done everything once when it goes on', async () => {
+    it('a paused service costs its callers their deadline, and has done everything once when it continues', async () => {
       const everyday = await EverydayClient.create(fleet);
       const { uploadUrl } = await everyday.declare('upload', 5);
       const files = fleet.the('files');
@@ -127,7 +127,6 @@ async function listBots(everyday: EverydayClient): Promise<void> {
   expect((await everyday.send('GET', '/v1/admin/bots')).status).toBe(200);
 }
 
-/** How many requests of this kind the process has handled, by its own metrics. */
 async function countHandled(url: string, subject: string): Promise<number> {
   const metrics = await (await fetch(`${url}/metrics`)).text();
   const counts = metrics.matchAll(/^parley_bus_handled_seconds_count\{.*subject="([^"]*)".*\} (\d+)$/gm);

@@ -7,17 +7,16 @@ export interface LoadTarget {
   workspaceId: string;
 }
 
-/** A request that had no complete answer, or another one than it should have. */
+/** Request without a complete or correct answer. */
 export interface Failure {
   request: string;
   requestId: string;
-  /** A whole answer came; no connection was to be had; or the connection broke before there was an answer. */
+  /** A complete answer; no connection; or a connection that broke before the answer. */
   kind: 'answered' | 'refused' | 'broken';
-  /** The status and the answer, or what broke. */
   outcome: string;
   retryAfter: string | null;
   tookMs: number;
-  /** By the clock of `Date.now()`. */
+  /** Milliseconds since the epoch. */
   endedAt: number;
 }
 
@@ -35,7 +34,7 @@ export interface Sending {
 
 const clientCount = 8;
 
-/** Requests of clients that keep their connections and repeat nothing, and what became of each. */
+/** Requests over keep-alive connections without retries, with recorded failures. */
 export class NotedRequests {
   readonly report: LoadReport = { answered: 0, failures: [] };
   private readonly clients = Array.from({ length: clientCount }, () => new KeepAliveClient());
@@ -47,7 +46,7 @@ export class NotedRequests {
     private readonly botId: string,
   ) {}
 
-  /** The answer to a request to the gateway; a failure, which is in the report too, for anything but success. */
+  /** Sends a request to the gateway. Returns the answer, or the failure, which is also recorded. */
   async ask(
     method: string,
     path: string,
@@ -70,7 +69,7 @@ export class NotedRequests {
     return 'failure' in result ? result : { answer: JSON.parse(result.body) as unknown };
   }
 
-  /** The body of the answer; a failure, which is in the report too, for anything but success. */
+  /** Sends a request. Returns the body, or the failure, which is also recorded. */
   async send({ method, url, body, headers }: Sending): Promise<{ body: string } | { failure: Failure }> {
     this.count += 1;
     const requestId = `${this.name}-${this.count}`;
@@ -96,7 +95,7 @@ export class NotedRequests {
     }
   }
 
-  /** Notes that a good answer said something wrong. */
+  /** Records a successful answer with wrong content. */
   isWrong(request: string, outcome: string): void {
     this.report.answered -= 1;
     this.report.failures.push({

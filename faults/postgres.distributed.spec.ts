@@ -20,10 +20,10 @@ jest.setTimeout(180_000);
 const suite = hasNatsServer() ? describe : describe.skip;
 
 const requestsPerSecond = 30;
-/** Two for each service: whoever held one and asked for another would stop everything. */
+/** Two connections per service: code that held one while it waited for another would deadlock. */
 const poolSize = 2;
 const statementTimeoutMs = 3_000;
-/** Answers in a row without a failure, after which the fault counts as over: some seconds of the load. */
+/** Consecutive answers without a failure after which the fault counts as over: some seconds of the load. */
 const calmAnswers = 100;
 
 const unavailable = { status: 503, retryAfter: '1', body: { code: 503, type: 'Internal' } };
@@ -33,9 +33,9 @@ let folder: string;
 let postgres: LocalPostgres;
 let embeddings: EmbeddingServer;
 let fleet: Fleet;
-/** Between the files service and Postgres; the others have none. */
+/** Link between the files service and Postgres; other services connect directly. */
 let link: BreakableLink;
-/** Of the test itself, once Postgres is left alone. */
+/** Direct connection of the test. */
 let database: Client;
 
 suite('the platform and its Postgres', () => {
@@ -43,7 +43,7 @@ suite('the platform and its Postgres', () => {
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'parley-fault-postgres-'));
-    // Where root runs the tests, another user runs Postgres.
+    // As root, Postgres runs as another user, which must pass through the folder.
     await chmod(folder, 0o711);
     postgres = await start(await freePort());
     embeddings = await EmbeddingServer.start();
@@ -88,7 +88,7 @@ suite('the platform and its Postgres', () => {
       ['has no connection left', takeConnections],
       ['keeps a table locked', lockFiles],
       ['cannot be reached, which nobody tells', swallow],
-    ])('answers clean errors while Postgres %s, and then none', async (name, happens) => {
+    ])('answers clean errors while Postgres %s, and none afterwards', async (name, happens) => {
       const before = load.failures.length;
       await load.answersMore(10);
       const startedAt = Date.now();
@@ -111,7 +111,7 @@ suite('the platform and its Postgres', () => {
     });
   });
 
-  it('answers who waited for a connection, once the lock is gone that held up the others', async () => {
+  it('answers requests that wait for a connection once the blocking lock is released', async () => {
     const botId = await newBot(ledger);
     const { body } = await declare(botId);
     const { id } = (body as Declared).file;
@@ -132,7 +132,7 @@ suite('the platform and its Postgres', () => {
     await client.end();
   });
 
-  describe('a connection that is cut', () => {
+  describe('a connection that breaks', () => {
     let botId: string;
 
     beforeAll(async () => {
@@ -148,7 +148,7 @@ suite('the platform and its Postgres', () => {
       botId = await newBot(ledger);
     });
 
-    it('between a declaration and the note of what it replaces changes nothing, and the declaration may be repeated', async () => {
+    it('between a declaration and the record of the replaced file changes nothing, and the declaration can be retried', async () => {
       await declare(botId);
       const stored = () => rows('SELECT * FROM files.file WHERE bot_id = $1', botId);
       const before = await stored();
@@ -163,7 +163,7 @@ suite('the platform and its Postgres', () => {
       expect(await declare(botId)).toMatchObject({ status: 200 });
     });
 
-    it('as a declaration commits leaves nothing, and the declaration may be repeated', async () => {
+    it('during the commit of a declaration leaves nothing, and the declaration can be retried', async () => {
       const gate = await Gate.close(commitOf(botId));
       const declaring = declare(botId);
 
@@ -176,7 +176,7 @@ suite('the platform and its Postgres', () => {
       expect(await declare(botId)).toMatchObject({ status: 200 });
     });
 
-    it('after a declaration was committed and before that is answered leaves open what has happened', async () => {
+    it('after the commit of a declaration and before its answer results in an unknown outcome', async () => {
       const gate = await Gate.close(commitOf(botId));
       const declaring = declare(botId);
       await gate.reached();
@@ -194,7 +194,7 @@ suite('the platform and its Postgres', () => {
       expect(await declare(botId)).toMatchObject({ status: 200, body: { file: { id: row!['id'] } } });
     });
 
-    it('between the job of an upload and its event leaves the file without content, and its URL good', async () => {
+    it('between the job of an upload and its event leaves the file without content and its URL valid', async () => {
       const { body } = await declare(botId);
       const { id, uploadUrl } = (body as Declared).file;
       const gate = await Gate.close(
@@ -217,7 +217,7 @@ suite('the platform and its Postgres', () => {
       await indexed(id);
     });
 
-    it('between the switch to what was indexed and its note leaves the job to be done again', async () => {
+    it('between the switch of versions and its cleanup record leaves the job to be repeated', async () => {
       const { body } = await declare(botId);
       const { id, uploadUrl } = (body as Declared).file;
       const gate = await Gate.close(`BEFORE INSERT ON files.untidy_file FOR EACH ROW WHEN (NEW.bot_id = '${botId}')`);
@@ -236,7 +236,7 @@ suite('the platform and its Postgres', () => {
       await indexed(id);
     });
 
-    it('while it is idle is replaced without an error', async () => {
+    it('while idle is replaced without an error', async () => {
       await declare(botId);
 
       await database.query(
@@ -247,8 +247,8 @@ suite('the platform and its Postgres', () => {
     });
   });
 
-  it('has lost nothing after all that, and comes to rest', async () => {
-    // Uploads and notes whose process could not tell of their end: what takes ten minutes and one is due now.
+  it('has lost nothing after all faults, and settles', async () => {
+    // Makes interrupted uploads and cleanup due now rather than after ten minutes and one.
     const client = await connect();
     await client.query(`UPDATE files.upload SET touched_at = touched_at - interval '10 minutes'`);
     await client.query('UPDATE files.untidy_file SET due_at = now() WHERE due_at > now()');
@@ -265,7 +265,7 @@ async function newBot(ledger: Ledger): Promise<string> {
   return bot.id;
 }
 
-/** Resolves when many requests in a row were answered well. */
+/** Resolves after many consecutive successful requests. */
 async function calm(load: Load): Promise<void> {
   for (let failed = -1; failed < load.failures.length;) {
     failed = load.failures.length;
@@ -273,7 +273,7 @@ async function calm(load: Load): Promise<void> {
   }
 }
 
-/** Nothing was done, or it is said that a change may have been. */
+/** Clean errors: not processed (503), or for a change, possibly processed (504). */
 function isClean({ outcome, retryAfter, request }: Failure): boolean {
   const isUndone = outcome.startsWith('503 ') && outcome.includes('"type":"Internal"') && retryAfter === '1';
   const isOpen = outcome.startsWith('504 ') && outcome.includes('"type":"OperationTimeout"');
@@ -287,7 +287,7 @@ function start(port: number): Promise<LocalPostgres> {
 async function connect(): Promise<Client> {
   const client = new Client({
     connectionString: postgres.url,
-    // A test that fails holds nothing up for the others.
+    // A failed test must not block others.
     options: '-c idle_in_transaction_session_timeout=10s -c lock_timeout=5s',
   });
   client.on('error', () => undefined);
@@ -295,7 +295,7 @@ async function connect(): Promise<Client> {
   return client;
 }
 
-/** The server that watches over itself starts again on its own. */
+/** The embedded server restarts itself. */
 async function restart(signal: NodeJS.Signals): Promise<void> {
   const before = postgres.pid!;
   process.kill(before, signal);
@@ -311,7 +311,6 @@ async function stayAway(load: Load): Promise<void> {
   postgres = await start(Number(new URL(postgres.url).port));
 }
 
-/** Takes every connection that the server has, away from the platform too, until some requests have failed. */
 async function takeConnections(load: Load): Promise<void> {
   const taken = [await connect()];
   for (let isFull = false; !isFull;) {
@@ -328,7 +327,7 @@ async function takeConnections(load: Load): Promise<void> {
   await Promise.all(taken.map((client) => client.end()));
 }
 
-/** Until some have waited for a connection or a lock for as long as they may. */
+/** Locks the files until some requests have waited for a connection or a lock until the timeout. */
 async function lockFiles(load: Load): Promise<void> {
   const client = await connect();
   await client.query('BEGIN; LOCK TABLE files.file');
@@ -342,9 +341,9 @@ async function swallow(load: Load): Promise<void> {
   link.state = 'carries';
 }
 
-/** Holds statements in Postgres, without a hook in the platform. */
+/** Blocks statements in Postgres. Needs no hook in the platform. */
 class Gate {
-  /** @param trigger the statements, as `CREATE TRIGGER` names them. */
+  /** @param trigger statements to block, in the syntax of `CREATE TRIGGER`. */
   static async close(trigger: string): Promise<Gate> {
     const kind = trigger.includes('DEFERRED') ? 'CONSTRAINT TRIGGER' : 'TRIGGER';
     await database.query('SELECT pg_advisory_lock(1)');
@@ -354,7 +353,6 @@ class Gate {
 
   private constructor(private readonly table: string) {}
 
-  /** Resolves when a statement stands before it. */
   reached(): Promise<Record<string, unknown>[]> {
     return until(
       () => rows('SELECT pid FROM pg_stat_activity WHERE pg_backend_pid() = ANY(pg_blocking_pids(pid))'),
@@ -362,7 +360,7 @@ class Gate {
     );
   }
 
-  /** Cuts the connection of what comes to stand before it. It stays closed. */
+  /** Cuts the connection of the statement that waits at the gate. The gate stays closed. */
   async cut(): Promise<void> {
     for (const { pid } of await this.reached()) await database.query('SELECT pg_terminate_backend($1, 5000)', [pid]);
   }
@@ -373,7 +371,7 @@ class Gate {
   }
 }
 
-/** The commit of a change to a file of the bot. */
+/** Trigger for the commit of a change to a file of the bot. */
 function commitOf(botId: string): string {
   return `AFTER INSERT OR UPDATE ON files.file DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (NEW.bot_id = '${botId}')`;
 }

@@ -3,14 +3,13 @@ import { put } from '@parley/testing/bot-files';
 import { document, type Ledger, type PromisedFile } from './checker/ledger';
 import type { LoadTarget } from './noted-requests';
 
-/** A file that a ledger knows of, still without its content. */
 export interface DeclaredFile {
   id: string;
   promised: PromisedFile;
   text: string;
   /** A word of each passage. */
   marks: string[];
-  /** Sends the content and says how that was answered. */
+  /** Sends the content. Returns the status of the answer. */
   upload(): Promise<number>;
 }
 
@@ -32,7 +31,7 @@ export async function declare(
     size: text.length,
     contentType: 'text/plain',
     index,
-    // As short as they may be: each paragraph of the document becomes a passage.
+    // Shortest chunks: each paragraph becomes a passage.
     indexing: { configuration: { chunking: { maximumChunkLength: 100 } } },
   });
   const promised = ledger.declared({ botId, id: file.id, index });

@@ -9,7 +9,7 @@ export interface RawAnswer {
   body: string;
 }
 
-/** A client that sends what it is told, when it is told, and is held to no rule of HTTP. */
+/** Raw TCP client, not bound to the rules of HTTP. */
 export class RawClient {
   private received = Buffer.alloc(0);
   private onChange: () => void = () => undefined;
@@ -20,7 +20,7 @@ export class RawClient {
       this.onChange();
     });
     socket.on('close', () => this.onChange());
-    // Answers that do not come tell that a connection broke.
+    // The missing answer shows that the connection broke.
     socket.on('error', () => undefined);
   }
 
@@ -39,17 +39,16 @@ export class RawClient {
     if (this.socket.writable) this.socket.write(data);
   }
 
-  /** Sends nothing more, and still listens. */
+  /** Half-closes the connection: sends nothing more, but still reads. */
   hangUp(): void {
     this.socket.end();
   }
 
-  /** Is gone from one moment to the next. */
   vanish(): void {
     if (!this.isClosed) this.socket.resetAndDestroy();
   }
 
-  /** The next complete answer; undefined when the connection is closed before there is one. */
+  /** Next complete answer; undefined when the connection closes before. */
   async answer(): Promise<RawAnswer | undefined> {
     for (;;) {
       const found = readAnswer(this.received);
@@ -63,14 +62,14 @@ export class RawClient {
   }
 }
 
-/** A request as it goes over the line, with its body as far as it is given. */
+/** HTTP request as text, with as much of the body as given. */
 export function rawRequest(method: string, url: string, headers: Headers = {}, body = ''): string {
   const { host, pathname, search } = new URL(url);
   const lines = Object.entries({ host, ...headers }).map(([name, value]) => `${name}: ${value}`);
   return [`${method} ${pathname}${search} HTTP/1.1`, ...lines, '', body].join('\r\n');
 }
 
-/** The first answer and the bytes that it takes, once it is complete. Ours all tell their length. */
+/** First complete answer and its length in bytes. Our answers all have a content-length. */
 function readAnswer(received: Buffer): { answer: RawAnswer; length: number } | undefined {
   const end = received.indexOf('\r\n\r\n');
   if (end < 0) return undefined;

@@ -7,7 +7,7 @@ import { until } from '@parley/testing/until';
 
 const startTimeoutMs = 120_000;
 
-/** One process of an app, on a port that it keeps when it is started again. */
+/** Process of an app; keeps its port over restarts. */
 export class Replica {
   private child?: ChildProcess;
   private said = '';
@@ -35,23 +35,21 @@ export class Replica {
     return this.child !== undefined && this.child.exitCode === null && this.child.signalCode === null;
   }
 
-  /** How its last process has ended; null while it runs, and when a signal has ended it. */
+  /** Exit code of its last process; null while it runs, and after a signal. */
   get exitCode(): number | null {
     return this.child?.exitCode ?? null;
   }
 
-  /** What its processes have written so far, those before a restart included. */
+  /** Output of all its processes, including those before a restart. */
   get output(): string {
     return this.said;
   }
 
-  /** Resolves when it is ready. */
   async start(): Promise<void> {
     await this.launch();
     await this.ready();
   }
 
-  /** Starts the process without waiting for it. */
   launch(): Promise<unknown> {
     const child = spawn(process.execPath, [`dist/apps/${this.name}/src/main.js`], {
       env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...this.env },
@@ -77,7 +75,7 @@ export class Replica {
     return response?.ok ?? false;
   }
 
-  /** Resolves when it takes no connections any more: a stopping process only finishes what it has then. */
+  /** Resolves when it accepts no connections: a stopping process only finishes its requests. */
   async stopsListening(): Promise<void> {
     await until(
       () => this.listens(),
@@ -85,12 +83,11 @@ export class Replica {
     );
   }
 
-  /** Whether one of its processes has logged a request of this id. */
+  /** True when one of its processes has logged this request id. */
   hasSeen(requestId: string): boolean {
     return this.said.includes(JSON.stringify(requestId));
   }
 
-  /** Resolves when its process has ended by itself. */
   async ended(): Promise<void> {
     if (this.isRunning) await once(this.child!, 'exit');
   }
@@ -99,7 +96,7 @@ export class Replica {
     this.child?.kill(signal);
   }
 
-  /** Sends the signal, resolves when the process has ended, and says after how many milliseconds. */
+  /** Sends the signal and waits for the end of the process. Returns the milliseconds. */
   async end(signal: NodeJS.Signals): Promise<number> {
     if (!this.isRunning) return 0;
     const started = performance.now();
@@ -107,7 +104,7 @@ export class Replica {
     this.signal(signal);
     await ended;
     const ms = performance.now() - started;
-    // What it wrote last is still on its way.
+    // The last output may still be in the pipe.
     await silent;
     return ms;
   }
@@ -124,7 +121,7 @@ export class Replica {
   }
 }
 
-/** Runs one of our programs to its end. Throws with its output when it fails. */
+/** Runs one of our programs. Throws with its output when it fails. */
 export async function runToEnd(script: string, env: Record<string, string>): Promise<void> {
   const child = spawn(process.execPath, [script], {
     env: { PATH: process.env['PATH'], ...env },

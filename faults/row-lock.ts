@@ -1,7 +1,7 @@
 import { until } from '@parley/testing/until';
 import { Client } from 'pg';
 
-/** Holds rows of a table, so that whoever wants to change them waits until the test lets them go. */
+/** Locks rows of a table until the test releases them. */
 export class RowLock {
   private static readonly held = new Set<RowLock>();
 
@@ -13,19 +13,19 @@ export class RowLock {
     return RowLock.by(databaseUrl, `SELECT 1 FROM ${table} WHERE id = ANY($1) FOR UPDATE`, [ids]);
   }
 
-  /** The whole table: who only reads it waits too. */
+  /** Locks the whole table, for readers too. */
   static ofAll(databaseUrl: string, table: string): Promise<RowLock> {
     return RowLock.by(databaseUrl, `LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`);
   }
 
-  /** Those too that a test which failed has not let go. */
+  /** Also releases the locks of a failed test. */
   static async releaseAll(): Promise<void> {
     await Promise.all([...RowLock.held].map((lock) => lock.release()));
   }
 
   private static async by(databaseUrl: string, statement: string, values: unknown[] = []): Promise<RowLock> {
     const database = new Client({ connectionString: databaseUrl });
-    // A test that fails drops the database under it.
+    // A failed test drops the database.
     database.on('error', () => undefined);
     await database.connect();
     await database.query('BEGIN');
@@ -33,7 +33,7 @@ export class RowLock {
     return new RowLock(database);
   }
 
-  /** Resolves when at least so many statements wait for it, or for one that does. */
+  /** Resolves when so many statements wait, for the lock or behind a waiting one. */
   async awaited(count: number): Promise<void> {
     const waiting = async () => {
       const { rowCount } = await this.database.query(

@@ -2,17 +2,17 @@ import type { EmbeddingServer } from '@parley/testing/embedding-server';
 import type { Client } from 'pg';
 import type { Fleet } from './fleet';
 
-/** Largest body of a message in the shared fleet: above the 8 MB of one NATS message, below the gateway's own limits. */
+/** Largest body of a message in the shared fleet: above the 8 MB of a NATS message, below the gateway's limits. */
 export const maxBodyBytes = 20_000_000;
 
-/** A running platform with one process of each app that several behaviours use, one after the other. */
+/** Running platform with one process of each app, shared by several suites in sequence. */
 export interface SharedFleet {
   fleet: Fleet;
   embeddings: EmbeddingServer;
   database: Client;
 }
 
-/** Watches that no process ends and that each of them handles every error, from now on. */
+/** Detects ended processes and unhandled errors from now on. */
 export class FleetHealth {
   private readonly former: Map<string, number>;
 

@@ -18,15 +18,15 @@ import { SlowRequests } from './slow-requests';
 
 jest.setTimeout(180_000);
 const suite = hasNatsServer() ? describe : describe.skip;
-/** Apps that serve the requests of the load. The others would have nothing to lose. */
+/** Apps that serve the requests of the load; others cannot lose any. */
 const loadedApps = ['admin', 'files', 'files-worker', 'gateway'] as const;
-/** Of a rolling restart: 200 on a machine of its own. */
+/** Pace of a rolling restart: 200 on a dedicated machine. */
 const rollingRequestsPerSecond = Number(process.env['ROLLING_REQUESTS_PER_SECOND'] ?? 20);
-/** At a higher pace fewer of the uploads are indexed: that is work for seconds, and the pace is that of requests. */
+/** Share of indexed uploads: at a higher pace fewer, because indexing takes seconds. */
 const mostIndexedOf = 40;
-/** For what ends in time on a machine with other work too, and less than the 5 s for which a lock is waited for. */
+/** Enough for short requests on a busy machine, and less than the lock timeout of 5 s. */
 const shutdownTimeoutMs = 3_000;
-/** So long that the balancer of the tests has asked for readiness; locks are held for as long here too. */
+/** Longer than the balancer's probe interval; locks are held for the same time. */
 const rollingGraceMs = 3_000;
 const rollingTimeoutMs = 30_000;
 
@@ -57,7 +57,7 @@ suite('SIGTERM to the only replica of an app', () => {
     await embeddings?.stop();
   });
 
-  it('loses no request of a load while each app in turn is restarted, whatever its clients keep open', async () => {
+  it('loses no request of a load while each app in turn is restarted, with any open connections', async () => {
     load = await startLoad(fleet, 40);
 
     const exitCodes: Record<string, number | null> = {};
@@ -76,7 +76,7 @@ suite('SIGTERM to the only replica of an app', () => {
     expect(failures.filter((failure) => isLoss(failure, fleet.all))).toEqual([]);
   });
 
-  it('answers a request whose body comes late, and tells one whose body never comes to repeat it', async () => {
+  it('answers a request with a late body, and 503 to one whose body never arrives', async () => {
     const { bot } = await newBot(fleet);
     const gateway = fleet.the('gateway');
     const declare = (key: string) =>
@@ -101,7 +101,7 @@ suite('SIGTERM to the only replica of an app', () => {
     await gateway.start();
   });
 
-  it('accepts an upload that ends in time and announces it, and has the others sent again to the same URL', async () => {
+  it('accepts an upload that ends in time and publishes its event; others can be repeated to the same URL', async () => {
     const { bot, client } = await newBot(fleet);
     const [files, worker] = [fleet.the('files'), fleet.the('files-worker')];
     const upload = async (key: string) => {
@@ -117,7 +117,7 @@ suite('SIGTERM to the only replica of an app', () => {
       };
     };
     const [inTime, slow] = [await upload('in-time.txt'), await upload('slow.txt')];
-    // It would publish what the files service leaves behind.
+    // The worker would otherwise publish events that the files service leaves in the outbox.
     await worker.end('SIGTERM');
 
     const ended = files.end('SIGTERM');
@@ -143,7 +143,7 @@ suite('SIGTERM to the only replica of an app', () => {
     }
   });
 
-  it('answers operations that end in time, and answers for the others', async () => {
+  it('answers operations that end in time, and sends an error for the others', async () => {
     const { admin, bot, client } = await newBot(fleet);
     const { bot: lateBot } = await admin.createBot({});
     const { file } = await client.upsertFile({ key: 'never', size: 1 });
@@ -175,7 +175,7 @@ suite('SIGTERM to the only replica of an app', () => {
     await Promise.all([adminApp.start(), filesApp.start()]);
   });
 
-  it('ends by itself while NATS is away', async () => {
+  it('exits by itself while NATS is down', async () => {
     const apps = [fleet.the('gateway'), fleet.the('files-worker')];
     await fleet.nats.kill();
 
@@ -187,7 +187,7 @@ suite('SIGTERM to the only replica of an app', () => {
     expect(exitCodes).toEqual([0, 0]);
   });
 
-  it('ends by itself while it waits for NATS at its start', async () => {
+  it('exits by itself while it waits for NATS at its start', async () => {
     const tables = fleet.the('tables');
     await tables.end('SIGTERM');
     await fleet.nats.kill();
@@ -205,12 +205,12 @@ suite('SIGTERM to the only replica of an app', () => {
     expect(exitCode).toBe(0);
   });
 
-  it('ends by itself while Postgres does not answer, and answers what waits for it', async () => {
+  it('exits by itself while Postgres does not answer, and answers pending requests', async () => {
     const apps = [fleet.the('admin'), fleet.the('files'), fleet.the('files-worker')];
     const { bot } = await newBot(fleet);
     const one = new KeepAliveClient();
     const silence = await Promise.all(
-      // Not the bots of admin: the gateway may have to ask who it is before the request gets to the files.
+      // The table admin.bot stays unlocked: the gateway may need it to authenticate a request for files.
       ['files.file', 'files.outbox', 'admin.outbox'].map((table) => RowLock.ofAll(fleet.databaseUrl, table)),
     );
     const asked = one.send({ method: 'GET', url: `${fleet.url}/v1/files`, headers: fleet.headers(bot.id) });
@@ -225,7 +225,7 @@ suite('SIGTERM to the only replica of an app', () => {
     expect(status).toBe(504);
   });
 
-  it('ends by itself while Postgres is away', async () => {
+  it('exits by itself while Postgres is down', async () => {
     const services = [fleet.the('files'), fleet.the('files-worker')];
     await allowConnections(fleet, false);
     await until(
@@ -272,7 +272,7 @@ suite('two replicas of each app that has requests', () => {
     await embeddings?.stop();
   });
 
-  it('fail no request of a load while they are restarted, one replica of each after the other', async () => {
+  it('fail no request of a load while they are restarted one after the other', async () => {
     const ledger = new Ledger();
     load = await startLoad(fleet, rollingRequestsPerSecond, ledger);
 
@@ -295,7 +295,7 @@ suite('two replicas of each app that has requests', () => {
 
     const resets = fleet.balancers.flatMap(({ idleResets }) => idleResets);
     tell(`${answered} requests answered, ${resets.length} idle connections reset`);
-    // Which failed, how and when, and whether it had reached a process.
+    // Prints which requests failed, how and when, and whether they reached a process.
     for (const failure of failures)
       tell(JSON.stringify({ ...failure, reached: wasSeen(failure.requestId, fleet.all) }));
     expect(failures).toEqual([]);
@@ -304,14 +304,14 @@ suite('two replicas of each app that has requests', () => {
     expect(await new Checker(fleet, ledger).findings(60_000)).toEqual([]);
   });
 
-  it('write lines of a log, and nothing beside them', () => {
+  it('write only log lines to their output', () => {
     const others = fleet.all.flatMap(({ name, output }) =>
       output.split('\n').flatMap((line) => (line === '' || line.startsWith('{') ? [] : [`${name}: ${line}`])),
     );
     expect(others).toEqual([]);
   });
 
-  it('say on /readyz who may be given requests', async () => {
+  it('report on /readyz whether they accept requests', async () => {
     const [leaving, staying] = fleet.replicas('gateway') as [Replica, Replica];
     const ended = leaving.end('SIGTERM');
     await until(
@@ -348,7 +348,7 @@ suite('two replicas of each app that has requests', () => {
     await Promise.all(fleet.all.map((replica) => replica.ready()));
   });
 
-  it('hand a job of the worker that stops to the other, and it counts as no attempt', async () => {
+  it('hand the job of a stopping worker to the other without counting an attempt', async () => {
     const { client } = await newBot(fleet);
     const workers = fleet.replicas('files-worker');
     const held = embeddings.hold('Held back');
@@ -389,7 +389,6 @@ async function startAll(replicas: Replica[]): Promise<void> {
   await Promise.all(replicas.map((replica) => replica.start()));
 }
 
-/** After a test that failed: nothing of it is in the way of the next one, or of its own repetition. */
 async function mend(fleet: Fleet): Promise<void> {
   await RowLock.releaseAll();
   if (!fleet.nats.isRunning) await fleet.nats.run();
@@ -409,7 +408,6 @@ async function allowConnections({ databaseUrl }: Fleet, allowed: boolean): Promi
   await server.end();
 }
 
-/** A bot of its own, and who may make more. */
 async function newBot(fleet: Fleet) {
   const admin = clientOf(fleet);
   const { bot } = await admin.createBot({});

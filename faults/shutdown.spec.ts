@@ -19,13 +19,13 @@ import { Replica } from './replica';
 import { RowLock } from './row-lock';
 
 jest.setTimeout(180_000);
-/** For what ends in time on a machine with other work too, and less than the 5 s for which a lock is waited for. */
+/** Enough for short requests on a busy machine, and less than the lock timeout of 5 s. */
 const shutdownTimeoutMs = 3_000;
 
 let dataDir: string;
 let parley: Replica;
 
-/** Each describe block has one data folder for all of its tests. */
+/** Each describe block has one data folder for all its tests. */
 async function newDataDir(): Promise<void> {
   dataDir = await mkdtemp(join(tmpdir(), 'parley-shutdown-'));
   await chmod(dataDir, 0o755);
@@ -36,12 +36,12 @@ async function removeDataDir(): Promise<void> {
   await rm(dataDir, { recursive: true, force: true });
 }
 
-/** The whole platform in one process, on a Postgres of its own unless another one is given. */
+/** Embedded mode in one process, with its own Postgres unless another is given. */
 function standalone(env: Record<string, string> = {}): Promise<Replica> {
   return Replica.create('standalone', { PARLEY_DATA_DIR: dataDir, LOG_LEVEL: 'info', ...env });
 }
 
-/** Until the person at the terminal is told so: HTTP is ready before the credentials are written. */
+/** Waits for the printed credentials: HTTP is ready before they are written. */
 async function start(): Promise<void> {
   const saidBefore = parley.output.length;
   await parley.start();
@@ -70,7 +70,6 @@ async function newBot() {
   return { platform, botId: bot.id, client: clientOf(platform, bot.id) };
 }
 
-/** A request with half of its body. */
 async function declareHalf(key: string): Promise<HalfSent> {
   const { platform, botId } = await newBot();
   const headers = {
@@ -87,7 +86,7 @@ async function declareHalf(key: string): Promise<HalfSent> {
   });
 }
 
-describe('the platform in one process, on a database of the test', () => {
+describe('the embedded platform, on a database of the test,', () => {
   let database: EmptyDatabase;
   let embeddings: EmbeddingServer;
   let load: Load | undefined;
@@ -120,7 +119,7 @@ describe('the platform in one process, on a database of the test', () => {
     await database.drop();
   });
 
-  it('told to stop under load, loses no request and ends in time, whatever its clients keep open', async () => {
+  it('loses no request under load when stopped, and exits in time, with any open connections', async () => {
     const { platform, botId } = await newBot();
     const ledger = new Ledger();
     ledger.bot(botId);
@@ -148,7 +147,7 @@ describe('the platform in one process, on a database of the test', () => {
     expect(await new Checker(examined, ledger).findings(60_000)).toEqual([]);
   });
 
-  it('told to stop while it indexes, goes on with it after the next start, and counts the stop as no attempt', async () => {
+  it('continues indexing after a restart without counting the stop as an attempt', async () => {
     const { client } = await newBot();
     const held = embeddings.hold('Held back');
     const { file } = await client.uploadFile({ key: 'held.txt', content: 'Held back by the server.', index: true });
@@ -157,7 +156,7 @@ describe('the platform in one process, on a database of the test', () => {
     await parley.end('SIGINT');
 
     const jobs = await rows('SELECT taken_by, attempts FROM files.indexing_job');
-    // Of other events, some may be on their way just then.
+    // Deliveries of other events may exist at this moment.
     const deliveries = await rows(`SELECT attempts FROM events.delivery WHERE consumer = '${indexFile.name}'`);
     expect(jobs).toEqual([{ taken_by: null, attempts: 0 }]);
     expect(deliveries).toEqual([{ attempts: 0 }]);
@@ -169,7 +168,7 @@ describe('the platform in one process, on a database of the test', () => {
     );
   });
 
-  it('ends in time though Postgres does not answer, and answers what waits for it', async () => {
+  it('exits in time while Postgres does not answer, and answers pending requests', async () => {
     const { client } = await newBot();
     const silence = await RowLock.ofAll(database.url, 'files.file');
     const asked = client.listFiles({}).catch((error: { code: number }) => error.code);
@@ -190,8 +189,8 @@ describe('the platform in one process, on a database of the test', () => {
   }
 });
 
-/** Each test starts on what the one before it has left. */
-describe('the platform in one process, with a Postgres of its own', () => {
+/** Each test starts with the data of the one before. */
+describe('the embedded platform, with its own Postgres,', () => {
   beforeAll(newDataDir);
 
   afterEach(() => parley.end('SIGTERM'));
@@ -205,7 +204,7 @@ describe('the platform in one process, with a Postgres of its own', () => {
     ['has only begun', () => parley.output.includes('starting')],
     ['has started Postgres', () => !postgresIsGone()],
     ['is all but done', () => parley.isReady()],
-  ])('told to stop when its start %s, undoes what it has done', async (_when, isThere) => {
+  ])('cleans up when stopped while its start %s', async (_when, isThere) => {
     parley = await standalone();
     await parley.launch();
     await until(isThere, (is) => is, 60_000);
@@ -216,7 +215,7 @@ describe('the platform in one process, with a Postgres of its own', () => {
     expect(parley.output).not.toContain('could not start');
   });
 
-  it('takes what npm passes on for the Ctrl-C that it is, and stops Postgres', async () => {
+  it('treats the SIGINT that npm forwards as the same Ctrl-C, and stops Postgres', async () => {
     parley = await standalone();
     await start();
 
@@ -226,14 +225,14 @@ describe('the platform in one process, with a Postgres of its own', () => {
     expect(leftovers()).toEqual(nothing);
   });
 
-  it('ends at once at a second Ctrl-C, and Postgres after it', async () => {
+  it('exits at once at a second Ctrl-C, followed by Postgres', async () => {
     parley = await standalone({ SHUTDOWN_TIMEOUT_MS: '60000' });
     await start();
     const never = await declareHalf('never');
     parley.signal('SIGINT');
     await parley.stopsListening();
 
-    // The first of them may still count as an echo of the Ctrl-C before.
+    // The first SIGINT may still count as an echo of the Ctrl-C before.
     await until(() => {
       parley.signal('SIGINT');
       return !parley.isRunning;
@@ -244,7 +243,7 @@ describe('the platform in one process, with a Postgres of its own', () => {
     await until(postgresIsGone, (isGone) => isGone);
   });
 
-  it('finishes what is under way when only npm was killed', async () => {
+  it('finishes pending requests when only npm was killed', async () => {
     const npm = spawn('sleep', ['60']);
     parley = await standalone({ PARLEY_PARENT_PID: String(npm.pid), SHUTDOWN_TIMEOUT_MS: '10000' });
     await start();

@@ -5,7 +5,7 @@ import { HalfSent } from './half-sent';
 import { type Answer, KeepAliveClient } from './keep-alive-client';
 import { RowLock } from './row-lock';
 
-/** Requests that are on their way when the signal comes, and end when the processes take no further ones. */
+/** Pending requests at the time of the signal, which end after the processes have stopped accepting requests. */
 export class SlowRequests {
   private constructor(
     private readonly locks: RowLock[],
@@ -13,7 +13,7 @@ export class SlowRequests {
     private readonly halves: HalfSent[],
   ) {}
 
-  /** Deletions that wait for a row, and, to the replicas at this place, a body and an upload of which half is sent. */
+  /** Deletions that wait for a row lock, and a half-sent request and upload to the replicas with this index. */
   static async begin(fleet: Fleet, place: number): Promise<SlowRequests> {
     const admin = clientOf(fleet);
     const { bot } = await admin.createBot({});

@@ -1,28 +1,25 @@
 import { get, type IncomingMessage } from 'node:http';
 
 export interface Heard {
-  /** Of the frame: the number of the signal. */
   id: string;
   type: string;
   data: Record<string, unknown>;
 }
 
-/** A stream of server-sent events that connects again by itself, with what it heard last, as a browser's does. */
+/** Server-sent events client that reconnects with the last event id, as a browser does. */
 export class SseListener {
   readonly heard: Heard[] = [];
-  /** How often it was connected. */
   connections = 0;
   private isStopped = false;
   private response?: IncomingMessage;
   private turn = 0;
 
-  /** @param urls of the same stream on several gateways: one after the other is tried. */
+  /** @param urls of the same stream on several gateways, tried in turn. */
   private constructor(
     private readonly urls: string[],
     private readonly userKey: string,
   ) {}
 
-  /** Resolves when it listens. */
   static async open(urls: string[], userKey: string): Promise<SseListener> {
     const listener = new SseListener(urls, userKey);
     await listener.connect();
@@ -52,9 +49,9 @@ export class SseListener {
       const request = get(this.urls[this.turn++ % this.urls.length]!, { headers, agent: false }, (response) => {
         if (response.statusCode !== 200) {
           response.resume();
-          // What a client may try again; anything else is for good.
+          // A client may retry after 429; any other error is final.
           if (response.statusCode === 429) again();
-          else reject(new Error(`The stream was answered with ${response.statusCode}.`));
+          else reject(new Error(`The stream failed with status ${response.statusCode}.`));
           return;
         }
         this.response = response;
@@ -74,7 +71,7 @@ export class SseListener {
       text = frames.pop()!;
       for (const frame of frames) this.take(frame);
     });
-    // The end of a connection is told by its close.
+    // The `close` event handles the end of the connection.
     response.on('error', () => undefined);
   }
 

@@ -28,12 +28,12 @@ interface Question {
 const completed = { operation_id: 1, status: 'completed' };
 
 /**
- * Stands in for a Qdrant server: keeps points, deletes and retags them by filter, counts them and gives them out by page. It
- * compares no vectors, so every search finds nothing.
+ * Fake Qdrant server: stores, deletes, retags, counts and scrolls points. Compares no vectors: every search finds
+ * nothing.
  */
 export class StandInQdrant {
   readonly collections = new Map<string, Map<string, StoredPoint>>();
-  /** Points of one page, at most. */
+  /** Largest number of points of a page. */
   mostPerPage = Infinity;
   private server!: LoopbackServer;
 
@@ -56,12 +56,10 @@ export class StandInQdrant {
     return this.server.url;
   }
 
-  /** What it was asked so far. */
   get requests(): LoopbackRequest[] {
     return this.server.requests;
   }
 
-  /** The points of all collections. */
   get points(): StoredPoint[] {
     return [...this.collections.values()].flatMap((points) => [...points.values()]);
   }
@@ -70,7 +68,7 @@ export class StandInQdrant {
     return this.server.close();
   }
 
-  /** Undefined for what is not there. */
+  /** Undefined results in 404. */
   private answer({ method, path, body }: LoopbackRequest): unknown {
     const [, root, name, ...rest] = path.split('/');
     if (root === '') return { title: 'qdrant', version: '1.19.0' };
@@ -114,7 +112,7 @@ export class StandInQdrant {
       case 'PUT index':
         return completed;
       default:
-        throw new Error(`The stand-in knows no ${verb}.`);
+        throw new Error(`The fake Qdrant does not support ${verb}.`);
     }
   }
 
@@ -138,7 +136,7 @@ function fits(point: StoredPoint, { must = [], must_not = [] }: Filter = {}): bo
 function holds({ id, payload }: StoredPoint, condition: Condition): boolean {
   if (condition.has_id) return condition.has_id.includes(id);
   if (condition.key === undefined || !condition.match)
-    throw new Error(`The stand-in knows no condition ${JSON.stringify(condition)}.`);
+    throw new Error(`The fake Qdrant does not support the condition ${JSON.stringify(condition)}.`);
   const { value, any = [value] } = condition.match;
   return [payload[condition.key]].flat().some((entry) => any.includes(entry));
 }

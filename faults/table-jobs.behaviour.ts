@@ -13,7 +13,7 @@ import type { SharedFleet } from './shared-fleet';
 
 const rowCount = 30_000;
 
-/** Slow enough that a process can be killed in between: each batch, and the last word on a job. */
+/** Slows down each batch and the end of a job, so that a process can be killed in between. */
 const slowJobs = `
   CREATE SCHEMA slow_jobs;
   CREATE FUNCTION slow_jobs.linger() RETURNS trigger LANGUAGE plpgsql AS
@@ -23,7 +23,7 @@ const slowJobs = `
 `;
 
 export function describeTableJobs(sharedFleet: () => SharedFleet): void {
-  describe('a tables process that ends in the middle of a job, and is started again', () => {
+  describe('a tables process that ends during a job and is restarted', () => {
     let fleet: Fleet;
     let tables: Replica;
     let database: Postgres;
@@ -50,8 +50,8 @@ export function describeTableJobs(sharedFleet: () => SharedFleet): void {
     });
 
     /**
-     * A killed process counts as gone after 15 s, which pass at once. What it has sent to Postgres is lost, or done all the
-     * same.
+     * Restarts the process and skips the 15 s after which a killed one counts as gone. Its last statement is lost or
+     * executed.
      */
     async function restart(signal: 'SIGKILL' | 'SIGTERM', statement: 'lost' | 'done' = 'done'): Promise<void> {
       await tables.end(signal);
@@ -83,7 +83,7 @@ export function describeTableJobs(sharedFleet: () => SharedFleet): void {
       return until(() => jobOf(table, id), isIt, 60_000);
     }
 
-    /** The places that rows have, in the order of their ids. */
+    /** Column `place` of the rows, in the order of their ids. */
     async function placesOf(table: string): Promise<number[]> {
       const { rows } = await database.query<{ place: number }>(
         `SELECT (SELECT (value)::int FROM jsonb_each(data) WHERE key LIKE '%.0') AS place
@@ -120,7 +120,7 @@ export function describeTableJobs(sharedFleet: () => SharedFleet): void {
       expect(await client.getTable({ table })).toMatchObject({ rows: rowCount });
     });
 
-    it('gives its job back when it stops, so that the next one need not wait', async () => {
+    it('gives its job back when it stops, so that the next process need not wait', async () => {
       const table = await newTable('GivenBack');
       const { file } = await client.uploadFile({ key: 'given-back.csv', content: `place\n${everyPlace.join('\n')}` });
       const { job } = await client.importTable({ table, fileId: file.id });
@@ -137,7 +137,7 @@ export function describeTableJobs(sharedFleet: () => SharedFleet): void {
       expect(await placesOf(table)).toEqual(everyPlace);
     });
 
-    it('exports every row once into one file after SIGKILLs while it writes and when it has written', async () => {
+    it('exports every row once into one file after SIGKILLs during and after the writing', async () => {
       const table = await newTable('Exported');
       for (let from = 0; from < 3_000; from += 1_000) {
         await client.createTableRows({ table, rows: everyPlace.slice(from, from + 1_000).map((place) => ({ place })) });
@@ -154,7 +154,7 @@ export function describeTableJobs(sharedFleet: () => SharedFleet): void {
 
       await moment(table, job.id, ({ status }) => status !== 'pending');
       await restart('SIGKILL');
-      // The content is there, and the job does not say so yet.
+      // The content is stored, but the job does not know it yet.
       const first = await until(uploaded, (version) => version !== undefined, 60_000);
       await restart('SIGKILL', 'lost');
       const done = await moment(table, job.id, ({ status }) => status === 'completed' || status === 'failed');

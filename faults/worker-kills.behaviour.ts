@@ -11,22 +11,22 @@ import { declare } from './promised-file';
 import type { Replica } from './replica';
 import type { SharedFleet } from './shared-fleet';
 
-/** A killed worker's job counts as abandoned after 15 s; the rest is one look of the sweeper and the work itself. */
+/** A killed worker's job counts as abandoned after 15 s; the rest is one sweep and the work itself. */
 const completedWithinMs = 60_000;
 const passages = 40;
-/** The worker embeds and writes 32 at once. */
+/** The worker embeds and writes batches of 32. */
 const firstBatch = 32;
 
-/** When a worker is killed: at a statement that it does not get past, or at its second request for embeddings. */
+/** Moment of a kill: while a statement is blocked, or at the second request for embeddings. */
 interface Moment {
   name: string;
   held: Step | 'second batch';
-  /** The fate of the statement that the worker has sent: its connection is cut, or Postgres carries it out all the same. */
+  /** Fate of the statement: lost with its connection, or executed by Postgres. */
   statement?: 'lost' | 'done';
-  /** Stage in the row of the job by then. */
+  /** Stage in the job row at the moment. */
   stage: string;
   written: number;
-  /** Passages that are stored by then, where not as many as have vectors. */
+  /** Stored passages at the moment, if different from those with vectors. */
   stored?: number;
 }
 
@@ -54,13 +54,13 @@ const moments: Moment[] = [
   },
 ];
 
-/** Where there is nothing to parse: a worker begins with passages that are stored. */
+/** Moments of a file without parsing, whose passages are stored already. */
 const momentsOfPassages: Moment[] = moments
   .filter(({ name }) => ['taken', 'half-embedded', 'half-written', 'before-the-switch'].includes(name))
   .map((moment) => ({ ...moment, name: `passages-${moment.name}`, stored: passages }));
 
 export function describeWorkerKills(sharedFleet: () => SharedFleet): void {
-  describe('a worker killed with SIGKILL at each stage of a file, and started again', () => {
+  describe('a worker killed with SIGKILL at each stage of a file and restarted', () => {
     let fleet: Fleet;
     let embeddings: EmbeddingServer;
     let database: Client;
@@ -85,7 +85,7 @@ export function describeWorkerKills(sharedFleet: () => SharedFleet): void {
       await database?.query('DROP TABLE public.status_given; DROP FUNCTION public.note_status CASCADE');
     });
 
-    it('completes each file once, with no passage twice and no vector orphaned', async () => {
+    it('completes each file once, without duplicate passages and orphaned vectors', async () => {
       for (const moment of moments) {
         const file = await declare(fleet, ledger, botId, moment.name, { passages });
         await killAt(moment, file.id, file.marks.at(-1)!, async () => expect(await file.upload()).toBe(200));
@@ -102,7 +102,7 @@ export function describeWorkerKills(sharedFleet: () => SharedFleet): void {
       );
     });
 
-    it('completes each file whose passages are set once, and shows those of before until then', async () => {
+    it('completes each file with given passages once, and shows the former ones until then', async () => {
       for (const moment of momentsOfPassages) {
         const file = await declare(fleet, ledger, botId, moment.name, { passages: 1 });
         expect(await file.upload()).toBe(200);
@@ -132,7 +132,7 @@ export function describeWorkerKills(sharedFleet: () => SharedFleet): void {
       );
     });
 
-    /** Lets `begin` give the worker something to do, kills the worker at the moment, and starts it again. */
+    /** Lets `begin` give the worker a job, kills the worker at the moment, and restarts it. */
     async function killAt(moment: Moment, fileId: string, lastMark: string, begin: () => Promise<void>): Promise<void> {
       const { held, statement, stage, written, stored = written } = moment;
       const worker = fleet.the('files-worker');
@@ -141,7 +141,7 @@ export function describeWorkerKills(sharedFleet: () => SharedFleet): void {
       await begin();
       await (held === 'second batch' ? batch.reached : gate.reached());
       const reached = { stage, passages_written: written, passages: stored, vectors: written };
-      // A batch is still being written when the next one is embedded.
+      // A batch may still be written while the next one is embedded.
       await until(
         () => jobOf(database, fileId),
         (job) => isDeepStrictEqual(job, reached),
@@ -164,7 +164,7 @@ export function describeWorkerKills(sharedFleet: () => SharedFleet): void {
   });
 }
 
-/** Every status that a file is given is written down, the same one again too. */
+/** Records every status that a file is given, repeated ones too. */
 const statusHistory = `
   CREATE TABLE public.status_given (number serial, file_id text, status text);
   CREATE FUNCTION public.note_status() RETURNS trigger LANGUAGE plpgsql AS
@@ -173,7 +173,7 @@ const statusHistory = `
     FOR EACH ROW EXECUTE FUNCTION public.note_status();
 `;
 
-/** Resolves when every upload so far was announced and handled once more. */
+/** Resolves when the event of every upload so far was published and handled again. */
 async function repeatEvents(database: Client, worker: Replica): Promise<void> {
   const before = await countHandled(worker);
   const { rowCount } = await database.query(
@@ -202,7 +202,7 @@ async function statusesOf(database: Client, botId: string) {
   return rows;
 }
 
-/** How far the row of the job says that it is, and what is there of it. */
+/** State of the job in its row, with the counts of stored passages and vectors. */
 async function jobOf(database: Client, fileId: string) {
   const { rows } = await database.query(
     `SELECT stage, passages_written,

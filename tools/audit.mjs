@@ -1,24 +1,25 @@
-// Asks the registry for known weaknesses of what is shipped. One that gives no answer, as many mirrors do not, is told.
+// Checks the shipped packages for known vulnerabilities. Reports `skipped` when the registry has no audit endpoint, as
+// many mirrors.
 import { spawnSync } from 'node:child_process';
 
-/** What `npm audit --json` means: which packages have a weakness of this weight, or why that is not known. */
+/** Parses `npm audit --json`: packages with a high or critical vulnerability, or the reason why there is no report. */
 function outcome(output) {
   let report;
   try {
     report = JSON.parse(output);
   } catch {
-    return { skipped: 'npm audit answered with something that is not JSON' };
+    return { skipped: 'npm audit did not print JSON' };
   }
   if (!report.vulnerabilities)
-    return { skipped: report.message ?? report.error?.summary ?? 'npm audit gave no report' };
+    return { skipped: report.message ?? report.error?.summary ?? 'npm audit printed no report' };
   const heavy = Object.values(report.vulnerabilities).filter(({ severity }) => ['high', 'critical'].includes(severity));
   return { weak: heavy.map(({ name, severity, range }) => `${name} ${range}: ${severity}`) };
 }
 
 const { stdout } = spawnSync('npm', ['audit', '--omit=dev', '--json'], { encoding: 'utf8', timeout: 60_000 });
 const { skipped, weak = [] } = outcome(stdout ?? '');
-if (skipped) console.log(`skipped: the registry does not tell of weaknesses (${skipped})`);
+if (skipped) console.log(`skipped: the registry provides no vulnerability data (${skipped})`);
 weak.forEach((line) => console.error(line));
 if (weak.length > 0)
-  console.error('See `npm audit --omit=dev`: take a version without the weakness, or another package.');
+  console.error('See `npm audit --omit=dev`: upgrade to a version without the vulnerability, or replace the package.');
 process.exitCode = weak.length > 0 ? 1 : 0;

@@ -18,7 +18,7 @@ const sources = [
   '.swcrc',
 ];
 
-/** Compiles into `dist` unless nothing has changed since; silent unless it fails, which ends the process. */
+/** Compiles into `dist` if sources have changed; prints errors only, and exits on failure. */
 export function build() {
   const started = new Date();
   if (existsSync(marker) && statSync(marker).mtimeMs > Math.max(...sources.map((path) => newest(join(root, path)))))
@@ -31,11 +31,10 @@ export function build() {
     process.exit(1);
   }
   writeFileSync(marker, '');
-  // What is changed while it compiles is compiled the next time.
+  // Files changed during the compilation are compiled by the next build.
   utimesSync(marker, started, started);
 }
 
-/** When a file, or anything below a folder, was changed last. */
 function newest(path) {
   const stat = statSync(path);
   if (!stat.isDirectory()) return stat.mtimeMs;

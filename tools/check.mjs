@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-// Everything but the tests: `npm run check`. With `-- --fix` it first mends what can be mended by machine.
+// Runs all checks except the tests: `npm run check`. With `-- --fix` it first applies automatic fixes.
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const env = { ...process.env, PATH: [join(root, 'node_modules', '.bin'), process.env.PATH].join(delimiter) };
@@ -13,7 +13,7 @@ const fixes = [
   ['format, mended', 'prettier', '--write', '--log-level', 'warn', '.'],
 ];
 
-// The longest first, so that no core waits at the end.
+// Longest first, so that no core is idle at the end.
 const checks = [
   ['lint', 'eslint', '.'],
   ['format', 'prettier', '--check', '--log-level', 'warn', '.'],
@@ -40,14 +40,13 @@ async function work() {
   }
 }
 
-/** Runs one command and prints its outcome in one line, with all that it said when it failed. True when it passed. */
 async function run([name, command, ...args]) {
   const start = performance.now();
   const { passed, output } = await capture(command, args);
   const seconds = ((performance.now() - start) / 1000).toFixed(1);
   console.log(`${passed ? 'ok    ' : 'FAILED'} ${name.padEnd(14)} ${seconds.padStart(5)} s`);
   if (!passed) console.log(`\n${output.trim()}\n`);
-  // What could not be checked must not look like what was.
+  // Skipped checks must not look like passed ones.
   for (const line of output.match(/^skipped: .*/gm) ?? []) console.log(`       ${line}`);
   return passed;
 }

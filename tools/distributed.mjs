@@ -1,9 +1,9 @@
-// Starts every app of the distributed mode on this machine, each as a process of its own, against NATS_URL and
-// DATABASE_URL. Ports are free ones unless PORT (gateway), FILES_PORT and the like of the others are set. Ctrl-C stops
-// them all.
-// The first token, the secret key and the content are kept in PARLEY_DATA_DIR (.parley-distributed), so that the next
-// run finds what this one has stored. Where NATS wants keys, NATS_SEED_<APP> holds that of each app, as
-// `npm run parley -- nats keys` prints them; each app gets its own alone. With STATE_FILE it writes where everything is, as JSON, once all are ready.
+// Starts every app of the distributed mode on this machine as a separate process, with NATS_URL and DATABASE_URL. Uses
+// free ports unless PORT (gateway), FILES_PORT and so on are set. Ctrl-C stops all.
+//
+// PARLEY_DATA_DIR (.parley-distributed) keeps the first token, the secret key and the content for the next run. For a
+// NATS server with keys, set NATS_SEED_<APP> for each app, as `npm run parley -- nats keys` prints them; each app gets
+// only its own. With STATE_FILE, writes the addresses as JSON when all apps are ready.
 import { randomBytes } from 'node:crypto';
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
@@ -18,7 +18,7 @@ const startTimeoutMs = 60_000;
 const apps = new Map();
 
 for (const name of ['NATS_URL', 'DATABASE_URL']) {
-  if (!process.env[name]) fail(`${name} is missing: set it to a running server.`);
+  if (!process.env[name]) fail(`${name} is missing: set it to the URL of a running server.`);
 }
 
 const home = resolve(process.env.PARLEY_DATA_DIR ?? '.parley-distributed');
@@ -26,7 +26,7 @@ mkdirSync(home, { recursive: true, mode: 0o700 });
 const token = kept('token', process.env.PARLEY_BOOTSTRAP_TOKEN, () =>
   run('cli/src/main.js', ['token', 'generate']).trim(),
 );
-// As in embedded mode: the current key in the first line, former ones below.
+// As in embedded mode: the current key in the first line, former keys below.
 const [secretKey, ...keptFormerKeys] = process.env.PARLEY_SECRET_KEY
   ? [process.env.PARLEY_SECRET_KEY]
   : kept('secret.key', undefined, () => randomBytes(32).toString('base64url')).split(/\s+/);
@@ -41,11 +41,12 @@ const env = {
   PARLEY_SECRET_KEY: secretKey,
   PARLEY_FORMER_SECRET_KEYS: formerSecretKeys.join(','),
   PARLEY_BOOTSTRAP_TOKEN: token,
-  // Who runs it on one machine is alone with it.
+  // No rate limit: the machine has only one user.
   RATE_LIMIT_PER_SECOND: process.env.RATE_LIMIT_PER_SECOND || '0',
 };
 for (const name of Object.keys(env)) if (name.startsWith('NATS_SEED_')) delete env[name];
-// One port cannot be that of every process of this machine. They listen on it alone, so PORT shows metrics.
+// All processes share this machine, so they cannot share one metrics port. They listen locally only, so PORT serves
+// metrics.
 delete env.METRICS_PORT;
 mkdirSync(env.BLOBS_DIR, { recursive: true });
 run('cli/src/migrate.js', []);
@@ -103,7 +104,7 @@ function stop() {
   for (const child of apps.values()) child.kill('SIGTERM');
 }
 
-/** What the environment says, or else what an earlier run has kept, or else something new that is kept. */
+/** Value of the environment, or else of an earlier run, or else a new one that is stored. */
 function kept(name, given, make) {
   if (given) return given;
   const path = join(home, name);

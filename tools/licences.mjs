@@ -1,30 +1,27 @@
-// Whether everything that is shipped with Parley may be: `npm run check` runs it, and it names what is in doubt.
+// Licence check of all shipped packages, part of `npm run check`: lists packages with other licences.
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
-/** Licences that ask for no more than to be named, by their SPDX ids. */
+/** Permissive licences that require only attribution, as SPDX ids. */
 const allowed = new Set([
   ...['MIT', 'MIT-0', 'ISC', '0BSD', 'BSD-2-Clause', 'BSD-3-Clause', 'Apache-2.0', 'Zlib'],
   ...['BlueOak-1.0.0', 'CC0-1.0', 'Unlicense'],
 ]);
 
-/** Packages whose field `license` is no SPDX id, and what their licence files say. Another version is to be read anew. */
+/** Licences read from the licence files of packages without an SPDX id. Read them again for another version. */
 const read = { 'duck@0.1.12': 'BSD-2-Clause' };
 
-/** Whether an SPDX expression leaves a choice that is allowed: of `OR` one part, of `AND` every part. */
+/** True when an SPDX expression permits an allowed choice: one part of `OR`, all parts of `AND`. */
 function isAllowed(expression) {
   const text = expression.trim().replace(/^\((.*)\)$/, '$1');
   if (text.includes('(')) return false;
   return text.split(' OR ').some((choice) => choice.split(' AND ').every((id) => allowed.has(id.trim())));
 }
 
-/**
- * Complaints about the packages of a lock file that are shipped.
- * @param declared what the package.json of an installed package says, where the lock file says nothing
- */
+/** Problems of the shipped packages in a lock file. `declared` looks up a licence that the lock file lacks. */
 function complaints(packages, declared = () => undefined) {
   return Object.entries(packages)
     .filter(([path, { dev, link }]) => path !== '' && !dev && !link)
@@ -32,7 +29,7 @@ function complaints(packages, declared = () => undefined) {
       const name = `${path.split('node_modules/').at(-1)}@${entry.version}`;
       const licence = read[name] ?? entry.license ?? declared(path);
       if (typeof licence === 'string' && isAllowed(licence)) return [];
-      return `${name}: ${licence ? `its licence is ${String(licence)}` : 'it tells no licence'}.`;
+      return `${name}: ${licence ? `its licence is ${String(licence)}` : 'it declares no licence'}.`;
     });
 }
 
@@ -46,8 +43,8 @@ const problems = complaints(packages, declaredIn);
 if (problems.length > 0) {
   console.error(problems.join('\n'));
   console.error(
-    'Take another package; or, where the licence asks for no more than to be named, add its SPDX id to `allowed`, or what' +
-      ' the licence file says to `read`, in tools/licences.mjs.',
+    'Replace the package. If its licence requires only attribution, add the SPDX id to `allowed`, or the licence of its' +
+      ' licence file to `read`, in tools/licences.mjs.',
   );
 }
 process.exitCode = problems.length > 0 ? 1 : 0;

@@ -12,7 +12,7 @@ const roles = [
   'guard',
   'filter',
   'spec',
-  // A suite that several specs run, each against another adapter.
+  // Suite that several specs run, each with another adapter.
   'behaviour',
   'worker',
   'child',
@@ -20,19 +20,19 @@ const roles = [
 const bannedFolders = ['common', 'helpers', 'shared', 'utils'];
 const kebabCase = /^[a-z0-9]+(-[a-z0-9]+)*$/;
 
-/** What is wrong with the name of a source file, by its path from the root of the repository; null when it is fine. */
+/** Problem of a source file's name, from its path in the repository; null when it is valid. */
 function complaint(path) {
   const folder = path.split('/').find((part) => bannedFolders.includes(part));
-  if (folder) return `${path}: a folder is named for its job, not "${folder}".`;
-  if (basename(path) === 'index.ts') return `${path}: imports are deep, so that nothing needs an index.ts.`;
+  if (folder) return `${path}: name the folder for its purpose, not "${folder}".`;
+  if (basename(path) === 'index.ts') return `${path}: import modules by their own path instead of an index.ts.`;
 
   const [name, ...suffixes] = basename(path)
     .replace(/(\.d)?\.ts$/, '')
     .split('.');
-  if (!kebabCase.test(name)) return `${path}: file names are kebab-case.`;
+  if (!kebabCase.test(name)) return `${path}: file names must be kebab-case.`;
   const isDistributedSpec = suffixes.join('.') === 'distributed.spec';
   if (!isDistributedSpec && (suffixes.length > 1 || suffixes.some((role) => !roles.includes(role)))) {
-    return `${path}: "${suffixes.join('.')}" is not a role. The roles are ${roles.join(', ')}.`;
+    return `${path}: "${suffixes.join('.')}" is not a role. Valid roles: ${roles.join(', ')}.`;
   }
   return null;
 }

@@ -1,4 +1,4 @@
-// Builds what is out of date, then runs one of our programs: `node tools/run.mjs apps/cli/src/demo README.md`.
+// Builds if sources have changed, then runs one of our programs: `node tools/run.mjs apps/cli/src/demo README.md`.
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { build, root } from './build.mjs';

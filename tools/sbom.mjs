@@ -1,4 +1,4 @@
-// Prints what Parley is shipped with, as CycloneDX: `npm run --silent sbom > parley.cdx.json`.
+// Prints the bill of materials of Parley as CycloneDX: `npm run --silent sbom > parley.cdx.json`.
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
-/** Direct dependencies that a bill of materials does not name in their versions. */
+/** Direct dependencies that a bill of materials lacks in their version. */
 function missing(bill, dependencies) {
   const named = new Set((bill.components ?? []).map(nameOf));
   return Object.entries(dependencies)
@@ -18,7 +18,7 @@ function nameOf({ group, name, version }) {
   return `${group ? `${group}/` : ''}${name}@${version}`;
 }
 
-/** Without what serves development alone. `npm sbom --omit dev` also leaves out what development needs as well. */
+/** Removes packages used only for development. `npm sbom --omit dev` would also remove packages that serve both. */
 function shipped(bill, packages) {
   const names = Object.entries(packages)
     .filter(([, { dev }]) => !dev)

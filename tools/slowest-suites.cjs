@@ -1,4 +1,4 @@
-/** Jest reporter: after a run of many suites, a table of the slowest, in seconds. */
+/** Jest reporter: after a run of many suites, prints a table of the slowest, in seconds. */
 module.exports = class SlowestSuites {
   onRunComplete(_contexts, { testResults }) {
     if (testResults.length < 20) return;

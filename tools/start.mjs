@@ -1,4 +1,4 @@
-// `npm start`: builds what is out of date, then runs the whole platform in this process.
+// `npm start`: builds if sources have changed, then runs the whole platform in this process.
 import { spawnSync } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { build, root } from './build.mjs';
 
 build();
 
-// npm may put a shell between itself and us; what we watch is npm.
+// npm may put a shell between itself and this process; npm is the process to watch.
 if (process.env.npm_lifecycle_event === 'start') process.env.PARLEY_PARENT_PID ??= String(npmPid());
 
 createRequire(import.meta.url)(join(root, 'dist/apps/standalone/src/main.js'));

@@ -9,7 +9,7 @@ import { hasHelm, lint, type Manifest, type Release, render, textOf } from './he
 import { refusalsOf } from './schemas';
 
 const suite = hasHelm() ? describe : describe.skip;
-/** The value files of each release, the later ones over the earlier. */
+/** Value files of each release; later files override earlier ones. */
 const sites = {
   small: ['deploy/helm/parley/values-small.yaml', 'deploy/test/values/small.yaml'],
   production: ['deploy/helm/parley/values-production.yaml', 'deploy/test/values/production.yaml'],
@@ -34,14 +34,14 @@ suite('the chart', () => {
       else expect(text).toBe(readFileSync(file, 'utf8'));
     });
 
-    it('deploys every app, with every variable that it requires and none that it does not read', () => {
+    it('deploys every app with all its required variables and no unknown ones', () => {
       const pods = podsOf(releases[name]);
 
       expect(pods.map((pod) => pod.name)).toEqual(expect.arrayContaining([...apps, ...jobs]));
       expect(pods.flatMap(({ process, container }) => complaintsAbout(process, environmentOf(container)))).toEqual([]);
     });
 
-    it('takes secrets from Secrets alone, and gives no pod a right', () => {
+    it('takes secrets from Secrets only, and grants no pod RBAC permissions', () => {
       const secret = /_KEYS?$|_KEY_ID$|TOKEN|PASSWORD|SEED$|DATABASE_URL/;
       const variables = podsOf(releases[name]).flatMap(({ container }) => container.env);
 
@@ -61,13 +61,13 @@ suite('the chart', () => {
       }
     });
 
-    it('leaves each process the memory of the bundled model, of its passages and of the code of bots', () => {
-      // As measured, in MB: a process under load, a thread of the model, and two bodies of 64 MB at once.
+    it('limits memory to no less than the bundled model, its passages and the sandboxes need', () => {
+      // Measured, in MB: a process under load and one model thread. `bodies` allows for two bodies of 64 MB at once.
       const [underLoad, perThread, vectors] = [225, 200, new PassagesConfig().vectorCacheMb];
       const bodies: Record<string, number> = { gateway: 440, admin: 2 * 315, hub: 2 * 315 };
       const tooSmall = podsOf(releases[name]).filter(({ process, container }) => {
         const model = perThread * Number(environmentOf(container)['EMBEDDINGS_THREADS'] ?? 0);
-        // Two threads of the worker read documents, each in a quarter of the memory.
+        // The worker reads documents on two threads, each with a quarter of the memory.
         const [share, passages] = process === 'files-worker' ? [1 / 2, 0] : [1, model && vectors];
         const limit = megabytes(container.resources.limits.memory) * share;
         return underLoad + model + passages + (bodies[process] ?? 0) > limit;
@@ -78,7 +78,7 @@ suite('the chart', () => {
       expect(modelled.map(({ process }) => process)).toEqual(['files', 'files-worker', 'tables']);
     });
 
-    it('opens no more connections than a Postgres of 300 has, and says how many', () => {
+    it('opens at most the connections of a Postgres with max_connections 300, and names the number in its notes', () => {
       const { manifests, notes } = releases[name];
       const most = Object.fromEntries(
         manifests
@@ -94,18 +94,18 @@ suite('the chart', () => {
         })
         .reduce((sum, count) => sum + count);
 
-      // Postgres keeps three for its superuser.
+      // Postgres reserves three connections for the superuser.
       expect(connections).toBeLessThan(297);
       expect(notes).toContain(`opens ${connections} connections to Postgres`);
     });
   });
 
-  it('passes the lint of helm, and the schemas of Kubernetes and KEDA', () => {
+  it('passes helm lint and the schemas of Kubernetes and KEDA', () => {
     expect(() => lint(sites.production)).not.toThrow();
     expect(refusalsOf(Object.values(releases).flatMap(({ manifests }) => manifests))).toEqual([]);
   });
 
-  it('has the version of the packages', () => {
+  it('has the version of the npm packages', () => {
     const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
 
     expect(parse(readFileSync('deploy/helm/parley/Chart.yaml', 'utf8'))).toMatchObject({
@@ -126,7 +126,7 @@ suite('the chart', () => {
     );
   });
 
-  it('leads clients to every route of theirs, and to no route of the operator', () => {
+  it('routes clients to every public operation and to none of the operator', () => {
     const routed = releases.production.manifests
       .filter(({ kind }) => kind === 'Ingress')
       .flatMap(({ spec }) => spec.rules)
@@ -140,13 +140,13 @@ suite('the chart', () => {
     expect(routes.some(isOperators)).toBe(true);
   });
 
-  it('scales the worker by the consumer that it has', () => {
+  it('scales the worker by the lag of its own consumer', () => {
     const { spec } = releases.production.manifests.find(({ kind }) => kind === 'ScaledObject')!;
 
     expect(spec.triggers[0].metadata.consumer).toBe(indexFile.name.replaceAll('.', '-'));
   });
 
-  it.each(['README.md', 'deploy/README.md'])('is installed by %s with the timeout that its notes ask for', (file) => {
+  it.each(['README.md', 'deploy/README.md'])('is installed by %s with the timeout that its notes recommend', (file) => {
     const timeout = releases.small.notes.match(/--timeout \w+/)![0];
 
     expect(readFileSync(file, 'utf8').match(/helm upgrade --install.*/g)).toEqual([expect.stringContaining(timeout)]);
@@ -227,7 +227,7 @@ function messageOf(work: () => unknown): string {
   throw new Error('It was not refused.');
 }
 
-/** The pods of Deployments and Jobs, each with the name of its component and that of the process in its one container. */
+/** Pods of Deployments and Jobs, with the name of the component and of the process in the single container. */
 function podsOf({ manifests }: Release) {
   return manifests
     .filter(({ kind }) => kind === 'Deployment' || kind === 'Job')

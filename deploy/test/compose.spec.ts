@@ -31,9 +31,9 @@ interface Composition {
   networks: Record<string, { internal?: boolean } | null>;
 }
 
-/** Their images are made for root, which has no capability here. */
+/** The images of these servers run as root, here without capabilities. */
 const rootWithoutCapabilities = ['nats', 'minio'];
-/** Optional variables that `.env` does not set, and why. */
+/** Optional variables that the compose file sets itself rather than from `.env`, with the reason. */
 const decidedHere: Record<string, RegExp> = {
   'the image says where it listens': /^(HOST|PORT)$/,
   'stop_grace_period has to be longer': /^SHUTDOWN_(GRACE|TIMEOUT)_MS$/,
@@ -64,7 +64,7 @@ function makeEnv() {
   return execFileSync(process.execPath, [resolve('deploy/compose-env.mjs')], { cwd: folder, stdio: 'pipe' });
 }
 
-/** Reads the file as Compose does. Throws what Compose says when a required variable is not set. */
+/** Parses the file as Compose does. Throws Compose's error when a required variable is not set. */
 function compose(env: Record<string, string>): Composition {
   return JSON.parse(source, (_key, value: unknown) =>
     typeof value === 'string' ? interpolate(value, env) : value,
@@ -81,8 +81,8 @@ function interpolate(text: string, env: Record<string, string>): string {
 
 const each = (name: string) => composition.services[name]!;
 
-it('says what makes a secret that is missing, and has no default for one', () => {
-  // Whoever looks into the server itself has that one.
+it('names the command that creates a missing secret, and has no default for any', () => {
+  // Only operators use the key of the NATS system account.
   const required = Object.keys(secrets).filter((name) => name !== 'NATS_SEED_SYS');
   for (const name of required) {
     const others = Object.fromEntries(Object.entries(secrets).filter(([other]) => other !== name));
@@ -90,13 +90,13 @@ it('says what makes a secret that is missing, and has no default for one', () =>
   }
 });
 
-it('makes secrets that nobody else can read, new ones each time, and never in the place of others', () => {
+it('creates secrets that only the owner can read, new ones each time, and never overwrites them', () => {
   const path = join(folder, '.env');
   const before = readFileSync(path, 'utf8');
 
   const again = spawnSync(process.execPath, [resolve('deploy/compose-env.mjs')], { cwd: folder, encoding: 'utf8' });
 
-  expect(again).toMatchObject({ status: 1, stderr: expect.stringContaining('stays as it is') });
+  expect(again).toMatchObject({ status: 1, stderr: expect.stringContaining('was not changed') });
   expect(readFileSync(path, 'utf8')).toBe(before);
   expect(statSync(path).mode & 0o777).toBe(0o600);
   rmSync(path);
@@ -104,7 +104,7 @@ it('makes secrets that nobody else can read, new ones each time, and never in th
   expect(readFileSync(path, 'utf8')).not.toBe(before);
 });
 
-it('gives each app the key of NATS that is its own', () => {
+it('gives each app its own NATS key', () => {
   const seedOf = (user: string) => secrets[`NATS_SEED_${user.toUpperCase().replace('-', '_')}`];
 
   for (const app of apps) expect([app, each(app).environment!['NATS_NKEY_SEED']]).toEqual([app, seedOf(app)]);
@@ -139,7 +139,7 @@ it('gives each app the key of NATS that is its own', () => {
   }
 });
 
-it('has uploads, imports and exports gather on a disk, not in memory', () => {
+it('buffers uploads, imports and exports on disk rather than in memory', () => {
   const writers = apps.filter((app) => each(app).volumes?.includes('/tmp'));
 
   expect(writers).toEqual(['files', 'tables']);
@@ -151,11 +151,11 @@ it('has every app and job, each with its own program', () => {
   for (const job of jobs) expect(each(job).command).toEqual(['node', `dist/apps/cli/src/${job}.js`]);
 });
 
-it('gives each process every variable that it requires, and none that it does not read', () => {
+it('sets every required variable of each process and no unknown ones', () => {
   expect(ours.flatMap((name) => complaintsAbout(name, each(name).environment!))).toEqual([]);
 });
 
-it('hands on every optional variable that is set in .env to those who read it', () => {
+it('passes every optional variable in .env to the apps that read it', () => {
   const wanted = (app: string) =>
     optionalOf(app).filter((name) => !Object.values(decidedHere).some((pattern) => pattern.test(name)));
   const set = Object.fromEntries(apps.flatMap(wanted).map((name) => [name, `${name} of the site`]));
@@ -169,12 +169,12 @@ it('hands on every optional variable that is set in .env to those who read it', 
   expect(missing).toEqual([]);
 });
 
-it('names services in addresses, each of them one that is waited for', () => {
+it('uses service names as hosts, and depends on each of them', () => {
   const wrong = Object.entries(composition.services).flatMap(([name, { environment = {}, depends_on = {} }]) =>
     Object.entries(environment)
       .filter(([variable, value]) => /^\w+:\/\//.test(value) && !['PUBLIC_URL', 'CONTENT_URL'].includes(variable))
       .map(([variable, value]) => ({ variable, host: new URL(value).hostname }))
-      // Tables need the files service only once somebody imports.
+      // The tables app needs the files app only for imports.
       .filter(({ variable, host }) => !composition.services[host] || !(host in depends_on || variable === 'FILES_URL'))
       .map(({ variable, host }) => `${name}: ${variable} names ${host}`),
   );
@@ -182,13 +182,13 @@ it('names services in addresses, each of them one that is waited for', () => {
   expect(wrong).toEqual([]);
 });
 
-it('starts in order: servers, then migrations and streams, then services, then the gateway', () => {
+it('starts servers first, then migrations and streams, then services, then the gateway', () => {
   const once = [...jobs, 'bucket'];
   for (const [name, { depends_on = {} }] of Object.entries(composition.services)) {
     for (const [needed, { condition }] of Object.entries(depends_on)) {
       const right = once.includes(needed) ? 'service_completed_successfully' : 'service_healthy';
       expect(`${name} → ${needed}: ${condition}`).toBe(`${name} → ${needed}: ${right}`);
-      // The image of an app has its own health check.
+      // App images bring their own health check.
       if (right === 'service_healthy' && !apps.includes(needed)) expect(each(needed).healthcheck?.test).toBeDefined();
     }
   }
@@ -198,7 +198,7 @@ it('starts in order: servers, then migrations and streams, then services, then t
   expect(Object.keys(each('gateway').depends_on!)).toEqual(expect.arrayContaining(behindTheGateway));
 });
 
-it('opens the gateway and the content address on this machine, and nothing else', () => {
+it('publishes only the ports of the gateway and of the content address, on the loopback address', () => {
   const open = Object.entries(composition.services).filter(([, { ports }]) => ports);
 
   expect(open.map(([name, { ports }]) => [name, ports])).toEqual([
@@ -209,7 +209,7 @@ it('opens the gateway and the content address on this machine, and nothing else'
   for (const store of ['postgres', 'nats', 'qdrant', 'minio']) expect(each(store).networks).toEqual(['stores']);
 });
 
-it('runs nothing as root with a capability, or on a file system that it could change', () => {
+it('runs nothing with root capabilities or a writable file system', () => {
   for (const [name, service] of Object.entries(composition.services)) {
     expect([name, service.read_only, service.cap_drop, service.security_opt, service.privileged]).toEqual([
       name,
@@ -218,13 +218,13 @@ it('runs nothing as root with a capability, or on a file system that it could ch
       ['no-new-privileges:true'],
       undefined,
     ]);
-    // The image of an app has its own user.
+    // App images set their own user.
     if (ours.includes(name)) expect(service.user).toBeUndefined();
     else if (!rootWithoutCapabilities.includes(name)) expect(service.user).toMatch(/^[1-9]\d*:[1-9]\d*$/);
   }
 });
 
-it('keeps what is stored in volumes, under versions that do not move', () => {
+it('keeps data in volumes, and pins the version of every image', () => {
   for (const [name, { image }] of Object.entries(composition.services)) {
     expect([name, image]).toEqual([name, expect.stringMatching(/:.*\d+([.-]\d+)+/)]);
   }

@@ -22,15 +22,14 @@ const ofApps: Record<AppName, ConfigClass[]> = {
   chat: [ChatConfig, NatsConfig],
 };
 const ofJobs = { migrate: [ServiceConfig], streams: [NatsConfig] };
-/** What Node.js itself reads. */
+/** Environment variables that Node.js reads. */
 const runtime = ['NODE_EXTRA_CA_CERTS'];
-/** What each process that is deployed reads. */
 const read: Record<string, ConfigClass[]> = { ...ofApps, ...ofJobs };
 
 export const apps = Object.keys(ofApps);
 export const jobs = Object.keys(ofJobs);
 
-/** What is wrong with the environment that a process is given: variables that it does not read, and what it would refuse. */
+/** Problems of a process's environment: unknown variables, and missing or invalid ones. */
 export function complaintsAbout(process: string, env: Record<string, string>): string[] {
   const known = new Set([...runtime, ...read[process]!.flatMap(variablesOf).map((variable) => variable.env)]);
   const unknown = Object.keys(env).filter((name) => !known.has(name));
@@ -40,7 +39,6 @@ export function complaintsAbout(process: string, env: Record<string, string>): s
   ];
 }
 
-/** The variables that an app reads and does not require. */
 export function optionalOf(app: string): string[] {
   return read[app]!.flatMap((config) => {
     const defaults = new config() as Record<string, unknown>;
@@ -60,7 +58,6 @@ function problemsOf(config: ConfigClass, env: Record<string, string>): string[] 
   }
 }
 
-/** Something that the variable may be set to, for those that are secret. */
 export function exampleSecret(variable: string): string {
   if (variable === 'DATABASE_URL') return 'postgres://user:secret@postgres.example/parley';
   return variable === 'PARLEY_BOOTSTRAP_TOKEN' ? newToken('pat') : 'x'.repeat(32);

@@ -25,7 +25,7 @@ function urlOf(user: string): string {
   return Object.assign(new URL(empty.url), { username: user, password }).href;
 }
 
-/** The database as an app has it that connects with its own user. */
+/** Database connection of an app that has its own Postgres user. */
 const as = (schema: string) => open(urlOf(`parley_${schema}`), schema);
 
 function migrate(): void {
@@ -56,7 +56,7 @@ afterAll(async () => {
 });
 
 it.each(schemas)(
-  'lets the user of %s read and write its schema, also what comes later, and no other',
+  'lets the user of %s read and write its schema, including tables created later, and no other schema',
   async (schema) => {
     const owner = await open(urlOf(migrator), schema);
     await owner.query('CREATE TABLE later (id bigserial)');
@@ -84,7 +84,7 @@ it.each(schemas)(
   },
 );
 
-it('lets chat make and drop the partitions of its signals, also those that the one before it has made', async () => {
+it('lets chat create and drop partitions of its signals, including those that another user created before', async () => {
   const list = async () => {
     const rows = await superuser.query<{ name: string }>(
       `SELECT relid::regclass::text AS name FROM pg_partition_tree('chat.signal') WHERE isleaf ORDER BY 1`,
@@ -105,7 +105,7 @@ it('lets chat make and drop the partitions of its signals, also those that the o
   expect(await list()).toHaveLength(4);
 });
 
-it('leaves whoever migrates the right to change what chat owns', async () => {
+it('lets the migrating user change tables that chat owns', async () => {
   const owner = await open(urlOf(migrator), 'chat');
 
   await owner.query('ALTER TABLE signal ADD COLUMN later text');

@@ -6,12 +6,12 @@ const lines = dockerfile.replaceAll(/\\\n\s*/g, '').split('\n');
 const instructions = (name: string) =>
   lines.filter((line) => line.startsWith(`${name} `)).map((line) => line.slice(name.length + 1));
 
-it('starts from an exact version of Node', () => {
+it('pins an exact version of Node', () => {
   expect(instructions('ARG')[0]).toMatch(/^NODE_IMAGE=node:22\.\d+\.\d+-\w+-slim$/);
   expect(instructions('FROM').filter((from) => !/^(\$\{NODE_IMAGE\}|packages)( AS \w+)?$/.test(from))).toEqual([]);
 });
 
-it('installs what the lock file says, without development packages and sources in the image', () => {
+it('installs from the lock file, without development packages and sources in the image', () => {
   const installs = instructions('RUN').filter((command) => /\bnpm\b/.test(command));
   const image = lines.slice(lines.lastIndexOf('FROM ${NODE_IMAGE}'));
 
@@ -25,21 +25,21 @@ it('installs what the lock file says, without development packages and sources i
   ]);
 });
 
-it('runs as a user by number that is not root', () => {
+it('runs as a numeric user other than root', () => {
   expect(instructions('USER')).toEqual(['1000:1000']);
 });
 
-it('can be built for every folder of apps, and fails for any other', () => {
+it('can be built for every folder of apps, and fails for any other name', () => {
   expect(readdirSync('apps').filter((app) => !existsSync(`apps/${app}/src/main.ts`))).toEqual([]);
   expect(readdirSync('apps')).toEqual(expect.arrayContaining([...apps, 'cli', 'standalone']));
   expect(instructions('RUN').at(-1)).toMatch(/^test -f "dist\/apps\/\$\{APP\}\/src\/main\.js" && /);
 });
 
-it('tells Docker that an app is healthy when it is ready', () => {
+it('declares a health check that passes when the app is ready', () => {
   expect(instructions('HEALTHCHECK')).toEqual([expect.stringContaining('/readyz')]);
 });
 
-it('sends Docker nothing but what the build reads', () => {
+it('sends Docker only the files that the build reads', () => {
   const [first, ...rules] = readFileSync('.dockerignore', 'utf8')
     .split('\n')
     .filter((line) => line && !line.startsWith('#'));

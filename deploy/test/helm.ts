@@ -18,13 +18,13 @@ export interface Release {
 }
 
 const chart = 'deploy/helm/parley';
-// A helm that Go's client has built does not know which Kubernetes it is of.
+// A helm built as a Go library does not know a Kubernetes version.
 const kubernetes = ['--kube-version', '1.31.0'];
 const { version } = parse(readFileSync(join(chart, 'Chart.yaml'), 'utf8')) as { version: string };
-/** The keys of manifests whose values end in the version of the chart. */
+/** Manifest keys whose values end in the chart version. */
 const versioned = ['image', 'helm.sh/chart', 'app.kubernetes.io/version'];
 
-/** Whether the chart can be rendered. When it cannot, this says so loudly, or throws where CI must not skip it. */
+/** True when helm is installed. Otherwise prints a warning, or throws where CI must not skip the suite. */
 export function hasHelm(): boolean {
   if (program()) return true;
   const message =
@@ -34,12 +34,12 @@ export function hasHelm(): boolean {
   return false;
 }
 
-/** The output of `helm template` for these value files and, above them, values. Throws the errors of helm. */
+/** Output of `helm template` for these value files, overridden by `values`. Throws helm's errors. */
 export function render(files: string[], values: object = {}, name = 'parley'): Release {
   return inFolder((folder) => {
     const copy = join(folder, 'chart');
     cpSync(chart, copy, { recursive: true });
-    // `helm template` leaves the notes out, so a copy of the chart has them as a manifest.
+    // `helm template` omits the notes: a copy of the chart contains them as a manifest.
     const text = readFileSync(join(copy, 'templates/NOTES.txt'), 'utf8');
     const manifest = `{{ define "notes" }}${text}{{ end }}\nnotes: {{ include "notes" . | toJson }}\n`;
     writeFileSync(join(copy, 'templates/notes.yaml'), manifest);
@@ -55,12 +55,11 @@ export function render(files: string[], values: object = {}, name = 'parley'): R
   });
 }
 
-/** Throws the warnings and errors of `helm lint`. */
 export function lint(files: string[]): void {
   run('lint', chart, '--strict', ...valueOptions(files));
 }
 
-/** Deterministic: sorted manifests, then the notes, without the version of the chart and the content of its dashboard. */
+/** Deterministic text: sorted manifests, then the notes, without the chart version and the content of the dashboard. */
 export function textOf({ manifests, notes }: Release): string {
   const dashboard = readFileSync(join(chart, 'files/dashboard.json'), 'utf8');
   const comparable = (key: string, value: unknown) => {
@@ -74,7 +73,6 @@ export function textOf({ manifests, notes }: Release): string {
   return [...documents, { notes: notes.replace(`Parley ${version}`, 'Parley <version>') }].map(toYaml).join('---\n');
 }
 
-/** Sorted keys, and small collections on one line. */
 function toYaml(value: object): string {
   const document = new Document(value, { sortMapEntries: true });
   visit(document, {

@@ -6,7 +6,7 @@ type Model = new (manifest: Manifest) => { validate(): void };
 
 const load = createRequire(__filename);
 
-/** What the schemas of Kubernetes and KEDA refuse of a manifest. Of the Prometheus operator there are none. */
+/** Errors of manifests against the schemas of Kubernetes and KEDA. The Prometheus operator publishes none here. */
 export function refusalsOf(manifests: Manifest[]): string[] {
   const known = manifests.filter((manifest) => moduleOf(manifest));
   return [...known.flatMap(wrongValues), ...unknownFields(known)];
@@ -28,7 +28,7 @@ function wrongValues(manifest: Manifest): string[] {
   }
 }
 
-/** The schemas let any other field through, as a misspelt one, and so would a cluster. The types do not. */
+/** Unknown fields, such as misspelt ones: JSON schemas and a cluster accept them, the TypeScript types do not. */
 function unknownFields(manifests: Manifest[]): string[] {
   const file = `${process.cwd()}/deploy/test/rendered-manifests.ts`;
   const source = manifests

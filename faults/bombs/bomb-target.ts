@@ -8,17 +8,17 @@ import { Fleet } from '../fleet';
 import type { LoadTarget } from '../noted-requests';
 import { MemoryCgroup } from './memory-cgroup';
 
-/** `worker`: the files worker of the distributed mode is limited. `embedded`: the whole process, Postgres included. */
+/** `worker` limits the files worker of the distributed mode, `embedded` the whole process including Postgres. */
 export const targetModes = ['worker', 'embedded'] as const;
 export type TargetMode = (typeof targetModes)[number];
 
 export const cgroupMissing =
-  'needs a memory control group that this process may create (as root, with /sys/fs/cgroup writable)';
+  'needs permission to create a memory control group (as root, with /sys/fs/cgroup writable)';
 
-/** A platform whose reading process lives in a limited memory. */
+/** Platform whose document reader has a memory limit. */
 export interface BombTarget extends LoadTarget {
   cgroup: MemoryCgroup;
-  /** Whether the limited process is the one that was started. */
+  /** False when the limited process has ended or was replaced. */
   isAlive(): boolean;
   output(): string;
   stop(): Promise<void>;
@@ -35,7 +35,7 @@ export async function startTarget(mode: TargetMode, memoryMb: number): Promise<B
   try {
     const folder = await mkdtemp(join(tmpdir(), 'parley-bombs-'));
     undo.push(() => rm(folder, { recursive: true, force: true }));
-    // Where root runs this, another user runs Postgres.
+    // As root, Postgres runs as another user, which must pass through the folder.
     await chmod(folder, 0o711);
     const embeddings = await EmbeddingServer.start();
     undo.push(() => embeddings.stop());

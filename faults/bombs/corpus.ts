@@ -2,12 +2,12 @@ import { deflateSync, gzipSync } from 'node:zlib';
 import { zipOf, zipOfTexts } from '@parley/documents/test/zip-of';
 import { pdfOfObjects } from '@parley/testing/pdf';
 
-/** A document that costs far more to read than it costs to send. */
+/** Document that costs far more to read than to send. */
 export interface Bomb {
-  /** Format, and how it explodes. */
+  /** Format and kind of attack. */
   name: string;
   contentType: string;
-  /** In the choice that each test run reads: quick to make, and different from the others. */
+  /** Part of each test run: quick to create, and different from the others. */
   isQuick?: true;
   make(): Buffer;
 }
@@ -37,11 +37,11 @@ const types = {
 };
 const relationships = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
 
-/** Below the 200 MB that an entry of an archive may have, so that the parser itself is what has to stand it. */
+/** Below the limit of 200 MB for an archive entry, so that the parser itself has to cope with it. */
 const largestEntry = 190 * million;
-/** Below the 95 MB that are read of a file. */
+/** Below the limit of 95 MB for a file. */
 const largestFile = 94 * million;
-/** For documents that can be read to their end: every text of 94 MB takes minutes to embed and to store. */
+/** For documents that can be read to the end: embedding and storing a text of 94 MB takes minutes. */
 const readableFile = 10 * million;
 
 const nested = (open: string, close: string, depth: number) => open.repeat(depth) + close.repeat(depth);
@@ -107,7 +107,7 @@ function epub(chapter: string, times: number): Buffer {
   });
 }
 
-/** A PDF of one page. `filters` are those of its content, which is packed already. */
+/** PDF with one page. `filters` are those of its content, which is already encoded. */
 function pdf(content: Buffer | string, filters: string[] = [], others: string[] = [], resources = ''): Buffer {
   const bytes = Buffer.from(content as string);
   return pdfOfObjects([
@@ -125,7 +125,7 @@ function stream(bytes: Buffer, filters: string[], entries = ''): string {
   return `<< /Length ${bytes.length} ${filter} ${entries} >>\nstream\n${bytes.toString('latin1')}\nendstream`;
 }
 
-/** Deflated as often; the plain bytes are made part by part, so that gigabytes of them need no memory. */
+/** Deflates repeatedly; the plain bytes are created in parts, so that gigabytes need no memory. */
 function deflated(size: number, times: number): Buffer {
   const block = Buffer.alloc(64 * million, ' ');
   const parts = Array.from({ length: Math.ceil(size / block.length) }, () => block);
@@ -134,16 +134,15 @@ function deflated(size: number, times: number): Buffer {
   return packed;
 }
 
-/** One zlib stream of equal blocks: the deflated block ends on a byte, so it can be repeated as it is. */
+/** One zlib stream of equal blocks: a deflated block ends at a byte boundary, so it can be repeated. */
 function deflateParts(parts: Buffer[]): Buffer {
   const header = Buffer.from([0x78, 0xda]);
   const one = deflateSync(parts[0]!, { level: 9, finishFlush: 3 /* Z_FULL_FLUSH */ }).subarray(2);
   const last = Buffer.from([0x03, 0x00]);
-  // Readers of PDF do not look at the checksum.
+  // PDF readers ignore the checksum.
   return Buffer.concat([header, ...parts.map(() => one), last, Buffer.alloc(4)]);
 }
 
-/** Forms that each draw the next one ten times. */
 function pdfOfNestedForms(depth: number): Buffer {
   const forms = Array.from({ length: depth }, (_, level) => {
     const isLast = level === depth - 1;
@@ -191,7 +190,7 @@ export const bombs: Bomb[] = [
     make: () => docx(filled(largestEntry, '<w:p/>')),
   },
   {
-    name: 'docx: tables inside one another',
+    name: 'docx: nested tables',
     contentType: types.docx,
     isQuick: true,
     make: () => docx(nested('<w:tbl><w:tr><w:tc>', '</w:tc></w:tr></w:tbl>', 100_000)),
@@ -223,7 +222,7 @@ export const bombs: Bomb[] = [
       docx('<w:p/>', Object.fromEntries(Array.from({ length: 10_001 }, (_, i) => [`word/media/${i}.png`, 'a']))),
   },
   {
-    name: 'docx: a part of 900 MB that says it has 1 kB',
+    name: 'docx: a part of 900 MB that declares 1 kB',
     contentType: types.docx,
     make: () =>
       zipOf([
@@ -232,7 +231,7 @@ export const bombs: Bomb[] = [
       ]),
   },
   {
-    name: 'docx: parts that overlap',
+    name: 'docx: overlapping parts',
     contentType: types.docx,
     make: () =>
       zipOf([
@@ -245,7 +244,7 @@ export const bombs: Bomb[] = [
       ]),
   },
   {
-    name: 'docx: numbered styles that are made from each other',
+    name: 'docx: numbered styles in a cycle',
     contentType: types.docx,
     make: () =>
       docx('<w:p><w:pPr><w:pStyle w:val="s1"/></w:pPr><w:r><w:t>a</w:t></w:r></w:p>'.repeat(100_000), {
@@ -299,7 +298,7 @@ export const bombs: Bomb[] = [
       ),
   },
   {
-    name: 'pptx: groups inside one another',
+    name: 'pptx: nested groups',
     contentType: types.pptx,
     make: () => pptx([nested('<p:grpSp>', '</p:grpSp>', 200_000)]),
   },
@@ -315,7 +314,7 @@ export const bombs: Bomb[] = [
     make: () => odf('text', filled(largestEntry, '<text:p>word</text:p>')),
   },
   {
-    name: 'odt: lists inside one another',
+    name: 'odt: nested lists',
     contentType: types.odt,
     make: () => odf('text', nested('<text:list><text:list-item>', '</text:list-item></text:list>', 200_000)),
   },
@@ -395,14 +394,14 @@ export const bombs: Bomb[] = [
     make: () => pdfOfNestedForms(10),
   },
   { name: 'pdf: two million pages', contentType: types.pdf, make: () => pdfOfPages(2 * million) },
-  { name: 'pdf: arrays inside one another', contentType: types.pdf, make: () => pdf(nested('[', ']', 10 * million)) },
+  { name: 'pdf: nested arrays', contentType: types.pdf, make: () => pdf(nested('[', ']', 10 * million)) },
   {
-    name: 'rtf: groups inside one another',
+    name: 'rtf: nested groups',
     contentType: types.rtf,
     make: () => Buffer.from(`{\\rtf1 ${nested('{', '}', 20 * million)}}`),
   },
   {
-    name: 'rtf: binary data of 2 GB that are not there',
+    name: 'rtf: binary data of 2 GB that is missing',
     contentType: types.rtf,
     make: () => Buffer.from(`{\\rtf1 a ${'\\bin2147483647 '.repeat(100_000)}}`),
   },
@@ -412,17 +411,17 @@ export const bombs: Bomb[] = [
     make: () => Buffer.from(`{\\rtf1 ${filled(largestFile - 100, '\\b a')}}`),
   },
   {
-    name: 'html: 30 million elements inside one another',
+    name: 'html: 30 million nested elements',
     contentType: types.html,
     make: () => Buffer.from('<b>'.repeat(30 * million)),
   },
   {
-    name: 'html: formatting that is opened again in each paragraph',
+    name: 'html: formatting that is reopened in each paragraph',
     contentType: types.html,
     make: () => Buffer.from('<b a=1><i b=2><p>'.repeat(500_000)),
   },
   {
-    name: 'html: tables inside one another',
+    name: 'html: nested tables',
     contentType: types.html,
     make: () => Buffer.from('<table><tr><td>'.repeat(5 * million)),
   },
@@ -433,7 +432,7 @@ export const bombs: Bomb[] = [
   },
   { name: 'html: 90 MB of text', contentType: types.html, make: () => Buffer.from(filled(largestFile, '<p>word')) },
   {
-    name: 'markdown: quotes inside one another',
+    name: 'markdown: nested quotes',
     contentType: types.markdown,
     isQuick: true,
     make: () => Buffer.from('>'.repeat(2 * million)),
@@ -445,7 +444,7 @@ export const bombs: Bomb[] = [
     make: () => Buffer.from('*a **a _a '.repeat(2 * million)),
   },
   {
-    name: 'markdown: lists inside one another',
+    name: 'markdown: nested lists',
     contentType: types.markdown,
     make: () => Buffer.from(Array.from({ length: 6_000 }, (_, i) => `${' '.repeat(2 * i)}- a`).join('\n')),
   },
@@ -455,12 +454,12 @@ export const bombs: Bomb[] = [
     make: () => Buffer.from(filled(largestFile, 'Some *words* and a [link](a).\n\n')),
   },
   {
-    name: 'mdx: elements inside one another',
+    name: 'mdx: nested elements',
     contentType: types.mdx,
     make: () => Buffer.from('<A>{'.repeat(5 * million)),
   },
   {
-    name: 'json: arrays inside one another',
+    name: 'json: nested arrays',
     contentType: types.json,
     isQuick: true,
     make: () => Buffer.from('['.repeat(largestFile)),
@@ -492,7 +491,7 @@ export const bombs: Bomb[] = [
   },
   { name: 'xml: entities', contentType: types.xml, isQuick: true, make: () => Buffer.from(entityBomb('<a>&j;</a>')) },
   {
-    name: 'xml: elements inside one another',
+    name: 'xml: nested elements',
     contentType: types.xml,
     make: () => Buffer.from('<a>'.repeat(30 * million)),
   },
@@ -502,7 +501,7 @@ export const bombs: Bomb[] = [
     make: () => Buffer.from(`<a>${'Ж'.repeat(readableFile / 2 - 10)}</a>`),
   },
   {
-    name: 'eml: parts inside one another',
+    name: 'eml: nested parts',
     contentType: types.eml,
     isQuick: true,
     make: () =>
@@ -545,7 +544,7 @@ export const bombs: Bomb[] = [
     make: () => gzipSync(gzipSync(Buffer.alloc(1500 * million), { level: 9 })),
   },
   {
-    name: 'zip: an archive in an archive in an archive',
+    name: 'zip: nested archives',
     contentType: types.docx,
     make: () =>
       [1, 2, 3, 4].reduce<Buffer>(

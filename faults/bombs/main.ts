@@ -6,13 +6,13 @@ import { type Outcome, readBombs } from './read-bombs';
 
 const usage = `npm run bombs -- [options]
 
-Uploads documents that are made to exhaust their reader, and checks that the process survives each of them.
+Uploads documents that exhaust their parser, and checks that the process survives each of them.
 Needs root and a writable memory control group.
 
-  --memory <MiB>   limit of the process that reads, with all its children (1024)
+  --memory <MiB>   memory limit of the reading process and its children (1024)
   --mode <mode>    worker: the files worker of the distributed mode (default); embedded: the whole platform
-  --only <text>    documents whose name holds this text
-  --quick          the choice that each test run reads
+  --only <text>    documents whose name contains this text
+  --quick          the selection that each test run reads
 `;
 
 interface Options {
@@ -21,7 +21,6 @@ interface Options {
   chosen: Bomb[];
 }
 
-/** Throws an Error that says which option is wrong. */
 function readOptions(args: string[]): Options {
   const { values } = parseArgs({
     args,
@@ -37,11 +36,10 @@ function readOptions(args: string[]): Options {
   const chosen = bombs.filter(({ name, isQuick }) => name.includes(values.only) && (isQuick || !values.quick));
   if (!(memoryMb >= 256)) throw new Error('--memory must be a number of MiB, at least 256.');
   if (!mode) throw new Error(`--mode must be ${targetModes.join(' or ')}.`);
-  if (chosen.length === 0) throw new Error(`--only: no document has "${values.only}" in its name.`);
+  if (chosen.length === 0) throw new Error(`--only: no document name contains "${values.only}".`);
   return { memoryMb, mode, chosen };
 }
 
-/** True when nothing was found. */
 async function main({ memoryMb, mode, chosen }: Options): Promise<boolean> {
   console.log(`${chosen.length} documents, ${mode} with ${memoryMb} MiB`);
   const target = await startTarget(mode, memoryMb);
@@ -50,7 +48,7 @@ async function main({ memoryMb, mode, chosen }: Options): Promise<boolean> {
     const peakMb = Math.round((await target.cgroup.peakBytes()) / 2 ** 20);
     console.log(`\npeak ${peakMb} MiB, file cache included`);
     for (const finding of findings) console.log(`WRONG: ${finding}`);
-    if (findings.length === 0) console.log('Nothing is wrong.');
+    if (findings.length === 0) console.log('No findings.');
     return findings.length === 0;
   } finally {
     await target.stop();

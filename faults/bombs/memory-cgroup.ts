@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 interface Layout {
   folder: string;
   limitFile: string;
-  /** Absent where the kernel keeps no swap account. */
+  /** Absent when the kernel has no swap accounting. */
   swapFile?: string;
   peakFile: string;
   eventsFile: string;
@@ -14,7 +14,6 @@ interface Layout {
 
 const removalMs = 10_000;
 
-/** Control groups of version 1 and of version 2, where this process may make one. */
 const layouts: Layout[] = [
   {
     folder: '/sys/fs/cgroup/memory',
@@ -31,14 +30,14 @@ const layouts: Layout[] = [
   },
 ];
 
-/** A limit of memory for processes and what they start, as a container has it. */
+/** Memory limit for processes and their children, as in a container. */
 export class MemoryCgroup {
   private constructor(
     private readonly layout: Layout,
     private readonly path: string,
   ) {}
 
-  /** Undefined where this process may not make one. */
+  /** Undefined without permission to create one. */
   static async create(limitBytes: number): Promise<MemoryCgroup | undefined> {
     for (const layout of layouts) {
       const path = join(layout.folder, `parley-bombs-${randomBytes(6).toString('hex')}`);
@@ -53,29 +52,26 @@ export class MemoryCgroup {
         if (layout.swapFile) await writeFile(join(path, layout.swapFile), '0').catch(ignoreMissing);
         return cgroup;
       } catch {
-        // A group without a controller of memory.
+        // A group without a memory controller.
         await rmdir(path);
       }
     }
     return undefined;
   }
 
-  /** The process, and from now on what it starts. */
   async add(pid: number): Promise<void> {
     await writeFile(join(this.path, 'cgroup.procs'), String(pid));
   }
 
-  /** Most bytes at any time, the file cache included: near the limit it says little. */
+  /** Peak usage including the file cache: near the limit it says little. */
   async peakBytes(): Promise<number> {
     return Number(await this.read(this.layout.peakFile));
   }
 
-  /** How often the kernel ended a process for want of memory. */
   async kernelKills(): Promise<number> {
     return Number(/^oom_kill (\d+)$/m.exec(await this.read(this.layout.eventsFile))?.[1] ?? 0);
   }
 
-  /** Call when its processes have ended. */
   async remove(): Promise<void> {
     const deadline = Date.now() + removalMs;
     for (;;) {

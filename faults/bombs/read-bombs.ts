@@ -10,20 +10,15 @@ export interface Outcome {
   sizeBytes: number;
   status: string;
   reason?: string;
-  /** From the end of the upload to a status that does not change any more. */
   seconds: number;
 }
 
 const pollMs = 100;
-/** A status that changes later than this is a finding. */
 export const terminalWithinSeconds = 120;
-/** Documents under way at once: as many as one bot may have read at once, so that none of them waits for a reader. */
+/** Concurrent documents: equal to the limit per bot, so that none waits for a reader. */
 const atOnce = 2;
 
-/**
- * Uploads each document for indexing and waits until its status is final.
- * @returns what is wrong, in sentences; nothing when the platform survived.
- */
+/** Indexes each document and waits for its final status. Returns findings; none when the platform survived. */
 export async function readBombs(
   target: BombTarget,
   bombs: Bomb[],
@@ -37,17 +32,19 @@ export async function readBombs(
     for (const bomb of waiting) {
       const outcome = await readBomb(client, bomb, target);
       tell(outcome);
-      if (outcome.seconds > terminalWithinSeconds) findings.push(`${bomb.name}: not final after ${outcome.seconds} s.`);
+      if (outcome.seconds > terminalWithinSeconds)
+        findings.push(`${bomb.name}: no final status after ${outcome.seconds} s.`);
       if (!target.isAlive()) throw new Error(`${bomb.name}: the process ended.\n${target.output().slice(-5_000)}`);
     }
   };
   await Promise.all(Array.from({ length: atOnce }, lane));
 
   const kills = await target.cgroup.kernelKills();
-  if (kills > 0) findings.push(`The kernel ended ${kills} processes for want of memory.`);
+  if (kills > 0) findings.push(`The kernel killed ${kills} processes because of the memory limit.`);
   const plain: Bomb = { name: 'a plain text', contentType: 'text/plain', make: () => Buffer.from('Still there.') };
   const after = await readBomb(client, plain, target);
-  if (after.status !== 'indexing_completed') findings.push(`A plain text afterwards is ${after.status}.`);
+  if (after.status !== 'indexing_completed')
+    findings.push(`A plain text uploaded afterwards has the status ${after.status}.`);
   return findings;
 }
 
@@ -60,7 +57,7 @@ async function readBomb(client: Client, bomb: Bomb, target: BombTarget): Promise
     index: true,
   });
   const { ok, status } = await put(file.uploadUrl, bytes, { 'content-type': bomb.contentType });
-  if (!ok) throw new Error(`${bomb.name}: the upload was answered ${status}.`);
+  if (!ok) throw new Error(`${bomb.name}: the upload failed with ${status}.`);
   const started = performance.now();
   const seconds = () => Math.round((performance.now() - started) / 100) / 10;
   for (;;) {

@@ -18,18 +18,17 @@ const writerCount = 6;
 const pauseBetweenMs = 60;
 const filesPerSecond = 12;
 const mostAtOnce = 2;
-/** A killed worker's job counts as abandoned after 15 s, an event as not taken after 30 s; the rest is work. */
+/** Time to settle: a killed worker's job is abandoned after 15 s, an event is redelivered after 30 s; the rest is work. */
 const restsWithinMs = 180_000;
 const calmAnswers = 100;
 
 export interface ChaosPlan {
   seed: number;
-  /** What happens, in this order; all of it, unless the plan has a limit of time. */
+  /** Faults in order; all of them without `seconds`. */
   harms: Iterable<Harm>;
-  /** No further harm begins after that. */
+  /** No fault begins later than this. */
   seconds?: number;
   tell(line: string): void;
-  /** Ends it early. */
   signal: AbortSignal;
 }
 
@@ -37,16 +36,14 @@ export interface ChaosReport {
   requests: Record<string, number>;
   harms: Record<string, number>;
   files: Record<string, number>;
-  /** Acknowledged, of each kind. */
   writes: Record<string, number>;
   settledMs: number;
-  /** Answers that no client should get, each with what was done to the platform by then. */
+  /** Errors that clients must not get, each with the faults before it. */
   unclean: string[];
-  /** What the checker has found, likewise. */
   violations: string[];
 }
 
-/** Clients work while harm is done to the platform; then all is healed, comes to rest and is compared with what was acknowledged. */
+/** Runs clients during faults; then lets the platform settle and compares it with the acknowledged writes. */
 export async function runChaos(stage: Stage, plan: ChaosPlan): Promise<ChaosReport> {
   const { fleet } = stage;
   const ledger = new Ledger();
@@ -66,7 +63,7 @@ export async function runChaos(stage: Stage, plan: ChaosPlan): Promise<ChaosRepo
   try {
     await doHarm(stage, plan, chronicle);
     await fleetIsReady(stage);
-    plan.tell('all is healed');
+    plan.tell('all faults are over');
     calm = await calmDown(load, requests, chronicle);
   } finally {
     stopping.abort();
@@ -115,7 +112,6 @@ async function makeWriters(
   );
 }
 
-/** Resolves when all that was done is healed. */
 async function doHarm(
   stage: Stage,
   { seed, harms, seconds = Infinity, signal, tell }: ChaosPlan,
@@ -154,7 +150,7 @@ async function fleetIsReady({ fleet }: Stage): Promise<void> {
   await Promise.all(fleet.balancers.map((balancer) => balancer.allReady()));
 }
 
-/** Requests that were begun before may still be waiting for their deadline. Those after them all succeed. */
+/** Earlier requests may still wait for their deadline; every later one must succeed. */
 async function calmDown(load: Load, requests: NotedRequests, chronicle: Chronicle): Promise<string[]> {
   await sleep(11_000);
   const since = Date.now();
@@ -163,10 +159,10 @@ async function calmDown(load: Load, requests: NotedRequests, chronicle: Chronicl
   await until(answered, (count) => count >= enough, 60_000);
   return [...load.failures, ...requests.report.failures]
     .filter(({ endedAt, tookMs }) => endedAt - tookMs > since)
-    .map((failure) => `although all was healed: ${described(failure, chronicle)}`);
+    .map((failure) => `after all faults were over: ${described(failure, chronicle)}`);
 }
 
-/** What the sweepers leave alone for up to ten minutes, lest it still be alive: they pass at once. */
+/** Makes work due at once that sweepers leave for up to ten minutes because its process may still run. */
 async function letTimePass(databaseUrl: string): Promise<void> {
   await query(
     databaseUrl,

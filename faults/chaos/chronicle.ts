@@ -1,6 +1,6 @@
 import type { Failure } from '../noted-requests';
 
-/** How long after a harm has begun, or was healed, it is told beside what went wrong. */
+/** Faults are reported with an error for this long after their begin or end. */
 const nearMs = 12_000;
 
 interface Entry {
@@ -10,11 +10,11 @@ interface Entry {
   healedAt?: number;
 }
 
-/** What was done to the platform, and when. */
+/** Log of injected faults. */
 export class Chronicle {
   private readonly entries: Entry[] = [];
 
-  /** Call what it gives when the harm is healed. */
+  /** Logs a fault; call the result when it is over. */
   begin(kind: string, target: string): () => void {
     const entry: Entry = { kind, target, begunAt: Date.now() };
     this.entries.push(entry);
@@ -27,14 +27,14 @@ export class Chronicle {
     return counts;
   }
 
-  /** In words, with how many milliseconds before this time each has begun. */
+  /** Text: faults near this time, with the milliseconds since each began. */
   near(time: number): string {
     const near = this.entries.filter(({ begunAt, healedAt = Infinity }) => begunAt <= time && time - nearMs < healedAt);
     const told = near.map(({ kind, target, begunAt }) => `${kind} (${target}) ${time - begunAt} ms before`);
-    return told.join(', ') || 'nothing was done to it shortly before';
+    return told.join(', ') || 'no fault shortly before';
   }
 
-  /** Whether a process that takes connections of clients was killed while the request was under way. */
+  /** True when a process that accepts client connections was killed during the request. */
   hasKilledFront({ endedAt, tookMs }: Failure, targets: string[]): boolean {
     return this.entries.some(
       ({ kind, target, begunAt }) =>

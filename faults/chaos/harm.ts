@@ -9,12 +9,10 @@ import { type AppWithDatabase, type Stage, withDatabase } from './stage';
 
 const comesBackWithinMs = 120_000;
 
-/** Does something that happens to machines, and heals it. */
 export interface Harm {
   kind: string;
-  /** What is harmed: nothing is harmed in two ways at once. */
+  /** Fault target: never has two faults at once. */
   target: string;
-  /** Resolves when all is as before. */
   happen(stage: Stage): Promise<void>;
 }
 
@@ -73,7 +71,7 @@ export const harms = {
   loseStream: (): Harm => ({
     kind: 'loss of the stream',
     target: 'NATS',
-    // There may be none yet after other harm.
+    // The stream may be missing after an earlier fault.
     happen: async ({ fleet: { nats } }) => {
       const wasThere = () =>
         deleteStream(nats).then(
@@ -97,8 +95,8 @@ export const harms = {
   }),
 
   delay: (app: AppWithDatabase, byMs: number, forMs: number): Harm => ({
-    kind: 'slow way to Postgres',
-    target: `way of ${app}`,
+    kind: 'slow connection to Postgres',
+    target: `connection of ${app}`,
     happen: async ({ links }) => {
       const link = links.get(app)!;
       link.delayMs = byMs;
@@ -108,15 +106,15 @@ export const harms = {
   }),
 
   cut: (app: AppWithDatabase): Harm => ({
-    kind: 'cut way to Postgres',
-    target: `way of ${app}`,
+    kind: 'cut connection to Postgres',
+    target: `connection of ${app}`,
     happen: async ({ links }) => links.get(app)!.cut(),
   }),
 
-  /** Nobody is told, and what is on its way when it ends never arrives. */
+  /** Neither side gets an error, and data in transit at the end never arrives. */
   silence: (app: AppWithDatabase, what: 'answers' | 'everything', forMs: number): Harm => ({
-    kind: 'silent way to Postgres',
-    target: `way of ${app}`,
+    kind: 'silent connection to Postgres',
+    target: `connection of ${app}`,
     happen: async ({ links }) => {
       const link = links.get(app)!;
       link.state = `swallows ${what}`;
@@ -127,7 +125,7 @@ export const harms = {
   }),
 };
 
-/** Each kind as likely as any other of the row. */
+/** Random fault; the repeated entries are weights. */
 export function anyHarm(random: Random): Harm {
   const app = random.oneOf(appNames);
   const service = random.oneOf(withDatabase);
@@ -151,7 +149,7 @@ export function anyHarm(random: Random): Harm {
   return random.oneOf(kinds)();
 }
 
-/** One that ends because it cannot start yet is started again, as everything does that runs processes. */
+/** Restarts the process until it is ready, as a supervisor does when dependencies are missing. */
 async function revive(replica: Replica): Promise<void> {
   let launches = 0;
   const launchUntilReady = async () => {
@@ -164,12 +162,12 @@ async function revive(replica: Replica): Promise<void> {
   };
   await until(launchUntilReady, Boolean, comesBackWithinMs).catch(() => {
     throw new Error(
-      `${replica.name} was launched ${launches} times and not ready within ${comesBackWithinMs} ms: ${replica.output.slice(-5_000)}`,
+      `${replica.name} was started ${launches} times and not ready within ${comesBackWithinMs} ms: ${replica.output.slice(-5_000)}`,
     );
   });
 }
 
-/** It is started again by itself. */
+/** The server restarts itself. */
 async function endPostgres({ postgres }: Stage, signal: NodeJS.Signals): Promise<void> {
   const { pid } = postgres;
   if (pid) sendSignal(pid, signal);

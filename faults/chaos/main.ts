@@ -8,11 +8,11 @@ import { type Stores, storesOf } from './stores';
 
 const usage = `npm run chaos -- [options]
 
-  --seconds <n>   how long harm is done (600)
-  --seed <n>      the harm of an earlier run again (random)
+  --seconds <n>   duration of the faults (600)
+  --seed <n>      repeats the faults of an earlier run (random)
 
 QDRANT_URL (and QDRANT_API_KEY) keeps vectors in Qdrant, S3_BUCKET with S3_ENDPOINT, S3_REGION, S3_PATH_STYLE,
-S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY contents in S3. What a run keeps there it removes at its end.
+S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY contents in S3. A run deletes its data there at the end.
 `;
 
 interface Options {
@@ -21,7 +21,6 @@ interface Options {
   stores: Stores;
 }
 
-/** Throws an Error that says which option is wrong. */
 function readOptions(args: string[]): Options {
   const { values } = parseArgs({ args, options: { seconds: { type: 'string' }, seed: { type: 'string' } } });
   const seconds = Number(values.seconds ?? 600);
@@ -35,22 +34,21 @@ function* harmsOf(random: Random): Generator<Harm> {
   for (;;) yield anyHarm(random);
 }
 
-/** True when nothing was found. */
 async function main({ seconds, seed, stores }: Options): Promise<boolean> {
   const interruption = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {
-      // Who asks twice does not want to wait for anything.
+      // A second Ctrl-C ends at once.
       if (interruption.signal.aborted) process.exit(130);
       interruption.abort();
-      console.log('Stopping: what has been done so far is still checked.');
+      console.log('Stopping: the run so far is still checked.');
     });
   }
   const contents = stores.bucket ? `the bucket ${stores.bucket.bucket}` : 'a folder';
   const vectors = stores.qdrant ? `Qdrant at ${new URL(stores.qdrant.url).host}` : 'Postgres';
   console.log(`seed ${seed}, ${seconds} s, contents in ${contents}, vectors in ${vectors}`);
   const stage = await Stage.open(stores);
-  // However this ends, a stopped process would not.
+  // A paused process would otherwise survive.
   const killAll = () => stage.fleet.all.forEach((replica) => replica.signal('SIGKILL'));
   process.on('exit', killAll);
   try {
@@ -61,7 +59,7 @@ async function main({ seconds, seed, stores }: Options): Promise<boolean> {
     print(report);
     const isGood = report.unclean.length === 0 && report.violations.length === 0;
     console.log(
-      `${isGood ? 'Nothing is wrong.' : 'WRONG: see above.'} Again: npm run chaos -- --seconds ${seconds} --seed ${seed}`,
+      `${isGood ? 'No findings.' : 'FINDINGS: see above.'} Repeat: npm run chaos -- --seconds ${seconds} --seed ${seed}`,
     );
     return isGood;
   } finally {
@@ -81,7 +79,7 @@ function print({ requests, harms, files, writes, settledMs, unclean, violations 
   line('harm done', harms);
   line('acknowledged', writes);
   line('files', files);
-  console.log(`at rest ${settledMs} ms after the last request`);
+  console.log(`settled ${settledMs} ms after the last request`);
   console.log(`${unclean.length} unclean answers, ${violations.length} violations`);
   for (const finding of [...unclean, ...violations].slice(0, 50)) console.log(`  ${finding}`);
 }

@@ -4,8 +4,8 @@ import type { Chronicle } from './chronicle';
 export type Kind = 'clean 503' | 'clean 504' | 'clean 409' | 'broken by a killed process' | 'unclean';
 
 /**
- * What a failure is for a client. Clean is: nothing was done, come again (503); it may have been done (504); the same
- * request is under way (409); and a connection that broke because the process at its end was killed.
+ * Classifies a failure. Clean: not processed (503), possibly processed (504), already running (409), or its process was
+ * killed.
  */
 export function kindOf(failure: Failure, chronicle: Chronicle): Kind {
   const { kind, outcome, retryAfter } = failure;
@@ -23,7 +23,7 @@ function frontsOf({ request }: Failure): string[] {
   return [0, 1].map((place) => `${app} ${place}`);
 }
 
-/** With what was done to the platform by then. */
+/** With the faults before it. */
 export function described(failure: Failure, chronicle: Chronicle): string {
   const { request, requestId, outcome, tookMs, endedAt } = failure;
   const at = new Date(endedAt).toISOString();

@@ -1,8 +1,8 @@
-/** Numbers that look random and are the same for the same seed. */
+/** Pseudorandom numbers, reproducible by their seed. */
 export class Random {
   constructor(private state: number) {}
 
-  /** At least 0 and less than 1, by mulberry32. */
+  /** At least 0 and less than 1 (mulberry32). */
   fraction(): number {
     this.state = (this.state + 0x6d2b79f5) | 0;
     let mixed = Math.imul(this.state ^ (this.state >>> 15), 1 | this.state);

@@ -11,7 +11,7 @@ import { clearStores, type Stores } from './stores';
 export const withDatabase = ['admin', 'hub', 'files', 'files-worker', 'tables', 'chat'] as const;
 export type AppWithDatabase = (typeof withDatabase)[number];
 
-/** The distributed mode with two of each process, a durable Postgres of its own, and a way to it for each app. */
+/** Distributed mode with two processes of each app, its own durable Postgres, and a breakable link to it per app. */
 export class Stage {
   private constructor(
     readonly fleet: Fleet,
@@ -21,13 +21,12 @@ export class Stage {
     private readonly undo: (() => Promise<unknown>)[],
   ) {}
 
-  /** @param stores instead of a folder and the index in Postgres */
   static async open(stores: Stores = { env: {} }): Promise<Stage> {
     const undo: (() => Promise<unknown>)[] = [];
     try {
       const folder = await mkdtemp(join(tmpdir(), 'parley-chaos-'));
       undo.push(() => rm(folder, { recursive: true, force: true }));
-      // Where root runs this, another user runs Postgres.
+      // As root, Postgres runs as another user, which must pass through the folder.
       await chmod(folder, 0o711);
       const postgres = await startLocalPostgres({ folder, settings: { max_connections: 300 } });
       undo.push(() => postgres.stop());
@@ -61,7 +60,6 @@ export class Stage {
     }
   }
 
-  /** Where all that it keeps is found. */
   get examined(): Examined {
     const { url, token, workspaceId, databaseUrl, blobsDir } = this.fleet;
     const { bucket, qdrant } = this.stores;

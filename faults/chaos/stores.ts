@@ -2,19 +2,18 @@ import { randomBytes } from 'node:crypto';
 import { askBucket, type Bucket, listBucket } from '../checker/bucket';
 import { askQdrant, type Qdrant } from '../checker/vectors';
 
-/** Where the platform keeps contents and vectors, apart from what others keep on the same servers. */
+/** Stores of contents and vectors, separate from other data on the same servers. */
 export interface Stores {
-  /** For the files service, its worker and tables. */
   env: Record<string, string>;
-  /** In place of the folder. */
+  /** S3 instead of the folder. */
   bucket?: Bucket;
-  /** In place of the index in Postgres. */
+  /** Qdrant instead of the index in Postgres. */
   qdrant?: Qdrant;
 }
 
 /**
- * Qdrant where QDRANT_URL is set, and S3 where S3_BUCKET is. One run has a collection of its own there, by a name of its
- * own for the embedding model, and a prefix of its own. Throws an Error that says which variable is missing.
+ * Qdrant with QDRANT_URL, S3 with S3_BUCKET; each run has its own embedding model name (and so its own collection) and
+ * key prefix. Throws an Error that names a missing variable.
  */
 export function storesOf(env: NodeJS.ProcessEnv): Stores {
   const run = `chaos-${randomBytes(6).toString('hex')}`;
@@ -41,7 +40,6 @@ export function storesOf(env: NodeJS.ProcessEnv): Stores {
   };
 }
 
-/** Removes what the run has left. */
 export async function clearStores({ bucket, qdrant }: Stores): Promise<void> {
   if (bucket) for (const key of await listBucket(bucket)) await askBucket(bucket, 'DELETE', `${bucket.prefix}/${key}`);
   if (!qdrant) return;
@@ -58,7 +56,7 @@ function bucketOf(env: NodeJS.ProcessEnv, run: string): Bucket | undefined {
   if (!env['S3_BUCKET']) return undefined;
   const given = (name: string) => {
     const value = env[name];
-    if (!value) throw new Error(`${name} is missing: S3_BUCKET is set.`);
+    if (!value) throw new Error(`${name} is missing: it is required with S3_BUCKET.`);
     return value;
   };
   const endpoint = env['S3_ENDPOINT'] || undefined;

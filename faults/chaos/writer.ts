@@ -7,12 +7,10 @@ import type { Random } from './random';
 const pauseMs = 150;
 const mostTries = 40;
 
-/** What a writer works on. */
 export interface Desk {
   table: PromisedTable;
-  /** Its own. */
   conversation: PromisedConversation;
-  /** Into the state of which all writers merge at once. */
+  /** Conversation into whose state all writers merge. */
   meeting: PromisedConversation;
   userId: string;
 }
@@ -21,13 +19,13 @@ interface Write {
   method: string;
   path: string;
   body: object;
-  /** What is so once it is acknowledged. */
+  /** State after an acknowledgement. */
   promises: [Promised<Value>, Value][];
 }
 
 /**
- * Writes one thing after the other: messages, rows, tags and states. What fails it sends again, with the same
- * idempotency key where the operation takes one, or, now and then, never.
+ * Writes messages, rows, tags and states. Retries most failures, with one idempotency key where the operation takes
+ * one.
  */
 export class Writer {
   private count = 0;
@@ -98,7 +96,7 @@ export class Writer {
     return [[this.ledger.of(values, name), value]];
   }
 
-  /** Under one key, so that all tries are one attempt: none has happened if each was refused. */
+  /** With one idempotency key, all tries are one attempt: nothing was written if each was rejected. */
   private async once(signal: AbortSignal, { method, path, body, promises }: Write): Promise<void> {
     const headers = { 'idempotency-key': randomUUID() };
     const acknowledge = promises.map(([promised, value]) => this.ledger.attempt(promised, value));
@@ -112,7 +110,7 @@ export class Writer {
     if (!mayBeDone) promises.forEach(([promised, value]) => this.ledger.refused(promised, value));
   }
 
-  /** Each try is an attempt of its own, which may happen even after a later one was acknowledged. */
+  /** Each try is a separate attempt, which may be applied even after a later one was acknowledged. */
   private async repeatedly(signal: AbortSignal, { method, path, body, promises }: Write): Promise<void> {
     for (let tries = 0; this.mayTry(tries, signal); tries += 1) {
       const acknowledge = promises.map(([promised, value]) => this.ledger.attempt(promised, value));
@@ -129,7 +127,7 @@ export class Writer {
   }
 }
 
-/** 503 promises that nothing was done. */
+/** 503 guarantees that the request was not processed. */
 function wasRefused({ outcome, kind }: Failure): boolean {
   return kind === 'refused' || (kind === 'answered' && outcome.startsWith('503 '));
 }

@@ -1,7 +1,6 @@
 import type { Value } from './ledger';
 import { patientFetch } from './patient-fetch';
 
-/** The platform that is asked, and as whom. */
 export interface Asked {
   url: string;
   token: string;
@@ -13,16 +12,16 @@ export interface ShownMessage {
   createdAt: string;
 }
 
-/** What is there, by name: more than one value where there should be one. */
+/** Existing values by name: more than one are duplicates. */
 export type FoundValues = Map<string, Value[]>;
 
 const rowsPerPage = 1000;
 
-/** Reads what the platform shows to a client, page by page. */
+/** Reads the public API, page by page. */
 export class Asker {
   constructor(private readonly asked: Asked) {}
 
-  /** Throws unless the answer is 200 or 404. */
+  /** Throws for an answer other than 200 and 404. */
   async ask(path: string, botId?: string, body?: object): Promise<{ status: number; body: unknown }> {
     const { url, token, workspaceId } = this.asked;
     const response = await patientFetch(`${url}${path}`, {
@@ -39,7 +38,7 @@ export class Asker {
     return { status: response.status, body: await response.json() };
   }
 
-  /** The column `value` of each row by its column `name`. */
+  /** Column `value` of each row by its column `name`. */
   async rows(botId: string, table: string): Promise<FoundValues> {
     const found: FoundValues = new Map();
     for (let offset = 0, hasMore = true; hasMore; offset += rowsPerPage) {
@@ -51,7 +50,7 @@ export class Asker {
     return found;
   }
 
-  /** The oldest first. */
+  /** Oldest first. */
   async messages(botId: string, conversationId: string): Promise<ShownMessage[]> {
     const found: ShownMessage[] = [];
     for (let next: string | undefined = ''; next !== undefined;) {
@@ -72,7 +71,6 @@ export class Asker {
     return single((body as { conversation?: { tags: Record<string, string> } }).conversation?.tags);
   }
 
-  /** What is merged into the state of a conversation. */
   async state(botId: string, conversationId: string, name: string): Promise<FoundValues> {
     const { body } = await this.ask(`/v1/chat/states/conversation/${conversationId}/${name}`, botId);
     return single((body as { state?: { payload: Record<string, number> } }).state?.payload);

@@ -1,15 +1,14 @@
 import { createHash, createHmac } from 'node:crypto';
 import { patientFetch } from './patient-fetch';
 
-/** Where S3 keeps contents. */
 export interface Bucket {
-  /** Without it: AWS. */
+  /** Default: AWS. */
   endpoint?: string;
   region: string;
   bucket: string;
-  /** Before the key of each content, followed by a slash. */
+  /** Prefix of each key, without the slash. */
   prefix?: string;
-  /** The bucket in the path of URLs, as most servers other than AWS want it. */
+  /** Path-style URLs, as most servers other than AWS require. */
   pathStyle: boolean;
   accessKeyId: string;
   secretAccessKey: string;
@@ -17,7 +16,7 @@ export interface Bucket {
 
 const entities: Record<string, string> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" };
 
-/** Keys of all contents, without the prefix. Uploads in parts that were not completed are none. */
+/** Keys of all contents, without the prefix and without incomplete multipart uploads. */
 export async function listBucket(bucket: Bucket): Promise<string[]> {
   const prefix = bucket.prefix ? `${bucket.prefix}/` : '';
   const keys: string[] = [];
@@ -30,7 +29,6 @@ export async function listBucket(bucket: Bucket): Promise<string[]> {
   return keys;
 }
 
-/** Throws unless the answer says that it is well. */
 export async function askBucket(
   bucket: Bucket,
   method: string,

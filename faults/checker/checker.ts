@@ -9,23 +9,22 @@ import { patientFetch } from './patient-fetch';
 import { passagesIn, type Qdrant, vectorsInPostgres, vectorsInQdrant, wrongVectors } from './vectors';
 import { brokenPromises, outOfOrder, whenOf } from './values';
 
-/** Where the platform under examination keeps things. */
 export interface Examined extends Asked {
   databaseUrl: string;
   blobsDir: string;
-  /** In place of the folder. */
+  /** S3 instead of the folder. */
   bucket?: Bucket;
-  /** In place of the index in Postgres. */
+  /** Qdrant instead of the index in Postgres. */
   qdrant?: Qdrant;
 }
 
 const schemas = ['admin', 'hub', 'files', 'tables', 'chat'];
 
-/** What must be none once the platform has come to rest, by what it is called in a finding. */
+/** Counts that must be 0 once the platform has settled, by their name in a finding. */
 const leftovers: Record<string, string> = {
   'indexing jobs': 'SELECT count(*) FROM files.indexing_job',
-  'files to tidy': 'SELECT count(*) FROM files.untidy_file',
-  'uploads under way': 'SELECT count(*) FROM files.upload',
+  'files to clean up': 'SELECT count(*) FROM files.untidy_file',
+  'uploads in progress': 'SELECT count(*) FROM files.upload',
   ...Object.fromEntries(
     schemas.flatMap((schema) => [
       [`unpublished events of ${schema}`, `SELECT count(*) FROM ${schema}.outbox WHERE published_at IS NULL`],
@@ -34,30 +33,30 @@ const leftovers: Record<string, string> = {
   ),
 };
 
-/** What never may be, at rest or not: each question lists offenders. */
+/** Invariants at any time: each query lists violations. */
 const offences: Record<string, string> = {
-  'a passage that readers do not see': `
+  'a passage outside of its active content version': `
     SELECT DISTINCT p.file_id AS id FROM files.passage p LEFT JOIN files.file f ON f.id = p.file_id
     WHERE f.id IS NULL OR p.content_version IS DISTINCT FROM f.active_version`,
-  'a gap or a repeat among the positions of its passages': `
+  'a gap or a duplicate in the positions of its passages': `
     SELECT file_id AS id FROM files.passage GROUP BY file_id, content_version
     HAVING count(*) <> max(position) + 1 OR count(DISTINCT id) <> count(*)`,
-  'another number of messages than its clock says': `
+  'a number of messages that differs from its clock': `
     SELECT conversation_id AS id FROM chat.conversation_clock c WHERE message_count <> (
       SELECT count(*) FROM chat.message m WHERE m.bot_id = c.bot_id AND m.conversation_id = c.conversation_id)`,
-  'a gap or a repeat among its signals': `
+  'a gap or a duplicate in its signals': `
     SELECT s.conversation_id AS id FROM chat.signal s JOIN chat.conversation_clock c USING (bot_id, conversation_id)
     GROUP BY s.bot_id, s.conversation_id, c.signal_count
     HAVING count(*) <> max(number) - min(number) + 1 OR count(DISTINCT number) <> count(*) OR max(number) <> c.signal_count`,
-  'a status that its contents contradict': `
+  'a status that contradicts its contents': `
     SELECT id FROM files.file WHERE (status = 'indexing_completed' AND active_version IS DISTINCT FROM content_version)
       OR (status IN ('upload_pending', 'upload_failed') AND coalesce(blob_version, content_version, active_version) IS NOT NULL)
       OR (status NOT IN ('upload_pending', 'upload_failed') AND (blob_version IS NULL OR content_version IS NULL))`,
 };
 
 /**
- * Compares what was acknowledged with what is there. Independent on purpose: it shares no code with the platform, and
- * asks the API as a client does, Postgres by SQL of its own, Qdrant and S3 by their APIs, and the disk.
+ * Compares acknowledged writes with the actual state. Independent: shares no code with the platform and uses only its
+ * public API, its own SQL, the APIs of Qdrant and S3, and the disk.
  */
 export class Checker {
   private readonly asker: Asker;
@@ -69,7 +68,7 @@ export class Checker {
     this.asker = new Asker(examined);
   }
 
-  /** Waits until nothing is under way any more, at most so long, and says everything that is wrong then. */
+  /** Waits until no work is in progress, at most `timeoutMs`, then returns all findings. */
   async findings(timeoutMs: number): Promise<string[]> {
     const database = new Client({ connectionString: this.examined.databaseUrl });
     await database.connect();
@@ -103,14 +102,14 @@ export class Checker {
     return findings;
   }
 
-  /** Every passage has its vector, and every vector its passage. */
+  /** Every passage must have a vector, and every vector a passage. */
   private async vectors(database: Client): Promise<string[]> {
     const { qdrant } = this.examined;
     const vectors = await (qdrant ? vectorsInQdrant(qdrant) : vectorsInPostgres(database));
     return wrongVectors(await passagesIn(database), vectors);
   }
 
-  /** Every accepted content has its blob, and every blob its file. */
+  /** Every accepted content must have a blob, and every blob a file. */
   private async blobs(database: Client): Promise<string[]> {
     const { rows } = await database.query<{ path: string }>(
       `SELECT bot_id || '/' || id || '/' || blob_version AS path FROM files.file WHERE blob_version IS NOT NULL`,
@@ -127,7 +126,8 @@ export class Checker {
   private async promises(): Promise<string[]> {
     const findings: string[] = [];
     for (const botId of this.ledger.bots) {
-      if ((await this.asker.ask(`/v1/admin/bots/${botId}`)).status !== 200) findings.push(`the bot ${botId} is gone`);
+      if ((await this.asker.ask(`/v1/admin/bots/${botId}`)).status !== 200)
+        findings.push(`the bot ${botId} does not exist`);
     }
     for (const file of this.ledger.files) findings.push(...(await this.promiseOf(file)));
     for (const { botId, id, rows } of this.ledger.tables) {
@@ -157,14 +157,14 @@ export class Checker {
     const state = allowed.find((candidate) => isIn(candidate, found, hash));
     if (!state) {
       const is = found === 'deleted' ? found : `${found.status} with the content ${hash}`;
-      return [`${file.id} is ${is}, and was promised to be ${JSON.stringify(allowed)}${whenOf(file)}`];
+      return [`${file.id} is ${is}, expected ${JSON.stringify(allowed)}${whenOf(file)}`];
     }
     if (typeof state === 'string' || !file.index || found === 'deleted') return [];
     if (found.status !== 'indexing_completed') return [`${file.id} ended as ${found.status}`];
     return this.marksOf(file, state);
   }
 
-  /** Each mark of the content stands in its passages once. */
+  /** Each mark of the content must occur once in its passages. */
   private async marksOf(file: PromisedFile, { marks }: Content): Promise<string[]> {
     let text = '';
     for (let next: string | undefined = ''; next !== undefined;) {
@@ -199,7 +199,7 @@ async function contentHash(url: string): Promise<string> {
   return response.ok ? sha256(bytes) : `that is answered with ${response.status}`;
 }
 
-/** Paths of the files at any depth below the folder, without those of writers that were killed. */
+/** Paths of all files below the folder, without temporary files of killed writers. */
 async function listFiles(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   return entries

@@ -1,23 +1,22 @@
 import { createHash } from 'node:crypto';
 
-/** What a client knows of a file: nothing was uploaded yet, this content was accepted, or it was deleted. */
+/** State of a file as acknowledged: declared without content, with this content, or deleted. */
 export type FileState = 'declared' | 'deleted' | Content;
 
 export interface Content {
   sha256: string;
-  /** Words that stand in the content once each. */
   marks: string[];
 }
 
-/** Something that clients change. */
+/** Object that clients change. */
 export interface Promised<State> {
-  /** What was acknowledged last. */
+  /** Last acknowledged state. */
   state: State;
-  /** What was asked for and never answered: it may have happened, or happen yet. */
+  /** States of unanswered attempts: each may have been applied, or may still be. */
   possible: State[];
-  /** By the clock of `Date.now()`. */
+  /** Milliseconds since the epoch. */
   acknowledgedAt?: number;
-  /** When it was said last that nothing had been done. */
+  /** Time of the last rejection, milliseconds since the epoch. */
   refusedAt?: number;
 }
 
@@ -27,30 +26,28 @@ export interface PromisedFile extends Promised<FileState> {
   index: boolean;
 }
 
-/** Of something that has a name: undefined as long as there is none of this name. */
+/** Undefined while no object of this name exists. */
 export type Value = string | number | undefined;
 
-/** By name, in the order in which they were first asked for. */
+/** By name, in the order of the first attempt. */
 export type PromisedValues = Map<string, Promised<Value>>;
 
-/** A table with the columns `name` and `value`. */
 export interface PromisedTable {
   botId: string;
   id: string;
   rows: PromisedValues;
 }
 
-/** A conversation in which one client writes, one message after the other. Its messages are named by their texts. */
+/** Conversation in which one client writes messages sequentially. The text of a message is its name. */
 export interface PromisedConversation {
   botId: string;
   id: string;
   messages: PromisedValues;
   tags: PromisedValues;
-  /** What is merged into its state. */
   state: { name: string; entries: PromisedValues };
 }
 
-/** What the platform has acknowledged to its clients. Nothing else is written down: the checker asks the platform. */
+/** Ledger of acknowledged writes. The checker reads everything else from the platform. */
 export class Ledger {
   readonly bots = new Set<string>();
   readonly tables: PromisedTable[] = [];
@@ -84,14 +81,14 @@ export class Ledger {
     return conversation;
   }
 
-  /** The promise of this name, which is none as long as nothing was acknowledged. */
+  /** Promise with this name; created empty if necessary. */
   of(values: PromisedValues, name: string): Promised<Value> {
     const promised = values.get(name) ?? { state: undefined, possible: [] };
     values.set(name, promised);
     return promised;
   }
 
-  /** Call before the request is sent. Call what it gives when the request was acknowledged. */
+  /** Records an attempt before the request is sent; call the result when it is acknowledged. */
   attempt<State>(thing: Promised<State>, state: State): () => void {
     thing.possible.push(state);
     return () => {
@@ -101,19 +98,18 @@ export class Ledger {
     };
   }
 
-  /** Call when the answer to an attempt was that nothing has been done. */
+  /** Records that the platform rejected the attempt without processing it. */
   refused<State>(thing: Promised<State>, state: State): void {
     thing.refusedAt = Date.now();
     forget(thing, state);
   }
 }
 
-/** One attempt of perhaps several. */
 function forget<State>({ possible }: Promised<State>, state: State): void {
   possible.splice(possible.indexOf(state), 1);
 }
 
-/** A text of so many paragraphs, with a mark in each. */
+/** Text of so many paragraphs, with a unique mark in each. */
 export function document(name: string, paragraphs: number): { text: string; content: Content } {
   const marks = Array.from({ length: paragraphs }, (_, place) => `${name}x${place}x`);
   const text = marks.map((mark) => `The paragraph ${mark} tells of ships, quays and tides.`).join('\n\n');

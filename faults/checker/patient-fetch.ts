@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const mostRefusals = 30;
 
 /**
- * Asks again while it is told to come again, half a minute at least: after harm, or on a machine that stands still, whoever
- * waits for the database is. What stays refused is answered so.
+ * Retries 503 for half a minute at least: requests that wait for the database get it after a fault. Returns the last
+ * answer.
  */
 export async function patientFetch(url: string, init?: RequestInit): Promise<Response> {
   for (let refusals = 0; ; refusals += 1) {

@@ -1,23 +1,23 @@
 import type { FoundValues, ShownMessage } from './asker';
 import type { Promised, PromisedValues } from './ledger';
 
-/** What was promised and is not there, is there twice or with another value, and what nobody has asked for. */
+/** Missing, duplicate or wrong values, and values that were never requested. */
 export function brokenPromises(what: string, promises: PromisedValues, found: FoundValues): string[] {
   const findings: string[] = [];
   for (const [name, promised] of promises) {
     const values = found.get(name) ?? [];
     const allowed = [promised.state, ...promised.possible];
-    if (values.length > 1) findings.push(`${what} ${name} is there ${values.length} times${whenOf(promised)}`);
+    if (values.length > 1) findings.push(`${what} ${name} exists ${values.length} times${whenOf(promised)}`);
     else if (!allowed.includes(values[0])) {
       const [is, wanted] = [shown(values[0]), [...new Set(allowed)].map(shown).join(' or ')];
-      findings.push(`${what} ${name} is ${is}, and was promised to be ${wanted}${whenOf(promised)}`);
+      findings.push(`${what} ${name} is ${is}, expected ${wanted}${whenOf(promised)}`);
     }
   }
   const strange = [...found.keys()].filter((name) => !promises.has(name));
-  return [...findings, ...strange.map((name) => `${what} ${name} is there, and nobody has asked for it`)];
+  return [...findings, ...strange.map((name) => `${what} ${name} exists but was never requested`)];
 }
 
-/** Acknowledged messages that stand in another order than they were written in, or whose times do not grow. */
+/** Acknowledged messages in another order than written, or without increasing times. */
 export function outOfOrder(conversationId: string, promises: PromisedValues, found: ShownMessage[]): string[] {
   const written = [...promises].filter(([, { state }]) => state !== undefined).map(([text]) => text);
   const place = new Map(written.map((text, position) => [text, position]));
@@ -27,15 +27,15 @@ export function outOfOrder(conversationId: string, promises: PromisedValues, fou
       .filter(([before, after]) => place.get(before.text)! > place.get(after.text)!)
       .map(
         ([before, after]) =>
-          `${conversationId} message ${after.text} stands after ${before.text}, which was written later`,
+          `${conversationId} message ${after.text} comes after ${before.text}, which was written later`,
       ),
     ...pairs(found)
       .filter(([before, after]) => before.createdAt >= after.createdAt)
-      .map(([before, after]) => `${conversationId} message ${after.text} is no younger than ${before.text} before it`),
+      .map(([before, after]) => `${conversationId} message ${after.text} is not newer than ${before.text} before it`),
   ];
 }
 
-/** When it was acknowledged and refused, to be found among what happened by then. */
+/** Times of the acknowledgement and the rejection, to be compared with the log of faults. */
 export function whenOf({ acknowledgedAt, refusedAt }: Promised<unknown>): string {
   const told = (what: string, time?: number) =>
     time === undefined ? '' : ` (${what} at ${new Date(time).toISOString()})`;
@@ -47,5 +47,5 @@ function pairs<T>(list: T[]): [T, T][] {
 }
 
 function shown(value: unknown): string {
-  return value === undefined ? 'not there' : JSON.stringify(value);
+  return value === undefined ? 'missing' : JSON.stringify(value);
 }

@@ -1,9 +1,8 @@
 import type { Client } from 'pg';
 import { patientFetch } from './patient-fetch';
 
-/** A vector, with what the index says of its passage. */
 export interface KeptVector {
-  /** Each model has vectors of its own. */
+  /** Embedding model: each has its own vectors. */
   model: string;
   botId: string;
   passageId: string;
@@ -14,7 +13,7 @@ export interface KeptVector {
 export interface Qdrant {
   url: string;
   apiKey?: string;
-  /** How the names of the collections begin that belong to the platform under examination. */
+  /** Name prefix of the collections that belong to the checked platform. */
   collections: string;
 }
 
@@ -23,10 +22,9 @@ interface ScrolledPoint {
 }
 
 const pointsPerPage = 1_000;
-/** Rows of tables are in the same collections, as tenants of their own. */
+/** Tenants in the same collections that hold rows of tables. */
 const isOfTable = /^tables:/;
 
-/** Those of the index that the platform keeps in Postgres. */
 export async function vectorsInPostgres(database: Client): Promise<KeptVector[]> {
   const { rows } = await database.query<KeptVector>(
     `SELECT model, bot_id AS "botId", id AS "passageId", file_id AS "fileId", content_version AS "contentVersion"
@@ -35,7 +33,7 @@ export async function vectorsInPostgres(database: Client): Promise<KeptVector[]>
   return rows;
 }
 
-/** Those of files in Qdrant, read by its HTTP API page by page. */
+/** Vectors of files in Qdrant, read page by page through its HTTP API. */
 export async function vectorsInQdrant(qdrant: Qdrant): Promise<KeptVector[]> {
   const { collections } = await askQdrant<{ collections: { name: string }[] }>(qdrant, 'GET', '/collections');
   const names = collections.map(({ name }) => name).filter((name) => name.startsWith(qdrant.collections));
@@ -55,7 +53,7 @@ export async function vectorsInQdrant(qdrant: Qdrant): Promise<KeptVector[]> {
   return found.filter(({ botId }) => !isOfTable.test(botId));
 }
 
-/** What Qdrant answers, without what stands around it. Throws unless it is 200. */
+/** Field `result` of Qdrant's answer. Throws for a status other than 200. */
 export async function askQdrant<T>({ url, apiKey }: Qdrant, method: string, path: string, body?: object): Promise<T> {
   const response = await patientFetch(`${url.replace(/\/+$/, '')}${path}`, {
     method,
@@ -66,7 +64,6 @@ export async function askQdrant<T>({ url, apiKey }: Qdrant, method: string, path
   return ((await response.json()) as { result: T }).result;
 }
 
-/** What there should be a vector of. */
 export type KeptPassage = Omit<KeptVector, 'model'>;
 
 export async function passagesIn(database: Client): Promise<KeptPassage[]> {
@@ -76,7 +73,7 @@ export async function passagesIn(database: Client): Promise<KeptPassage[]> {
   return rows;
 }
 
-/** Which passages have no vector, and which vectors are there twice or have no passage: each file once. */
+/** Passages without a vector, duplicate vectors, and vectors without a passage: each file once. */
 export function wrongVectors(passages: KeptPassage[], vectors: KeptVector[]): string[] {
   const known = new Set(passages.map(wholly));
   const vectorOf = new Set(vectors.map(({ botId, passageId }) => `${botId} ${passageId}`));
@@ -89,7 +86,7 @@ export function wrongVectors(passages: KeptPassage[], vectors: KeptVector[]): st
     ...filesOf(vectors.filter((vector) => !known.has(wholly(vector)))).map(
       (id) => `${id} has a vector without a passage`,
     ),
-    ...filesOf(twice).map((id) => `${id} has a vector twice`),
+    ...filesOf(twice).map((id) => `${id} has a duplicate vector`),
     ...filesOf(passages.filter(({ botId, passageId }) => !vectorOf.has(`${botId} ${passageId}`))).map(
       (id) => `${id} has a passage without a vector`,
     ),

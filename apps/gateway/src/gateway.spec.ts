@@ -607,7 +607,7 @@ describe('an answer', () => {
   it('is 503 with Retry-After when no service responds', async () => {
     const answer = await send('GET /v1/files', { headers: { 'x-bot-id': aliceBot } });
 
-    expect(answer).toEqual(anError(503, 'Internal', /Nobody answers/));
+    expect(answer).toEqual(anError(503, 'Internal', /No service instance is available/));
     expect(answer.headers['retry-after']).toBe('1');
   });
 

@@ -81,7 +81,7 @@ suite('distributed mode', () => {
 
     await platform.ended;
 
-    expect(platform.output()).toBe('NATS_URL is missing: set it to a running server.\n');
+    expect(platform.output()).toBe('NATS_URL is missing: set it to the URL of a running server.\n');
   });
 
   it('does not start on a schema that is behind, and says what to do', async () => {

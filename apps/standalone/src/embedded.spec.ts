@@ -41,7 +41,7 @@ describe('embedded mode that cannot start', () => {
   it.each([
     [
       { DATABASE_URL: 'postgres://ann:hidden@127.0.0.1:1/x' },
-      'The Postgres of DATABASE_URL, 127.0.0.1:1, cannot be used: connect ECONNREFUSED 127.0.0.1:1.',
+      'Cannot connect to the Postgres of DATABASE_URL at 127.0.0.1:1: connect ECONNREFUSED 127.0.0.1:1.',
     ],
     [{ HOST: '192.0.2.1' }, '192.0.2.1 is no address of this machine (listen EADDRNOTAVAIL'],
   ])('tells what is wrong with %j in one sentence', async (env, sentence) => {

@@ -99,7 +99,7 @@ describe('rows that are sent again with the same key', () => {
     expect(served.filter(({ headers }) => !headers['idempotent-replayed'])).toHaveLength(1);
     answers
       .filter(({ status }) => status !== 200)
-      .forEach((answer) => expect(answer).toEqual(refusal(409, 'ResourceLockedConflict', /still under way/)));
+      .forEach((answer) => expect(answer).toEqual(refusal(409, 'ResourceLockedConflict', /still being processed/)));
     expect(await rowsOf(table)).toHaveLength(1);
   });
 
@@ -247,7 +247,7 @@ describe('a key', () => {
     const other = await send(key, line, { rows: [{ name: 'b' }] });
     const elsewhere = await send(key, `POST /v1/tables/${await newTable()}/rows`, { rows: [{ name: 'a' }] });
 
-    const refused = refusal(400, 'InvalidPayload', /^The header Idempotency-Key has the key of another.*new key/);
+    const refused = refusal(400, 'InvalidPayload', /^The Idempotency-Key was used for a different request\..*new key/);
     expect([other, elsewhere]).toEqual([refused, refused]);
     expectReplayed(await send(key, line, { rows: [{ name: 'a' }] }), first);
     expect(await rowsOf(table)).toHaveLength(1);
@@ -264,7 +264,7 @@ describe('a key', () => {
     const both = [1, 2].map(() => send(key, `POST /v1/tables/${table}/rows`, { rows: [{ name: 'a' }] }));
     const refused = await Promise.race(both).finally(() => door.sql('COMMIT'));
 
-    expect(refused).toEqual(refusal(409, 'ResourceLockedConflict', /Idempotency-Key is still under way/));
+    expect(refused).toEqual(refusal(409, 'ResourceLockedConflict', /Idempotency-Key is still being processed/));
     expect(refused.headers['retry-after']).toBe('1');
     expect((await Promise.all(both)).map(({ status }) => status).sort()).toEqual([200, 409]);
   });

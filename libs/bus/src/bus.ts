@@ -13,22 +13,22 @@ import type { JsonBytes } from './message';
 import { broadcastPlace, channelPlace } from './places';
 import type { Listening, Transport } from './transport';
 
-/** Asks other services. */
+/** Client of the bus: requests to other services, broadcasts and channels. */
 export class Bus {
   constructor(private readonly transport: Transport) {}
 
-  /** The operation's answer. Throws ApiError: what the service said, or OperationTimeout, or 503 when nobody listens. */
+  /** Sends a request and returns the output. Throws the service's ApiError, OperationTimeout or 503. */
   async call<I, O>(operation: Operation<I, O>, caller: Caller, input: I): Promise<O> {
     return JSON.parse((await this.ask(operation, caller, input)).text) as O;
   }
 
-  /** The same as it came: for whoever only passes it on. */
+  /** Sends a request and returns the output as JSON text, for callers that only forward it. */
   async ask<I>(operation: Operation<I>, caller: Caller, input: I | JsonBytes): Promise<Answered> {
     if (!isTracing()) return this.send(operation, caller, input);
     const send = () =>
       this.send(operation, { ...caller, traceparent: currentTraceparent() ?? caller.traceparent }, input);
     if (isTraced()) return inSpan(spanOf(operation), send);
-    // Whoever asks by themselves, on nobody's behalf, begins no trace.
+    // Background work without a caller's trace starts no trace of its own.
     return caller.traceparent ? continueTrace(caller.traceparent, spanOf(operation), send) : send();
   }
 
@@ -36,7 +36,7 @@ export class Bus {
     return readAnswer(await this.transport.request(subject, requestMessage(caller, input), timeoutMs));
   }
 
-  /** Hints that may be lost without harm. */
+  /** Sends a hint to all listeners, at most once: it may be lost. */
   broadcast<D>({ subject }: Broadcast<D>, data: D): void {
     this.transport.broadcast(broadcastPlace(subject), { head: '', body: JSON.stringify(data) });
   }
@@ -45,7 +45,7 @@ export class Bus {
     this.transport.listen(broadcastPlace(subject), ({ body }) => listener(JSON.parse(body) as D));
   }
 
-  /** Tells it to those who follow this key, in the order of the calls. May be lost. */
+  /** Publishes to the subscribers of this key, in the order of the calls, at most once. */
   publish<D>(channel: Channel<D>, key: string, data: D): void {
     this.transport.broadcast(placeOf(channel, key), { head: '', body: JSON.stringify(data) });
   }
@@ -54,7 +54,6 @@ export class Bus {
     return this.transport.listen(placeOf(channel, key), ({ body }) => listener(JSON.parse(body) as D));
   }
 
-  /** Calls the listener each time that a lost connection is back: what was told meanwhile has not been heard. */
   onReconnected(listener: () => void): void {
     this.transport.onReconnected(listener);
   }
@@ -68,8 +67,9 @@ function spanOf({ subject }: Operation): SpanStart {
   return { name: subject, kind: 'client', attributes: { 'rpc.system': 'parley', 'rpc.method': subject } };
 }
 
-/** Throws for a key that would reach other places than its own. */
+/** Throws for a key with wildcards or dots, which would reach other subjects. */
 function placeOf({ subject }: Channel, key: string): string {
-  if (!/^[\w-]+$/.test(key)) throw new TypeError(`"${key}" is no key of a channel.`);
+  if (!/^[\w-]+$/.test(key))
+    throw new TypeError(`"${key}" is not a valid channel key: use letters, digits, "_" and "-".`);
   return channelPlace(subject, key);
 }

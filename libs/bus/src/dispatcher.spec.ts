@@ -62,7 +62,6 @@ class OtherRecorder {
   async record(): Promise<void> {}
 }
 
-/** Remembers who consumes; nothing ever happens on it. */
 class QuietStream implements EventStream {
   readonly isOpen = true;
 
@@ -107,36 +106,36 @@ async function boot(contract: Contract, controllers: Type[], providers: Provider
 }
 
 describe('The boot of a service', () => {
-  it('connects every operation of its contract, also in groups, with its handler', async () => {
+  it('registers the handler of every operation of its contract, including nested groups', async () => {
     const { bus } = await boot({ first, group: { second } }, [FirstController, SecondController]);
 
     await expect(bus.call(first, caller, {})).resolves.toEqual({ greeting: 'hello' });
     await expect(bus.call(second, caller, {})).rejects.toMatchObject({ type: 'Forbidden' });
   });
 
-  it('fails when an operation has no handler, and names it', async () => {
+  it('fails when an operation has no handler, and names the operation', async () => {
     await expect(boot({ first, second }, [FirstController])).rejects.toThrow(
       'probe has no handler for: probe.second. Mark a method of one of its controllers with @Handles.',
     );
   });
 
-  it('fails when an operation has two handlers, and names it', async () => {
+  it('fails when an operation has two handlers, and names the operation', async () => {
     const controllers = [FirstController, AnotherFirstController];
 
     await expect(boot({ first }, controllers)).rejects.toThrow('probe.first has two handlers');
   });
 
-  it('fails when a handler answers what is not in the contract, and names it', async () => {
+  it('fails when a handler serves an operation outside of the contract, and names it', async () => {
     const controllers = [FirstController, SecondController];
 
-    await expect(boot({ first }, controllers)).rejects.toThrow('not in its contract: probe.second.');
+    await expect(boot({ first }, controllers)).rejects.toThrow('outside of its contract: probe.second.');
   });
 
-  it('fails when two consumers have one name, since one of them would get nothing', async () => {
-    await expect(boot({}, [], [Recorder, OtherRecorder])).rejects.toThrow('two consumers named probe.record');
+  it('fails when two consumers have the same name', async () => {
+    await expect(boot({}, [], [Recorder, OtherRecorder])).rejects.toThrow('Two consumers are named probe.record');
   });
 
-  it('finds a handler once that has two names, and one that a factory makes', async () => {
+  it('registers a handler once when its provider has two names, and one from a factory provider', async () => {
     const providers = [
       { provide: 'recorder', useFactory: () => new Recorder() },
       { provide: 'alias', useExisting: 'recorder' },
@@ -147,7 +146,7 @@ describe('The boot of a service', () => {
     expect(events.consumers.map(({ name }) => name)).toEqual(['probe.record']);
   });
 
-  it('consumes as the handler declares', async () => {
+  it('consumes with the concurrency and deliveries that the consumer declares', async () => {
     const { events } = await boot({}, [], [Recorder]);
 
     expect(events.consumers).toMatchObject([
@@ -157,7 +156,7 @@ describe('The boot of a service', () => {
 });
 
 describe('A dispatched call', () => {
-  it('is reported with its outcome', async () => {
+  it('is observed with its outcome', async () => {
     const { bus, handled } = await boot({ first, second }, [FirstController, SecondController]);
 
     await bus.call(first, caller, {});
@@ -170,7 +169,7 @@ describe('A dispatched call', () => {
     expect(handled.every(({ durationMs }) => durationMs >= 0)).toBe(true);
   });
 
-  it('of an event reaches its handler, and a throw reaches the stream', async () => {
+  it('passes an event to its handler, and the error of the handler to the stream', async () => {
     const { container, events, handled } = await boot({}, [], [Recorder]);
     const delivery = (data: unknown) => ({
       event: { id: 'event-1', subject: happened.subject, data },
@@ -188,7 +187,7 @@ describe('A dispatched call', () => {
     ]);
   });
 
-  it('of an event shows each try with its outcome, in the trace in which it was announced', async () => {
+  it('records a span with the outcome of each delivery of an event, in the trace of its publisher', async () => {
     const { events } = await boot({}, [], [Recorder]);
     const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
     const { signal } = new AbortController();
@@ -212,7 +211,7 @@ describe('A dispatched call', () => {
     ]);
   });
 
-  it('of an event that a stopping process gives back is no failure', async () => {
+  it('does not count an event as failed when a stopping process gives it back', async () => {
     const { events, handled } = await boot({}, [], [Recorder]);
     const event = { id: 'event-1', subject: happened.subject, data: { refused: true } };
     const delivery = { event, attempt: 1, signal: AbortSignal.abort() };
@@ -222,7 +221,7 @@ describe('A dispatched call', () => {
     expect(handled).toMatchObject([{ kind: 'event', outcome: 'given back' }]);
   });
 
-  it('of an event that is given up goes to the dead letters of the service', async () => {
+  it('stores an event without deliveries left as a dead letter of the service', async () => {
     const { events, buried } = await boot({}, [], [Recorder]);
     const dead = { id: 'event-1', subject: happened.subject, data: {} };
 

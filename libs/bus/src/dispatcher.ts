@@ -14,33 +14,32 @@ import type { Answer, Transport } from './transport';
 type Handler = (caller: Request['caller'], input: unknown) => Promise<unknown>;
 type EventHandler = (data: unknown, delivery: Delivery) => Promise<void>;
 
-/** How one operation or event went, for logs and metrics. */
+/** Outcome of one operation or event, for logs and metrics. */
 export interface Handled {
   kind: 'operation' | 'event';
   subject: string;
   durationMs: number;
-  /** `ok`, the type of the error, or `given back` for an event that a stopping process leaves to another. */
+  /** `ok`, the error type, or `given back` for an event that a stopping process returns to the stream. */
   outcome: string;
-  /** Of an event: who consumed it, and 1 the first time. */
+  /** Events only: the consumer, and the delivery attempt, from 1. */
   consumer?: string;
   attempt?: number;
 }
 
 export interface DispatcherOptions {
-  /** Name of the service: the queue that its replicas share. */
+  /** Service name: also the queue group that its replicas share. */
   service: string;
   contract: Contract;
   transport: Transport;
   events: EventStream;
-  /** Keeps an event that a consumer gave up on. */
   bury: (consumer: string, ...letter: Parameters<WorkingConsumer['bury']>) => Promise<void>;
   logger: Logger;
   observe: (handled: Handled) => void;
-  /** Called before a request is read, and what it gives when that is answered. Throws to refuse it. */
+  /** Load shedding hook: called before a request is parsed, throws to reject it. Its result is called after the answer. */
   admit?: (operation: Operation) => () => void;
 }
 
-/** Connects the methods marked `@Handles` and `@Consumes` of one Nest container with the bus. */
+/** Registers the `@Handles` and `@Consumes` methods of a Nest container on the bus. */
 export class Dispatcher {
   private readonly handlers = new Map<Operation, Handler>();
   private readonly consumers: { declaration: Consumer; handler: EventHandler }[] = [];
@@ -64,14 +63,14 @@ export class Dispatcher {
     for (const { declaration, handler } of this.consumers) await events.consume(this.consumer(declaration, handler));
   }
 
-  /** Call when nothing is answered any more. */
+  /** Call after all requests are answered. */
   async close(): Promise<void> {
     await this.largeJson.close();
   }
 
   private discover(discovery: DiscoveryService): void {
     const scanner = new MetadataScanner();
-    // By instance, not by class: a provider made by a factory counts, and one that has two names counts once.
+    // By instance, not by class: a factory provider counts, and a provider with two names counts once.
     const instances = new Set([...discovery.getControllers(), ...discovery.getProviders()].map(instanceOf));
     for (const instance of instances) {
       const prototype = instance && Reflect.getPrototypeOf(instance);
@@ -86,13 +85,13 @@ export class Dispatcher {
   private register(method: Handler, target: object): void {
     const operation = handledOperation(method);
     if (operation) {
-      if (this.handlers.has(operation)) throw new Error(`${operation.subject} has two handlers; keep one of them.`);
+      if (this.handlers.has(operation)) throw new Error(`${operation.subject} has two handlers: keep one of them.`);
       this.handlers.set(operation, method.bind(target));
     }
     const declaration = declaredConsumer(method);
     if (!declaration) return;
     if (this.consumers.some((known) => known.declaration.name === declaration.name)) {
-      throw new Error(`There are two consumers named ${declaration.name}; give one of them another name.`);
+      throw new Error(`Two consumers are named ${declaration.name}: rename one of them.`);
     }
     this.consumers.push({ declaration, handler: method.bind(target) as EventHandler });
   }
@@ -107,7 +106,10 @@ export class Dispatcher {
         `${service} has no handler for: ${subjects(missing)}. Mark a method of one of its controllers with @Handles.`,
       );
     }
-    if (foreign.length > 0) throw new Error(`${service} handles what is not in its contract: ${subjects(foreign)}.`);
+    if (foreign.length > 0)
+      throw new Error(
+        `${service} handles operations outside of its contract: ${subjects(foreign)}. Add them to the contract or remove @Handles.`,
+      );
   }
 
   private answer(operation: Operation, handler: Handler): Answer {
@@ -145,14 +147,12 @@ export class Dispatcher {
     };
   }
 
-  /** Large requests are worked on in turns. */
   private async readBytes<T>(head: string, body: Uint8Array, work: (request: Request) => Promise<T>): Promise<T> {
     const caller = readCaller(head);
     const read = async () => work({ caller, input: await this.largeJson.parse(body) });
     return body.byteLength > largeBodyBytes ? this.turns.run(tenantOf(caller), read) : read();
   }
 
-  /** In a span of the trace that the caller is part of. */
   private handled(subject: string, handler: Handler, { caller, input }: Request): Promise<unknown> {
     if (!isTracing() || !caller.traceparent) return handler(caller, input);
     const attributes = {
@@ -184,7 +184,6 @@ export class Dispatcher {
     };
   }
 
-  /** In a span of the trace in which the event was announced. */
   private async consume({ event, name }: Consumer, handler: EventHandler, delivery: Delivery): Promise<void> {
     const { subject } = event;
     const { id, traceparent } = delivery.event;
@@ -205,7 +204,6 @@ export class Dispatcher {
         span.set('parley.outcome', 'ok');
         this.report('event', subject, started, 'ok', about);
       } catch (error) {
-        // What a stopping process gives back has not failed.
         const outcome = delivery.signal.aborted ? 'given back' : outcomeOf(error);
         span.set('parley.outcome', outcome);
         this.report('event', subject, started, outcome, about, delivery.signal.aborted ? undefined : error);
@@ -226,7 +224,7 @@ export class Dispatcher {
     const { consumer, attempt } = about;
     this.options.observe({ kind, subject, durationMs, outcome, consumer, attempt });
     const line = { subject, ms: Math.round(durationMs * 10) / 10, outcome, ...about };
-    // What nobody expected is logged with its stack; an answer such as ResourceNotFound is everyday life.
+    // Unexpected errors are logged with their stack; client errors such as ResourceNotFound are routine.
     if (error !== undefined && !(error instanceof ApiError && error.code < 500)) {
       this.options.logger.error({ ...line, err: error }, `${kind} failed`);
     } else {
@@ -235,7 +233,6 @@ export class Dispatcher {
   }
 }
 
-/** Nothing of a request that could not be read. */
 function asked(request: Request | undefined): object {
   if (!request) return {};
   const { requestId, traceparent, account, bot } = request.caller;

@@ -7,13 +7,12 @@ const ok = 'ok';
 const okAgain = 'replayed';
 const failed = 'error';
 
-/** A request; its head says who asks. */
 export function requestMessage(caller: Caller, input: unknown): RequestMessage {
   const body = input instanceof JsonBytes ? input.bytes : JSON.stringify(input ?? {});
   return { head: JSON.stringify(caller), body, tenant: tenantOf(caller) };
 }
 
-/** Whose share of what is scarce a caller takes. */
+/** Tenant for fair queueing and quotas: the workspace, else the account. */
 export function tenantOf({ workspace, bot, account, credential }: Caller): string {
   return workspace?.id ?? bot?.workspaceId ?? account?.id ?? credential;
 }
@@ -23,7 +22,7 @@ export interface Request {
   input: unknown;
 }
 
-/** Throws InvalidPayload for a message that nobody of ours has sent. */
+/** Throws InvalidPayload for a malformed message. */
 export function readRequest({ head, body }: Message): Request {
   try {
     return { caller: readObject(head) as unknown as Caller, input: readObject(body) };
@@ -32,7 +31,6 @@ export function readRequest({ head, body }: Message): Request {
   }
 }
 
-/** Throws InvalidPayload. */
 export function readCaller(head: string): Caller {
   try {
     return readObject(head) as unknown as Caller;
@@ -42,7 +40,7 @@ export function readCaller(head: string): Caller {
 }
 
 export function unreadable(cause: unknown): ApiError {
-  return new ApiError('InvalidPayload', 'The message on the bus cannot be read: it needs a caller and a JSON body.', {
+  return new ApiError('InvalidPayload', 'The message on the bus is malformed: expected a caller and a JSON body.', {
     cause,
   });
 }
@@ -51,26 +49,25 @@ export function answerMessage(output: unknown): Message {
   return { head: isReplayed(output) ? okAgain : ok, body: JSON.stringify(output ?? {}) };
 }
 
-/** Only what an ApiError says crosses the bus; anything else becomes Internal without its message. */
+/** Only an ApiError crosses the bus; any other error becomes Internal without its message. */
 export function errorMessage(error: unknown): Message {
   const known = error instanceof ApiError ? error : new ApiError('Internal', 'Something went wrong on our side.');
   return { head: failed, body: wireText(known) };
 }
 
 export interface Answered {
-  /** The output as the JSON text that the service wrote. */
   text: string;
-  /** It is what an earlier request with the same idempotency key was answered. */
+  /** Whether this is the stored answer of an earlier request with the same idempotency key. */
   isReplayed: boolean;
 }
 
-/** Throws the ApiError that was sent in place of an output. */
+/** Throws the ApiError that an error message carries. */
 export function readAnswer({ head, body }: Message): Answered {
   if (head === ok || head === okAgain) return { text: body, isReplayed: head === okAgain };
   throw ApiError.fromWire(readError(body));
 }
 
-/** Metadata that is not JSON must not cost the caller the error itself. */
+/** Drops metadata that cannot be serialised, so that the caller still gets the error. */
 function wireText(error: ApiError): string {
   const wire = error.toWire();
   try {
@@ -84,12 +81,12 @@ function readError(body: string): WireError {
   try {
     return readObject(body) as unknown as WireError;
   } catch (error) {
-    throw new ApiError('Internal', 'The answer on the bus cannot be read.', { cause: error });
+    throw new ApiError('Internal', 'The answer on the bus is malformed: expected a JSON object.', { cause: error });
   }
 }
 
 function readObject(text: string): Record<string, unknown> {
   const value: unknown = JSON.parse(text);
-  if (typeof value !== 'object' || value === null) throw new TypeError('A JSON object is needed.');
+  if (typeof value !== 'object' || value === null) throw new TypeError('Expected a JSON object.');
   return value as Record<string, unknown>;
 }

@@ -1,76 +1,67 @@
-/** An event on its way: the id is that of its outbox row, so that a repeat can be told. */
+/** Event in transit. Its id is the id of its outbox row and identifies repeats. */
 export interface EventMessage {
   id: string;
-  /** `<service>.<past tense>`. */
   subject: string;
   data: unknown;
-  /** W3C trace context in which it was announced. */
   traceparent?: string;
-  /** Set when one consumer that had given the event up gets it once more. It is for no other. */
+  /** Set on a replayed dead letter: only this consumer receives it. */
   again?: { consumer: string; messageId: string };
 }
 
-/** Of two messages with the same id the stream keeps one. */
+/** Deduplication id: the stream stores only one of several messages with the same id. */
 export function messageIdOf({ id, again }: EventMessage): string {
   return again?.messageId ?? id;
 }
 
 export interface Delivery {
   event: EventMessage;
-  /** 1 the first time. */
+  /** Delivery attempt, from 1. */
   attempt: number;
-  /** Aborted when this process stops: give up, and the event comes again. */
+  /** Aborted when this process stops: throw, and the event is delivered again. */
   signal: AbortSignal;
 }
 
-/** A consumer of the contracts at work in this process. */
+/** Consumer of the contracts that runs in this process. */
 export interface WorkingConsumer {
-  /** Durable name, unique on the platform: all processes of this name share the work. */
+  /** Durable name, unique on the platform: processes with the same name share the events. */
   name: string;
   subject: string;
-  /** Events worked on at once in this process. */
+  /** Events handled at once in this process. */
   concurrency: number;
-  /** Deliveries after which an event is dead. */
+  /** Deliveries after which an event becomes a dead letter. */
   maxDeliveries: number;
-  /** Return to acknowledge, throw to have it delivered again later. */
+  /** Return to acknowledge, throw to have the event redelivered later. */
   handle(delivery: Delivery): Promise<void>;
-  /** Keeps what is out of deliveries. Must be durable when it returns. */
+  /** Stores an event without deliveries left. Must be durable on return. */
   bury(event: EventMessage, attempts: number, reason: string): Promise<void>;
 }
 
-/** Where a stream keeps a message. */
 export interface StreamPlace {
   sequence: number;
   messageId: string;
 }
 
-/** Carries events to durable consumers: at least once, in no promised order. */
+/** Event stream with durable consumers: at-least-once delivery, no guaranteed order. */
 export interface EventStream {
-  /** False while not every consumer is known: nothing may be published yet. */
+  /** False until every consumer is registered: publishing fails before that. */
   readonly isOpen: boolean;
-  /**
-   * Resolves when every event is stored, with the place of the last one unless the stream cannot lose any. Publishing
-   * one twice is harmless.
-   */
+  /** Resolves to the position of the last stored event, or undefined when the stream cannot lose any. Idempotent. */
   publish(events: EventMessage[]): Promise<StreamPlace | undefined>;
-  /** False when the message is no longer there, or another one is, before its time is over: the stream has lost events. */
+  /** False when the message was lost or replaced before its retention ended: the stream has lost events. */
   keeps(place: StreamPlace): Promise<boolean>;
   consume(consumer: WorkingConsumer): Promise<void>;
-  /** Takes no further events, aborts those under way and resolves when their handlers have ended. */
+  /** Takes no further events, aborts handlers that are running and resolves when they have ended. */
   drain(): Promise<void>;
 }
 
-/**
- * How long a stream keeps an event, and an outbox one that it has published, so that a stream which was lost can be
- * filled again.
- */
+/** Retention of events in the stream and of published outbox rows, in hours: the outbox refills a lost stream. */
 export const retentionHours = 72;
 
-/** Pause before the next delivery: 1 s, 2 s, 4 s … at most a minute. */
+/** Redelivery backoff: 1 s, 2 s, 4 s … up to a minute. */
 export function redeliveryDelayMs(attempt: number): number {
   return Math.min(1000 * 2 ** (attempt - 1), 60_000);
 }
 
-/** How long an event stays with a process that has stopped saying that it works on it, or that it never reached. */
+/** Ack wait: how long an event stays leased to a process without a heartbeat. */
 export const ackWaitMs = 15_000;
 export const heartbeatMs = 5_000;

@@ -5,14 +5,13 @@ import type { Delivery } from './event-stream';
 const operationKey = Symbol('parley:operation');
 const consumerKey = Symbol('parley:consumer');
 
-/** Marks a method of this shape, or of one that takes fewer arguments. */
 type Method<T> = <M extends T>(
   target: object,
   property: string | symbol,
   descriptor: TypedPropertyDescriptor<M>,
 ) => void;
 
-/** This method answers the operation. Caller, input and answer must be those of the contract, or it does not compile. */
+/** Marks the handler of an operation. Compiles only if caller, input and output match the contract. */
 export function Handles<I, O, A extends Operation>(
   operation: Operation<I, O> & A,
 ): Method<(caller: CallerFor<A>, input: I) => Promise<O>> {
@@ -21,7 +20,7 @@ export function Handles<I, O, A extends Operation>(
   };
 }
 
-/** This method gets the events of the consumer: it returns to acknowledge and throws to have it again. It must be safe to repeat. */
+/** Marks the handler of a consumer, which must be idempotent: return to acknowledge, throw to redeliver. */
 export function Consumes<D>(consumer: Consumer<D>): Method<(data: D, delivery: Delivery) => Promise<void>> {
   return (_target, _property, descriptor) => {
     Reflect.defineMetadata(consumerKey, consumer, descriptor.value as object);

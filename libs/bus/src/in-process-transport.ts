@@ -11,7 +11,7 @@ import {
   withDeadline,
 } from './transport';
 
-/** What the containers of one process share in place of a broker. */
+/** Message broker of the containers in one process. */
 export class InProcessHub {
   private readonly servers = new Map<string, Answer[]>();
   private readonly listeners = new Map<string, ((message: Message) => void)[]>();
@@ -27,7 +27,6 @@ export class InProcessHub {
     );
   }
 
-  /** Those who serve a subject take turns. */
   next(subject: string): Answer | undefined {
     const [first, ...rest] = this.servers.get(subject) ?? [];
     if (first && rest.length > 0) this.servers.set(subject, [...rest, first]);
@@ -49,7 +48,7 @@ export class InProcessHub {
   }
 }
 
-/** One container's way to the others in the same process. Bodies are JSON text here too, so nothing is shared by accident. */
+/** In-process transport of one container. Bodies are serialised as JSON, so containers share no objects. */
 export class InProcessTransport implements Transport {
   private readonly inFlight = new InFlight();
   private readonly undo = new Set<() => void>();
@@ -63,7 +62,7 @@ export class InProcessTransport implements Transport {
   async request(subject: string, message: RequestMessage, timeoutMs: number): Promise<Message> {
     this.checkSize('request', message);
     const answer = this.hub.next(subject);
-    if (!answer) throw unavailable(`Nobody answers ${subject} just now. Try again in a moment.`);
+    if (!answer) throw unavailable(`No service instance is available for ${subject}. Try again in a moment.`);
     const reply = await withDeadline(subject, answer(message), timeoutMs);
     this.checkSize('answer', reply);
     return reply;
@@ -76,7 +75,7 @@ export class InProcessTransport implements Transport {
   }
 
   broadcast(subject: string, message: Message): void {
-    // Never within the turn of who tells it, and before anything that they answer later.
+    // Asynchronous, as over a network, but before any answer that the sender gives later.
     for (const listener of this.hub.listenersOf(subject)) queueMicrotask(() => listener(message));
   }
 
@@ -87,7 +86,7 @@ export class InProcessTransport implements Transport {
       try {
         listener(message);
       } catch (error) {
-        this.logger.error({ err: error, subject }, 'a message was dropped');
+        this.logger.error({ err: error, subject }, 'message dropped: the listener failed');
       }
     };
     const stop = () => {
@@ -100,7 +99,6 @@ export class InProcessTransport implements Transport {
     return { live: Promise.resolve(), stop };
   }
 
-  /** There is no connection to lose. */
   onReconnected(_listener: () => void): void {}
 
   ready(): Promise<void> {

@@ -7,7 +7,7 @@ import { NatsLink } from './nats-connection';
 import { outcomeOf, silent } from './test/probe';
 
 const suite = hasNatsServer() ? describe : describe.skip;
-/** So patient that nothing comes again only because the machine is busy. */
+/** Timing long enough that a busy machine causes no redelivery. */
 const patient = { ackWaitMs: 30_000, heartbeatMs: 150, pullMs: 700 };
 const impatient = { ...patient, ackWaitMs: 1_500 };
 
@@ -16,7 +16,6 @@ let links: NatsLink[] = [];
 let streams: JetStreamEvents[] = [];
 let subjects = 0;
 
-/** The event stream of one more process. */
 async function join(options = patient): Promise<{ events: JetStreamEvents; link: NatsLink }> {
   const link = await NatsLink.open(server.url, 'test', silent);
   const events = new JetStreamEvents(link, 1, silent, options);
@@ -30,7 +29,7 @@ async function raw<T>(work: (connection: Awaited<ReturnType<typeof connect>>) =>
   return work(connection).finally(() => connection.close());
 }
 
-/** A consumer of a subject of its own, which remembers what it was given. */
+/** Consumer with a unique subject that records its deliveries. */
 function consumerOf(subject: string, options: Partial<WorkingConsumer> = {}) {
   const deliveries: Delivery[] = [];
   const buried: { event: EventMessage; attempts: number; reason: string }[] = [];
@@ -49,12 +48,10 @@ function consumerOf(subject: string, options: Partial<WorkingConsumer> = {}) {
   return { consumer, deliveries, buried, ids: () => deliveries.map(({ event }) => event.id) };
 }
 
-/** Its name on the server. */
 function durableOf({ consumer }: { consumer: WorkingConsumer }): string {
   return consumer.name.replaceAll('.', '-');
 }
 
-/** Everything that processes tell the server about deliveries of this consumer, from now on. */
 async function acksOf(name: string): Promise<string[]> {
   const acks: string[] = [];
   const { connection } = (await join()).link;
@@ -90,7 +87,7 @@ suite('Events over JetStream', () => {
 
   afterAll(() => server.stop());
 
-  it('reach each consumer once, whichever of its processes takes them', async () => {
+  it('reach each consumer once, whichever process of it takes them', async () => {
     const subject = newSubject();
     const [here, there, publisher] = [await join(), await join(), await join()];
     const first = consumerOf(subject, { name: `${subject}.first`, concurrency: 2 });
@@ -108,7 +105,7 @@ suite('Events over JetStream', () => {
     expect(first.deliveries.every(({ attempt }) => attempt === 1)).toBe(true);
   });
 
-  it('wait for a consumer that comes later', async () => {
+  it('wait for a consumer that is registered later', async () => {
     const subject = newSubject();
     const { events } = await join();
     await events.publish(eventsOf(subject, 3));
@@ -120,7 +117,7 @@ suite('Events over JetStream', () => {
     expect(late.deliveries[0]!.event).toEqual({ id: `${subject}-1`, subject, data: { index: 0 } });
   });
 
-  it('bring along the trace in which they were announced', async () => {
+  it('carry the trace context of their publisher', async () => {
     const subject = newSubject();
     const { events } = await join();
     const traced = consumerOf(subject);
@@ -133,7 +130,7 @@ suite('Events over JetStream', () => {
     expect(traced.deliveries[0]!.event.traceparent).toBe(traceparent);
   });
 
-  it('arrive once although they are published twice', async () => {
+  it('arrive once when published twice', async () => {
     const subject = newSubject();
     const { events } = await join();
     const once = consumerOf(subject);
@@ -146,7 +143,7 @@ suite('Events over JetStream', () => {
     expect(once.ids()).toHaveLength(6);
   });
 
-  it('come at once to the one consumer that they are sent to again, and to no other', async () => {
+  it('are replayed at once, to one consumer only', async () => {
     const subject = newSubject();
     const { events } = await join();
     const first = consumerOf(subject, { name: `${subject}.first` });
@@ -165,13 +162,13 @@ suite('Events over JetStream', () => {
     await events.publish([againTo(next!, `${subject}-last`)]);
     await events.publish([next!]);
 
-    // Events and repeats are two queues, and only within one of them is there an order.
+    // Events and repeats are two queues: order holds within each only.
     await until(() => first.deliveries.length === 4 && second.deliveries.length === 2);
     expect(first.ids().sort()).toEqual([event, event, next, next].map((message) => message!.id));
     expect(second.deliveries.map((delivery) => delivery.event)).toEqual([event, next]);
   });
 
-  it('come again later after a throw, and hold up no other', async () => {
+  it('are redelivered later after an error, without delaying others', async () => {
     const subject = newSubject();
     const { events } = await join();
     const acks = await acksOf(`${subject}.consumer`);
@@ -192,7 +189,7 @@ suite('Events over JetStream', () => {
     expect(flaky.buried).toEqual([]);
   });
 
-  it('are buried with the reason after the last delivery, and never delivered again', async () => {
+  it('become dead letters with the reason after the last delivery, and are not delivered again', async () => {
     const subject = newSubject();
     const { events } = await join();
     const broken = consumerOf(subject, {
@@ -216,7 +213,7 @@ suite('Events over JetStream', () => {
     expect(broken.buried).toEqual([{ event, attempts: 2, reason: 'It does not work.' }]);
   });
 
-  it('are not forgotten when burying them fails', async () => {
+  it('are redelivered when storing the dead letter fails', async () => {
     const subject = newSubject();
     const { events } = await join(impatient);
     let graves = 0;
@@ -236,7 +233,7 @@ suite('Events over JetStream', () => {
     expect(broken.deliveries).toHaveLength(1);
   });
 
-  it('are not delivered twice while somebody still works on them', async () => {
+  it('are not redelivered while a handler still works on them', async () => {
     const subject = newSubject();
     const [here, there] = [await join(impatient), await join(impatient)];
     const acks = await acksOf(`${subject}.consumer`);
@@ -257,7 +254,7 @@ suite('Events over JetStream', () => {
     expect(slow.deliveries).toHaveLength(1);
   });
 
-  it('go to another process when the one that worked on them falls silent', async () => {
+  it('go to another process when the first one stops sending heartbeats', async () => {
     const subject = newSubject();
     const [dying, living] = [await join(impatient), await join(impatient)];
     let release = () => {};
@@ -296,7 +293,7 @@ suite('Events over JetStream', () => {
     expect(interrupted.buried).toEqual([]);
   });
 
-  it('that are garbage are buried, and what comes after them is handled', async () => {
+  it('become dead letters when malformed, and the next events are handled', async () => {
     const subject = newSubject();
     const { events } = await join();
     const careful = consumerOf(subject);
@@ -315,12 +312,12 @@ suite('Events over JetStream', () => {
     expect(careful.buried[0]).toMatchObject({
       event: { subject, data: '{"a":' },
       attempts: 1,
-      reason: 'The event is not JSON.',
+      reason: 'The event is not valid JSON.',
     });
     expect(new Set(careful.buried.map(({ event }) => event.id)).size).toBe(3);
   });
 
-  it('go on when their consumer is deleted', async () => {
+  it('continue after their consumer was deleted', async () => {
     const subject = newSubject();
     const { events } = await join();
     const tough = consumerOf(subject);
@@ -337,7 +334,7 @@ suite('Events over JetStream', () => {
     await until(() => tough.ids().includes(`${subject}-2`));
   });
 
-  it('go on when their stream is deleted', async () => {
+  it('continue after their stream was deleted', async () => {
     const subject = newSubject();
     const { events } = await join();
     const tough = consumerOf(subject);
@@ -351,7 +348,7 @@ suite('Events over JetStream', () => {
     await until(() => tough.ids().includes(`${subject}-2`));
   });
 
-  it('are kept where they were stored, or were until their time was over', async () => {
+  it('are reported as kept while stored and after their retention', async () => {
     const subject = newSubject();
     const { events } = await join();
     const first = await events.publish(eventsOf(subject, 5));
@@ -370,7 +367,7 @@ suite('Events over JetStream', () => {
     await expect(events.keeps(second!)).resolves.toBe(true);
   });
 
-  it('are not kept by a stream that lost them, also when it has grown as long again', async () => {
+  it('are reported as lost by a stream that lost them, even after it has grown as long again', async () => {
     const subject = newSubject();
     const { events } = await join();
     const place = await events.publish(eventsOf(subject, 3));
@@ -385,7 +382,7 @@ suite('Events over JetStream', () => {
     expect([deleted, shorter, longer]).toEqual([false, false, false]);
   });
 
-  it('count as neither kept nor lost while the server is away', async () => {
+  it('are reported neither as kept nor as lost while the server is unreachable', async () => {
     const subject = newSubject();
     const { events } = await join();
     const place = await events.publish(eventsOf(subject, 1));
@@ -398,7 +395,7 @@ suite('Events over JetStream', () => {
     await until(async () => (await outcomeOf(events.keeps(place!))).value === true);
   });
 
-  it('go on when the server comes back without its disk', async () => {
+  it('continue when the server returns with an empty disk', async () => {
     const subject = newSubject();
     const { events, link } = await join();
     const tough = consumerOf(subject);
@@ -417,7 +414,7 @@ suite('Events over JetStream', () => {
     expect(away.error).toEqual(new Error('NATS is not connected.'));
   });
 
-  it('go on as soon as the server is back when it was away while one of them was done', async () => {
+  it('continue as soon as the server is back when it was down at the moment of an acknowledgement', async () => {
     const subject = newSubject();
     const { events, link } = await join();
     let finish: (() => void) | undefined;
@@ -438,7 +435,7 @@ suite('Events over JetStream', () => {
     await until(() => busy.ids().includes(`${subject}-2`));
   });
 
-  it('that were on their way to a server that dies are not waited for', async () => {
+  it('fail at once when the server dies before it confirms them', async () => {
     const subject = newSubject();
     const { events, link } = await join();
 
@@ -448,11 +445,11 @@ suite('Events over JetStream', () => {
     await server.run();
     await until(() => link.isUp);
 
-    // An answer that was waited for in vain would be a timeout.
+    // A missing confirmation would be reported as a timeout instead.
     expect(error).toEqual(new Error('The connection to NATS was lost.'));
   });
 
-  it('survive a kill of the server with what nobody has handled yet', async () => {
+  it('survive a kill of the server while unhandled', async () => {
     const subject = newSubject();
     const { events, link } = await join();
     await events.publish(eventsOf(subject, 20));

@@ -22,24 +22,23 @@ const messageIdHeader = 'Nats-Msg-Id';
 const eventIdHeader = 'parley-event-id';
 const traceHeader = 'traceparent';
 const publishTimeoutMs = 5_000;
-/** What is kept of garbage: in JSON six bytes each at most, so that it can be announced again like any event. */
+/** Limit for stored garbage, in characters: each takes at most six bytes in JSON, so the event still fits the outbox. */
 const keptCharacters = 32_000;
-/** Pause between noticing that a stream or a consumer was deleted and making it again: the server may still be at it. */
+/** Pause after a stream or consumer was found missing: the server may still be deleting it. */
 const settleMs = 1_000;
-/** How long an event waits for a process that no longer says that it works on it, and how often a process says so. */
 export interface DeliveryTiming {
   ackWaitMs: number;
   heartbeatMs: number;
   /**
-   * Longest wait of one pull; also how soon a consumer that was deleted is noticed. No delay of a redelivery is a multiple of
-   * it: NATS 2.9 forgets an event that falls due in the moment in which the only pull ends, until the ack wait is over.
+   * Longest wait of one pull, and so the delay until a deleted consumer is noticed. Must divide no redelivery delay:
+   * NATS 2.9 loses an event that falls due at the moment when the only pull ends, until the ack wait is over.
    */
   pullMs: number;
 }
 
 const defaultTiming: DeliveryTiming = { ackWaitMs, heartbeatMs, pullMs: 4_700 };
 
-/** Events over JetStream. The stream and its consumers are made when they are missing, whenever that is noticed. */
+/** Event stream over JetStream. Creates the stream and its consumers whenever they are found missing. */
 export class JetStreamEvents implements EventStream {
   readonly isOpen = true;
   private readonly client: JetStreamClient;
@@ -54,7 +53,7 @@ export class JetStreamEvents implements EventStream {
     private readonly timing = defaultTiming,
   ) {
     this.client = link.connection.jetstream({ timeout: publishTimeoutMs });
-    // Each slot listens to it while it waits, which Node would take for a leak from the eleventh on.
+    // Every slot listens to this signal while it waits; Node warns of a leak from the eleventh listener on.
     setMaxListeners(0, this.stopping.signal);
   }
 
@@ -118,7 +117,7 @@ export class JetStreamEvents implements EventStream {
     );
   }
 
-  /** A round waits a while for one event and works on it. It says true when there may be another. */
+  /** One round pulls one event and handles it. Resolves to true when there may be more. */
   private slotOf(consumer: WorkingConsumer, durable: Durable): () => Promise<boolean> {
     const puller = new Puller(this.link, pullRequest(durable.name), this.timing.pullMs);
     let isThere = true;
@@ -131,7 +130,7 @@ export class JetStreamEvents implements EventStream {
         if (message) await this.work(consumer, message);
       } catch (error) {
         if (!isMissing(error)) throw error;
-        this.logger.warn({ err: error, consumer: durable.name }, 'the consumer may be gone, making sure of it');
+        this.logger.warn({ err: error, consumer: durable.name }, 'consumer may be missing, creating it if necessary');
         isThere = false;
         await sleep(settleMs);
       }
@@ -148,15 +147,15 @@ export class JetStreamEvents implements EventStream {
     }
   }
 
-  /** Acknowledges the event, gives it back or buries it. When that fails too, it comes again after the ack wait. */
+  /** Acknowledges the event, gives it back or stores a dead letter. If that fails, the ack wait redelivers it. */
   private async settle(consumer: WorkingConsumer, message: JsMsg): Promise<void> {
     const { signal } = this.stopping;
     if (signal.aborted) return message.nak();
     const attempt = message.info.redeliveryCount;
     const event = readEvent(consumer, message);
-    if (!event) return bury(consumer, message, garbage(consumer, message), attempt, 'The event is not JSON.');
+    if (!event) return bury(consumer, message, garbage(consumer, message), attempt, 'The event is not valid JSON.');
     if (attempt > consumer.maxDeliveries) {
-      return bury(consumer, message, event, attempt, 'The process that worked on it ended every time.');
+      return bury(consumer, message, event, attempt, 'Every process that worked on it ended.');
     }
     try {
       await consumer.handle({ event, attempt, signal });
@@ -165,7 +164,7 @@ export class JetStreamEvents implements EventStream {
       if (attempt < consumer.maxDeliveries) return message.nak(redeliveryDelayMs(attempt));
       return bury(consumer, message, event, attempt, error instanceof Error ? error.message : String(error));
     }
-    // Outside the try: work that is done is not given back because its acknowledgement got lost.
+    // Outside the try: a lost acknowledgement must not give finished work back.
     await this.link.whileUp(() => message.ackAck());
   }
 
@@ -175,7 +174,7 @@ export class JetStreamEvents implements EventStream {
       await streams.info(eventStream);
     } catch (error) {
       if (!isMissing(error)) throw error;
-      // A server that still clears the folder of a stream would clear that of its successor with it.
+      // A server that is still deleting the folder of the old stream would delete the new one with it.
       if (this.hasSeenStream) await sleep(settleMs);
       await streams.add(eventStreamConfig(this.replicas));
     }
@@ -188,7 +187,7 @@ export class JetStreamEvents implements EventStream {
     await consumers.add(eventStream, durableConfig(durable, this.timing.ackWaitMs));
   }
 
-  /** Asks nothing by itself. */
+  /** Sends no request (`checkAPI` is false). */
   private manager(): Promise<JetStreamManager> {
     return this.client.jetstreamManager(false);
   }
@@ -224,7 +223,7 @@ function readEvent({ subject }: WorkingConsumer, message: JsMsg): EventMessage |
     const traceparent = message.headers?.get(traceHeader) || undefined;
     return { id, subject, data: message.json(), traceparent };
   } catch {
-    // Not one of ours.
+    // Garbage that no outbox has published.
     return undefined;
   }
 }
@@ -235,10 +234,10 @@ function garbage({ subject }: WorkingConsumer, message: JsMsg): EventMessage {
 
 function cut(text: string): string {
   if (text.length <= keptCharacters) return text;
-  return `${text.slice(0, keptCharacters)}… [cut: the first ${keptCharacters} of ${text.length} characters]`;
+  return `${text.slice(0, keptCharacters)}… [truncated: first ${keptCharacters} of ${text.length} characters]`;
 }
 
-/** Names a message that has no id, also after the stream was made anew and counts from 1 again. */
+/** Fallback id of a message. Unique even after the stream was recreated and counts from 1 again. */
 function place({ info }: JsMsg): string {
   return `${info.streamSequence}-${info.timestampNanos}`;
 }

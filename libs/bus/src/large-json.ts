@@ -7,35 +7,34 @@ import type Piscina from 'piscina';
 import { unreadable } from './envelope';
 import { largeBodyBytes } from './message';
 
-/** Names that lead to a value, from the outermost. */
 export type Path = string[];
 
 export interface LiftedJson {
-  /** With an empty string in place of each long one. */
+  /** The JSON with each long string replaced by an empty one. */
   json: string;
   strings: { path: Path; text: string }[];
 }
 
 const threads = Math.min(2, availableParallelism());
-/** What is small goes first where cores are few. */
+/** Lower priority, so that small requests go first on few cores. */
 const niceIncrement = 10;
-/** Several times the largest body, of two bytes a character. */
+/** Several times the largest body, at two bytes a character. */
 const maxHeapMb = 384;
 const timeoutMs = 20_000;
 
-/** Large requests that a service works on at once, those of one tenant, and how long another one waits for its turn. */
+/** Concurrency limits for large requests of a service, in all and per tenant, and the longest wait in the queue. */
 export const largeRequests = { size: 4, maxEach: 2, maxWaitingEach: 20, waitMs: 5_000 };
 
 /**
- * Parses large bodies on threads of its own: the event loop does no more than copy their long strings and parse the rest,
- * of which the gateway bounds the number of values.
+ * Parses large bodies on worker threads: the event loop only copies the long strings and parses the rest, in which the
+ * gateway limits the number of values.
  */
 export class LargeJson {
   private opened?: Piscina;
 
   constructor(private readonly logger: Logger) {}
 
-  /** The bytes move to the thread. Throws InvalidPayload for what is no JSON object. */
+  /** Transfers the bytes to the thread. Throws InvalidPayload unless they are a JSON object. */
   async parse(bytes: Uint8Array): Promise<object> {
     if (bytes.byteLength <= largeBodyBytes)
       return objectOf(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString());
@@ -58,8 +57,11 @@ export class LargeJson {
     } catch (error) {
       if ((error as Error).name === 'SyntaxError') throw unreadable(error);
       if ((error as { code?: string }).code === 'ERR_WORKER_OUT_OF_MEMORY')
-        throw new ApiError('PayloadTooLarge', `The body takes more than ${maxHeapMb} MB of memory to read.`);
-      throw unavailable('A large body could not be read just now. Nothing was done: try again in a moment.', error);
+        throw new ApiError('PayloadTooLarge', `The body needs more than ${maxHeapMb} MB of memory to parse.`);
+      throw unavailable(
+        'The large body could not be parsed at the moment; the request was not processed. Try again in a moment.',
+        error,
+      );
     }
   }
 
@@ -74,7 +76,7 @@ export class LargeJson {
   }
 }
 
-/** Lets large requests be worked on in fair turns. Throws a 503 for one that must wait too long. */
+/** Semaphore for large requests, fair between tenants. Throws 503 after the longest wait. */
 export class LargeRequestTurns {
   private readonly slots = new FairSlots(largeRequests);
 
@@ -83,7 +85,7 @@ export class LargeRequestTurns {
     const leave = await this.slots.enter(tenant, patience).catch((error: unknown) => {
       if (error !== patience.reason && !(error instanceof TooManyWaiting)) throw error;
       throw unavailable(
-        `Only ${largeRequests.size} large requests are worked on at once, ${largeRequests.maxEach} of one workspace. Nothing was done: try again in a moment.`,
+        `Too many large requests: the service processes ${largeRequests.size} at once, ${largeRequests.maxEach} per workspace. The request was not processed. Try again in a moment.`,
       );
     });
     try {
@@ -97,14 +99,14 @@ export class LargeRequestTurns {
 function objectOf(json: string): object {
   try {
     const value: unknown = JSON.parse(json);
-    if (typeof value !== 'object' || value === null) throw new TypeError('A JSON object is needed.');
+    if (typeof value !== 'object' || value === null) throw new TypeError('Expected a JSON object.');
     return value;
   } catch (error) {
     throw unreadable(error);
   }
 }
 
-/** As an own field, one called `__proto__` too. */
+/** Sets an own property, also for the name `__proto__`. */
 function put(value: unknown, path: Path, text: string): void {
   let container = value as Record<string, unknown>;
   for (const name of path.slice(0, -1)) container = container[name] as Record<string, unknown>;

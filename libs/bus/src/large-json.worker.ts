@@ -1,9 +1,9 @@
 import type { LiftedJson, Path } from './large-json';
 
-/** A shorter string costs the event loop less to parse than to put into its place. */
+/** Threshold in characters: parsing a shorter string costs the event loop less than putting it back. */
 const minLiftedLength = 1_000;
 
-/** JSON text as a small one and the long strings that were in it, which move between threads at the cost of a copy. */
+/** Splits JSON into a small document and its long strings, which move between threads at the cost of a copy. */
 export default function liftLongStrings(bytes: Uint8Array): LiftedJson {
   const value = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()) as unknown;
   const strings: LiftedJson['strings'] = [];

@@ -1,24 +1,21 @@
-/** What travels over the bus. */
 export interface Message {
-  /** One line: of a request the caller as JSON, of an answer how it went. */
+  /** One line: the caller as JSON in a request, the outcome in an answer. */
   head: string;
-  /** JSON text. */
   body: string;
 }
 
-/** A request, whose body may be large. */
 export interface RequestMessage {
   head: string;
-  /** JSON, as text or as the bytes of it: those are the receiver's alone. */
+  /** JSON as text, or as bytes that belong to the receiver alone. */
   body: string | Uint8Array;
-  /** Whose share of what is scarce it takes, for who must choose before the head is read. */
+  /** Tenant for fair queueing before the head is parsed. */
   tenant?: string;
 }
 
-/** An input that somebody has checked and written as JSON already. It is sent once: the bytes move to the receiver. */
+/** Validated input that is serialised already. Can be sent once: the bytes are transferred to the receiver. */
 export class JsonBytes {
   constructor(readonly bytes: Uint8Array) {}
 }
 
-/** Bodies above this size are read on threads of their own. */
+/** Bodies above this size are parsed on worker threads. */
 export const largeBodyBytes = 1_000_000;

@@ -30,13 +30,11 @@ async function open(credentials: object, url = server!.url, logger: Logger = sil
   return link;
 }
 
-/** A key that is written down, and one that the server knows. */
 function newKey() {
   const pair = nkeys.createUser();
   return { seed: new TextDecoder().decode(pair.getSeed()), publicKey: pair.getPublicKey() };
 }
 
-/** Keeps what is logged as an error or a warning. */
 function listeningLogger() {
   const lines: string[] = [];
   const note = (...words: unknown[]) => void lines.push(JSON.stringify(words));
@@ -48,7 +46,7 @@ suite('the key of a file', () => {
   const seedFile = () => join(folder, 'seed');
   const letIn = (publicKey: string) => writeFile(config(), `authorization { users: [{ nkey: ${publicKey} }] }`);
 
-  it('is read again for each connection, and a wrong one is told once', async () => {
+  it('is read again for each connection; a wrong key is logged once', async () => {
     const [former, next] = [newKey(), newKey()];
     const { lines, logger } = listeningLogger();
     await writeFile(seedFile(), `${former.seed}\n`);
@@ -71,19 +69,19 @@ suite('the key of a file', () => {
     await link.connection.flush();
   });
 
-  it('ends the start when it holds something else, without saying what', async () => {
+  it('fails the start when its content is no seed, without revealing the content', async () => {
     await writeFile(seedFile(), 'my secret');
 
     await expect(NatsLink.open('nats://127.0.0.1:1', 'files', silent, { seedFile: seedFile() })).rejects.toThrow(
-      /^[^ ]*seed does not hold the seed of a user: 58 letters and digits that begin with SU\.$/,
+      /^[^ ]*seed does not contain the seed of a user: 58 letters and digits that begin with SU\.$/,
     );
   });
 });
 
 suite('a server that asks for certificates', () => {
-  it('takes a process that has one, and no other', async () => {
+  it('accepts only a process with a certificate', async () => {
     const certFile = makeCertificate(folder);
-    // Said by makeCertificate.
+    // makeCertificate has printed the reason for the skip.
     if (!certFile) return;
     const keyFile = join(folder, 'key.pem');
     const config = join(folder, 'nats.conf');

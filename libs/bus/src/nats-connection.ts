@@ -4,30 +4,29 @@ import { connect, createInbox, Events, type NatsConnection, NatsError, nkeyAuthe
 import type { Logger } from '@parley/logging/logger';
 import { inboxPrefix } from './places';
 
-/** How this process shows who it is, and how it knows the server. Nothing of it for an open server. */
+/** Credentials of this process and trust in the server. Empty for a server without authentication. */
 export interface NatsCredentials {
-  /** The nkey of the app, or the file that holds it. The file is read again for each connection. */
+  /** Nkey seed of the app, or the file that holds it. The file is read again for each connection. */
   seed?: string;
   seedFile?: string;
-  /** Certificate authority of the server, and a certificate of our own where the server wants one. */
+  /** CA of the server, and a client certificate where the server requires one. */
   caFile?: string;
   certFile?: string;
   keyFile?: string;
 }
 
-/** What the server does not let this process do. */
 export interface Refusal {
   operation: string;
   subject: string;
 }
 
 const retryMs = 250;
-/** For the server's greeting too: a server that hangs up after the handshake of TLS is noticed by it alone. */
+/** Includes the wait for the server's greeting: nothing else notices a server that hangs up after TLS. */
 const connectMs = 5_000;
 export const seedPattern = /^SU[A-Z2-7]{56}$/;
 export const seedForm = 'the seed of a user: 58 letters and digits that begin with SU';
 
-/** A connection that never gives up: it waits for the server at the start and reconnects for ever. */
+/** NATS connection that retries forever, at the start and after a loss. */
 export class NatsLink {
   private up = true;
   private readonly onDown = new Set<() => void>();
@@ -42,7 +41,7 @@ export class NatsLink {
     void this.watch();
   }
 
-  /** @param name is that of the app, as in `apps` of the contracts. Throws when its own files cannot be read. */
+  /** @param name is that of the app, as in `apps` of the contracts. Throws when a credential file cannot be read. */
   static async open(url: string, name: string, logger: Logger, credentials: NatsCredentials = {}): Promise<NatsLink> {
     const options = {
       servers: url.split(','),
@@ -54,7 +53,7 @@ export class NatsLink {
       pingInterval: 10_000,
       maxPingOut: 2,
       noAsyncTraces: true,
-      // A server that comes back before its accounts do must not end this process's bus for good.
+      // A server that comes back before its accounts do must not end the connection for good.
       ignoreAuthErrorAbort: true,
       ...securityOf(credentials),
     };
@@ -73,35 +72,32 @@ export class NatsLink {
     return this.up && !this.connection.isClosed();
   }
 
-  /** A new place for answers to this process. */
   newInbox(): string {
     return createInbox(inboxPrefix(this.name));
   }
 
-  /** Calls the listener at each loss of the connection, until the function that it gives is called. */
+  /** Calls the listener at each loss of the connection. The result unsubscribes. */
   onLost(listener: () => void): () => void {
     this.onDown.add(listener);
     return () => this.onDown.delete(listener);
   }
 
-  /** Calls the listener each time that the connection is back, with all its subscriptions. */
+  /** Calls the listener after each reconnect, with all subscriptions restored. */
   onReconnected(listener: () => void): void {
     this.onUp.push(listener);
   }
 
-  /** Calls the listener each time that the server refuses what this process may not do. */
   onRefused(listener: (refusal: Refusal) => void): void {
     this.onNo.push(listener);
   }
 
-  /** The next loss of the connection. */
   lost(): { promise: Promise<void>; forget: () => void } {
     let forget = () => {};
     const promise = new Promise<void>((resolve) => (forget = this.onLost(resolve)));
     return { promise, forget };
   }
 
-  /** What the work gives. Throws at once when the connection is or gets lost: the work would only meet its deadline. */
+  /** Runs the work. Rejects at once when the connection is down or gets lost, rather than at the work's own deadline. */
   async whileUp<T>(work: () => Promise<T>): Promise<T> {
     if (!this.isUp) throw new Error('NATS is not connected.');
     const lost = this.lost();
@@ -116,7 +112,7 @@ export class NatsLink {
   }
 
   async close(): Promise<void> {
-    // A drain during which the server goes away would never close: the client would reconnect for ever.
+    // A drain never ends when the server goes away meanwhile: the client would reconnect forever.
     if (this.isUp) await Promise.race([this.connection.drain(), this.lost().promise]);
     await this.connection.close();
   }
@@ -135,8 +131,8 @@ export class NatsLink {
         this.onUp.forEach((listener) => listener());
       } else if (status.type === Events.Error) {
         if (status.permissionContext) this.tellRefusal(status.permissionContext);
-        // While it is away, each attempt to come back has the same reason.
-        else if (this.up || told !== status.data) this.logger.error({ data: status.data }, 'NATS reports an error');
+        // While the server is down, each attempt to reconnect has the same reason.
+        else if (this.up || told !== status.data) this.logger.error({ data: status.data }, 'NATS error');
         told = status.data;
       }
     }
@@ -145,13 +141,13 @@ export class NatsLink {
   private tellRefusal({ operation, subject }: Refusal): void {
     this.logger.error(
       { app: this.name, operation, subject },
-      'NATS does not permit it: give the server the permissions of this version (deploy/nats)',
+      'NATS permission violation: configure the server with the permissions of this version (deploy/nats)',
     );
     this.onNo.forEach((listener) => listener({ operation, subject }));
   }
 }
 
-/** The stream, the consumer or the bucket does not exist (404), or nobody serves it (503). */
+/** True when the stream, consumer or bucket does not exist (404) or nobody serves the subject (503). */
 export function isMissing(error: unknown): boolean {
   if (!(error instanceof NatsError)) return false;
   return (
@@ -162,10 +158,11 @@ export function isMissing(error: unknown): boolean {
   );
 }
 
-/** Reads the files once, so that a wrong name ends the start rather than each attempt to connect. */
+/** Reads the files once, so that a wrong path fails the start rather than each attempt to connect. */
 function securityOf({ seed, seedFile, caFile, certFile, keyFile }: NatsCredentials): object {
-  if (seed && seedFile) throw new Error('NATS_NKEY_SEED and NATS_NKEY_SEED_FILE are both set: set one of them.');
-  if (!certFile !== !keyFile) throw new Error('NATS_CERT_FILE and NATS_KEY_FILE belong together: set both or none.');
+  if (seed && seedFile) throw new Error('NATS_NKEY_SEED and NATS_NKEY_SEED_FILE are both set: set only one of them.');
+  if (!certFile !== !keyFile)
+    throw new Error('NATS_CERT_FILE and NATS_KEY_FILE must be set together: set both or none.');
   const readSeed = () => (seedFile ? readSeedFile(seedFile) : Buffer.from(seed ?? ''));
   for (const file of [caFile, certFile, keyFile]) if (file) readFileSync(file);
   return {
@@ -174,17 +171,19 @@ function securityOf({ seed, seedFile, caFile, certFile, keyFile }: NatsCredentia
   };
 }
 
-/** Throws without telling what the file holds. */
+/** Throws without revealing the content of the file. */
 function readSeedFile(path: string): Buffer {
   const text = readFileSync(path, 'utf8').trim();
-  if (!seedPattern.test(text)) throw new Error(`${path} does not hold ${seedForm}.`);
+  if (!seedPattern.test(text)) throw new Error(`${path} does not contain ${seedForm}.`);
   return Buffer.from(text);
 }
 
 function reasonOf(error: unknown): string {
   const reason = error instanceof Error ? error.message : String(error);
-  if (/authorization/i.test(reason)) return 'the server does not know the key of this process (NATS_NKEY_SEED)';
-  return /timeout/i.test(reason) ? 'it does not answer, or it wants a certificate (NATS_CERT_FILE)' : reason;
+  if (/authorization/i.test(reason)) return 'the server rejects the key of this process (NATS_NKEY_SEED)';
+  return /timeout/i.test(reason)
+    ? 'the server does not answer, or requires a client certificate (NATS_CERT_FILE)'
+    : reason;
 }
 
 function withoutCredentials(url: string): string {

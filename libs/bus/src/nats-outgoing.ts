@@ -1,8 +1,8 @@
 import type { Logger } from '@parley/logging/logger';
 
 /**
- * Sends together what one turn of the event loop has to send, so that it leaves in one write: a write for each message
- * costs more than all else that a gateway does with a request.
+ * Batches the messages of one turn of the event loop into one write: a write per message costs more than everything
+ * else that a gateway does for a request.
  */
 export class NatsOutgoing {
   private sends: (() => void)[] = [];
@@ -13,7 +13,6 @@ export class NatsOutgoing {
     if (this.sends.push(send) === 1) setImmediate(() => this.flush());
   }
 
-  /** Sends at once what waits for the end of this turn. */
   flush(): void {
     const sends = this.sends;
     this.sends = [];
@@ -21,7 +20,7 @@ export class NatsOutgoing {
       try {
         send();
       } catch (error) {
-        this.logger.error({ err: error }, 'a message was not sent');
+        this.logger.error({ err: error }, 'message not sent');
       }
     }
   }

@@ -10,25 +10,24 @@ import { bodyPlace, bodyRequest } from './places';
 import { bodyStreamConfig } from './streams';
 import { tooLarge, withDeadline } from './transport';
 
-/** Says where the pieces of a payload lie that is too large for one message of the server, and how many they are. */
+/** Header of a payload by reference: the subject of its pieces and their number. */
 const payloadHeader = 'parley-payload';
-/** Whose share of the places for large requests such a request takes. */
 const tenantHeader = 'parley-tenant';
 const payloadPlace = /^(bodies\.[a-z-]+\.[\da-f-]{36}) (\d{1,4})$/;
 const lineBreak = 10;
-/** The server adds it to what it reads from a stream. */
+/** The server adds this header to messages that it reads from a stream. */
 const streamHeader = 'Nats-Stream';
-/** Room that headers and protocol take beside the payload. */
+/** Reserve for headers and protocol in one NATS message. */
 const headroomBytes = 16 * 1024;
-/** Of answers, each of which takes several times its size while it is read. */
+/** Answers by reference fetched at once: each takes several times its size while it is parsed. */
 const maxReferencedAtOnce = 2;
 
 export interface PayloadTiming {
-  /** Longest wait for a payload that passes by reference. */
+  /** Longest wait for a payload by reference. */
   fetchTimeoutMs: number;
-  /** Longest wait for the server's answer to one question for it. */
+  /** Longest wait for one piece. */
   questionTimeoutMs: number;
-  /** How long a copy of the stream may take to have what another copy has confirmed. */
+  /** Longest replication delay of the stream, in which a piece may be missing. */
   copyingMs: number;
 }
 
@@ -38,15 +37,15 @@ export const defaultPayloadTiming: PayloadTiming = {
   copyingMs: 2_000,
 };
 
-/** What NATS carries of a message: its head, a line break and its body. */
+/** Payload of a NATS message: head, line break and body. */
 export interface Payload {
   data: Uint8Array;
   headers?: MsgHdrs;
-  /** Where the pieces of it lie when the message only says so. */
+  /** Subjects of the pieces of a payload by reference. */
   pieces?: string[];
 }
 
-/** Messages to payloads and back. A payload too large for one NATS message passes by reference, through a stream. */
+/** Encodes messages as NATS payloads. Large ones pass by reference, through a stream. */
 export class NatsPayloads {
   private readonly turns = new LargeRequestTurns();
   private readonly answers = new Slots(maxReferencedAtOnce);
@@ -58,7 +57,7 @@ export class NatsPayloads {
     private readonly timing: PayloadTiming,
   ) {}
 
-  /** @param receiver is the app that may read it. Throws PayloadTooLarge for a body over the platform's limit. */
+  /** @param receiver is the only app that may read it. Throws PayloadTooLarge above the platform's body limit. */
   async pack(what: 'request' | 'answer', receiver: string, message: RequestMessage): Promise<Payload> {
     const { head, body, tenant } = message;
     if (Buffer.byteLength(body) > this.maxBodyBytes) throw tooLarge(what, this.maxBodyBytes);
@@ -71,7 +70,7 @@ export class NatsPayloads {
     return length <= this.pieceBytes ? { data: Buffer.concat(parts) } : this.refer(receiver, parts, tenant);
   }
 
-  /** Puts the payload, which is in several parts, where the receiver fetches it. */
+  /** Stores the payload in pieces that the receiver fetches. */
   private async refer(receiver: string, parts: Uint8Array[], tenant: string | undefined): Promise<Payload> {
     const place = bodyPlace(receiver, randomUUID());
     const pieces = await this.put(place, parts);
@@ -82,21 +81,21 @@ export class NatsPayloads {
   }
 
   /**
-   * Gives back the room of a payload whose reader has it. Its sender does so, as readers may not write there: whoever
-   * could do both could have the server tell anything anywhere.
+   * Deletes the pieces of a payload that was read. The sender does so, because readers may not write to these subjects:
+   * an app that reads and writes them could make the server send any message to any subject.
    */
   release({ pieces = [] }: Payload): void {
     if (this.link.isUp) pieces.forEach((piece) => this.link.connection.publish(piece));
   }
 
-  /** The same when nobody says that the reader has it. */
+  /** Deletes the pieces after the fetch timeout, when nobody confirms the read. */
   releaseLater(payload: Payload): void {
     if (payload.pieces) setTimeout(() => this.release(payload), this.timing.fetchTimeoutMs).unref();
   }
 
   /**
-   * Answers a request. One that passes by reference waits for its turn among those of all tenants, and has a place until it
-   * is answered: without one in time it is refused with `unavailable` before anything of it is fetched.
+   * Parses and answers a request. A payload by reference first waits in the fair queue of all tenants and keeps its
+   * slot until it is answered; after the longest wait it is rejected with 503 before any of it is fetched.
    */
   async answered<T>(message: Msg, answer: (request: RequestMessage) => Promise<T>): Promise<T> {
     const reference = referenceOf(message);
@@ -108,8 +107,8 @@ export class NatsPayloads {
   }
 
   /**
-   * One that passes by reference waits while two others are fetched. Throws OperationTimeout when it cannot be fetched: what
-   * it answers is done already.
+   * Parses an answer. At most two payloads by reference are fetched at once. Throws OperationTimeout when one cannot be
+   * fetched, because the operation has run already.
    */
   async readAnswer(subject: string, message: Msg): Promise<Message> {
     const reference = referenceOf(message);
@@ -121,7 +120,7 @@ export class NatsPayloads {
     } catch (error) {
       throw new ApiError(
         'OperationTimeout',
-        `The answer of ${subject} was lost on its way. It may have done the work: look before you try again.`,
+        `The answer of ${subject} was lost. The operation may have been done: check before you try again.`,
         { cause: error },
       );
     } finally {
@@ -133,7 +132,7 @@ export class NatsPayloads {
     return (this.link.connection.info?.max_payload ?? 1024 * 1024) - headroomBytes;
   }
 
-  /** A broker that lost its disk has also lost the stream: then it is made again. */
+  /** Creates the stream again when the server has lost it with its disk. */
   private async put(place: string, parts: Uint8Array[]): Promise<string[]> {
     try {
       return await this.write(place, parts);
@@ -160,8 +159,7 @@ export class NatsPayloads {
 
   private async take(reference: string): Promise<Uint8Array> {
     const [, place, count] = payloadPlace.exec(reference) ?? [];
-    if (!place)
-      throw new ApiError('InvalidPayload', 'The message on the bus says nothing usable of where its body is.');
+    if (!place) throw new ApiError('InvalidPayload', 'The message on the bus has a malformed reference to its body.');
     const pieces: Uint8Array[] = [];
     let size = 0;
     for (let index = 0; index < Number(count); index += 1) {
@@ -174,8 +172,8 @@ export class NatsPayloads {
   }
 
   /**
-   * Asks again for a while: in a cluster the copy that answers may be a moment behind. Without the stream, the server
-   * says nothing.
+   * Retries until the replication delay is over: in a cluster, the replica that answers may be behind. A server without
+   * the stream sends no answer.
    */
   private async read(subject: string): Promise<Uint8Array> {
     const { questionTimeoutMs, copyingMs } = this.timing;
@@ -187,16 +185,20 @@ export class NatsPayloads {
       } catch (error) {
         if (!isMissing(error) && !isTimeout(error)) throw error;
       }
-      if (Date.now() > deadline) throw unavailable('The body of a large message is gone. Try again.');
+      if (Date.now() > deadline)
+        throw unavailable('The body of a large message is no longer stored. Try again in a moment.');
     }
   }
 }
 
-/** Where the payload lies, if it is not in the message itself. */
 function referenceOf(message: Msg): string | undefined {
   const headers = readHeaders(message);
-  // Whoever reads a stream may have the server send what it finds to any place.
-  if (headers?.has(streamHeader)) throw new ApiError('InvalidPayload', 'The message on the bus is one of a stream.');
+  // Security: an app that reads a stream may make the server deliver its messages to any subject.
+  if (headers?.has(streamHeader))
+    throw new ApiError(
+      'InvalidPayload',
+      'The message on the bus comes from a stream: send it to the subject directly.',
+    );
   return headers?.get(payloadHeader) || undefined;
 }
 
@@ -204,12 +206,12 @@ function isTimeout(error: unknown): boolean {
   return error instanceof NatsError && error.code === String(ErrorCode.Timeout);
 }
 
-/** Throws InvalidPayload for headers that nobody of ours has sent. */
+/** Throws InvalidPayload for malformed headers. */
 export function readHeaders(message: Msg): MsgHdrs | undefined {
   try {
     return message.headers;
   } catch (error) {
-    throw new ApiError('InvalidPayload', 'The headers of the message on the bus cannot be read.', { cause: error });
+    throw new ApiError('InvalidPayload', 'The headers of the message on the bus are malformed.', { cause: error });
   }
 }
 
@@ -218,8 +220,8 @@ export function encode({ head, body }: Message): Uint8Array {
 }
 
 /**
- * A large body stays in bytes.
- * @param isShared tells whether somebody else may hold what lies beside the data: then a large body is copied.
+ * Large bodies stay bytes.
+ * @param isShared whether the buffer also holds other data: then a large body is copied.
  */
 function decodeRequest(data: Uint8Array, { isShared }: { isShared: boolean }): RequestMessage {
   const end = data.indexOf(lineBreak);
@@ -228,7 +230,7 @@ function decodeRequest(data: Uint8Array, { isShared }: { isShared: boolean }): R
   return { head: textOf(data.subarray(0, end)), body: isShared ? new Uint8Array(body) : body };
 }
 
-/** What nobody of ours has sent becomes a head that nobody understands. */
+/** Never throws: garbage becomes a head that no reader accepts. */
 export function decode(data: Uint8Array): Message {
   const text = textOf(data);
   const end = text.indexOf('\n');

@@ -8,14 +8,13 @@ import { timedOut } from './transport';
 
 const noResponders = 503;
 
-/** A request until its answer, its deadline or the loss of the connection settles it. */
 interface OpenRequest {
   subject: string;
   isSent: boolean;
   settle: (outcome: Msg | ApiError) => void;
 }
 
-/** Requests under way and the inbox for their answers. The client's own way makes an error with its stack for each. */
+/** Pending requests and the inbox for their answers. The client's own requests create an error with its stack for each. */
 export class NatsRequests {
   private readonly inbox: string;
   private readonly open = new Map<string, OpenRequest>();
@@ -39,7 +38,7 @@ export class NatsRequests {
     });
   }
 
-  /** @param payload is made while the deadline runs already. */
+  /** @param payload is prepared while the deadline is running. */
   send(subject: string, payload: Promise<Payload>, timeoutMs: number): Promise<Msg> {
     return new Promise((resolve, reject) => {
       const reply = `${this.inbox}.${(this.count += 1).toString(36)}`;
@@ -63,7 +62,7 @@ export class NatsRequests {
   }
 
   private publish(request: OpenRequest, reply: string, { data, headers }: Payload): void {
-    // Settled meanwhile: whoever asked has been told that nothing was done.
+    // The caller already has an error that says the request was not processed.
     if (!this.open.has(reply)) return;
     try {
       this.link.connection.publish(request.subject, data, { reply, headers });
@@ -84,35 +83,39 @@ export class NatsRequests {
   }
 }
 
-/** The server says so when a subject has no subscriber. */
+/** No-responders status of the server: the subject has no subscriber. */
 function isUnserved(answer: Msg): boolean {
   return answer.data.length === 0 && readHeaders(answer)?.code === noResponders;
 }
 
 function unserved({ subject }: OpenRequest): ApiError {
-  return unavailable(`Nobody answers ${subject} just now. Try again in a moment.`);
+  return unavailable(`No service instance is available for ${subject}. Try again in a moment.`);
 }
 
-/** The log says what is wrong. */
+/** Permission violation; its details are in the log only. */
 function refused({ subject }: OpenRequest): ApiError {
-  return unavailable(`${subject} cannot be asked just now. Try again later.`);
+  return unavailable(`${subject} is not available at the moment. Try again later.`);
 }
 
 function late({ subject, isSent }: OpenRequest, timeoutMs: number): ApiError {
-  if (!isSent) return unavailable('The bus did not take the request in time. Try again in a moment.');
+  if (!isSent)
+    return unavailable(
+      'The bus did not send the request in time; the request was not processed. Try again in a moment.',
+    );
   return timedOut(subject, timeoutMs);
 }
 
-/** A request that was on its way may have been done; one that was not yet sent was not. */
+/** A sent request may have been processed; one that was not sent was not. */
 function broken({ subject, isSent }: OpenRequest): ApiError {
-  if (!isSent) return unavailable('The connection to the bus broke. Try again in a moment.');
+  if (!isSent)
+    return unavailable('The connection to the bus broke; the request was not processed. Try again in a moment.');
   return new ApiError(
     'OperationTimeout',
-    `The connection broke before ${subject} answered. It may have done the work.`,
+    `The connection broke before ${subject} answered. The operation may have been done: check before you try again.`,
   );
 }
 
 function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
-  return unavailable('The bus does not carry the request just now. Try again in a moment.', error);
+  return unavailable('The bus cannot send the request at the moment. Try again in a moment.', error);
 }

@@ -16,10 +16,8 @@ import type { Transport } from './transport';
 
 const suite = hasNatsServer() ? describe : describe.skip;
 
-/** For payloads that never come, or that come late. */
 const hasty = { fetchTimeoutMs: 4_000, questionTimeoutMs: 1_000, copyingMs: 300 };
 
-/** A server and the processes that are connected to it. */
 async function openBus(options: { maxPayload?: string; timing?: typeof hasty } = {}) {
   const server = await NatsServer.start(options);
   const transports: Transport[] = [];
@@ -43,11 +41,11 @@ suite('The transport over NATS', () => {
 });
 
 suite('The transport over NATS with a small message limit', () => {
-  // What the server carries in one message by default: most large bodies pass by reference.
+  // Default message limit of the server: most large bodies pass by reference.
   transportBehaviour(() => openBus({ maxPayload: '1MB' }));
 });
 
-suite('A message on NATS that is not ours', () => {
+suite('A malformed message on NATS', () => {
   let shared: Awaited<ReturnType<typeof openBus>>;
   let service: Transport;
   let stranger: NatsConnection;
@@ -69,7 +67,7 @@ suite('A message on NATS that is not ours', () => {
     ['binary', Buffer.from([0xff, 0x00, 0xc3, 0x28, 0x80, 0x0a])],
     ['large', Buffer.alloc(4_000_000, 0xfe)],
     ['JSON without a caller', Buffer.from('{}')],
-  ])('is answered with an error and hurts nothing when it is %s', async (_what, garbage) => {
+  ])('is answered with an error and disturbs no other request when it is %s', async (_what, garbage) => {
     const echo = probe();
     await answerWith(service, echo, (input) => input);
 
@@ -83,7 +81,7 @@ suite('A message on NATS that is not ours', () => {
     await expect(new Bus(await shared.connect()).call(echo, caller, { a: 1 })).resolves.toEqual({ a: 1 });
   });
 
-  it('is answered with an error when it refers to a body that is not there', async () => {
+  it('is answered with an error when it references a body that does not exist', async () => {
     const echo = probe();
     await answerWith(service, echo, (input) => input);
     const forged = headers();
@@ -94,7 +92,7 @@ suite('A message on NATS that is not ours', () => {
     expect(JSON.parse(value?.string().split('\n')[1] ?? '')).toMatchObject({ code: 503 });
   });
 
-  it('is answered with an error when its headers are not headers', async () => {
+  it('is answered with an error when its headers are malformed', async () => {
     const echo = probe();
     await answerWith(service, echo, (input) => input);
     const garbage = 'GARBAGE \r\n:::\r\nno end';
@@ -111,7 +109,7 @@ suite('A message on NATS that is not ours', () => {
     await expect(new Bus(await shared.connect()).call(echo, caller, { a: 1 })).resolves.toEqual({ a: 1 });
   });
 
-  it('does not silence a broadcast listener', async () => {
+  it('does not stop a broadcast listener', async () => {
     const news = broadcast({ subject: 'probe.disturbed', data: Anything });
     const heard: unknown[] = [];
     const listening = new Bus(service);
@@ -129,7 +127,7 @@ suite('A message on NATS that is not ours', () => {
 });
 
 suite('A body that is too large for one NATS message', () => {
-  it('passes by reference also after the broker has lost its disk', async () => {
+  it('passes by reference after the broker has lost its disk', async () => {
     const { connect, server, stop } = await openBus({ maxPayload: '1MB' });
     const echo = probe();
     const service = await connect();
@@ -149,7 +147,7 @@ suite('A body that is too large for one NATS message', () => {
     await stop();
   });
 
-  it('leaves nothing behind in the broker', async () => {
+  it('is deleted from the broker after the answer', async () => {
     const { connect: join, server, stop } = await openBus({ maxPayload: '1MB', timing: hasty });
     const echo = probe();
     await answerWith(await join(), echo, (input) => input);
@@ -178,7 +176,7 @@ suite('An answer that is too large for one NATS message', () => {
     const link = await BreakableLink.to(bus.server.url);
     const asking = new NatsTransport(await NatsLink.open(link.url, 'test', silent), 64_000_000, 1, silent, hasty);
     await answerWith(await bus.connect(), ask, () => {
-      // There and back it takes longer than a copy of the stream may.
+      // The round trip takes longer than the replication delay.
       link.delayMs = hasty.copyingMs / 2 + 20;
       return large;
     });
@@ -192,7 +190,7 @@ suite('An answer that is too large for one NATS message', () => {
     expect(value?.['text'] === large.text).toBe(true);
   });
 
-  it('and is lost on its way does not say that nothing was done', async () => {
+  it('results in OperationTimeout when it is lost', async () => {
     const service = await connect({ servers: bus.server.url });
     const lost = headers();
     lost.set('parley-payload', `bodies.test.${randomUUID()} 1`);
@@ -205,7 +203,7 @@ suite('An answer that is too large for one NATS message', () => {
     expect(error).toMatchObject({
       type: 'OperationTimeout',
       code: 504,
-      message: expect.stringContaining('look before you try again') as string,
+      message: expect.stringContaining('check before you try again') as string,
     });
   });
 });
@@ -214,7 +212,7 @@ suite('Several bodies that are too large for one NATS message', () => {
   const large = 'x'.repeat(3_000_000);
   let bus: Awaited<ReturnType<typeof openBus>>;
   let onlooker: NatsConnection;
-  /** Of each piece that somebody asks for, whose it is. */
+  /** Body of each piece that was requested. */
   let asked: string[];
 
   beforeAll(async () => {
@@ -233,7 +231,7 @@ suite('Several bodies that are too large for one NATS message', () => {
     await bus.stop();
   });
 
-  it('are refused from the third on, unread, until one of two is answered', async () => {
+  it('are rejected from the third on, without being fetched, until one of two is answered', async () => {
     const slow = probe(30_000);
     let finish: () => void = () => undefined;
     const finished = new Promise<void>((resolve) => (finish = resolve));
@@ -259,7 +257,7 @@ suite('Several bodies that are too large for one NATS message', () => {
     expect(new Set(asked).size).toBe(3);
   });
 
-  it('are fetched two at a time, and all of them, where they are answers', async () => {
+  it('are fetched two at a time when they are answers, without loss', async () => {
     const grow = probe(30_000);
     await answerWith(await bus.connect(), grow, () => ({ text: large }));
     const asking = new Bus(await bus.connect());
@@ -307,7 +305,7 @@ suite('A replica that leaves', () => {
     await stop();
   });
 
-  it('drains although the server is away, and does not serve again when it is back', async () => {
+  it('drains while the server is down, and does not serve again when it is back', async () => {
     const { connect, server, stop } = await openBus();
     const ask = probe();
     const leaving = await connect();
@@ -325,7 +323,7 @@ suite('A replica that leaves', () => {
 });
 
 suite('A NATS server that goes away', () => {
-  it('lets a process close its connection in the same moment', async () => {
+  it('lets a process close its connection at the same moment', async () => {
     const server = await NatsServer.start();
     const links = await Promise.all(Array.from({ length: 10 }, () => NatsLink.open(server.url, 'test', silent)));
     links.forEach((link) => link.connection.subscribe('probe.closing'));
@@ -336,7 +334,7 @@ suite('A NATS server that goes away', () => {
     await server.stop();
   });
 
-  it('makes requests fail at once, and everything works again when it is back after more than ten attempts', async () => {
+  it('makes requests fail at once, and requests work again after more than ten attempts to reconnect', async () => {
     const { connect, server, stop } = await openBus();
     const ask = probe(anHour);
     const service = await connect();
@@ -369,7 +367,7 @@ suite('A NATS server that goes away', () => {
     await stop();
   });
 
-  it('keeps what follows a channel, and says that it is back when everything told from then on is heard', async () => {
+  it('restores channel subscriptions, and reports the reconnect when they receive again', async () => {
     const { connect, server, stop } = await openBus();
     const changes = channel({ subject: 'probe.lost', data: Anything });
     const transport = await connect();
@@ -397,7 +395,7 @@ suite('A NATS server that goes away', () => {
     await stop();
   });
 
-  it('ends a request on its way with OperationTimeout long before its deadline', async () => {
+  it('fails a pending request with OperationTimeout long before its deadline', async () => {
     const { connect, server, stop } = await openBus();
     const never = probe(anHour);
     let taken = false;
@@ -416,7 +414,7 @@ suite('A NATS server that goes away', () => {
     await stop();
   });
 
-  it('says that nothing was done when a large body was still on its way into the broker', async () => {
+  it('fails a request with 503 when its large body was not yet stored', async () => {
     const { connect, server, stop } = await openBus({ maxPayload: '1MB' });
     const ask = probe(anHour);
     let served = 0;

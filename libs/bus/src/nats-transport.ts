@@ -10,7 +10,6 @@ import type { Message, RequestMessage } from './message';
 import { appOfInbox } from './places';
 import { type Answer, drainTimeoutMs, InFlight, type Listening, type Transport } from './transport';
 
-/** Requests and broadcasts over NATS. */
 export class NatsTransport implements Transport {
   private readonly inFlight = new InFlight();
   private readonly outgoing: NatsOutgoing;
@@ -62,7 +61,7 @@ export class NatsTransport implements Transport {
   listen(subject: string, listener: (message: Message) => void): Listening {
     const subscription = this.subscribe(subject, undefined, (message) => listener(decode(message.data)));
     const live = this.link.whileUp(() => this.link.connection.flush());
-    // Not everyone waits for it.
+    // Callers need not await it: this handler prevents an unhandled rejection.
     live.catch(() => undefined);
     const stop = () => {
       this.subscriptions.delete(subscription);
@@ -78,7 +77,10 @@ export class NatsTransport implements Transport {
   async ready(): Promise<void> {
     this.checkLink();
     await this.link.connection.flush();
-    if (this.refused.size > 0) throw unavailable(`NATS does not permit to listen on ${[...this.refused].join(', ')}.`);
+    if (this.refused.size > 0)
+      throw unavailable(
+        `NATS denies the subscription to ${[...this.refused].join(', ')}: configure the server with the permissions of this version (deploy/nats).`,
+      );
   }
 
   async drain(timeoutMs = drainTimeoutMs): Promise<void> {
@@ -96,13 +98,12 @@ export class NatsTransport implements Transport {
   private subscribe(subject: string, queue: string | undefined, handle: (message: Msg) => void): Subscription {
     const callback = (failure: Error | null, message: Msg) => {
       if (failure) return this.logger.error({ err: failure, subject }, 'a subscription failed');
-      // JetStream delivers wherever who pulls asks it to: such a message still has the subject of the stream.
-      if (message.subject !== subject)
-        return this.logger.error({ subject }, 'a message of another subject was dropped');
+      // JetStream delivers to any subject that a pull names; the subject of the message stays that of the stream.
+      if (message.subject !== subject) return this.logger.error({ subject }, 'message dropped: it has another subject');
       try {
         handle(message);
       } catch (error) {
-        this.logger.error({ err: error, subject }, 'a message was dropped');
+        this.logger.error({ err: error, subject }, 'message dropped: it could not be handled');
       }
     };
     const subscription = this.link.connection.subscribe(subject, { queue, callback });
@@ -110,29 +111,30 @@ export class NatsTransport implements Transport {
     return subscription;
   }
 
-  /** Takes what the server has sent already; without a server there is nothing to take. */
+  /** Handles the messages that the server has sent already. Without a connection there are none. */
   private async end(subscription: Subscription): Promise<void> {
     try {
       if (this.link.isUp) await subscription.drain();
     } catch (error) {
-      this.logger.warn({ err: error }, 'NATS went away during a drain');
+      this.logger.warn({ err: error }, 'the connection to NATS was lost during a drain');
     } finally {
       subscription.unsubscribe();
     }
   }
 
-  /** Whatever arrives has an answer, so that nobody waits for their deadline. */
+  /** Unreadable requests get an error at once, so that the caller does not wait for the deadline. */
   private async answerTo(message: Msg, answer: Answer): Promise<Message> {
     try {
       return await this.payloads.answered(message, answer);
     } catch (error) {
-      this.logger.warn({ err: error, subject: message.subject }, 'a request could not be read');
+      this.logger.warn({ err: error, subject: message.subject }, 'request could not be parsed');
       return errorMessage(error);
     }
   }
 
   private async reply(message: Msg, reply: Message): Promise<void> {
-    // Whoever asks could name any place, and the server would let this process answer there.
+    // Security: a request can name any reply subject, and the server lets this process publish there. Answer to inboxes
+    // only.
     const asker = appOfInbox(message.reply ?? '');
     if (!asker) return;
     try {
@@ -140,11 +142,10 @@ export class NatsTransport implements Transport {
       this.outgoing.add(() => message.respond(payload.data, { headers: payload.headers }));
       this.payloads.releaseLater(payload);
     } catch (error) {
-      this.logger.error({ err: error, subject: message.subject }, 'an answer was not sent');
+      this.logger.error({ err: error, subject: message.subject }, 'answer not sent');
     }
   }
 
-  /** An answer that cannot be sent is replaced by the error that says so. */
   private async packAnswer(asker: string, reply: Message): Promise<Payload> {
     try {
       return await this.payloads.pack('answer', asker, reply);
@@ -158,7 +159,6 @@ export class NatsTransport implements Transport {
   }
 }
 
-/** The app that answers it. */
 function serviceOf(subject: string): string {
   return subject.slice(0, subject.indexOf('.'));
 }

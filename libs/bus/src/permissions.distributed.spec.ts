@@ -38,7 +38,7 @@ async function linkOf(name: string): Promise<NatsLink> {
   return link;
 }
 
-/** Someone who has stolen the key of an app and keeps to no promise. */
+/** Connection of an attacker with the stolen key of an app. */
 async function intruderAs(name: string, seed = server.access[seedVariable(name)]) {
   const caFile = server.access['NATS_CA_FILE'];
   const connection = await connect({
@@ -54,7 +54,7 @@ async function intruderAs(name: string, seed = server.access[seedVariable(name)]
       if (permissionContext) refusals.push(`${permissionContext.operation} ${permissionContext.subject}`);
     }
   })();
-  /** Resolves when the server has refused it, or has taken it. */
+  /** Resolves when the server has either reported a violation or accepted the request. */
   const isRefused = async (operation: string, subject: string) => {
     await connection.flush();
     await connection.flush();
@@ -86,9 +86,9 @@ async function storedSubjects(): Promise<string[]> {
 const nothing = { head: 'ok', body: '{}' };
 const textOf = (body: string | Uint8Array) => (typeof body === 'string' ? body : Buffer.from(body).toString());
 
-suite('On a server as it is deployed', () => {
+suite('A NATS server with the deployed permissions', () => {
   it.each(names)(
-    '%s may do nothing that belongs to another app',
+    'denies %s everything that belongs to another app',
     async (name) => {
       const intruder = await intruderAs(name);
       const own = permissionsOf(name);
@@ -127,7 +127,7 @@ suite('On a server as it is deployed', () => {
     60_000,
   );
 
-  it('an app may not listen to its own operations beside their queue', async () => {
+  it('denies an app to subscribe to its operations outside of its queue group', async () => {
     const intruder = await intruderAs('files');
 
     await expect(intruder.mayNotSubscribe('files.upsert')).resolves.toBe(true);
@@ -137,11 +137,11 @@ suite('On a server as it is deployed', () => {
   it.each([
     ['no key', ''],
     ['a key that it does not know', Buffer.from(nkeys.createUser().getSeed()).toString()],
-  ])('nobody gets in with %s', async (_what, seed) => {
+  ])('rejects a connection with %s', async (_what, seed) => {
     await expect(intruderAs('gateway', seed)).rejects.toThrow(/Authorization Violation/);
   });
 
-  it('a body that is too large for one message passes, both ways', async () => {
+  it('passes bodies above the message limit by reference, as request and as answer', async () => {
     const [service, gateway] = [transportOf(await linkOf('files')), transportOf(await linkOf('gateway'))];
     service.serve(files.get.subject, 'files', async ({ body }) => ({ head: 'ok', body: textOf(body) }));
     await service.ready();
@@ -152,7 +152,7 @@ suite('On a server as it is deployed', () => {
     expect(answer.body === body).toBe(true);
   });
 
-  it('who asks what it may not is told at once', async () => {
+  it('fails a request without permission at once', async () => {
     const bus = new Bus(transportOf(await linkOf('files')));
 
     const { error } = await outcomeOf(bus.call(admin.accounts.create, caller, { email: 'a@example.com' }));
@@ -160,14 +160,14 @@ suite('On a server as it is deployed', () => {
     expect(error).toMatchObject({ code: 503 });
   });
 
-  it('is not ready who may not listen where it has to', async () => {
+  it('makes an app unready whose subscription was denied', async () => {
     const transport = transportOf(await linkOf('files'));
     transport.serve('tables.stolen', 'files', async () => nothing);
 
     await expect(until(() => transport.ready().then(() => false))).rejects.toThrow(/tables\.stolen/);
   });
 
-  it('an answer goes to inboxes alone, wherever who asks would have it', async () => {
+  it('answers to inboxes only, whatever reply subject a request names', async () => {
     const service = transportOf(await linkOf('hub'));
     const { subject } = operationsOf(apps.hub.answers).find(({ route }) => route)!;
     let asked = 0;
@@ -185,7 +185,7 @@ suite('On a server as it is deployed', () => {
     await expect(storedSubjects()).resolves.not.toContain('events.hub.entryChanged');
   });
 
-  it('what a stream delivers where it was asked to is no event of another app, and no request', async () => {
+  it('accepts no stream message redirected by a pull, neither as an event nor as a request', async () => {
     const service = transportOf(await linkOf('admin'));
     const asked: unknown[] = [];
     const { subject } = admin.identity.roleInBot;
@@ -217,7 +217,7 @@ suite('On a server as it is deployed', () => {
     expect(await storedSubjects()).not.toContain('events.admin.botDeleted');
   });
 
-  it('a message that the server has read from a stream is no request', async () => {
+  it('rejects a message from a stream as a request', async () => {
     const service = transportOf(await linkOf('chat'));
     const { subject } = operationsOf(apps.chat.answers).find(({ route }) => route)!;
     service.serve(subject, 'chat', async () => nothing);
@@ -231,7 +231,7 @@ suite('On a server as it is deployed', () => {
     expect(answer.string()).toContain('InvalidPayload');
   });
 
-  it('streams and consumers are found as they should be, also by many at once', async () => {
+  it('needs no changes of streams and consumers, even when several processes check at once', async () => {
     const upkeep = new StreamUpkeep(await linkOf('operator'));
     const run = async () => {
       const lines: string[] = [];
@@ -248,7 +248,7 @@ suite('On a server as it is deployed', () => {
     expect(consumers).toHaveLength(2 * allConsumers.length);
   });
 
-  it('a stream and a consumer that are different are changed, and it is said how', async () => {
+  it('updates a stream and a consumer with another configuration, and reports the changes', async () => {
     const operator = await linkOf('operator');
     const manager = await operator.connection.jetstreamManager();
     const { config } = await manager.streams.info('PARLEY');

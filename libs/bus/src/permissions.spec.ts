@@ -7,14 +7,14 @@ import { permissionsOf, userNames, usersOfServer } from './permissions';
 const file = 'deploy/nats/users.conf';
 const names = Object.keys(apps) as AppName[];
 
-it('gives the server what the contracts need (UPDATE_NATS=1 npm test -- libs/bus/src/permissions writes it)', () => {
+it('matches the server configuration to the contracts (UPDATE_NATS=1 npm test -- libs/bus/src/permissions writes it)', () => {
   const right = usersOfServer();
 
   if (process.env['UPDATE_NATS'] === '1') writeFileSync(file, right);
   else expect(readFileSync(file, 'utf8')).toBe(right);
 });
 
-it('lets an app publish nothing by a wildcard but what is its own to tell', () => {
+it('lets an app publish by wildcard only below its own subjects', () => {
   const wild = names.flatMap((name) => permissionsOf(name).publish.filter((place) => /[*>]/.test(place)));
 
   expect(
@@ -22,11 +22,11 @@ it('lets an app publish nothing by a wildcard but what is its own to tell', () =
   ).toEqual([]);
 });
 
-it('lets no app write where it reads bodies, as the server would pass them on to any place', () => {
+it('lets no app write to the subjects of its own bodies, which the server could send anywhere', () => {
   for (const name of names) expect(permissionsOf(name).publish).not.toContain(`bodies.${name}.*.*`);
 });
 
-it('waits for answers longer than any operation may take', () => {
+it('permits answers for longer than any operation may take', () => {
   const longest = Math.max(
     ...names.flatMap((name) => operationsOf(apps[name].answers).map(({ timeoutMs }) => timeoutMs)),
   );
@@ -35,7 +35,7 @@ it('waits for answers longer than any operation may take', () => {
   expect(longest).toBeLessThan(120_000);
 });
 
-it('makes a key of its own for each user', () => {
+it('creates a separate key for each user', () => {
   const keys = newKeys().match(/^NATS_(KEY|SEED)_\w+=\w+$/gm)!;
 
   expect(keys).toHaveLength(2 * userNames.length);

@@ -14,12 +14,11 @@ import {
 } from './places';
 import { type Durable, durablesOf } from './streams';
 
-/** What one user of the NATS server may do. */
 export interface Permissions {
   publish: string[];
-  /** With a queue behind a space, only as a member of it. */
+  /** `<subject> <queue>`: only as a member of the queue group. */
   subscribe: string[];
-  /** May answer a request where it asks to be answered: once, and for this long. */
+  /** Permits one answer per request to its reply subject, within this time. */
   answersWithin?: string;
 }
 
@@ -27,10 +26,10 @@ export interface Permissions {
 const answersWithin = '2m';
 
 const names = Object.keys(apps) as AppName[];
-/** Whoever makes streams and consumers. It is none of the apps and hears nothing that they say. */
+/** User that creates streams and consumers. Not an app: it may not subscribe to their messages. */
 export const operatorName = 'operator';
 
-/** The least that an app needs. */
+/** Least privilege: the permissions that an app needs. */
 export function permissionsOf(name: AppName): Permissions {
   const app = apps[name];
   const isAnswering = operationsOf(app.answers).length > 0;
@@ -58,7 +57,7 @@ export const operatorPermissions: Permissions = {
   subscribe: [`${inboxPrefix(operatorName)}.>`],
 };
 
-/** The users of the account `PARLEY`, as the server's configuration includes them. */
+/** Users of the account `PARLEY`, in the format that the server's configuration includes. */
 export function usersOfServer(): string {
   const users = [...names.map((name) => userOf(name, permissionsOf(name))), userOf(operatorName, operatorPermissions)];
   return `# Made from the contracts: UPDATE_NATS=1 npm test -- libs/bus/src/permissions
@@ -68,26 +67,25 @@ ${users.join('\n')}
 `;
 }
 
-/** The variable that holds the public key of a user, from which the server's configuration takes it. */
+/** Environment variable with the public key of a user, for the server's configuration. */
 export function publicKeyVariable(user: string): string {
   return `NATS_KEY_${user.toUpperCase().replaceAll('-', '_')}`;
 }
 
-/** The variable under which its seed is kept by whoever starts all apps. */
+/** Environment variable with the seed of a user, where one process starts all apps. */
 export function seedVariable(user: string): string {
   return `NATS_SEED_${user.toUpperCase().replaceAll('-', '_')}`;
 }
 
-/** Everyone who has a key. */
 export const userNames: string[] = [...names, operatorName, 'sys'];
 
-/** The outbox of an app: its events, what it hands to a consumer again, and a look at what the stream has kept. */
+/** Outbox: publish events and replays, and check the stream for losses. */
 function eventsOf({ announces, consumes, repeats = consumes }: App): string[] {
   if (announces.length + repeats.length === 0) return [];
   return [
     ...announces.map(({ subject }) => eventPlace(subject)),
     ...repeats.map((consumer) => repeatPlace(consumer.name)),
-    // A stream that was lost is made anew, and never changed or deleted.
+    // An app may create a lost stream, but never change or delete it.
     ...['INFO', 'CREATE', 'MSG.GET'].map((verb) => `$JS.API.STREAM.${verb}.${eventStream}`),
   ];
 }
@@ -100,7 +98,7 @@ function consumption({ name, place }: Durable): string[] {
   ];
 }
 
-/** Large bodies: written for those who ask it and whom it asks, read where its own lie. */
+/** Large bodies: write those for its partners, read its own. */
 function bodiesOf(name: AppName): string[] {
   const partners = names.filter((other) => asks(name, other) || asks(other, name));
   return [

@@ -1,13 +1,13 @@
-/** The stream of events and, of those, what is told to one consumer once more. */
+/** JetStream stream of events and of their replays to single consumers. */
 export const eventStream = 'PARLEY';
-/** The stream of bodies that no message carries. */
+/** JetStream stream of bodies above the size of one message. */
 export const bodyStream = 'PARLEY_BODIES';
 
 export function eventPlace(subject: string): string {
   return `events.${subject}`;
 }
 
-/** Events that this consumer had given up, for it alone. */
+/** Subject of replayed dead letters, for this consumer only. */
 export function repeatPlace(consumer: string): string {
   return `events.again.${durableName(consumer)}`;
 }
@@ -20,38 +20,37 @@ export function channelPlace(subject: string, key: string): string {
   return `channel.${subject}.${key}`;
 }
 
-/** Where bodies for an app lie, which it alone may read. */
+/** Subject of bodies for an app, which only this app may read. */
 export function bodyPlace(app: string, name: string): string {
   return `bodies.${app}.${name}`;
 }
 
-/** Where the server is asked for what lies there. */
+/** API subject to read a body. */
 export function bodyRequest(place: string): string {
   return `$JS.API.DIRECT.GET.${bodyStream}.${place}`;
 }
 
-/** Where the server is asked for the next event of a durable. */
+/** API subject to pull the next event of a durable consumer. */
 export function pullRequest(durable: string): string {
   return `$JS.API.CONSUMER.MSG.NEXT.${eventStream}.${durable}`;
 }
 
-/** Where an app gets its answers. Nobody else may listen there. */
+/** Inbox prefix of an app: only this app may subscribe to it. */
 export function inboxPrefix(app: string): string {
   return `_INBOX_${app}`;
 }
 
-/** Whose inbox it is: `anyone` for one of a client that is none of our apps, undefined for what is no inbox at all. */
+/** App that owns an inbox: `anyone` for a client that is not an app, undefined for a subject that is no inbox. */
 export function appOfInbox(reply: string): string | undefined {
   const inbox = /^_INBOX(?:_([a-z-]+))?\.[\w.]+$/.exec(reply);
   return inbox ? (inbox[1] ?? 'anyone') : undefined;
 }
 
-/** A durable name may hold no dot. */
+/** Durable names must not contain dots. */
 export function durableName(consumer: string): string {
   return consumer.replaceAll('.', '-');
 }
 
-/** The durable name under which a consumer gets its repeats. */
 export function repeatsName(consumer: string): string {
   return `${durableName(consumer)}-again`;
 }

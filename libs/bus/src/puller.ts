@@ -1,16 +1,16 @@
 import { ErrorCode, type JsMsg, type Msg, nanos, NatsError } from 'nats';
-// The package does not export it by name.
+// The package has no export for this function.
 import { toJsMsg } from 'nats/lib/jetstream/jsmsg';
 import type { NatsLink } from './nats-connection';
 
-/** How much later than agreed the server may say that there was no event. */
+/** Grace period for the server's answer that there was no event. */
 const patienceMs = 2_000;
 
 type Outcome = { event: JsMsg | null } | { error: Error };
 
 /**
- * Asks a consumer for one event at a time. What comes when nobody waits for it any more is given back at once. The
- * pulls of the client drop it: they give up by a clock of their own, and the event comes again only after the ack wait.
+ * Pull consumer that requests one event at a time. Gives back at once an event that arrives after the wait has ended;
+ * the client's own pulls drop it, and it is redelivered only after the ack wait.
  */
 export class Puller {
   private readonly inbox: string;
@@ -28,8 +28,8 @@ export class Puller {
   }
 
   /**
-   * Null when no event came for a while, or none is wanted any more. Throws what `isMissing` tells when the consumer is
-   * gone, or may be: a server that has none of that name says nothing at all.
+   * Null when no event came in time, or on abort. Throws an error that `isMissing` recognises when the consumer is or
+   * may be gone: a server without a consumer of that name sends no answer.
    */
   async next(signal: AbortSignal): Promise<JsMsg | null> {
     if (signal.aborted) return null;
@@ -57,7 +57,7 @@ export class Puller {
     return new Promise((resolve) => (this.waiting = resolve));
   }
 
-  /** Where the answer to the newest question comes. An event comes under its own subject. */
+  /** Reply subject of the newest pull. An event arrives under its own subject. */
   private get reply(): string {
     return `${this.inbox}.${this.count}`;
   }
@@ -79,7 +79,7 @@ export class Puller {
   }
 }
 
-/** 404 and 408 say that there was no event; all others that something is wrong with the question or its consumer. */
+/** 404 and 408: no event. Any other status: the pull or its consumer is invalid. */
 function outcomeOf({ headers }: Msg): Outcome {
   const code = headers?.code ?? 0;
   if (code === 404 || code === 408) return { event: null };

@@ -20,17 +20,20 @@ export interface StreamState {
 
 export interface ConsumerState {
   consumer: string;
-  /** Events that it was not given yet. */
+  /** Events not yet delivered. */
   waiting: number;
-  /** Events that are worked on, or wait to come again. */
+  /** Events being handled or waiting for a redelivery. */
   underWay: number;
 }
 
-/** For whoever operates the platform: makes streams and consumers, and looks at them. Apps do neither but to heal. */
+/** Operator's view of streams and consumers: creates, updates and lists them. Apps only recreate lost ones. */
 export class StreamUpkeep {
   constructor(private readonly link: NatsLink) {}
 
-  /** Makes what is missing and changes what is different; safe to repeat, and for many at once. One line for each. */
+  /**
+   * Creates missing streams and consumers and updates different ones. Idempotent and safe to run concurrently. Yields
+   * one line for each.
+   */
   async *bringUpToDate(consumers: Consumer[], replicas: number): AsyncGenerator<string> {
     const manager = await this.manager();
     for (const wanted of [eventStreamConfig(replicas), bodyStreamConfig(replicas)]) {

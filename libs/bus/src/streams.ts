@@ -13,7 +13,7 @@ import {
 import { ackWaitMs, retentionHours } from './event-stream';
 import { bodyPlace, bodyStream, durableName, eventPlace, eventStream, repeatPlace, repeatsName } from './places';
 
-/** What the server keeps for a consumer of the contracts: how far it is in the events of one place. */
+/** Durable consumer of JetStream: its position in the events of one subject. */
 export interface Durable {
   name: string;
   place: string;
@@ -22,7 +22,7 @@ export interface Durable {
 type Wanted<T> = Partial<T>;
 type WantedStream = Wanted<StreamConfig> & { name: string };
 
-/** Why each value is as it is: docs/decisions/0032-least-permissions-on-nats.md. */
+/** The reasons for each value are in docs/decisions/0032-least-permissions-on-nats.md. */
 export function eventStreamConfig(replicas: number): WantedStream {
   return {
     name: eventStream,
@@ -30,34 +30,34 @@ export function eventStreamConfig(replicas: number): WantedStream {
     retention: RetentionPolicy.Limits,
     storage: StorageType.File,
     max_age: nanos(retentionHours * 3_600_000),
-    // Full, it takes no more, and what is new waits in the outbox: nothing that it took may be dropped for it.
+    // A full stream rejects new events, which wait in the outbox: stored ones must not be dropped.
     discard: DiscardPolicy.New,
     duplicate_window: nanos(2 * 60_000),
     num_replicas: replicas,
   };
 }
 
-/** Bodies that are too large for one message. Full, it takes no more: whoever sends one is told so at once. */
+/** Bodies above the size of one message. A full stream rejects new ones, and their sender gets an error at once. */
 export function bodyStreamConfig(replicas: number): WantedStream {
   return {
     name: bodyStream,
     subjects: [bodyPlace('*', '*.*')],
     retention: RetentionPolicy.Limits,
     storage: StorageType.File,
-    // Longer than any deadline. Senders give the room back long before that, unless they end.
+    // Longer than any deadline. Senders delete their bodies long before, unless their process ends.
     max_age: nanos(2 * 60_000),
     max_bytes: 1024 * 1024 * 1024,
     discard: DiscardPolicy.New,
     duplicate_window: nanos(2 * 60_000),
-    // A piece is emptied by an empty message in its place.
+    // An empty message replaces a piece to free its space.
     max_msgs_per_subject: 1,
-    // Read by subject, so that the server can tell who may read what.
+    // Direct reads by subject, so that permissions can restrict who reads which body.
     allow_direct: true,
     num_replicas: replicas,
   };
 }
 
-/** The events of a consumer, and those that it had given up and gets once more. */
+/** Durable consumers of a consumer: for its events, and for replayed dead letters. */
 export function durablesOf(consumer: string, subject: string): { events: Durable; repeats: Durable } {
   return {
     events: { name: durableName(consumer), place: eventPlace(subject) },
@@ -73,12 +73,12 @@ export function durableConfig({ name, place }: Durable, waitMs = ackWaitMs): Wan
     deliver_policy: DeliverPolicy.All,
     ack_wait: nanos(waitMs),
     max_ack_pending: 1000,
-    // Deliveries are bounded by ourselves: JetStream would only stop, and the event would be forgotten.
+    // Our own code limits deliveries: JetStream would only stop delivering, and the event would be forgotten.
     max_deliver: -1,
   };
 }
 
-/** Makes what is missing and changes what is different. Says what it did, as `made`, `up to date` or what it changed. */
+/** Creates or updates a stream. Returns `made`, `up to date` or the changes. */
 export async function bringStreamUpToDate({ streams }: JetStreamManager, wanted: WantedStream): Promise<string> {
   const found = await unlessGone(streams.info(wanted.name));
   if (!found) return streams.add(wanted).then(() => 'made');
@@ -87,7 +87,7 @@ export async function bringStreamUpToDate({ streams }: JetStreamManager, wanted:
   return told(changes);
 }
 
-/** The same for a durable of the event stream. What it has taken already stays taken. */
+/** Creates or updates a durable consumer of the event stream. Keeps its position. */
 export async function bringDurableUpToDate({ consumers }: JetStreamManager, durable: Durable): Promise<string> {
   const wanted = durableConfig(durable);
   const found = await unlessGone(consumers.info(eventStream, durable.name));
@@ -97,7 +97,7 @@ export async function bringDurableUpToDate({ consumers }: JetStreamManager, dura
   return told(changes);
 }
 
-/** Undefined only where the server says for sure that it does not have it. */
+/** Undefined only on 404, where the server itself confirms that the object does not exist. */
 export async function unlessGone<T>(asked: Promise<T>): Promise<T | undefined> {
   try {
     return await asked;

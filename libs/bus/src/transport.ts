@@ -3,55 +3,52 @@ import { ApiError } from '@parley/contracts/errors';
 import { errorMessage } from './envelope';
 import type { Message, RequestMessage } from './message';
 
-/** Answers a request. A failure is an answer too; what it throws all the same becomes one. */
+/** Handler of a request. Failures are messages too; an exception is converted to one. */
 export type Answer = (message: RequestMessage) => Promise<Message>;
 
 export interface Listening {
-  /** Resolves when all that is told from now on is heard; rejects when the connection is lost before that. */
+  /** Resolves once all further messages are received; rejects when the connection is lost before. */
   live: Promise<void>;
-  /** Nothing is heard after it, not even what was on its way. */
+  /** Unsubscribes: also drops messages in transit. */
   stop(): void;
 }
 
 /**
- * Moves messages between services. Both adapters keep the same promises: nobody listening and a lost connection fail
- * at once (503), a missing answer fails at its deadline (504), and what is drained answers what it has taken.
+ * Transport between services. Guarantees of both adapters: 503 at once when no instance serves the subject or the
+ * connection is down, 504 at the deadline without an answer, and a drain that answers all accepted requests.
  */
 export interface Transport {
-  /** Sends a request to one of those who serve the subject. Throws ApiError. */
+  /** Sends a request to one server of the subject. Throws ApiError. */
   request(subject: string, message: RequestMessage, timeoutMs: number): Promise<Message>;
-  /** Answers requests on the subject, sharing them with everyone of the same queue. */
+  /** Serves requests on the subject; the members of a queue group share them. */
   serve(subject: string, queue: string, answer: Answer): void;
-  /** Tells everyone who listens right now. May be lost. What one process tells on one subject arrives in this order. */
+  /** Sends to all current listeners, at most once. Order is kept per sender and subject. */
   broadcast(subject: string, message: Message): void;
-  /** A listener that throws is logged and disturbs nobody. It goes on when a lost connection is back. */
+  /** Errors of a listener are logged and do not affect others. Subscriptions survive a reconnect. */
   listen(subject: string, listener: (message: Message) => void): Listening;
-  /** Calls the listener each time that a lost connection is back: what was told meanwhile has not been heard. */
+  /** Calls the listener after each reconnect. Messages sent while the connection was down are lost. */
   onReconnected(listener: () => void): void;
   /** Throws unless requests can be sent and served. */
   ready(): Promise<void>;
   /**
-   * Takes no further requests and broadcasts, and resolves when the requests under way are answered: after `timeoutMs`
-   * with OperationTimeout.
+   * Graceful shutdown: accepts no further requests and broadcasts, and resolves when pending requests are answered,
+   * after `timeoutMs` with OperationTimeout.
    */
   drain(timeoutMs?: number): Promise<void>;
   close(): Promise<void>;
 }
 
-/** How long a drain waits unless it is told: the longest deadline of an operation. */
+/** Default drain timeout: the longest deadline of an operation. */
 export const drainTimeoutMs = 30_000;
-/** For the answers that a drain gives in place of those that have not come to leave. */
+/** Time to send the OperationTimeout answers at the end of a drain. */
 const lastAnswersMs = 100;
 
-/** Knows what is under way, so that a drain can wait for it, and answers for what takes too long. */
+/** Pending requests, which a drain waits for and finally answers with an error. */
 export class InFlight {
   private readonly underWay = new Set<() => void>();
   private onIdle: () => void = () => undefined;
 
-  /**
-   * Sends what `work` gives, be it an error, or an error of ours when a stop cannot wait for it.
-   * @param send deals with its own failures.
-   */
+  /** Sends the result or error of `work`, or OperationTimeout when a drain ends first. `send` must not throw. */
   async answer(work: Promise<Message>, send: (reply: Message) => Promise<void> | void): Promise<void> {
     let isAnswered = false;
     const finish = async (reply: Message) => {
@@ -66,7 +63,7 @@ export class InFlight {
     await finish(await work.catch(errorMessage));
   }
 
-  /** Resolves when nothing is under way; what still is after `timeoutMs` is cut. */
+  /** Resolves when no request is pending; those left after `timeoutMs` are answered with OperationTimeout. */
   async settled(timeoutMs: number): Promise<void> {
     if (this.underWay.size === 0) return;
     const idle = new Promise<void>((resolve) => (this.onIdle = resolve));
@@ -77,10 +74,13 @@ export class InFlight {
 }
 
 function stopped(): ApiError {
-  return new ApiError('OperationTimeout', 'The process that works on it stops. It may still be done.');
+  return new ApiError(
+    'OperationTimeout',
+    'The process that handles the request is stopping. The operation may still be done: check before you try again.',
+  );
 }
 
-/** What `work` gives, or OperationTimeout after `timeoutMs`. The work itself goes on. */
+/** Rejects with OperationTimeout after `timeoutMs`. The work itself continues. */
 export function withDeadline<T>(subject: string, work: Promise<T>, timeoutMs: number): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(timedOut(subject, timeoutMs)), timeoutMs);
@@ -91,10 +91,10 @@ export function withDeadline<T>(subject: string, work: Promise<T>, timeoutMs: nu
 export function timedOut(subject: string, timeoutMs: number): ApiError {
   return new ApiError(
     'OperationTimeout',
-    `${subject} did not answer within ${timeoutMs} ms. It may still do the work.`,
+    `${subject} did not answer within ${timeoutMs} ms. The operation may still be done: check before you try again.`,
   );
 }
 
 export function tooLarge(what: string, maxBodyBytes: number): ApiError {
-  return new ApiError('PayloadTooLarge', `The ${what} is larger than the limit of ${maxBodyBytes} bytes.`);
+  return new ApiError('PayloadTooLarge', `The ${what} exceeds the limit of ${maxBodyBytes} bytes.`);
 }

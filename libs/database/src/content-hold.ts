@@ -1,11 +1,11 @@
 import type { Sql } from './database';
 
-/** The advisory lock that a backup holds, on a session of its own, for as long as no content may be removed. */
+/** Advisory lock key: a backup holds the lock on its own session while no content may be deleted. */
 export const contentHold = "hashtextextended('parley:hold-content', 0)";
 
 /**
- * Whether contents may be removed now. To be asked once nothing names them any more, for good: a backup that begins after
- * the answer finds a database that does not name them either.
+ * True when contents may be deleted now. Call it after no row references them any more: a backup that begins later then
+ * copies a database without the references.
  */
 export async function mayRemoveContent(sql: Sql): Promise<boolean> {
   const [row] = await sql.query<{ free: boolean }>(`SELECT pg_try_advisory_xact_lock_shared(${contentHold}) AS free`);

@@ -28,7 +28,7 @@ class MoreThings1700000000002 implements MigrationInterface {
   async down(): Promise<void> {}
 }
 
-/** Waits until three other processes wait to migrate. */
+/** Migration that waits until three other processes wait for the migration lock. */
 class AfterThreeCame1700000000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     const othersWaiting = `SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
@@ -61,10 +61,9 @@ class BrokenThings1700000000003 implements MigrationInterface {
 
 const unavailable = { type: 'Internal', code: 503, retryAfterSeconds: 1 };
 const locked = { ...unavailable, message: expect.stringMatching(/^Another request is changing the same data/) };
-const tooLong = { ...unavailable, message: expect.stringMatching(/took longer than it may/) };
+const tooLong = { ...unavailable, message: expect.stringMatching(/exceeded its time limit/) };
 const maybeDone = { type: 'OperationTimeout', code: 504 };
 
-/** Takes a connection out of the pool. The result gives it back. */
 async function hold(database: Database): Promise<() => Promise<void>> {
   let release!: () => void;
   const released = new Promise<void>((resolve) => (release = resolve));
@@ -82,7 +81,6 @@ async function hold(database: Database): Promise<() => Promise<void>> {
   };
 }
 
-/** The message by which Postgres ends a connection. */
 function fatal(code: string, message: string): Buffer {
   const fields = Buffer.from(`SFATAL\0VFATAL\0C${code}\0M${message}\0\0`);
   const head = Buffer.from('E\0\0\0\0');
@@ -106,7 +104,7 @@ describe('A transaction', () => {
 
   afterAll(() => test.drop());
 
-  it('is seen by nobody before its commit, and by everybody after it', async () => {
+  it('becomes visible to others at its commit', async () => {
     let meanwhile: string[] = [];
 
     const result = await test.database.transaction(async (tx) => {
@@ -120,7 +118,7 @@ describe('A transaction', () => {
     await expect(namesIn(test.database)).resolves.toEqual(['a', 'b']);
   });
 
-  it('leaves nothing behind when its work throws, and throws the same', async () => {
+  it('rolls back and rethrows when its work throws', async () => {
     const reason = new Error('No.');
 
     const failed = test.database.transaction(async (tx) => {
@@ -132,7 +130,7 @@ describe('A transaction', () => {
     await expect(namesIn(test.database)).resolves.toEqual([]);
   });
 
-  it('runs what is to follow after its commit, in order', async () => {
+  it('runs afterCommit actions after its commit, in order', async () => {
     const actions: string[] = [];
 
     await test.database.transaction(async (tx) => {
@@ -145,7 +143,7 @@ describe('A transaction', () => {
     expect(actions).toEqual(['first', 'second']);
   });
 
-  it('runs nothing afterwards when it was rolled back', async () => {
+  it('runs no afterCommit action after a rollback', async () => {
     const actions: string[] = [];
 
     const failed = test.database.transaction(async (tx) => {
@@ -157,7 +155,7 @@ describe('A transaction', () => {
     expect(actions).toEqual([]);
   });
 
-  it('fails when its work swallowed the error that has undone it', async () => {
+  it('fails when its work swallows the error of a statement', async () => {
     const actions: string[] = [];
 
     const failed = test.database.transaction(async (tx) => {
@@ -172,7 +170,7 @@ describe('A transaction', () => {
     expect(actions).toEqual([]);
   });
 
-  it('fails with 503 when its connection breaks between two statements, and the pool goes on', async () => {
+  it('fails with 503 when its connection breaks between two statements, and the pool recovers', async () => {
     const failed = test.database.transaction(async (tx) => {
       const [backend] = await tx.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
       await test.database.query('SELECT pg_terminate_backend($1, 10000)', [backend!.pid]);
@@ -197,7 +195,7 @@ describe('A transaction', () => {
     await expect(namesIn(test.database)).resolves.toEqual([]);
   });
 
-  it('fails with 503 when two of them wait for each other', async () => {
+  it('fails with 503 on a deadlock', async () => {
     await test.database.query(`INSERT INTO thing VALUES ('a'), ('b')`);
     let holders = 0;
     const lock = (first: string, second: string) =>
@@ -217,7 +215,7 @@ describe('A transaction', () => {
 });
 
 describe('A lock', () => {
-  it('is waited for a limited time, and then 503 says that nothing was done', async () => {
+  it('is waited for until the lock timeout, then fails with 503', async () => {
     const test = await createTestDatabase([Things1700000000001], 'things');
     await test.database.query(`INSERT INTO thing VALUES ('locked')`);
     const hasty = await Database.open({
@@ -250,7 +248,7 @@ describe('A database that does not answer', () => {
 
   afterAll(() => empty.drop());
 
-  it('is a 503 when no connection of the pool becomes free in time', async () => {
+  it('results in 503 when no pool connection becomes free in time', async () => {
     const database = await Database.open({
       url: empty.url,
       schema: 'things',
@@ -272,7 +270,7 @@ describe('A database that does not answer', () => {
     await database.close();
   });
 
-  it('is waited for once more by a process that stood still meanwhile', async () => {
+  it('is waited for once more after the process was suspended', async () => {
     const database = await Database.open({
       url: empty.url,
       schema: 'things',
@@ -284,14 +282,14 @@ describe('A database that does not answer', () => {
     const waiting = database.query('SELECT 1 AS one');
 
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_000);
-    // Timers that are due ring before the answer of Postgres is read: time is up when the connection comes back.
+    // Due timers fire before the answer of Postgres is read: the timeout fires when the connection comes back.
     await giveBack();
 
     await expect(waiting).resolves.toEqual([{ one: 1 }]);
     await database.close();
   });
 
-  it('is a 503 at once when too many wait for it already, and answers those', async () => {
+  it('results in 503 at once when too many callers wait, and still serves those', async () => {
     let refused = 0;
     const limits = { maxWaiting: 2, onShed: () => (refused += 1) };
     const database = await Database.open({ url: empty.url, schema: 'things', migrations: [], poolSize: 1, ...limits });
@@ -308,7 +306,7 @@ describe('A database that does not answer', () => {
     await database.close();
   });
 
-  it('is a 503 when its connections are cut, and works again afterwards', async () => {
+  it('results in 503 when its connections are cut, and works again afterwards', async () => {
     const database = await Database.open({ url: empty.url, schema: 'things', migrations: [], poolSize: 2 });
     const other = await Database.open({ url: empty.url, schema: 'things', migrations: [], poolSize: 1 });
     const cut = () =>
@@ -331,7 +329,7 @@ describe('A database that does not answer', () => {
     await Promise.all([database.close(), other.close()]);
   });
 
-  it('is a 503 when it ends a connection in the packet that opens it, and ends nothing else', async () => {
+  it('results in 503 when it terminates a connection in the packet that opens it, without ending the process', async () => {
     const link = await BreakableLink.to(empty.url);
     const database = await Database.open({ url: link.url, schema: 'things', migrations: [], poolSize: 2 });
     const giveBack = await hold(database);
@@ -347,7 +345,7 @@ describe('A database that does not answer', () => {
     await link.stop();
   });
 
-  it('tells who starts where nobody listens, without user and password', async () => {
+  it('is reported with its host at the start, without user and password', async () => {
     const opened = Database.open({
       url: 'postgres://someone:secret@127.0.0.1:1/none',
       schema: 'things',
@@ -358,11 +356,11 @@ describe('A database that does not answer', () => {
     const error = await opened.catch((reason: unknown) => reason);
 
     expect(error).toEqual(
-      new Error('The Postgres of DATABASE_URL, 127.0.0.1:1, cannot be used: connect ECONNREFUSED 127.0.0.1:1.'),
+      new Error('Cannot connect to the Postgres of DATABASE_URL at 127.0.0.1:1: connect ECONNREFUSED 127.0.0.1:1.'),
     );
   });
 
-  it('is not what a pool is that has every connection which Postgres gives to it', async () => {
+  it('is not reported when the pool has all connections that Postgres allows', async () => {
     const url = new URL(empty.url);
     url.username = url.pathname.slice(1);
     url.password = 'secret';
@@ -377,7 +375,7 @@ describe('A database that does not answer', () => {
     await owner.close();
   });
 
-  it('is a 503 after it was closed', async () => {
+  it('results in 503 after it was closed', async () => {
     const database = await Database.open({ url: empty.url, schema: 'things', migrations: [], poolSize: 1 });
 
     await database.close();
@@ -387,7 +385,7 @@ describe('A database that does not answer', () => {
   });
 });
 
-describe('A network that swallows what is sent', () => {
+describe('A network that drops packets', () => {
   let test: TestDatabase;
   let link: BreakableLink;
   let database: Database;
@@ -415,7 +413,7 @@ describe('A network that swallows what is sent', () => {
 
   afterAll(() => test.drop());
 
-  it('keeps a question and its connection for the time of a statement, and a second more', async () => {
+  it('holds a query and its connection for the statement timeout and one more second', async () => {
     link.state = 'swallows everything';
 
     await expect(database.query('SELECT 1')).rejects.toMatchObject(unavailable);
@@ -424,7 +422,7 @@ describe('A network that swallows what is sent', () => {
     await expect(database.query('SELECT 1 AS one')).resolves.toEqual([{ one: 1 }]);
   });
 
-  it('keeps a transaction no longer than the statement that it swallowed', async () => {
+  it('holds a transaction no longer than the statement without an answer', async () => {
     const failing = () =>
       database.transaction(async (tx) => {
         await tx.query(`INSERT INTO thing VALUES ('a')`);
@@ -434,13 +432,13 @@ describe('A network that swallows what is sent', () => {
 
     const sent = await sentDuring(() => expect(failing()).rejects.toMatchObject(unavailable));
 
-    // A ROLLBACK would be waited for as long again.
+    // A ROLLBACK would wait as long again.
     expect(sent.map(({ text }) => text.split(' ')[0])).toEqual(['BEGIN', 'INSERT', 'INSERT']);
     link.state = 'carries';
     await expect(namesIn(database)).resolves.toEqual([]);
   });
 
-  it('leaves open whether a transaction was committed when it swallows the answer to that', async () => {
+  it('results in OperationTimeout when the answer to COMMIT is lost', async () => {
     const actions: string[] = [];
 
     const failed = database.transaction(async (tx) => {
@@ -454,7 +452,7 @@ describe('A network that swallows what is sent', () => {
     await expect(namesIn(test.database)).resolves.toEqual(['a']);
   });
 
-  it('leaves open whether a statement of its own was done when it breaks before the answer', async () => {
+  it('results in OperationTimeout when the connection breaks before the answer to a single statement', async () => {
     link.state = 'swallows answers';
     const failing = expect(database.query(`INSERT INTO thing VALUES ('a')`)).rejects.toMatchObject(maybeDone);
     await until(
@@ -467,7 +465,7 @@ describe('A network that swallows what is sent', () => {
     await failing;
   });
 
-  it('is noticed in time by who opens a database', async () => {
+  it('is noticed in time while a database is opened', async () => {
     link.state = 'swallows everything';
 
     const opened = Database.open({
@@ -491,7 +489,7 @@ describe('A statement that takes too long', () => {
 
   afterAll(() => test.drop());
 
-  it('is stopped in Postgres, is a 503, and has done nothing', async () => {
+  it('is cancelled in Postgres, results in 503, and has no effect', async () => {
     const database = await Database.open({
       url: test.url,
       schema: 'things',
@@ -511,7 +509,7 @@ describe('A statement that takes too long', () => {
     await database.close();
   });
 
-  it('has its own limit as a read, which changes nothing and leaves the limit of others as it was', async () => {
+  it('has its own limit as a read, without changing the limit of other statements', async () => {
     const database = await Database.open({ url: test.url, schema: 'things', migrations: [], poolSize: 1 });
 
     const stopped = await database.readWithin(100, 'SELECT pg_sleep(30)').catch((error: unknown) => error);
@@ -529,7 +527,7 @@ describe('A statement that takes too long', () => {
   });
 });
 
-describe('A database that takes no writes', () => {
+describe('A database that refuses writes', () => {
   let test: TestDatabase;
   let database: Database;
   let refused: number;
@@ -554,7 +552,7 @@ describe('A database that takes no writes', () => {
     ['has a full disk', failingWith('53100', 'could not extend file "base/1": No space left on device')],
     ['has used up its quota', failingWith('58030', 'could not extend file "base/1": Disk quota exceeded')],
     ['is on a disk that is read-only', failingWith('42501', 'could not open file "base/1": Read-only file system')],
-  ])('is a 503 that is told when it %s, and goes on reading', async (_, statement) => {
+  ])('results in WritesRefused when it %s, and still serves reads', async (_, statement) => {
     const noRoom = { type: 'Internal', code: 503, retryAfterSeconds: 30, message: expect.stringMatching(/no writes/) };
 
     await expect(database.query(statement)).rejects.toMatchObject(noRoom);
@@ -564,12 +562,12 @@ describe('A database that takes no writes', () => {
     await expect(namesIn(database)).resolves.toEqual([]);
   });
 
-  it('is a 503 that is told while its operator keeps it from writing, and works again afterwards', async () => {
+  it('results in WritesRefused while its operator makes it read-only, and works again afterwards', async () => {
     const write = () => database.query(`INSERT INTO thing VALUES ('a')`);
     await namesIn(database);
     await setReadOnly('on');
 
-    // The pool may still give out a connection that was ended.
+    // The pool may still lend a connection that was terminated.
     const failed = await until(
       () => write().catch((error: unknown) => error),
       (error) => (error as { retryAfterSeconds?: number }).retryAfterSeconds === 30,
@@ -579,7 +577,7 @@ describe('A database that takes no writes', () => {
     await expect(namesIn(database)).resolves.toEqual([]);
 
     await setReadOnly('off');
-    // Connections made meanwhile are read-only: each write that fails is the last of its own.
+    // Connections opened meanwhile are read-only: each failed write ends its own.
     expect(
       await until(() =>
         write().then(
@@ -590,7 +588,7 @@ describe('A database that takes no writes', () => {
     ).toBe('written');
   });
 
-  it('is not one that merely has no connection left', async () => {
+  it('is not reported when Postgres has no connection left', async () => {
     await expect(database.query(failingWith('53300', 'too many clients'))).rejects.toMatchObject(unavailable);
 
     expect(refused).toBe(0);
@@ -615,7 +613,7 @@ describe('Migrations', () => {
 
   afterEach(() => empty.drop());
 
-  it('run once each when four processes start at once, also with pools of one', async () => {
+  it('run once each when four processes start at once, even with pools of one', async () => {
     const options = { url: empty.url, schema: 'things', poolSize: 1 };
     const databases = await Promise.all(
       [1, 2, 3, 4].map(() => Database.open({ ...options, migrations: [AfterThreeCame1700000000000, ...migrations] })),
@@ -630,7 +628,7 @@ describe('Migrations', () => {
     await Promise.all(databases.map((database) => database.close()));
   });
 
-  it('are told while they are pending', async () => {
+  it('are listed while pending', async () => {
     const before = await Database.open({
       url: empty.url,
       schema: 'things',
@@ -648,7 +646,7 @@ describe('Migrations', () => {
     await Promise.all([before.close(), after.close()]);
   });
 
-  it('may take longer than other statements', async () => {
+  it('may exceed the statement timeout', async () => {
     const options = { url: empty.url, schema: 'things', migrations: [SlowThings1700000000005], poolSize: 1 };
     const database = await Database.open({ ...options, statementTimeoutMs: 100 });
     const unhurried = await Database.open(options);
@@ -659,7 +657,7 @@ describe('Migrations', () => {
     await Promise.all([database.close(), unhurried.close()]);
   });
 
-  it('leave nothing of one that fails, say so only to who asked for it, and let the next process try', async () => {
+  it('leave no changes when one fails, report it to the caller only, and let the next process try', async () => {
     const printed = jest.spyOn(console, 'log').mockImplementation();
     const broken = await Database.open({
       url: empty.url,
@@ -678,7 +676,7 @@ describe('Migrations', () => {
     await broken.close();
   });
 
-  it('of two schemas in one database do not meet', async () => {
+  it('of two schemas in one database do not block each other', async () => {
     class Others1700000000004 implements MigrationInterface {
       async up(runner: QueryRunner): Promise<void> {
         await runner.query('CREATE TABLE others.thing (name text PRIMARY KEY)');

@@ -6,66 +6,61 @@ import { CannotConnect, hasNoRoom, isUnsettled, toApiError, toUnknownOutcome } f
 
 export type MigrationClass = new () => MigrationInterface;
 
-/** Runs SQL. A repository takes this, so that one method serves inside and outside a transaction. */
+/** SQL executor: a repository takes it to run inside or outside a transaction. */
 export interface Sql {
   /**
-   * Rows of the statement, with `int8` and `numeric` as text, as `pg` gives them.
-   * @param name of a statement that takes longer to plan than to run: each connection plans it a few times and not again
+   * Rows of the statement; `int8` and `numeric` are strings, as in `pg`.
+   * @param name for a prepared statement, where planning takes longer than running: each connection plans it only a few
+   * times
    */
   query<Row = Record<string, unknown>>(text: string, values?: readonly unknown[], name?: string): Promise<Row[]>;
 }
 
 export interface Transaction extends Sql {
-  /**
-   * Runs once the transaction is known to be committed. One whose confirmation was lost runs nothing: only what may be
-   * missed belongs here. Must not throw.
-   */
+  /** Runs once the commit is confirmed; skipped when the confirmation is lost. Must not throw. */
   afterCommit(action: () => void): void;
 }
 
 export interface DatabaseOptions {
   url: string;
-  /** The Postgres schema that this service owns. */
   schema: string;
   migrations: MigrationClass[];
   poolSize: number;
-  /** Longest time that one statement may take; those of migrations may take longer. */
+  /** Statement timeout; does not apply to migrations. */
   statementTimeoutMs?: number;
-  /** Longest wait for a connection of the pool. */
+  /** Longest wait for a pool connection. */
   connectTimeoutMs?: number;
   /** Longest wait for the first connection. */
   openTimeoutMs?: number;
-  /** Longest wait for a lock that another transaction holds. */
   lockTimeoutMs?: number;
-  /** How many may wait for a connection. */
+  /** Load shedding: most callers that may wait for a connection. */
   maxWaiting?: number;
-  /** Is told when one more would have had to wait. */
   onShed?: () => void;
-  /** Is told of each piece of work that Postgres did not do because it takes no writes. */
+  /** Called for each transaction or statement that fails because Postgres refuses writes. */
   onWritesRefused?: () => void;
 }
 
 /**
- * How long a caller waits for a connection, and how long for a lock: together less than the 10 s of an operation, so
- * that it is told that nothing was done rather than that time is up.
+ * Longest wait for a pool connection. Together with the lock timeout less than the 10 s of an operation, so that the
+ * caller gets a definite 503 rather than a timeout.
  */
 const defaultConnectTimeoutMs = 3_000;
-/** The same for who starts, on a machine that may be starting everything else too. Nobody waits for an answer yet. */
+/** Longest wait for the first connection, on a machine that may be starting everything else too. No caller waits yet. */
 const defaultOpenTimeoutMs = 30_000;
-/** So much later than due a timer rings where the whole process has stood still, and not just had much to do. */
+/** A timer that fires this much late means that the whole process was suspended, not only busy. */
 const standstillMs = 250;
 const defaultLockTimeoutMs = 5_000;
-/** More than a service works on at once, so that only what is beside its operations comes to it. */
+/** More than a service's concurrency limit, so that only background work can reach it. */
 export const defaultMaxWaiting = 2_000;
-/** The longest deadline of an operation. Longer work is done in batches. */
+/** Longest deadline of an operation. Longer work runs in batches. */
 export const defaultStatementTimeoutMs = 30_000;
 /**
- * How much longer we wait for the answer than Postgres works for it. Then the network has swallowed it, which TCP would
- * notice after a quarter of an hour, and until then the connection would be taken.
+ * Added to the statement timeout for the client's own timeout: an answer still missing then was dropped by the network.
+ * TCP would notice after a quarter of an hour and keep the connection in use until then.
  */
 const answerGraceMs = 1_000;
 
-/** What holds in every session. Clients that vanish keep their connection and its locks for a minute at most. */
+/** Settings of every session. A connection of a vanished client, and its locks, end after a minute at most. */
 const sessionSettings = {
   idle_in_transaction_session_timeout: 60_000,
   tcp_keepalives_idle: 30,
@@ -74,10 +69,10 @@ const sessionSettings = {
 };
 type Settings = Record<string, string | number>;
 
-/** What certainly changes nothing. */
+/** Statements that certainly write nothing. */
 const isRead = /^\s*SELECT\b/i;
 
-/** One service's connection pool on its own schema. Errors that may be gone the next time become a 503. */
+/** Connection pool of one service on its own schema. Transient errors become a 503. */
 export class Database implements Sql {
   private readonly pool: Pool;
   private readonly connectTimeoutMs: number;
@@ -101,18 +96,18 @@ export class Database implements Sql {
     return new Database(source, options);
   }
 
-  /** The schema that this service owns: names locks that must not meet those of another service. */
+  /** Also part of lock names, to keep them apart from those of other services. */
   get schema(): string {
     return this.options.schema;
   }
 
-  /** A statement that is a transaction of its own. OperationTimeout when it may have been done and no answer came. */
+  /** Runs one statement as a transaction. Throws OperationTimeout when it may have been committed. */
   async query<Row>(text: string, values?: readonly unknown[], name?: string): Promise<Row[]> {
     const explain = isRead.test(text) ? toApiError : toUnknownOutcome;
     return this.lend((client) => runQuery<Row>(client, text, values, { name, explain }));
   }
 
-  /** A statement that changes nothing, stopped after this time: `isStopped` tells by its error. */
+  /** Runs a read-only statement with its own timeout; `isStopped` recognises the error. */
   async readWithin<Row>(timeoutMs: number, text: string, values?: readonly unknown[]): Promise<Row[]> {
     return this.lend(async (client) => {
       await runQuery(client, `BEGIN READ ONLY; SET LOCAL statement_timeout = ${timeoutMs}`);
@@ -123,8 +118,8 @@ export class Database implements Sql {
   }
 
   /**
-   * Commits what `work` did, or rolls all of it back when `work` throws. OperationTimeout when it may have been committed
-   * and no answer came. `work` asks the database by `tx` alone: who holds a connection must not wait for a second one.
+   * Commits when `work` resolves, rolls back when it throws. Throws OperationTimeout when the commit was not confirmed.
+   * Deadlock risk: `work` must use only `tx`, since a holder of a connection must not wait for a second one.
    */
   async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     const actions: (() => void)[] = [];
@@ -142,10 +137,10 @@ export class Database implements Sql {
     return result;
   }
 
-  /** Brings the schema up to date. Safe to run by many processes at once: one works, the others wait for it. */
+  /** Runs pending migrations. Safe to run concurrently: an advisory lock lets one process run them. */
   async migrate(): Promise<void> {
     const { url, schema, openTimeoutMs = defaultOpenTimeoutMs } = this.options;
-    // The lock sits on a connection of its own, so that a pool of one cannot wait for itself.
+    // The lock has its own connection, so that a pool of one cannot deadlock.
     const lock = new ListenedClient({
       connectionString: url,
       application_name: `parley-${schema}-migrate`,
@@ -165,7 +160,6 @@ export class Database implements Sql {
     }
   }
 
-  /** Names of the migrations that this schema still lacks. */
   async pendingMigrations(): Promise<string[]> {
     const names = (this.options.migrations ?? []).map((migration) => migration.name);
     const [table] = await this.query<{ present: boolean }>('SELECT to_regclass($1) IS NOT NULL AS present', [
@@ -176,15 +170,15 @@ export class Database implements Sql {
     return names.filter((name) => !applied.some((row) => row.name === name));
   }
 
-  /** How its connections are used: more than the pool has are waited for. */
+  /** Connections of the pool, and the number of callers that wait for one. */
   get use(): { size: number; inUse: number; idle: number; waiting: number } {
     const { totalCount, idleCount, waitingCount } = this.pool;
     return { size: this.options.poolSize, inUse: totalCount - idleCount, idle: idleCount, waiting: waitingCount };
   }
 
   /**
-   * Throws when Postgres does not answer. A pool that is all in use says nothing about that, and whoever asks must not wait
-   * for it: then a connection is made for the question.
+   * Health check: throws when Postgres does not answer. When the whole pool is in use, a separate connection is opened,
+   * so that the check does not wait for the pool.
    */
   async ping(): Promise<void> {
     const { inUse, size } = this.use;
@@ -200,7 +194,7 @@ export class Database implements Sql {
       await client.connect();
       await client.query('SELECT 1');
     } catch (error) {
-      // It answers, and this process has its connections already.
+      // Postgres answers; it has only reached its connection limit.
       if (!hasNoRoom(error)) rethrow(error);
     } finally {
       await client.end();
@@ -211,12 +205,11 @@ export class Database implements Sql {
     if (this.source.isInitialized) await this.source.destroy();
   }
 
-  /** How many wait for a connection. */
   get waiting(): number {
     return this.pool.waitingCount;
   }
 
-  /** Waits once more where the process stood still with its machine: no connection could become free meanwhile. */
+  /** Waits once more after the process was suspended with its machine: no connection could become free meanwhile. */
   private async connect(): Promise<PoolClient> {
     const begun = performance.now();
     try {
@@ -227,12 +220,12 @@ export class Database implements Sql {
     }
   }
 
-  /** A connection that breaks, or that may be in the middle of something, does not come back to the pool. */
+  /** Connections that broke or may still run a statement do not return to the pool. */
   private async lend<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
     const { maxWaiting = defaultMaxWaiting, onShed, onWritesRefused } = this.options;
     if (this.pool.waitingCount >= maxWaiting) {
       onShed?.();
-      throw unavailable('Too many wait for the database just now. Try again in a moment.');
+      throw unavailable('The database is overloaded: too many requests wait for a connection. Try again in a moment.');
     }
     const client = await this.connect().catch(rethrow);
     let failure: unknown;
@@ -249,8 +242,8 @@ export class Database implements Sql {
 }
 
 /**
- * The pool listens to idle clients alone. A connection that breaks between two statements, or in the packet that also
- * said that it is open, must not end the process: the next statement tells what is wrong with it.
+ * The pool handles errors of idle clients only. Without this listener, a connection that breaks between two statements,
+ * or in the packet that opens it, would end the process; here the next statement reports the error.
  */
 class ListenedClient extends Client {
   constructor(config?: string | ClientConfig) {
@@ -274,9 +267,9 @@ async function openSource(
     migrationsTableName: 'migration',
     applicationName: `parley-${schema}`,
     connectTimeoutMS: openTimeoutMs,
-    // What TypeORM would only log when an idle connection breaks: the pool drops it and opens another.
+    // TypeORM would only log errors of idle connections: the pool replaces the connection.
     poolErrorHandler: () => undefined,
-    // Silent unless DEBUG names it. What fails is thrown, and logged by who starts.
+    // Silent unless DEBUG enables it. Errors are thrown, and logged at the start of the service.
     logger: 'debug',
     extra: {
       ...pool,
@@ -308,7 +301,7 @@ async function runQuery<Row>(
   return result.rows as Row[];
 }
 
-/** What is done for a request shows its statements, without their values. What nobody waits for shows none. */
+/** Statements inside a trace get a span with their text, without values. Background statements get none. */
 function send(client: PoolClient, statement: QueryConfig): Promise<QueryResult> {
   if (!isTraced()) return client.query(statement);
   const { text } = statement;
@@ -316,13 +309,13 @@ function send(client: PoolClient, statement: QueryConfig): Promise<QueryResult> 
   const attributes = { 'db.system.name': 'postgresql', 'db.operation.name': operation, 'db.query.text': text.trim() };
   return inSpan({ name: operation, kind: 'client', attributes }, async (span) => {
     const result = await client.query(statement);
-    // Several statements in one have a list of results, none of which counts.
+    // Several statements in one text return a list of results without a row count.
     if (typeof result.rowCount === 'number') span.set('db.response.returned_rows', result.rowCount);
     return result;
   });
 }
 
-/** The end of a connection that may be broken undoes everything too: nobody waits for it to take a ROLLBACK. */
+/** Skips the ROLLBACK on a connection that may be broken: closing it rolls back too. */
 async function orRollBack<T>(client: PoolClient, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -332,7 +325,7 @@ async function orRollBack<T>(client: PoolClient, work: () => Promise<T>): Promis
   }
 }
 
-/** Postgres answers COMMIT with a rollback when a statement failed and `work` did not throw: that is no success. */
+/** Postgres answers COMMIT with ROLLBACK when a statement failed and `work` caught its error. */
 async function commit(client: PoolClient): Promise<void> {
   const { command } = await send(client, { text: 'COMMIT' }).catch((error: unknown) => {
     throw toUnknownOutcome(error);

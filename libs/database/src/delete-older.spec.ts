@@ -3,7 +3,7 @@ import { createTestDatabase, type TestDatabase } from '@parley/testing/test-data
 import { deleteOlder } from './delete-older';
 import { idempotencyMigrations } from './idempotency';
 
-describe('Deleting what is older', () => {
+describe('Deleting rows older than a limit', () => {
   let test: TestDatabase;
 
   beforeAll(async () => {
@@ -23,7 +23,7 @@ describe('Deleting what is older', () => {
   const count = () =>
     test.database.query('SELECT scope, count(*)::int FROM idempotency_key GROUP BY scope ORDER BY scope');
 
-  it('deletes all that is, and looks at nothing else, also when Postgres still thinks that most is', async () => {
+  it('deletes all of them and reads no other row, even with outdated planner statistics', async () => {
     await insert('old', 30_000, 25);
     await insert('new', 10, 23);
     await test.database.query('ANALYZE idempotency_key');

@@ -1,11 +1,11 @@
 import type { Sql } from './database';
 
-/** Of one statement: days of rows would be more than it has time for. */
+/** Rows per statement: those of several days would exceed the statement timeout. */
 const maxDeletedRows = 10_000;
 
 /**
- * Deletes the rows whose time lies longer back than this. Those that somebody works on are left for the next time. The order
- * makes the index of the time the way to them: else each batch may read the table from its beginning.
+ * Deletes rows older than this, in batches; skips locked rows. The ORDER BY makes Postgres use the index of the time
+ * column: without it, each batch may scan the table from its beginning.
  */
 export async function deleteOlder(sql: Sql, table: string, time: string, hours: number): Promise<void> {
   let deleted = maxDeletedRows;

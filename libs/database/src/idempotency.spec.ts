@@ -41,13 +41,12 @@ function operationOf(subject: string): Operation<Thing, Thing> {
   return operation({ subject, summary: 'A probe.', access: anyone, input: Thing, output: Thing });
 }
 
-/** Somebody with a key that no other test has. */
+/** Caller with an idempotency key that no other test uses. */
 function asker(changes: Partial<Asker> = {}): Asker {
   keys += 1;
   return { idempotencyKey: `key ${keys}`, credential: 'bak', bot: { id: 'bot-1', workspaceId: 'ws-1' }, ...changes };
 }
 
-/** Each one that is made has a number of its own. */
 async function insert(tx: Transaction): Promise<{ name: string; number: number }> {
   await tx.query('INSERT INTO thing VALUES ($1)', [input.name]);
   return { name: input.name, number: Math.random() };
@@ -57,7 +56,6 @@ async function countThings(): Promise<number> {
   return (await test.database.query('SELECT 1 FROM thing')).length;
 }
 
-/** Work that waits in its transaction until it is released. */
 function held() {
   let reach = () => undefined as void;
   let release = () => undefined as void;
@@ -73,7 +71,7 @@ function held() {
 }
 
 describe('A request without a key', () => {
-  it('has its effect each time, and keeps nothing', async () => {
+  it('takes effect each time and stores no answer', async () => {
     const nobody = asker({ idempotencyKey: undefined, credential: 'none', bot: undefined });
 
     await idempotency.run(nobody, createThing, input, insert);
@@ -83,7 +81,7 @@ describe('A request without a key', () => {
     await expect(test.database.query('SELECT 1 FROM idempotency_key')).resolves.toEqual([]);
   });
 
-  it('is made complete after its commit', async () => {
+  it('is completed after its commit', async () => {
     const nobody = asker({ idempotencyKey: undefined });
 
     const answer = await idempotency.run(nobody, createThing, input, insert, async (made) => ({
@@ -96,7 +94,7 @@ describe('A request without a key', () => {
 });
 
 describe('A request with a key', () => {
-  it('has its effect once, and the same answer each time, which is marked as replayed', async () => {
+  it('takes effect once and gets the same answer each time, marked as replayed', async () => {
     const who = asker();
 
     const first = await idempotency.run(who, createThing, input, insert);
@@ -110,7 +108,7 @@ describe('A request with a key', () => {
     await expect(countThings()).resolves.toBe(1);
   });
 
-  it('is noted with its bot, if it has one', async () => {
+  it('is stored with its bot, if any', async () => {
     const [ofBot, ofNone] = [asker(), asker({ bot: undefined })];
 
     for (const who of [ofBot, ofNone]) await idempotency.run(who, createThing, input, insert);
@@ -122,7 +120,7 @@ describe('A request with a key', () => {
     expect(rows).toEqual([{ bot_id: 'bot-1' }, { bot_id: null }]);
   });
 
-  it('is answered byte for byte as before, with the order of its fields and whatever is in its texts', async () => {
+  it('gets the same answer byte for byte, with the order of its fields and any characters', async () => {
     const who = asker();
     const strange = { z: 1, a: { y: 'NUL \u0000, half \ud83d, 🦜 "\\', b: [null, 1e21, 0.1] }, '10': true, '9': [] };
     const withProto = { ...strange, list: JSON.parse('[{"__proto__":{"x":1}}]') as unknown };
@@ -146,7 +144,7 @@ describe('A request with a key', () => {
     expect(JSON.stringify(large).length).toBeGreaterThan(6_000_000);
   });
 
-  it('with another input is InvalidPayload that names the header, and changes nothing', async () => {
+  it('is rejected with InvalidPayload when the input differs', async () => {
     const who = asker();
     const first = await idempotency.run(who, createThing, input, insert);
 
@@ -155,15 +153,13 @@ describe('A request with a key', () => {
     await expect(other).rejects.toMatchObject({
       type: 'InvalidPayload',
       code: 400,
-      message: expect.stringMatching(
-        /^The header Idempotency-Key has the key of another request\. .* choose a new key/,
-      ),
+      message: expect.stringMatching(/^The Idempotency-Key was used for a different request\. .* use a new key/),
     });
     await expect(idempotency.run(who, createThing, input, insert)).resolves.toEqual(first);
     await expect(countThings()).resolves.toBe(1);
   });
 
-  it('is in flight until its transaction ends, and is replayed from then on', async () => {
+  it('is locked until its transaction ends, and replayed afterwards', async () => {
     const who = asker();
     const { work, reached, release } = held();
     const first = idempotency.run(who, createThing, input, work);
@@ -179,7 +175,7 @@ describe('A request with a key', () => {
     await expect(countThings()).resolves.toBe(1);
   });
 
-  it('is in flight for other processes too', async () => {
+  it('is locked for other processes too', async () => {
     const who = asker();
     const { work, reached, release } = held();
     const first = idempotency.run(who, createThing, input, work);
@@ -194,7 +190,7 @@ describe('A request with a key', () => {
     await other.close();
   });
 
-  it('has its effect once when it comes thirty times at once', async () => {
+  it('takes effect once when sent thirty times at once', async () => {
     const who = asker();
 
     const outcomes = await Promise.allSettled(
@@ -209,7 +205,7 @@ describe('A request with a key', () => {
     await expect(countThings()).resolves.toBe(1);
   });
 
-  it('keeps nothing when its work throws, and works when it comes again', async () => {
+  it('stores no answer when its work throws, and runs again on a retry', async () => {
     const who = asker();
     const reason = new Error('No.');
     const failed = idempotency.run(who, createThing, input, async (tx) => {
@@ -224,7 +220,7 @@ describe('A request with a key', () => {
     await expect(countThings()).resolves.toBe(1);
   });
 
-  it('keeps nothing when its process stops between effect and answer', async () => {
+  it('stores no answer when its process ends between effect and answer', async () => {
     const who = asker();
     const stopped = idempotency.run(who, createThing, input, async (tx) => {
       const answer = await insert(tx);
@@ -240,7 +236,7 @@ describe('A request with a key', () => {
     await expect(countThings()).resolves.toBe(1);
   });
 
-  it('keeps nothing when its work did nothing', async () => {
+  it('stores no answer when its work had no effect', async () => {
     const who = asker();
 
     const nothing = await idempotency.run<Thing | undefined>(who, createThing, input, async () => undefined);
@@ -250,7 +246,7 @@ describe('A request with a key', () => {
     expect(isReplayed(answer)).toBe(false);
   });
 
-  it('runs what follows the commit for the first alone', async () => {
+  it('runs afterCommit actions for the first request only', async () => {
     const who = asker();
     let announced = 0;
     const work = async (tx: Transaction) => {
@@ -264,12 +260,15 @@ describe('A request with a key', () => {
     expect(announced).toBe(1);
   });
 
-  it.each(['none', 'user'] as const)('needs somebody who asks: with the credential %s, a user', async (credential) => {
-    const nobody = asker({ credential });
+  it.each(['none', 'user'] as const)(
+    'needs an identified caller: with the credential %s, a user',
+    async (credential) => {
+      const nobody = asker({ credential });
 
-    await expect(idempotency.run(nobody, createThing, input, insert)).rejects.toThrow('A request of nobody');
-    await expect(countThings()).resolves.toBe(0);
-  });
+      await expect(idempotency.run(nobody, createThing, input, insert)).rejects.toThrow('An anonymous request');
+      await expect(countThings()).resolves.toBe(0);
+    },
+  );
 });
 
 describe('The same key', () => {
@@ -284,7 +283,7 @@ describe('The same key', () => {
     ['of the bot itself', { integration: { id: 'i', alias: 'a' } }, { integration: undefined }],
     ['of another user', chat, { ...chat, user: { id: 'user-2' } }],
     ['of another workspace', { bot: undefined, workspace: { id: 'ws-1' } }, { bot: undefined, workspace: { id: 'b' } }],
-  ])('%s is another key', async (_name, one, other) => {
+  ])('%s is a different request', async (_name, one, other) => {
     const first = asker(one);
     const second = { ...first, ...other };
 
@@ -295,7 +294,7 @@ describe('The same key', () => {
     await expect(countThings()).resolves.toBe(2);
   });
 
-  it('of another operation is another key', async () => {
+  it('of another operation is a different request', async () => {
     const who = asker();
 
     await idempotency.run(who, createThing, input, insert);
@@ -304,7 +303,7 @@ describe('The same key', () => {
     expect(isReplayed(answer)).toBe(false);
   });
 
-  it('of another one is not waited for', async () => {
+  it('of another caller does not block', async () => {
     const who = asker();
     const { work, reached, release } = held();
     const first = idempotency.run(who, createThing, input, work);
@@ -318,7 +317,7 @@ describe('The same key', () => {
   });
 });
 
-describe('Work that is one statement', () => {
+describe('Work of a single statement', () => {
   const statement = async (sql: Sql) => {
     const [made] = await sql.query<{ id: string }>('INSERT INTO thing VALUES ($1) RETURNING ctid::text AS id', [
       'lamp',
@@ -326,7 +325,7 @@ describe('Work that is one statement', () => {
     return made!;
   };
 
-  it('is done each time without a key', async () => {
+  it('runs each time without a key', async () => {
     const nobody = asker({ idempotencyKey: undefined });
 
     for (let times = 0; times < 2; times++) await idempotency.runStatement(nobody, createThing, input, statement);
@@ -334,7 +333,7 @@ describe('Work that is one statement', () => {
     await expect(countThings()).resolves.toBe(2);
   });
 
-  it('is done once with one', async () => {
+  it('runs once with a key', async () => {
     const who = asker();
 
     const first = await idempotency.runStatement(who, createThing, input, statement);
@@ -346,8 +345,8 @@ describe('Work that is one statement', () => {
   });
 });
 
-describe('The answer that is kept for a key', () => {
-  it('is found and marked as replayed, and there is none before', async () => {
+describe('The stored answer of a key', () => {
+  it('is found and marked as replayed, and is undefined before', async () => {
     const who = asker();
 
     const before = await idempotency.find(who, createThing, input);
@@ -359,13 +358,13 @@ describe('The answer that is kept for a key', () => {
     expect(isReplayed(after)).toBe(true);
   });
 
-  it('is none without a key', async () => {
+  it('is undefined without a key', async () => {
     const nobody = asker({ idempotencyKey: undefined, credential: 'none' });
 
     await expect(idempotency.find(nobody, createThing, input)).resolves.toBeUndefined();
   });
 
-  it('is that of the same input alone', async () => {
+  it('is found for the same input only', async () => {
     const who = asker();
     await idempotency.run(who, createThing, input, insert);
 
@@ -374,7 +373,7 @@ describe('The answer that is kept for a key', () => {
     await expect(other).rejects.toMatchObject({ type: 'InvalidPayload' });
   });
 
-  it('is none until it is complete', async () => {
+  it('is undefined until it is complete', async () => {
     const who = asker();
     const stopped = idempotency.run(who, createThing, input, insert, () => Promise.reject(new Error('Stopped.')));
     await expect(stopped).rejects.toThrow('Stopped.');
@@ -383,7 +382,7 @@ describe('The answer that is kept for a key', () => {
   });
 });
 
-describe('A key that is a day old', () => {
+describe('An expired key', () => {
   async function age(who: Asker, time: string): Promise<void> {
     await test.database.query('UPDATE idempotency_key SET created_at = now() - $2::interval WHERE key = $1', [
       who.idempotencyKey,
@@ -391,7 +390,7 @@ describe('A key that is a day old', () => {
     ]);
   }
 
-  it('is replayed for 24 hours, and new from then on', async () => {
+  it('is replayed for 24 hours, and runs again afterwards', async () => {
     const who = asker();
     const first = await idempotency.run(who, createThing, input, insert);
     await age(who, '23 hours 59 minutes');
@@ -407,7 +406,7 @@ describe('A key that is a day old', () => {
     await expect(countThings()).resolves.toBe(2);
   });
 
-  it('is forgotten, and no other is', async () => {
+  it('is deleted, and others are not', async () => {
     const [old, young] = [asker(), asker()];
     for (const who of [old, young]) await idempotency.run(who, createThing, input, insert);
     await age(old, '24 hours 1 minute');
@@ -421,7 +420,7 @@ describe('A key that is a day old', () => {
     expect(keys).toEqual([{ key: young.idempotencyKey }]);
   });
 
-  it('does not hold up the deletion of others while it is used again', async () => {
+  it('does not delay the deletion of others while it is used again', async () => {
     const [used, old] = [asker(), asker()];
     for (const who of [used, old]) await idempotency.run(who, createThing, input, insert);
     for (const who of [used, old]) await age(who, '25 hours');
@@ -437,10 +436,10 @@ describe('A key that is a day old', () => {
   });
 });
 
-describe('An answer that is made complete after the commit', () => {
+describe('An answer that is completed after the commit', () => {
   const number = (answer: { number: number }) => answer.number;
 
-  it('is replayed as it was given, and not made again', async () => {
+  it('is replayed unchanged, and not completed again', async () => {
     const who = asker();
     let completions = 0;
     const complete = async (made: { name: string; number: number }) => ({ ...made, number: (completions += 1) });
@@ -453,7 +452,7 @@ describe('An answer that is made complete after the commit', () => {
     expect(completions).toBe(1);
   });
 
-  it('is made by the repeat when the first stopped before', async () => {
+  it('is completed by the retry when the first process ended before', async () => {
     const who = asker();
     const stopped = idempotency.run(who, createThing, input, insert, () => Promise.reject(new Error('Stopped.')));
     await expect(stopped).rejects.toThrow('Stopped.');
@@ -465,7 +464,7 @@ describe('An answer that is made complete after the commit', () => {
     await expect(countThings()).resolves.toBe(1);
   });
 
-  it('is OperationTimeout when the database is away by then, and the repeat has it', async () => {
+  it('results in OperationTimeout when the database is down at that moment, and the retry gets it', async () => {
     const who = asker();
     const link = await BreakableLink.to(test.url);
     const database = await Database.open({ url: link.url, schema: 'things', migrations: [], poolSize: 1 });
@@ -474,7 +473,10 @@ describe('An answer that is made complete after the commit', () => {
       return made;
     });
 
-    await expect(first).rejects.toMatchObject({ type: 'OperationTimeout', message: expect.stringMatching('was done') });
+    await expect(first).rejects.toMatchObject({
+      type: 'OperationTimeout',
+      message: expect.stringMatching('was processed'),
+    });
     const again = await idempotency.run(who, createThing, input, insert, async (made) => ({ ...made, number: 7 }));
 
     expect({ again, isReplayed: isReplayed(again) }).toEqual({ again: { name: 'lamp', number: 7 }, isReplayed: true });
@@ -482,7 +484,7 @@ describe('An answer that is made complete after the commit', () => {
     await database.close();
   });
 
-  it('is that of whoever ends first, for both', async () => {
+  it('is that of the request that ends first, for both', async () => {
     const who = asker();
     let release = () => undefined as void;
     let reach = () => undefined as void;

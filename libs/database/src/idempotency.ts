@@ -8,18 +8,16 @@ import { deleteOlder } from './delete-older';
 import { isUnsettled } from './errors';
 import { IdempotencyKeys1700000000140 } from './migrations/1700000000140-idempotency-keys';
 
-/** The table that every service has for its answers. */
 export const idempotencyMigrations = [IdempotencyKeys1700000000140];
 
 const keptHours = 24;
 
-/** Who asks, as far as it tells the keys of one from those of another. A user is one that the service has verified. */
+/** Caller fields that determine the scope of an idempotency key. The service has verified the user. */
 export type Asker = Pick<
   Caller,
   'idempotencyKey' | 'credential' | 'account' | 'workspace' | 'bot' | 'integration' | 'user'
 >;
 
-/** Scope, operation and key: what names one request among those of all. */
 type Name = [scope: string, operation: string, key: string];
 
 interface Kept<T> {
@@ -30,20 +28,20 @@ interface Kept<T> {
 
 const named = 'scope = $1 AND operation = $2 AND key = $3';
 
-/** Makes a request with an idempotency key have its effect once, however often it is sent within 24 hours. */
+/** Idempotency keys: a request with a key takes effect once, however often it is sent within 24 hours. */
 export class Idempotency {
   constructor(private readonly database: Database) {}
 
   /**
-   * What `work` answers. Its transaction also keeps the answer for the caller's key, so that a repeat gets the same; when
-   * `work` throws, or answers undefined for having done nothing, nothing is kept. Without a key it is a transaction like
-   * any other. A repeat does not run `work`: whatever follows the commit belongs into `tx.afterCommit`.
+   * Runs `work` and stores its answer for the caller's key in the same transaction; a retry gets the stored answer.
+   * Nothing is stored when `work` throws, or returns undefined for no effect. Without a key this is an ordinary
+   * transaction. Retries do not run `work`: use `tx.afterCommit` for follow-up actions.
    *
-   * Throws ResourceLockedConflict while a request with this key is under way, and InvalidPayload when the key was used for
-   * another input.
+   * Throws ResourceLockedConflict while a request with this key is running, and InvalidPayload when the key was used
+   * for another input.
    *
-   * @param complete makes the answer whole after the commit. It may run again, for a repeat that comes before it is done;
-   * the first that ends gives the answer to all.
+   * @param complete completes the answer after the commit. May run again for a retry that comes too early; the first
+   * result counts for all.
    */
   async run<T extends object | undefined>(
     asker: Asker,
@@ -70,7 +68,7 @@ export class Idempotency {
     return kept.isReplayed ? markReplayed(answer) : answer;
   }
 
-  /** The same for work that is one statement, which needs no transaction of its own without a key. */
+  /** Variant of `run` for a single statement, which needs no explicit transaction without a key. */
   async runStatement<T extends object>(
     asker: Asker,
     operation: Operation,
@@ -81,8 +79,8 @@ export class Idempotency {
   }
 
   /**
-   * The answer that is kept for the caller's key: for whoever must look at more before it runs the work, such as another
-   * service. Undefined without a key, and for a first request. Throws InvalidPayload as `run` does.
+   * Stored answer of the caller's key, for work that another service must do first. Undefined without a key and for a
+   * first request. Throws InvalidPayload as `run` does.
    */
   async find<T extends object>(asker: Asker, { subject }: Operation, input: object): Promise<T | undefined> {
     const { idempotencyKey } = asker;
@@ -91,12 +89,12 @@ export class Idempotency {
     return kept?.isFinal ? markReplayed(kept.answer) : undefined;
   }
 
-  /** Forgets what is no longer replayed. Index idempotency_key_created. */
+  /** Deletes expired answers. Index idempotency_key_created. */
   async deleteExpired(): Promise<void> {
     await deleteOlder(this.database, 'idempotency_key', 'created_at', keptHours);
   }
 
-  /** The effect is committed: a failure must not say that nothing was done. */
+  /** The effect is committed: an error here must not look like a request that was not processed. */
   private async complete<T extends object>(name: Name, draft: T, complete: (answer: T) => Promise<T>): Promise<T> {
     try {
       return await this.finish(name, await complete(draft));
@@ -104,13 +102,13 @@ export class Idempotency {
       if (!isUnsettled(error)) throw error;
       throw new ApiError(
         'OperationTimeout',
-        'It was done, and the database did not answer then. Send it again with the same Idempotency-Key to get its answer.',
+        'The request was processed, but the database did not answer afterwards. Send it again with the same Idempotency-Key to get its answer.',
         { cause: error },
       );
     }
   }
 
-  /** The answer that counts: this one, unless another was first. */
+  /** The final answer: this one, unless another process was first. */
   private async finish<T>(name: Name, answer: T): Promise<T> {
     const rows = await this.database.query(
       `UPDATE idempotency_key SET answer = $4, is_final = true WHERE ${named} AND NOT is_final RETURNING 1`,
@@ -125,7 +123,7 @@ export class Idempotency {
   }
 }
 
-/** Whether this request is the first of its name. Nobody else may have the name until the transaction ends. */
+/** True for the first request of this name. An advisory lock keeps the name until the transaction ends. */
 async function claim(tx: Transaction, name: Name, { bot }: Asker, bodyHash: Buffer): Promise<boolean> {
   const [found] = await tx.query<{ isFree: boolean; isFirst: boolean }>(
     `WITH lock AS MATERIALIZED (
@@ -144,7 +142,7 @@ async function claim(tx: Transaction, name: Name, { bot }: Asker, bodyHash: Buff
   if (!found!.isFree)
     throw new ApiError(
       'ResourceLockedConflict',
-      'A request with this Idempotency-Key is still under way. Send it again in a moment to get its answer.',
+      'A request with this Idempotency-Key is still being processed. Send it again in a moment to get its answer.',
       { retryAfterSeconds: 1 },
     );
   return found!.isFirst;
@@ -160,7 +158,7 @@ async function find<T>(sql: Sql, name: Name, bodyHash: Buffer): Promise<Kept<T> 
   if (!row.body_hash.equals(bodyHash))
     throw new ApiError(
       'InvalidPayload',
-      'The header Idempotency-Key has the key of another request. Send that one unchanged, or choose a new key for this one.',
+      'The Idempotency-Key was used for a different request. Send that request unchanged, or use a new key for this one.',
     );
   return { answer: JSON.parse(row.answer) as T, isFinal: row.is_final, isReplayed: true };
 }
@@ -169,7 +167,7 @@ function hashOf(input: object): Buffer {
   return createHash('sha256').update(JSON.stringify(input)).digest();
 }
 
-/** A request that did nothing frees its name. */
+/** A request without effect frees its name. */
 async function keep(tx: Transaction, name: Name, answer: object | undefined, isFinal: boolean): Promise<void> {
   if (!answer) {
     await tx.query(`DELETE FROM idempotency_key WHERE ${named}`, name);
@@ -182,10 +180,10 @@ async function keep(tx: Transaction, name: Name, answer: object | undefined, isF
   ]);
 }
 
-/** The keys of strangers would be each other's. */
+/** Throws for an anonymous caller: all of them would share their keys. */
 function scopeOf({ credential, account, workspace, bot, integration, user }: Asker): string {
   if ((credential === 'none' || credential === 'user') && !user)
-    throw new Error('A request of nobody has an idempotency key: its operation must not take one.');
+    throw new Error('An anonymous request cannot have an idempotency key: exclude its operation from idempotency.');
   const place = bot?.id ?? workspace?.id;
   const parts = [credential, account?.id, place, integration?.alias ?? integration?.id, user?.id];
   return JSON.stringify(parts.map((part) => part ?? null));

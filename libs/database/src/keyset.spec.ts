@@ -25,12 +25,12 @@ const columns: KeyColumn<NoteRow>[] = [
 const byTime = new Keyset<NoteRow>(columns);
 const byPlace = new Keyset<NoteRow>([{ sql: 'place', type: 'int8', of: (row) => row.place }], 'asc');
 
-describe('Paging by key', () => {
+describe('Keyset pagination', () => {
   let test: TestDatabase;
 
   beforeAll(async () => {
     test = await createTestDatabase([Notes1700000000000], 'paging');
-    // Two hundred rows share eight timestamps, and their ids hold what text can hold.
+    // Two hundred rows share eight timestamps, and their ids contain unusual characters.
     await test.database.query(`
       INSERT INTO note SELECT 'note ''" ü ' || n, '2026-01-01'::timestamptz + (n % 8) * interval '1 ms', n
       FROM generate_series(1, 200) AS n`);
@@ -64,7 +64,7 @@ describe('Paging by key', () => {
     return seen;
   }
 
-  it.each([1, 7, 20, 199, 200, 500])('shows every row once in order, %i to a page', async (limit) => {
+  it.each([1, 7, 20, 199, 200, 500])('returns every row once in order, with %i rows per page', async (limit) => {
     const inTime = await walk(byTime, limit);
     const inPlace = await walk(byPlace, limit);
 
@@ -78,7 +78,7 @@ describe('Paging by key', () => {
     ['from a time on', { from: "'2026-01-01 00:00:00.003'" }],
     ['until a time', { to: "'2026-01-01 00:00:00.003'" }],
     ['in a span', { from: "'2026-01-01 00:00:00.001'", to: "'2026-01-01 00:00:00.003'" }],
-  ])('shows those with the value of the leading column, and no others: %s', async (_which, span) => {
+  ])('returns only rows with the value of the leading column: %s', async (_which, span) => {
     for (const direction of ['asc', 'desc'] as const) {
       const leading = {
         sql: "CASE WHEN place % 3 = 0 THEN 'b' WHEN place % 3 = 1 THEN 'a' ELSE 'c' END",
@@ -97,13 +97,13 @@ describe('Paging by key', () => {
     }
   });
 
-  it('gives no token on the last page, also when that is full', async () => {
+  it('returns no token on the last page, even if that is full', async () => {
     const { nextToken } = await page(byPlace, undefined, 200);
 
     expect(nextToken).toBeUndefined();
   });
 
-  it('loses no row when others are added and deleted between pages', async () => {
+  it('skips no row when others are added and deleted between pages', async () => {
     const first = await page(byTime, undefined, 50);
     await test.database.query(`INSERT INTO note VALUES ('newer', '2027-01-01', 1000)`);
     await test.database.query('DELETE FROM note WHERE id = $1', [first.rows[49]!.id]);
@@ -133,7 +133,7 @@ describe('Paging by key', () => {
     ['with the year 0', () => forge(([mark, , id]) => [mark, '0000-01-01T00:00:00.000Z', id])],
     ['with NUL in a text', () => forge(([mark, time]) => [mark, time, 'a\0b'])],
     ['with a text that is too long', () => forge(([mark, time]) => [mark, time, 'x'.repeat(3000)])],
-  ])('refuses a token that is %s', async (_what, token) => {
+  ])('rejects a token that is %s', async (_what, token) => {
     await expect(page(byTime, await token(), 5)).rejects.toMatchObject({
       type: 'InvalidQuery',
       code: 400,
@@ -142,7 +142,7 @@ describe('Paging by key', () => {
   });
 
   it.each(['1e3', '', 'abc', '1;DROP TABLE note', '99999999999999999999'])(
-    'refuses a token whose number is %j',
+    'rejects a token whose number is %j',
     async (number) => {
       const token = await forge(([mark]) => [mark, number], byPlace);
 
@@ -150,14 +150,13 @@ describe('Paging by key', () => {
     },
   );
 
-  it('takes a key that looks like SQL as a mere value', async () => {
+  it('treats a key that looks like SQL as a value', async () => {
     const token = await forge(([mark, time]) => [mark, time, `x'); DROP TABLE note; --`]);
 
     await expect(page(byTime, token, 5)).resolves.toMatchObject({ rows: expect.any(Array) });
     await expect(test.database.query('SELECT count(*) FROM note')).resolves.toEqual([{ count: '200' }]);
   });
 
-  /** A real token with its parts changed. */
   async function forge(change: (entries: unknown[]) => unknown[], keyset = byTime): Promise<string> {
     const { nextToken } = await page(keyset, undefined, 5);
     return encode(JSON.stringify(change(JSON.parse(Buffer.from(nextToken!, 'base64url').toString()) as unknown[])));

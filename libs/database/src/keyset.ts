@@ -3,34 +3,34 @@ import { ApiError } from '@parley/contracts/errors';
 import { defaultPageSize, type PageQuery } from '@parley/contracts/paging';
 
 export interface KeyColumn<Row> {
-  /** Column or expression that the rows are ordered by; never null. A timestamp has milliseconds: `timestamptz(3)`. */
+  /** Column or expression of the sort order; never null. Timestamps have milliseconds: `timestamptz(3)`. */
   sql: string;
   type: 'text' | 'timestamptz' | 'int8';
   of: (row: Row) => string | number | Date;
 }
 
 /**
- * Column of text that has one value in all rows of the list, and stands before the others in their index. It is bounded from
- * both sides in place of an equality, and ordered by: only this index has that order. Of a frequent value that is given as an
- * equality Postgres expects the newest rows to have it too, and looks for it among all, however long ago the last one was.
+ * Text column with one value in all rows of the list, first in their index. Query planner: it is bounded from both
+ * sides instead of compared for equality, and part of ORDER BY, because only this index has that order. With an
+ * equality on a frequent value, Postgres expects recent rows to have it and searches all rows, however far back the
+ * last match is.
  */
 export interface LeadingColumn {
   sql: string;
-  /** SQL of the value, which is not null. */
   value: string;
-  /** SQL of the ends of a span of the first key column. The walk begins and ends there; a page behind a token asks for it too. */
+  /** SQL of an inclusive range of the first key column, also applied to pages after a token. */
   from?: string;
   to?: string;
 }
 
-/** What Postgres takes as a value of the type, so that a forged token cannot make a query fail. */
+/** Accepted values per type, so that a forged token cannot make a query fail. */
 const checks: Record<KeyColumn<unknown>['type'], (value: string) => boolean> = {
   text: (value) => value.length <= 2000 && !value.includes('\0'),
   timestamptz: (value) => /^(?!0000)\d{4}-/.test(value) && isTimestamp(value),
   int8: (value) => /^-?\d{1,18}$/.test(value),
 };
 
-/** Paging by the key of the last row. The columns together must be unique, or rows would be skipped. */
+/** Keyset pagination: pages continue after the key of the last row. The columns together must be unique. */
 export class Keyset<Row> {
   constructor(
     private readonly columns: KeyColumn<Row>[],
@@ -43,8 +43,8 @@ export class Keyset<Row> {
   }
 
   /**
-   * SQL that holds for the rows behind the token, which have the value of the leading column; its values are appended. Throws
-   * InvalidQuery for a bad token.
+   * SQL condition for rows after the token and with the value of the leading column; appends to `values`. Throws
+   * InvalidQuery for an invalid token.
    */
   after(token: string | undefined, boundTo: unknown, values: unknown[]): string {
     const keys = token === undefined ? [] : this.bound(this.read(token, boundTo), values);
@@ -52,7 +52,7 @@ export class Keyset<Row> {
     if (!leading) return keys.length > 0 ? this.compared(this.direction === 'desc' ? '<' : '>', keys) : 'true';
     const [first] = this.columns;
     const ends = { '>': leading.from, '<': leading.to };
-    // Of two bounds on one side, Postgres may begin at the wider one and read all up to the other.
+    // Only one bound per side: with two, Postgres may start at the wider one and read all rows up to the other.
     return (['>', '<'] as const)
       .map((side) => {
         if (keys.length > 0 && side === (this.direction === 'desc' ? '<' : '>')) return this.compared(side, keys);
@@ -62,7 +62,6 @@ export class Keyset<Row> {
       .join(' AND ');
   }
 
-  /** SQL that compares the leading column, and as many others as there are keys, with its value and these. */
   private compared(operator: string, keys: string[]): string {
     const { leading } = this;
     const left = this.columns.slice(0, keys.length).map(({ sql }) => sql);
@@ -78,7 +77,7 @@ export class Keyset<Row> {
     return columns.map(({ sql }) => `${sql} ${this.direction}`).join(', ');
   }
 
-  /** The rows of one page out of `limit + 1`, and the token of the next one if there is one. */
+  /** Page out of `limit + 1` rows, with the token of the next page if there is one. */
   page(rows: Row[], limit: number, boundTo: unknown): { rows: Row[]; nextToken?: string } {
     const last = rows[limit - 1];
     if (rows.length <= limit || !last) return { rows };
@@ -105,7 +104,7 @@ export class Keyset<Row> {
     );
   }
 
-  /** Ties a token to its query, so that it cannot continue another list. */
+  /** Binds a token to its query, so that it cannot continue another list. */
   private fingerprint(boundTo: unknown): string {
     return createHash('sha256')
       .update(`${this.ordered(this.columns)}${JSON.stringify(boundTo)}`)
@@ -114,7 +113,6 @@ export class Keyset<Row> {
   }
 }
 
-/** Entries that a page may have. */
 export function pageSize({ limit, pageSize: size }: PageQuery): number {
   return limit ?? size ?? defaultPageSize;
 }
@@ -129,7 +127,6 @@ function parse(token: string): unknown[] {
     const value: unknown = JSON.parse(Buffer.from(token, 'base64url').toString());
     return Array.isArray(value) ? (value as unknown[]) : [];
   } catch {
-    // Whatever it is, it is not a token of ours.
     return [];
   }
 }

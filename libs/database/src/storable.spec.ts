@@ -8,10 +8,10 @@ it.each([
   ['the six characters that spell an escape', '\\u0000', '\\u0000'],
   ['a backslash before NUL', '\\\u0000', '\\\ufffd'],
   ['other escapes', 'tab\t"quoted"\u0001', 'tab\t"quoted"\u0001'],
-])('makes jsonb of %s, as a key and as a value', (_what, text, stored) => {
+])('converts %s for jsonb, as a key and as a value', (_what, text, stored) => {
   expect(JSON.parse(toJsonb({ [text]: [text] }))).toEqual({ [stored]: [stored] });
 });
 
-it('makes text without NUL and halves of characters', () => {
+it('replaces NUL and unpaired surrogates in text', () => {
   expect(toText('a\0b\ud83d🦜\udc00\0')).toBe('a\ufffdb\ufffd🦜\ufffd\ufffd');
 });

@@ -5,7 +5,7 @@ import { contentHold } from '@parley/database/content-hold';
 import { superuser } from './cluster';
 import { readPidFile } from './pid-file';
 
-/** Where the server runs that has the data files in `<folder>/postgres`. Null when none takes connections there. */
+/** URL of the running server for the data files in `<folder>/postgres`. Null when none accepts connections. */
 export async function findServerUrl(folder: string): Promise<string | null> {
   const pidFile = await readPidFile(join(folder, 'postgres'));
   if (!pidFile?.isReady) return null;
@@ -13,16 +13,16 @@ export async function findServerUrl(folder: string): Promise<string | null> {
   return `postgres://${superuser}:${password}@127.0.0.1:${pidFile.port}/postgres`;
 }
 
-/** Major version of Postgres that the data files in `<folder>/postgres` are of. Null when there are none. */
+/** Major Postgres version of the data files in `<folder>/postgres`. Null when there are none. */
 export async function readMajor(folder: string): Promise<number | null> {
   const text = await readFile(join(folder, 'postgres', 'PG_VERSION'), 'utf8').catch(() => null);
   return text === null ? null : Number(text);
 }
 
 /**
- * A copy of the data files of a running server, by Postgres's own low-level protocol: what is copied between `begin` and
- * `end` is made consistent, as of `end`, by the log files that `end` names. Everything that the server does for it (backup
- * mode, the slot that keeps the log, the hold on contents) belongs to one session and is over when that is.
+ * Online backup by Postgres's low-level protocol: copies of the data files taken between `begin` and `end` are
+ * consistent as of `end`, with the log files that `end` returns. Backup mode, the replication slot that keeps the log
+ * and the hold on contents belong to one session and end with it.
  */
 export class ClusterBackup {
   private startedAt = '';
@@ -34,7 +34,7 @@ export class ClusterBackup {
 
   static async begin(folder: string, url: string): Promise<ClusterBackup> {
     const client = new Client({ connectionString: url, application_name: 'backup', keepAlive: true });
-    // A session that is lost meanwhile shows in the next statement, which comes in any case.
+    // A lost session makes the next statement fail, and there always is one.
     client.on('error', () => undefined);
     await client.connect();
     const backup = new ClusterBackup(client, join(folder, 'postgres'));
@@ -57,10 +57,10 @@ export class ClusterBackup {
     this.startedAt = rows[0]!.file;
   }
 
-  /** Folders (with `/` at their end) and files to copy, by their path in the data files. A file may vanish or grow meanwhile. */
+  /** Folders (with a trailing `/`) and files to copy, as paths in the data files. A file may vanish or grow meanwhile. */
   async *paths(below = ''): AsyncGenerator<string> {
     const entries = await readdir(join(this.data, below), { withFileTypes: true }).catch((error: unknown) => {
-      // A database or a folder of the server's own that was dropped since it was listed.
+      // Dropped since it was listed: a database, or one of the server's own folders.
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
       throw error;
     });
@@ -76,7 +76,7 @@ export class ClusterBackup {
     }
   }
 
-  /** Ends backup mode. The copy needs the file `backup_label` with this text, `global/pg_control` and these log files. */
+  /** Ends backup mode. The copy needs `backup_label` with this text, `global/pg_control` and these log files. */
   async end(): Promise<{ label: string; control: Buffer; logFiles: string[] }> {
     const control = await readSteadily(join(this.data, 'global', 'pg_control'));
     const { rows } = await this.client.query<{ label: string; links: string; file: string }>(
@@ -84,20 +84,24 @@ export class ClusterBackup {
        FROM pg_backup_stop(wait_for_archive => false)`,
     );
     const { label, links, file } = rows[0]!;
-    if (links) throw new Error('The database has tablespaces outside of its folder, which are not backed up.');
+    if (links)
+      throw new Error(
+        'Cannot back up tablespaces outside of the data folder: move their tables into the default tablespace.',
+      );
     const names = await readdir(join(this.data, 'pg_wal'));
     const logFiles = names.filter((name) => /^[\dA-F]{24}$/.test(name) && name >= this.startedAt && name <= file);
-    if (!logFiles.includes(this.startedAt) || !logFiles.includes(file)) throw new Error('Log files are missing.');
+    if (!logFiles.includes(this.startedAt) || !logFiles.includes(file))
+      throw new Error('Log files are missing: the backup is incomplete. Start it again.');
     return { label, control, logFiles: logFiles.sort() };
   }
 
-  /** Gives up what the server does for the backup, if the session still stands. */
+  /** Ends the session, and with it backup mode, the slot and the hold. */
   async close(): Promise<void> {
     await this.client.end().catch(() => undefined);
   }
 }
 
-/** Folders whose files are of the running server alone, as Postgres's manual lists them for low-level backups. */
+/** Folders whose content belongs to the running server only, listed in the Postgres manual for low-level backups. */
 const isEmptied = /^(pg_wal|pg_replslot|pg_dynshmem|pg_notify|pg_serial|pg_snapshots|pg_stat_tmp|pg_subtrans)\//;
 const ownFiles = new Set(['postmaster.pid', 'postmaster.opts', 'current_logfiles', 'backup_label', 'tablespace_map']);
 
@@ -110,7 +114,7 @@ function isLeftOut(path: string, name: string): boolean {
   );
 }
 
-/** The server writes this small file at any moment: two reads that agree have not met a write. */
+/** The server may write this small file at any moment: two equal reads were not interrupted by a write. */
 async function readSteadily(path: string): Promise<Buffer> {
   for (;;) {
     const [first, second] = [await readFile(path), await readFile(path)];

@@ -7,7 +7,6 @@ import { postgresEnvironment } from './postgres-environment';
 import type { PostgresPrograms } from './postgres-programs';
 import { commandOf, findFileOwner, type Runner, type User } from './runner';
 
-/** The data files of one Postgres server. */
 export interface Cluster {
   data: string;
   password: string;
@@ -15,7 +14,7 @@ export interface Cluster {
 
 export const superuser = 'parley';
 
-/** Opens the data files in `<folder>/postgres`, or makes them when there are none: whole or, when killed, not at all. */
+/** Opens the data files in `<folder>/postgres`, or creates them atomically: a kill leaves none. */
 export async function openCluster(
   folder: string,
   programs: PostgresPrograms,
@@ -43,7 +42,7 @@ async function createCluster(
   await writePassword(passwordFile, owner);
   const draft = await mkdtemp(join(folder, 'postgres.new-'));
   if (owner) await chown(draft, owner.uid, owner.gid);
-  // The built-in locale knows the letters of every script and needs none of the machine's locales.
+  // The built-in locale handles letters of all scripts and needs no locale of the machine.
   const locale = ['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'];
   const access = ['--auth=scram-sha-256', `--username=${superuser}`, `--pwfile=${passwordFile}`];
   const { file, args, user } = commandOf(runner, programs.initdb, [`--pgdata=${draft}`, ...locale, ...access]);
@@ -52,13 +51,13 @@ async function createCluster(
   await syncFolder(folder);
 }
 
-/** What starts that were killed half way have left. One that its initdb still writes to is left to the next start. */
+/** Deletes what killed starts have left. A draft that its initdb still writes to is left to the next start. */
 async function removeDrafts(folder: string): Promise<void> {
   const drafts = (await readdir(folder)).filter((name) => name.startsWith('postgres.new-'));
   for (const draft of drafts) await rm(join(folder, draft), { recursive: true, force: true }).catch(() => undefined);
 }
 
-/** The loopback address is open to every user of the machine: the password keeps them out. */
+/** Every user of the machine can reach the loopback address: the password keeps them out. */
 async function writePassword(path: string, owner: User | null): Promise<void> {
   await rm(path, { force: true });
   const file = await open(path, 'wx', 0o600);
@@ -72,7 +71,9 @@ async function readPassword(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8');
   } catch (error) {
-    throw new Error(`Cannot read ${path}, the password of the database next to it: put it back.`, { cause: error });
+    throw new Error(`Cannot read ${path}, the password of the database beside it: restore this file.`, {
+      cause: error,
+    });
   }
 }
 

@@ -16,13 +16,13 @@ beforeEach(async () => {
 
 afterEach(() => rm(parent, { recursive: true }));
 
-it('makes a folder that others cannot list', async () => {
+it('creates a folder that others cannot list', async () => {
   await DataFolder.claim(folder);
 
   expect((await stat(folder)).mode & 0o066).toBe(0);
 });
 
-it('refuses a second owner and tells where the first one is', async () => {
+it('refuses a second owner and names the URL of the first', async () => {
   const first = await DataFolder.claim(folder);
   await first.announce('http://127.0.0.1:3000');
 
@@ -32,7 +32,7 @@ it('refuses a second owner and tells where the first one is', async () => {
   await expect(second).rejects.toThrow(`process ${process.pid}, which serves http://127.0.0.1:3000`);
 });
 
-it('lets the next one in once it is released', async () => {
+it('lets the next owner in after a release', async () => {
   const first = await DataFolder.claim(folder);
   await first.announce('http://127.0.0.1:3000');
 
@@ -61,19 +61,19 @@ it('takes over from an owner that died, not before', async () => {
   await DataFolder.claim(folder);
 });
 
-it('takes over from an owner whose process id now belongs to another process', async () => {
+it('takes over from an owner whose process id was reused', async () => {
   await writeLock(JSON.stringify({ pid: process.pid, startedAt: 'long ago' }));
 
   await DataFolder.claim(folder);
 });
 
-it.each(['', '{"pid":', 'null', '{"pid":-1}'])('takes over a lock that a crash has cut off: %j', async (text) => {
+it.each(['', '{"pid":', 'null', '{"pid":-1}'])('takes over a lock file truncated by a crash: %j', async (text) => {
   await writeLock(text);
 
   await DataFolder.claim(folder);
 });
 
-it('lets exactly one of many claims win, over a dead lock too', async () => {
+it('lets exactly one of many claims win, even over a stale lock', async () => {
   for (let round = 0; round < 20; round += 1) {
     await rm(folder, { recursive: true, force: true });
     await writeLock('');

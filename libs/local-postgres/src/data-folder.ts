@@ -3,7 +3,6 @@ import { chmod, mkdir, readdir, readFile, rename, rm, rmdir, unlink, writeFile }
 import { join, resolve } from 'node:path';
 import { findProcess, isRunning } from './processes';
 
-/** Who holds a data folder. */
 export interface Owner {
   pid: number;
   startedAt: string;
@@ -24,9 +23,9 @@ export class DataFolderInUse extends Error {
 }
 
 /**
- * A folder that one process at a time may use. Its lock is the folder `parley.lock` with one file, named at random, that
- * tells the owner. It is renamed into place whole, which fails while a lock with a file is there; and a dead owner's file
- * is removed by its name, which no later lock has. So there are never two owners.
+ * Lock on a data folder for one process. The lock is the folder `parley.lock` with one randomly named file that
+ * describes the owner. It is renamed into place whole, which fails while a lock with a file exists; a dead owner's file
+ * is deleted by its name, which no later lock has. So there are never two owners.
  */
 export class DataFolder {
   private constructor(
@@ -35,7 +34,7 @@ export class DataFolder {
     private readonly lockFile: string,
   ) {}
 
-  /** Makes the folder when there is none. Throws DataFolderInUse while the process that has claimed it lives. */
+  /** Creates the folder if necessary. Throws DataFolderInUse while the owner's process lives. */
   static async claim(folder: string): Promise<DataFolder> {
     const path = resolve(folder);
     await makeDataFolder(path);
@@ -52,21 +51,21 @@ export class DataFolder {
     return new DataFolder(path, owner, join(lockOf(path), name));
   }
 
-  /** Tells who comes next where this process can be reached. */
+  /** Stores the URL of this process for the error message of later claims. */
   async announce(url: string): Promise<void> {
     const draft = join(this.path, `parley.lock.${randomUUID()}`);
     await writeFile(draft, JSON.stringify({ ...this.owner, url }));
     await rename(draft, this.lockFile);
   }
 
-  /** Lets the next one in. Does nothing when somebody else holds the folder by now. */
+  /** Releases the lock. Does nothing when another process holds it by now. */
   async release(): Promise<void> {
     await unlink(this.lockFile).catch(ignore('ENOENT'));
     await rmdir(lockOf(this.path)).catch(ignore('ENOENT', 'ENOTEMPTY', 'EEXIST'));
   }
 }
 
-/** Unless it is there. Ours alone; as root, others may pass through it: Postgres may run as one of them. */
+/** Creates the folder, for this user only. As root, others may pass through it, since Postgres may run as another user. */
 export async function makeDataFolder(path: string): Promise<void> {
   const first = await mkdir(path, { recursive: true });
   if (first) await chmod(path, process.getuid?.() === 0 ? 0o711 : 0o700);
@@ -96,7 +95,7 @@ async function removeDeadLock(path: string): Promise<void> {
   }
 }
 
-/** Null when the file is gone, or was cut off by a crash of the machine: so its owner is dead. */
+/** Null when the file is gone, or was truncated by a crash of the machine: then its owner is dead. */
 async function readOwner(file: string): Promise<Owner | null> {
   try {
     const { pid, startedAt, url } = JSON.parse(await readFile(file, 'utf8')) as Owner;

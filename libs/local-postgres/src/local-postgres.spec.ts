@@ -34,7 +34,7 @@ if (!isRoot) process.stderr.write('SKIPPED: what Postgres does for root, since t
 else if (!hasNamespaces)
   process.stderr.write('SKIPPED: folders that only root may enter, since unshare --user is refused here.\n');
 
-/** Data folder of one run, copied for each test, since making it takes seconds. */
+/** Data folder of one run, copied for each test because creating it takes seconds. */
 let stoppedFolder: string;
 let folder: string;
 const started: LocalPostgres[] = [];
@@ -49,7 +49,6 @@ beforeEach(async () => {
   folder = await makeFolder();
 });
 
-/** Each test of the suite begins with what a run has left. */
 const withData = () => beforeEach(() => run('cp', ['-a', `${stoppedFolder}/.`, folder]));
 
 afterEach(async () => {
@@ -60,7 +59,7 @@ afterEach(async () => {
 
 afterAll(() => rm(stoppedFolder, { recursive: true }));
 
-it('makes the data anew when an earlier start was killed while making them', async () => {
+it('creates the data again when an earlier start was killed while creating it', async () => {
   await mkdir(join(folder, 'postgres.new-abc'));
   await writeFile(join(folder, 'postgres.new-abc', 'PG_VERSION'), '18');
   await writeFile(join(folder, 'postgres.password'), '');
@@ -72,7 +71,7 @@ it('makes the data anew when an earlier start was killed while making them', asy
   expect(made.sort()).toEqual(['postgres', 'postgres.log', 'postgres.password']);
 });
 
-describe('one run after the other', () => {
+describe('consecutive runs', () => {
   withData();
 
   it('keeps the data', async () => {
@@ -85,7 +84,7 @@ describe('one run after the other', () => {
     await expect(query(second.url, 'SELECT text FROM note')).resolves.toEqual([{ text: 'kept' }]);
   });
 
-  it('stops and replaces a server that a killed owner has left running', async () => {
+  it('stops and replaces a server left running by a killed owner', async () => {
     const orphan = await startOrphan();
     await query(orphan.url, "CREATE TABLE note AS SELECT 'kept' AS text");
 
@@ -95,7 +94,7 @@ describe('one run after the other', () => {
     await expect(query(postgres.url, 'SELECT text FROM note')).resolves.toEqual([{ text: 'kept' }]);
   });
 
-  it('leaves a process alone that has the id of a dead server by now', async () => {
+  it('spares a process that has reused the id of a dead server', async () => {
     const orphan = await startOrphan();
     process.kill(orphan.pid, 'SIGKILL');
     await orphan.exited;
@@ -116,10 +115,10 @@ describe('one run after the other', () => {
   });
 });
 
-describe('while it runs', () => {
+describe('a running server', () => {
   withData();
 
-  it('comes back on the same port with all that was committed when the server is killed', async () => {
+  it('restarts on the same port with all committed data after a kill', async () => {
     const log: string[] = [];
     const postgres = await start({ log: (message) => log.push(message) });
     const firstPid = postgres.pid!;
@@ -128,7 +127,7 @@ describe('while it runs', () => {
     process.kill(firstPid, 'SIGKILL');
 
     await expect(queryOnceBack(postgres, firstPid, 'SELECT text FROM note')).resolves.toEqual([{ text: 'committed' }]);
-    expect(log).toEqual([expect.stringContaining('nobody asked'), 'Postgres is back.']);
+    expect(log).toEqual([expect.stringContaining('ended unexpectedly'), 'Postgres is running again.']);
   });
 
   it('waits for a statement that outlives the killed server', async () => {
@@ -136,7 +135,7 @@ describe('while it runs', () => {
     const postgres = await start({ log: (message) => log.push(message) });
     const firstPid = postgres.pid!;
     const client = await connect(postgres.url);
-    // It counts without ever looking whether its server still lives.
+    // The count never checks whether its server is alive.
     const counting = client.query('SELECT count(*) FROM generate_series(1, 10000000)').catch((error: Error) => error);
     await until(
       () => query(postgres.url, `SELECT 1 FROM pg_stat_activity WHERE state = 'active' AND query LIKE 'SELECT count%'`),
@@ -151,13 +150,13 @@ describe('while it runs', () => {
     await client.end().catch(() => undefined);
   });
 
-  it('stays down when it is stopped while it is being started again', async () => {
+  it('stays down when stopped during a restart', async () => {
     const postgres = await start();
     const pidFile = join(folder, 'postgres', 'postmaster.pid');
     const firstPid = postgres.pid!;
     process.kill(firstPid, 'SIGKILL');
     const pidOfData = async () => (await readFile(pidFile, 'utf8').catch(() => '')).split('\n')[0];
-    // Meanwhile it is that of this process, which disowns what the dead server has left.
+    // Meanwhile it contains the id of this process, which disowns the data of the dead server.
     await until(pidOfData, (pid) => ![undefined, '', `${firstPid}`, `${process.pid}`].includes(pid));
 
     await postgres.stop();
@@ -189,13 +188,13 @@ describe('a server', () => {
     await expect(connect(wrong.href)).rejects.toMatchObject({ code: '28P01' });
   });
 
-  it('is not in the process group that Ctrl-C reaches', async () => {
+  it('is outside of the process group that Ctrl-C reaches', async () => {
     const { stdout } = await run('ps', ['-o', 'pgid=', '-p', `${postgres.pid}`]);
 
     expect(Number(stdout)).toBe(postgres.pid);
   });
 
-  it('stops with sessions open, and stops only once', async () => {
+  it('stops with open sessions, and only once', async () => {
     const pid = postgres.pid!;
     const client = await connect(postgres.url);
 
@@ -226,7 +225,7 @@ describe('a server', () => {
     await rm(lockedFolder, { recursive: true });
   });
 
-  it('keeps the data, which are of root, from one run to the next', async () => {
+  it('keeps data owned by root from one run to the next', async () => {
     const first = await start();
     await query(first.url, "CREATE TABLE note AS SELECT 'kept' AS text");
     await first.stop();
@@ -238,7 +237,7 @@ describe('a server', () => {
     for (const name of await readdir(folder)) expect((await stat(join(folder, name))).uid).toBe(0);
   });
 
-  it('runs without the powers of root', async () => {
+  it('runs without the privileges of root', async () => {
     const postgres = await start();
 
     const status = await readFile(`/proc/${postgres.pid}/status`, 'utf8');
@@ -246,7 +245,7 @@ describe('a server', () => {
     expect(status).toMatch(/^CapEff:\t0+$/m);
   });
 
-  it('runs the programs of such a folder where they are', async () => {
+  it('runs the programs of such a folder in place', async () => {
     const programs = await copyPackage({ mode: 0o700 });
 
     const postgres = await start({ programs });
@@ -254,7 +253,7 @@ describe('a server', () => {
     expect((await findProcess(postgres.pid!))?.command).toMatch(`${programs}/bin/postgres`);
   });
 
-  it('keeps the data when others may enter the folder later', async () => {
+  it('keeps the data when the folder is opened to others later', async () => {
     const first = await start();
     await query(first.url, "CREATE TABLE note AS SELECT 'kept' AS text");
     await first.stop();
@@ -265,7 +264,7 @@ describe('a server', () => {
     await expect(query(second.url, 'SELECT text FROM note')).resolves.toEqual([{ text: 'kept' }]);
   });
 
-  it('comes back with all that was committed when the server is killed', async () => {
+  it('restarts with all committed data after a kill', async () => {
     const postgres = await start();
     const firstPid = postgres.pid!;
     await query(postgres.url, "CREATE TABLE note AS SELECT 'committed' AS text");
@@ -275,7 +274,7 @@ describe('a server', () => {
     await expect(queryOnceBack(postgres, firstPid, 'SELECT text FROM note')).resolves.toEqual([{ text: 'committed' }]);
   });
 
-  it('stops and replaces a server that a killed owner has left running', async () => {
+  it('stops and replaces a server left running by a killed owner', async () => {
     const orphan = await startOrphan();
     await query(orphan.url, "CREATE TABLE note AS SELECT 'kept' AS text");
 
@@ -285,7 +284,7 @@ describe('a server', () => {
     await expect(query(postgres.url, 'SELECT text FROM note')).resolves.toEqual([{ text: 'kept' }]);
   });
 
-  it('leaves a process of root alone that has the id of a dead server by now', async () => {
+  it('spares a process of root that has reused the id of a dead server', async () => {
     const orphan = await startOrphan();
     process.kill(orphan.pid, 'SIGKILL');
     await orphan.exited;
@@ -304,7 +303,7 @@ describe('a server', () => {
     }
   });
 
-  it('says how to get at the data again when it has lost `unshare`', async () => {
+  it('explains how to make the data accessible again when `unshare` is missing', async () => {
     await chmod(folder, 0o711);
     const data = join(folder, 'postgres');
 
@@ -318,10 +317,10 @@ describe('a server', () => {
   });
 });
 
-describe('when it cannot start on data that are there', () => {
+describe('when it cannot start on existing data', () => {
   withData();
 
-  it('says why, in the words of Postgres', async () => {
+  it('throws the error message of Postgres', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const { port } = other.address() as AddressInfo;
@@ -331,21 +330,21 @@ describe('when it cannot start on data that are there', () => {
     other.close();
   });
 
-  it('misses the password rather than make another one', async () => {
+  it('reports a missing password instead of creating another', async () => {
     await unlink(join(folder, 'postgres.password'));
 
     await expect(start()).rejects.toThrow('postgres.password');
   });
 
-  asRoot('names the folder that was open when an ordinary user became the owner of the data', async () => {
+  asRoot('names a folder that was closed after an ordinary user became the owner of the data', async () => {
     await chmod(folder, 0o700);
 
     await expect(start()).rejects.toThrow(`may not enter ${folder} `);
   });
 });
 
-describe('when it cannot make data', () => {
-  it('names the missing package and the way without it', async () => {
+describe('when it cannot create data', () => {
+  it('names the missing package and the alternative', async () => {
     const arch = Object.getOwnPropertyDescriptor(process, 'arch')!;
     Object.defineProperty(process, 'arch', { ...arch, value: 'pdp11' });
 
@@ -356,7 +355,7 @@ describe('when it cannot make data', () => {
     }
   });
 
-  asRoot('names the folder that keeps Postgres out', async () => {
+  asRoot('names the folder that the user of Postgres may not enter', async () => {
     const locked = join(folder, 'locked');
     await mkdir(join(locked, 'data'), { recursive: true });
     await chmod(locked, 0o700);
@@ -368,7 +367,7 @@ describe('when it cannot make data', () => {
     });
   });
 
-  asRoot('names the folder of somebody else that keeps out root without its powers, too', async () => {
+  asRoot('names a folder of another user that root may not enter in a user namespace', async () => {
     const locked = join(folder, 'locked');
     await mkdir(join(locked, 'data'), { recursive: true });
     await chmod(locked, 0o700);
@@ -381,7 +380,7 @@ describe('when it cannot make data', () => {
 describe('the programs', () => {
   withData();
 
-  it('get the links that npm makes only when it runs install scripts', async () => {
+  it('get the links that npm creates only when it runs install scripts', async () => {
     const programs = await copyPackage({ mode: 0o755 });
     const libraries = join(programs, 'lib');
     const links = await readLinks(libraries);
@@ -414,13 +413,13 @@ async function makeFolder(): Promise<string> {
 }
 
 async function start(options: Partial<LocalPostgresOptions> = {}): Promise<LocalPostgres> {
-  // Nothing here outlives the machine.
+  // No test data needs to survive a crash of the machine.
   const postgres = await startLocalPostgres({ folder, settings: { fsync: 'off' }, ...options });
   started.push(postgres);
   return postgres;
 }
 
-/** On a machine that has nothing but what tells the id of `nobody`. */
+/** Runs `act` with a PATH that contains only `id`, which looks up `nobody`. */
 async function withoutUnshare(act: () => Promise<void>): Promise<void> {
   const { PATH } = process.env;
   const programs = join(folder, 'bin');
@@ -435,7 +434,6 @@ async function withoutUnshare(act: () => Promise<void>): Promise<void> {
   }
 }
 
-/** A server that nobody watches over. */
 async function startOrphan(): Promise<Server & { url: string }> {
   const runner = await findRunner(folder);
   const { postgres: program } = await findPrograms(folder, runner);
@@ -449,7 +447,6 @@ async function startOrphan(): Promise<Server & { url: string }> {
   return { ...orphan, url: `postgres://parley:${password}@127.0.0.1:${port}/postgres` };
 }
 
-/** A copy of the package in the test's folder, under a folder of this mode. */
 async function copyPackage({ mode }: { mode: number }): Promise<string> {
   const source = join(findSource(), '..');
   const target = join(folder, 'node_modules');

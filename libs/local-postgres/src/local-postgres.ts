@@ -9,24 +9,21 @@ import { findFreePort, sendSignal, ServerFailed, startServer, stopServer } from 
 import type { Server, ServerOptions, Settings } from './server';
 
 export interface LocalPostgresOptions {
-  /** An existing folder, claimed by this process: keeps the data files, the password and the log. */
+  /** Existing folder, claimed by this process: contains the data files, the password and the log. */
   folder: string;
-  /** A free one by default. */
+  /** Default: a free port. */
   port?: number;
-  /** Postgres's own settings by name, over the defaults, which are durable. */
+  /** Postgres settings by name; they override the defaults, which are durable. */
   settings?: Settings;
-  /** Told of what nobody asked for: that the server died, and that it is back. */
+  /** Called when the server died unexpectedly, and when it is back. */
   log?: (message: string) => void;
-  /** The folder with bin, lib and share of Postgres; that of the npm package by default. */
+  /** Folder with bin, lib and share of Postgres; default: that of the npm package. */
   programs?: string;
-  /** Aborts the start, which leaves nothing running then. */
+  /** Aborts the start; no process is left running. */
   signal?: AbortSignal;
 }
 
-/**
- * Starts Postgres on the data in the folder, which are made when there are none. A server that a killed process left
- * running on them is stopped first.
- */
+/** Starts Postgres on the data in the folder, creating it if necessary. Stops a server left by a killed process. */
 export async function startLocalPostgres(options: LocalPostgresOptions): Promise<LocalPostgres> {
   const folder = await realpath(options.folder);
   const runner = await findRunner(folder);
@@ -46,7 +43,7 @@ export async function startLocalPostgres(options: LocalPostgresOptions): Promise
   }
 }
 
-/** A Postgres server of our own on the loopback address. It is started again, on the same port, whenever it dies. */
+/** Embedded Postgres server on the loopback address. Restarts on the same port whenever it dies. */
 export class LocalPostgres {
   readonly url: string;
   private readonly stopping = new AbortController();
@@ -64,12 +61,12 @@ export class LocalPostgres {
     process.on('exit', this.onExit);
   }
 
-  /** Of the server that runs now; null while it is being started again. */
+  /** Process id of the server; null during a restart. */
   get pid(): number | null {
     return this.server?.pid ?? null;
   }
 
-  /** Ends the server and waits for it, half a minute at most. May be called twice. */
+  /** Stops the server and waits for it, at most half a minute. Idempotent. */
   stop(): Promise<void> {
     this.stopped ??= this.end();
     return this.stopped;
@@ -82,7 +79,7 @@ export class LocalPostgres {
     else await this.supervision;
   }
 
-  /** When this process ends without `stop`, by an uncaught error, its server ends after it. */
+  /** Stops the server when this process ends without `stop`, through an uncaught error. */
   private readonly onExit = () => {
     if (this.server) sendSignal(this.server.pid, 'SIGINT');
   };
@@ -95,7 +92,7 @@ export class LocalPostgres {
       this.server = null;
       if (this.stopping.signal.aborted) return;
 
-      this.log('Postgres has ended although nobody asked it to: starting it again.');
+      this.log('Postgres ended unexpectedly, restarting it.');
       if (Date.now() - startedAt > longestDelayMs) delayMs = shortestDelayMs;
       while (!this.server) {
         await sleep(delayMs, undefined, { signal: this.stopping.signal }).catch(() => undefined);
@@ -103,7 +100,7 @@ export class LocalPostgres {
         delayMs = Math.min(2 * delayMs, longestDelayMs);
         this.server = await this.tryStart();
       }
-      this.log('Postgres is back.');
+      this.log('Postgres is running again.');
       if (this.stopping.signal.aborted) await stopServer(this.server.pid, this.server.exited);
     }
   }
@@ -122,7 +119,7 @@ export class LocalPostgres {
 const shortestDelayMs = 100;
 const longestDelayMs = 5_000;
 
-/** Waits for what a killed server, or one whose start was under way, has left running. */
+/** Retries until a killed server, or one that was starting, has ended. */
 async function startWhenFree(options: ServerOptions, signal: AbortSignal): Promise<Server> {
   const deadline = Date.now() + 60_000;
   for (;;) {

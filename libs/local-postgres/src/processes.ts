@@ -4,13 +4,12 @@ import { promisify } from 'node:util';
 
 export interface RunningProcess {
   pid: number;
-  /** Tells this process from a later one with the same id. Only to be compared. */
+  /** Identifies this process among later ones with the same id. Only for comparison. */
   startedAt: string;
-  /** The program and its arguments, separated by spaces. */
   command: string;
 }
 
-/** Null when the process has ended, also when nobody has collected its exit status yet. */
+/** Null when the process has ended, including zombies. */
 export function findProcess(pid: number): Promise<RunningProcess | null> {
   return process.platform === 'linux' ? findInProc(pid) : findWithPs(pid);
 }
@@ -22,7 +21,7 @@ export async function findInProc(pid: number): Promise<RunningProcess | null> {
       readFile(`/proc/${pid}/cmdline`, 'utf8'),
       readFile('/proc/sys/kernel/random/boot_id', 'utf8').catch(() => ''),
     ]);
-    // proc(5): "pid (name) state … starttime …"; the name may hold spaces and brackets.
+    // proc(5): "pid (name) state … starttime …"; the name may contain spaces and brackets.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     if (isEnded(fields[0])) return null;
     return { pid, startedAt: `${boot.trim()} ${fields[19]}`, command: command.split('\0').join(' ').trim() };
@@ -39,7 +38,7 @@ export async function findWithPs(pid: number): Promise<RunningProcess | null> {
     ['-ww', '-p', `${pid}`, '-o', 'stat=,lstart=,command='],
     options,
   ).catch((error: { code?: unknown }) => {
-    // ps answers 1 when there is no such process.
+    // ps exits with 1 when the process does not exist.
     if (error.code === 1) return { stdout: '' };
     throw error;
   });

@@ -6,7 +6,7 @@ import { postgresEnvironment } from './postgres-environment';
 import { findPrograms } from './postgres-programs';
 import { findFileOwner, findRunner, type User } from './runner';
 
-/** For a folder without data: who must own those that are put there, null for this process, and of which major version. */
+/** Requirements for data files to restore: their owner (null: the user of this process) and their major version. */
 export async function findClusterNeeds(folder: string): Promise<{ owner: User | null; major: number }> {
   const path = await realpath(folder);
   const runner = await findRunner(path);
@@ -15,7 +15,7 @@ export async function findClusterNeeds(folder: string): Promise<{ owner: User | 
   return { owner: findFileOwner(runner), major: Number(/(\d+)/.exec(stdout)?.[1]) };
 }
 
-/** Lets Postgres make restored data files consistent, and stops it again. Throws when it does not take them. */
+/** Lets Postgres recover restored data files, and stops it again. Throws when recovery fails. */
 export async function recoverCluster(folder: string, signal: AbortSignal): Promise<void> {
   const postgres = await startLocalPostgres({ folder, signal });
   await postgres.stop();

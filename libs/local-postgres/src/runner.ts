@@ -10,14 +10,15 @@ export interface User {
 }
 
 /**
- * Who runs Postgres, which refuses to run as root. Root's ways are to start it as this user, or, where this user may not
- * go, as root that only appears as this user: in a user namespace, without root's power over the files of others.
+ * User that runs Postgres, which refuses to run as root. Root starts it as this user (`user`), or, where this user
+ * cannot read the folder, in a user namespace that maps root to this user, without root's power over the files of
+ * others.
  */
 export type Runner = { kind: 'self' } | { kind: 'user'; user: User } | { kind: 'namespace'; user: User };
 
 /**
- * The owner of the data decides, or that of the folder while there are none, with `nobody` in the place of root. Root's
- * own data are closed to `nobody`: they stay with the namespace that made them. Throws when no runner gets at them.
+ * Chooses the owner of the data, or of the folder without data, with `nobody` instead of root. Root's own data is
+ * closed to `nobody`: it stays with the namespace that created it. Throws when no runner can access it.
  */
 export async function findRunner(folder: string): Promise<Runner> {
   if (process.getuid?.() !== 0) return { kind: 'self' };
@@ -35,7 +36,7 @@ export async function findRunner(folder: string): Promise<Runner> {
   throw new Error(barrierMessage(folder, barrier, barrier === data));
 }
 
-/** Who owns the files of Postgres on disk. Null when everything is this process's own. */
+/** Owner of the files of Postgres on disk. Null when it is the user of this process. */
 export function findFileOwner(runner: Runner): User | null {
   switch (runner.kind) {
     case 'self':
@@ -47,7 +48,7 @@ export function findFileOwner(runner: Runner): User | null {
   }
 }
 
-/** What to spawn so that this runner runs the program, under the process id of the child in any case. */
+/** Command that runs the program as this runner; the program keeps the process id of the child. */
 export function commandOf(runner: Runner, program: string, args: string[]) {
   if (runner.kind !== 'namespace') return { file: program, args, user: runner.kind === 'user' ? runner.user : {} };
 
@@ -56,7 +57,7 @@ export function commandOf(runner: Runner, program: string, args: string[]) {
   return { file: 'unshare', args: [...namespace, '--', program, ...args], user: {} };
 }
 
-/** The first folder on the way to `path` (or that itself) which this runner may not enter, or null when there is none. */
+/** First folder on the way to `path`, itself included, that this runner may not enter. Null when there is none. */
 export async function findBarrier(path: string, runner: Runner): Promise<string | null> {
   const user = findFileOwner(runner);
   if (!user) return null;
@@ -69,7 +70,7 @@ export async function findBarrier(path: string, runner: Runner): Promise<string 
   return mode & execute ? null : path;
 }
 
-/** False where there is no `unshare` (or not that of util-linux), and where it is refused, as in most containers. */
+/** False without the `unshare` of util-linux, and where it is denied, as in most containers. */
 async function canRun(runner: Runner): Promise<boolean> {
   const { file, args } = commandOf(runner, 'true', []);
   return promisify(execFile)(file, args, { env: postgresEnvironment() }).then(
@@ -94,9 +95,11 @@ async function idOf(kind: '-u' | '-g'): Promise<number> {
 
 function barrierMessage(folder: string, barrier: string, isData: boolean): string {
   return (
-    `Postgres does not run as root, the user that runs it may not enter ${barrier} on the way to ${folder}, ` +
-    'and root cannot pass for an ordinary user here (unshare --user). ' +
+    `Postgres cannot run as root, its user may not enter ${barrier} on the way to ${folder}, ` +
+    'and starting it in a user namespace is not possible here (unshare --user). ' +
     'Start as an ordinary user, or set PARLEY_DATA_DIR to a folder that other users may enter, ' +
-    (isData ? `or give the data away: chown -R nobody: ${barrier}` : `or let them pass: chmod o+x ${barrier}`)
+    (isData
+      ? `or change the owner of the data: chown -R nobody: ${barrier}`
+      : `or let other users pass: chmod o+x ${barrier}`)
   );
 }

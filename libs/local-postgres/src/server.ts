@@ -10,7 +10,6 @@ import { commandOf, findFileOwner, type Runner } from './runner';
 export type Settings = Record<string, string | number>;
 
 export interface ServerOptions {
-  /** The program `postgres`. */
   program: string;
   data: string;
   port: number;
@@ -19,13 +18,12 @@ export interface ServerOptions {
   runner: Runner;
 }
 
-/** One run of the program `postgres`, ready for connections. */
 export interface Server {
   pid: number;
   exited: Promise<void>;
 }
 
-/** The server ended before it was ready; `log` is what it wrote until then. */
+/** The server ended before it was ready; `log` is its output. */
 export class ServerFailed extends Error {
   constructor(readonly log: string) {
     super(`Postgres did not start:\n${log}`);
@@ -35,7 +33,7 @@ export class ServerFailed extends Error {
     return this.log.includes('Address already in use');
   }
 
-  /** Another server has the data, or children of a killed one its memory: they end as soon as they see it is gone. */
+  /** Another server uses the data, or children of a killed one its memory: both end soon. */
   get isPredecessorEnding(): boolean {
     return /pre-existing shared memory block|"postmaster.pid" already exists/.test(this.log);
   }
@@ -44,8 +42,8 @@ export class ServerFailed extends Error {
 const maxLogBytes = 10 * 1024 * 1024;
 
 /**
- * Runs Postgres in a process group of its own, so that Ctrl-C in a terminal reaches this process alone. Resolves when it
- * takes connections, after recovery where that is due. An aborted start leaves nothing running.
+ * Runs Postgres in its own process group, so that Ctrl-C in a terminal reaches only this process. Resolves when it
+ * accepts connections, after any recovery. An aborted start leaves nothing running.
  */
 export async function startServer(options: ServerOptions, signal: AbortSignal): Promise<Server> {
   await rotate(options.logFile);
@@ -82,7 +80,7 @@ export async function startServer(options: ServerOptions, signal: AbortSignal): 
   }
 }
 
-/** Stops a server in the kindest way that works: ends its sessions, else itself at once, else is killed. */
+/** Stops a server, escalating: fast shutdown (ends sessions), immediate shutdown, SIGKILL. */
 export async function stopServer(pid: number, exited: Promise<void>): Promise<void> {
   const steps = [
     { signal: 'SIGINT', patienceMs: 10_000 },
@@ -98,7 +96,6 @@ export async function stopServer(pid: number, exited: Promise<void>): Promise<vo
   }
 }
 
-/** False when there is no such process. */
 export function sendSignal(pid: number, signal: NodeJS.Signals): boolean {
   try {
     return process.kill(pid, signal);
@@ -108,7 +105,7 @@ export function sendSignal(pid: number, signal: NodeJS.Signals): boolean {
   }
 }
 
-/** A port of the loopback address that nobody listens on now. Somebody else may take it before we do. */
+/** Free port of the loopback address. Another process may take it before we do. */
 export async function findFreePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -122,11 +119,11 @@ function serverArguments({ data, port, settings }: ServerOptions): string[] {
   const all: Settings = {
     listen_addresses: '127.0.0.1',
     port,
-    // Paths of sockets may have some 100 characters, those of data folders more.
+    // Socket paths are limited to some 100 characters; data folder paths may be longer.
     unix_socket_directories: '',
-    // Errors of a statement reach the one who sent it: the log is for what the server itself has to say.
+    // The log is for the server itself: errors of statements reach their client.
     log_min_messages: 'log',
-    // Indexes of millions of rows do not fit the default of 128 MB, and each checkpoint makes their pages go to the log
+    // Indexes of millions of rows exceed the default of 128 MB, and each checkpoint makes their pages go to the log
     // once more: with the defaults, inserts into a table with a million rows are three times slower than with these.
     shared_buffers: '256MB',
     max_wal_size: '4GB',

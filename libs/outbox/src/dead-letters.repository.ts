@@ -8,11 +8,11 @@ interface DeadLetterRow extends Omit<DeadLetter, 'createdAt'> {
   createdAt: Date;
 }
 
-/** Events that a consumer of this service gave up on. */
+/** Dead letters: events of this service's consumers without deliveries left. */
 export class DeadLettersRepository {
   constructor(private readonly database: Database) {}
 
-  /** Burying one event of a consumer twice keeps one letter. */
+  /** Idempotent: one dead letter per consumer and event. */
   async add(consumer: string, event: EventMessage, attempts: number, reason: string): Promise<void> {
     await this.database.query(
       `INSERT INTO dead_letter (id, consumer, event_id, subject, data, attempts, reason)
@@ -44,7 +44,7 @@ export class DeadLettersRepository {
     return rows.map((row) => ({ ...row, createdAt: row.createdAt.toISOString() }));
   }
 
-  /** Takes letters out and hands on whose they are and what they hold, in one transaction. */
+  /** Deletes dead letters and passes their events on, in one transaction. */
   async replay(
     id: string | undefined,
     handOn: (tx: Transaction, letters: { consumer: string; event: EventMessage }[]) => Promise<void>,

@@ -123,7 +123,7 @@ describe('Dead letters of a service', () => {
     await expect(list()).resolves.toEqual([]);
   });
 
-  it('are replayed under the id that their event had, and to nobody else', async () => {
+  it('are replayed under the id of their event, and to their consumer only', async () => {
     const seen = (wanted: number) => Watchful.seen.filter((event) => numberOf({ event }) === wanted);
     Picky.broken = true;
     await running.call(contract.happen, caller, { number: 4 });
@@ -139,7 +139,7 @@ describe('Dead letters of a service', () => {
     expect(seen(4).map((event) => event.id)).toEqual([id]);
   });
 
-  it('that are not there cannot be replayed', async () => {
+  it('cannot be replayed when they do not exist', async () => {
     await expect(running.call(contract.deadLetters.replay, caller, { id: 'dead_none' })).rejects.toMatchObject({
       type: 'ResourceNotFound',
     });
@@ -158,7 +158,7 @@ describe('A dead letter', () => {
 
   afterAll(() => database.drop());
 
-  it('is kept once however often its event is buried', async () => {
+  it('is stored once however often its event is given up', async () => {
     const event = { id: 'event-1', subject: happened.subject, data: { number: 1 } };
 
     await letters.add('first', event, 10, 'one reason');
@@ -177,7 +177,7 @@ describe('A dead letter', () => {
     ['half a character', 'bad \ud83d'],
     ['nothing', undefined],
     ['a key with NUL', { 'a\u0000': ['\u0000'] }],
-  ])('can be kept when its data hold %s, which Postgres refuses', async (what, data) => {
+  ])('can be stored when its data contain %s, which Postgres rejects', async (what, data) => {
     const event = { id: `garbage ${what}`, subject: happened.subject, data };
 
     await letters.add('first', event, 1, `a reason with \u0000 and ${'x'.repeat(5000)}`);

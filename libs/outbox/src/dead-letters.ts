@@ -12,7 +12,7 @@ import { notFound } from '@parley/contracts/errors';
 import { DeadLettersRepository } from './dead-letters.repository';
 import { Outbox } from './outbox';
 
-/** Answers the dead-letter operations of one service. A replayed event goes only to the consumer that had given it up. */
+/** Controller for the dead-letter operations of one service. A replayed event goes only to the consumer that gave it up. */
 export function deadLettersController(operations: ReturnType<typeof deadLetterOperations>): Type {
   @Controller()
   class DeadLettersController {

@@ -5,17 +5,16 @@ import { Events1700000000110 } from './migrations/1700000000110-events';
 import { DeliveryTraceparent1700000000160 } from './migrations/1700000000160-delivery-traceparent';
 
 export interface TakenDelivery extends EventMessage {
-  /** This one included. */
+  /** Delivery attempts, including this one. */
   attempts: number;
 }
 
-/** Schema of the event stream in Postgres. */
 export const deliveryMigrations = [Events1700000000110, DeliveryTraceparent1700000000160];
 
 export class DeliveriesRepository {
   constructor(private readonly database: Database) {}
 
-  /** A row for each event and each consumer of its subject. What is there already stays as it is. */
+  /** Inserts one row for each event and consumer of its subject. Existing rows stay unchanged. */
   async add(events: EventMessage[], consumers: { name: string; subject: string }[]): Promise<void> {
     await this.database.query(
       `INSERT INTO delivery (consumer, event_id, subject, data, traceparent)
@@ -34,7 +33,7 @@ export class DeliveriesRepository {
     );
   }
 
-  /** One more delivery to this consumer, also when it is about to finish the one that it has given up. */
+  /** Replays an event to this consumer. An existing row restarts at attempt 0, so that `finish` keeps it. */
   async addAgain({ id, subject, data, traceparent }: EventMessage, consumer: string): Promise<void> {
     await this.database.query(
       `INSERT INTO delivery (consumer, event_id, subject, data, traceparent) VALUES ($1, $2, $3, $4, $5)
@@ -43,7 +42,7 @@ export class DeliveriesRepository {
     );
   }
 
-  /** The delivery that is due the longest, not due again until the lease ends. Index delivery_due. */
+  /** Leases the delivery that has been due longest. Index delivery_due. */
   async take(consumer: string, leaseMs: number): Promise<TakenDelivery | undefined> {
     const [row] = await this.database.query<TakenDelivery & { traceparent: string | null }>(
       `UPDATE delivery SET due_at = now() + make_interval(secs => $2::float8 / 1000), attempts = attempts + 1
@@ -56,7 +55,7 @@ export class DeliveriesRepository {
     return row && { ...row, traceparent: row.traceparent ?? undefined };
   }
 
-  /** Ends the delivery, unless it has begun anew since it was taken. */
+  /** Deletes the delivery, unless it was replayed or taken again meanwhile. */
   async finish(consumer: string, { id, attempts }: TakenDelivery): Promise<void> {
     await this.database.query('DELETE FROM delivery WHERE consumer = $1 AND event_id = $2 AND attempts = $3', [
       consumer,
@@ -73,7 +72,7 @@ export class DeliveriesRepository {
     );
   }
 
-  /** Gives a delivery back as if it had not been taken. */
+  /** Gives a delivery back without counting the attempt. */
   async release(consumer: string, eventId: string): Promise<void> {
     await this.database.query(
       'UPDATE delivery SET due_at = now(), attempts = greatest(attempts - 1, 0) WHERE consumer = $1 AND event_id = $2',
@@ -88,7 +87,7 @@ export class DeliveriesRepository {
     );
   }
 
-  /** Makes everything due, leases of a process that died above all. Only for the process that owns the database. */
+  /** Ends all leases and delays, such as leases of a dead process. Only for the process that owns the database. */
   async makeAllDue(): Promise<void> {
     await this.database.query('UPDATE delivery SET due_at = now() WHERE due_at > now()');
   }

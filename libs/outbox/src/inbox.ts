@@ -1,12 +1,12 @@
 import type { Database, Transaction } from '@parley/database/database';
 
-/** Makes an effect that has no natural key happen once, however often its event arrives. */
+/** Inbox: makes consumers idempotent whose effect has no natural key. */
 export class Inbox {
   constructor(private readonly database: Database) {}
 
   /**
-   * Runs the effect in the transaction that remembers the event; false when it was there before. Then it is remembered
-   * as long again, since what came twice may come a third time.
+   * Runs the effect in the transaction that stores the event id. Returns false for a repeat, and renews its retention,
+   * since an event that came twice may come a third time.
    */
   async once(consumer: string, eventId: string, effect: (tx: Transaction) => Promise<void>): Promise<boolean> {
     return this.database.transaction(async (tx) => {

@@ -15,7 +15,6 @@ interface OutboxRow {
   traceparent: string | null;
 }
 
-/** The tables that every service has for what it announces and consumes. */
 export const outboxMigrations = [
   Outbox1700000000100,
   RepeatedEvents1700000000120,
@@ -25,7 +24,7 @@ export const outboxMigrations = [
 
 const placeLock = `hashtextextended(current_schema() || ':stream', 0)`;
 
-/** Of one statement: three days of events would be more than it has time for. */
+/** Rows per statement: those of three days would exceed the statement timeout. */
 const maxChangedRows = 10_000;
 
 export class OutboxRepository {
@@ -35,7 +34,7 @@ export class OutboxRepository {
     return this.database.transaction(work);
   }
 
-  /** The oldest rows that no other relay holds; they stay locked until the transaction ends. Index outbox_unpublished. */
+  /** Locks the oldest unpublished rows that no other relay holds, until the transaction ends. Index outbox_unpublished. */
   async takeUnpublished(tx: Sql, limit: number): Promise<EventMessage[]> {
     const rows = await tx.query<OutboxRow>(
       `SELECT id, subject, data, repeats, consumer, traceparent FROM outbox WHERE published_at IS NULL
@@ -49,7 +48,7 @@ export class OutboxRepository {
     await tx.query('UPDATE outbox SET published_at = now() WHERE id = ANY($1)', [events.map(messageIdOf)]);
   }
 
-  /** In the order of the ids, so that no batch looks again at what those before it have changed. Primary key. */
+  /** Marks all rows as unpublished. In order of id, so that no batch reads the rows of earlier ones again. Primary key. */
   async publishAgain(tx: Sql): Promise<number> {
     let changed = 0;
     for (let last: string | null = ''; last !== null;) {
@@ -72,12 +71,11 @@ export class OutboxRepository {
     await deleteOlder(this.database, 'outbox', 'published_at', hours);
   }
 
-  /** Forgets events whose repeats can no longer come. Index inbox_received. */
+  /** Deletes ids of events that can no longer repeat. Index inbox_received. */
   async deleteReceived(hours: number): Promise<void> {
     await deleteOlder(this.database, 'inbox', 'received_at', hours);
   }
 
-  /** Where the stream keeps what was published last. */
   async findPlace(sql: Sql = this.database): Promise<StreamPlace | undefined> {
     const [row] = await sql.query<{ sequence: string; messageId: string }>(
       'SELECT sequence, message_id AS "messageId" FROM outbox_place',
@@ -85,19 +83,19 @@ export class OutboxRepository {
     return row && { sequence: Number(row.sequence), messageId: row.messageId };
   }
 
-  /** The same, and nobody may find the stream lost until this transaction ends: what it publishes is marked by then. */
+  /** Shared advisory lock until the transaction ends: no relay can declare the stream lost before this batch is marked. */
   async sharePlace(tx: Sql): Promise<StreamPlace | undefined> {
     await tx.query(`SELECT pg_advisory_xact_lock_shared(${placeLock})`);
     return this.findPlace(tx);
   }
 
-  /** The same, when nobody is publishing. */
+  /** Exclusive advisory lock: waits until no relay is publishing. */
   async lockPlace(tx: Sql): Promise<StreamPlace | undefined> {
     await tx.query(`SELECT pg_advisory_xact_lock(${placeLock})`);
     return this.findPlace(tx);
   }
 
-  /** Keeps the later one: relays do not come to this in the order in which they have published. */
+  /** Keeps the later position: relays may save in another order than they have published. */
   async savePlace(tx: Sql, { sequence, messageId }: StreamPlace): Promise<void> {
     await tx.query(
       `INSERT INTO outbox_place (singleton, sequence, message_id) VALUES (true, $1, $2)
@@ -110,7 +108,7 @@ export class OutboxRepository {
     await tx.query('DELETE FROM outbox_place');
   }
 
-  /** Events that wait to be published, and the age of the first of them. Index outbox_unpublished. */
+  /** Backlog: number of unpublished events and age of the oldest. Index outbox_unpublished. */
   async measure(): Promise<{ count: number; oldestSeconds: number }> {
     const [row] = await this.database.query<{ count: number; oldestSeconds: number }>(
       `SELECT count(*)::int AS count, coalesce(extract(epoch FROM now() - min(created_at)), 0)::float AS "oldestSeconds"

@@ -4,14 +4,14 @@ import type { EventMessage } from '@parley/bus/event-stream';
 import type { Event } from '@parley/contracts/operation';
 import { currentTraceparent, inSpan, isTraced } from '@parley/tracing/tracing';
 
-/** What fits into one message of any broker. One event that does not would hold up all those behind it. */
+/** Fits one message of any broker. A larger event would block all later ones. */
 const maxEventBytes = 256 * 1024;
 
-/** Announces what happened in the same commit as the change itself. */
+/** Transactional outbox: stores events in the same transaction as the change that they announce. */
 export class Outbox {
   private wakeRelay: () => void = () => undefined;
 
-  /** Called once the rows are committed, so that they leave at once. */
+  /** Sets the callback that wakes the relay after each commit. */
   onCommit(wake: () => void): void {
     this.wakeRelay = wake;
   }
@@ -36,7 +36,7 @@ export class Outbox {
     );
   }
 
-  /** Hands each event to this one consumer of it once more, under the id that it has. */
+  /** Replays each event to one consumer, under the event's id. */
   async repeat(tx: Transaction, repeats: { consumer: string; event: EventMessage }[]): Promise<void> {
     if (repeats.length === 0) return;
     await tx.query(
@@ -55,7 +55,6 @@ export class Outbox {
   }
 }
 
-/** In the span that those who consume the event continue. */
 function announced({ subject }: Event, insert: () => Promise<void>): Promise<void> {
   const attributes = {
     'messaging.system': 'parley',
@@ -68,5 +67,5 @@ function announced({ subject }: Event, insert: () => Promise<void>): Promise<voi
 function bodyOf(subject: string, data: unknown): string {
   const body = JSON.stringify(data);
   if (Buffer.byteLength(body) <= maxEventBytes) return body;
-  throw new Error(`${subject} is larger than ${maxEventBytes} bytes: keep what is large in a row and announce its id.`);
+  throw new Error(`Event ${subject} exceeds ${maxEventBytes} bytes: store large data in a row and publish its id.`);
 }

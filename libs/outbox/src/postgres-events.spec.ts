@@ -21,7 +21,7 @@ async function waiting(): Promise<number> {
   return (await database.events.query('SELECT 1 FROM delivery')).length;
 }
 
-/** Makes everything due at once that is postponed. The result tells by how much it was. */
+/** Makes all postponed deliveries due at once. The result returns their delays. */
 async function skipDelays(): Promise<() => Promise<string[]>> {
   await database.events.query(`
     CREATE TABLE postponed (position serial, delay interval);
@@ -37,7 +37,7 @@ async function skipDelays(): Promise<() => Promise<string[]>> {
   };
 }
 
-describe('The event stream of one process', () => {
+describe('The event stream in Postgres', () => {
   beforeAll(async () => {
     database = await createOutboxDatabase();
   });
@@ -55,7 +55,7 @@ describe('The event stream of one process', () => {
 
   afterAll(() => database.drop());
 
-  it('gives each event to each of its consumers once, and leaves nothing behind', async () => {
+  it('delivers each event to each of its consumers once, and leaves no rows', async () => {
     const events = newStream();
     const [first, second, other] = [
       consumerOf('first', { concurrency: 3 }),
@@ -73,7 +73,7 @@ describe('The event stream of one process', () => {
     expect(other.deliveries).toEqual([]);
   });
 
-  it('gives an event once that is published twice before it is handled', async () => {
+  it('delivers an event once that is published twice before it is handled', async () => {
     const events = newStream();
     let release = () => {};
     const slow = consumerOf('slow', { handle: () => new Promise((resolve) => (release = resolve)) });
@@ -89,7 +89,7 @@ describe('The event stream of one process', () => {
     expect(slow.deliveries).toHaveLength(1);
   });
 
-  it('refuses events before it is open, when not every consumer is known', async () => {
+  it('rejects events before it is open, while consumers may be missing', async () => {
     const events = newStream();
     await events.consume(consumerOf('first').consumer);
 
@@ -97,7 +97,7 @@ describe('The event stream of one process', () => {
     await expect(waiting()).resolves.toBe(0);
   });
 
-  it('gives an event again later after a throw, and holds up no other', async () => {
+  it('redelivers an event later after an error, without delaying others', async () => {
     const events = newStream();
     const delays = await skipDelays();
     const flaky = consumerOf('flaky', {
@@ -116,7 +116,7 @@ describe('The event stream of one process', () => {
     await expect(delays()).resolves.toEqual(['00:00:01', '00:00:02']);
   });
 
-  it('buries an event with its reason after the last delivery', async () => {
+  it('stores an event as a dead letter with the reason after the last delivery', async () => {
     const events = newStream();
     await skipDelays();
     const broken = consumerOf('broken', {
@@ -133,7 +133,7 @@ describe('The event stream of one process', () => {
     expect(broken.buried).toEqual([{ event: eventsOf(1)[0], attempts: 2, reason: 'It does not work.' }]);
   });
 
-  it('gives what is sent again to the one consumer that it is for, also while that one buries it', async () => {
+  it('replays an event to one consumer only, even while that consumer gives it up', async () => {
     const events = newStream();
     const [event] = eventsOf(1);
     const broken = consumerOf('broken', {
@@ -160,7 +160,7 @@ describe('The event stream of one process', () => {
     expect(other.deliveries).toHaveLength(1);
   });
 
-  it('does not forget an event that cannot be buried', async () => {
+  it('redelivers an event when its dead letter cannot be stored', async () => {
     const events = newStream({ ackWaitMs: 300, heartbeatMs: 100 });
     let graves = 0;
     const broken = consumerOf('broken', {
@@ -181,7 +181,7 @@ describe('The event stream of one process', () => {
     expect(broken.deliveries).toHaveLength(1);
   });
 
-  it('extends the lease of an event while its handler works, and gives it to nobody else meanwhile', async () => {
+  it('extends the lease of an event while its handler runs, and delivers it to no other', async () => {
     const events = newStream({ ackWaitMs: 30_000, heartbeatMs: 100 });
     let release = () => {};
     const released = new Promise<void>((resolve) => (release = resolve));
@@ -206,7 +206,7 @@ describe('The event stream of one process', () => {
     expect(slow.numbers()).toEqual([1, 2]);
   });
 
-  it('takes over at once what the process before it had taken', async () => {
+  it('takes over the leases of the previous process at once', async () => {
     const consumers = [{ name: 'heir', subject: happened.subject }];
     const repository = new DeliveriesRepository(database.events);
     await repository.add(eventsOf(2), consumers);
@@ -221,7 +221,7 @@ describe('The event stream of one process', () => {
     expect(heir.deliveries.map(({ attempt }) => attempt).sort()).toEqual([1, 2]);
   });
 
-  it('buries what has ended its process at every delivery, without another try', async () => {
+  it('gives up an event that has ended its process at every delivery, without another attempt', async () => {
     const repository = new DeliveriesRepository(database.events);
     await repository.add(eventsOf(1), [{ name: 'deadly', subject: happened.subject }]);
     for (const lease of [0, 0, 0]) await repository.take('deadly', lease);
@@ -233,10 +233,10 @@ describe('The event stream of one process', () => {
 
     await until(async () => (await waiting()) === 0);
     expect(deadly.deliveries).toEqual([]);
-    expect(deadly.buried).toMatchObject([{ attempts: 4, reason: 'The process that worked on it ended every time.' }]);
+    expect(deadly.buried).toMatchObject([{ attempts: 4, reason: 'Every process that worked on it ended.' }]);
   });
 
-  it('gives back what it works on when it stops, and a stop is not a failed attempt', async () => {
+  it('gives running events back when it stops, without counting the attempt', async () => {
     const stopping = newStream();
     const interrupted = consumerOf('long', {
       maxDeliveries: 1,
@@ -260,7 +260,7 @@ describe('The event stream of one process', () => {
     expect(interrupted.deliveries).toHaveLength(1);
   });
 
-  it('neither loses an event nor stands still when the database fails as it is finished', async () => {
+  it('loses no event and continues when the database fails while an event is finished', async () => {
     const events = newStream({ ackWaitMs: 500, heartbeatMs: 100 });
     await database.events.query(`
       CREATE OR REPLACE FUNCTION fail_finish() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'disk full'; END $$;
@@ -277,7 +277,7 @@ describe('The event stream of one process', () => {
     expect(steady.buried).toEqual([]);
   });
 
-  it('goes on when its connections are cut', async () => {
+  it('continues when its connections are cut', async () => {
     const events = newStream({ ackWaitMs: 500, heartbeatMs: 100 });
     let goOn = () => {};
     const cut = new Promise<void>((resolve) => (goOn = resolve));

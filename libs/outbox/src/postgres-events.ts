@@ -12,8 +12,8 @@ import type { Logger } from '@parley/logging/logger';
 import type { DeliveriesRepository, TakenDelivery } from './deliveries.repository';
 
 /**
- * The event stream of one process: rows in Postgres, woken in process. It must be the only one on its database.
- * Publishing waits until `open()`, when every consumer is known.
+ * Event stream of the embedded mode: rows in Postgres, with wake-ups in process. Only one instance per database.
+ * Publishing fails before `open()`, when every consumer is registered.
  */
 export class PostgresEvents implements EventStream {
   private readonly stopping = new AbortController();
@@ -27,7 +27,7 @@ export class PostgresEvents implements EventStream {
     private readonly timing = { ackWaitMs, heartbeatMs },
   ) {}
 
-  /** Takes back what the process before this one had taken, and lets events flow. */
+  /** Ends the leases of the previous process and starts delivery. */
   async open(): Promise<void> {
     await this.deliveries.makeAllDue();
     this.isOpen = true;
@@ -35,7 +35,8 @@ export class PostgresEvents implements EventStream {
   }
 
   async publish(events: EventMessage[]): Promise<StreamPlace | undefined> {
-    if (!this.isOpen) throw new Error('The event stream is not open yet: not every consumer is known.');
+    if (!this.isOpen)
+      throw new Error('The event stream is not open yet: call open() after all consumers are registered.');
     await this.deliveries.add(
       events.filter(({ again }) => !again),
       this.consumers.map(({ consumer }) => consumer),
@@ -50,7 +51,7 @@ export class PostgresEvents implements EventStream {
     return undefined;
   }
 
-  /** Rows of the same database cannot be lost apart from the outbox. */
+  /** Always true: the rows are in the same database as the outbox. */
   keeps(_place: StreamPlace): Promise<boolean> {
     return Promise.resolve(true);
   }
@@ -86,14 +87,14 @@ export class PostgresEvents implements EventStream {
     }
   }
 
-  /** Finishes the delivery, gives it back or buries it. When that fails too, it comes again after its lease. */
+  /** Finishes the delivery, gives it back or stores a dead letter. If that fails, it is redelivered after its lease. */
   private async settle(consumer: WorkingConsumer, delivery: TakenDelivery): Promise<void> {
     const { attempts, ...event } = delivery;
     const { name, maxDeliveries } = consumer;
     const { signal } = this.stopping;
     if (signal.aborted) return this.deliveries.release(name, event.id);
     if (attempts > maxDeliveries) {
-      return this.bury(consumer, delivery, 'The process that worked on it ended every time.');
+      return this.bury(consumer, delivery, 'Every process that worked on it ended.');
     }
     try {
       await consumer.handle({ event, attempt: attempts, signal });
@@ -105,7 +106,7 @@ export class PostgresEvents implements EventStream {
       }
       return this.bury(consumer, delivery, reason);
     }
-    // Outside the try: work that is done is not given back because it could not be marked.
+    // Outside the try: finished work is not given back because it could not be marked.
     await this.deliveries.finish(name, delivery);
   }
 
@@ -117,7 +118,10 @@ export class PostgresEvents implements EventStream {
 
   private extend(consumer: string, eventId: string): void {
     this.deliveries.extend(consumer, eventId, this.timing.ackWaitMs).catch((error: unknown) => {
-      this.logger.warn({ err: error, consumer, eventId }, 'a delivery could not be extended and may come twice');
+      this.logger.warn(
+        { err: error, consumer, eventId },
+        'the lease of an event could not be extended, it may be delivered twice',
+      );
     });
   }
 }

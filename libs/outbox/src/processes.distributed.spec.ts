@@ -20,7 +20,7 @@ suite('Events between processes', () => {
     return (await storedEventIds(processes.nats.url)).slice(known.length);
   }
 
-  describe('of which one relays', () => {
+  describe('of which one runs the relay', () => {
     let relay: ReturnType<typeof run>;
 
     beforeAll(async () => {
@@ -32,7 +32,7 @@ suite('Events between processes', () => {
       ['still knows', 120_000, 1],
       ['no longer knows', 100, 2],
     ])(
-      'have their effect once when it is killed between publishing and marking, and the stream %s the message',
+      'take effect once when the relay is killed between publishing and marking, and the stream %s the message',
       async (_what, windowMs, times) => {
         await setDuplicateWindow(processes.nats.url, windowMs);
         const known = await storedEventIds(processes.nats.url);
@@ -57,13 +57,13 @@ suite('Events between processes', () => {
     );
   });
 
-  describe('of which two relay and two consume', () => {
+  describe('of which two run relays and two consume', () => {
     beforeAll(async () => {
       await setDuplicateWindow(processes.nats.url, 120_000);
       await Promise.all([processes.startRelay(), processes.startConsumer()]);
     });
 
-    it('arrive in whatever order they are committed, and never when they are rolled back', async () => {
+    it('arrive in any order of their commits, and never after a rollback', async () => {
       const known = await storedEventIds(processes.nats.url);
       const slow = await processes.announceSlowly();
       const before = await processes.announceEach(5);
@@ -84,7 +84,7 @@ suite('Events between processes', () => {
       await expect(processes.effects([never.result])).resolves.toEqual([0]);
     });
 
-    it('are all published again when the stream is lost, and none has its effect again', async () => {
+    it('are all published again when the stream is lost, and none takes effect again', async () => {
       const bots = await processes.announceEach(50);
       await until(() => happened(bots));
       await until(async () => (await unpublished(processes.database)) === 0);
@@ -98,10 +98,10 @@ suite('Events between processes', () => {
       await expect(processes.effects(bots)).resolves.toEqual(bots.map(() => 1));
     });
 
-    it('all arrive, and have their effect once', async () => {
+    it('all arrive, and take effect once', async () => {
       const gate = await processes.closeGate();
       const first = await processes.announceEach(260);
-      // Each relay holds one batch at a time: two that wait are two processes with rows of their own.
+      // Each relay holds one batch at a time: two waiting transactions belong to two processes with different rows.
       await until(async () => (await processes.countWaiting()) === 2);
 
       await gate.commit();

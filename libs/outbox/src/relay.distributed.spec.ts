@@ -42,7 +42,7 @@ suite('The outbox relay over JetStream', () => {
     await Promise.all([server.stop(), database.drop()]);
   });
 
-  it('publishes everything kept again when the server lost its disk, and consumption goes on by itself', async () => {
+  it('republishes all retained events when the server lost its disk, and consumers continue', async () => {
     const before = consumerOf('probe.record');
     await events.consume(before.consumer);
     relay.start();
@@ -64,7 +64,7 @@ suite('The outbox relay over JetStream', () => {
     ).toEqual(range(20));
   });
 
-  it('publishes everything kept again when the server lost only what came last, and has grown again', async () => {
+  it('republishes all retained events when the server lost only the newest ones and has grown again', async () => {
     relay.start();
     await announce(database.service, [1, 2]);
     await until(async () => (await unpublished(database.service)) === 0);
@@ -90,7 +90,7 @@ suite('The outbox relay over JetStream', () => {
     await until(() => new Set(record.numbers()).size === 4);
   });
 
-  it('brings back the effects that a restored Postgres no longer has, and no other, when NATS is started empty', async () => {
+  it('restores exactly the effects that a restored Postgres lacks when NATS is started empty', async () => {
     const inbox = new Inbox(database.service);
     const effects: number[] = [];
     const record = consumerOf('probe.record', {
@@ -106,7 +106,7 @@ suite('The outbox relay over JetStream', () => {
     await server.kill('SIGTERM');
     await server.wipe();
 
-    // Of a moment before 4 and 5 were consumed: the outbox has them as published.
+    // State before events 4 and 5 were consumed: the outbox has them as published.
     await database.service.query(
       `DELETE FROM inbox USING outbox WHERE outbox.id = inbox.event_id AND (outbox.data ->> 'number')::int > 3`,
     );
@@ -116,7 +116,7 @@ suite('The outbox relay over JetStream', () => {
     expect(effects.slice(5).sort()).toEqual([4, 5]);
   });
 
-  it('lets a replayed dead letter have its effect once, also when the stream is lost after that', async () => {
+  it('lets a replayed dead letter take effect once, even when the stream is lost afterwards', async () => {
     const letters = new DeadLettersRepository(database.service);
     const [inbox, outbox] = [new Inbox(database.service), new Outbox()];
     let [works, effects] = [false, 0];
@@ -142,13 +142,13 @@ suite('The outbox relay over JetStream', () => {
     await server.wipe();
     await server.run();
 
-    // The event and its repeat have both come again.
+    // Both the event and its replay were redelivered.
     await until(() => frail.deliveries.length >= 4);
     expect(new Set(frail.deliveries.map(({ event }) => event.id)).size).toBe(1);
     expect(effects).toBe(1);
   });
 
-  it('replays all dead letters also beside one of garbage that is larger than an event may be', async () => {
+  it('replays all dead letters next to garbage larger than an event may be', async () => {
     const letters = new DeadLettersRepository(database.service);
     const outbox = new Outbox();
     let works = false;
@@ -163,7 +163,7 @@ suite('The outbox relay over JetStream', () => {
     });
     await events.consume(frail.consumer);
     relay.start();
-    // Each of them takes six bytes in JSON.
+    // Each of these characters takes six bytes in JSON.
     link.connection.publish(`events.${happened.subject}`, Buffer.alloc(7_000_000, 0x01));
     await announce(database.service, [1]);
     relay.wake();
@@ -177,10 +177,10 @@ suite('The outbox relay over JetStream', () => {
     const [{ data }] = (await database.service.query<{ data: string }>(
       `SELECT data #>> '{}' AS data FROM outbox WHERE jsonb_typeof(data) = 'string'`,
     )) as [{ data: string }];
-    expect(data).toBe(`${'\u0001'.repeat(32_000)}… [cut: the first 32000 of 7000000 characters]`);
+    expect(data).toBe(`${'\u0001'.repeat(32_000)}… [truncated: first 32000 of 7000000 characters]`);
   });
 
-  it('keeps everything while the server is away, and publishes it when it is back', async () => {
+  it('keeps all events while the server is down, and publishes them when it is back', async () => {
     const record = consumerOf('probe.record');
     await events.consume(record.consumer);
     relay.start();

@@ -19,13 +19,12 @@ import {
   unpublished,
 } from './test/outbox-database';
 
-/** The event stream of the embedded mode with what can befall one: slow answers, an end after publishing, a lost disk. */
+/** Embedded event stream with injected faults: slow answers, a failure after publishing, a lost disk. */
 class FragileEvents extends PostgresEvents {
   readonly sent: EventMessage[] = [];
-  /** Message ids by sequence. */
   stored: string[] = [];
   afterPublish: () => Promise<void> = () => Promise.resolve();
-  /** Holds back an answer that is given already. */
+  /** Delays a result that is already computed. */
   afterKeeps: () => Promise<void> = () => Promise.resolve();
 
   override async publish(events: EventMessage[]): Promise<StreamPlace> {
@@ -44,7 +43,7 @@ class FragileEvents extends PostgresEvents {
   }
 }
 
-/** Holds whoever comes first until it is released, and nobody after that. */
+/** Blocks the first caller until it is released, and no other. */
 function holdOnce() {
   let [reach, release] = [() => {}, () => {}];
   const reached = new Promise<void>((resolve) => (reach = resolve));
@@ -92,12 +91,12 @@ describe('The outbox relay', () => {
     return rows.length;
   }
 
-  /** In the order of their numbers: those of one transaction have no other. */
+  /** Numbers in ascending order: events of one transaction have no order. */
   function sentNumbers(): number[] {
     return events.sent.map((event) => numberOf({ event })).sort((a, b) => a - b);
   }
 
-  it('publishes what was announced and marks it, in batches', async () => {
+  it('publishes unpublished rows and marks them, in batches', async () => {
     await events.open();
     await announce(database.service, range(450));
 
@@ -108,7 +107,7 @@ describe('The outbox relay', () => {
     await expect(unpublished(database.service)).resolves.toBe(0);
   });
 
-  it('never publishes what was rolled back', async () => {
+  it('never publishes rows that were rolled back', async () => {
     await events.open();
     const failed = database.service.transaction(async (tx) => {
       await new Outbox().add(tx, happened, { number: 1 });
@@ -137,7 +136,7 @@ describe('The outbox relay', () => {
     expect(woken).toBe(1);
   });
 
-  it('delivers every event, and its effect once, with two of them at work', async () => {
+  it('delivers every event, and its effect once, with two relays at work', async () => {
     const inbox = new Inbox(database.service);
     await database.service.query('CREATE TABLE effect (number integer)');
     const counting = consumerOf('probe.count', {
@@ -168,7 +167,7 @@ describe('The outbox relay', () => {
     expect(effects.map(({ number }) => number)).toEqual(range(500));
   });
 
-  it('publishes again what it could not mark', async () => {
+  it('publishes an event again that it could not mark', async () => {
     await events.open();
     await announce(database.service, range(3));
     events.afterPublish = async () => {
@@ -208,7 +207,7 @@ describe('The outbox relay', () => {
     expect(events.sent[1]!.id < events.sent[0]!.id).toBe(true);
   });
 
-  it('keeps everything without a word while the stream is not open, and sends it when it is', async () => {
+  it('keeps events without logging while the stream is not open, and publishes them afterwards', async () => {
     await announce(database.service, range(5));
 
     await expect(relay.publish()).resolves.toBe(false);
@@ -221,15 +220,15 @@ describe('The outbox relay', () => {
     expect(sentNumbers()).toEqual(range(5));
   });
 
-  it('refuses an event that would hold up all those behind it', async () => {
+  it('rejects an event that would block all later ones', async () => {
     const huge = { number: 1, text: 'x'.repeat(300_000) };
 
     const refused = database.service.transaction((tx) => new Outbox().add(tx, happened, huge));
 
-    await expect(refused).rejects.toThrow('probe.happened is larger than');
+    await expect(refused).rejects.toThrow('Event probe.happened exceeds');
   });
 
-  it('publishes again, and deletes, more rows than one statement takes', async () => {
+  it('republishes, and deletes, more rows than one statement may change', async () => {
     const outbox = new OutboxRepository(database.service);
     const fill = `SELECT 'event_' || number, 'probe.happened', '{}', now() - interval '73 hours' FROM generate_series(1, 20001) AS number`;
     await database.service.query(`INSERT INTO outbox (id, subject, data, published_at) ${fill}`);
@@ -248,7 +247,7 @@ describe('The outbox relay', () => {
     ['was made anew and has grown beyond the old one', () => ['a', 'b', 'c', 'd', 'e']],
     ['lost its end', (stored) => stored.slice(0, -1)],
     ['lost its end and has grown again', (stored) => [...stored.slice(0, -1), 'a', 'b']],
-  ])('publishes everything still kept again when the stream %s', async (_what, lose) => {
+  ])('republishes all retained events when the stream %s', async (_what, lose) => {
     await events.open();
     await announce(database.service, range(3));
     await relay.publish();
@@ -264,7 +263,7 @@ describe('The outbox relay', () => {
     await expect(unpublished(database.service)).resolves.toBe(0);
   });
 
-  it('publishes everything still kept again when the loss shows as it publishes', async () => {
+  it('republishes all retained events when it detects the loss while publishing', async () => {
     await events.open();
     await announce(database.service, range(3));
     await relay.publish();
@@ -281,7 +280,7 @@ describe('The outbox relay', () => {
     await expect(unpublished(database.service)).resolves.toBe(0);
   });
 
-  it('publishes nothing again while the stream grows, or before it has published anything', async () => {
+  it('republishes nothing while the stream grows, or before the first event', async () => {
     await events.open();
     await relay.watch();
     await announce(database.service, range(3));
@@ -294,7 +293,7 @@ describe('The outbox relay', () => {
     await expect(unpublished(database.service)).resolves.toBe(0);
   });
 
-  it('notices that the very last event is lost, also when the relay that published it was the first to mark', async () => {
+  it('detects the loss of the very last event, even when the relay that published it was the first to mark', async () => {
     await events.open();
     await announce(database.service, [1]);
     await relay.publish();
@@ -314,7 +313,7 @@ describe('The outbox relay', () => {
     await expect(unpublished(database.service)).resolves.toBe(3);
   });
 
-  it('publishes once more, not twice, when two of them notice the loss', async () => {
+  it('republishes once, not twice, when two relays detect the loss', async () => {
     await events.open();
     await announce(database.service, range(3));
     await relay.publish();
@@ -333,7 +332,7 @@ describe('The outbox relay', () => {
     expect(events.sent).toHaveLength(6);
   });
 
-  it('publishes again what it marks only when another one has noticed the loss', async () => {
+  it('republishes events that it marks only after another relay has detected the loss', async () => {
     await events.open();
     await announce(database.service, range(3));
     await relay.publish();
@@ -374,7 +373,7 @@ describe('The inbox', () => {
     return inbox.once(consumer, eventId, async (tx) => void (await tx.query('INSERT INTO effect VALUES (1)')));
   }
 
-  it('lets an event have its effect once, for each consumer', async () => {
+  it('lets an event take effect once for each consumer', async () => {
     const eventId = newId('outbox');
 
     const outcomes = [await act('first', eventId), await act('first', eventId), await act('second', eventId)];
@@ -383,7 +382,7 @@ describe('The inbox', () => {
     await expect(database.service.query('SELECT * FROM effect')).resolves.toHaveLength(2);
   });
 
-  it('lets it have its effect once when it arrives five times at once', async () => {
+  it('lets an event take effect once when it arrives five times at once', async () => {
     const eventId = newId('outbox');
 
     const outcomes = await Promise.all(range(5).map(() => act('first', eventId)));
@@ -392,7 +391,7 @@ describe('The inbox', () => {
     await expect(database.service.query('SELECT * FROM effect')).resolves.toHaveLength(1);
   });
 
-  it('remembers an event from its last arrival on, not from its first', async () => {
+  it('retains an event from its last arrival on, not from its first', async () => {
     const eventId = newId('outbox');
     await act('first', eventId);
     await database.service.query(`UPDATE inbox SET received_at = now() - interval '100 hours'`);

@@ -6,7 +6,7 @@ import type { OutboxRepository } from './outbox.repository';
 const batchSize = 200;
 const watchMs = 5_000;
 
-/** Publishes outbox rows and marks them. Any number of relays may run at once: each takes rows that no other holds. */
+/** Outbox relay: publishes rows and marks them. Several relays may run at once; each locks different rows. */
 export class Relay {
   private readonly publishing: Loop;
   private readonly watching: Loop;
@@ -33,7 +33,7 @@ export class Relay {
     await Promise.all([this.publishing.stop(), this.watching.stop()]);
   }
 
-  /** One batch, once the stream is open. A crash between publishing and marking publishes it again, which consumers allow for. */
+  /** Publishes one batch once the stream is open. A crash before marking publishes it again: consumers are idempotent. */
   async publish(): Promise<boolean> {
     if (!this.events.isOpen) return false;
     return this.outbox.transaction(async (tx) => {
@@ -41,7 +41,7 @@ export class Relay {
       if (events.length === 0) return false;
       const before = await this.outbox.sharePlace(tx);
       const last = await this.events.publish(events);
-      // Only now, so that a loss shows whether it came before these events or with them.
+      // Checked after publishing: a loss is detected whether it happened before these events or with them.
       if (!(await this.isKept(before))) {
         this.watching.wake();
         return false;
@@ -52,17 +52,17 @@ export class Relay {
     });
   }
 
-  /** Publishes everything still kept again when the stream no longer has what was published last. */
+  /** Loss detection: republishes all retained events when the stream no longer has the last published one. */
   async watch(): Promise<boolean> {
     if (await this.isKept(await this.outbox.findPlace())) return false;
     const again = await this.outbox.transaction(async (tx) => {
-      // Another relay may have seen to it meanwhile.
+      // Another relay may have republished meanwhile.
       if (await this.isKept(await this.outbox.lockPlace(tx))) return undefined;
       await this.outbox.forgetPlace(tx);
       return this.outbox.publishAgain(tx);
     });
     if (again === undefined) return false;
-    this.logger.warn({ events: again }, 'the event stream lost what it held: publishing again what is still kept');
+    this.logger.warn({ events: again }, 'the event stream has lost events, publishing all retained ones again');
     this.publishing.wake();
     return false;
   }

@@ -5,18 +5,17 @@ import { silent } from './probe';
 
 const stream = 'PARLEY';
 
-/** A server, and what lets somebody in where it asks for that: `NATS_SEED_OPERATOR` and `NATS_CA_FILE`. */
+/** NATS server, with credentials in `access` where it requires authentication. */
 interface Broker {
   url: string;
   access: Record<string, string>;
 }
 
-/** Deletes the stream of events with everything in it, as an operator may by mistake. */
+/** Deletes the event stream with all messages, as an operator might by mistake. */
 export function deleteStream(broker: Broker): Promise<void> {
   return manage(broker, async ({ streams }) => void (await streams.delete(stream)));
 }
 
-/** Deletes every consumer of events, and with them what each has taken already. */
 export function deleteConsumers(broker: Broker): Promise<void> {
   return manage(broker, async ({ consumers }) => {
     for await (const { name } of consumers.list(stream)) await consumers.delete(stream, name);

@@ -2,7 +2,7 @@ import { connect, headers } from 'nats';
 
 const bodies = ['', 'not json', 'null', '[]', '{"a":', '\u0000\uffff', '"text"', '{}', '{}\n', 'null\n{}', '\n\n'];
 
-/** Sends what nobody of ours would send to each subject, and says how many of the requests got an answer. */
+/** Sends malformed messages to each subject. Returns how many requests got an answer. */
 export async function sendGarbage(natsUrl: string, requests: string[], others: string[]): Promise<number> {
   const connection = await connect({ servers: natsUrl });
   const forged = headers();
@@ -23,5 +23,4 @@ export async function sendGarbage(natsUrl: string, requests: string[], others: s
   }
 }
 
-/** How many requests `sendGarbage` sends to one subject. */
 export const garbagePerSubject = bodies.length + 1;

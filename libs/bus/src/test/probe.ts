@@ -16,12 +16,12 @@ export class Anything {
   [name: string]: unknown;
 }
 
-/** A deadline that no test lives to see. */
+/** Deadline that no test reaches. */
 export const anHour = 3_600_000;
 
 let probes = 0;
 
-/** An operation of a subject that no other test has. */
+/** Operation with a subject that no other test uses. */
 export function probe(timeoutMs = 10_000): Operation<Anything, Anything> {
   probes += 1;
   const subject = `probe.ask${probes}`;
@@ -30,7 +30,7 @@ export function probe(timeoutMs = 10_000): Operation<Anything, Anything> {
 
 type ProbeHandler = (input: Anything, caller: Caller) => unknown;
 
-/** Answers the operation as a service does: a controller in a Nest container of its own. */
+/** Serves the operation as a service does: a controller in its own Nest container. */
 export async function answerWith(
   transport: Transport,
   asked: Operation<Anything, Anything>,
@@ -69,7 +69,6 @@ export async function answerWith(
 const refuse = () => Promise.reject(new Error('A probe has no events.'));
 const noEvents = { isOpen: false, publish: refuse, keeps: refuse, consume: refuse, drain: () => Promise.resolve() };
 
-/** How often the connection has told a status of each type, from now on. */
 export function countStatuses({ connection }: NatsLink): Record<string, number> {
   const counts: Record<string, number> = {};
   const count = async () => {

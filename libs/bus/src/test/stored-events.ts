@@ -2,7 +2,6 @@ import { connect, type JetStreamManager, nanos } from 'nats';
 
 const stream = 'PARLEY';
 
-/** The ids of all events that the stream holds, in its order. */
 export function storedEventIds(natsUrl: string): Promise<string[]> {
   return manage(natsUrl, async ({ streams }) => {
     const { state } = await streams.info(stream);
@@ -15,7 +14,7 @@ export function storedEventIds(natsUrl: string): Promise<string[]> {
   });
 }
 
-/** How long the stream tells a repeat of a message from then on: 100 ms at least. */
+/** Sets the deduplication window of the stream: at least 100 ms. */
 export function setDuplicateWindow(natsUrl: string, windowMs: number): Promise<void> {
   return manage(natsUrl, async ({ streams }) => {
     const { config } = await streams.info(stream);

@@ -6,7 +6,6 @@ import { Bus } from '../bus';
 import type { Transport } from '../transport';
 import { anHour, Anything, answerWith, caller, outcomeOf, probe } from './probe';
 
-/** A bus that several processes share; `connect` gives the transport of one more of them. */
 export interface SharedBus {
   connect(maxBodyBytes?: number): Promise<Transport>;
   stop(): Promise<void>;
@@ -14,7 +13,6 @@ export interface SharedBus {
 
 const changes = channel({ subject: 'probe.changes', data: Anything });
 
-/** What services may rely on, whichever transport carries it. */
 export function transportBehaviour(open: () => Promise<SharedBus>): void {
   let shared: SharedBus;
   let service: Transport;
@@ -52,7 +50,7 @@ export function transportBehaviour(open: () => Promise<SharedBus>): void {
     expect(answer).toStrictEqual(json);
   });
 
-  it('carries a key named __proto__ as a key like any other', async () => {
+  it('carries a key named __proto__ as an ordinary key', async () => {
     const echo = probe();
     await answerWith(service, echo, (input) => input);
 
@@ -62,7 +60,7 @@ export function transportBehaviour(open: () => Promise<SharedBus>): void {
     expect(answer['polluted']).toBeUndefined();
   });
 
-  it('shares no object between who asks and who answers', async () => {
+  it('shares no object between caller and handler', async () => {
     const change = probe();
     const kept = { list: [1] };
     await answerWith(service, change, (input) => {
@@ -78,7 +76,7 @@ export function transportBehaviour(open: () => Promise<SharedBus>): void {
     expect(kept).toEqual({ list: [1] });
   });
 
-  it('tells an answer that was given before from one that was not', async () => {
+  it('marks an answer that is replayed', async () => {
     const repeat = probe();
     await answerWith(service, repeat, ({ isRepeat }) => (isRepeat ? markReplayed({ id: 1 }) : { id: 1 }));
 
@@ -97,7 +95,7 @@ export function transportBehaviour(open: () => Promise<SharedBus>): void {
     await expect(bus.call(silence, caller, {})).resolves.toEqual({});
   });
 
-  it('tells the handler who is asking', async () => {
+  it('passes the caller to the handler', async () => {
     const whoami = probe();
     await answerWith(service, whoami, (_input, by) => by);
     const alice = { ...caller, account: { id: 'account-1', email: 'älice@example.com' }, traceparent: '00-1-2-01' };
@@ -105,7 +103,7 @@ export function transportBehaviour(open: () => Promise<SharedBus>): void {
     await expect(bus.call(whoami, alice, {})).resolves.toEqual(alice);
   });
 
-  it('carries an error with its type, code, metadata and pause', async () => {
+  it('carries an error with its type, code, metadata and retry delay', async () => {
     const refuse = probe();
     const metadata = { field: 'key', allowed: ['a', 'b'] };
     await answerWith(service, refuse, () => {
@@ -128,7 +126,7 @@ export function transportBehaviour(open: () => Promise<SharedBus>): void {
     ['an error of JavaScript', new Error('password=hunter2')],
     ['a string', 'password=hunter2'],
     ['nothing', undefined],
-  ])('hides what a handler throws when it is %s', async (_what, thrown: unknown) => {
+  ])('hides the message of an internal error when a handler throws %s', async (_what, thrown: unknown) => {
     const fail = probe();
     await answerWith(service, fail, () => {
       throw thrown;
@@ -150,7 +148,7 @@ export function transportBehaviour(open: () => Promise<SharedBus>): void {
     await expect(bus.call(strange, caller, {})).rejects.toMatchObject({ type: 'Internal', code: 500 });
   });
 
-  it('answers the error without its metadata when that is not JSON', async () => {
+  it('drops error metadata that is not JSON', async () => {
     const strange = probe();
     await answerWith(service, strange, () => {
       throw new ApiError('InvalidPayload', 'No.', { metadata: circle() });
@@ -159,7 +157,7 @@ export function transportBehaviour(open: () => Promise<SharedBus>): void {
     await expect(bus.call(strange, caller, {})).rejects.toMatchObject({ type: 'InvalidPayload', message: 'No.' });
   });
 
-  it('answers an error for a handler below the dispatcher that throws', async () => {
+  it('answers an error when a handler below the dispatcher throws', async () => {
     service.serve('probe.raw', 'probe', () => Promise.reject(new Error('password=hunter2')));
     await service.ready();
 
@@ -184,13 +182,13 @@ export function transportBehaviour(open: () => Promise<SharedBus>): void {
     },
   );
 
-  it('fails at once when nobody listens, and says when to try again', async () => {
+  it('fails at once when no instance serves the subject, with a retry delay', async () => {
     const { error } = await outcomeOf(bus.call(probe(anHour), caller, {}));
 
     expect(error).toMatchObject({ type: 'Internal', code: 503, retryAfterSeconds: 1 });
   });
 
-  it('gives up on a handler that never answers at the deadline of the operation', async () => {
+  it('times out at the deadline of the operation when a handler never answers', async () => {
     const never = probe(100);
     await answerWith(service, never, () => new Promise(() => undefined));
     const connection = await shared.connect();
@@ -200,7 +198,7 @@ export function transportBehaviour(open: () => Promise<SharedBus>): void {
     expect(error).toMatchObject({ type: 'OperationTimeout', code: 504 });
   });
 
-  it('shares requests between replicas and gives each to one of them', async () => {
+  it('gives each request to one replica, and shares them between replicas', async () => {
     const count = probe();
     const replicas = await Promise.all([1, 2, 3].map(() => shared.connect()));
     const served = [0, 0, 0];
@@ -214,7 +212,7 @@ export function transportBehaviour(open: () => Promise<SharedBus>): void {
     expect(Math.min(...served)).toBeGreaterThan(0);
   });
 
-  it('tells a broadcast to every listener, also next to one that throws', async () => {
+  it('delivers a broadcast to every listener, even if one throws', async () => {
     const news = broadcast({ subject: 'probe.news', data: Anything });
     const heard: string[] = [];
     for (const name of ['first', 'second', 'third']) {
@@ -232,7 +230,7 @@ export function transportBehaviour(open: () => Promise<SharedBus>): void {
     expect(heard.sort()).toEqual(['first: hello', 'third: hello']);
   });
 
-  it('survives a broadcast that is not JSON', async () => {
+  it('continues after a broadcast that is not JSON', async () => {
     const news = broadcast({ subject: 'probe.garbage', data: Anything });
     const heard: unknown[] = [];
     bus.listen(news, (data) => heard.push(data));
@@ -245,7 +243,7 @@ export function transportBehaviour(open: () => Promise<SharedBus>): void {
     expect(heard).toEqual([{ text: 'after' }]);
   });
 
-  it('tells those who follow a key of a channel everything from the moment that they are live, in order', async () => {
+  it('delivers channel messages to the subscribers of a key in order, from the moment that they are live', async () => {
     const follower = new Bus(await shared.connect());
     const numbers = Array.from({ length: 500 }, (_, index) => index);
     const heard: Record<string, unknown[]> = { one: [], other: [], neighbour: [] };
@@ -263,7 +261,7 @@ export function transportBehaviour(open: () => Promise<SharedBus>): void {
     expect(heard).toEqual({ one: numbers, other: numbers, neighbour: ['for the neighbour'] });
   });
 
-  it('tells what was published when it was, and shares no object between those who follow', async () => {
+  it('serialises a channel message when it is published, and shares no object between subscribers', async () => {
     const data = { list: [1] };
     const heard: unknown[] = [];
     const take = ({ list }: Anything) => {
@@ -280,7 +278,7 @@ export function transportBehaviour(open: () => Promise<SharedBus>): void {
     expect(data).toEqual({ list: [1, 3] });
   });
 
-  it('tells nothing more to who has stopped to follow, and goes on telling the others', async () => {
+  it('delivers nothing after an unsubscribe, and continues for other subscribers', async () => {
     const heard: string[] = [];
     const leaving = bus.subscribe(changes, 'left', ({ text }) => {
       heard.push(`leaving: ${String(text)}`);
@@ -294,7 +292,7 @@ export function transportBehaviour(open: () => Promise<SharedBus>): void {
     expect(heard.sort()).toEqual(['first', 'leaving: first', 'second', 'third']);
   });
 
-  it('drops what is no JSON on a channel, and what a follower fails on, and goes on', async () => {
+  it('drops malformed channel messages and those on which a subscriber throws, and continues', async () => {
     const heard: unknown[] = [];
     const { live } = bus.subscribe(changes, 'garbage', (data) => {
       heard.push(data);
@@ -310,12 +308,12 @@ export function transportBehaviour(open: () => Promise<SharedBus>): void {
     expect(heard).toEqual([{ text: 'poison' }, { text: 'after' }]);
   });
 
-  it.each(['', '*', '>', 'a.b', 'a b', 'a\n', 'ä'])('refuses %j as the key of a channel', (key) => {
+  it.each(['', '*', '>', 'a.b', 'a b', 'a\n', 'ä'])('rejects the channel key %j', (key) => {
     expect(() => bus.publish(changes, key, {})).toThrow(TypeError);
     expect(() => bus.subscribe(changes, key, () => undefined)).toThrow(TypeError);
   });
 
-  it('answers what it has taken when it drains, and takes nothing more', async () => {
+  it('answers accepted requests when it drains, and accepts no more', async () => {
     const slow = probe();
     const news = broadcast({ subject: 'probe.drained', data: Anything });
     const leaving = await shared.connect();
@@ -351,7 +349,7 @@ export function transportBehaviour(open: () => Promise<SharedBus>): void {
     expect(heard).toBe(0);
   });
 
-  it('answers for what does not end in the time of the drain', async () => {
+  it('answers requests that outlast the drain timeout with an error', async () => {
     const endless = probe();
     const leaving = await shared.connect();
     let taken = 0;
@@ -372,7 +370,7 @@ export function transportBehaviour(open: () => Promise<SharedBus>): void {
     });
   });
 
-  it('refuses a request that is larger than the limit of the platform', async () => {
+  it('rejects a request above the body limit of the platform', async () => {
     const echo = probe();
     await answerWith(service, echo, () => ({}));
     const small = new Bus(await shared.connect(100_000));
@@ -386,7 +384,7 @@ export function transportBehaviour(open: () => Promise<SharedBus>): void {
     });
   });
 
-  it('answers PayloadTooLarge when the answer is larger than the limit of the platform', async () => {
+  it('answers PayloadTooLarge when the answer is above the body limit of the platform', async () => {
     const grow = probe();
     const small = await shared.connect(100_000);
     await answerWith(small, grow, ({ size }) => ({ text: 'x'.repeat(size as number) }));

@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** What requests with an idempotency key were answered. */
+/** Stored answers of requests with an idempotency key. */
 export class IdempotencyKeys1700000000140 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`

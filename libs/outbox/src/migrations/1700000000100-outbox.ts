@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** The tables that every service has for what it announces and consumes. */
+/** Tables for published and received events, in every service. */
 export class Outbox1700000000100 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
@@ -14,7 +14,7 @@ export class Outbox1700000000100 implements MigrationInterface {
       CREATE INDEX outbox_unpublished ON outbox (id) WHERE published_at IS NULL;
       CREATE INDEX outbox_published ON outbox (published_at) WHERE published_at IS NOT NULL;
 
-      -- What the relay last saw of the event stream: one row.
+      -- Last state of the event stream that the relay saw: one row.
       CREATE TABLE outbox_stream (
         singleton boolean PRIMARY KEY CHECK (singleton),
         created_at text NOT NULL,

@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** The event stream of the embedded mode: one row for each event and consumer. */
+/** Event stream of the embedded mode: one row per event and consumer. */
 export class Events1700000000110 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`

@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** An outbox row can hand an event to one of its consumers again. */
+/** Lets an outbox row replay an event to one of its consumers. */
 export class RepeatedEvents1700000000120 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`

@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Of the event stream the relay remembers where it keeps the last of its events, to ask for just that one. */
+/** Stores the stream position of the last published event, so that the relay can check whether the stream still has it. */
 export class StreamPlace1700000000130 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`

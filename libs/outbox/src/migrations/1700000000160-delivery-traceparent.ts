@@ -1,6 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** The same for the event stream of the embedded mode. */
 export class DeliveryTraceparent1700000000160 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query('ALTER TABLE delivery ADD COLUMN traceparent text');

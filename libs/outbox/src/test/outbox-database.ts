@@ -15,7 +15,7 @@ export class Happened {
 
 export const happened: Event<Happened> = event({ subject: 'probe.happened', data: Happened });
 
-/** A database with the schema of one service and that of the embedded event stream. */
+/** Database with the schema of one service and that of the embedded event stream. */
 export interface OutboxDatabase {
   url: string;
   service: Database;
@@ -55,7 +55,6 @@ function openBoth(url: string): Promise<[service: Database, events: Database]> {
   ]);
 }
 
-/** Announces events with these numbers in one transaction. */
 export async function announce(service: Database, numbers: number[]): Promise<void> {
   await service.transaction((tx) =>
     new Outbox().addAll(
@@ -71,7 +70,6 @@ export async function unpublished(service: Database): Promise<number> {
   return Number(row!.count);
 }
 
-/** A consumer that remembers what it was given. */
 export function consumerOf(name: string, options: Partial<WorkingConsumer> = {}) {
   const deliveries: Delivery[] = [];
   const buried: { event: EventMessage; attempts: number; reason: string }[] = [];

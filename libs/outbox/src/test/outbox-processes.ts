@@ -12,7 +12,7 @@ import { Outbox } from '../outbox';
 
 type Process = ReturnType<typeof run>;
 
-/** A transaction that has done its work and waits to be told how to end. */
+/** Transaction that waits for a commit or rollback after its work. */
 interface OpenTransaction<T> {
   result: T;
   commit(): Promise<void>;
@@ -20,8 +20,8 @@ interface OpenTransaction<T> {
 }
 
 /**
- * Processes of the distributed mode around one outbox: `admin` relays what a test announces, and `files` acts on it.
- * Triggers note each arrival of an event and each effect that the inbox lets happen.
+ * Processes of the distributed mode around one outbox: `admin` relays the events of a test, and `files` consumes them.
+ * Triggers record each arrival of an event and each effect that the inbox permits.
  */
 export class OutboxProcesses {
   private readonly running: Process[] = [];
@@ -29,7 +29,6 @@ export class OutboxProcesses {
 
   private constructor(
     readonly nats: NatsServer,
-    /** The schema of admin, as a further process of it would see it. */
     readonly database: Database,
     private readonly env: Record<string, string>,
     private readonly removeAll: () => Promise<void>,
@@ -75,7 +74,7 @@ export class OutboxProcesses {
     await this.removeAll();
   }
 
-  /** Announces the end of so many bots, each event in a transaction of its own, several at a time. */
+  /** Publishes the deletion of so many bots, each event in its own transaction, several at a time. */
   announceEach(count: number): Promise<string[]> {
     return Promise.all(Array.from({ length: count }, () => this.database.transaction((tx) => this.announce(tx))));
   }
@@ -91,7 +90,7 @@ export class OutboxProcesses {
     return row!.id;
   }
 
-  /** How often the event of each bot has come to the consumer. */
+  /** Number of deliveries of each bot's event. */
   arrivals(botIds: string[]): Promise<number[]> {
     return this.count(
       botIds,
@@ -99,17 +98,16 @@ export class OutboxProcesses {
     );
   }
 
-  /** How often the event of each bot has had its effect. */
+  /** Number of effects of each bot's event. */
   effects(botIds: string[]): Promise<number[]> {
     return this.count(botIds, `SELECT bot_id AS "botId" FROM noted.effect`);
   }
 
-  /** From now on a relay that has published cannot mark it, until this transaction ends. */
+  /** Blocks relays between publishing and marking until this transaction ends. */
   closeGate(): Promise<OpenTransaction<unknown>> {
     return this.begin((tx) => tx.query('SELECT pg_advisory_xact_lock(1)'));
   }
 
-  /** How many relays stand before the gate. */
   async countWaiting(): Promise<number> {
     const rows = await this.database.query(
       `SELECT 1 FROM pg_stat_activity WHERE datname = current_database()
@@ -118,7 +116,7 @@ export class OutboxProcesses {
     return rows.length;
   }
 
-  /** Rows that are not published and that no relay holds. */
+  /** Unpublished rows that no relay holds. */
   async countFree(): Promise<number> {
     const rows = await this.database.query('SELECT 1 FROM outbox WHERE published_at IS NULL FOR UPDATE SKIP LOCKED');
     return rows.length;
@@ -171,7 +169,6 @@ export class OutboxProcesses {
   }
 }
 
-/** A database with the schemas of all services. */
 async function createMigratedDatabase(): Promise<EmptyDatabase> {
   const database = await createEmptyDatabase();
   const migrating = run('dist/apps/cli/src/migrate.js', { DATABASE_URL: database.url });
@@ -180,7 +177,7 @@ async function createMigratedDatabase(): Promise<EmptyDatabase> {
   return database;
 }
 
-/** A trigger before the insert runs also when the row is there already and nothing is inserted. */
+/** A trigger before the insert also runs when the row exists and nothing is inserted. */
 const watchers = `
   CREATE SCHEMA noted;
   CREATE TABLE noted.arrival (event_id text);
