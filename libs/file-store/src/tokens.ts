@@ -1,4 +1,4 @@
-/** Injects the BlobStore that the configuration chose. */
+/** Injects the configured BlobStore. */
 export const blobStore = Symbol('parley:blob-store');
-/** Injects the NextModel, or null when the configuration names none. */
+/** Injects the NextModel, or null when none is configured. */
 export const nextModel = Symbol('parley:next-model');
