@@ -19,7 +19,6 @@ const ourSide = 'Something went wrong on our side: upload the file again later.'
 const undo: (() => Promise<unknown>)[] = [];
 let embeddings: EmbeddingServer;
 
-/** Starts the files service and its worker, and records each status that a file gets. */
 async function start(changes: Partial<FilesWorkerConfig>): Promise<RunningService> {
   const config = (databaseUrl: string) =>
     Object.assign(new FilesWorkerConfig(), {
@@ -105,7 +104,6 @@ describe('contents in S3', () => {
   let s3: S3Server;
   let service: RunningService;
   let bot: BotFiles;
-  // Two parts in S3, but few passages.
   const large = `${paragraphs(20, 'harbour')}${'\n'.repeat(5_250_000)}${paragraphs(20, 'harbour')}`;
 
   beforeAll(async () => {
@@ -228,7 +226,6 @@ describe('contents in a folder', () => {
   });
 });
 
-/** Enqueues the same bytes for indexing again, as a retry does. */
 async function again(service: RunningService, bot: BotFiles, ids: string[]): Promise<void> {
   const sql = sqlOf(service);
   for (const id of ids) {

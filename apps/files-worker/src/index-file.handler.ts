@@ -11,7 +11,6 @@ import { platformToken } from '@parley/service/tokens';
 import { IndexingJobService } from './indexing-job.service';
 import { DocumentReader } from './reading/document-reader';
 
-/** Polling interval of the reserved reader while the others are busy. */
 const lookIntervalMs = 500;
 
 /**
@@ -24,7 +23,6 @@ export class IndexFileHandler implements OnApplicationBootstrap, BeforeApplicati
   private readonly readers: Slots;
   private readonly reservedReader: Loop;
   private readonly stopping = new AbortController();
-  /** Bots of the jobs under way, one entry for each job. */
   private readonly busyBots: string[] = [];
 
   constructor(

@@ -33,7 +33,6 @@ const workerConfig = (databaseUrl: string) =>
     blobsDir,
     embeddingsUrl: embeddings.url,
     embeddingsApiKey: apiKey,
-    // Longer than any test holds a request.
     embeddingsTimeoutMs: 60_000,
     indexingAttempts: 2,
     heartbeatMs: 50,
@@ -66,7 +65,6 @@ afterAll(async () => {
 });
 
 const newBot = () => new BotFiles(service);
-/** A unique word, so that the embedding server can distinguish the requests of this test. */
 const newMarker = () => `marker${randomBytes(6).toString('hex')}`;
 const index = { index: true };
 const paragraphs = (count: number, word: string) =>
@@ -82,7 +80,6 @@ const versionOf = async (bot: BotFiles, fileId: string) => {
 };
 const announce = (versions: { botId: string; fileId: string; contentVersion: string }[]) =>
   sql.transaction((tx) => service.apps[0]!.get(Outbox, { strict: false }).addAll(tx, fileUploaded, versions));
-/** The file after its indexing, without the pauses between attempts. */
 const settledSoon = (bot: BotFiles, id: string) =>
   until(
     async () => {
@@ -91,7 +88,6 @@ const settledSoon = (bot: BotFiles, id: string) =>
     },
     ({ status }) => status !== 'indexing_pending',
   );
-/** Leftovers once no cleanup and no job is pending. */
 async function tidied(bot: BotFiles) {
   await until(
     () =>
@@ -462,7 +458,6 @@ describe('a job', () => {
     const first = await joinService(service, 'first', (platform) =>
       FilesWorkerModule.register(workerConfig(service.databaseUrl), platform),
     );
-    // Two jobs for each of the two workers, all of which have to wait.
     const held = embeddings.hold(marker);
     const ids: string[] = [];
     for (let n = 0; n < 4; n += 1) ids.push((await bot.upload(`${n}.txt`, `${marker} ${n}`, index)).id);
@@ -607,7 +602,6 @@ describe('an embedding server', () => {
 });
 
 describe('a document reader that dies', () => {
-  /** Kills the one busy reader while the embedding server keeps a batch waiting. */
   async function killReader(marker: string): Promise<void> {
     const held = embeddings.hold(marker);
     await held.reached;

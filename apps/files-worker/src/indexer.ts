@@ -194,7 +194,6 @@ interface Neighbourhood extends Batch {
   after: Chunk[];
 }
 
-/** Each batch with the chunks of the batches before and after it. */
 async function* withNeighbours(batches: AsyncIterable<Batch>): AsyncGenerator<Neighbourhood> {
   let before: Chunk[] = [];
   let current: Batch | undefined;

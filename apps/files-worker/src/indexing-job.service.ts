@@ -17,7 +17,6 @@ import { JobLost, JobWatch } from './job-watch';
 import { UnreadableDocument } from '@parley/documents/block';
 import { ReaderDied } from './reading/document-reader';
 
-/** Characters of a failure reason that are logged. */
 const maxLoggedReason = 120;
 
 /** Pause after a failure that does not count as an attempt: backpressure or an ApiError. */
@@ -26,7 +25,6 @@ const oursPauseMs = 2_000;
 /** Readers that may die of one document, in one attempt, before the document counts as unreadable. */
 const mostReaderDeaths = 2;
 
-/** Indexes one content, from its job to passages that readers see, or to the reason of a failure. */
 @Injectable()
 export class IndexingJobService implements OnModuleInit {
   constructor(

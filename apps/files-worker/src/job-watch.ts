@@ -25,7 +25,6 @@ export class JobWatch {
   private readonly lost = new AbortController();
   private readonly timer: NodeJS.Timeout;
   private stage: IndexingStage = 'taken';
-  /** Aborted when the lease is lost or the process stops. */
   readonly signal: AbortSignal;
 
   constructor(

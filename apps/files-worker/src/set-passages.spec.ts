@@ -52,7 +52,6 @@ afterAll(async () => {
   await rm(blobsDir, { recursive: true, force: true });
 });
 
-/** A unique word, so that the embedding server can distinguish the requests of this test. */
 const newMarker = () => `marker${randomBytes(6).toString('hex')}`;
 const numbered = (word: string, count: number): NewPassage[] =>
   Array.from({ length: count }, (_, n) => ({ content: `${word} ${n}` }));
@@ -68,7 +67,6 @@ async function newIndexed() {
   return { bot, id: file.id, uploadUrl: file.uploadUrl };
 }
 
-/** Leftovers once no cleanup and no job is pending. */
 async function tidied(bot: BotFiles) {
   await until(
     () =>

@@ -43,7 +43,6 @@ function randomText(first: number, count: number): string {
 const notFound = { type: 'ResourceNotFound' };
 const forbidden = { type: 'Forbidden' };
 
-/** A bot with two installations and two users, and a file of each. */
 async function aBot() {
   const bot = new BotFiles(service);
   const askers = {

@@ -4,7 +4,6 @@ import { UrlSignature } from '@parley/secrets/url-signature';
 const uploadLifetimeMs = 60 * 60_000;
 const downloadLifetimeMs = 15 * 60_000;
 
-/** Fields that the signature of an upload URL covers. */
 export interface UploadGrant {
   fileId: string;
   uploadId: string;

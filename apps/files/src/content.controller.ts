@@ -15,7 +15,6 @@ import { FilesConfig } from './config';
 import { ContentUrls } from './content-urls';
 import { ContentService } from './content.service';
 
-/** Idle timeout of uploads and downloads, after which the connection is closed. */
 const idleTimeoutMs = 60_000;
 const defaultMaxUploads = 400;
 const maxDownloads = 2_000;

@@ -18,7 +18,6 @@ import { IndexingService } from './indexing.service';
 
 const touchMs = 60_000;
 
-/** Uploads, downloads and copies of content, always streamed. */
 @Injectable()
 export class ContentService implements BeforeApplicationShutdown {
   private readonly underWay = new Set<Promise<unknown>>();
@@ -62,7 +61,6 @@ export class ContentService implements BeforeApplicationShutdown {
     await Promise.allSettled(this.underWay);
   }
 
-  /** Rejects an upload before its first byte, when its announced length is wrong. */
   async refuse(grant: UploadGrant, announcedBytes: number): Promise<never> {
     const error = wrongSize(grant.size, String(announcedBytes));
     await this.files.noteFailedUpload(grant.fileId, grant.uploadId, error.message);
@@ -133,7 +131,6 @@ export class ContentService implements BeforeApplicationShutdown {
         const file = await declare(tx);
         if (file.id !== ref.fileId || !(await this.uploads.end(tx, contentVersion))) throw copiedAtOnce(file.key);
         await this.hold(tx, file, contentVersion);
-        // Removes the content that the copy may have replaced.
         await this.untidy.add(tx, [ref]);
         tx.afterCommit(() => (isHeld = true));
         return (await this.files.findForUpdate(tx, file.id))!;
@@ -191,7 +188,6 @@ export class ContentService implements BeforeApplicationShutdown {
     });
   }
 
-  /** Makes these bytes the content of the file, and enqueues its indexing if the file is to be indexed. */
   private async hold(tx: Transaction, file: FileRow, contentVersion: string): Promise<void> {
     const ref = { botId: file.bot_id, fileId: file.id };
     await this.files.accept(tx, file.id, contentVersion);
@@ -211,7 +207,6 @@ export class ContentService implements BeforeApplicationShutdown {
     await this.dropUpload(ref, contentVersion);
   }
 
-  /** Leaves the received bytes to the sweeper. */
   private dropUpload(ref: FileRef, contentVersion: string): Promise<void> {
     return this.database.transaction(async (tx) => {
       await this.uploads.end(tx, contentVersion);
@@ -258,7 +253,6 @@ async function found<T>({ id }: FileRow, blob: Promise<T>): Promise<T> {
   });
 }
 
-/** Fields that a copy takes from its source. */
 function declarationOf(source: FileRow) {
   return {
     size: Number(source.size),

@@ -57,7 +57,6 @@ const errorOf = async (response: Response) => ({
   ...((await response.json()) as { type: string; message: string }),
 });
 
-/** An upload whose body the test writes itself. */
 function openPut(url: string, headers: RequestOptions['headers'] = {}): ClientRequest {
   const request = httpRequest(url, { method: 'PUT', headers, agent: false });
   request.on('error', () => undefined);
@@ -70,14 +69,12 @@ async function answerOf(request: ClientRequest): Promise<{ status: number; body:
   return { status: response.statusCode!, body: await text(response) };
 }
 
-/** Bytes of the uploads under way. */
 async function incomingBytes(): Promise<number> {
   const folder = join(blobsDir, 'incoming');
   const files = await Promise.all((await readdir(folder)).map((name) => stat(join(folder, name)).catch(() => null)));
   return files.reduce((sum, file) => sum + (file?.size ?? 0), 0);
 }
 
-/** Sends half of an upload of ten bytes, or less of a larger one, and waits until the service has received it. */
 async function halfway(bot: BotFiles, key: string, { size = 10, index }: { size?: number; index?: boolean } = {}) {
   const file = await bot.upsert({ key, size, index });
   const request = openPut(file.uploadUrl, { 'content-length': size });
@@ -86,7 +83,6 @@ async function halfway(bot: BotFiles, key: string, { size = 10, index }: { size?
   return { file, request };
 }
 
-/** Waits until the file has this many uploads under way. */
 function uploadsUnderWay(fileId: string, wanted: number) {
   return until(
     async () => (await sql.query('SELECT 1 FROM upload WHERE file_id = $1', [fileId])).length,

@@ -43,7 +43,6 @@ async function contentOf(file: { url: string }): Promise<string> {
   return (await fetch(file.url)).text();
 }
 
-/** Blobs of the file once nothing is under way and all cleanup is done. */
 async function blobsOf(fileId: string): Promise<string[]> {
   await until(
     () => door.sql('SELECT file_id FROM files.upload UNION ALL SELECT file_id FROM files.untidy_file'),

@@ -13,7 +13,6 @@ import { FilesConfig } from './config';
 import { ContentUrls } from './content-urls';
 import { refuseModelFields } from './model-fields';
 
-/** Destination of a declaration: the caller's bot, or another one that it may write. */
 export interface Place {
   scope: FileScope;
   workspaceId: string;
@@ -23,8 +22,8 @@ export interface Place {
 export type Declaration = Omit<FileDeclaration, 'id' | 'workspaceId' | 'uploadExpiresAt'> & { id?: string };
 
 /**
- * Declarations of at most this part of a quota skip the workspace lock while a tenth of the quota is left: only a
- * hundred of them at the same moment could use that up.
+ * Declarations of at most this part of a quota need only the shared workspace lock while a tenth of the quota is left:
+ * only a hundred of them at the same moment could use that up.
  */
 const smallPart = 1 / 1000;
 const carefreePart = 0.9;
@@ -57,10 +56,7 @@ export class DeclarationsService {
     return row ?? this.database.transaction((tx) => this.declareCarefully(tx, place, declaration));
   }
 
-  /**
-   * Declares under the workspace lock: other declarations of the workspace, except small ones, wait until the
-   * transaction ends.
-   */
+  /** Declares under the exclusive workspace lock: other declarations of the workspace wait until the transaction ends. */
   async declareCarefully(tx: Transaction, place: Place, declaration: Declaration): Promise<FileRow> {
     this.check(declaration);
     const { scope, workspaceId, quotas } = place;

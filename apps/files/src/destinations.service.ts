@@ -5,7 +5,6 @@ import { admin } from '@parley/contracts/admin/admin';
 import { ApiError } from '@parley/contracts/errors';
 import { DeclarationsService, type Place } from './declarations.service';
 
-/** Resolves and authorises the destination of a copy. */
 @Injectable()
 export class DestinationsService {
   constructor(

@@ -258,7 +258,10 @@ function checkNewNames({ tags = {} }: Pick<UpdateFile, 'tags'>): void {
 /** Limits of the merged result: a small change may exceed them together with the stored entries. */
 function checkMerged({ tags, metadata }: FileRow): void {
   if (Object.keys(tags).length > maxTags) {
-    throw new ApiError('InvalidPayload', `tags must have at most ${maxTags} entries, including those that the file keeps.`);
+    throw new ApiError(
+      'InvalidPayload',
+      `tags must have at most ${maxTags} entries, including those that the file keeps.`,
+    );
   }
   if (Buffer.byteLength(JSON.stringify(metadata)) > maxMetadataBytes) {
     throw new ApiError(

@@ -47,7 +47,6 @@ async function botWithJobs(count: number): Promise<BotFiles> {
   return bot;
 }
 
-/** Keys of the files whose jobs are taken, with the test's name for the bot. */
 async function take(count: number, names: Map<string, string>): Promise<(string | undefined)[]> {
   const taken: (string | undefined)[] = [];
   for (let turn = 0; turn < count; turn += 1) {

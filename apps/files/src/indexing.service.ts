@@ -22,14 +22,12 @@ export class IndexingService {
     await this.outbox.add(tx, fileUploaded, version);
   }
 
-  /** Enqueues passages that were set in place of the content. */
   async beginSet(tx: Transaction, version: ContentVersion): Promise<void> {
     await this.files.setPassages(tx, version.fileId, version.contentVersion);
     await this.untidy.add(tx, [version]);
     await this.begin(tx, version, 'passages');
   }
 
-  /** Enqueues the current content again. */
   async beginAnew(tx: Transaction, version: ContentVersion, source: JobSource): Promise<void> {
     await this.files.reindex(tx, version.fileId, version.contentVersion);
     await this.untidy.add(tx, [version]);

@@ -67,7 +67,6 @@ beforeAll(async () => {
 });
 afterAll(() => test?.drop());
 
-/** Rows that Postgres reads for the statements that `ask` sends. */
 const rowsFor = async (ask: () => Promise<unknown>) => rowsOf(test.database, await sentDuring(ask));
 
 const numbersOf = ({ rows }: { rows: { id: string }[] }) => rows.map(({ id }) => Number(id.slice(-6)));

@@ -1,7 +1,6 @@
 import { ApiError } from '@parley/contracts/errors';
 import type { IndexingConfiguration, PageChoice } from '@parley/contracts/indexing-options';
 
-/** Throws InvalidPayload for options that need a model server. */
 export function refuseModelFields({ parsing, summarization, vision }: IndexingConfiguration): void {
   const fields = [
     parsing?.mode === 'agent' && 'parsing.mode: agent',

@@ -4,7 +4,6 @@ import { Consumes } from '@parley/bus/handles';
 import { type BotTransferred, moveBotInFiles } from '@parley/contracts/admin/bots';
 import { StorageUseRepository } from '@parley/file-store/storage-use.repository';
 
-/** Moves the storage usage of a transferred bot to its new workspace. */
 @Injectable()
 export class MoveBotHandler {
   constructor(private readonly use: StorageUseRepository) {}

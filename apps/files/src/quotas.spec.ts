@@ -51,7 +51,6 @@ const quotas = (files: number, vectors = files): CallerQuotas => ({
 const get = <T>(token: new (...parameters: never[]) => T) => service.apps[0]!.get(token, { strict: false });
 const rows = (text: string, ...values: unknown[]) => sql.query<Record<string, string>>(text, values);
 
-/** A bot in a workspace of its own, unless one is given. */
 function newBot(allowed?: CallerQuotas, workspaceId = newWorkspace()): BotFiles {
   const bot = new BotFiles(service);
   bot.caller.bot.workspaceId = workspaceId;
@@ -80,7 +79,6 @@ const outcomes = async (asked: Promise<unknown>[]) => {
   };
 };
 
-/** Reconciles all pages of bots. */
 async function reconcile(): Promise<CorrectedStorage[]> {
   const corrected: CorrectedStorage[] = [];
   let after: string | undefined;

@@ -3,12 +3,10 @@ import type { CorrectedStorage, ReconciledStorage, ReconcileStorage } from '@par
 import { Database } from '@parley/database/database';
 import { StorageUseRepository } from '@parley/file-store/storage-use.repository';
 
-/** Bots per call. */
 const maxBots = 50;
 /** Time budget of a call, however few bots it has checked: one bot may have millions of files. */
 const longEnoughMs = 10_000;
 
-/** Reconciles the storage counters with the files. */
 @Injectable()
 export class StorageService {
   constructor(

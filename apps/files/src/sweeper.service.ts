@@ -81,7 +81,6 @@ export class SweeperService implements OnApplicationBootstrap, OnModuleDestroy, 
     await Promise.all(this.loops.map((loop) => loop.stop()));
   }
 
-  /** Announces stalled jobs again, and gives up uploads and jobs that can no longer succeed. */
   private async sweep(): Promise<boolean> {
     await this.database.transaction(async (tx) => {
       await this.outbox.addAll(tx, fileUploaded, await this.jobs.takeStalled(tx));
@@ -114,7 +113,6 @@ export class SweeperService implements OnApplicationBootstrap, OnModuleDestroy, 
     return Math.max(lapsed, expired) === batchSize;
   }
 
-  /** Erases leftovers of deleted bots. */
   private async erase(): Promise<boolean> {
     for (const botId of await this.deletedBots.listUnerased()) {
       if (this.isStopping) break;

@@ -25,7 +25,6 @@ let sql: Database;
 let files: FilesRepository;
 let jobs: JobsRepository;
 
-/** The files service with its sweeper and without a worker: the tests act as the worker. */
 beforeAll(async () => {
   blobsDir = await mkdtemp(join(tmpdir(), 'parley-sweeper-'));
   embeddings = await EmbeddingServer.start();
@@ -70,7 +69,6 @@ const versionOf = async (bot: BotFiles, fileId: string) => ({
 const lapse = (id: string) =>
   sql.query("UPDATE file SET upload_expires_at = now() - interval '1 second' WHERE id = $1", [id]);
 
-/** Acts as a worker: writes one passage, and ends the job. */
 async function playWorker(bot: BotFiles, fileId: string, outcome: 'finish' | 'fail'): Promise<void> {
   const version = await versionOf(bot, fileId);
   const job = (await jobs.takeOf(bot.id, 'player'))!;
@@ -308,7 +306,6 @@ describe('the sweeper', () => {
         () => countOf('file', deleted),
         (count) => count === 0,
       );
-      // The sweeper has run since.
       await lapse(lapsed.id);
       await until(
         () => bot.get(lapsed.id),

@@ -85,7 +85,6 @@ async function listFailed(botId?: string): Promise<FailedFile[]> {
   return found;
 }
 
-/** A file that the embedding server rejects from now on. */
 async function failing(bot: BotFiles, key: string, marker = newMarker()) {
   embeddings.order(marker, refuses);
   const file = await bot.upload(key, `It says ${marker}.`, index);
@@ -109,7 +108,6 @@ describe('a file that is being indexed', () => {
     const atFirst = await bot.get(id);
     heldAtFirst.release();
     await heldAtLast.reached;
-    // The previous batch is written while this one is embedded.
     const atLast = await until(
       async () => (await bot.list()).files[0]!,
       ({ indexing }) => indexing?.stage === 'embedding' && indexing.percentage > 0,
@@ -413,7 +411,6 @@ describe('the metrics', () => {
     const marker = newMarker();
     const held = embeddings.hold(marker);
     await failing(bot, 'bad');
-    // Two jobs run at once.
     const uploaded = await Promise.all(['a', 'b', 'c'].map((key) => bot.upload(key, marker, index)));
     await held.reached;
     await sql.query("UPDATE indexing_job SET created_at = now() - interval '1 hour' WHERE bot_id = $1", [bot.id]);

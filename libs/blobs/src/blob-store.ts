@@ -40,7 +40,6 @@ export class BlobMissing extends Error {
 
 const safeKey = /^[\w-]+(\/[\w-]+)*$/;
 
-/** Throws unless a key or prefix consists of `/`-separated ids. */
 export function checkKey(key: string): void {
   if (!safeKey.test(key))
     throw new Error(`Invalid blob key "${key}": it must be ids of letters, digits, - and _ with / between them.`);

@@ -153,7 +153,6 @@ async function removeIfEmpty(folder: string): Promise<void> {
   });
 }
 
-/** From the inner folder up to the outer one, which contains it. */
 async function flushFolders(inner: string, outer: string): Promise<void> {
   for (let path = inner; ; path = dirname(path)) {
     await flush(path);

@@ -49,7 +49,6 @@ export class Parts {
     return part;
   }
 
-  /** Throws with advice when parts cannot spill to disk. */
   async ready(): Promise<void> {
     const { temporaryFolder: folder } = this;
     await access(folder, constants.W_OK).catch((cause: unknown) => {
@@ -84,11 +83,9 @@ export class Parts {
   }
 }
 
-/** Part of a source: in memory, or on disk until its bytes are read. */
 export class Part {
   length = 0;
   private bytes: Buffer = Buffer.alloc(0);
-  /** Whether the bytes are in a pooled buffer. */
   private hasRoom = false;
   private file?: FileHandle;
 
@@ -106,7 +103,6 @@ export class Part {
     this.length = needed;
   }
 
-  /** Loads the bytes into memory, where they stay. */
   async read(): Promise<Buffer> {
     const { file } = this;
     if (file) {

@@ -1,7 +1,6 @@
 import { WritesRefused } from '@parley/contracts/errors';
 
 const store = 'The content store';
-/** Errors of a file system that is full, over its quota, or read-only. */
 const fileSystemCodes = new Set(['ENOSPC', 'EDQUOT', 'EROFS']);
 /** Errors of S3 servers that are full, or whose bucket is over its quota: MinIO, Ceph, SeaweedFS and Wasabi among them. */
 const s3Codes = new Set([
@@ -12,7 +11,6 @@ const s3Codes = new Set([
   'XMinioStorageFull',
 ]);
 
-/** WritesRefused for an S3 error that means a full store; undefined for other errors. */
 export function refusalOfS3(status: number, code: string, cause: Error): WritesRefused | undefined {
   return status === 507 || s3Codes.has(code) ? new WritesRefused(store, cause) : undefined;
 }

@@ -42,7 +42,6 @@ export interface S3BlobsOptions {
   endpoint?: string;
   /** Path-style URLs: the bucket in the path, not in the host name. */
   pathStyle: boolean;
-  /** Prefix of all keys, so that a bucket may be shared. */
   prefix?: string;
   /** Default: the credential chain of the AWS SDK. */
   credentials?: { accessKeyId: string; secretAccessKey: string };
@@ -76,7 +75,6 @@ const copyTimeoutMs = 900_000;
 const attempts = 3;
 const abandonedAfterMs = 3_600_000;
 
-/** Blobs as objects of a bucket, on AWS or any S3-compatible server. */
 export class S3Blobs implements BlobStore {
   private readonly client: S3Client;
   /**
@@ -253,7 +251,6 @@ export class S3Blobs implements BlobStore {
       const { ETag } = await this.send(command);
       if (!ETag) throw unanswered(`S3 did not confirm that ${target.Key} is complete.`);
     } catch (error) {
-      // An upload that cannot be aborted now is removed as abandoned later.
       await this.send(new AbortMultipartUploadCommand(upload)).catch(() => {});
       throw error;
     }

@@ -52,7 +52,6 @@ const created = xml('<InitiateMultipartUploadResult><UploadId>the-upload</Upload
 const completed = xml('<CompleteMultipartUploadResult><ETag>"whole"</ETag></CompleteMultipartUploadResult>');
 const hangs: Answer = () => {};
 
-/** Method, path and query of each request, without the parameters of the SDK itself. */
 const asked = () =>
   server.requests.map(({ method, path, query: { 'x-id': _, ...query } }) => {
     const search = new URLSearchParams(query).toString();

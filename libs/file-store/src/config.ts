@@ -2,10 +2,6 @@ import { choice, Env, orWord, text, url } from '@parley/config/config';
 import { completionsApiKeyVariable, completionsTimeoutVariable, completionsUrlVariable } from '@parley/openai/config';
 import { PassagesConfig } from '@parley/passages/config';
 
-/**
- * Settings of the content store, the passage index and the embedding models, which the files service and its worker
- * share.
- */
 export class FileStoreConfig extends PassagesConfig {
   @Env({
     env: 'NEXT_EMBEDDINGS_URL',

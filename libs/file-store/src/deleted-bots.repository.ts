@@ -16,7 +16,6 @@ const tables = [
 ] as const;
 const batchSize = 5_000;
 
-/** Deleted bots and their remaining rows. */
 @Injectable()
 export class DeletedBotsRepository {
   constructor(private readonly database: Database) {}

@@ -8,7 +8,6 @@ interface Titled {
   /** Default: `chunk`. */
   type?: PassageType;
   content: string;
-  /** Headings above it, outermost first. */
   breadcrumb: string[];
 }
 
@@ -69,7 +68,6 @@ function contents(neighbours: Titled[], { type = 'chunk' }: Titled): string[] {
   return neighbours.filter((neighbour) => (neighbour.type ?? 'chunk') === type).map(({ content }) => content);
 }
 
-/** Neighbours on each side that are embedded with a passage. */
 export function contextLevels({ chunking }: IndexingConfiguration): number {
   return chunking?.embeddedContextLevels ?? 0;
 }
@@ -82,7 +80,6 @@ export function embeddedText({ breadcrumb, content }: Titled, options: { embedBr
   return above.length === 0 ? content : `${above.join(' > ')}${separator}${content}`;
 }
 
-/** Deterministic id: writing the point of a passage again replaces it. */
 export function toPoint(
   { fileId, contentVersion }: ContentVersion,
   tags: Record<string, string>,

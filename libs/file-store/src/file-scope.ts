@@ -3,14 +3,11 @@ import type { AccessPolicy, FileOwner } from '@parley/contracts/files';
 
 export type OwnerType = FileOwner['type'];
 
-/** Access scope: the bot whose files are accessed, and the caller. */
 export interface FileScope {
   botId: string;
   /** Namespace of keys: the alias of an installation, or '' for the bot and its users. */
   namespace: string;
-  /** Type of the caller, which owns the files that it creates. */
   owner: OwnerType;
-  /** Id of the calling user or integration; null for the bot. */
   ownerId: string | null;
 }
 
@@ -58,7 +55,6 @@ const policies: Record<OwnerType, AccessPolicy | undefined> = {
   user: 'public_content',
 };
 
-/** Applies the condition of `owned` to a loaded row. */
 export function owns(scope: FileScope, row: { owner_type: OwnerType; owner_id: string | null; namespace: string }) {
   if (scope.owner === 'bot') return true;
   if (row.owner_type !== scope.owner) return false;

@@ -74,7 +74,6 @@ export class FileTagsRepository {
   }
 }
 
-/** SQL of the tags of these file ids, an array. Uses the primary key. */
 function entriesOf(ids: string): string {
   return eachOf(ids, 'entry', 'SELECT name, value FROM file_tag WHERE file_tag.file_id = one.file_id');
 }

@@ -30,7 +30,6 @@ export interface FileRow {
   expires_at: Date | null;
   upload_id: string;
   upload_expires_at: Date;
-  /** Version of the stored bytes. */
   blob_version: string | null;
   /** Version that is to be searchable: a new one for each upload, each set of passages and each retry. */
   content_version: string | null;
@@ -98,7 +97,6 @@ export function blobKey(file: FileRef, blobVersion: string): string {
   return `${blobFolder(file)}/${blobVersion}`;
 }
 
-/** Prefix of all blobs of the file. */
 export function blobFolder({ botId, fileId }: FileRef): string {
   return `${botId}/${fileId}`;
 }

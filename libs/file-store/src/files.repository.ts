@@ -31,7 +31,6 @@ export interface FileDeclaration {
   immediatelyPublic: boolean;
   expiresAt: Date | null;
   uploadExpiresAt: Date;
-  /** Whether a file that already has the key is replaced. */
   replaces: boolean;
 }
 
@@ -136,7 +135,6 @@ export class FilesRepository {
     return row;
   }
 
-  /** By id alone, for the bearer of a signed URL. */
   async findUnexpired(fileId: string): Promise<FileRow | undefined> {
     const [row] = await this.database.query<FileRow>(`SELECT * FROM file WHERE id = $1 AND ${notExpired}`, [fileId]);
     return row;
@@ -215,7 +213,6 @@ export class FilesRepository {
     );
   }
 
-  /** Makes these passages the content to index, in place of the bytes. */
   async setPassages(tx: Sql, fileId: string, contentVersion: string): Promise<void> {
     await tx.query(
       `UPDATE file SET content_version = $2, status = 'indexing_pending', failed_status_reason = NULL,
@@ -225,7 +222,6 @@ export class FilesRepository {
     );
   }
 
-  /** Starts a new version of the current content, bytes or passages that were set. */
   async reindex(tx: Sql, fileId: string, contentVersion: string): Promise<void> {
     await tx.query(
       `UPDATE file SET content_version = $2, status = 'indexing_pending', failed_status_reason = NULL, updated_at = now()

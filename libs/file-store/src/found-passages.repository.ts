@@ -35,7 +35,6 @@ export interface FoundRow {
 
 interface Question {
   tags?: TagQuery;
-  /** Neighbours on each side. */
   depth: number;
   limit: number;
 }

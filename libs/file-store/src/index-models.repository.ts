@@ -11,7 +11,6 @@ export interface LackingContent extends ContentVersion {
   indexing: IndexingConfiguration;
 }
 
-/** Reason why a model cannot be activated yet. */
 export interface IncompleteModel {
   activeModel: string;
   lacking: number;
@@ -21,7 +20,6 @@ const contents = `file LEFT JOIN indexed_content content
   ON content.file_id = file.id AND content.model = $1 AND content.content_version = file.active_version`;
 const isLacking = `(content.file_id IS NULL OR content.next_position IS NOT NULL)`;
 
-/** Models that may have points. */
 export function listKnownModels(sql: Sql): Promise<KnownModel[]> {
   return sql.query('SELECT model, dimensions FROM index_model WHERE dimensions IS NOT NULL');
 }
@@ -78,7 +76,6 @@ export class IndexModelsRepository {
     return true;
   }
 
-  /** Searchable contents, and how many of them the model lacks. */
   async count(model: string, sql: Sql = this.database): Promise<{ total: number; lacking: number }> {
     const [row] = await sql.query<{ total: string; lacking: string }>(
       `SELECT count(*) AS total, count(*) FILTER (WHERE ${isLacking}) AS lacking
@@ -147,7 +144,6 @@ export class IndexModelsRepository {
     await this.database.query('UPDATE index_model SET place = $2 WHERE model = $1', [model, fileId]);
   }
 
-  /** Models that are neither active nor in `kept`. */
   listFormer(kept: string[]): Promise<{ model: string; dimensions: number | null }[]> {
     return this.database.query(
       'SELECT model, dimensions FROM index_model WHERE NOT is_active AND model <> ALL($1) ORDER BY model',
@@ -155,7 +151,6 @@ export class IndexModelsRepository {
     );
   }
 
-  /** Every bot that ever had files, in order. */
   async listBots(after: string, limit: number): Promise<string[]> {
     const rows = await this.database.query<{ botId: string }>(
       `WITH RECURSIVE ${botsWithFiles}

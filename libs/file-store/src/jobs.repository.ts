@@ -18,9 +18,7 @@ export interface TakenJob {
    * same process, holds an old one.
    */
   lease: string;
-  /** Includes this one. */
   attempts: number;
-  /** Error of the previous attempt. */
   lastError: string | null;
   /** W3C trace context of the request that caused the job, if it was traced. */
   traceparent: string | null;
@@ -71,7 +69,6 @@ export class JobsRepository {
         const job = await this.takeOf(botId, worker);
         if (job) return job;
       }
-      // Other workers took the jobs of these bots.
       if (bots.length < botsAtOnce) return undefined;
     }
   }
@@ -98,7 +95,6 @@ export class JobsRepository {
     return rows.map(({ botId }) => botId);
   }
 
-  /** Takes the oldest due job of the bot. */
   async takeOf(botId: string, worker: string): Promise<TakenJob | undefined> {
     const lease = newUlid();
     const [row] = await this.database.query<FileRow & Omit<TakenJob, 'version' | 'file' | 'lease'> & ContentVersion>(
@@ -188,7 +184,6 @@ export class JobsRepository {
     );
   }
 
-  /** Releases the jobs of a dead process that had the same name. */
   async releaseAllOf(worker: string): Promise<void> {
     await this.database.query(
       `UPDATE indexing_job SET heartbeat_at = NULL, taken_by = NULL, lease = NULL, stage = 'announced',
@@ -226,7 +221,6 @@ export class JobsRepository {
     );
   }
 
-  /** Deletes jobs of superseded content without a live worker. */
   async deleteSuperseded(tx: Sql): Promise<FileRef[]> {
     return tx.query(
       `DELETE FROM indexing_job job
@@ -237,7 +231,6 @@ export class JobsRepository {
     );
   }
 
-  /** Deletes turns that are too old to affect the order. */
   async deleteOldTurns(): Promise<void> {
     await this.database.query(`DELETE FROM indexing_turn WHERE taken_at < now() - interval '1 hour'`);
   }

@@ -113,7 +113,6 @@ export class PassagesRepository {
     );
   }
 
-  /** Returns whether there were any. */
   async deleteVersion({ fileId, contentVersion }: ContentVersion): Promise<boolean> {
     const deleted = await this.database.query(
       `WITH deleted AS (DELETE FROM passage WHERE file_id = $1 AND content_version = $2 RETURNING 1)

@@ -9,7 +9,6 @@ export interface StorageUse {
 export interface ChangedUse extends StorageUse {
   botId: string;
   workspaceId: string;
-  /** Time of the measurement. */
   at: Date;
 }
 
@@ -112,7 +111,6 @@ export class StorageUseRepository {
     return { before: was, after: is, wasWrong };
   }
 
-  /** Ids of bots after this one, in order, that have files or counters. */
   async listBots(after: string, limit: number): Promise<string[]> {
     const rows = await this.database.query<{ botId: string }>(
       `WITH RECURSIVE ${botsWithFiles}

@@ -30,7 +30,6 @@ export class UntidyFilesRepository {
     );
   }
 
-  /** Makes taken files due again that will not be cleaned up. */
   async giveBack(files: (FileRef & { noted: string })[]): Promise<void> {
     await this.database.query(
       `UPDATE untidy_file SET due_at = now() FROM unnest($1::text[], $2::timestamptz[]) AS taken (file_id, noted)

@@ -5,7 +5,6 @@ import type { FileRef } from './file.entity';
 /** Seconds without a heartbeat after which an upload counts as abandoned. */
 const abandonedAfterSeconds = 600;
 
-/** Uploads and copies under way. */
 @Injectable()
 export class UploadsRepository {
   constructor(private readonly database: Database) {}

@@ -30,7 +30,6 @@ export function messageOf(body: string, apiKey?: string): string {
   return clean.length > maxMessageLength ? `${clean.slice(0, maxMessageLength)}…` : clean;
 }
 
-/** Null for invalid JSON. */
 export function parseJson(body: string): unknown {
   try {
     return JSON.parse(body);

@@ -20,11 +20,8 @@ export class CompletionsUnavailable extends ServerUnavailable {
 
 export interface CompletionRequest {
   model: string;
-  /** System message: the task. */
   system: string;
-  /** User message: the input of the task. */
   prompt: string;
-  /** PNG that is sent with the prompt. */
   image?: Uint8Array;
   /** Maximum length of the answer, in tokens of the model. */
   maxTokens?: number;

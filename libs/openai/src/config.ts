@@ -1,6 +1,5 @@
 import { integer, text, url, type VariableOptions } from '@parley/config/config';
 
-/** Completion server of a service, declared with the variables below. */
 export interface CompletionsConfig {
   completionsUrl?: string;
   completionsApiKey?: string;

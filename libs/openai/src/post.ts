@@ -5,14 +5,12 @@ import type { ServerBusy, ServerRefused, ServerUnavailable } from './server-erro
 /** Statuses that the text itself causes. All others depend on the state of the server, which an operator may fix. */
 const refusals = [400, 413, 422];
 
-/** OpenAI-compatible server. */
 export interface OpenAiServer {
   /** Name in error messages, such as "embedding server". */
   name: string;
   /** With or without `/v1`. */
   url: string;
   apiKey?: string;
-  /** Timeout of one request, including its answer. */
   timeoutMs: number;
   maxAnswerBytes: number;
   errors: {

@@ -6,7 +6,6 @@ export interface Chunk {
   content: string;
   /** Default: `chunk`. */
   type?: PassageType;
-  /** Type of the largest block. */
   subtype: PassageSubtype;
   /** Zero-based index in the document. */
   position: number;
@@ -98,7 +97,6 @@ class Chunker {
     yield* this.append(block);
   }
 
-  /** Splits text that is longer than the room; the last piece stays open. */
   private *append(block: Block): Generator<Chunk> {
     let isFirst = true;
     for (const text of cut(block, this.room(), this.maximum)) {

@@ -3,7 +3,6 @@ import type { BlockExcerpt, WindowLabels } from '@parley/documents/adviser';
 import type { BlockType } from '@parley/documents/block';
 import type { ModelQuestion } from './model-server';
 
-/** Kinds of labels that a model is asked for. */
 export interface LabelWishes {
   types: boolean;
   boilerplate: boolean;

@@ -9,12 +9,10 @@ const mostCharactersOfPage = 20_000;
 const mostCharactersOfDescription = 5_000;
 const blankPage = '[blank]';
 
-/** Answers questions about a document with chat models while it is read. */
 @Injectable()
 export class DocumentAdvisers {
   constructor(private readonly models: ModelServer) {}
 
-  /** Questions to ask about a document, and the adviser that answers them. */
   adviceFor({ parsing, vision }: IndexingConfiguration, watch: JobWatch): { advice: Advice; adviser: Adviser } {
     const wishes = { types: parsing?.mode === 'agent', boilerplate: parsing?.smartCleanup ?? false };
     return {

@@ -11,7 +11,6 @@ export type ModelQuestion = Omit<CompletionRequest, 'model'> & { model: ModelKin
 
 const timesAsked = 2;
 
-/** Client of the chat models that documents are read with. */
 @Injectable()
 export class ModelServer {
   constructor(

@@ -6,7 +6,6 @@ import type { JobWatch } from '../job-watch';
 import type { Batch } from '../reading/document.child';
 import { ModelServer } from './model-server';
 
-/** Characters of a document that are summarised at once. */
 const charactersOfPart = 40_000;
 /** Length up to which the rest of a document joins the part before it. */
 const mostCharactersOfPart = charactersOfPart + 10_000;
@@ -47,7 +46,6 @@ export class Summarizer {
     }
   }
 
-  /** Reduces the summaries level by level, until one is left. */
   private async summarizeAll(summaries: string[], options: SummarizationOptions, watch: JobWatch): Promise<string[]> {
     let level = summaries;
     while (level.length > 1) {
@@ -58,7 +56,6 @@ export class Summarizer {
     return level;
   }
 
-  /** One summary, or none when the model gives no usable answer. */
   private async summarize(texts: string[], options: SummarizationOptions, watch: JobWatch): Promise<string[]> {
     const { modelType = defaults.modelType, outputTokenLimit: maxTokens = defaults.outputTokenLimit } = options;
     const system =
@@ -75,7 +72,6 @@ function summaryAt(position: number, content: string): Chunk {
   return { type: 'summary', subtype: 'paragraph', content, position, breadcrumb: [] };
 }
 
-/** First piece of the text; undefined when it is blank. */
 function cutTo(text: string, characters: number): string | undefined {
   for (const piece of cutProse(text, characters, characters)) return piece;
   return undefined;
@@ -97,7 +93,6 @@ function groups(summaries: string[]): string[][] {
   return found;
 }
 
-/** Buffer of the text that is not summarised yet. */
 class OpenPart {
   total = 0;
   private texts: string[] = [];

@@ -64,7 +64,6 @@ describe('the reading timeout', () => {
     await own.onApplicationShutdown();
   });
 
-  /** Waits until the only child waits for an answer or a request, or is done. */
   const untilUncounted = () => until(() => jest.getTimerCount() === 0 || poolOf(own).idle.length > 0);
 
   it('excludes the time of the adviser and the time without a request after its answer', async () => {

@@ -13,7 +13,6 @@ import type { Answer, Batch, Order, Question, ReadingTask } from './document.chi
 
 const idleMs = 30_000;
 const keptResidentMb = 160;
-/** Batches that are read ahead of demand. */
 const batchesAhead = 2;
 /** MiB of the worker itself with the bundled model, and of Postgres when it runs in the same container. */
 const ownMb = 512;
@@ -21,13 +20,10 @@ const ownMb = 512;
 const besideHeapMb = 64;
 
 export interface ReaderLimits {
-  /** Documents that are read concurrently. */
   readers: number;
-  /** Limit of the resident memory of each reader, in MiB. */
   residentMb: number;
 }
 
-/** Memory budget: the readers share the memory beyond the own part of this process. */
 export function readerLimits(memoryBytes: number): ReaderLimits {
   const memoryMb = memoryBytes / 2 ** 20;
   const readers = memoryMb >= 2048 ? 3 : 2;
@@ -107,7 +103,6 @@ class Reading {
   private stopListening?: () => void;
   /** The child has all input that it needs to continue. */
   private isWorking = false;
-  /** The consumer waits for a batch. */
   private isAwaited = false;
 
   constructor(
@@ -202,7 +197,6 @@ class Reading {
     if (child) await this.pool.giveBack(child);
   }
 
-  /** Undefined when the child was released before. */
   private release(): SupervisedChild<Order, Answer> | undefined {
     const { child } = this;
     this.child = undefined;

@@ -8,11 +8,9 @@ import { SeenPages } from '@parley/documents/seen-pages';
 import { type Chunk, type ChunkOptions, chunkStream } from '../chunking/chunker';
 
 export interface ReadingTask extends ChunkOptions {
-  /** Bytes of the document, which arrive through the data channel. */
   sizeBytes: number;
   contentType: string;
   key: string;
-  /** Questions for the adviser; none by default. */
   advice?: Advice;
 }
 
@@ -32,7 +30,6 @@ export type Question = { [Verb in keyof Adviser]: { ask: Verb; about: Parameters
 export type Answer =
   'started' | 'ended' | Batch | Question | { unreadable: string } | { outOfMemory: true } | { failed: string };
 
-/** Message to the child. Each `more` requests one batch. */
 export type Order = { read: ReadingTask } | 'more' | { reply: unknown };
 
 const chunksInBatch = 32;
@@ -66,7 +63,6 @@ function answerFor(error: unknown): Answer {
   return { failed: stack ?? message };
 }
 
-/** IPC with the parent process. */
 class Conversation {
   readonly adviser: Adviser = {
     label: (about) => this.ask({ ask: 'label', about }) as ReturnType<Adviser['label']>,
@@ -133,7 +129,6 @@ async function* batches(
   if (chunks.length > 0) yield { chunks, part: 1 };
 }
 
-/** Chunks of the text, followed by the descriptions of pages. */
 async function* allChunks(
   source: Source,
   { advice = {}, ...options }: ChunkOptions & { advice?: Advice },

@@ -30,7 +30,6 @@ interface FailedRow {
   updated_at: Date;
 }
 
-/** Length and age of the indexing queue, over all bots. */
 export interface WorkFigures {
   jobs: { stage: IndexingStage; count: number }[];
   oldestWaitingSeconds: number;

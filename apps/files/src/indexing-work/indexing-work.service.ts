@@ -16,7 +16,6 @@ import { PassagesRepository } from '@parley/file-store/passages.repository';
 import { IndexingService } from '../indexing.service';
 import { IndexingWorkRepository } from './indexing-work.repository';
 
-/** Lists stuck and failed indexing jobs for operators, and retries them. */
 @Injectable()
 export class IndexingWorkService {
   constructor(
@@ -49,7 +48,6 @@ export class IndexingWorkService {
     return { retried, refused };
   }
 
-  /** Returns the reason of a refusal, or undefined. */
   private async retryOne(tx: Transaction, fileId: string): Promise<string | undefined> {
     const file = await this.files.findForUpdate(tx, fileId);
     if (!file || isExpired(file)) return 'File not found.';

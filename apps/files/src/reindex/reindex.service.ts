@@ -22,11 +22,9 @@ const embedMs = 40_000;
 const pauseMs = 5_000;
 const botsAtOnce = 100;
 
-/** Passages of one content, embedded in one batch with those of others. */
 interface Piece {
   content: LackingContent;
   passages: { position: number; text: string }[];
-  /** Null after the last passage. */
   nextPosition: number | null;
 }
 
@@ -72,7 +70,6 @@ export class ReindexService implements OnApplicationBootstrap {
     return { model: next.model, total, left: lacking, isComplete: lacking === 0, ...done };
   }
 
-  /** Drops a portion of the data of models that are neither active nor next. */
   async dropFormer({ after = '' }: DropFormerModels): Promise<DroppedModels> {
     const former = await this.models.listFormer([this.active.model, ...(this.next ? [this.next.model] : [])]);
     const models = former.map(({ model }) => model);
@@ -118,7 +115,6 @@ export class ReindexService implements OnApplicationBootstrap {
     return { refused };
   }
 
-  /** The next passages, of as many contents as fit. */
   private async read(next: NextModel, place: string): Promise<Piece[]> {
     const pieces: Piece[] = [];
     let room = passagesAtOnce;

@@ -15,7 +15,7 @@ import { FilesWorkerModule } from '../../../files-worker/src/files-worker.module
 import { FilesConfig } from '../config';
 import { FilesModule } from '../files.module';
 
-// Some tests start the service seven times.
+// The tests start the service up to seven times.
 
 type Models = Partial<Pick<FilesConfig, `${'e' | 'nextE'}mbeddings${'Url' | 'Model'}` | 'qdrantUrl'>>;
 
@@ -25,7 +25,6 @@ let blobsDir: string;
 let database: EmptyDatabase;
 let service: RunningService | undefined;
 
-/** Configurations before, during and after a change of the model. */
 let before: Models;
 let during: Models;
 let after: Models;
@@ -45,7 +44,6 @@ beforeEach(async () => {
 afterEach(async () => {
   await stop();
   await Promise.all([former.stop(), later.stop()]);
-  // Resets the schemas, as if no service had ever been started on them.
   await removeRows(database, 'files', 'events');
 });
 
@@ -54,7 +52,6 @@ afterAll(async () => {
   await rm(blobsDir, { recursive: true, force: true });
 });
 
-/** Stops the running service, and starts the files service and its worker with these models. */
 async function restart(models: Models): Promise<RunningService> {
   await stop();
   const settings = { databasePoolSize: 5, blobsDir, embeddingsTimeoutMs: 5_000, ...models };
@@ -89,7 +86,6 @@ async function stop(): Promise<void> {
   service = undefined;
 }
 
-/** Calls the current service in the name of one bot. */
 const newBot = () => new BotFiles({ call: (operation, caller, input) => service!.call(operation, caller, input) });
 const rows = <T>(text: string, ...values: unknown[]) =>
   service!.apps[0]!.get(Database, { strict: false }).query<T>(text, values);
@@ -112,7 +108,6 @@ async function found(bot: BotFiles, query: string): Promise<string[]> {
   return passages.map(({ content }) => content);
 }
 
-/** Points of the model and visible passages, once no job and no cleanup is pending. */
 async function pointsAndPassages(model: string) {
   await until(
     () => rows('SELECT 1 FROM untidy_file UNION ALL SELECT 1 FROM indexing_job'),
@@ -191,7 +186,6 @@ describe('a re-index', () => {
     expect(done).toBe(256);
     expect(later.requests.flat()).toHaveLength(count);
     expect(new Set(later.requests.flat()).size).toBe(count);
-    // Includes titles, and neighbours beyond a batch of the worker.
     expect(later.requests.flat().sort()).toEqual(former.requests.flat().sort());
     expect(later.requests.flat()[0]).toContain('Title');
     expect(await bot.get(id)).toMatchObject({ status: 'indexing_completed' });

@@ -2,7 +2,6 @@ import type { FoundPassage, SearchFiles } from '@parley/contracts/passage-search
 import type { FoundRow, Neighbour } from '@parley/file-store/found-passages.repository';
 import { toPassageFile, withBreadcrumb } from './found-passage';
 
-/** Marks text that is left out between two passages of a file. */
 const gap = '\n\n[…]\n\n';
 
 /** One passage per file: its hits with their neighbours, in document order. Best file first. */
@@ -28,7 +27,6 @@ export function consolidated(rows: FoundRow[], { includeBreadcrumb }: SearchFile
   });
 }
 
-/** Neighbours without duplicates, in document order. */
 function inOrder(found: FoundRow[]): Neighbour[] {
   const byPosition = new Map<number, Neighbour>();
   for (const { neighbours } of found) for (const neighbour of neighbours) byPosition.set(neighbour.position, neighbour);

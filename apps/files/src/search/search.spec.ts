@@ -64,7 +64,6 @@ interface Stored {
   breadcrumb?: string[];
 }
 
-/** A file with these passages, as a worker leaves it. */
 async function store(bot: BotFiles, key: string, texts: string[], { breadcrumb = [], ...options }: Stored = {}) {
   const { id: fileId } = await bot.upload(key, 'x', { index: true, ...options });
   const [row] = await sql.query<{ version: string }>('SELECT content_version AS version FROM file WHERE id = $1', [
@@ -98,7 +97,6 @@ async function store(bot: BotFiles, key: string, texts: string[], { breadcrumb =
   return fileId;
 }
 
-/** Result of the work, and how often it lists readable files and searches the index. */
 async function counted(work: () => Promise<string[]>) {
   let [found, searches]: [string[], number] = [[], 0];
   const searchPoints = points.search.bind(points);
@@ -115,7 +113,6 @@ async function counted(work: () => Promise<string[]>) {
 }
 
 const letters = (n: number) => String.fromCharCode(97 + (n % 26)).repeat(3 + n);
-/** Each paragraph has a vector of its own direction. */
 const paragraphs = (count: number) => Array.from({ length: count }, (_, n) => `Paragraph ${n} says ${letters(n)}.`);
 
 describe('search results', () => {
