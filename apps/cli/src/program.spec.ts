@@ -259,7 +259,7 @@ describe('the commands about files', () => {
     const inPart = await run('files', 'retry', 'retry-a_1', 'retry-a_1', 'nothing');
     expect({ ...inPart, output: JSON.parse(inPart.output) as unknown }).toEqual({
       status: 1,
-      output: { retried: ['retry-a_1'], refused: [{ fileId: 'nothing', reason: 'There is no such file.' }] },
+      output: { retried: ['retry-a_1'], refused: [{ fileId: 'nothing', reason: 'File not found.' }] },
       errors: 'Refused: 1 files.\n',
     });
     const ofBot: { retried: string[] } = await answer('files', 'retry', '--bot', oneBot);

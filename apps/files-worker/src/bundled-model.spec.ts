@@ -38,7 +38,7 @@ afterAll(async () => {
   await rm(blobsDir, { recursive: true, force: true });
 });
 
-it('finds the passage that says in other words what is asked, with the model that comes along', async () => {
+it('finds a paraphrased passage with the bundled model', async () => {
   const bot = new BotFiles(service);
   const page = `# House rules
 

@@ -5,7 +5,11 @@ export class FilesWorkerConfig extends FileStoreConfig {
   @Env({ env: 'INDEXING_ATTEMPTS', type: integer(1, 100), about: 'Tries after which a file is `indexing_failed`.' })
   indexingAttempts = 10;
 
-  @Env({ env: 'INDEXING_HEARTBEAT_MS', type: integer(50, 5_000), about: 'How often a worker shows that it is alive.' })
+  @Env({
+    env: 'INDEXING_HEARTBEAT_MS',
+    type: integer(50, 5_000),
+    about: 'Interval of the heartbeats of a worker that indexes a file.',
+  })
   heartbeatMs = 2_500;
 
   @Env({

@@ -12,7 +12,7 @@ import { ModelServer } from './models/model-server';
 import { Summarizer } from './models/summarizer';
 import { DocumentReader } from './reading/document-reader';
 
-/** Turns uploaded content into passages. Scales by its queue, apart from the files service. */
+/** Indexing worker: turns uploaded content into passages. Scales by its queue, independently of the files service. */
 @Module({})
 export class FilesWorkerModule {
   static register(config: FilesWorkerConfig, platform: Platform): DynamicModule {

@@ -19,7 +19,6 @@ const ourSide = 'Something went wrong on our side: upload the file again later.'
 const undo: (() => Promise<unknown>)[] = [];
 let embeddings: EmbeddingServer;
 
-/** The files service and its worker, with statuses of files written down as they are given. */
 async function start(changes: Partial<FilesWorkerConfig>): Promise<RunningService> {
   const config = (databaseUrl: string) =>
     Object.assign(new FilesWorkerConfig(), {
@@ -72,10 +71,7 @@ const paragraphs = (count: number, word: string) =>
     '\n\n',
   );
 
-/**
- * Every status that the file was given, and whether it has one point for each passage and each of them once. The pauses
- * between the tries are over at once.
- */
+/** All statuses that the file had, and whether each passage has exactly one point. Skips the pauses between attempts. */
 async function outcome(service: RunningService, bot: BotFiles, id: string) {
   const { status, failedStatusReason } = await until(
     async () => {
@@ -108,7 +104,6 @@ describe('contents in S3', () => {
   let s3: S3Server;
   let service: RunningService;
   let bot: BotFiles;
-  // Two parts for S3, and few passages.
   const large = `${paragraphs(20, 'harbour')}${'\n'.repeat(5_250_000)}${paragraphs(20, 'harbour')}`;
 
   beforeAll(async () => {
@@ -133,7 +128,7 @@ describe('contents in S3', () => {
     await s3.stop();
   });
 
-  it('are indexed though S3 cuts a download in the middle, and refuses some', async () => {
+  it('are indexed although S3 cuts one download and refuses others', async () => {
     s3.order('get', 'cut', 500, 503);
 
     const { id } = await bot.upload('a.txt', paragraphs(100, 'quay'), index);
@@ -144,7 +139,7 @@ describe('contents in S3', () => {
     expect(s3.asked.get).toBeGreaterThanOrEqual(4);
   });
 
-  it('fail with a reason that tells nothing of the inside when S3 cuts each download', async () => {
+  it('fail with a reason that exposes no internals when S3 cuts each download', async () => {
     s3.order('get', ...Array<'cut'>(20).fill('cut'));
 
     const { id } = await bot.upload('a.txt', paragraphs(100, 'quay'), index);
@@ -158,7 +153,7 @@ describe('contents in S3', () => {
     });
   });
 
-  it('arrive though S3 cuts or refuses some parts of them, and leave nothing else', async () => {
+  it('arrive although S3 cuts or refuses some of their parts, and leave nothing else', async () => {
     s3.order('put', 'cut', 500, 503);
 
     const file = await bot.upload('large.txt', large);
@@ -168,7 +163,7 @@ describe('contents in S3', () => {
     expect(await (await fetch((await bot.get(file.id)).url)).text()).toBe(large);
   });
 
-  it('are refused for now, and kept in no part, while S3 takes no part of them', async () => {
+  it('are refused temporarily, and leave no part, while S3 accepts no part of them', async () => {
     s3.order('put', ...Array<503>(40).fill(503));
     const declared = await bot.upsert({ key: 'large.txt', size: large.length, ...index });
 
@@ -183,7 +178,7 @@ describe('contents in S3', () => {
     expect(await outcome(service, bot, declared.id)).toMatchObject(completed);
   });
 
-  it('end the download of a reader when S3 cuts it, and never as if it were whole', async () => {
+  it('abort the download of a reader when S3 cuts it, and never end as if complete', async () => {
     const { id } = await bot.upload('a.txt', large);
     const { url } = await bot.get(id);
     s3.order('get', 'cut');
@@ -196,7 +191,7 @@ describe('contents in S3', () => {
 });
 
 describe('contents in a folder', () => {
-  it('that are missing or cannot be read fail their own file alone', async () => {
+  it('that are missing or unreadable fail only their own file', async () => {
     const blobsDir = await mkdtemp(join(tmpdir(), 'parley-faults-'));
     undo.push(() => rm(blobsDir, { recursive: true, force: true }));
     const service = await start({ blobsDir });
@@ -214,7 +209,7 @@ describe('contents in a folder', () => {
       return join(blobsDir, bot.id, id, row!.blob_version);
     };
     await rm(await pathOf(missing!.id));
-    // A folder in its place: root reads what has no permissions.
+    // A folder in its place, since root can read files without permissions.
     await rm(await pathOf(unreadable!.id));
     await mkdir(await pathOf(unreadable!.id));
 
@@ -223,7 +218,7 @@ describe('contents in a folder', () => {
     for (const { id } of [missing!, unreadable!]) {
       expect(await outcome(service, bot, id)).toMatchObject({
         status: 'indexing_failed',
-        reason: `Indexing was tried 2 times. ${ourSide} What was searchable of it stays so.`,
+        reason: `Indexing was tried 2 times. ${ourSide} The passages indexed before remain searchable.`,
         versions: 1,
       });
     }
@@ -231,7 +226,6 @@ describe('contents in a folder', () => {
   });
 });
 
-/** Indexes the bytes of these files once more, as their owner's retry does. */
 async function again(service: RunningService, bot: BotFiles, ids: string[]): Promise<void> {
   const sql = sqlOf(service);
   for (const id of ids) {
@@ -281,7 +275,7 @@ describe('the passage index', () => {
       100,
       { status: 'indexing_failed', reason: `Indexing was tried 2 times. ${ourSide}`, passages: 0 },
     ],
-  ])('that %s decides what becomes of the file, once', async (_, fault, times, expected) => {
+  ])('that %s leads to one final status of the file', async (_, fault, times, expected) => {
     points.clear();
     left = times;
     refuse = (request, response) => {
@@ -300,7 +294,7 @@ describe('the passage index', () => {
 });
 
 describe('the embedding server', () => {
-  it('that gives no answer is asked again, and in the end this is the reason', async () => {
+  it('that does not respond is asked again, and the timeout becomes the reason of the failure', async () => {
     const blobsDir = await mkdtemp(join(tmpdir(), 'parley-faults-'));
     undo.push(() => rm(blobsDir, { recursive: true, force: true }));
     const service = await start({ blobsDir, embeddingsTimeoutMs: 200 });
@@ -319,7 +313,7 @@ describe('the embedding server', () => {
     expect(embeddings.countRequests('silence')).toBe(2);
   });
 
-  it('that is slow, then down, then back costs nothing but time', async () => {
+  it('that is slow, then down, then back only delays the indexing', async () => {
     const blobsDir = await mkdtemp(join(tmpdir(), 'parley-faults-'));
     undo.push(() => rm(blobsDir, { recursive: true, force: true }));
     const service = await start({ blobsDir, indexingAttempts: 5 });

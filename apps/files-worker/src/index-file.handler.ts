@@ -11,19 +11,18 @@ import { platformToken } from '@parley/service/tokens';
 import { IndexingJobService } from './indexing-job.service';
 import { DocumentReader } from './reading/document-reader';
 
-/** How often the reserved reader looks for a job while the others are busy. */
 const lookIntervalMs = 500;
 
 /**
- * Takes indexing jobs. Events occupy all readers but one. While these are busy, the reserved reader takes jobs of bots
- * that this process does nothing for: so the documents of one bot never keep another bot waiting.
+ * Takes indexing jobs, with fairness between bots: events occupy all readers but one. While these are busy, the
+ * reserved reader takes jobs of bots without a job under way in this process, so the documents of one bot never keep
+ * another bot waiting.
  */
 @Injectable()
 export class IndexFileHandler implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly readers: Slots;
   private readonly reservedReader: Loop;
   private readonly stopping = new AbortController();
-  /** Bots of the jobs under way, once for each job. */
   private readonly busyBots: string[] = [];
 
   constructor(
@@ -49,8 +48,8 @@ export class IndexFileHandler implements OnApplicationBootstrap, BeforeApplicati
   }
 
   /**
-   * An event says that there is one more job, and is good for one: the next in turn, whichever was announced. Safe to
-   * repeat: where there is no job, it was done or superseded, or the sweeper announces it again.
+   * Each event stands for one job: it takes the next job in turn, not necessarily the announced one. Safe to repeat:
+   * without a job it does nothing, since the job was done or superseded, or the sweeper announces it again.
    */
   @Consumes(indexFile)
   handle(_announced: ContentVersion, { signal }: Delivery): Promise<void> {

@@ -33,7 +33,6 @@ const workerConfig = (databaseUrl: string) =>
     blobsDir,
     embeddingsUrl: embeddings.url,
     embeddingsApiKey: apiKey,
-    // Longer than any test holds a request.
     embeddingsTimeoutMs: 60_000,
     indexingAttempts: 2,
     heartbeatMs: 50,
@@ -58,7 +57,7 @@ beforeAll(async () => {
   sql = service.apps[0]!.get(Database, { strict: false });
 });
 afterAll(async () => {
-  // fetch opens connections ahead of need, and a stop waits for those that have not asked anything yet.
+  // fetch opens connections ahead of need, and a shutdown waits for those without a request.
   service?.apps[0]?.getHttpServer()?.closeAllConnections();
   await service?.stop();
   await embeddings?.stop();
@@ -66,7 +65,6 @@ afterAll(async () => {
 });
 
 const newBot = () => new BotFiles(service);
-/** A word that no other test has, so that the embedding server can tell this test's requests. */
 const newMarker = () => `marker${randomBytes(6).toString('hex')}`;
 const index = { index: true };
 const paragraphs = (count: number, word: string) =>
@@ -82,7 +80,6 @@ const versionOf = async (bot: BotFiles, fileId: string) => {
 };
 const announce = (versions: { botId: string; fileId: string; contentVersion: string }[]) =>
   sql.transaction((tx) => service.apps[0]!.get(Outbox, { strict: false }).addAll(tx, fileUploaded, versions));
-/** The file once its indexing has ended, without the pauses between the tries. */
 const settledSoon = (bot: BotFiles, id: string) =>
   until(
     async () => {
@@ -91,7 +88,6 @@ const settledSoon = (bot: BotFiles, id: string) =>
     },
     ({ status }) => status !== 'indexing_pending',
   );
-/** Passages and points are those that readers see, and nothing waits to be done. */
 async function tidied(bot: BotFiles) {
   await until(
     () =>
@@ -109,7 +105,7 @@ describe('a document', () => {
     ['notes.txt', 'First thing.\n\nSecond thing.\n\nThird thing.'],
     ['notes.md', '# First\n\nSecond *thing*.\n\n- Third\n'],
     ['notes.html', '<h1>First</h1><script>alert("evil")</script><p>Second <b>thing</b></p><ul><li>Third</li></ul>'],
-  ])('called %s becomes passages in its order', async (key, content) => {
+  ])('named %s becomes passages in document order', async (key, content) => {
     const bot = newBot();
     const { id } = await bot.upload(key, content, index);
 
@@ -153,7 +149,7 @@ describe('a document', () => {
     ['a binary that calls itself text', 'a.txt', randomBytes(20_000), /./],
     ['a page of nothing but scripts', 'a.html', '<script>let x = 1</script><style>b {}</style>', /text found/],
     ['of a type that is not read', 'a.zip', 'PK\u0003\u0004', /application\/zip cannot be indexed/],
-  ])('that is %s ends with a reason and without passages', async (_name, key, content, reason) => {
+  ])('that is %s fails with a reason and has no passages', async (_name, key, content, reason) => {
     const bot = newBot();
     const { id } = await bot.upload(key, content, index);
 
@@ -165,7 +161,7 @@ describe('a document', () => {
     expect(await tidied(bot)).toMatchObject({ passages: 0, points: 0, blobs: 1 });
   });
 
-  it('in invalid UTF-8 is read as well as it can be', async () => {
+  it('in invalid UTF-8 is read as far as possible', async () => {
     const bot = newBot();
     const { id } = await bot.upload(
       'a.txt',
@@ -177,7 +173,7 @@ describe('a document', () => {
     expect((await contents(bot, id)).join('')).toMatch(/Good words\.[\s\S]*More good words\./);
   });
 
-  it('of one line of 5 MB becomes passages of the wanted length, while the service answers', async () => {
+  it('of one 5 MB line becomes passages of the configured length, while the service stays responsive', async () => {
     const bot = newBot();
     const { id } = await bot.upload('a.txt', 'word '.repeat(1_000_000), {
       ...index,
@@ -204,7 +200,7 @@ describe('a document', () => {
     expect(answers).toBeGreaterThan(10);
   });
 
-  it('is embedded with as many neighbours as are wanted, across the batches in which it is read', async () => {
+  it('is embedded with the configured number of neighbours, across batches', async () => {
     const [bot, marker] = [newBot(), newMarker()];
     const passages = Array.from(
       { length: 70 },
@@ -225,7 +221,7 @@ describe('a document', () => {
     );
   });
 
-  it('shows how much of it is indexed', async () => {
+  it('shows its indexing progress', async () => {
     const [bot, first, middle] = [newBot(), newMarker(), newMarker()];
     const [held, heldInTheMiddle] = [embeddings.hold(first), embeddings.hold(middle)];
     const half = paragraphs(800, 'half');
@@ -248,7 +244,7 @@ describe('a document', () => {
 });
 
 describe('a file that changes while it is indexed', () => {
-  it('shows nothing of what was declared away, and all of the new', async () => {
+  it('shows nothing of the content before a new declaration, and all of the new content', async () => {
     const [bot, marker] = [newBot(), newMarker()];
     const held = embeddings.hold(marker);
     const old = await bot.upload('a.txt', paragraphs(40, `${marker} old`), index);
@@ -298,7 +294,7 @@ describe('a file that changes while it is indexed', () => {
     expect(points).toBe(passages);
   });
 
-  it('has its newest tags on every point, also on those that are written after the change', async () => {
+  it('has its newest tags on every point, also on points written after the change', async () => {
     const [bot, marker] = [newBot(), newMarker()];
     const tagsOfPoints = async () =>
       (await rows('SELECT DISTINCT tags FROM local_index_point WHERE bot_id = $1', bot.id)).map(({ tags }) => tags);
@@ -375,7 +371,7 @@ describe('a file that changes while it is indexed', () => {
 });
 
 describe('a job', () => {
-  it('is done once, however often and in whatever order its events come', async () => {
+  it('runs once for repeated and reordered events', async () => {
     const [bot, marker] = [newBot(), newMarker()];
     const file = await bot.upload('a.txt', '1111', index);
     await bot.settled(file.id);
@@ -398,7 +394,7 @@ describe('a job', () => {
     expect(embeddings.countRequests(marker)).toBe(1);
   });
 
-  it('is worked on by one of two workers that are told of it at once', async () => {
+  it('is taken by one of two workers that receive its event at the same time', async () => {
     const [bot, marker] = [newBot(), newMarker()];
     const held = embeddings.hold(marker);
     const { id } = await bot.upload('a.txt', marker, index);
@@ -415,12 +411,12 @@ describe('a job', () => {
     expect(embeddings.countRequests(marker)).toBe(1);
   });
 
-  it('whose worker vanished is announced again and done by another', async () => {
+  it('of a dead worker is announced again and done by another worker', async () => {
     const [bot, marker] = [newBot(), newMarker()];
     const held = embeddings.hold(marker);
     const { id } = await bot.upload('a.txt', marker, index);
     await held.reached;
-    // As if that worker were gone: its lease is of no use any more, and nothing shows that it lives.
+    // Simulates a dead worker: its lease is no longer valid, and its heartbeat is stale.
     await sql.query(
       "UPDATE indexing_job SET lease = 'vanished', heartbeat_at = now() - interval '16 seconds' WHERE file_id = $1",
       [id],
@@ -438,7 +434,7 @@ describe('a job', () => {
     expect(await tidied(bot)).toEqual({ files: 1, passages: 1, blobs: 1, points: 1 });
   });
 
-  it('stays with its new worker when the old one wakes up and finds it lost', async () => {
+  it('stays with its new worker when the old one resumes and finds its lease lost', async () => {
     const [bot, marker] = [newBot(), newMarker()];
     const held = embeddings.hold(marker);
     const { id } = await bot.upload('a.txt', marker, index);
@@ -456,13 +452,12 @@ describe('a job', () => {
     expect((await bot.settled(id)).status).toBe('indexing_completed');
   });
 
-  it('goes back at once when its worker is stopped, and another worker ends it', async () => {
+  it('is given back at once when its worker is stopped, and another worker completes it', async () => {
     const [bot, marker] = [newBot(), newMarker()];
     const jobs = service.apps[0]!.get(JobsRepository, { strict: false });
     const first = await joinService(service, 'first', (platform) =>
       FilesWorkerModule.register(workerConfig(service.databaseUrl), platform),
     );
-    // Two for each of the two workers, which all have to wait.
     const held = embeddings.hold(marker);
     const ids: string[] = [];
     for (let n = 0; n < 4; n += 1) ids.push((await bot.upload(`${n}.txt`, `${marker} ${n}`, index)).id);
@@ -479,13 +474,13 @@ describe('a job', () => {
     held.release();
     await stopping;
 
-    // The sweeper, which takes a job from a worker that is silent, would count the try.
+    // The sweeper, which takes a job from a silent worker, would count the attempt.
     expect(given.filter((job) => job['attempts'] === (0 as unknown)).length).toBe(2);
     for (const id of ids) expect((await bot.settled(id)).status).toBe('indexing_completed');
     expect(await jobs.count()).toBe(0);
   });
 
-  it('completes though the connections to the database are cut in the middle', async () => {
+  it('completes although the database connections are cut in the middle', async () => {
     const [bot, marker] = [newBot(), newMarker()];
     const held = embeddings.hold(marker);
     const { id } = await bot.upload('a.txt', `${paragraphs(60, 'cut')}\n\n${marker}`, index);
@@ -498,7 +493,7 @@ describe('a job', () => {
       )
       .catch(() => undefined);
 
-    // As if its worker had been silent for longer, where its end was lost with a connection.
+    // Simulates a longer silence of the worker, for jobs whose end was lost with a connection.
     const silent = `UPDATE indexing_job SET heartbeat_at = now() - interval '16 seconds'
       WHERE bot_id = $1 AND heartbeat_at < now() - interval '2 seconds'`;
     const file = await until(
@@ -515,7 +510,7 @@ describe('a job', () => {
 });
 
 describe('an embedding server', () => {
-  it('that asks to wait is waited for, and no try is counted', async () => {
+  it('that asks to slow down is waited for, and no attempt is counted', async () => {
     const [bot, marker] = [newBot(), newMarker()];
     const busy = { status: 429, message: 'slow down', headers: { 'retry-after': '0' } };
     embeddings.order(marker, busy, busy, busy, { ...busy, headers: { 'retry-after': '1' } }, 'well');
@@ -538,7 +533,7 @@ describe('an embedding server', () => {
       /tried 2 times\. The embedding server answered 500: out of memory$/,
     ],
     ['garbage', 'garbage' as const, /tried 2 times\. The embedding server answered with something that is not a list/],
-  ])('that answers %s is tried again, and in the end its answer is the reason', async (_name, answer, reason) => {
+  ])('that answers %s is asked again, and its last answer is the reason', async (_name, answer, reason) => {
     const [bot, marker] = [newBot(), newMarker()];
     embeddings.order(marker, answer);
     const { id } = await bot.upload('a.txt', marker, index);
@@ -551,7 +546,7 @@ describe('an embedding server', () => {
     expect(await tidied(bot)).toEqual({ files: 1, passages: 0, blobs: 1, points: 0 });
   });
 
-  it('that recovers before the last try costs nothing but time', async () => {
+  it('that recovers before the last attempt only delays the indexing', async () => {
     const [bot, marker] = [newBot(), newMarker()];
     embeddings.order(marker, { status: 500, message: 'oops' }, 'well');
 
@@ -562,7 +557,7 @@ describe('an embedding server', () => {
     expect(file.failedStatusReason).toBeUndefined();
   });
 
-  it.each([400, 413, 422])('that refuses a text with %d ends the job at once with its message', async (status) => {
+  it.each([400, 413, 422])('that rejects a text with %d ends the job at once with its message', async (status) => {
     const [bot, marker] = [newBot(), newMarker()];
     embeddings.order(marker, { status, message: 'the text is too long' });
     const { id } = await bot.upload('a.txt', marker, index);
@@ -574,7 +569,7 @@ describe('an embedding server', () => {
     expect(embeddings.countRequests(marker)).toBe(1);
   });
 
-  it('that does not know its key is asked again, and its message tells why without the key', async () => {
+  it('that rejects its key is asked again, and its message is shown without the key', async () => {
     const [bot, marker] = [newBot(), newMarker()];
     embeddings.order(marker, { status: 401, message: `Incorrect API key provided: ${apiKey}` });
     const { id } = await bot.upload('a.txt', marker, index);
@@ -589,7 +584,7 @@ describe('an embedding server', () => {
     expect(await settledSoon(bot, id)).toMatchObject({ status: 'indexing_completed' });
   });
 
-  it('is not asked again for a content that was replaced while it slept', async () => {
+  it('is not asked again for content that was replaced while it slept', async () => {
     const [bot, marker] = [newBot(), newMarker()];
     embeddings.order(marker, { status: 429, message: 'later', headers: { 'retry-after': '60' } });
     const file = await bot.upload('a.txt', marker, index);
@@ -607,7 +602,6 @@ describe('an embedding server', () => {
 });
 
 describe('a document reader that dies', () => {
-  /** Kills the one busy reader while the embedding server keeps a batch waiting. */
   async function killReader(marker: string): Promise<void> {
     const held = embeddings.hold(marker);
     await held.reached;
@@ -637,7 +631,7 @@ describe('a document reader that dies', () => {
     expect(await bot.settled(id)).toMatchObject({ status: 'indexing_completed' });
   });
 
-  it('makes the document fail at the second time, with a reason', async () => {
+  it('fails the document with a reason when it dies a second time', async () => {
     const [bot, marker] = [newBot(), newMarker()];
     const killedTwice = killReader(marker).then(() => killReader(marker));
     const { id } = await bot.upload('a.txt', paragraphs(400, marker), index);
@@ -646,7 +640,7 @@ describe('a document reader that dies', () => {
 
     expect(await bot.settled(id)).toMatchObject({
       status: 'indexing_failed',
-      failedStatusReason: expect.stringMatching(/^The document ended the program that reads it: save it again/),
+      failedStatusReason: expect.stringMatching(/^The document crashed its reader: save it again/),
     });
   });
 });
@@ -668,7 +662,7 @@ it('indexes the file of another bot while all documents of one bot wait', async 
   for (const { id } of waiting) expect(await busy.settled(id)).toMatchObject({ status: 'indexing_completed' });
 });
 
-it('says nothing of our inside when a content cannot be read', async () => {
+it('exposes no internals when a content cannot be read', async () => {
   const bot = newBot();
   const marker = newMarker();
   const held = embeddings.hold(marker);

@@ -31,7 +31,7 @@ const stages = {
   writing: stage('writing'),
 };
 
-/** Turns a content into passages and vectors of its version. Repeating it writes the same ones. */
+/** Turns a content into the passages and vectors of its version. Idempotent. */
 @Injectable()
 export class Indexer {
   private readonly countPassages: (by: number) => void;
@@ -51,11 +51,11 @@ export class Indexer {
   ) {
     this.countPassages = platform.metrics.counter(
       'parley_files_passages_indexed_total',
-      'Passages that were given their vectors.',
+      'Passages embedded and written to the index.',
     );
   }
 
-  /** Says of which models there are points now: of the next one too, unless it did not take all of them. */
+  /** Returns the models that have all points of this version: the active one, and the next one unless it failed. */
   async index(version: ContentVersion, { file, source }: TakenJob, watch: JobWatch): Promise<string[]> {
     let next = this.next?.isResting ? null : this.next;
     const batches = source === 'passages' ? this.stored(version) : await this.parsed(version, file, watch);
@@ -108,13 +108,12 @@ export class Indexer {
     return summarization?.enable ? this.summarizer.withSummaries(batches, summarization, watch) : batches;
   }
 
-  /** Models do not answer the same always: an earlier try may have written more than this one will. */
+  /** Answers of models vary: an earlier attempt may have written more passages than this one will. */
   private async forget(version: ContentVersion, file: FileRow): Promise<void> {
     if (!(await this.passages.deleteVersion(version))) return;
     await this.points.removeFile(version.botId, version.fileId, file.active_version);
   }
 
-  /** Passages that are there already. */
   private async *stored(version: ContentVersion): AsyncGenerator<Batch> {
     const count = await this.passages.count(version);
     for (let start = 0; start < count; start += storedBatch) {
@@ -123,7 +122,7 @@ export class Indexer {
     }
   }
 
-  /** No file fails or waits for long because of the next model: what it does not take is left to the re-index. */
+  /** The next model never fails a file, nor delays it for long: the re-index adds the points that it misses. */
   private async writeNext(
     next: NextModel,
     version: ContentVersion,
@@ -142,7 +141,7 @@ export class Indexer {
       next.rest();
       this.platform.logger.warn(
         { ...version, model: next.model, err: error },
-        'a file is indexed without the next embedding model',
+        'the next embedding model failed, the file is indexed without it',
       );
       return false;
     }
@@ -152,7 +151,7 @@ export class Indexer {
     if (this.noted.has(model)) return;
     if (!(await this.models.note({ model, dimensions }))) {
       throw new EmbedderUnavailable(
-        `The embedding model "${model}" answers with ${dimensions} dimensions, and with others before.`,
+        `The embedding model "${model}" returned vectors of ${dimensions} dimensions, but of another length before.`,
       );
     }
     this.noted.add(model);
@@ -195,7 +194,6 @@ interface Neighbourhood extends Batch {
   after: Chunk[];
 }
 
-/** Each batch with those on both sides of it. */
 async function* withNeighbours(batches: AsyncIterable<Batch>): AsyncGenerator<Neighbourhood> {
   let before: Chunk[] = [];
   let current: Batch | undefined;
@@ -209,7 +207,7 @@ async function* withNeighbours(batches: AsyncIterable<Batch>): AsyncGenerator<Ne
   if (current) yield { ...current, before, after: [] };
 }
 
-/** Makes the next item while the one before is worked on, and no more. Whoever leaves the loop ends the making of it. */
+/** Prefetches one item while the previous one is processed. Leaving the loop aborts the generator. */
 async function* oneAhead<Item>(make: (left: AbortSignal) => AsyncGenerator<Item>): AsyncGenerator<Item> {
   const left = new AbortController();
   const items = make(left.signal);
@@ -219,7 +217,7 @@ async function* oneAhead<Item>(make: (left: AbortSignal) => AsyncGenerator<Item>
       const made = await next;
       if (made.done) return;
       next = items.next();
-      // Its error is thrown when it is asked for; until then it is nobody's.
+      // Prevents an unhandled rejection: the error is thrown when the item is awaited.
       next.catch(() => undefined);
       yield made.value;
     }

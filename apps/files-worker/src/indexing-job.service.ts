@@ -17,16 +17,14 @@ import { JobLost, JobWatch } from './job-watch';
 import { UnreadableDocument } from '@parley/documents/block';
 import { ReaderDied } from './reading/document-reader';
 
-/** Characters of a reason that the log keeps. */
 const maxLoggedReason = 120;
 
-/** Pause of a job that failed through no fault of its own. */
+/** Pause after a failure that does not count as an attempt: backpressure or an ApiError. */
 const oursPauseMs = 2_000;
 
-/** Readers that may die of one document, in one try, before the document counts as unreadable. */
+/** Readers that may die of one document, in one attempt, before the document counts as unreadable. */
 const mostReaderDeaths = 2;
 
-/** Indexes one content: from its job to passages that readers see, or to a reason why there are none. */
 @Injectable()
 export class IndexingJobService implements OnModuleInit {
   constructor(
@@ -40,14 +38,14 @@ export class IndexingJobService implements OnModuleInit {
     @Inject(platformToken) private readonly platform: Platform,
   ) {}
 
-  /** A process of the same name that died held its jobs until now. */
+  /** Releases the jobs that a dead process of the same name still holds. */
   onModuleInit(): Promise<void> {
     return this.jobs.releaseAllOf(this.platform.instance);
   }
 
   /**
-   * Safe to repeat: a job is taken by one worker at a time, and every write is conditional on still being its newest.
-   * Rejects with the signal's reason when it aborts; the job is given back then.
+   * Safe to repeat: one worker at a time holds the lease of a job, and each step checks that the content is still the
+   * newest. Rejects with the signal's reason when it aborts, after giving the job back.
    */
   async run(job: TakenJob, signal: AbortSignal): Promise<void> {
     const { version } = job;
@@ -64,16 +62,18 @@ export class IndexingJobService implements OnModuleInit {
 
   private async index(version: ContentVersion, job: TakenJob, watch: JobWatch): Promise<void> {
     const { indexingAttempts } = this.config;
-    // Only tries that ended with their process get this far.
+    // Reached only when earlier attempts ended together with their process.
     if (job.attempts > indexingAttempts) {
-      throw new UnreadableDocument(outOfAttempts(indexingAttempts, job.lastError ?? 'The worker ended each time.'));
+      throw new UnreadableDocument(
+        outOfAttempts(indexingAttempts, job.lastError ?? 'The worker process died each time.'),
+      );
     }
     const models = await this.indexWithAnyReader(version, job, watch);
     await watch.advance({ stage: 'switching' });
     await this.end(version, job, (tx) => this.finish(tx, version, models));
   }
 
-  /** A reader that dies is replaced. Throws UnreadableDocument when the document ends that one too. */
+  /** Replaces a reader that dies. Throws UnreadableDocument when the document kills that one too. */
   private async indexWithAnyReader(version: ContentVersion, job: TakenJob, watch: JobWatch): Promise<string[]> {
     for (let deaths = 1; ; deaths++) {
       try {
@@ -89,10 +89,12 @@ export class IndexingJobService implements OnModuleInit {
   private async finish(tx: Transaction, version: ContentVersion, models: string[]): Promise<void> {
     if (!(await this.files.finishIndexing(tx, version.fileId, version.contentVersion))) return;
     if (await this.models.markWhole(tx, version, models)) return;
-    throw unavailable('Another embedding model is searched meanwhile: this worker must start anew, configured for it.');
+    throw unavailable(
+      'The active embedding model has changed: restart this worker with the configuration of the new model.',
+    );
   }
 
-  /** Ends the job, or gives it back for another try. Throws when the event should be delivered again. */
+  /** Ends the job, or releases it for another attempt. Throws when the event should be redelivered. */
   private async settle(version: ContentVersion, job: TakenJob, error: unknown, signal: AbortSignal): Promise<void> {
     const { logger } = this.platform;
     if (error instanceof JobLost) return this.end(version, job);
@@ -101,14 +103,14 @@ export class IndexingJobService implements OnModuleInit {
 
     const isOurs = signal.aborted || error instanceof ServerBusy || error instanceof ApiError;
     const reason = publicReason(error);
-    if (signal.aborted) logger.info(version, 'this process stops: the file is left to another');
-    else logger.warn({ ...version, attempt: job.attempts, err: error }, 'a try to index a file did not succeed');
+    if (signal.aborted) logger.info(version, 'shutting down, the file is left to another worker');
+    else logger.warn({ ...version, attempt: job.attempts, err: error }, 'an attempt to index a file failed');
     if (!isOurs && job.attempts >= this.config.indexingAttempts) {
       return this.fail(version, job, outOfAttempts(job.attempts, reason));
     }
     if (signal.aborted) {
       await this.jobs.giveBack(version, job.lease, reason);
-      // Another process has the event, and with it the job, at once.
+      // Redelivery: another process gets the event, and with it the job, at once.
       throw error;
     }
     // The sweeper announces the job when it is due.
@@ -117,15 +119,15 @@ export class IndexingJobService implements OnModuleInit {
   }
 
   private fail(version: ContentVersion, job: TakenJob, reason: string): Promise<void> {
-    // The rest is advice, which stands in the file.
+    // The rest is advice, which is stored with the file.
     const logged = reason.slice(0, maxLoggedReason);
     this.platform.logger.warn({ ...version, reason: logged }, 'a file cannot be indexed');
     return this.end(version, job, (tx) => this.files.failIndexing(tx, version.fileId, version.contentVersion, reason));
   }
 
   /**
-   * The end of the job, its outcome and the note to remove what is not readable, in one commit. Who has lost the job
-   * decides nothing, but what it has written is looked at all the same.
+   * Ends the job, records its outcome and queues a cleanup, in one transaction. A worker that lost its lease changes no
+   * outcome, but the data that it wrote is cleaned up.
    */
   private end(
     { botId, fileId, contentVersion }: ContentVersion,
@@ -149,7 +151,7 @@ function outOfAttempts(attempts: number, reason: string): string {
   return `Indexing was tried ${attempts} times. ${reason}`;
 }
 
-/** What the file's owner may read: errors of our own making say what is wrong, others could tell of the inside. */
+/** Reason for the file's owner. Errors of unknown origin are replaced, since they could expose internals. */
 function publicReason(error: unknown): string {
   const isPublic = error instanceof ServerUnavailable || error instanceof ServerBusy || error instanceof ApiError;
   return isPublic ? error.message : 'Something went wrong on our side: upload the file again later.';

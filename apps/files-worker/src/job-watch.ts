@@ -7,7 +7,7 @@ import type { Platform } from '@parley/service/platform';
 
 const maxPauseMs = 60_000;
 
-/** The content was replaced or deleted, or another worker has the job: stop, and leave no trace. */
+/** Lease lost: the content was replaced or deleted, or another worker has the job. Stop without a trace. */
 export class JobLost extends Error {
   override readonly name = 'JobLost';
 }
@@ -16,16 +16,15 @@ export interface Progress {
   stage: IndexingStage;
   passages?: number;
   passagesWritten?: number;
-  /** How much of the document is done, from 0 to 1. */
+  /** Fraction of the document that is done, from 0 to 1. */
   part?: number;
 }
 
-/** Shows that the job is alive, and tells the worker when it is no longer its. */
+/** Heartbeat of a job: renews its lease, and aborts the work when the lease is lost. */
 export class JobWatch {
   private readonly lost = new AbortController();
   private readonly timer: NodeJS.Timeout;
   private stage: IndexingStage = 'taken';
-  /** Aborted when the job is lost or the process stops. */
   readonly signal: AbortSignal;
 
   constructor(
@@ -40,7 +39,7 @@ export class JobWatch {
     this.timer = setInterval(() => this.beat(), heartbeatMs);
   }
 
-  /** Records how far the job is. Throws JobLost when it is no longer this worker's: nothing may be written then. */
+  /** Records progress. Throws JobLost when the lease is lost: nothing may be written then. */
   async advance(progress: Progress): Promise<void> {
     this.signal.throwIfAborted();
     this.stage = progress.stage;
@@ -49,7 +48,10 @@ export class JobWatch {
     this.signal.throwIfAborted();
   }
 
-  /** What the server answers. One that asks to slow down is given the time that it asks for, however often. */
+  /**
+   * Backpressure: repeats a request without limit while the server asks to slow down, after the pause that it asks for
+   * (at most 60 s).
+   */
   async whenFree<T>(ask: () => Promise<T>, signal = this.signal): Promise<T> {
     for (;;) {
       try {
@@ -70,13 +72,13 @@ export class JobWatch {
       (alive) => {
         if (!alive) this.lose();
       },
-      // A database that is away for a moment costs a beat, not the job.
+      // A short database outage costs one heartbeat, not the job.
       (error: unknown) => this.platform.logger.warn({ err: error, ...this.version }, 'a heartbeat was missed'),
     );
   }
 
   private lose(): void {
-    this.lost.abort(new JobLost('The job is no longer this worker’s.'));
+    this.lost.abort(new JobLost('The lease of this job is lost.'));
   }
 }
 

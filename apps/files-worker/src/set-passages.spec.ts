@@ -52,7 +52,6 @@ afterAll(async () => {
   await rm(blobsDir, { recursive: true, force: true });
 });
 
-/** A word that no other test has, so that the embedding server can tell this test's requests. */
 const newMarker = () => `marker${randomBytes(6).toString('hex')}`;
 const numbered = (word: string, count: number): NewPassage[] =>
   Array.from({ length: count }, (_, n) => ({ content: `${word} ${n}` }));
@@ -68,7 +67,6 @@ async function newIndexed() {
   return { bot, id: file.id, uploadUrl: file.uploadUrl };
 }
 
-/** What is kept once nothing waits to be done. */
 async function tidied(bot: BotFiles) {
   await until(
     () =>
@@ -81,7 +79,7 @@ async function tidied(bot: BotFiles) {
 }
 
 describe('passages that are set', () => {
-  it('take the place of those of the content, with all that was said of them', async () => {
+  it('replace the passages of the content, with all their fields', async () => {
     const { bot, id } = await newIndexed();
 
     await set(bot, 'a.txt', [
@@ -100,7 +98,7 @@ describe('passages that are set', () => {
     expect(await tidied(bot)).toEqual({ files: 1, passages: 3, blobs: 1, points: 3 });
   });
 
-  it('several times at once are those of one of them, whole', async () => {
+  it('several times at once are those of one request, complete', async () => {
     const { bot, id } = await newIndexed();
     const sets = Array.from({ length: 8 }, (_, n) => numbered(`set${n}`, 40 + n));
 
@@ -113,7 +111,7 @@ describe('passages that are set', () => {
     expect(await tidied(bot)).toEqual({ files: 1, passages: kept.length, blobs: 1, points: kept.length });
   });
 
-  it('while the content is being indexed are what remains of the two', async () => {
+  it('while the content is being indexed replace its passages', async () => {
     const [bot, marker] = [new BotFiles(service), newMarker()];
     const held = embeddings.hold(marker);
     const { id } = await bot.upload('a.txt', `${marker} of the content.`, { index: true });
@@ -128,7 +126,7 @@ describe('passages that are set', () => {
     expect(await found(bot, marker)).toEqual(['Set meanwhile']);
   });
 
-  it('leave the old ones to readers until they have all their vectors', async () => {
+  it('leave the old ones visible until all vectors are written', async () => {
     const [{ bot, id }, marker] = [await newIndexed(), newMarker()];
     const held = embeddings.hold(marker);
 
@@ -143,7 +141,7 @@ describe('passages that are set', () => {
     expect(await contents(bot, id)).toHaveLength(101);
   });
 
-  it('are gone once another content comes to the same URL, and when the file is declared anew', async () => {
+  it('are removed by new content at the same URL, and by a new declaration of the file', async () => {
     const { bot, id, uploadUrl } = await newIndexed();
     await set(bot, id, numbered('Set', 30));
     await bot.settled(id);
@@ -172,7 +170,7 @@ describe('passages that are set', () => {
     expect(await contents(bot, id)).toHaveLength(200);
   });
 
-  it('may be none: the file is indexed, and nothing is found in it', async () => {
+  it('may be an empty list: the file counts as indexed, and a search finds nothing in it', async () => {
     const { bot, id } = await newIndexed();
 
     await set(bot, id, []);
@@ -186,7 +184,7 @@ describe('passages that are set', () => {
     expect(await contents(bot, id)).toEqual(['Something again']);
   });
 
-  it('are done once, however often that is announced, also long after', async () => {
+  it('are indexed once for repeated events, also for late ones', async () => {
     const [{ bot, id }, marker] = [await newIndexed(), newMarker()];
     await set(bot, id, [{ content: marker }]);
     const [row] = await sql.query<{ version: string }>('SELECT content_version AS version FROM file WHERE id = $1', [
@@ -242,7 +240,7 @@ describe('passages that are set', () => {
     });
   });
 
-  it('are set by who owns the file alone', async () => {
+  it('can be set only by the owner of the file', async () => {
     const { bot, id } = await newIndexed();
     await bot.ask(files.update, { id, accessPolicies: ['integrations'] });
 

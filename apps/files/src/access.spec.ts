@@ -35,7 +35,7 @@ afterAll(async () => {
   await rm(blobsDir, { recursive: true, force: true });
 });
 
-/** A thousand characters from so many, which no index can compress. */
+/** 1,000 random characters from `count` code points, which no index can compress. */
 function randomText(first: number, count: number): string {
   return Array.from({ length: 1000 }, () => String.fromCodePoint(first + randomInt(count))).join('');
 }
@@ -43,7 +43,6 @@ function randomText(first: number, count: number): string {
 const notFound = { type: 'ResourceNotFound' };
 const forbidden = { type: 'Forbidden' };
 
-/** A bot with two installations and two users, and a file of each. */
 async function aBot() {
   const bot = new BotFiles(service);
   const askers = {
@@ -59,7 +58,7 @@ async function aBot() {
 }
 
 describe('a file', () => {
-  it('belongs to who made it: the bot, an installation, or the user that somebody acted for', async () => {
+  it('belongs to its creator: the bot, an installation, or the user of the call', async () => {
     const { bot, slack, ann, make } = await aBot();
     const both = new BotFiles(service, bot.id, { ...slack.caller, user: { id: 'user_ann' } });
 
@@ -75,7 +74,7 @@ describe('a file', () => {
     expect((await both.upsert({ key: 'c', size: 1 })).owner).toEqual({ type: 'user', id: 'user_ann' });
   });
 
-  it('has a key that is unique in the bot, and apart for each installation', async () => {
+  it('has a key that is unique in the bot, and separate for each installation', async () => {
     const { bot, slack, teams, ann } = await aBot();
 
     const made = await Promise.all([bot, slack, teams].map((asker) => asker.upsert({ key: 'same', size: 1 })));
@@ -100,7 +99,7 @@ describe('a file', () => {
     },
   );
 
-  it('stays its owner’s when the bot declares it anew, and becomes another’s once it has expired', async () => {
+  it('keeps its owner when the bot declares it again, and gets another owner once it has expired', async () => {
     const { bot, ann, bob } = await aBot();
     const { id } = await ann.upsert({ key: 'mine', size: 1 });
 
@@ -114,7 +113,7 @@ describe('a file', () => {
   });
 });
 
-describe('who may read', () => {
+describe('read access', () => {
   it.each<[reader: 'bot' | 'slack' | 'ann', policies: AccessPolicy[], sees: string[]]>([
     ['bot', [], ['ann', 'bob', 'bot', 'slack', 'teams']],
     ['slack', [], ['slack']],
@@ -123,7 +122,7 @@ describe('who may read', () => {
     ['ann', [], ['ann']],
     ['ann', ['public_content'], ['ann', 'bob', 'bot', 'slack', 'teams']],
     ['ann', ['integrations'], ['ann']],
-  ])('%s sees of files with the policies %j those of %j, on every path', async (reader, policies, sees) => {
+  ])('of %s to files with the policies %j covers the owners %j, on every path', async (reader, policies, sees) => {
     const { make, ...askers } = await aBot();
     const owners = ['ann', 'bob', 'bot', 'slack', 'teams'] as const;
     const ids = await Promise.all(owners.map((owner) => make(owner, policies)));
@@ -148,7 +147,7 @@ describe('who may read', () => {
     for (const id of ids.filter((each) => !hidden.includes(each))) expect((await asker.get(id)).id).toBe(id);
   });
 
-  it('is not whoever may change: what is another’s is Forbidden to change, and stays', async () => {
+  it('does not imply write access: changing the file of another owner is Forbidden', async () => {
     const { bot, slack, ann, make } = await aBot();
     const shared = await make('bot', ['integrations', 'public_content']);
 
@@ -161,7 +160,7 @@ describe('who may read', () => {
     expect(await bot.get(shared)).toMatchObject({ tags: { of: 'bot' } });
   });
 
-  it('may copy it, and owns the copy', async () => {
+  it('suffices to copy a file, and the copy belongs to the reader', async () => {
     const { slack, make } = await aBot();
     const shared = await make('bot', ['integrations']);
 
@@ -170,7 +169,7 @@ describe('who may read', () => {
     expect(file).toMatchObject({ key: 'mine', size: 1, owner: { type: 'integration', alias: 'slack' } });
   });
 
-  it('finds a file by its own key before that of the bot', async () => {
+  it('by key finds the own file of an installation before that of the bot', async () => {
     const { bot, slack, make } = await aBot();
     const shared = await make('bot', ['integrations']);
     const own = await slack.upsert({ key: 'bot.txt', size: 1 });
@@ -181,7 +180,7 @@ describe('who may read', () => {
     expect((await bot.get('bot.txt')).id).toBe(shared);
   });
 
-  it('finds by its key a file of an installation for the bot, when no other has the key', async () => {
+  it('by key finds a file of an installation for the bot when no other file has the key', async () => {
     const { bot, slack, teams } = await aBot();
     const { id } = await slack.upsert({ key: 'theirs', size: 1 });
 
@@ -191,7 +190,7 @@ describe('who may read', () => {
     await expect(bot.get('theirs')).rejects.toMatchObject(notFound);
   });
 
-  it('changes no knowledge base when it acts for a user', async () => {
+  it('does not let a user change a knowledge base', async () => {
     const { bot, ann } = await aBot();
     const { knowledgeBase } = await bot.ask(knowledgeBases.create, { name: 'ours' });
     const { id } = knowledgeBase;
@@ -204,7 +203,7 @@ describe('who may read', () => {
 });
 
 describe('public content', () => {
-  it('is read by anybody at an address that stays, until it is not public any more', async () => {
+  it('is served to anybody at a permanent URL, until it is no longer public', async () => {
     const bot = new BotFiles(service);
     const { id } = await bot.upload('page.html', '<script>alert(1)</script>', { accessPolicies: ['public_content'] });
     const { url } = await bot.get(id);
@@ -232,7 +231,7 @@ describe('public content', () => {
     expect((await fetch(url)).status).toBe(403);
   });
 
-  it('is told from nothing: what is private, not uploaded or not there has the same answer without a signature', async () => {
+  it('gives the same answer without a signature for private, missing and not uploaded files', async () => {
     const bot = new BotFiles(service);
     const { id } = await bot.upload('private', 'x');
     const pending = await bot.upsert({ key: 'pending', size: 1, accessPolicies: ['public_content'] });

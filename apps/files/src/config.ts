@@ -28,7 +28,7 @@ export class FilesConfig extends FileStoreConfig {
     env: 'CONTENT_MAX_UPLOADS',
     type: integer(1, 100_000),
     about:
-      'How many contents are taken in at once: a bot has as many of these places as are free, so half of them alone. In front of S3, each may take 5 MB of the temporary folder.',
+      'Concurrent uploads. A bot may use as many of these slots as are free, so half of them alone. In front of S3, each may take 5 MB of the temporary folder.',
     optional: true,
     defaultText: '`400`',
   })

@@ -4,7 +4,6 @@ import { UrlSignature } from '@parley/secrets/url-signature';
 const uploadLifetimeMs = 60 * 60_000;
 const downloadLifetimeMs = 15 * 60_000;
 
-/** What an upload URL is good for, and nothing else. */
 export interface UploadGrant {
   fileId: string;
   uploadId: string;
@@ -16,11 +15,11 @@ export interface UploadGrant {
 
 interface DownloadGrant {
   fileId: string;
-  /** Of its content, or the id of the upload that brings it. */
+  /** Version of the content, or id of the upload that brings it. */
   version: string;
 }
 
-/** Signs and checks the URLs of the content address: each is good for one method, one file and what it says. */
+/** Signs and verifies content URLs. A signature covers one method, one file and all parameters. */
 export class ContentUrls {
   private readonly signature: UrlSignature;
 
@@ -48,7 +47,7 @@ export class ContentUrls {
     return this.sign('GET', fileId, new Date(now + downloadLifetimeMs), { version });
   }
 
-  /** Where everybody reads what the file holds, for as long as it is public. */
+  /** Permanent URL without a signature, valid while the file is public. */
   publicDownload(fileId: string): string {
     return `${this.baseUrl}/content/${fileId}`;
   }
@@ -64,7 +63,7 @@ export class ContentUrls {
     return { fileId, uploadId: upload!, size: Number(size), contentType: type!, tagged: tagged === '1' };
   }
 
-  /** Undefined for a URL that shows no signature; throws Forbidden for an altered or expired one. */
+  /** Undefined for a URL without a signature. Throws Forbidden for an altered or expired one. */
   readDownload(fileId: string, query: Record<string, unknown>): DownloadGrant | undefined {
     if (query['signature'] === undefined) return undefined;
     return { fileId, version: this.signature.verify(['GET', fileId], query, ['version'])['version']! };

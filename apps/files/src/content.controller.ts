@@ -15,11 +15,10 @@ import { FilesConfig } from './config';
 import { ContentUrls } from './content-urls';
 import { ContentService } from './content.service';
 
-/** A client that sends or takes nothing for this long is cut off. */
 const idleTimeoutMs = 60_000;
 const defaultMaxUploads = 400;
 const maxDownloads = 2_000;
-/** Types that a browser shows without running anything of them. */
+/** Types that browsers display without running any of their content. */
 const inertTypes = /^(image\/(?!svg)|audio\/|video\/|text\/plain|application\/pdf)/i;
 
 const publicCachingSeconds = 60;
@@ -28,7 +27,7 @@ const exposedHeaders = ['x-request-id', 'x-error-id', 'retry-after'];
 
 type ContentRequest = FastifyRequest<{ Params: { fileId: string }; Querystring: Record<string, unknown> }>;
 
-/** The content address: signed PUT and GET, streamed between the client and the blob store, never through the bus. */
+/** Content endpoint: signed PUT and GET, streamed between the client and the blob store, never through the bus. */
 @Controller()
 export class ContentController implements OnModuleInit {
   private readonly uploads: Admission;
@@ -55,7 +54,7 @@ export class ContentController implements OnModuleInit {
       logRequests(scope, this.platform, ({ params }) => ({
         file: (params as ContentRequest['params']).fileId.slice(0, 40),
       }));
-      // Bodies are left on the socket for the handler to stream.
+      // Bodies stay on the socket for the handler to stream.
       scope.removeAllContentTypeParsers();
       scope.addContentTypeParser('*', (_request, _payload, done) => done(null));
       scope.setErrorHandler((error, request, reply) => this.errors.answer(error, request, reply));
@@ -64,7 +63,7 @@ export class ContentController implements OnModuleInit {
         done();
       });
       scope.put('/content/:fileId', (request: ContentRequest, reply) => this.put(request, reply));
-      // Not by `get`: the HEAD route that comes with it would announce a length of 0.
+      // `fastify.get` would add a HEAD route, which announces a length of 0.
       const get = (request: ContentRequest, reply: FastifyReply) => this.get(request, reply);
       scope.route({ method: ['GET', 'HEAD'], url: '/content/:fileId', exposeHeadRoute: false, handler: get });
     });
@@ -79,7 +78,7 @@ export class ContentController implements OnModuleInit {
     if (grant.tagged && tagging !== 'public=true') {
       throw new ApiError(
         'InvalidPayload',
-        'x-amz-tagging must be public=true, since publicContentImmediatelyAccessible was asked for.',
+        'x-amz-tagging must be public=true: the file was declared with publicContentImmediatelyAccessible.',
       );
     }
     const declared = await this.service.getDeclared(grant);
@@ -111,7 +110,7 @@ export class ContentController implements OnModuleInit {
   }
 }
 
-/** Content may come from anybody: a browser must neither guess its type nor run it. */
+/** Untrusted content: a browser must neither guess its type nor run it. */
 function describeContent(reply: FastifyReply, file: FileRow, caching: string): void {
   const name = encodeURIComponent(file.key.split('/').pop() ?? file.key).replace(
     /['()*]/g,
@@ -128,19 +127,25 @@ function describeContent(reply: FastifyReply, file: FileRow, caching: string): v
   });
 }
 
-/** The URL stays when the content changes or is no longer public, which is seen within a minute. No cache outlives a file. */
+/**
+ * The URL stays the same when the content changes or is no longer public, so caches keep it for at most 60 s, and never
+ * longer than the file lives.
+ */
 function publicCaching({ expires_at: expiresAt }: FileRow): string {
   if (!expiresAt) return `public, max-age=${publicCachingSeconds}, stale-if-error=${publicCachingSeconds}`;
   const leftSeconds = Math.floor((expiresAt.getTime() - Date.now()) / 1000);
   return `public, max-age=${Math.max(0, Math.min(publicCachingSeconds, leftSeconds))}`;
 }
 
-/** Whether the client has this content already, by `If-None-Match` as RFC 9110 section 13.1.2 has it. */
+/** `If-None-Match`, RFC 9110 section 13.1.2: whether the client has this content already. */
 function isKnown(condition: string | undefined, etag: string): boolean {
   return (condition ?? '').split(',').some((entry) => ['*', etag, `W/${etag}`].includes(entry.trim()));
 }
 
-/** The one range that is asked for; undefined for the whole. Several ranges, and what is no range, are answered with the whole. */
+/**
+ * Single byte range of the request. Undefined, for the whole content, without a range and for several or invalid
+ * ranges.
+ */
 function readRange(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -157,7 +162,7 @@ function readRange(
   return start > end ? 'unsatisfiable' : { start, end };
 }
 
-/** Without a listener, the server itself destroys a socket on which nothing moves. */
+/** Node destroys an idle socket itself when the timeout has no listener. */
 function cutWhenIdle({ raw: { socket } }: FastifyRequest): void {
   socket.setTimeout(idleTimeoutMs);
 }

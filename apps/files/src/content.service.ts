@@ -18,7 +18,6 @@ import { IndexingService } from './indexing.service';
 
 const touchMs = 60_000;
 
-/** Takes content in and gives it out, always as a stream. */
 @Injectable()
 export class ContentService implements BeforeApplicationShutdown {
   private readonly underWay = new Set<Promise<unknown>>();
@@ -34,7 +33,7 @@ export class ContentService implements BeforeApplicationShutdown {
     @Inject(platformToken) private readonly platform: Platform,
   ) {}
 
-  /** The file that the grant is for. Throws Forbidden when it was declared anew, deleted or has expired meanwhile. */
+  /** The file of an upload URL. Throws Forbidden when it was declared again, deleted or has expired since. */
   async getDeclared({ fileId, uploadId }: UploadGrant): Promise<FileRef> {
     const file = await this.files.findUnexpired(fileId);
     if (!file || file.upload_id !== uploadId) throw replaced();
@@ -42,8 +41,8 @@ export class ContentService implements BeforeApplicationShutdown {
   }
 
   /**
-   * Once this resolves the content is stored and survives any crash. Throws, and keeps nothing, when the size is not as
-   * declared.
+   * Durable: once this resolves, the content survives any crash. Throws and keeps nothing when the size differs from
+   * the declared one.
    *
    * @param ref from `getDeclared`
    */
@@ -57,12 +56,11 @@ export class ContentService implements BeforeApplicationShutdown {
     return work;
   }
 
-  /** An upload that was cut still has to take back what it began. */
+  /** Aborted uploads still have to remove their partial blobs. */
   async beforeApplicationShutdown(): Promise<void> {
     await Promise.allSettled(this.underWay);
   }
 
-  /** Refuses an upload before its first byte, when its length is announced and wrong. */
   async refuse(grant: UploadGrant, announcedBytes: number): Promise<never> {
     const error = wrongSize(grant.size, String(announcedBytes));
     await this.files.noteFailedUpload(grant.fileId, grant.uploadId, error.message);
@@ -70,9 +68,9 @@ export class ContentService implements BeforeApplicationShutdown {
   }
 
   /**
-   * Throws ResourceNotFound for content that is gone, replaced or expired.
+   * Throws ResourceNotFound for content that was deleted, replaced or has expired.
    *
-   * @param version names the content, or the upload that it came with: a file that was just declared has no other
+   * @param version of the content, or the id of its upload: a file that was just declared has no content version yet
    */
   async find(fileId: string, version: string): Promise<FileRow> {
     const file = await this.files.findUnexpired(fileId);
@@ -81,21 +79,22 @@ export class ContentService implements BeforeApplicationShutdown {
     return file;
   }
 
-  /** For a URL without a signature. The same words for what is not public and for what does not exist. */
+  /** For URLs without a signature. Private and missing files get the same error. */
   async findPublic(fileId: string): Promise<FileRow> {
-    // Postgres fails on a text that no id can be, as a path may hold one.
+    // Postgres rejects text that it cannot store, such as a NUL character in the path.
     const file = storageProblem(fileId) ? undefined : await this.files.findUnexpired(fileId);
     if (!file || file.blob_version === null || !file.access_policies.includes('public_content')) {
-      throw new ApiError('Forbidden', 'This URL has no signature, and names no public content.');
+      throw new ApiError('Forbidden', 'This URL has no signature, and no public content was found at it.');
     }
     return file;
   }
 
   /**
-   * A file with the content of another, which nobody sees before it is whole. What it replaces is kept until then. Throws
-   * what declaring a file throws, and ResourceNotFound when the content was deleted meanwhile.
+   * Copies a file. Nothing of the copy is visible, and a file that it replaces is kept, until the bytes are complete.
+   * Throws the errors of a declaration, and ResourceNotFound when the content was deleted meanwhile.
    *
-   * @param commit runs what makes the copy a file in a transaction, or knows that this was done before
+   * @param commit runs the declaration of the copy in a transaction, or returns the result of an identical earlier
+   * request
    */
   async copy<T>(
     place: Place,
@@ -132,7 +131,6 @@ export class ContentService implements BeforeApplicationShutdown {
         const file = await declare(tx);
         if (file.id !== ref.fileId || !(await this.uploads.end(tx, contentVersion))) throw copiedAtOnce(file.key);
         await this.hold(tx, file, contentVersion);
-        // What it may have replaced.
         await this.untidy.add(tx, [ref]);
         tx.afterCommit(() => (isHeld = true));
         return (await this.files.findForUpdate(tx, file.id))!;
@@ -163,18 +161,21 @@ export class ContentService implements BeforeApplicationShutdown {
     }
   }
 
-  /** Ends an upload that nobody waits for any more. */
+  /** Heartbeat of an upload or copy. Aborts an upload that can no longer be accepted. */
   private touch(uploadId: string | null, contentVersion: string, lost?: AbortController): void {
     this.uploads.touch(contentVersion, uploadId).then(
       (alive) => {
         if (!alive) lost?.abort(replaced());
       },
       (error: unknown) =>
-        this.platform.logger.warn({ err: error, contentVersion }, 'an upload under way could not be touched'),
+        this.platform.logger.warn({ err: error, contentVersion }, 'the heartbeat of an upload failed'),
     );
   }
 
-  /** The newest content, its job and its event in one commit, unless the file was declared anew or deleted meanwhile. */
+  /**
+   * Commits the newest content, its job and its event in one transaction, unless the file was declared again or deleted
+   * meanwhile.
+   */
   private accept({ fileId, uploadId }: UploadGrant, contentVersion: string): Promise<void> {
     return this.database.transaction(async (tx) => {
       const file = await this.files.findForUpdate(tx, fileId);
@@ -187,7 +188,6 @@ export class ContentService implements BeforeApplicationShutdown {
     });
   }
 
-  /** The file holds these bytes from now on, and is to be indexed where that was asked for. */
   private async hold(tx: Transaction, file: FileRow, contentVersion: string): Promise<void> {
     const ref = { botId: file.bot_id, fileId: file.id };
     await this.files.accept(tx, file.id, contentVersion);
@@ -207,7 +207,6 @@ export class ContentService implements BeforeApplicationShutdown {
     await this.dropUpload(ref, contentVersion);
   }
 
-  /** What came in is nobody's: it is swept. */
   private dropUpload(ref: FileRef, contentVersion: string): Promise<void> {
     return this.database.transaction(async (tx) => {
       await this.uploads.end(tx, contentVersion);
@@ -217,8 +216,8 @@ export class ContentService implements BeforeApplicationShutdown {
 }
 
 /**
- * Passes the stream on, and throws InvalidPayload at its end or at the first byte too many. The source is not destroyed
- * then: who answers decides how much more the client may send.
+ * Passes the stream on. Throws InvalidPayload at the first byte too many, or at the end when bytes are missing. Does
+ * not destroy the source: the HTTP layer decides how much more the client may send.
  */
 async function* exactly(sizeBytes: number, source: Readable, lost: AbortSignal): AsyncIterable<Uint8Array> {
   let received = 0;
@@ -247,14 +246,13 @@ function wrongSize(declared: number, received: string): ApiError {
   );
 }
 
-/** A blob may be gone by the time that somebody reads the file of before. */
+/** ResourceNotFound for a blob that was removed after its file was read from the database. */
 async function found<T>({ id }: FileRow, blob: Promise<T>): Promise<T> {
   return blob.catch((error: unknown) => {
     throw error instanceof BlobMissing ? notFound('content of file', id) : error;
   });
 }
 
-/** What a copy takes over. */
 function declarationOf(source: FileRow) {
   return {
     size: Number(source.size),
@@ -272,7 +270,7 @@ function declarationOf(source: FileRow) {
 function copiedAtOnce(key: string): ApiError {
   return new ApiError(
     'ResourceLockedConflict',
-    `The file with the key "${key}" was changed while it was copied to: copy again.`,
+    `The file with the key "${key}" was changed by another request during the copy: copy again.`,
     { retryAfterSeconds: 1 },
   );
 }
@@ -280,6 +278,6 @@ function copiedAtOnce(key: string): ApiError {
 function replaced(): ApiError {
   return new ApiError(
     'Forbidden',
-    'The file was deleted or declared anew since this URL was made: ask for the file again.',
+    'The file was deleted or declared again since this URL was made: get the file again for a new URL.',
   );
 }

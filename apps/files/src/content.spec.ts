@@ -19,7 +19,7 @@ import { FilesModule } from './files.module';
 
 const secretKey = 's'.repeat(32);
 const slowUploads = 50;
-/** A bot alone has half of the places. */
+/** A bot alone may use half of the slots. */
 const maxUploads = 2 * slowUploads;
 
 let service: RunningService;
@@ -57,7 +57,6 @@ const errorOf = async (response: Response) => ({
   ...((await response.json()) as { type: string; message: string }),
 });
 
-/** An upload that the test feeds by hand. */
 function openPut(url: string, headers: RequestOptions['headers'] = {}): ClientRequest {
   const request = httpRequest(url, { method: 'PUT', headers, agent: false });
   request.on('error', () => undefined);
@@ -70,14 +69,12 @@ async function answerOf(request: ClientRequest): Promise<{ status: number; body:
   return { status: response.statusCode!, body: await text(response) };
 }
 
-/** Bytes of the uploads on their way in. */
 async function incomingBytes(): Promise<number> {
   const folder = join(blobsDir, 'incoming');
   const files = await Promise.all((await readdir(folder)).map((name) => stat(join(folder, name)).catch(() => null)));
   return files.reduce((sum, file) => sum + (file?.size ?? 0), 0);
 }
 
-/** Sends half of an upload of ten bytes, or less of a larger one, and waits until the service has received it. */
 async function halfway(bot: BotFiles, key: string, { size = 10, index }: { size?: number; index?: boolean } = {}) {
   const file = await bot.upsert({ key, size, index });
   const request = openPut(file.uploadUrl, { 'content-length': size });
@@ -86,7 +83,6 @@ async function halfway(bot: BotFiles, key: string, { size = 10, index }: { size?
   return { file, request };
 }
 
-/** Waits until so many uploads of the file are under way. */
 function uploadsUnderWay(fileId: string, wanted: number) {
   return until(
     async () => (await sql.query('SELECT 1 FROM upload WHERE file_id = $1', [fileId])).length,
@@ -95,7 +91,7 @@ function uploadsUnderWay(fileId: string, wanted: number) {
 }
 
 describe('an upload', () => {
-  it('is stored as it came, and readable once it is answered', async () => {
+  it('is stored unchanged, and readable once it is answered', async () => {
     const bot = newBot();
     const file = await bot.upsert({ key: 'a.txt', size: 5 });
 
@@ -108,7 +104,7 @@ describe('an upload', () => {
     expect(await (await fetch(stored.url)).text()).toBe('hello');
   });
 
-  it('is refused with 503 when its bot has half of the places, and taken when one has ended', async () => {
+  it('is refused with 503 when its bot has half of the slots, and accepted once one has ended', async () => {
     const bot = newBot();
     const [file, other] = [await bot.upsert({ key: 'a.txt', size: 5 }), await bot.upsert({ key: 'b.txt', size: 5 })];
     const open = Array.from({ length: maxUploads / 2 }, () => openPut(file.uploadUrl, { 'content-length': 5 }));
@@ -129,7 +125,7 @@ describe('an upload', () => {
     await uploadsUnderWay(file.id, 0);
   });
 
-  it('is refused with 503 while there is no room for it, and what is there is read on', async () => {
+  it('is refused with 503 while the disk is full, and stored content stays readable', async () => {
     const bot = newBot();
     const there = await bot.get((await bot.upload('there.txt', 'there')).id);
     const file = await bot.upsert({ key: 'a.txt', size: 5 });
@@ -157,7 +153,7 @@ describe('an upload', () => {
     expect((await put(file.uploadUrl, 'hello')).status).toBe(200);
   });
 
-  it('is measured like any other request, and its answer names it', async () => {
+  it('has metrics and a request id like any other request', async () => {
     const file = await newBot().upsert({ key: 'a.txt', size: 5 });
 
     const { headers } = await put(file.uploadUrl, 'hello', { 'x-request-id': 'upload-1' });
@@ -178,7 +174,7 @@ describe('an upload', () => {
     expect(await (await fetch((await bot.get('a.txt')).url)).text()).toBe('hellothere');
   });
 
-  it.each(['with', 'without'])('of no bytes is legal, %s a content-length', async (length) => {
+  it.each(['with', 'without'])('may be empty, %s a content-length', async (length) => {
     const bot = newBot();
     const file = await bot.upsert({ key: 'empty', size: 0 });
     const request = openPut(file.uploadUrl, length === 'with' ? { 'content-length': 0 } : {});
@@ -225,7 +221,7 @@ describe('an upload', () => {
     const bot = newBot();
     const file = await bot.upsert({ key: 'a', size: 5 });
     const request = openPut(file.uploadUrl, { connection: 'keep-alive' });
-    // Not by `once`, which would reject when the cut shows as a reset: that is a cut all the same.
+    // Not `once` of node:events, which rejects when the cut shows as a reset: that counts as a cut as well.
     const closed = new Promise<void>((resolve) => request.once('close', () => resolve()));
     fakeClock('setTimeout', 'clearTimeout');
     request.write('too many bytes');
@@ -256,7 +252,7 @@ describe('an upload', () => {
     expect((await bot.get(file.id)).status).toBe('upload_pending');
   });
 
-  it('carries the tagging header when public access at once was asked for', async () => {
+  it('must carry the tagging header when immediate public access was requested', async () => {
     const bot = newBot();
     const file = await bot.upsert({ key: 'a', size: 1, publicContentImmediatelyAccessible: true });
 
@@ -300,7 +296,7 @@ describe('an upload', () => {
     });
     afterEach(realClock);
 
-    it('is not given up while it goes on', async () => {
+    it('is not given up while it makes progress', async () => {
       const { file, request } = await halfway(newBot(), 'a');
       const answered = answerOf(request);
       await sql.query(`UPDATE upload SET touched_at = now() - interval '9 minutes' WHERE file_id = $1`, [file.id]);
@@ -316,7 +312,7 @@ describe('an upload', () => {
       expect((await answered).status).toBe(200);
     });
 
-    it('is refused in the middle when its file was declared anew meanwhile', async () => {
+    it('is refused in the middle when its file is declared again meanwhile', async () => {
       const bot = newBot();
       const { request } = await halfway(bot, 'a', { size: 100_000 });
       await bot.upsert({ key: 'a', size: 10 });
@@ -329,11 +325,11 @@ describe('an upload', () => {
       request.destroy();
 
       expect(status).toBe(403);
-      expect(body).toContain('declared anew');
+      expect(body).toContain('declared again');
     });
   });
 
-  it('that is cut leaves what was uploaded before as it was', async () => {
+  it('that is cut keeps the previous content', async () => {
     const bot = newBot();
     const file = await bot.upload('a', '0123456789');
     const request = openPut(file.uploadUrl, { 'content-length': 10 });
@@ -363,7 +359,7 @@ describe('an upload', () => {
     const { status, body } = await answerOf(request);
     expect([status, JSON.parse(body)]).toEqual([
       403,
-      expect.objectContaining({ type: 'Forbidden', message: expect.stringMatching(/deleted or declared anew/) }),
+      expect.objectContaining({ type: 'Forbidden', message: expect.stringMatching(/deleted or declared again/) }),
     ]);
     expect((await bot.list()).files.filter(({ size }) => size !== null)).toEqual([]);
     await until(
@@ -372,7 +368,7 @@ describe('an upload', () => {
     );
   });
 
-  it('replaces the content when it comes a second time to the same URL', async () => {
+  it('replaces the content when it is sent a second time to the same URL', async () => {
     const bot = newBot();
     const file = await bot.upload('a', 'first');
     const { url: firstUrl } = await bot.get('a');
@@ -387,7 +383,7 @@ describe('an upload', () => {
     );
   });
 
-  it('wins or loses as a whole when several come to one URL at once', async () => {
+  it('wins or loses as a whole when several are sent to one URL at once', async () => {
     const bot = newBot();
     const file = await bot.upsert({ key: 'a', size: 100_000 });
     const contents = Array.from({ length: 10 }, (_, n) => Buffer.alloc(100_000, n + 65));
@@ -405,7 +401,7 @@ describe('an upload', () => {
     expect(await (await fetch(url)).text()).toBe(stored);
   });
 
-  it('is never lost to the sweeper that tidies its file at the same time', async () => {
+  it('is never lost to the sweeper that cleans up its file at the same time', async () => {
     const bot = newBot();
     const lost: string[] = [];
     let running = true;
@@ -438,7 +434,7 @@ describe('an upload', () => {
     );
   });
 
-  it(`is one of ${slowUploads} slow ones that disturb nobody`, async () => {
+  it(`delays nobody when ${slowUploads} of them are slow`, async () => {
     const bot = newBot();
     const declared = await Promise.all(
       Array.from({ length: slowUploads }, (_, n) => bot.upsert({ key: `slow${n}`, size: 4 })),
@@ -451,7 +447,7 @@ describe('an upload', () => {
       (uploads) => uploads === slowUploads,
     );
 
-    // Whoever waited for the slow ones would wait for ever.
+    // A request that waited for the slow uploads would wait forever.
     for (let n = 0; n < 10; n += 1) await newBot().upload('quick', 'x'.repeat(10_000));
     for (const request of requests) request.end('cd');
 
@@ -459,7 +455,7 @@ describe('an upload', () => {
     expect(await blobsOf(bot)).toBe(slowUploads);
   });
 
-  it('of 200 MB does not pass through memory', async () => {
+  it('of 200 MB is not held in memory', async () => {
     const bot = newBot();
     const [chunk, chunks] = [Buffer.alloc(1_000_000, 'x'), 200];
     const file = await bot.upsert({ key: 'large.bin', size: chunk.length * chunks });
@@ -522,7 +518,7 @@ describe('a signed URL', () => {
     expect(altered.length).toBeGreaterThanOrEqual(16);
   });
 
-  it.each(['GET', 'HEAD', 'PUT'])('is Forbidden for %s with an id that cannot be one', async (method) => {
+  it.each(['GET', 'HEAD', 'PUT'])('is Forbidden for %s with an invalid id', async (method) => {
     const ids = [
       '%00',
       'file_%00',
@@ -541,7 +537,7 @@ describe('a signed URL', () => {
     expect(statuses).toEqual(ids.map(() => 403));
   });
 
-  it('serves its own method alone', async () => {
+  it('is valid only for its own method', async () => {
     const bot = newBot();
     const file = await bot.upload('a', 'x');
     const { url } = await bot.get('a');
@@ -577,7 +573,7 @@ describe('a signed URL', () => {
     });
   });
 
-  it('of another key is Forbidden', async () => {
+  it('that was signed with another key is Forbidden', async () => {
     const bot = newBot();
     const file = await bot.upload('a', 'x');
     const blobVersion = new URL((await bot.get('a')).url).searchParams.get('version')!;
@@ -639,7 +635,7 @@ describe('a download', () => {
   });
 
   it.each(['bytes=1000-', 'bytes=5000-6000', 'bytes=-0'])(
-    'answers 416 to the range %s, which holds nothing',
+    'answers 416 to the unsatisfiable range %s',
     async (range) => {
       const { get } = await stored();
 
@@ -650,7 +646,7 @@ describe('a download', () => {
   );
 
   it.each(['bytes=0-0,5-9', 'bytes=9-5', 'bytes=abc', 'bytes=-', 'lines=0-5', 'bytes=1.5-3'])(
-    'answers the whole to %s',
+    'answers with the whole content to %s',
     async (range) => {
       const { get } = await stored();
 
@@ -661,7 +657,7 @@ describe('a download', () => {
     },
   );
 
-  it('is not repeated for a client that has this version', async () => {
+  it('answers 304 to a client that has this version', async () => {
     const { get, etag } = await stored();
 
     const statuses = await Promise.all(
@@ -673,7 +669,7 @@ describe('a download', () => {
     expect(statuses).toEqual([304, 304, 304, 304, 200, 200]);
   });
 
-  it('goes on with a range only of the version that the client has', async () => {
+  it('serves a range only of the version in If-Range', async () => {
     const { get, etag } = await stored();
 
     expect((await get({ range: 'bytes=0-9', 'if-range': etag })).status).toBe(206);
@@ -681,7 +677,7 @@ describe('a download', () => {
     expect((await get({ range: 'bytes=0-9', 'if-range': `W/${etag}` })).status).toBe(200);
   });
 
-  it('tells its head without its body', async () => {
+  it('answers HEAD without a body', async () => {
     const { get } = await stored();
 
     const [head, ranged] = await Promise.all([get({}, 'HEAD'), get({ range: 'bytes=0-9' }, 'HEAD')]);
@@ -724,7 +720,7 @@ describe('a download', () => {
   it.each([
     ['1 day', 60],
     ['40 seconds', 40],
-  ])('of a public file that expires in %s is kept by no cache for longer than that', async (left, mostSeconds) => {
+  ])('of a public file that expires in %s is cached for no longer than that', async (left, mostSeconds) => {
     const bot = newBot();
     const { id } = await bot.upload('a', 'x', { accessPolicies: ['public_content'] });
     await sql.query('UPDATE file SET expires_at = now() + $2::interval WHERE id = $1', [id, left]);
@@ -735,7 +731,7 @@ describe('a download', () => {
     expect(Number(seconds)).toBeLessThanOrEqual(mostSeconds);
   });
 
-  it('is over at once for content that was deleted, replaced or has expired', async () => {
+  it('answers 404 at once for deleted, replaced and expired content', async () => {
     const [deleted, replaced, again, expired] = await Promise.all([stored(), stored(), stored(), stored()]);
 
     await deleted.bot.delete(deleted.file.id);
@@ -749,7 +745,7 @@ describe('a download', () => {
     }
   });
 
-  it('of a file that was just declared gives what is uploaded for it, and nothing of before or after', async () => {
+  it('of a file that was just declared serves the content of its own upload only', async () => {
     const bot = newBot();
     await bot.upload('a', 'former');
 
@@ -761,7 +757,7 @@ describe('a download', () => {
     expect((await fetch(file.url)).status).toBe(404);
   });
 
-  it('of a client that goes away in the middle leaves nothing open', async () => {
+  it('leaves nothing open when the client disconnects in the middle', async () => {
     const { url } = await stored('large.bin', Buffer.alloc(20_000_000, 'x'));
     const { hostname, port, pathname, search } = new URL(url);
     const openBlobs = async () => {
@@ -786,7 +782,7 @@ describe('a download', () => {
     expect((await fetch(url, { headers: { range: 'bytes=0-9' } })).status).toBe(206);
   });
 
-  it('and an upload may go over one connection as often as they like', async () => {
+  it('and an upload may share one connection any number of times', async () => {
     const warnings: Error[] = [];
     const onWarning = (warning: Error) => warnings.push(warning);
     process.on('warning', onWarning);

@@ -43,7 +43,6 @@ async function contentOf(file: { url: string }): Promise<string> {
   return (await fetch(file.url)).text();
 }
 
-/** Once nothing is under way and all is swept. */
 async function blobsOf(fileId: string): Promise<string[]> {
   await until(
     () => door.sql('SELECT file_id FROM files.upload UNION ALL SELECT file_id FROM files.untidy_file'),
@@ -60,7 +59,7 @@ async function source(content = 'content', options: object = {}): Promise<string
 }
 
 describe('a copy', () => {
-  it('has the content and everything else of the file, and outlives it', async () => {
+  it('has the content and all fields of the file, and outlives it', async () => {
     const details = { tags: { kind: 'note' }, metadata: { deep: { x: 1 } }, contentType: 'text/plain' };
     const idOrKey = await source('content', details);
 
@@ -72,7 +71,7 @@ describe('a copy', () => {
     expect(await contentOf((await client.getFile({ id: 'folder/copy' })).file)).toBe('content');
   });
 
-  it('of an indexed file is to be indexed itself', async () => {
+  it('of an indexed file is indexed itself', async () => {
     const idOrKey = await source('content', { index: true });
 
     const { file } = await client.copyFile({ idOrKey, destinationKey: 'indexed-copy' });
@@ -83,7 +82,7 @@ describe('a copy', () => {
     ]);
   });
 
-  it('takes the place of a file only when that is asked for', async () => {
+  it('replaces a file only when overwrite is set', async () => {
     const [first, second] = [await source('first'), await source('second')];
     const { file } = await client.copyFile({ idOrKey: first, destinationKey: 'place' });
 
@@ -122,7 +121,7 @@ describe('a copy', () => {
     expect(await contentOf(file)).toBe('mine');
   });
 
-  it('made many times at once under one key is one file, whole, and leaves no other blob', async () => {
+  it('made many times at once under one key is one complete file, and leaves no other blob', async () => {
     const contents = Array.from({ length: 8 }, (_, place) => `content ${place}`.repeat(place + 1));
     const ids = await Promise.all(contents.map((content) => source(content)));
 
@@ -140,7 +139,7 @@ describe('a copy', () => {
     expect(await blobsOf(file.id)).toHaveLength(1);
   });
 
-  it('of a file without content is refused, and of none is not found', async () => {
+  it('of a file without content is refused, and of a missing file is not found', async () => {
     const { file } = await client.upsertFile({ key: 'empty', size: 1 });
 
     await expect(client.copyFile({ idOrKey: file.id, destinationKey: 'x' })).rejects.toMatchObject({
@@ -152,7 +151,7 @@ describe('a copy', () => {
     });
   });
 
-  it('goes to another bot of the account, where its role suffices, and to no other', async () => {
+  it('may go to another bot that the role of the account may write, and to no other', async () => {
     const idOrKey = await source('travels', { accessPolicies: ['public_content'] });
     const other = await newBot(alice);
     const [mallory, viewer] = [await door.newAccount(), await door.newAccount()];

@@ -13,7 +13,6 @@ import { FilesConfig } from './config';
 import { ContentUrls } from './content-urls';
 import { refuseModelFields } from './model-fields';
 
-/** Where a file is declared: in the caller's bot, or in another one that it may write. */
 export interface Place {
   scope: FileScope;
   workspaceId: string;
@@ -23,13 +22,16 @@ export interface Place {
 export type Declaration = Omit<FileDeclaration, 'id' | 'workspaceId' | 'uploadExpiresAt'> & { id?: string };
 
 /**
- * A file of at most this part of a quota is declared without waiting for others, while a tenth of the quota is left:
- * only a hundred such files at the same moment could take that.
+ * Declarations of at most this part of a quota need only the shared workspace lock while a tenth of the quota is left:
+ * only a hundred of them at the same moment could use that up.
  */
 const smallPart = 1 / 1000;
 const carefreePart = 0.9;
 
-/** Declares files within the quotas of their workspace: what is declared is reserved until it is uploaded or lapses. */
+/**
+ * Declares files within the storage quotas of their workspace. Declared bytes are reserved until they are uploaded or
+ * the upload URL expires.
+ */
 @Injectable()
 export class DeclarationsService {
   constructor(
@@ -44,14 +46,17 @@ export class DeclarationsService {
     return { scope: fileScopeOf(caller), workspaceId: caller.workspace.id, quotas: caller.quotas };
   }
 
-  /** Throws InvalidPayload for what needs a model server, LimitExceeded, QuotaExceeded, AlreadyExists for the key of another owner, or Forbidden for a deleted bot. */
+  /**
+   * Throws InvalidPayload for options that need a model server, LimitExceeded, QuotaExceeded, AlreadyExists for the key
+   * of another owner, or Forbidden for a deleted bot.
+   */
   async declare(place: Place, declaration: Declaration): Promise<FileRow> {
     this.check(declaration);
     const row = await this.insert(this.database, place, declaration, carefreeRoom(place, declaration));
     return row ?? this.database.transaction((tx) => this.declareCarefully(tx, place, declaration));
   }
 
-  /** The same in a transaction, which holds up those of the workspace that are not small until it ends. */
+  /** Declares under the exclusive workspace lock: other declarations of the workspace wait until the transaction ends. */
   async declareCarefully(tx: Transaction, place: Place, declaration: Declaration): Promise<FileRow> {
     this.check(declaration);
     const { scope, workspaceId, quotas } = place;
@@ -59,14 +64,14 @@ export class DeclarationsService {
     const before = await this.use.get(tx, workspaceId);
     const row = await this.insert(tx, place, declaration, unlimited);
     if (!row) throw await this.refusal(tx, scope, declaration);
-    // These have the file in them, and no longer the one that it replaces.
+    // This sum includes the new file, and no longer the one that it replaces.
     if (quotas) checkSums(declaration, quotas, before, await this.use.get(tx, workspaceId));
     return row;
   }
 
   /**
-   * What has the key now. Throws what declaring would throw, as far as that can be told without waiting for others: before
-   * work that would be in vain.
+   * Early check without locks, before expensive work. Returns the file that has the key now; throws most errors of
+   * `declare`.
    */
   async refuseEarly({ scope, workspaceId, quotas }: Place, declaration: Declaration): Promise<FileRow | undefined> {
     this.check(declaration);
@@ -114,7 +119,7 @@ function carefreeRoom({ quotas }: Place, { size }: Declaration): Room {
   return { fileBytes: room(quotas.storage_count), vectorBytes: room(quotas.knowledgebase_vector_storage) };
 }
 
-/** What takes no more than before is declared even where the quota was lowered. */
+/** Accepts a declaration that does not increase the usage, even where the quota was lowered. */
 function checkSums({ size }: Declaration, quotas: CallerQuotas, before: StorageUse, now: StorageUse): void {
   if (now.fileBytes > Math.max(quotas.storage_count, before.fileBytes))
     throw exceeded('store', 'storage_count', quotas.storage_count, now.fileBytes - size, size);

@@ -5,7 +5,6 @@ import { admin } from '@parley/contracts/admin/admin';
 import { ApiError } from '@parley/contracts/errors';
 import { DeclarationsService, type Place } from './declarations.service';
 
-/** Finds where a copy may go. */
 @Injectable()
 export class DestinationsService {
   constructor(
@@ -13,10 +12,10 @@ export class DestinationsService {
     private readonly declarations: DeclarationsService,
   ) {}
 
-  /** The caller's bot, or another one for whom the account of a personal token has the right. Throws Forbidden. */
+  /** The caller's bot, or another bot that the account of a personal access token may write. Throws Forbidden. */
   async find(caller: BotCaller, botId: string | undefined): Promise<Place> {
     if (botId === undefined || botId === caller.bot.id) return this.declarations.placeOf(caller);
-    // A key, an integration and a user are of one bot.
+    // Bot keys, integrations and users belong to one bot.
     const isFree = caller.account && !caller.user && caller.integration?.alias === undefined;
     if (!isFree) throw forbidden(botId);
     const { role, workspaceId, quotas } = await this.bus.call(admin.identity.roleInBot, caller, {
@@ -28,7 +27,10 @@ export class DestinationsService {
   }
 }
 
-/** The same words for what does not exist and for what belongs to somebody else. */
+/** Hides the existence of bots: the same error for a missing bot and a bot of another account. */
 function forbidden(botId: string): ApiError {
-  return new ApiError('Forbidden', `x-destination-bot-id "${botId}" names no bot that this token may write.`);
+  return new ApiError(
+    'Forbidden',
+    `x-destination-bot-id "${botId}": bot not found, or no write access with this token.`,
+  );
 }

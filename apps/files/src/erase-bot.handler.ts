@@ -9,7 +9,7 @@ import { Inbox } from '@parley/outbox/inbox';
 import type { PassageIndex } from '@parley/passages/passage-index';
 import { passageIndex } from '@parley/passages/tokens';
 
-/** Erases everything of a deleted bot. Safe to repeat: each step removes what is there. */
+/** Erases all data of a deleted bot. Idempotent. */
 @Injectable()
 export class EraseBotHandler {
   constructor(
@@ -25,7 +25,10 @@ export class EraseBotHandler {
     await this.erase(botId);
   }
 
-  /** Rows first: what has no row is out of reach at once. While a backup copies contents, the sweeper comes back for them. */
+  /**
+   * Rows first: content without a row is out of reach at once. While a backup copies contents, the sweeper erases them
+   * later.
+   */
   async erase(botId: string): Promise<void> {
     await this.bots.eraseRows(botId);
     await this.index.dropTenant(botId);

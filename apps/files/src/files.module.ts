@@ -34,7 +34,6 @@ import { SweeperService } from './sweeper.service';
 
 export { filesDatabase };
 
-/** Files, their content and their passages. */
 @Module({})
 export class FilesModule {
   static register(config: FilesConfig, platform: Platform): DynamicModule {

@@ -105,7 +105,7 @@ export class FilesService {
       });
       if (!updated) throw notFound('file', id);
       checkMerged(updated);
-      // Its points carry the tags of before: they get the new ones soon after.
+      // Its points still carry the old tags; the sweeper updates them soon after.
       if (change.tags && updated.index) await this.untidy.add(tx, [{ botId: scope.botId, fileId }]);
       return updated;
     });
@@ -122,7 +122,7 @@ export class FilesService {
     return {};
   }
 
-  /** The bytes are copied first: until they are there, nobody sees anything of the copy, and what it replaces stays. */
+  /** Copies the bytes first: until they are complete, the copy is invisible and a file that it replaces stays. */
   async copy(caller: BotCaller, input: CopyFile): Promise<FileReply> {
     const { idOrKey, destinationKey: key, destinationBotId, overwrite: replaces = false } = input;
     const known = await this.idempotency.find<FileReply>(caller, operations.copy, input);
@@ -150,7 +150,7 @@ export class FilesService {
     return { values, meta: { nextToken } };
   }
 
-  /** They are stored at once and become searchable, in place of what was, when they have their vectors. */
+  /** Stores the passages at once. They replace the current ones when their vectors are written. */
   async setPassages(caller: BotCaller, { id, passages }: SetFilePassages): Promise<Empty> {
     const scope = fileScopeOf(caller);
     const { id: fileId } = await this.getOwn(scope, id);
@@ -185,11 +185,12 @@ export class FilesService {
   async listPassages(caller: BotCaller, query: ListFilePassages): Promise<Passages> {
     const scope = fileScopeOf(caller);
     const file = await this.getRow(scope, query.id);
-    // A file without a searchable content has no passages; a token of what it held before is refused all the same.
+    // A file without an active version has no passages, but a page token of an earlier version is rejected all the
+    // same.
     const { passages, nextToken } = await this.passages.list(file.id, file.active_version ?? '', query);
     if (passages.length > 0 || !file.active_version) return { passages, meta: { nextToken } };
 
-    // None, though there should be: another version was switched to between the two looks.
+    // Race: another version became active between the two queries.
     const isSame = (await this.getRow(scope, query.id)).active_version === file.active_version;
     return isSame ? { passages, meta: { nextToken } } : this.listPassages(caller, query);
   }
@@ -210,7 +211,7 @@ export class FilesService {
     return row;
   }
 
-  /** What the caller may change. Throws Forbidden for what it may only read. */
+  /** A file that the caller may change. Throws Forbidden for a file that it may only read. */
   private async getOwn(scope: FileScope, idOrKey: string): Promise<FileRow> {
     const row = await this.getRow(scope, idOrKey);
     if (!owns(scope, row)) throw new ApiError('Forbidden', `The file "${idOrKey}" belongs to another owner.`);
@@ -236,42 +237,48 @@ export class FilesService {
   }
 }
 
-/** By the extension alone: a key such as `html` has none. */
+/** From the extension alone: a key such as `html` has none. */
 function contentTypeOf(key: string): string {
   const extension = extname(key);
   if (extension.toLowerCase() === '.jsonl') return 'application/jsonl';
   return lookup(extension) || 'application/octet-stream';
 }
 
-/** A name that is too long, from before there was a limit, can only be removed. */
+/** Tag names over 200 characters, stored before that limit existed, can only be removed. */
 function checkNewNames({ tags = {} }: Pick<UpdateFile, 'tags'>): void {
   const wrong = Object.keys(tags).find((name) => tags[name] !== null && !tagName.test(name));
   if (wrong !== undefined) {
-    throw new ApiError('InvalidPayload', `tags has a name "${wrong.slice(0, 50)}…": names have up to 200 characters.`);
-  }
-}
-
-/** What a file holds after a change may be too much, though the change alone is not. */
-function checkMerged({ tags, metadata }: FileRow): void {
-  if (Object.keys(tags).length > maxTags) {
-    throw new ApiError('InvalidPayload', `tags must have at most ${maxTags} entries, with those that the file keeps.`);
-  }
-  if (Buffer.byteLength(JSON.stringify(metadata)) > maxMetadataBytes) {
     throw new ApiError(
       'InvalidPayload',
-      `metadata must be at most ${maxMetadataBytes} bytes of JSON, with what the file keeps.`,
+      `tags has a name "${wrong.slice(0, 50)}…" that is too long: names have at most 200 characters.`,
     );
   }
 }
 
-/** Without its seconds in the future, and at most 90 days ahead; UTC when no zone is given. */
+/** Limits of the merged result: a small change may exceed them together with the stored entries. */
+function checkMerged({ tags, metadata }: FileRow): void {
+  if (Object.keys(tags).length > maxTags) {
+    throw new ApiError(
+      'InvalidPayload',
+      `tags must have at most ${maxTags} entries, including those that the file keeps.`,
+    );
+  }
+  if (Buffer.byteLength(JSON.stringify(metadata)) > maxMetadataBytes) {
+    throw new ApiError(
+      'InvalidPayload',
+      `metadata must be at most ${maxMetadataBytes} bytes of JSON, including what the file keeps.`,
+    );
+  }
+}
+
+/** Rounds down to the minute; must then be in the future and at most 90 days ahead. UTC when no time zone is given. */
 function readExpiry(text: string): Date {
   const isLocal = /T[^Z+-]*$/i.test(text);
   const minute = Math.floor(Date.parse(isLocal ? `${text}Z` : text) / 60_000) * 60_000;
   if (!(minute > Date.now() && minute <= Date.now() + maxLifetimeDays * dayMs)) {
     throw new ApiError(
       'InvalidPayload',
-      `expiresAt must be in the future and at most ${maxLifetimeDays} days from now by its minute: seconds are left out.`,
+      `expiresAt must be in the future and at most ${maxLifetimeDays} days from now, rounded down to the minute.`,
     );
   }
   return new Date(minute);

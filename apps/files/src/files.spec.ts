@@ -49,7 +49,7 @@ const minuteMs = 60_000;
 const fromNow = (ms: number) => new Date(Date.now() + ms).toISOString();
 
 describe('upsert', () => {
-  it('answers a pending file with an upload URL and all that was declared', async () => {
+  it('returns a pending file with an upload URL and all declared fields', async () => {
     const bot = newBot();
 
     const file = await bot.upsert({
@@ -76,7 +76,7 @@ describe('upsert', () => {
     });
   });
 
-  it('replaces all of a file under the same id, and forgets its content at once', async () => {
+  it('replaces all fields under the same id, and drops the content at once', async () => {
     const bot = newBot();
     const before = await bot.upload('a.txt', 'old', { tags: { x: '1' }, metadata: { y: 2 } });
     const { url, createdAt } = await bot.get(before.id);
@@ -97,7 +97,7 @@ describe('upsert', () => {
     expect((await put(after.uploadUrl, 'newer')).status).toBe(200);
   });
 
-  it('lets one of two upserts of a key at once win, and refuses the upload of the other', async () => {
+  it('lets one of several concurrent upserts of a key win, and rejects the uploads of the others', async () => {
     const bot = newBot();
 
     const declared = await Promise.all(
@@ -137,12 +137,12 @@ describe('upsert', () => {
     for (const ask of [() => bot.upsert({ key: 'b', size: 1, expiresAt }), () => update(bot, { id, expiresAt })]) {
       await expect(ask()).rejects.toMatchObject({
         type: 'InvalidPayload',
-        message: expect.stringMatching(/^expiresAt must be .*90 days from now by its minute: seconds are left out\.$/),
+        message: expect.stringMatching(/^expiresAt must be .*90 days from now, rounded down to the minute\.$/),
       });
     }
   });
 
-  it('counts an expiry in whole minutes', async () => {
+  it('rounds an expiry down to the minute', async () => {
     const inTenMinutes = Math.floor(Date.now() / minuteMs + 10) * minuteMs;
 
     const file = await newBot().upsert({ key: 'a', size: 1, expiresAt: new Date(inTenMinutes + 59_999).toISOString() });
@@ -150,7 +150,7 @@ describe('upsert', () => {
     expect(file.expiresAt).toBe(new Date(inTenMinutes).toISOString());
   });
 
-  it('refuses to index more than 95 MB, and takes as much without an index', async () => {
+  it('rejects more than 95 MB with an index, and accepts it without', async () => {
     const bot = newBot();
     const size = maxIndexedBytes + 1;
 
@@ -173,7 +173,7 @@ describe('upsert', () => {
       'parsing.smartCleanup, indexing.configuration.vision.indexPages need',
       { parsing: { smartCleanup: true }, vision: { indexPages: true } },
     ],
-  ])('refuses without a model server what only a model can do: %s it', async (words, configuration) => {
+  ])('rejects options that need a model server when there is none: %s it', async (words, configuration) => {
     const upsert = newBot().upsert({ key: 'a', size: 1, index: true, indexing: { configuration } });
 
     await expect(upsert).rejects.toMatchObject({
@@ -184,7 +184,7 @@ describe('upsert', () => {
     });
   });
 
-  it('takes without a model server what says to do without it', async () => {
+  it('accepts options that disable models when there is no model server', async () => {
     const configuration: IndexingConfiguration = {
       parsing: { mode: 'standard', smartCleanup: false },
       summarization: { enable: false, modelType: 'accurate', generateMasterSummary: true },
@@ -196,7 +196,7 @@ describe('upsert', () => {
     ).resolves.toBeDefined();
   });
 
-  it('refuses to copy a file that was declared while there was a model server', async () => {
+  it('refuses to copy a file whose options need a model server when there is none any more', async () => {
     const bot = newBot();
     const { id } = await bot.upload('a', 'x', { index: true });
     await sql.query(`UPDATE file SET indexing = '{"parsing": {"mode": "agent"}}' WHERE id = $1`, [id]);
@@ -207,7 +207,7 @@ describe('upsert', () => {
     });
   });
 
-  it('refuses more than may be uploaded', async () => {
+  it('rejects a size above the upload limit', async () => {
     await expect(newBot().upsert({ key: 'a', size: 1_000_000_001 })).rejects.toMatchObject({
       type: 'LimitExceeded',
       message: 'size must be at most 1000000000 bytes.',
@@ -249,7 +249,7 @@ describe('update', () => {
     expect(await (await fetch(after.url)).text()).toBe('x');
   });
 
-  it('keeps what it does not name, and takes an expiry back', async () => {
+  it('keeps fields that it does not name, and removes an expiry', async () => {
     const bot = newBot();
     const options = {
       tags: { a: '1' },
@@ -272,7 +272,7 @@ describe('update', () => {
   });
 
   it.each(['__proto__', 'constructor', "quote's;--", '', 'a.b', 'ключ 🔑'])(
-    'sets and removes what is called %j',
+    'sets and removes an entry named %j',
     async (name) => {
       const bot = newBot();
       const { id } = await bot.upsert({ key: 'a', size: 1, tags: { other: 'x' }, metadata: { other: 'x' } });
@@ -290,7 +290,7 @@ describe('update', () => {
     },
   );
 
-  it('loses none of many changes at once', async () => {
+  it('loses none of many concurrent changes', async () => {
     const bot = newBot();
     const { id } = await bot.upsert({ key: 'a', size: 1 });
     const names = Array.from({ length: 12 }, (_, n) => `n${n}`);
@@ -301,7 +301,7 @@ describe('update', () => {
     expect([Object.keys(tags).sort(), Object.keys(metadata).sort()]).toEqual([[...names].sort(), [...names].sort()]);
   });
 
-  it('does not spoil an upload that is under way', async () => {
+  it('does not disturb an upload under way', async () => {
     const bot = newBot();
     const { id, uploadUrl } = await bot.upsert({ key: 'a', size: 1 });
 
@@ -311,7 +311,7 @@ describe('update', () => {
     expect(await bot.get(id)).toMatchObject({ status: 'upload_completed', tags: { a: '1' } });
   });
 
-  it('refuses more than a file may hold, together with what it has, and changes nothing then', async () => {
+  it('rejects a change that exceeds the limits together with the stored entries, and changes nothing then', async () => {
     const bot = newBot();
     const many = (prefix: string, count: number) =>
       Object.fromEntries(Array.from({ length: count }, (_, n) => [`${prefix}${n}`, 'x']));
@@ -320,11 +320,11 @@ describe('update', () => {
 
     await expect(update(bot, { id, tags: { more: 'x' }, metadata: { more: 1 } })).rejects.toMatchObject({
       type: 'InvalidPayload',
-      message: 'tags must have at most 100 entries, with those that the file keeps.',
+      message: 'tags must have at most 100 entries, including those that the file keeps.',
     });
     await expect(update(bot, { id, metadata: { more: half.half }, tags: { old0: 'y' } })).rejects.toMatchObject({
       type: 'InvalidPayload',
-      message: 'metadata must be at most 131072 bytes of JSON, with what the file keeps.',
+      message: 'metadata must be at most 131072 bytes of JSON, including what the file keeps.',
     });
 
     expect(await bot.get(id)).toMatchObject({ tags: many('old', maxTags), metadata: half });
@@ -352,7 +352,7 @@ describe('get, update and delete', () => {
     await expect(bot.get(id)).rejects.toMatchObject({ type: 'ResourceNotFound' });
   });
 
-  it('find a file by its id before one that has this id as its key', async () => {
+  it('find a file by its id before a file that has this id as its key', async () => {
     const bot = newBot();
     const { id } = await bot.upsert({ key: 'a', size: 1 });
     const other = await bot.upsert({ key: id, size: 1 });
@@ -364,7 +364,7 @@ describe('get, update and delete', () => {
     expect((await bot.get(id)).id).toBe(other.id);
   });
 
-  it('say that a file is not there, once and again', async () => {
+  it('return 404 for a missing file, each time', async () => {
     const bot = newBot();
     const { id } = await bot.upload('a', 'x');
     await bot.delete(id);
@@ -382,7 +382,7 @@ describe('get, update and delete', () => {
     expect((await bot.list()).files).toEqual([]);
   });
 
-  it('delete a file once when asked twice at once', async () => {
+  it('delete a file once for two concurrent requests', async () => {
     const bot = newBot();
     const { id } = await bot.upload('a', 'x');
 
@@ -394,7 +394,7 @@ describe('get, update and delete', () => {
     }
   });
 
-  it('hide a file from another bot in every operation, in the words of one that does not exist', async () => {
+  it('return the same 404 for a file of another bot as for a missing one', async () => {
     const [alice, mallory] = [newBot(), newBot()];
     const { id } = await alice.upload('mine.txt', 'x');
     const absent = (name: string) => ({ type: 'ResourceNotFound', message: `The file "${name}" was not found.` });
@@ -411,13 +411,13 @@ describe('get, update and delete', () => {
     expect(await alice.get(id)).toMatchObject({ status: 'upload_completed', size: 1, tags: {} });
   });
 
-  it('hide a file that has expired from every operation, before anybody swept it', async () => {
+  it('hide an expired file before the sweeper removes it', async () => {
     const bot = newBot();
     const { id } = await bot.upload('a', 'x', { expiresAt: fromNow(2 * minuteMs) });
     const { url } = await bot.get(id);
 
     await sql.transaction(async (tx) => {
-      // Locked, so that the sweeper leaves it alone.
+      // Locked, so that the sweeper skips it.
       await tx.query('SELECT 1 FROM file WHERE id = $1 FOR KEY SHARE', [id]);
       await sql.query("UPDATE file SET expires_at = now() - interval '1 minute' WHERE id = $1", [id]);
 
@@ -444,7 +444,7 @@ describe('list', () => {
     return keys;
   }
 
-  it('shows the newest first, 20 at a time, unless asked otherwise', async () => {
+  it('returns the newest first, 20 at a time by default', async () => {
     const bot = newBot();
     for (let n = 0; n < 25; n += 1) await bot.upsert({ key: `k${n}`, size: 1 });
 
@@ -489,7 +489,7 @@ describe('list', () => {
         if (n % 2 === 0) await bot.upsert({ key, size: n });
         else await bot.upload(key, 'x'.repeat(n % 3));
       }
-      // Ties, which a timestamp alone would lose rows by.
+      // Equal timestamps: a cursor of the timestamp alone would lose rows.
       await sql.query('UPDATE file SET created_at = now(), updated_at = now() WHERE bot_id = $1', [bot.id]);
 
       const ascending = await allKeys(bot, { sortField, sortDirection: 'asc', limit: 2 });
@@ -500,7 +500,7 @@ describe('list', () => {
     },
   );
 
-  it('sorts by size and key as numbers and bytes', async () => {
+  it('sorts sizes as numbers and keys as bytes', async () => {
     const bot = newBot();
     for (const [key, size] of [
       ['b', 10],
@@ -514,7 +514,7 @@ describe('list', () => {
     expect(await keysOf(bot, { sortField: 'key', sortDirection: 'asc' })).toEqual(['B', 'a', 'b', 'none']);
   });
 
-  it('refuses a token that is bad, or of another query or bot', async () => {
+  it('rejects a page token that is invalid, or of another query or bot', async () => {
     const [bot, other] = [newBot(), newBot()];
     for (const key of ['a', 'b', 'c']) await bot.upsert({ key, size: 1 });
     const nextToken = (await bot.list({ limit: 1 })).meta.nextToken!;

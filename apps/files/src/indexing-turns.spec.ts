@@ -47,7 +47,6 @@ async function botWithJobs(count: number): Promise<BotFiles> {
   return bot;
 }
 
-/** Keys of the files whose jobs are taken, with the name that the test gives to the bot. */
 async function take(count: number, names: Map<string, string>): Promise<(string | undefined)[]> {
   const taken: (string | undefined)[] = [];
   for (let turn = 0; turn < count; turn += 1) {
@@ -57,7 +56,7 @@ async function take(count: number, names: Map<string, string>): Promise<(string 
   return taken;
 }
 
-it('takes one job of each bot in turn, of each the oldest first, so that nobody waits for all files of another', async () => {
+it('takes one job of each bot in turn, oldest first, so that no bot waits for all files of another', async () => {
   const [large, small] = [await botWithJobs(5), await botWithJobs(2)];
   const names = new Map([
     [large.id, 'large'],
@@ -77,7 +76,7 @@ it('takes one job of each bot in turn, of each the oldest first, so that nobody 
   expect(rest.at(-1)).toBeUndefined();
 });
 
-it('gives each job to one worker, however many take at once', async () => {
+it('gives each job to one worker, however many take jobs at once', async () => {
   await botWithJobs(6);
   await botWithJobs(6);
 
@@ -88,7 +87,7 @@ it('gives each job to one worker, however many take at once', async () => {
   expect(ids).toHaveLength(12);
 });
 
-it('does not take a job before its pause is over, and has it announced again then', async () => {
+it('does not take a job before its pause is over, and announces it again then', async () => {
   const bot = await botWithJobs(1);
   const announced = async () =>
     (await sql.query("SELECT 1 FROM outbox WHERE subject = 'files.uploaded' AND data->>'botId' = $1", [bot.id])).length;

@@ -7,7 +7,6 @@ import type { ContentVersion } from '@parley/file-store/passages.repository';
 import { UntidyFilesRepository } from '@parley/file-store/untidy-files.repository';
 import { Outbox } from '@parley/outbox/outbox';
 
-/** Gives contents to the worker. */
 @Injectable()
 export class IndexingService {
   constructor(
@@ -17,20 +16,18 @@ export class IndexingService {
     private readonly outbox: Outbox,
   ) {}
 
-  /** The job of a content that its file holds, and the event, in one commit with whatever made it. */
+  /** Adds the job of a new content version and its event, in the transaction that stores the content. */
   async begin(tx: Transaction, version: ContentVersion, source: JobSource): Promise<void> {
     await this.jobs.create(tx, version, source);
     await this.outbox.add(tx, fileUploaded, version);
   }
 
-  /** The same for passages that were set in place of what the file held. */
   async beginSet(tx: Transaction, version: ContentVersion): Promise<void> {
     await this.files.setPassages(tx, version.fileId, version.contentVersion);
     await this.untidy.add(tx, [version]);
     await this.begin(tx, version, 'passages');
   }
 
-  /** The same for what the file holds already. */
   async beginAnew(tx: Transaction, version: ContentVersion, source: JobSource): Promise<void> {
     await this.files.reindex(tx, version.fileId, version.contentVersion);
     await this.untidy.add(tx, [version]);

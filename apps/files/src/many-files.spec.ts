@@ -11,7 +11,7 @@ import { IndexingWorkRepository } from './indexing-work/indexing-work.repository
 
 const fileCount = 20_000;
 const waitingCount = 3_000;
-/** Of a tag so many entries are looked at before it counts as frequent. */
+/** Entries of a tag that are read before the tag counts as frequent. */
 const fewCount = 1_000;
 
 const all: FileScope = { botId: 'large', namespace: '', owner: 'bot', ownerId: null };
@@ -28,7 +28,7 @@ let models: IndexModelsRepository;
 let jobs: JobsRepository;
 let work: IndexingWorkRepository;
 
-/** A bot with many files of which users and integrations may read next to none, beside one all of whose files they may. */
+/** A bot with many files, almost none of which users and integrations may read, beside a bot with only readable files. */
 beforeAll(async () => {
   test = await createTestDatabase(filesDatabase.migrations, filesDatabase.schema);
   const { database } = test;
@@ -67,7 +67,6 @@ beforeAll(async () => {
 });
 afterAll(() => test?.drop());
 
-/** Rows that Postgres looks at for what this sends. */
 const rowsFor = async (ask: () => Promise<unknown>) => rowsOf(test.database, await sentDuring(ask));
 
 const numbersOf = ({ rows }: { rows: { id: string }[] }) => rows.map(({ id }) => Number(id.slice(-6)));
@@ -92,7 +91,7 @@ describe.each(['before the first ANALYZE', 'with statistics'])('%s', (when) => {
     ['for a user who may read few', user, {}, from(10, 5), 200],
     ['for a user by a tag', user, { tags: tagged('all', 'same'), sortDirection: 'asc' }, from(5, 5).reverse(), 200],
     ['for an integration that may read none', integration, { tags: tagged('all', 'same') }, [], 200],
-  ])('files are listed %s by a look at few, or once at each', async (_which, scope, query, expected, mostRows) => {
+  ])('files are listed %s by reading few rows, or each row once', async (_which, scope, query, expected, mostRows) => {
     let listed: number[] = [];
 
     const rows = await rowsFor(async () => (listed = numbersOf(await files.list(scope, { ...query, limit: 5 }))));
@@ -101,7 +100,7 @@ describe.each(['before the first ANALYZE', 'with statistics'])('%s', (when) => {
     expect(rows).toBeLessThan(mostRows);
   });
 
-  it('names and values of tags are listed without a look at files that may not be read', async () => {
+  it('names and values of tags are listed without reading files that the caller may not read', async () => {
     const rows = await rowsFor(async () => {
       expect(await tags.listNames(user, { limit: 2 })).toMatchObject({
         names: ['all', 'own'],
@@ -117,7 +116,7 @@ describe.each(['before the first ANALYZE', 'with statistics'])('%s', (when) => {
     expect(rows).toBeLessThan(1_000);
   });
 
-  it('what the index has proposed is looked up hit by hit', async () => {
+  it('hits of the index are looked up one by one', async () => {
     const ids = await test.database.query<{ id: string }>('SELECT id FROM passage WHERE file_id BETWEEN $1 AND $2', [
       idOf(5_001),
       idOf(5_020),
@@ -133,7 +132,7 @@ describe.each(['before the first ANALYZE', 'with statistics'])('%s', (when) => {
     expect(rows).toBeLessThan(2_000);
   });
 
-  it('what a model lacks is looked for from a place on', async () => {
+  it('contents that a model lacks are found from a cursor on', async () => {
     const rows = await rowsFor(async () => {
       const lacking = await models.listLacking('next', idOf(15_000), 3);
       expect(lacking.map(({ fileId }) => fileId)).toEqual([15_001, 15_002, 15_003].map(idOf));
@@ -142,20 +141,20 @@ describe.each(['before the first ANALYZE', 'with statistics'])('%s', (when) => {
     expect(rows).toBeLessThan(200);
   });
 
-  it('bots are listed without a look at all of their files', async () => {
+  it('bots are listed without reading all of their files', async () => {
     const rows = await rowsFor(async () => expect(await models.listBots('', 10)).toEqual(['large', 'open']));
 
     expect(rows).toBeLessThan(200);
   });
 
-  it('nothing is overdue without a look at what expires later', async () => {
+  it('overdue files are searched without reading files that expire later', async () => {
     const rows = await rowsFor(async () => expect(await files.listBotsWithOverdue(100)).toEqual([]));
 
     expect(rows).toBeLessThan(200);
   });
 });
 
-describe.each(['before the next ANALYZE', 'with statistics'])('of a long queue, %s', (when) => {
+describe.each(['before the next ANALYZE', 'with statistics'])('with a long queue, %s', (when) => {
   beforeAll(async () => {
     if (when === 'with statistics') return void (await test.database.query('ANALYZE'));
     await test.database.query(`UPDATE file SET status = 'indexing_pending' WHERE id > $1 AND bot_id = 'large'`, [
@@ -166,13 +165,13 @@ describe.each(['before the next ANALYZE', 'with statistics'])('of a long queue, 
     );
   });
 
-  it('one job is taken without a look at the others', async () => {
+  it('one job is taken without reading the others', async () => {
     const rows = await rowsFor(async () => expect(await jobs.takeNext('worker')).toMatchObject({ attempts: 1 }));
 
     expect(rows).toBeLessThan(200);
   });
 
-  it('each is looked at once by the sweeper and by who asks for those that are stuck', async () => {
+  it('the sweeper and the list of stuck files read each job once', async () => {
     const rows = await rowsFor(async () => {
       expect(await test.database.transaction((tx) => jobs.takeStalled(tx))).toEqual([]);
       expect(await jobs.deleteSuperseded(test.database)).toEqual([]);

@@ -1,7 +1,6 @@
 import { ApiError } from '@parley/contracts/errors';
 import type { IndexingConfiguration, PageChoice } from '@parley/contracts/indexing-options';
 
-/** Throws InvalidPayload for the fields that only a model can do something with. */
 export function refuseModelFields({ parsing, summarization, vision }: IndexingConfiguration): void {
   const fields = [
     parsing?.mode === 'agent' && 'parsing.mode: agent',

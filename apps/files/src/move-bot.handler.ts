@@ -4,12 +4,11 @@ import { Consumes } from '@parley/bus/handles';
 import { type BotTransferred, moveBotInFiles } from '@parley/contracts/admin/bots';
 import { StorageUseRepository } from '@parley/file-store/storage-use.repository';
 
-/** Lets what a bot stores count for the workspace that it is in. */
 @Injectable()
 export class MoveBotHandler {
   constructor(private readonly use: StorageUseRepository) {}
 
-  /** Safe to repeat and in any order: the newest transfer stays. */
+  /** Safe to repeat and in any order: the newest transfer wins. */
   @Consumes(moveBotInFiles)
   async handle({ botId, workspaceId }: BotTransferred, { event }: Delivery): Promise<void> {
     await this.use.moveBot(botId, workspaceId, event.id);

@@ -51,7 +51,6 @@ const quotas = (files: number, vectors = files): CallerQuotas => ({
 const get = <T>(token: new (...parameters: never[]) => T) => service.apps[0]!.get(token, { strict: false });
 const rows = (text: string, ...values: unknown[]) => sql.query<Record<string, string>>(text, values);
 
-/** A bot of a workspace that nobody else has, unless it is named. */
 function newBot(allowed?: CallerQuotas, workspaceId = newWorkspace()): BotFiles {
   const bot = new BotFiles(service);
   bot.caller.bot.workspaceId = workspaceId;
@@ -80,7 +79,6 @@ const outcomes = async (asked: Promise<unknown>[]) => {
   };
 };
 
-/** Until no bot is left to look at. */
 async function reconcile(): Promise<CorrectedStorage[]> {
   const corrected: CorrectedStorage[] = [];
   let after: string | undefined;
@@ -112,7 +110,7 @@ describe('storage', () => {
     expect(await useOf(bot)).toEqual({ files: 0, vectors: 0 });
   });
 
-  it('is freed when an upload lapses and when a file expires', async () => {
+  it('is freed when an upload URL expires and when a file expires', async () => {
     const bot = newBot(quotas(100));
     const [lapsing, expiring] = [await bot.upsert({ key: 'a', size: 10 }), await bot.upload('b', '12345')];
 
@@ -125,7 +123,7 @@ describe('storage', () => {
     expect(await useOf(bot)).toEqual({ files: 100, vectors: 0 });
   });
 
-  it('is freed when the bot is erased, with all that was counted', async () => {
+  it('is freed, together with its counters, when the bot is erased', async () => {
     const bot = newBot(quotas(100));
     await bot.upload('a', '12345');
 
@@ -151,7 +149,7 @@ describe('storage', () => {
     expect(await useOf(bot)).toEqual({ files: 60, vectors: 60 });
   });
 
-  it('counts for vectors only what is to be indexed', async () => {
+  it('counts vectors only for files that are to be indexed', async () => {
     const bot = newBot(quotas(100, 10));
     await bot.upsert({ key: 'plain', size: 50 });
     await bot.upsert({ key: 'indexed', size: 10, index: true });
@@ -165,7 +163,7 @@ describe('storage', () => {
     expect(await useOf(bot)).toEqual({ files: 61, vectors: 10 });
   });
 
-  it('is the same for all bots of a workspace, and another workspace counts nothing of it', async () => {
+  it('is shared by all bots of a workspace, and separate from other workspaces', async () => {
     const workspaceId = newWorkspace();
     const [first, second, stranger] = [
       newBot(quotas(100), workspaceId),
@@ -184,7 +182,7 @@ describe('storage', () => {
     ]);
   });
 
-  it('counts a copy where it goes, and makes none that does not fit', async () => {
+  it('counts a copy at its destination, and refuses a copy that does not fit', async () => {
     const bot = newBot(quotas(25));
     await bot.upload('a', '1234567890');
     const copy = (destinationKey: string) => bot.ask(operations.copy, { idOrKey: 'a', destinationKey });
@@ -199,7 +197,7 @@ describe('storage', () => {
 });
 
 describe('a quota', () => {
-  it('that is exceeded is named with its use, its limit and what was asked for', async () => {
+  it('that is exceeded is named with its usage, its limit and the requested size', async () => {
     const bot = newBot(quotas(100));
     await bot.upsert({ key: 'a', size: 70 });
 
@@ -211,7 +209,7 @@ describe('a quota', () => {
     await bot.upsert({ key: 'b', size: 30 });
   });
 
-  it('lets in exactly as many of 50 files at once as fit', async () => {
+  it('accepts exactly as many of 50 concurrent files as fit', async () => {
     const bot = newBot(quotas(1_000));
 
     const { done, errors } = await outcomes(
@@ -223,7 +221,7 @@ describe('a quota', () => {
     expect((await useOf(bot)).files).toBe(980);
   });
 
-  it('holds for small and large files at once, of several bots', async () => {
+  it('holds for concurrent small and large files of several bots', async () => {
     const workspaceId = newWorkspace();
     const [limit, small, large] = [200_000, 200, 30_000];
     const bots = Array.from({ length: 4 }, () => newBot(quotas(limit), workspaceId));
@@ -242,7 +240,7 @@ describe('a quota', () => {
     expect(files).toBeGreaterThan(limit - large);
   });
 
-  it('is not passed by a small file that is declared while a large one takes what is left', async () => {
+  it('is not exceeded by a small file that is declared while a large one takes the rest', async () => {
     const bot = newBot(quotas(1_000_000));
     await bot.upsert({ key: 'most', size: 890_000 });
     const repository = get(StorageUseRepository);
@@ -262,7 +260,7 @@ describe('a quota', () => {
     expect((await useOf(bot)).files).toBe(1_000_000);
   });
 
-  it('that is used up, or was lowered, still has room for what needs no more', async () => {
+  it('that is used up, or was lowered, still accepts declarations that need no more', async () => {
     const bot = newBot(quotas(100));
     await bot.upsert({ key: 'a', size: 100, index: true });
     bot.caller.quotas = quotas(10);
@@ -282,7 +280,7 @@ describe('the transfer of a bot', () => {
       { event: { id, subject: 'admin.botTransferred', data: {} }, attempt: 1, signal: new AbortController().signal },
     );
 
-  it('takes its use along, however often and in whatever order its events come', async () => {
+  it('moves its usage, for repeated and reordered events', async () => {
     const bot = newBot();
     const [first, second] = [newWorkspace(), newWorkspace()];
     await bot.upsert({ key: 'a', size: 10 });
@@ -294,7 +292,7 @@ describe('the transfer of a bot', () => {
     expect([await useOf(bot), await use(first), await use(second)].map(({ files }) => files)).toEqual([0, 0, 10]);
   });
 
-  it('is not undone by somebody who has not heard of it', async () => {
+  it('is not undone by a caller with the old workspace', async () => {
     const bot = newBot();
     const target = newWorkspace();
     await transfer(bot, target, 'outbox_1');
@@ -306,7 +304,7 @@ describe('the transfer of a bot', () => {
 });
 
 describe('admin', () => {
-  it('is told what a bot stores after each change, and nothing else', async () => {
+  it('receives the usage of a bot after each change, and nothing else', async () => {
     const bot = newBot();
     const told = () =>
       rows(
@@ -335,7 +333,7 @@ describe('admin', () => {
 });
 
 describe('reconciling', () => {
-  it('puts right what was wrong, says what it was, and touches nothing else', async () => {
+  it('corrects wrong counters, reports their old values, and changes nothing else', async () => {
     const [wrong, right, lost] = [newBot(), newBot(), newBot()];
     for (const bot of [wrong, right, lost]) await bot.upload('a', '1234567890', { index: true });
     await sql.query('UPDATE storage_use SET file_bytes = file_bytes + 7, vector_bytes = -3 WHERE bot_id = $1', [
@@ -357,7 +355,7 @@ describe('reconciling', () => {
     expect(await reconcile()).toEqual([]);
   });
 
-  it('looks at every bot, a page at a time', async () => {
+  it('checks every bot, page by page', async () => {
     const bots = Array.from({ length: 60 }, () => newBot());
     await Promise.all(bots.map((bot) => bot.upsert({ key: 'a', size: 1 })));
     await sql.query('UPDATE storage_use SET file_bytes = 2 WHERE bot_id = ANY($1)', [bots.map(({ id }) => id)]);
@@ -367,7 +365,7 @@ describe('reconciling', () => {
     expect(corrected.map(({ botId }) => botId)).toEqual(bots.map(({ id }) => id).sort());
   });
 
-  it('finds nothing wrong after everything that changes files at once', async () => {
+  it('finds nothing wrong after concurrent changes of all kinds', async () => {
     const bots = Array.from({ length: 3 }, () => newBot(quotas(3_000, 1_000)));
     const content = 'x'.repeat(100);
     const actions: ((bot: BotFiles, n: number) => Promise<unknown>)[] = [
@@ -398,7 +396,7 @@ describe('reconciling', () => {
       );
       return Number(sum!['files']);
     };
-    // Between the two questions, the sweeper may take what has lapsed or expired.
+    // The sweeper may remove expired uploads and files between the two queries.
     for (const bot of bots)
       await until(
         async () => [await bytesOf(bot), (await useOf(bot)).files],

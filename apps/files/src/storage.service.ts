@@ -3,12 +3,10 @@ import type { CorrectedStorage, ReconciledStorage, ReconcileStorage } from '@par
 import { Database } from '@parley/database/database';
 import { StorageUseRepository } from '@parley/file-store/storage-use.repository';
 
-/** Of one call. */
 const maxBots = 50;
-/** A call ends when this is over, however few bots it came to: one may have millions of files. */
+/** Time budget of a call, however few bots it has checked: one bot may have millions of files. */
 const longEnoughMs = 10_000;
 
-/** Proves that what is counted is what there is. */
 @Injectable()
 export class StorageService {
   constructor(
@@ -16,7 +14,7 @@ export class StorageService {
     private readonly use: StorageUseRepository,
   ) {}
 
-  /** Each bot on its own: while one is counted, its files do not change. */
+  /** One transaction per bot, during which its files do not change. */
   async reconcile({ after = '' }: ReconcileStorage): Promise<ReconciledStorage> {
     const until = Date.now() + longEnoughMs;
     const bots = await this.use.listBots(after, maxBots);

@@ -33,8 +33,8 @@ const batchSize = 100;
 const clearBlobsMs = 600_000;
 
 /**
- * Finds what has stopped moving and sets it going again, and removes what nobody refers to any more. Every step may
- * be repeated and may run in several processes at once.
+ * Sweeper: announces stalled jobs again, and removes data that nothing refers to any more. Every step is idempotent and
+ * may run in several processes at once.
  */
 @Injectable()
 export class SweeperService implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown {
@@ -81,7 +81,6 @@ export class SweeperService implements OnApplicationBootstrap, OnModuleDestroy, 
     await Promise.all(this.loops.map((loop) => loop.stop()));
   }
 
-  /** Announces stalled work again, and gives up what can no longer succeed. */
   private async sweep(): Promise<boolean> {
     await this.database.transaction(async (tx) => {
       await this.outbox.addAll(tx, fileUploaded, await this.jobs.takeStalled(tx));
@@ -103,7 +102,7 @@ export class SweeperService implements OnApplicationBootstrap, OnModuleDestroy, 
     return isMore;
   }
 
-  /** Whether the bot may have more of what has lapsed or expired. */
+  /** Returns whether the bot may have more expired uploads or files. */
   private async sweepOverdue(botId: string): Promise<boolean> {
     const lapsed = await this.files.failLapsedUploads(botId, batchSize);
     const expired = await this.database.transaction(async (tx) => {
@@ -114,7 +113,6 @@ export class SweeperService implements OnApplicationBootstrap, OnModuleDestroy, 
     return Math.max(lapsed, expired) === batchSize;
   }
 
-  /** Erases again what is left of deleted bots. */
   private async erase(): Promise<boolean> {
     for (const botId of await this.deletedBots.listUnerased()) {
       if (this.isStopping) break;
@@ -124,8 +122,8 @@ export class SweeperService implements OnApplicationBootstrap, OnModuleDestroy, 
   }
 
   /**
-   * Removes blobs, passages and points of files that no longer need them, and gives those that stay the file's tags. Not
-   * while a backup copies contents.
+   * Cleanup queue: removes blobs, passages and points that their files no longer need, and updates the tags of the
+   * other points. Skipped while a backup copies contents.
    */
   private async tidy(): Promise<boolean> {
     if (!(await mayRemoveContent(this.database))) return false;
@@ -140,7 +138,7 @@ export class SweeperService implements OnApplicationBootstrap, OnModuleDestroy, 
     return due.length === batchSize;
   }
 
-  /** Tells admin what bots store now. It pays no heed to a bot that is gone. */
+  /** Reports changed storage usage to admin, which ignores deleted bots. */
   private async tellUse(): Promise<boolean> {
     return this.database.transaction(async (tx) => {
       const changed = await this.use.takeChanged(tx, batchSize);
@@ -161,33 +159,34 @@ export class SweeperService implements OnApplicationBootstrap, OnModuleDestroy, 
     return false;
   }
 
-  /** One that cannot be done now does not hold up the others, and comes again. */
+  /** A failure does not hold up the other items; the failed one is due again later. */
   private async unlessItFails(id: string, work: () => Promise<void>): Promise<void> {
-    await work().catch((error: unknown) => this.logger.warn({ err: error, id }, 'something could not be removed yet'));
+    await work().catch((error: unknown) => this.logger.warn({ err: error, id }, 'cleanup failed, it will be retried'));
   }
 
   private async tidyFile(file: FileRef & { noted: string }): Promise<void> {
     await this.database.transaction(async (tx) => {
-      // The lock keeps a new content from being accepted, and so from being indexed, while its points could be taken
-      // for those of an older one.
+      // Row lock: keeps new content from being accepted, and so from being indexed, while its points could be mistaken
+      // for those of an older version.
       const row = await this.files.findForUpdate(tx, file.fileId);
       if (!(await mayRemoveContent(tx))) return;
-      // A version that is being indexed has passages and points that are not active yet: the end of its job notes the
+      // A version that is being indexed has passages and points that are not active yet; the end of its job queues the
       // file again.
       const indexing = row?.status === 'indexing_pending' ? row.content_version : null;
-      // Passages that were set are all that their file could be indexed from again.
+      // Passages that were set are the only source from which their file can be indexed again.
       const source = row?.are_passages_set ? row.content_version : null;
       const kept = [row?.active_version, indexing, source].filter((version) => version != null);
       await this.passages.deleteExcept(tx, file.fileId, kept);
-      // The blobs first: one that is placed after the look at the uploads could not be told from garbage.
+      // Lists the blobs before the uploads: a blob that is placed after the query of the uploads would look like
+      // garbage.
       const stored = await this.blobs.list(blobFolder(file));
       const arriving = await this.uploads.versionsOf(tx, file.fileId);
       for (const version of stored) {
         if (![row?.blob_version, ...arriving].includes(version)) await this.blobs.delete(blobKey(file, version));
       }
-      // Last, since a local index lets nobody write points of this bot until the commit.
+      // Last, since a local index blocks writes of points of this bot until the commit.
       if (!indexing) await this.index.removeFile(file.botId, file.fileId, row?.active_version ?? null, tx);
-      // A worker writes the tags that it found when it began: what it writes after this is put right at its job's end.
+      // A worker writes the tags that it read at its start; the cleanup at the end of its job corrects them.
       if (row && (row.active_version ?? indexing)) await this.index.retag(file.botId, file.fileId, row.tags, tx);
       await this.untidy.remove(tx, file);
     });

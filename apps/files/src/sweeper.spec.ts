@@ -25,7 +25,6 @@ let sql: Database;
 let files: FilesRepository;
 let jobs: JobsRepository;
 
-/** The files service with its sweeper and without a worker: each test plays the worker itself. */
 beforeAll(async () => {
   blobsDir = await mkdtemp(join(tmpdir(), 'parley-sweeper-'));
   embeddings = await EmbeddingServer.start();
@@ -70,7 +69,6 @@ const versionOf = async (bot: BotFiles, fileId: string) => ({
 const lapse = (id: string) =>
   sql.query("UPDATE file SET upload_expires_at = now() - interval '1 second' WHERE id = $1", [id]);
 
-/** Does what a worker does with a content: one passage, and the end of its job. */
 async function playWorker(bot: BotFiles, fileId: string, outcome: 'finish' | 'fail'): Promise<void> {
   const version = await versionOf(bot, fileId);
   const job = (await jobs.takeOf(bot.id, 'player'))!;
@@ -158,7 +156,7 @@ describe('the status of a file', () => {
   };
   type Action = keyof typeof actions;
   const declared: Partial<Record<Action, FileStatus>> = { 'the same key is declared': 'upload_pending' };
-  /** Every transition that there is; whatever is not here changes nothing. */
+  /** All transitions; any other action changes nothing. */
   const transitions: [FileStatus, boolean, Partial<Record<Action, FileStatus>>][] = [
     [
       'upload_pending',
@@ -189,7 +187,7 @@ describe('the status of a file', () => {
     (Object.keys(actions) as Action[]).map((action) => [from, action, changes[action] ?? from, index] as const),
   );
 
-  it.each(cases)('%s, when %s, is %s (index: %s)', async (from, action, to, index) => {
+  it.each(cases)('%s: when %s, it becomes %s (index: %s)', async (from, action, to, index) => {
     const bot = newBot();
     const { id, uploadUrl } = await bot.upsert({ key: 'a', size: 1, index });
     const subject = { bot, id, uploadUrl, index };
@@ -198,7 +196,7 @@ describe('the status of a file', () => {
 
     await actions[action](subject);
 
-    // A sweep that runs beside it may hold the row, and do the same a moment later.
+    // A concurrent sweep may hold the row, and do the same a moment later.
     await until(
       () => bot.get(id),
       ({ status }) => status === to,
@@ -207,7 +205,7 @@ describe('the status of a file', () => {
 });
 
 describe('the sweeper', () => {
-  it('gives up an upload whose URL lapsed, and keeps the reason that came before', async () => {
+  it('fails an upload whose URL has expired, and keeps the previous reason', async () => {
     const bot = newBot();
     const never = await bot.upsert({ key: 'never', size: 1 });
     const cut = await bot.upsert({ key: 'short', size: 5 });
@@ -221,14 +219,14 @@ describe('the sweeper', () => {
       (all) => all.every(({ status }) => status === 'upload_failed'),
     );
     expect(failed.map(({ failedStatusReason }) => failedStatusReason)).toEqual([
-      expect.stringMatching(/carries 3 bytes.*lapsed: declare the file again/),
-      'The upload URL lapsed: declare the file again.',
+      expect.stringMatching(/carries 3 bytes.*expired: declare the file again/),
+      'The upload URL expired: declare the file again.',
     ]);
     expect((await put(never.uploadUrl, 'x')).status).toBe(403);
     expect((await bot.get('never')).status).toBe('upload_failed');
   });
 
-  it('leaves an upload alone that began before its URL lapsed', async () => {
+  it('leaves an upload alone that began before its URL expired', async () => {
     const bot = newBot();
     const { id, uploadUrl } = await bot.upsert({ key: 'a', size: 10 });
     const request = await halfway(bot, uploadUrl, id);
@@ -244,7 +242,7 @@ describe('the sweeper', () => {
     expect((await bot.get(id)).status).toBe('upload_completed');
   });
 
-  it('removes what a vanished upload has left, and not what is arriving', async () => {
+  it('removes leftovers of a dead upload, and not those of an active one', async () => {
     const bot = newBot();
     const file = await bot.upload('a', 'content');
     const folder = join(blobsDir, bot.id, file.id);
@@ -268,7 +266,7 @@ describe('the sweeper', () => {
     expect(await (await fetch((await bot.get('a')).url)).text()).toBe('content');
   });
 
-  it('refuses an upload that it has given up', async () => {
+  it('rejects an upload that it has given up', async () => {
     const bot = newBot();
     const { id, uploadUrl } = await bot.upsert({ key: 'a', size: 10 });
     const request = await halfway(bot, uploadUrl, id);
@@ -294,7 +292,7 @@ describe('the sweeper', () => {
     );
   });
 
-  it('removes no content while a backup copies them, and does so afterwards', async () => {
+  it('removes no content while a backup runs, and does so afterwards', async () => {
     const [bot, deleted] = [newBot(), newBot()];
     await bot.upload('a', 'former');
     await deleted.upload('b', 'x');
@@ -308,7 +306,6 @@ describe('the sweeper', () => {
         () => countOf('file', deleted),
         (count) => count === 0,
       );
-      // The sweeper has been round since.
       await lapse(lapsed.id);
       await until(
         () => bot.get(lapsed.id),
@@ -325,7 +322,7 @@ describe('the sweeper', () => {
     );
   });
 
-  it('removes expired files with all that they had, and no others', async () => {
+  it('removes expired files with all their data, and no others', async () => {
     const bot = newBot();
     const [expired, kept] = [
       await bot.upload('expired', 'x', { index: true }),
@@ -343,7 +340,7 @@ describe('the sweeper', () => {
     expect(await bot.passages('kept')).toHaveLength(1);
   });
 
-  it('removes what a newer content has superseded, when that is indexed and not before', async () => {
+  it('removes superseded content once the newer content is indexed, and not before', async () => {
     const bot = newBot();
     const file = await bot.upload('a', '1', { index: true });
     await playWorker(bot, file.id, 'finish');
@@ -384,7 +381,7 @@ describe('the sweeper', () => {
     expect(await bot.get(file.id)).toMatchObject({ status: 'indexing_pending' });
   });
 
-  it('drops a job that is superseded, with what its vanished worker has written', async () => {
+  it('drops a superseded job, with the data that its dead worker wrote', async () => {
     const bot = newBot();
     const file = await bot.upload('a', '1', { index: true });
     const version = await versionOf(bot, file.id);
@@ -426,7 +423,7 @@ describe('the sweeper', () => {
     await wait(bot, 61);
     await untilAnnounced(bot, 2);
     await wait(bot, 61);
-    // The sweep that finds it would find the first one too.
+    // The sweep that finds this job would find the first one too.
     await wait(other, 61);
     await untilAnnounced(other, 2);
     expect(await announced(bot)).toBe(2);
@@ -434,10 +431,10 @@ describe('the sweeper', () => {
     await untilAnnounced(bot, 3);
   });
 
-  it('is not held up by one file that it cannot tidy', async () => {
+  it('is not held up by one file that it cannot clean up', async () => {
     const bot = newBot();
     const [bad, good] = [await bot.upload('bad', 'x'), await bot.upload('good', 'x')];
-    // A folder where a blob should be: it cannot be removed as a blob.
+    // A folder in place of a blob: it cannot be removed as a blob.
     await mkdir(join(blobsDir, bot.id, bad.id, 'FOLDER', 'inside'), { recursive: true });
 
     await bot.delete(bad.id);
@@ -450,7 +447,7 @@ describe('the sweeper', () => {
     expect(left).toEqual([{ file_id: bad.id }]);
   });
 
-  it('gives back what it has not got to when it is told to stop', async () => {
+  it('gives back the files that it has not reached when it stops', async () => {
     const stopping = await startFiles();
     const bot = new BotFiles(stopping);
     const database = await Database.open({ url: stopping.databaseUrl, schema: 'files', migrations: [], poolSize: 3 });
@@ -474,7 +471,7 @@ describe('the sweeper', () => {
     await stopping.stop();
   });
 
-  it('tidies a file with one connection, so that two of them cannot wait for each other', async () => {
+  it('cleans up a file with one connection, so that two cleanups cannot wait for each other', async () => {
     const bot = newBot();
     const file = await bot.upload('a', '1', { index: true });
     await playWorker(bot, file.id, 'finish');
@@ -500,7 +497,7 @@ describe('the sweeper', () => {
 });
 
 describe('the deletion of a bot', () => {
-  it('leaves nothing to count of what cannot be a bot', async () => {
+  it('returns 404 for leftovers of an invalid bot id', async () => {
     await expect(newBot().ask(operations.countLeftovers, { botId: '../etc' })).rejects.toMatchObject({
       type: 'ResourceNotFound',
     });
@@ -530,7 +527,7 @@ describe('the deletion of a bot', () => {
     expect((await other.list()).files).toHaveLength(4);
   });
 
-  it('lets nothing in any more', async () => {
+  it('rejects all later writes', async () => {
     const bot = newBot();
     const { uploadUrl } = await bot.upsert({ key: 'a', size: 1 });
     await announceDeleted(bot);
@@ -559,7 +556,7 @@ describe('the deletion of a bot', () => {
     expect(await rows('SELECT 1 FROM dead_letter')).toEqual([]);
   });
 
-  it('ends an upload that is under way, and keeps nothing of it', async () => {
+  it('ends an upload under way, and keeps nothing of it', async () => {
     const bot = newBot();
     const { id, uploadUrl } = await bot.upsert({ key: 'a', size: 10 });
     const request = await halfway(bot, uploadUrl, id);
@@ -592,7 +589,7 @@ describe('the deletion of a bot', () => {
       'what an erasure that was killed has left',
       "UPDATE deleted_bot SET deleted_at = now() - interval '2 minutes', erased_at = NULL WHERE bot_id = $1",
     ],
-  ])('is made good for %s', async (name, later) => {
+  ])('is repeated for %s', async (name, later) => {
     const bot = newBot();
     await bot.upload('seed', 'x');
     await announceDeleted(bot);

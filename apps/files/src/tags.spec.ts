@@ -62,7 +62,7 @@ const valuePages = (bot: BotFiles, tag: string, limit = 200) =>
 const names = async (bot: BotFiles, limit?: number) => (await namePages(bot, limit)).flat();
 const values = async (bot: BotFiles, tag: string, limit?: number) => (await valuePages(bot, tag, limit)).flat();
 
-/** As JSON brings it: an own entry of this name. */
+/** An own property of this name, as JSON.parse creates it. */
 const own = (name: string, value: string) =>
   JSON.parse(`{${JSON.stringify(name)}:${JSON.stringify(value)}}`) as Record<string, string>;
 
@@ -81,7 +81,7 @@ const strange = [
 ];
 
 describe('names of tags', () => {
-  it('are told once each and in order, page by page', async () => {
+  it('are listed once each and in order, page by page', async () => {
     const bot = newBot();
     await tagged(bot, '1', { b: 'x', a: 'x', B: 'x' });
     await tagged(bot, '2', { b: 'y', c: 'x', a: 'x' });
@@ -99,7 +99,7 @@ describe('names of tags', () => {
     expect(await values(bot, name)).toEqual(['value']);
   });
 
-  it('are those of the bot, and of what the caller may read', async () => {
+  it('are those of the files of the bot that the caller may read', async () => {
     const bot = newBot();
     const [slack, ann] = [bot.byIntegration('slack'), bot.forUser('user_ann')];
     await tagged(newBot(), 'foreign', { foreign: 'x' });
@@ -149,7 +149,7 @@ describe('names of tags', () => {
 });
 
 describe('values of a tag', () => {
-  it('are told once each and in order, page by page', async () => {
+  it('are listed once each and in order, page by page', async () => {
     const bot = newBot();
     for (const [n, kind] of ['b', 'a', 'b', '', 'Z', 'ä'].entries()) await tagged(bot, `${n}`, { kind, other: `${n}` });
 
@@ -166,7 +166,7 @@ describe('values of a tag', () => {
     expect(await values(bot, 'kind', 1)).toEqual([value]);
   });
 
-  it('of 1,000 characters of several bytes are told apart by their ends', async () => {
+  it('of 1,000 multi-byte characters are distinguished by their ends', async () => {
     const bot = newBot();
     const long = Array.from({ length: 7 }, (_, n) => '漢'.repeat(999) + String(n));
     const short = '漢'.repeat(300);
@@ -217,7 +217,7 @@ describe('values of a tag', () => {
     expect(Object.keys(tags)).toHaveLength(21);
   });
 
-  it('are not continued with the token of another list', async () => {
+  it('reject the page token of another list', async () => {
     const bot = newBot();
     for (const n of [1, 2, 3]) await tagged(bot, `${n}`, { kind: `${n}`, [`t${n}`]: 'x' });
     const { meta } = await bot.ask(files.listTagValues, { tag: 'kind', limit: 1 });

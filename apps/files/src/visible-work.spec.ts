@@ -49,7 +49,7 @@ const operator: Caller = { requestId: 'test', credential: 'operator' };
 const index = { index: true };
 const newBot = () => new BotFiles(service);
 const newMarker = () => `marker${randomBytes(6).toString('hex')}`;
-/** The worker embeds 32 passages at once. */
+/** The worker embeds 32 passages per batch. */
 const paragraphs = (count: number, word: string) =>
   Array.from({ length: count }, (_, n) => `${word} ${n}. ${'Some words that fill it up. '.repeat(30)}`).join('\n\n');
 const contents = async (bot: BotFiles, id: string) => (await bot.passages(id)).map(({ content }) => content);
@@ -85,7 +85,6 @@ async function listFailed(botId?: string): Promise<FailedFile[]> {
   return found;
 }
 
-/** A file that the embedding server refuses from now on. */
 async function failing(bot: BotFiles, key: string, marker = newMarker()) {
   embeddings.order(marker, refuses);
   const file = await bot.upload(key, `It says ${marker}.`, index);
@@ -97,7 +96,7 @@ async function failing(bot: BotFiles, key: string, marker = newMarker()) {
 }
 
 describe('a file that is being indexed', () => {
-  it('says how far that is, until it has ended', async () => {
+  it('shows its progress until the indexing has ended', async () => {
     const bot = newBot();
     const [first, last] = [newMarker(), newMarker()];
     const heldAtFirst = embeddings.hold(first);
@@ -109,7 +108,6 @@ describe('a file that is being indexed', () => {
     const atFirst = await bot.get(id);
     heldAtFirst.release();
     await heldAtLast.reached;
-    // The batch before is written while this one is embedded.
     const atLast = await until(
       async () => (await bot.list()).files[0]!,
       ({ indexing }) => indexing?.stage === 'embedding' && indexing.percentage > 0,
@@ -127,7 +125,7 @@ describe('a file that is being indexed', () => {
     expect(settled.indexing).toBeUndefined();
   });
 
-  it('says why the try before did not succeed, and then says it no more', async () => {
+  it('shows why the previous attempt failed, until it succeeds', async () => {
     const bot = newBot();
     const marker = newMarker();
     embeddings.order(marker, { status: 500, message: 'out of order' });
@@ -145,7 +143,7 @@ describe('a file that is being indexed', () => {
 });
 
 describe('the list of stuck files', () => {
-  it('has what waits for long or was tried in vain, oldest first, and nothing else', async () => {
+  it('has files that wait for long or were retried, oldest first, and nothing else', async () => {
     const bot = newBot();
     const marker = newMarker();
     const held = embeddings.hold(marker);
@@ -181,7 +179,7 @@ describe('the list of stuck files', () => {
     expect(await stuck(0)).toEqual([]);
   });
 
-  it('takes no token of another list', async () => {
+  it('rejects the page token of another list', async () => {
     await expect(service.call(operations.indexing.listStuck, operator, { nextToken: 'x' })).rejects.toMatchObject({
       type: 'InvalidQuery',
     });
@@ -189,7 +187,7 @@ describe('the list of stuck files', () => {
 });
 
 describe('the list of failed files', () => {
-  it('has each with its reason, newest first, of all bots or of one', async () => {
+  it('has each file with its reason, newest first, of all bots or of one', async () => {
     const [bot, other] = [newBot(), newBot()];
     const first = await failing(bot, 'first');
     const second = await failing(bot, 'second');
@@ -212,7 +210,7 @@ describe('the list of failed files', () => {
 });
 
 describe('a retry', () => {
-  it('indexes what failed from the content that is there', async () => {
+  it('indexes a failed file from its stored content', async () => {
     const bot = newBot();
     const { file, accept } = await failing(bot, 'a.txt');
     accept();
@@ -224,7 +222,7 @@ describe('a retry', () => {
     expect(await listFailed(bot.id)).toEqual([]);
   });
 
-  it('indexes passages that were set, and not the content that they replaced', async () => {
+  it('indexes passages that were set, not the content that they replaced', async () => {
     const bot = newBot();
     const marker = newMarker();
     const { id } = await bot.upload('a.txt', 'The content.', index);
@@ -249,7 +247,7 @@ describe('a retry', () => {
     );
   });
 
-  it('leaves searchable what was, until it has ended', async () => {
+  it('keeps the active passages searchable until it has ended', async () => {
     const bot = newBot();
     const marker = newMarker();
     const { id } = await bot.upload('a.txt', marker, index);
@@ -269,7 +267,7 @@ describe('a retry', () => {
   it.each<[string, EmbeddingAnswer]>([
     ['for its text', refuses],
     ['for the key', { status: 401, message: 'the key is revoked' }],
-  ])('that the embedding server refuses %s leaves searchable what was', async (_what, answer) => {
+  ])('that the embedding server rejects %s keeps the active passages searchable', async (_what, answer) => {
     const bot = newBot();
     const marker = newMarker();
     const { id } = await bot.upload('a.txt', `${marker}\n\n${paragraphs(60, 'a')}`, index);
@@ -286,7 +284,7 @@ describe('a retry', () => {
     await tidied(id);
 
     const message = (answer as { message: string }).message;
-    expect(failed.failedStatusReason).toMatch(new RegExp(`${message} What was searchable of it stays so.$`));
+    expect(failed.failedStatusReason).toMatch(new RegExp(`${message} The passages indexed before remain searchable.$`));
     expect(await bot.passages(id)).toEqual(before);
     expect(await search(bot, 'a 7.')).toContainEqual(expect.stringMatching(/^a 7\./));
     expect((await bot.list({ indexed: true })).files).toHaveLength(1);
@@ -301,7 +299,7 @@ describe('a retry', () => {
     expect(await bot.leftovers()).toEqual({ files: 1, passages: before.length, blobs: 1, points: before.length });
   });
 
-  it('that fails leaves passages that were set as they are, and they can be tried again', async () => {
+  it('that fails keeps passages that were set, and they can be retried', async () => {
     const bot = newBot();
     const marker = newMarker();
     const { id } = await bot.upload('a.txt', 'The content.', index);
@@ -324,7 +322,7 @@ describe('a retry', () => {
     expect(await contents(bot, id)).toEqual([`One ${marker}.`, 'Two.']);
   });
 
-  it('that fails leaves nothing of a content that the file no longer holds', async () => {
+  it('that fails removes content that the file no longer holds', async () => {
     const bot = newBot();
     const [old, marker] = [newMarker(), newMarker()];
     embeddings.order(marker, refuses);
@@ -361,7 +359,7 @@ describe('a retry', () => {
     expect(await contents(bot, id)).toEqual([]);
   });
 
-  it('is refused for what cannot be indexed or is being indexed, and does the others', async () => {
+  it('is refused for files that cannot be indexed or are being indexed, and runs for the others', async () => {
     const bot = newBot();
     const marker = newMarker();
     const held = embeddings.hold(marker);
@@ -380,12 +378,12 @@ describe('a retry', () => {
       [plain.id]: expect.stringMatching(/without index: true/),
       [empty.id]: expect.stringMatching(/no content yet/),
       [pending.id]: expect.stringMatching(/being indexed already/),
-      [absent]: expect.stringMatching(/no such file/),
+      [absent]: expect.stringMatching(/File not found/),
     });
     expect((await bot.settled(good.file.id)).status).toBe('indexing_completed');
   });
 
-  it('that is asked for twice at once is made once', async () => {
+  it('runs once for two concurrent requests', async () => {
     const bot = newBot();
     const { file, accept } = await failing(bot, 'a.txt');
     accept();
@@ -408,12 +406,11 @@ describe('the metrics', () => {
   };
   const jobsAt = (stage: string) => `parley_files_indexing_jobs{stage="${stage}"}`;
 
-  it('show what waits, what is worked on and what failed', async () => {
+  it('show waiting, running and failed jobs', async () => {
     const bot = newBot();
     const marker = newMarker();
     const held = embeddings.hold(marker);
     await failing(bot, 'bad');
-    // Two are worked on at once.
     const uploaded = await Promise.all(['a', 'b', 'c'].map((key) => bot.upload(key, marker, index)));
     await held.reached;
     await sql.query("UPDATE indexing_job SET created_at = now() - interval '1 hour' WHERE bot_id = $1", [bot.id]);
@@ -445,7 +442,7 @@ describe('the metrics', () => {
     expect(idle.get(jobsAt('parsed'))).toBe(0);
   });
 
-  it('are shown while the database cannot say them', async () => {
+  it('are served while the database does not answer', async () => {
     await sql.transaction(async (tx) => {
       await tx.query('LOCK TABLE indexing_job, upload IN ACCESS EXCLUSIVE MODE');
 

@@ -6,27 +6,30 @@ export interface ByteRange {
   end: number;
 }
 
-/** Keeps content by key. Keys are `/`-separated ids, so that everything of a bot or a file shares a prefix. */
+/** Stores content by key. Keys are `/`-separated ids, so that all content of a bot or a file shares a prefix. */
 export interface BlobStore {
   /**
-   * Streams to the store. The blob is there, durably and whole, once this resolves; a source that fails leaves nothing.
-   * Throws WritesRefused when the store has no room or is read-only.
+   * Streams to the store. Durable and complete once this resolves; a source that fails leaves nothing. Throws
+   * WritesRefused when the store is full or read-only.
    */
   write(key: string, source: AsyncIterable<Uint8Array>): Promise<void>;
-  /** What there is of the range. Throws BlobMissing. */
+  /** Returns the bytes of the range that exist. Throws BlobMissing. */
   read(key: string, range?: ByteRange): Promise<Readable>;
-  /** Copies whole and durably, or not at all, without the bytes passing through memory of ours. Throws BlobMissing and WritesRefused. */
+  /**
+   * Copies completely and durably, or not at all, without holding the bytes in the memory of this process. Throws
+   * BlobMissing and WritesRefused.
+   */
   copy(fromKey: string, toKey: string): Promise<void>;
-  /** Removing what is not there is fine. */
+  /** Idempotent: a missing blob is no error. */
   delete(key: string): Promise<void>;
   /** Names directly below the prefix. */
   list(prefix: string): Promise<string[]>;
   deletePrefix(prefix: string): Promise<void>;
-  /** Removes what writers that were killed have left, long enough ago that nobody can still be writing it. */
+  /** Removes leftovers of killed writers that are so old that no writer can still be active. */
   removeAbandoned(): Promise<void>;
   /** Blobs at any depth below the prefix. */
   count(prefix: string): Promise<number>;
-  /** Throws, saying what to do, unless the store can be used. */
+  /** Throws with advice when the store cannot be used. */
   ready(): Promise<void>;
   close(): void;
 }
@@ -37,7 +40,7 @@ export class BlobMissing extends Error {
 
 const safeKey = /^[\w-]+(\/[\w-]+)*$/;
 
-/** Throws unless it is `/`-separated ids, for a key and for a prefix. */
 export function checkKey(key: string): void {
-  if (!safeKey.test(key)) throw new Error(`"${key}" is no key of a blob.`);
+  if (!safeKey.test(key))
+    throw new Error(`Invalid blob key "${key}": it must be ids of letters, digits, - and _ with / between them.`);
 }

@@ -23,23 +23,23 @@ const incoming = () => readdir(join(folder, 'incoming'));
 
 describeBlobStore(() => blobs);
 
-it('leaves nothing of a source that fails where blobs arrive', async () => {
+it('leaves nothing in the incoming folder when a source fails', async () => {
   const written = blobs.write('bot/file/1', of('half of it', new Error('cut')));
 
   await expect(written).rejects.toThrow('cut');
   expect(await incoming()).toEqual([]);
 });
 
-it('leaves nothing where blobs arrive of a copy that fails', async () => {
+it('leaves nothing in the incoming folder when a copy fails', async () => {
   await blobs.write('bot/file/1', of('content'));
 
-  await expect(blobs.copy('bot/none/1', 'bot/file/2')).rejects.toThrow('There is no blob bot/none/1.');
+  await expect(blobs.copy('bot/none/1', 'bot/file/2')).rejects.toThrow('Blob "bot/none/1" not found.');
   await expect(blobs.copy('bot/file/1', 'bot/file/1/below')).rejects.toThrow('EEXIST');
 
   expect(await incoming()).toEqual([]);
 });
 
-describe('a file system without room', () => {
+describe('a full or read-only file system', () => {
   const full = { name: 'ApiError', type: 'Internal', code: 503, retryAfterSeconds: 30 };
   let refused: number;
 
@@ -49,7 +49,7 @@ describe('a file system without room', () => {
   });
   afterEach(() => jest.restoreAllMocks());
 
-  it('is a 503 that is told, and leaves nothing behind', async () => {
+  it('answers with a 503, reports it, and leaves nothing behind', async () => {
     await blobs.write('bot/file/1', of('content'));
     openInstead(() => actualOpen('/dev/full', 'w'));
 
@@ -61,7 +61,7 @@ describe('a file system without room', () => {
     expect((await buffer(await blobs.read('bot/file/1'))).toString()).toBe('content');
   });
 
-  it.each(['ENOSPC', 'EDQUOT', 'EROFS'])('is a 503 for a copy too, when that says %s', async (code) => {
+  it.each(['ENOSPC', 'EDQUOT', 'EROFS'])('answers with a 503 to a copy too (%s)', async (code) => {
     await blobs.write('bot/file/1', of('content'));
     openInstead(() => Promise.reject(Object.assign(new Error(`${code}: no room`), { code })));
 
@@ -71,7 +71,7 @@ describe('a file system without room', () => {
     expect(await blobs.list('bot/file')).toEqual(['1']);
   });
 
-  it('is not what keeps nothing for another reason', async () => {
+  it('is not reported for other failures', async () => {
     await expect(blobs.copy('bot/none/1', 'bot/file/1')).rejects.toBeInstanceOf(BlobMissing);
     await expect(blobs.write('bot/file/1', of('half', new Error('cut')))).rejects.toThrow('cut');
 
@@ -87,7 +87,7 @@ describe('a file system without room', () => {
   }
 });
 
-it('keeps a copy apart from the blob that it was made of', async () => {
+it('keeps a copy independent of its source', async () => {
   await blobs.write('bot/file/1', of('content'));
 
   await blobs.copy('bot/file/1', 'bot/file/2');
@@ -96,7 +96,7 @@ it('keeps a copy apart from the blob that it was made of', async () => {
   expect((await buffer(await blobs.read('bot/file/2'))).toString()).toBe('content');
 });
 
-it('copies while the folders that it copies to are removed over and over', async () => {
+it('copies while the destination folders are removed over and over', async () => {
   await blobs.write('kept/file/1', of('content'));
   let copying = true;
   const removing = (async () => {
@@ -114,7 +114,7 @@ it('copies while the folders that it copies to are removed over and over', async
   expect(await incoming()).toEqual([]);
 });
 
-it('removes a blob and the folder that it leaves empty, and nothing else', async () => {
+it('removes a blob and its folder if that is empty then, and nothing else', async () => {
   await blobs.write('bot/one/1', of('1'));
   await blobs.write('bot/two/1', of('1'));
   await blobs.write('bot/two/2', of('2'));
@@ -127,7 +127,7 @@ it('removes a blob and the folder that it leaves empty, and nothing else', async
   expect(await blobs.list('bot/two')).toEqual(['2']);
 });
 
-it('keeps each write either whole or not at all while its prefix is removed over and over', async () => {
+it('keeps each write either completely or not at all while its prefix is removed over and over', async () => {
   let writing = true;
   const removing = (async () => {
     while (writing) await blobs.deletePrefix('bot');
@@ -163,7 +163,7 @@ it('places a blob while others of its folder are removed', async () => {
   expect(await blobs.count('bot')).toBe(100);
 });
 
-it('removes what a killed writer has left, and not what is being written', async () => {
+it('removes leftovers of a killed writer, and not a write under way', async () => {
   const [old, young] = [join(folder, 'incoming', 'old'), join(folder, 'incoming', 'young')];
   await writeFile(old, 'half');
   await writeFile(young, 'half');

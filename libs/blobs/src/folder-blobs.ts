@@ -8,7 +8,7 @@ import { BlobMissing, type BlobStore, type ByteRange, checkKey } from './blob-st
 import { tellingRefusals } from './refused-writes';
 
 const incoming = 'incoming';
-/** A writer whose source gives nothing for a minute is cut: what did not grow for an hour has no writer. */
+/** A writer without data for a minute is cut, so a file that did not grow for an hour has no writer. */
 const abandonedAfterMs = 3_600_000;
 const placeAttempts = 10;
 
@@ -16,7 +16,7 @@ const placeAttempts = 10;
 export class FolderBlobs implements BlobStore {
   private readonly folder: string;
 
-  /** @param onWritesRefused is called for each blob that the file system had no room for */
+  /** @param onWritesRefused called for each write that failed because the file system is full or read-only */
   constructor(
     folder: string,
     private readonly onWritesRefused?: () => void,
@@ -26,7 +26,7 @@ export class FolderBlobs implements BlobStore {
 
   async write(key: string, source: AsyncIterable<Uint8Array>): Promise<void> {
     await this.make(this.path(key), async (temporary) => {
-      // Opened before the source is asked: a stream that opens late would make the file after it was removed.
+      // Opened before the source is read: a stream that opens late would create the file after its removal.
       const file = await open(temporary, 'wx');
       await pipeline(source, file.createWriteStream({ flush: true }));
     });
@@ -37,18 +37,18 @@ export class FolderBlobs implements BlobStore {
     await new Promise<void>((resolve, reject) => {
       stream.once('open', () => resolve());
       stream.once('error', (error) => {
-        reject(isMissing(error) ? new BlobMissing(`There is no blob ${key}.`) : error);
+        reject(isMissing(error) ? new BlobMissing(`Blob "${key}" not found.`) : error);
       });
     });
     return stream;
   }
 
-  /** By reference where the file system can, else the system copies. */
+  /** Reflink where the file system supports it, otherwise a copy by the operating system. */
   async copy(fromKey: string, toKey: string): Promise<void> {
     const source = this.path(fromKey);
     await this.make(this.path(toKey), async (temporary) => {
       await copyFile(source, temporary, constants.COPYFILE_FICLONE).catch((error: unknown) => {
-        throw isMissing(error) ? new BlobMissing(`There is no blob ${fromKey}.`) : error;
+        throw isMissing(error) ? new BlobMissing(`Blob "${fromKey}" not found.`) : error;
       });
       await flush(temporary);
     });
@@ -65,7 +65,7 @@ export class FolderBlobs implements BlobStore {
   }
 
   async deletePrefix(prefix: string): Promise<void> {
-    // Something may be placed below while it is removed: then it is removed as well.
+    // Blobs may be placed below while the folder is removed: the retries remove them as well.
     await rm(this.path(prefix), { recursive: true, force: true, maxRetries: 5, retryDelay: 20 });
   }
 
@@ -92,7 +92,7 @@ export class FolderBlobs implements BlobStore {
 
   close(): void {}
 
-  /** The blob is what `fill` puts in the temporary file, durably; when that fails, nothing is left. */
+  /** Atomic and durable: `fill` writes a temporary file, which then becomes the blob. A failure leaves nothing. */
   private make(path: string, fill: (temporary: string) => Promise<void>): Promise<void> {
     return tellingRefusals(() => this.makeOnce(path, fill), this.onWritesRefused);
   }
@@ -109,7 +109,10 @@ export class FolderBlobs implements BlobStore {
     }
   }
 
-  /** A folder that was removed meanwhile, as empty or with its bot, is made again. A name is durable once its folder is flushed. */
+  /**
+   * Creates the folder again when it was removed meanwhile, as empty or with its bot. A name is durable once its folder
+   * is flushed.
+   */
   private async place(temporary: string, path: string): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
       try {
@@ -119,7 +122,7 @@ export class FolderBlobs implements BlobStore {
         return;
       } catch (error) {
         if (!isMissing(error) || attempt === placeAttempts) throw error;
-        // Only the folder may be missing: without the source there is nothing to place.
+        // Retries only a missing folder: without the temporary file there is nothing to place.
         await access(temporary);
       }
     }
@@ -150,7 +153,6 @@ async function removeIfEmpty(folder: string): Promise<void> {
   });
 }
 
-/** From the inner folder up to the outer one, which holds it. */
 async function flushFolders(inner: string, outer: string): Promise<void> {
   for (let path = inner; ; path = dirname(path)) {
     await flush(path);

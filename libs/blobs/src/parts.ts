@@ -4,16 +4,16 @@ import { access, type FileHandle, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** What a small source gathers in, so that it does not take the room of a part. */
+/** Sources up to this size use memory of their own, so that they do not take the buffer of a part. */
 const smallBytes = 256 * 1024;
 
 /**
- * Cuts sources into parts. However many sources there are, `mostInMemory` parts are in memory, those that are read back
- * from disk, and 256 KB of each other source. A part that finds no room gathers on disk: so nobody waits for a source
- * that takes hours.
+ * Splits sources into parts with bounded memory: `mostInMemory` parts, the parts that are read back from disk, and 256
+ * KB for each other source. A part without a free buffer spills to disk, so that nobody waits for a source that takes
+ * hours.
  */
 export class Parts {
-  /** Buffers are used again: left to the garbage collector, those of twenty uploads at once came to more than 500 MB. */
+  /** Buffer pool: left to the garbage collector, the buffers of twenty concurrent uploads came to more than 500 MB. */
   private readonly idle: Buffer[] = [];
   private inMemory = 0;
 
@@ -23,7 +23,10 @@ export class Parts {
     private readonly temporaryFolder = tmpdir(),
   ) {}
 
-  /** Yields full parts and returns the last one, which is empty only if it is the first. Who gets a part discards it. */
+  /**
+   * Yields full parts and returns the last one, which is empty only if it is the first. The consumer discards each
+   * part.
+   */
   async *of(source: AsyncIterable<Uint8Array>): AsyncGenerator<Part, Part> {
     let part = new Part(this);
     try {
@@ -46,15 +49,14 @@ export class Parts {
     return part;
   }
 
-  /** Throws, saying what to do, unless parts can gather on disk. */
   async ready(): Promise<void> {
     const { temporaryFolder: folder } = this;
     await access(folder, constants.W_OK).catch((cause: unknown) => {
-      throw new Error(`Uploads cannot gather in ${folder}: set TMPDIR to a folder that can be written to.`, { cause });
+      throw new Error(`Cannot write upload parts to ${folder}: set TMPDIR to a writable folder.`, { cause });
     });
   }
 
-  /** A file that is gone once it is closed, also if the process is killed. */
+  /** A temporary file that is already unlinked: it is gone once it is closed, also when the process is killed. */
   async openFile(): Promise<FileHandle> {
     const path = join(this.temporaryFolder, `parley-${randomBytes(12).toString('hex')}`);
     const file = await open(path, 'wx+', 0o600);
@@ -81,11 +83,9 @@ export class Parts {
   }
 }
 
-/** A piece of a source: in memory, or on disk until its bytes are asked for. */
 export class Part {
   length = 0;
   private bytes: Buffer = Buffer.alloc(0);
-  /** Whether the bytes are in a buffer that others use after this part. */
   private hasRoom = false;
   private file?: FileHandle;
 
@@ -103,28 +103,27 @@ export class Part {
     this.length = needed;
   }
 
-  /** Its bytes, in memory from now on. */
   async read(): Promise<Buffer> {
     const { file } = this;
     if (file) {
       this.moveTo(this.parts.take());
       for (let position = 0; position < this.length;) {
         const { bytesRead } = await file.read(this.bytes, position, this.length - position, position);
-        if (bytesRead === 0) throw new Error('A part of an upload is not whole on disk.');
+        if (bytesRead === 0) throw new Error('An upload part on disk is incomplete.');
         position += bytesRead;
       }
     }
     return this.bytes.subarray(0, this.length);
   }
 
-  /** From now on its bytes may change: only once nobody sends them any more. */
+  /** Returns the buffer to the pool, where its bytes may change: call it only when no request sends them any more. */
   async giveBack(): Promise<void> {
     if (this.hasRoom) this.parts.giveBack(this.bytes);
     this.hasRoom = false;
     await this.discard();
   }
 
-  /** Leaves its bytes to whoever may still be sending them. Fine to repeat. */
+  /** Idempotent. Does not return the buffer to the pool, since a request may still be sending it. */
   async discard(): Promise<void> {
     if (this.hasRoom) this.parts.forget();
     this.hasRoom = false;

@@ -37,7 +37,7 @@ if (!address) {
 
   describeBlobStore(() => blobs);
 
-  it('copies in parts what is larger than S3 copies at once', async () => {
+  it('copies in parts above the limit of one copy request', async () => {
     const part = 5 * 1024 * 1024;
     const inParts = open({ prefix, maxCopyBytes: part, copyPartBytes: part });
     const content = Buffer.alloc(2 * part + 3, 'content');
@@ -49,7 +49,7 @@ if (!address) {
     inParts.close();
   });
 
-  it('lists, counts and removes more than fit in one answer', async () => {
+  it('lists, counts and removes more than one page', async () => {
     const names = Array.from({ length: 1_100 }, (_, n) => `n${n}`);
     for (let start = 0; start < names.length; start += 50) {
       await Promise.all(names.slice(start, start + 50).map((name) => blobs.write(`bot/many/${name}`, of(name))));
@@ -62,7 +62,7 @@ if (!address) {
     expect(await blobs.count('bot/many')).toBe(0);
   });
 
-  it('says what is wrong when the bucket is missing', async () => {
+  it('reports a missing bucket', async () => {
     const { origin, username, password } = new URL(address!);
     const none = new S3Blobs({
       endpoint: origin,
@@ -72,7 +72,7 @@ if (!address) {
       credentials: { accessKeyId: username, secretAccessKey: decodeURIComponent(password) },
     });
 
-    await expect(none.ready()).rejects.toThrow('there is none');
+    await expect(none.ready()).rejects.toThrow('the bucket does not exist');
     none.close();
   });
 });

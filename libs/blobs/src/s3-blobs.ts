@@ -38,22 +38,21 @@ import { isMissing, S3Refusal, type SdkError, toOurError, unanswered, unlessGone
 export interface S3BlobsOptions {
   bucket: string;
   region: string;
-  /** Without it: AWS. */
+  /** Default: AWS. */
   endpoint?: string;
-  /** The bucket in the path of each URL, not in the name of the host. */
+  /** Path-style URLs: the bucket in the path, not in the host name. */
   pathStyle: boolean;
-  /** Begins each key, so that a bucket may be shared. */
   prefix?: string;
-  /** Without them: wherever the SDK finds some. */
+  /** Default: the credential chain of the AWS SDK. */
   credentials?: { accessKeyId: string; secretAccessKey: string };
-  /** From a request to the first byte of its answer, and of an answer that stands still. */
+  /** Timeout from a request to the first byte of its answer, and for an answer that stalls. */
   timeoutMs?: number;
-  /** S3 copies no more in one request. */
+  /** Largest object that S3 copies in one request. */
   maxCopyBytes?: number;
   copyPartBytes?: number;
-  /** For parts of blobs that find no room in memory; the system's without it. */
+  /** For parts that find no free buffer in memory. Default: the temporary folder of the system. */
   temporaryFolder?: string;
-  /** Is called for each blob that the server, or the temporary folder, had no room for. */
+  /** Called for each write that the server, or the temporary folder, had no room for. */
   onWritesRefused?: () => void;
 }
 
@@ -62,21 +61,26 @@ interface Target {
   Key: string;
 }
 
-/** The least that S3 takes, for the sake of memory. Of 10,000 parts, the most that it takes, a blob has 52 GB. */
+/** Smallest part that S3 accepts, to save memory. With S3's maximum of 10,000 parts, a blob may have 52 GB. */
 const partBytes = 5 * 1024 * 1024;
-/** Of all blobs together. */
+/** Limit over all blobs. */
 const partsSentAtOnce = 4;
-/** Of all blobs together: some arrive while as many are sent. With those that come from disk to be sent, 60 MB. */
+/**
+ * Limit over all blobs: some parts arrive while as many are sent. Together with parts that are read back from disk, 60
+ * MB.
+ */
 const partsInMemory = 2 * partsSentAtOnce;
-/** S3 copies while we wait, and some servers say nothing until they are done. */
+/** S3 copies within the request, and some servers send nothing until they are done. */
 const copyTimeoutMs = 900_000;
 const attempts = 3;
 const abandonedAfterMs = 3_600_000;
 
-/** Blobs as objects of a bucket: AWS, or any server that speaks its protocol. */
 export class S3Blobs implements BlobStore {
   private readonly client: S3Client;
-  /** What is read lasts as long as its readers take, so it has sockets of its own and holds up nothing else. */
+  /**
+   * Separate client for downloads: they last as long as their readers take, and must not use up the sockets of other
+   * requests.
+   */
   private readonly reader: S3Client;
   private readonly bucket: string;
   private readonly prefix: string;
@@ -125,7 +129,7 @@ export class S3Blobs implements BlobStore {
       const { Body } = await this.send(command, { client: this.reader });
       return Body as Readable;
     } catch (error) {
-      if (isMissing(error)) throw new BlobMissing(`There is no blob ${key}.`);
+      if (isMissing(error)) throw new BlobMissing(`Blob "${key}" not found.`);
       if (error instanceof S3Refusal && error.status === 416) return Readable.from([]);
       throw error;
     }
@@ -139,7 +143,7 @@ export class S3Blobs implements BlobStore {
         await this.assemble(target, (uploadId) => this.copyParts(source, target, uploadId, sizeBytes));
       else await this.copyWhole(source, target);
     } catch (error) {
-      if (isMissing(error)) throw new BlobMissing(`There is no blob ${fromKey}.`);
+      if (isMissing(error)) throw new BlobMissing(`Blob "${fromKey}" not found.`);
       throw error;
     }
   }
@@ -175,8 +179,8 @@ export class S3Blobs implements BlobStore {
   }
 
   /**
-   * A multipart upload that took no part for an hour has no writer. MinIO lists none of them, and removes them by itself
-   * after a day.
+   * A multipart upload that received no part for an hour has no writer. MinIO lists none of them, and removes them
+   * itself after a day.
    */
   async removeAbandoned(): Promise<void> {
     const before = new Date(Date.now() - abandonedAfterMs);
@@ -200,7 +204,7 @@ export class S3Blobs implements BlobStore {
     try {
       await this.send(new HeadBucketCommand({ Bucket: this.bucket }));
     } catch (error) {
-      throw new Error(`Contents cannot be kept in ${where}: ${adviceFor(error as Error)}`, { cause: error });
+      throw new Error(`Cannot store content in ${where}: ${adviceFor(error as Error)}`, { cause: error });
     }
     await this.parts.ready();
   }
@@ -218,10 +222,11 @@ export class S3Blobs implements BlobStore {
       endpoint,
       credentials,
       forcePathStyle: pathStyle,
-      // Older servers refuse the trailers that carry the newer checksums. The signature covers what is sent anyway.
+      // Older servers reject the trailers of the newer checksums. The signature covers the body anyway.
       requestChecksumCalculation: 'WHEN_REQUIRED',
       responseChecksumValidation: 'WHEN_REQUIRED',
-      // Else each part would have a socket of its own, and wait for servers that do not know the header.
+      // With `Expect: 100-continue`, each part would have a socket of its own, and wait for servers that do not know
+      // the header.
       expectContinueHeader: false,
       maxAttempts: attempts,
       retryMode: 'standard',
@@ -236,7 +241,7 @@ export class S3Blobs implements BlobStore {
     return new S3Client(config);
   }
 
-  /** The blob of the parts that `makeParts` makes, or nothing of it. Once that settles, no part may be under way. */
+  /** Multipart upload: completes the blob, or leaves nothing of it. No part may be under way once `makeParts` settles. */
   private async assemble(target: Target, makeParts: (uploadId: string) => Promise<CompletedPart[]>): Promise<void> {
     const created = await this.send(new CreateMultipartUploadCommand(target));
     const upload = { ...target, UploadId: created.UploadId };
@@ -244,9 +249,8 @@ export class S3Blobs implements BlobStore {
       const MultipartUpload = { Parts: await makeParts(created.UploadId!) };
       const command = new CompleteMultipartUploadCommand({ ...upload, MultipartUpload });
       const { ETag } = await this.send(command);
-      if (!ETag) throw unanswered(`S3 did not say that ${target.Key} is complete.`);
+      if (!ETag) throw unanswered(`S3 did not confirm that ${target.Key} is complete.`);
     } catch (error) {
-      // What cannot be aborted now is removed as abandoned.
       await this.send(new AbortMultipartUploadCommand(upload)).catch(() => {});
       throw error;
     }
@@ -260,7 +264,7 @@ export class S3Blobs implements BlobStore {
   ): Promise<CompletedPart[]> {
     const failed = new AbortController();
     const sent: Promise<CompletedPart>[] = [];
-    /** Resolves once the part is on its way, so that the next one arrives meanwhile. */
+    /** Backpressure: resolves once the part is being sent, so that the next one arrives meanwhile. */
     const send = (part: Part) =>
       new Promise<void>((resolve) => {
         const PartNumber = sent.length + 1;
@@ -294,7 +298,7 @@ export class S3Blobs implements BlobStore {
     return { PartNumber: place.PartNumber, ETag };
   }
 
-  /** What is small waits for nothing that is large. */
+  /** Small blobs do not wait for parts of large ones. */
   private put(target: Target, part: Part): Promise<void> {
     const send = async () => {
       await this.send(new PutObjectCommand({ ...target, Body: await part.read() }));
@@ -306,7 +310,7 @@ export class S3Blobs implements BlobStore {
   private async copyWhole(source: Target, target: Target): Promise<void> {
     const command = new CopyObjectCommand({ ...target, CopySource: path(source) });
     const { CopyObjectResult } = await this.send(command, { timeoutMs: copyTimeoutMs });
-    if (!CopyObjectResult?.ETag) throw unanswered(`S3 did not say that ${target.Key} is copied.`);
+    if (!CopyObjectResult?.ETag) throw unanswered(`S3 did not confirm that ${target.Key} is copied.`);
   }
 
   private async copyParts(source: Target, target: Target, UploadId: string, size: number): Promise<CompletedPart[]> {
@@ -323,7 +327,7 @@ export class S3Blobs implements BlobStore {
         CopySourceRange,
       });
       const { CopyPartResult } = await this.send(command, { timeoutMs: copyTimeoutMs });
-      if (!CopyPartResult?.ETag) throw unanswered(`S3 did not say that a part of ${target.Key} is copied.`);
+      if (!CopyPartResult?.ETag) throw unanswered(`S3 did not confirm that a part of ${target.Key} is copied.`);
       parts.push({ PartNumber, ETag: CopyPartResult.ETag });
     }
     return parts;
@@ -365,7 +369,7 @@ export class S3Blobs implements BlobStore {
     return false;
   }
 
-  /** Bounds a request with all its attempts. What it throws is fit for the log and for whoever asked. */
+  /** Bounds the time of a request with all its retries. Its errors are safe to log and to show to clients. */
   private async send<I extends ServiceInputTypes, O extends ServiceOutputTypes>(
     command: $Command<I, O, S3ClientResolvedConfig, ServiceInputTypes, ServiceOutputTypes>,
     { client = this.client, timeoutMs = this.timeoutMs } = {},
@@ -395,13 +399,13 @@ export class S3Blobs implements BlobStore {
 function adviceFor(error: Error): string {
   if (!(error instanceof S3Refusal)) return error.cause instanceof Error ? error.cause.message : error.message;
   const { status, message } = error;
-  if (status === 404) return 'there is none. Make it, or set S3_BUCKET to another.';
+  if (status === 404) return 'the bucket does not exist. Create it, or set S3_BUCKET to another.';
   if (status === 403)
-    return 'access is denied. Check S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY and what they may do with the bucket.';
+    return 'access is denied. Check S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY and their permissions on the bucket.';
   return `${message}. Check S3_ENDPOINT, S3_REGION and S3_PATH_STYLE.`;
 }
 
-/** With Content-MD5, which every server knows: the checksum that the SDK would send instead is refused by older ones. */
+/** Content-MD5, which every server knows: older ones reject the checksum that the SDK would send instead. */
 function deleteAll(Bucket: string, keys: string[]): DeleteObjectsCommand {
   const Objects = keys.map((Key) => ({ Key }));
   const command = new DeleteObjectsCommand({ Bucket, Delete: { Objects, Quiet: true } });
@@ -419,7 +423,7 @@ function deleteAll(Bucket: string, keys: string[]): DeleteObjectsCommand {
   return command;
 }
 
-/** Keys need no escape. */
+/** Keys need no URL encoding. */
 function path({ Bucket, Key }: Target): string {
   return `${Bucket}/${Key}`;
 }

@@ -1,7 +1,7 @@
 import { type ApiError, unavailable } from '@parley/contracts/errors';
 import { refusalOfS3 } from './refused-writes';
 
-/** What S3 answered, without what its client remembers of the request. */
+/** Error answer of S3, without the details of the request that the SDK keeps. */
 export class S3Refusal extends Error {
   override readonly name = 'S3Refusal';
   constructor(
@@ -22,10 +22,10 @@ export interface SdkError {
 
 const transientCodes = ['InternalError', 'OperationAborted', 'RequestTimeout', 'ServiceUnavailable', 'SlowDown'];
 
-/** "S3 does not answer" is a 503 that may be repeated. What it refuses, or what keeps us from asking, is told as it is. */
+/** Maps transient failures and missing answers to a 503 that may be retried. Other errors keep their message. */
 export function toOurError({ name = 'Unknown', message = '', code, $metadata }: SdkError): Error {
   const status = $metadata?.httpStatusCode;
-  if (name === 'CredentialsProviderError') return new Error(`S3 cannot be asked: ${message}`);
+  if (name === 'CredentialsProviderError') return new Error(`Cannot send requests to S3: ${message}`);
   if (status === undefined) return unanswered(`${code ?? name} ${message}`);
   const refusal = new S3Refusal(status, name, message);
   const noRoom = refusalOfS3(status, name, refusal);
@@ -35,14 +35,14 @@ export function toOurError({ name = 'Unknown', message = '', code, $metadata }: 
 }
 
 export function unanswered(reason: string): ApiError {
-  return unavailable('The store of contents does not answer. Try again in a moment.', new Error(reason));
+  return unavailable('The content store does not answer. Try again in a moment.', new Error(reason));
 }
 
 export function isMissing(error: unknown): boolean {
   return error instanceof S3Refusal && ['NoSuchKey', 'NotFound'].includes(error.code);
 }
 
-/** For what is to be removed: an object or an upload that is gone already is fine, a missing bucket is not. */
+/** For removals: a missing object or upload is fine, a missing bucket is not. */
 export function unlessGone(error: unknown): void {
   const isGone = isMissing(error) || (error instanceof S3Refusal && error.code === 'NoSuchUpload');
   if (!isGone) throw error;

@@ -15,7 +15,7 @@ const hourMs = 3_600_000;
 const credentials = { accessKeyId: 'THE-KEY-ID', secretAccessKey: 'the-secret-of-s3' };
 
 let server: LoopbackServer;
-/** In the order of the requests; the last one answers all that follow. */
+/** Answers in the order of the requests; the last one repeats. */
 let answers: Answer[];
 let blobs: S3Blobs;
 
@@ -52,7 +52,6 @@ const created = xml('<InitiateMultipartUploadResult><UploadId>the-upload</Upload
 const completed = xml('<CompleteMultipartUploadResult><ETag>"whole"</ETag></CompleteMultipartUploadResult>');
 const hangs: Answer = () => {};
 
-/** Method, path and query of each request, without what the SDK adds for itself. */
 const asked = () =>
   server.requests.map(({ method, path, query: { 'x-id': _, ...query } }) => {
     const search = new URLSearchParams(query).toString();
@@ -70,7 +69,7 @@ async function failureOf(work: Promise<unknown>): Promise<ApiError> {
 const unavailable = { type: 'Internal', code: 503, retryAfterSeconds: 1 };
 
 describe('write', () => {
-  it('puts what fits in a part in one request, signed, with its hash and without trailers', async () => {
+  it('sends a blob of one part in one signed request, with its hash and without trailers', async () => {
     answers = [stored];
 
     await blobs.write('bot/file/1', of('hello ', 'world'));
@@ -122,7 +121,7 @@ describe('write', () => {
     );
   });
 
-  it('has no more than four parts under way, however many blobs are written', async () => {
+  it('sends at most four parts at once, over all blobs', async () => {
     let underWay = 0;
     let most = 0;
     answers = [
@@ -130,7 +129,7 @@ describe('write', () => {
         if (request.method === 'POST') return ('uploads' in request.query ? created : completed)(request, response);
         if (request.path.endsWith('/small')) return stored(request, response);
         most = Math.max(most, (underWay += 1));
-        // Other requests pass meanwhile, and so could a fifth part.
+        // Other requests pass meanwhile, and so would a fifth part.
         for (let n = 0; n < 10; n += 1) await blobs.write('bot/file/small', of('x'));
         underWay -= 1;
         return stored(request, response);
@@ -143,7 +142,7 @@ describe('write', () => {
     expect(most).toBe(4);
   });
 
-  it('writes on while many blobs stand still, whose parts take a bounded room', async () => {
+  it('continues to write while many blobs stall, with bounded memory', async () => {
     const takesParts: Answer = (request, response) => {
       if (request.method === 'DELETE') return answer(204)(request, response);
       if (request.method === 'PUT') return stored(request, response);
@@ -180,7 +179,7 @@ describe('write', () => {
   it.each([
     ['its parts', [created, refusal(403, 'AccessDenied')]],
     ['the upload', [refusal(403, 'AccessDenied')]],
-  ])('keeps no room of a blob when S3 refuses %s', async (_, canned) => {
+  ])('frees the buffers of a blob when S3 refuses %s', async (_, canned) => {
     const content = Buffer.alloc(2 * partBytes);
     const withoutDisk = open({ temporaryFolder: '/none' });
     for (let n = 0; n < 9; n++) {
@@ -192,7 +191,7 @@ describe('write', () => {
     await expect(withoutDisk.write('bot/file/1', of(content))).resolves.toBeUndefined();
   });
 
-  it('asks nothing when a short source fails', async () => {
+  it('sends nothing when a short source fails', async () => {
     await expect(blobs.write('bot/file/1', of('half', new Error('cut')))).rejects.toThrow('cut');
 
     expect(asked()).toEqual([]);
@@ -224,7 +223,7 @@ describe('write', () => {
     expect(asked().at(-1)).toBe('DELETE /parley/bot/file/1?uploadId=the-upload');
   });
 
-  it('tells why the source failed also when the upload cannot be aborted', async () => {
+  it('reports why the source failed, also when the upload cannot be aborted', async () => {
     answers = [created, stored, refusal(403, 'AccessDenied')];
 
     const written = blobs.write('bot/file/1', of(Buffer.alloc(partBytes + 1), new Error('cut')));
@@ -232,7 +231,7 @@ describe('write', () => {
     await expect(written).rejects.toThrow('cut');
   });
 
-  it('reads no further and aborts when a part is refused', async () => {
+  it('stops reading and aborts when a part is refused', async () => {
     answers = [created, refusal(403, 'AccessDenied'), answer(204)];
     let isClosed = false;
     async function* endless() {
@@ -291,13 +290,13 @@ describe('read', () => {
     expect(lastRequest().headers.range).toBe('bytes=1-3');
   });
 
-  it('has nothing of a range that begins beyond the end', async () => {
+  it('returns nothing for a range that begins beyond the end', async () => {
     answers = [refusal(416, 'InvalidRange')];
 
     expect(await buffer(await blobs.read('bot/file/1', { start: 9, end: 9 }))).toHaveLength(0);
   });
 
-  it('says that a blob is missing, and does not take a missing bucket for that', async () => {
+  it('reports a missing blob, and does not take a missing bucket for one', async () => {
     answers = [refusal(404, 'NoSuchKey'), refusal(404, 'NoSuchBucket')];
 
     await expect(blobs.read('bot/file/1')).rejects.toBeInstanceOf(BlobMissing);
@@ -319,7 +318,7 @@ describe('read', () => {
     await expect(buffer(stream)).rejects.toThrow();
   });
 
-  it('keeps sockets for others while many blobs are read slowly', async () => {
+  it('keeps sockets free for others while many blobs are read slowly', async () => {
     answers = [
       (request, response) =>
         request.method === 'PUT'
@@ -347,7 +346,7 @@ describe('copy', () => {
     expect(lastRequest().bytes).toHaveLength(0);
   });
 
-  it('lets S3 copy by parts what is larger than it copies at once', async () => {
+  it('copies in parts above the limit of one copy request', async () => {
     const copiedPart = xml('<CopyPartResult><ETag>"e"</ETag></CopyPartResult>');
     answers = [sized(25), created, copiedPart, copiedPart, copiedPart, completed];
 
@@ -366,7 +365,7 @@ describe('copy', () => {
     expect(server.requests[2]!.headers['x-amz-copy-source']).toBe('parley/bot/file/1');
   });
 
-  it('copies at once what is as large as S3 copies', async () => {
+  it('copies in one request at the limit', async () => {
     answers = [sized(24), xml('<CopyObjectResult><ETag>"e"</ETag></CopyObjectResult>')];
 
     await open({ maxCopyBytes: 24, copyPartBytes: 10 }).copy('bot/file/1', 'bot/file/2');
@@ -374,7 +373,7 @@ describe('copy', () => {
     expect(server.requests).toHaveLength(2);
   });
 
-  it('aborts a copy of which a part fails', async () => {
+  it('aborts a copy when one of its parts fails', async () => {
     answers = [sized(25), created, refusal(400, 'InvalidRequest'), answer(204)];
 
     const error = await failureOf(open({ maxCopyBytes: 24, copyPartBytes: 10 }).copy('bot/file/1', 'bot/file/2'));
@@ -392,7 +391,7 @@ describe('copy', () => {
   it.each([
     ['before', [answer(404)]],
     ['meanwhile', [sized(5), refusal(404, 'NoSuchKey')]],
-  ])('says that the blob is missing when it was removed %s', async (_, canned) => {
+  ])('reports a missing blob when it was removed %s', async (_, canned) => {
     answers = canned;
 
     await expect(blobs.copy('bot/file/1', 'bot/file/2')).rejects.toBeInstanceOf(BlobMissing);
@@ -427,7 +426,7 @@ describe('list, count and remove', () => {
     expect(server.requests[0]!.query).not.toHaveProperty('delimiter');
   });
 
-  it('deletes a blob, also one that is not there', async () => {
+  it('deletes a blob, also a missing one', async () => {
     answers = [answer(204), refusal(404, 'NoSuchKey')];
 
     await blobs.delete('bot/file/1');
@@ -436,7 +435,7 @@ describe('list, count and remove', () => {
     expect(asked()).toEqual(['DELETE /parley/bot/file/1', 'DELETE /parley/bot/file/1']);
   });
 
-  it('deletes each page by one request, with the checksum that every server knows', async () => {
+  it('deletes each page in one request, with Content-MD5', async () => {
     const deleted = xml('<DeleteResult></DeleteResult>');
     answers = [page(['bot/1', 'bot/2'], 'more'), deleted, page(['bot/3']), deleted];
 
@@ -455,7 +454,7 @@ describe('list, count and remove', () => {
     expect(bodyOf(3)).toContain('<Object><Key>bot/3</Key></Object>');
   });
 
-  it('asks for no deletion when there is nothing', async () => {
+  it('sends no deletion when there is nothing to delete', async () => {
     answers = [page([])];
 
     await blobs.deletePrefix('bot');
@@ -466,7 +465,7 @@ describe('list, count and remove', () => {
   it.each<[string, string, object]>([
     ['refuses', 'AccessDenied', { message: 'S3 answered 200 AccessDenied: not this one' }],
     ['cannot delete now', 'SlowDown', unavailable],
-  ])('goes on, and fails at the end, when S3 %s one of them', async (_, code, expected) => {
+  ])('continues, and fails at the end, when S3 %s one of them', async (_, code, expected) => {
     const error = `<Error><Key>bot/1</Key><Code>${code}</Code><Message>not this one</Message></Error>`;
     answers = [
       page(['bot/1', 'bot/2'], 'more'),
@@ -524,7 +523,7 @@ describe('removeAbandoned', () => {
 });
 
 describe('ready', () => {
-  it('looks for the bucket', async () => {
+  it('checks that the bucket exists', async () => {
     answers = [answer(200)];
 
     await blobs.ready();
@@ -533,11 +532,11 @@ describe('ready', () => {
   });
 
   it.each([
-    [404, 'there is none. Make it, or set S3_BUCKET'],
+    [404, 'the bucket does not exist. Create it, or set S3_BUCKET'],
     [403, 'access is denied. Check S3_ACCESS_KEY_ID'],
     [301, 'Check S3_ENDPOINT, S3_REGION and S3_PATH_STYLE'],
     [400, 'Check S3_ENDPOINT, S3_REGION and S3_PATH_STYLE'],
-  ])('says what to do when the answer is %i', async (status, advice) => {
+  ])('gives advice when the answer is %i', async (status, advice) => {
     answers = [answer(status)];
 
     const { message } = await failureOf(blobs.ready());
@@ -546,17 +545,15 @@ describe('ready', () => {
     expect(message).toContain(advice);
   });
 
-  it('says what to do when uploads cannot gather on disk', async () => {
+  it('gives advice when parts cannot be written to disk', async () => {
     answers = [answer(200)];
 
     const ready = open({ temporaryFolder: '/none' }).ready();
 
-    await expect(ready).rejects.toThrow(
-      'Uploads cannot gather in /none: set TMPDIR to a folder that can be written to.',
-    );
+    await expect(ready).rejects.toThrow('Cannot write upload parts to /none: set TMPDIR to a writable folder.');
   });
 
-  it('says that nobody answers at the address', async () => {
+  it('reports that nothing listens at the address', async () => {
     const nowhere = open({ endpoint: 'http://127.0.0.1:1' });
 
     await expect(nowhere.ready()).rejects.toThrow(/the bucket "parley" at 127.0.0.1:1: .*ECONNREFUSED/);
@@ -568,7 +565,7 @@ describe('when S3 fails', () => {
     ['asks it to slow down', refusal(503, 'SlowDown')],
     ['has an internal error', refusal(500, 'InternalError')],
     ['cuts the connection', (_, response) => void response.destroy()],
-  ])('tries again when it %s', async (_, failure) => {
+  ])('retries when it %s', async (_, failure) => {
     answers = [failure, failure, stored];
 
     await blobs.write('bot/file/1', of('hello'));
@@ -576,7 +573,7 @@ describe('when S3 fails', () => {
     expect(server.requests.map(({ bytes }) => bytes.toString())).toEqual(['hello', 'hello', 'hello']);
   });
 
-  it('gives up after three attempts, with an error that clients repeat', async () => {
+  it('gives up after three attempts, with a retryable error', async () => {
     answers = [refusal(503, 'SlowDown')];
 
     expect(await failureOf(blobs.write('bot/file/1', of('hello')))).toMatchObject(unavailable);
@@ -587,7 +584,7 @@ describe('when S3 fails', () => {
   it.each([
     ['507', refusal(507, 'XMinioStorageFull')],
     ['a full quota', refusal(403, 'QuotaExceeded')],
-  ])('tells by %s that it has no room, which clients repeat later', async (_, noRoom) => {
+  ])('reports a full store (%s) as a retryable error', async (_, noRoom) => {
     let refused = 0;
     const full = open({ onWritesRefused: () => (refused += 1) });
     answers = [noRoom];
@@ -602,7 +599,7 @@ describe('when S3 fails', () => {
     expect(refused).toBe(2);
   });
 
-  it('asks once for what it refuses', async () => {
+  it('does not retry a rejected request', async () => {
     answers = [refusal(501, 'NotImplemented')];
 
     await expect(blobs.write('bot/file/1', of('hello'))).rejects.toThrow('S3 answered 501 NotImplemented');
@@ -610,7 +607,7 @@ describe('when S3 fails', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it('answers with an error that clients repeat when nobody listens', async () => {
+  it('reports a retryable error when nothing listens', async () => {
     const nowhere = open({ endpoint: 'http://127.0.0.1:1' });
 
     expect(await failureOf(nowhere.read('bot/file/1'))).toMatchObject(unavailable);
@@ -629,7 +626,7 @@ describe('when S3 fails', () => {
         }
       },
     ],
-  ])('does not wait for an answer that %s', async (_, slow) => {
+  ])('times out on an answer that %s', async (_, slow) => {
     answers = [slow];
 
     const error = await failureOf(open({ timeoutMs: 100 }).count('bot'));
@@ -637,7 +634,7 @@ describe('when S3 fails', () => {
     expect(error).toMatchObject(unavailable);
   });
 
-  it('says that it has no credentials, which is no failure of S3', async () => {
+  it('reports missing credentials, and not as a failure of S3', async () => {
     const before = { ...process.env };
     const none = '/none';
     for (const name of Object.keys(process.env)) if (name.startsWith('AWS_')) delete process.env[name];
@@ -651,11 +648,11 @@ describe('when S3 fails', () => {
     for (const name of Object.keys(process.env)) if (name.startsWith('AWS_')) delete process.env[name];
     Object.assign(process.env, before);
 
-    expect(error.message).toMatch(/^S3 cannot be asked: Could not load credentials/);
+    expect(error.message).toMatch(/^Cannot send requests to S3: Could not load credentials/);
     expect(server.requests).toEqual([]);
   });
 
-  it('keeps credentials out of what it says, also of what S3 repeats', async () => {
+  it('keeps credentials out of its errors, also when S3 repeats them', async () => {
     answers = [
       refusal(
         403,

@@ -2,12 +2,12 @@ import { choice, Env, orWord, text, url } from '@parley/config/config';
 import { completionsApiKeyVariable, completionsTimeoutVariable, completionsUrlVariable } from '@parley/openai/config';
 import { PassagesConfig } from '@parley/passages/config';
 
-/** What the files service and its worker share: where content, vectors and their model are. */
 export class FileStoreConfig extends PassagesConfig {
   @Env({
     env: 'NEXT_EMBEDDINGS_URL',
     type: orWord('bundled', url('http', 'https')),
-    about: 'The model that takes over after a re-index: its server, or the bundled one. It is filled and not searched.',
+    about:
+      'Embedding server of the next model, or `bundled`. Its index is filled, and not searched, until the switch after a re-index.',
     optional: true,
   })
   nextEmbeddingsUrl?: string;
@@ -37,7 +37,12 @@ export class FileStoreConfig extends PassagesConfig {
   })
   blobsDir?: string;
 
-  @Env({ env: 'S3_ENDPOINT', type: url('http', 'https'), about: 'S3 server. Without it: AWS.', optional: true })
+  @Env({
+    env: 'S3_ENDPOINT',
+    type: url('http', 'https'),
+    about: 'URL of the S3 server. Without it: AWS.',
+    optional: true,
+  })
   s3Endpoint?: string;
 
   @Env({ env: 'S3_REGION', type: text(), about: 'Region of the bucket.' })
@@ -55,7 +60,7 @@ export class FileStoreConfig extends PassagesConfig {
   @Env({
     env: 'S3_PREFIX',
     type: text('names of letters, digits, - and _ with / between them', /^[\w-]+(\/[\w-]+)*$/),
-    about: 'Begins the key of all content, for a bucket that holds other things too.',
+    about: 'Prefix of the keys of all content, for a bucket that is shared.',
     optional: true,
   })
   s3Prefix?: string;
@@ -64,7 +69,7 @@ export class FileStoreConfig extends PassagesConfig {
     env: 'S3_ACCESS_KEY_ID',
     type: text(),
     about:
-      "Key of the S3 server. Without it, whatever AWS's SDK finds: its variables, files or the role of the machine.",
+      "Key of the S3 server. Without it, the credential chain of AWS's SDK: its variables, files or the role of the machine.",
     optional: true,
   })
   s3AccessKeyId?: string;
@@ -75,7 +80,7 @@ export class FileStoreConfig extends PassagesConfig {
   @Env({
     env: 'S3_PATH_STYLE',
     type: choice('true', 'false'),
-    about: 'Whether the bucket stands in the path of URLs, not in the name of the host.',
+    about: 'Path-style URLs: the bucket in the path, not in the host name.',
     optional: true,
     defaultText: '`true` if `S3_ENDPOINT` is set, else `false`',
   })

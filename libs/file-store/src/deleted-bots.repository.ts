@@ -16,21 +16,20 @@ const tables = [
 ] as const;
 const batchSize = 5_000;
 
-/** What the schema holds of bots that are gone. */
 @Injectable()
 export class DeletedBotsRepository {
   constructor(private readonly database: Database) {}
 
-  /** From now on nothing of this bot is taken in. */
+  /** From now on, all writes for this bot are rejected. */
   async add(sql: Sql, botId: string): Promise<void> {
     await sql.query('INSERT INTO deleted_bot (bot_id) VALUES ($1) ON CONFLICT DO NOTHING', [botId]);
   }
 
-  /** Deletes every row of the bot, a batch at a time, so that no lock is held for long. */
+  /** Deletes every row of the bot in batches, so that no lock is held for long. */
   async eraseRows(botId: string): Promise<void> {
     for (const table of tables) {
       let deleted = batchSize;
-      // Until nothing is found: a row that changes while it is deleted is left out of its batch.
+      // Repeats until nothing is found: a batch skips rows that change during its deletion.
       while (deleted > 0) {
         const rows = await this.database.query(
           `DELETE FROM ${table} WHERE ctid IN (SELECT ctid FROM ${table} WHERE bot_id = $1 LIMIT $2) RETURNING 1`,
@@ -41,7 +40,7 @@ export class DeletedBotsRepository {
     }
   }
 
-  /** Not while a backup copies contents. */
+  /** False while a backup copies contents. */
   mayRemoveContent(): Promise<boolean> {
     return mayRemoveContent(this.database);
   }
@@ -51,9 +50,9 @@ export class DeletedBotsRepository {
   }
 
   /**
-   * Bots that were never erased to the end, those for which something arrived while they were, and each once more after
-   * an hour: a worker or an upload that was under way and then killed may have left what no row tells of. That is the
-   * end of it, so no more than these few are looked at closely. LIMIT keeps Postgres from reading all files for them.
+   * Bots that were never erased completely, those that received files during the erasure, and each one once more after
+   * an hour: a worker or upload that was killed may have left data without a row. Nothing is erased after that, so few
+   * bots are examined. LIMIT keeps Postgres from reading all files for them.
    */
   async listUnerased(): Promise<string[]> {
     const rows = await this.database.query<{ botId: string }>(

@@ -5,14 +5,14 @@ it.each([
   [['Top', 'Sub'], 'Top\n\nSub\n\ntext'],
   [['Su'], 'Su\n\nSub\n\ntext'],
   [[], 'Sub\n\ntext'],
-])('has each title above a passage (%j) once', (breadcrumb, expected) => {
+])('has each heading above a passage (%j) once', (breadcrumb, expected) => {
   const passage = { content: 'Sub\n\ntext', breadcrumb };
 
   expect(embeddedText(passage, { embedBreadcrumb: true })).toBe(expected);
   expect(embeddedText(passage, { embedBreadcrumb: false })).toBe(passage.content);
 });
 
-it('has the neighbours that are asked for, also those outside of the batch', () => {
+it('has the requested neighbours, also those outside of the batch', () => {
   const [a, b, c, d] = ['a', 'b', 'c', 'd'].map((content) => ({ content, breadcrumb: ['Top'] }));
 
   const texts = embeddedTexts([b!, c!], [a!], [d!], { chunking: { embeddedContextLevels: 1 } });
@@ -24,7 +24,7 @@ describe('a text with neighbours', () => {
   const of = (...contents: string[]) => contents.map((content) => ({ content, breadcrumb: [] }));
   const withLevels = (embeddedContextLevels: number) => ({ chunking: { embeddedContextLevels } });
 
-  it('is no longer than the model takes: all of its own, then what is nearest to it', () => {
+  it('fits the limit of the model: all of its own text, then the nearest neighbours', () => {
     const letters = ['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((letter) => letter.repeat(4_999));
     const [a, b, c, own, e, f, g] = of(...letters.map((text, n) => (n < 3 ? `${text}<` : `>${text}`)));
 
@@ -34,13 +34,13 @@ describe('a text with neighbours', () => {
     expect(text).toHaveLength(12_000);
   });
 
-  it('has of a neighbour what is next to it', () => {
+  it('has the adjoining end of a neighbour', () => {
     const [above, own] = of('xyz'.repeat(4_000), 'o'.repeat(11_993));
 
     expect(embeddedTexts([own!], [above!], [], withLevels(1))).toEqual([`yzxyz\n\n${own!.content}`]);
   });
 
-  it('has the second neighbours once both first ones are in', () => {
+  it('has the second neighbours only after both first ones', () => {
     const [a, b, own, d, e] = of(
       'a'.repeat(3_000),
       'b'.repeat(3_000),
@@ -55,13 +55,13 @@ describe('a text with neighbours', () => {
     expect(text).toBe([a, b, own, d].map((passage) => passage!.content).join('\n\n') + `\n\n${'e'.repeat(rest)}`);
   });
 
-  it('is whole when it is as long as a passage that is set may be', () => {
+  it('is complete for the longest passage that may be set', () => {
     const [own, after] = of('o'.repeat(10_000), 'n'.repeat(10_000));
 
     expect(embeddedTexts([own!], [], [after!], withLevels(1))).toEqual([`${own!.content}\n\n${'n'.repeat(1_998)}`]);
   });
 
-  it('is cut when it alone is too long, and has no half of a character', () => {
+  it('is truncated when the passage alone is too long, without splitting a character', () => {
     const [long, even, odd] = of(`o${'😀'.repeat(7_000)}`, '😀'.repeat(7_000), 'o'.repeat(11_991));
 
     const [cut] = embeddedTexts([long!], [], [], {});

@@ -4,26 +4,24 @@ import { documentTerms } from '@parley/passages/lexicon';
 import type { PassagePoint } from '@parley/passages/passage-index';
 import { type ContentVersion, passageId } from './passages.repository';
 
-/** What a text for the embedding model is made of. */
 interface Titled {
-  /** `chunk` when absent. */
+  /** Default: `chunk`. */
   type?: PassageType;
   content: string;
-  /** The titles above it, outermost first. */
   breadcrumb: string[];
 }
 
 const separator = '\n\n';
 /**
- * Of a passage with its neighbours, since embedding servers refuse what does not fit their model. The default one takes 8,192
- * tokens: so many characters at one and a half for each token, of which English has four. A passage that is set has up to
- * 10,000 characters and is whole in it; only a very long summary is cut.
+ * Maximum length of a passage with its neighbours, since embedding servers reject text that exceeds the context of
+ * their model. The default model takes 8,192 tokens: this many characters at 1.5 for each token, while English has
+ * four. A passage that is set has up to 10,000 characters and fits; only a very long summary is truncated.
  */
 const maxEmbeddedCharacters = 12_000;
 
 /**
- * What is embedded of each passage: its breadcrumb unless that is turned off, and as many neighbours as are asked for and
- * have room, the nearest first.
+ * Text that is embedded for each passage: its breadcrumb unless disabled, and the configured number of neighbours as
+ * far as they fit, nearest first.
  */
 export function embeddedTexts(
   passages: Titled[],
@@ -43,7 +41,7 @@ export function embeddedTexts(
   });
 }
 
-/** The text with the neighbours on both sides, each side nearest first; where room ends, what is next to the text stays. */
+/** Adds the neighbours on both sides, nearest first. At the limit, keeps the end that adjoins the text. */
 function between(preceding: string[], own: string, following: string[]): string {
   let text = own;
   const room = () => maxEmbeddedCharacters - text.length - separator.length;
@@ -55,27 +53,26 @@ function between(preceding: string[], own: string, following: string[]): string 
   return text;
 }
 
-/** So many characters at most, and no half of a surrogate pair. */
+/** At most `length` characters; never splits a surrogate pair. */
 function beginning(text: string, length: number): string {
   return text.slice(0, length).replace(/[\uD800-\uDBFF]$/, '');
 }
 
-/** Likewise. */
+/** At most `length` characters from the end; never splits a surrogate pair. */
 function ending(text: string, length: number): string {
   return text.slice(Math.max(0, text.length - length)).replace(/^[\uDC00-\uDFFF]/, '');
 }
 
-/** Of those that are of the same type: a summary has nothing to do with the chunk that it follows. */
+/** Neighbours of the same type only: a summary is unrelated to the chunk that it follows. */
 function contents(neighbours: Titled[], { type = 'chunk' }: Titled): string[] {
   return neighbours.filter((neighbour) => (neighbour.type ?? 'chunk') === type).map(({ content }) => content);
 }
 
-/** Neighbours on each side that are embedded with a passage. */
 export function contextLevels({ chunking }: IndexingConfiguration): number {
   return chunking?.embeddedContextLevels ?? 0;
 }
 
-/** The passage, after the titles above it when `embedBreadcrumb` is set. */
+/** Leaves out headings that the passage itself begins with. */
 export function embeddedText({ breadcrumb, content }: Titled, options: { embedBreadcrumb: boolean }): string {
   if (!options.embedBreadcrumb) return content;
   const doubled = breadcrumb.findIndex((_, i) => `${content}\n`.startsWith(`${breadcrumb.slice(i).join(separator)}\n`));
@@ -83,7 +80,6 @@ export function embeddedText({ breadcrumb, content }: Titled, options: { embedBr
   return above.length === 0 ? content : `${above.join(' > ')}${separator}${content}`;
 }
 
-/** The point of a passage, which has the same id however often and by whomever it is made. */
 export function toPoint(
   { fileId, contentVersion }: ContentVersion,
   tags: Record<string, string>,

@@ -59,7 +59,7 @@ const repositories = [
   UploadsRepository,
 ];
 
-/** The schema `files`, the content and the passage index, for the files service and its worker alone. */
+/** The schema `files`, the blob store and the passage index, for the files service and its worker only. */
 @Module({})
 export class FileStoreModule {
   static register(config: FileStoreConfig): DynamicModule {

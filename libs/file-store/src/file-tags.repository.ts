@@ -21,8 +21,8 @@ const byValue = new Keyset<Value>(
 );
 
 /**
- * Names and values of tags that readable files have. Each is looked up once in the index file_tag_value, however many files
- * have it; those of a scope that may read few files are taken from these.
+ * Names and values of tags of readable files. Loose index scan: each name or value is looked up once in file_tag_value,
+ * however many files have it. A scope that may read few files takes them from these.
  */
 @Injectable()
 export class FileTagsRepository {
@@ -74,14 +74,13 @@ export class FileTagsRepository {
   }
 }
 
-/** SQL of the tags of files of these ids, an array. Primary key. */
 function entriesOf(ids: string): string {
   return eachOf(ids, 'entry', 'SELECT name, value FROM file_tag WHERE file_tag.file_id = one.file_id');
 }
 
 /**
- * SQL that holds for a tag that some readable file has; its values are appended. LIMIT and OFFSET keep Postgres from joining
- * all tags with all files for it: it looks at one entry after the other, and the first readable one ends that.
+ * SQL condition: some readable file has the tag. Appends its parameters to `values`. LIMIT and OFFSET keep Postgres
+ * from joining all tags with all files: it reads one entry after the other, and stops at the first readable one.
  */
 function isOnReadable(scope: FileScope, values: unknown[], condition: string): string {
   return `coalesce((SELECT true FROM file_tag entry WHERE entry.bot_id = $1 AND ${condition} AND EXISTS (

@@ -3,7 +3,6 @@ import type { AccessPolicy, File, FileOwner, FileStatus } from '@parley/contract
 import type { IndexingStage } from '@parley/contracts/indexing-work';
 import type { OwnerType } from './file-scope';
 
-/** Which file, and whose. */
 export interface FileRef {
   botId: string;
   fileId: string;
@@ -31,20 +30,19 @@ export interface FileRow {
   expires_at: Date | null;
   upload_id: string;
   upload_expires_at: Date;
-  /** Names the bytes. */
   blob_version: string | null;
-  /** Names what is to be searchable of them: another one with each upload, each set of passages and each new try. */
+  /** Version that is to be searchable: a new one for each upload, each set of passages and each retry. */
   content_version: string | null;
-  /** What is searchable. */
+  /** Version that is searchable. */
   active_version: string | null;
-  /** Whether that was made of what the file holds now: its bytes, or the passages that were set. */
+  /** Whether the active version was made from the current content: its bytes, or the passages that were set. */
   is_active_current: boolean;
   are_passages_set: boolean;
   created_at: Date;
   updated_at: Date;
 }
 
-/** The file with its job, while it has one. */
+/** `job` is null unless the file is being indexed. */
 export interface FileWithJob extends FileRow {
   job: { stage: IndexingStage; part: number; attempts: number; last_error: string | null } | null;
 }
@@ -77,7 +75,7 @@ function ownerOf({ owner_type: type, owner_id, bot_id, namespace }: FileRow): Fi
   return { type, id: owner_id ?? undefined, alias: type === 'integration' ? namespace : undefined };
 }
 
-/** Both go the same way here. */
+/** Both stacks run the same code here. */
 function stackOf({ stack }: IndexingConfiguration): 'v1' | 'v2' {
   return stack === 'realtime-v1' ? 'v2' : 'v1';
 }
@@ -86,22 +84,19 @@ function progressOf({ stage, part, attempts, last_error }: NonNullable<FileWithJ
   return { stage, percentage: Math.floor(part * 100), attempts, lastError: last_error ?? undefined };
 }
 
-/** Gone for readers, though the row may still be there. */
+/** Expired files are hidden from readers, though the row may still exist. */
 export function isExpired({ expires_at: at }: FileRow): boolean {
   return at !== null && at.getTime() <= Date.now();
 }
 
-/** Where the bytes of the file rest. */
 export function blobOf(file: FileRow): string {
   return blobKey({ botId: file.bot_id, fileId: file.id }, file.blob_version ?? '');
 }
 
-/** Where the bytes of this version rest. */
 export function blobKey(file: FileRef, blobVersion: string): string {
   return `${blobFolder(file)}/${blobVersion}`;
 }
 
-/** What all contents of the file share. */
 export function blobFolder({ botId, fileId }: FileRef): string {
   return `${botId}/${fileId}`;
 }

@@ -10,14 +10,14 @@ import type { FileRef, FileRow, FileWithJob } from './file.entity';
 import { eachOf, fewReadable, fewTagged } from './few-files';
 import { type FileScope, notExpired, owned, readable } from './file-scope';
 
-/** Bytes that a quota still has room for; null for one that has no end. */
+/** Highest usage in bytes, this declaration included, at which it is accepted; null for no limit. */
 export interface Room {
   fileBytes: number | null;
   vectorBytes: number | null;
 }
 
 export interface FileDeclaration {
-  /** Of the row, when there is none of this key yet. */
+  /** Id of a new row, when no file has the key yet. */
   id: string;
   workspaceId: string;
   key: string;
@@ -31,7 +31,6 @@ export interface FileDeclaration {
   immediatelyPublic: boolean;
   expiresAt: Date | null;
   uploadExpiresAt: Date;
-  /** Whether a file that has the key already is replaced. */
   replaces: boolean;
 }
 
@@ -46,9 +45,9 @@ export class FilesRepository {
   constructor(private readonly database: Database) {}
 
   /**
-   * The file of this key as declared anew, without content. One statement, which also notes what the file held before for
-   * removal. Undefined, and nothing done, when the bot was deleted, the quotas have less room or are held by somebody, or
-   * the key is taken: by a file that is not the scope's, or by any that is not to be replaced. Index file_key.
+   * Declares the file of a key, without content, in one statement that also queues the former content for cleanup.
+   * Undefined, and nothing done, when the bot was deleted, the quotas have too little room or are locked, or the key is
+   * taken: by a file of another owner, or by any file unless `replaces` is set. Index file_key.
    */
   async declare(sql: Sql, scope: FileScope, file: FileDeclaration, room: Room): Promise<FileRow | undefined> {
     const values: unknown[] = [
@@ -111,8 +110,9 @@ export class FilesRepository {
   }
 
   /**
-   * By id or key; its own key comes before that of the bot, and the bot's before one of an integration, which has to be the
-   * only one. Undefined for what the scope may not read. Indexes: the primary key, file_key.
+   * By id or key. A key is searched in the own namespace, then among the bot's files; the bot also finds a file of an
+   * integration when no other has the key. Undefined for files that the scope may not read. Indexes: the primary key,
+   * file_key.
    */
   async find(scope: FileScope, idOrKey: string): Promise<FileWithJob | undefined> {
     const values: unknown[] = [idOrKey, scope.namespace, scope.botId];
@@ -126,7 +126,7 @@ export class FilesRepository {
     return isMeant || (scope.owner === 'bot' && !other) ? row : undefined;
   }
 
-  /** What has the key where the scope declares its own, whoever owns it, expired or not. Index file_key. */
+  /** File that has the key in the namespace of the scope, whoever owns it, expired or not. Index file_key. */
   async findKey(sql: Sql, { botId, namespace }: FileScope, key: string): Promise<FileRow | undefined> {
     const [row] = await sql.query<FileRow>(
       'SELECT * FROM file WHERE bot_id = $1 AND namespace = $2 AND md5(key) = md5($3) AND key = $3',
@@ -135,21 +135,20 @@ export class FilesRepository {
     return row;
   }
 
-  /** By id alone, for whoever brings a signed URL; unless it has expired. */
   async findUnexpired(fileId: string): Promise<FileRow | undefined> {
     const [row] = await this.database.query<FileRow>(`SELECT * FROM file WHERE id = $1 AND ${notExpired}`, [fileId]);
     return row;
   }
 
-  /** Locked until the transaction ends, expired or not. */
+  /** Row lock until the transaction ends. Includes expired files. */
   async findForUpdate(tx: Sql, fileId: string): Promise<FileRow | undefined> {
     const [row] = await tx.query<FileRow>('SELECT * FROM file WHERE id = $1 FOR UPDATE', [fileId]);
     return row;
   }
 
   /**
-   * What the scope may read or what has a tag is sorted when it is few files; else index file_created is walked for the default
-   * order, and another order sorts the bot's files. Ids are looked up.
+   * Few readable or tagged files are looked up by id and sorted. Otherwise the default order walks index file_created,
+   * and another order sorts all files of the bot.
    */
   async list(scope: FileScope, query: ListFiles) {
     const { sortField = 'createdAt', sortDirection = 'desc', tags, ids, indexed } = query;
@@ -174,7 +173,7 @@ export class FilesRepository {
     return keyset.page(rows, limit, boundTo);
   }
 
-  /** One statement, so that of two changes at once neither is lost. Undefined when the scope has no such file. */
+  /** One statement, so that no concurrent change is lost. Undefined when the scope owns no such file. */
   async update(tx: Sql, scope: FileScope, fileId: string, change: FileChange): Promise<FileRow | undefined> {
     const values: unknown[] = [
       fileId,
@@ -200,7 +199,10 @@ export class FilesRepository {
     return rows.length > 0;
   }
 
-  /** Makes these bytes the newest content. Passages of the one before stay readable until the index is switched. */
+  /**
+   * Makes these bytes the newest content. Passages of the previous content stay readable until the new version is
+   * active.
+   */
   async accept(tx: Sql, fileId: string, contentVersion: string): Promise<void> {
     await tx.query(
       `UPDATE file SET blob_version = $2, content_version = $2, size = declared_size, failed_status_reason = NULL,
@@ -211,7 +213,6 @@ export class FilesRepository {
     );
   }
 
-  /** Makes these passages what the file holds, in place of what its bytes say. */
   async setPassages(tx: Sql, fileId: string, contentVersion: string): Promise<void> {
     await tx.query(
       `UPDATE file SET content_version = $2, status = 'indexing_pending', failed_status_reason = NULL,
@@ -221,7 +222,6 @@ export class FilesRepository {
     );
   }
 
-  /** Makes what the file holds searchable anew, its bytes or passages that were set. */
   async reindex(tx: Sql, fileId: string, contentVersion: string): Promise<void> {
     await tx.query(
       `UPDATE file SET content_version = $2, status = 'indexing_pending', failed_status_reason = NULL, updated_at = now()
@@ -230,7 +230,7 @@ export class FilesRepository {
     );
   }
 
-  /** Says why an upload was not accepted; the URL stays usable. */
+  /** Records why an upload was rejected. The URL stays usable. */
   async noteFailedUpload(fileId: string, uploadId: string, reason: string): Promise<void> {
     await this.database.query(
       `UPDATE file SET failed_status_reason = $3, updated_at = now()
@@ -239,7 +239,7 @@ export class FilesRepository {
     );
   }
 
-  /** Ends the job of this version, unless another content has come since. */
+  /** Activates this version, unless newer content has arrived since. */
   async finishIndexing(tx: Sql, fileId: string, contentVersion: string): Promise<boolean> {
     const rows = await tx.query(
       `UPDATE file SET status = 'indexing_completed', active_version = $2, is_active_current = true,
@@ -251,22 +251,22 @@ export class FilesRepository {
   }
 
   /**
-   * The same for what cannot be indexed. What was searchable before stays so when it was made of what the file still holds:
-   * then the file goes back to that version, and the reason says so. Else it is no longer what the file holds.
+   * Records that this version cannot be indexed. An active version that was made from the current content stays active,
+   * and the reason says so; any other one is deactivated.
    */
   async failIndexing(tx: Sql, fileId: string, contentVersion: string, reason: string): Promise<boolean> {
     const kept = 'CASE WHEN is_active_current THEN active_version END';
     const rows = await tx.query(
       `UPDATE file SET status = 'indexing_failed', active_version = ${kept},
          content_version = coalesce(${kept}, content_version), updated_at = now(),
-         failed_status_reason = $3::text || CASE WHEN ${kept} IS NULL THEN '' ELSE ' What was searchable of it stays so.' END
+         failed_status_reason = $3::text || CASE WHEN ${kept} IS NULL THEN '' ELSE ' The passages indexed before remain searchable.' END
        WHERE id = $1 AND content_version = $2 AND status = 'indexing_pending' RETURNING 1`,
       [fileId, contentVersion, reason.slice(0, 1000)],
     );
     return rows.length > 0;
   }
 
-  /** Bots with files that `failLapsedUploads` or `deleteExpired` would find. Indexes file_lapsed, file_expired. */
+  /** Bots with files for `failLapsedUploads` or `deleteExpired`. Indexes file_lapsed, file_expired. */
   async listBotsWithOverdue(limit: number): Promise<string[]> {
     const rows = await this.database.query<{ botId: string }>(
       `SELECT DISTINCT bot_id AS "botId" FROM (
@@ -279,11 +279,14 @@ export class FilesRepository {
     return rows.map(({ botId }) => botId);
   }
 
-  /** Declarations whose URL lapsed without content; says how many. One bot at a time, whose sums no two sweepers lock crosswise. */
+  /**
+   * Fails declarations whose upload URL expired without content; returns how many. One bot per statement, so that two
+   * sweepers cannot deadlock on the sums of bots.
+   */
   async failLapsedUploads(botId: string, limit: number): Promise<number> {
     const rows = await this.database.query(
       `UPDATE file SET status = 'upload_failed', updated_at = now(),
-         failed_status_reason = coalesce(failed_status_reason || ' ', '') || 'The upload URL lapsed: declare the file again.'
+         failed_status_reason = coalesce(failed_status_reason || ' ', '') || 'The upload URL expired: declare the file again.'
        WHERE id IN (
          SELECT id FROM file WHERE status = 'upload_pending' AND upload_expires_at < now() AND bot_id = $1
            AND NOT EXISTS (SELECT 1 FROM upload WHERE upload.file_id = file.id)
@@ -294,7 +297,6 @@ export class FilesRepository {
     return rows.length;
   }
 
-  /** Deletes files of the bot past their expiry and says which they were. */
   async deleteExpired(tx: Sql, botId: string, limit: number): Promise<FileRef[]> {
     return tx.query(
       `DELETE FROM file WHERE id IN (
@@ -306,15 +308,15 @@ export class FilesRepository {
 }
 
 /**
- * SQL that holds for files that fit the filter; its values are appended. As arguments of coalesce both tell Postgres that
- * every other file fits, so that it walks in the order of a page instead of sorting all.
+ * SQL condition: files that fit the tag filter. Appends its parameters to `values`. coalesce makes Postgres estimate
+ * that every other file fits, so that it walks the order of a page instead of sorting all.
  */
 export function fileTagConditions(filter: TagQuery | undefined, values: unknown[]): string {
   const conditions = Object.entries(filter ?? {}).flatMap(([name, { in: wanted, notIn }]) => {
     const value = `file.tags ->> $${values.push(name)}`;
     return [
       ...(wanted.length > 0 ? [`coalesce(${value} = ANY($${values.push(wanted)}::text[]), false)`] : []),
-      // A file without the tag does not have the excluded value.
+      // A file without the tag passes the exclusion.
       ...(notIn.length > 0 ? [`coalesce(${value} <> ALL($${values.push(notIn)}::text[]), true)`] : []),
     ];
   });

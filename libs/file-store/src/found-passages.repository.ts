@@ -13,7 +13,7 @@ export interface Neighbour {
   content: string;
 }
 
-/** A passage that was found, with its file and its neighbours, itself among them. */
+/** Hit with its file and its neighbours, which include the hit itself. */
 export interface FoundRow {
   score: number;
   id: string;
@@ -35,19 +35,18 @@ export interface FoundRow {
 
 interface Question {
   tags?: TagQuery;
-  /** Neighbours on each side. */
   depth: number;
   limit: number;
 }
 
-/** What the index has proposed, as Postgres knows it. */
+/** Loads the hits of the index, and drops those that the caller may not see. */
 @Injectable()
 export class FoundPassagesRepository {
   constructor(private readonly database: Database) {}
 
   /**
-   * Ids of files that can be found and that the scope may read, unless these are many or all of the bot's. Without the tags:
-   * the index filters by them anyway.
+   * Ids of searchable files that the scope may read; undefined for more than 1,000, or when it may read all of the
+   * bot's. Ignores tags, by which the index filters anyway.
    */
   listFewFileIds(scope: FileScope): Promise<string[] | undefined> {
     return fewReadable(this.database, scope, 'active_version IS NOT NULL');
@@ -65,9 +64,9 @@ export class FoundPassagesRepository {
   }
 
   /**
-   * The first of these hits that the scope may read: of the version that is active, in files that have not expired and fit
-   * the tags. One statement, so that a passage and its neighbours are of one version. Indexes passage_id and the primary keys,
-   * hit by hit: a join that Postgres plans without statistics reads all passages of the bot.
+   * The first hits that the scope may read: of the active version, in unexpired files that fit the tags. One statement,
+   * so that a passage and its neighbours are of one version. Indexes passage_id and the primary keys, hit by hit: a
+   * join that Postgres plans without statistics reads all passages of the bot.
    */
   list(scope: FileScope, hits: PassageHit[], { tags, depth, limit }: Question): Promise<FoundRow[]> {
     if (hits.length === 0) return Promise.resolve([]);

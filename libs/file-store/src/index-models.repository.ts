@@ -5,13 +5,12 @@ import type { KnownModel } from '@parley/passages/passage-index';
 import type { ContentVersion } from './passages.repository';
 import { botsWithFiles } from './storage-use.repository';
 
-/** What is searchable, and lacks its points of a model from this position on. */
+/** Searchable content that lacks its points of a model from position `start` on. */
 export interface LackingContent extends ContentVersion {
   start: number;
   indexing: IndexingConfiguration;
 }
 
-/** Why a model cannot be searched yet. */
 export interface IncompleteModel {
   activeModel: string;
   lacking: number;
@@ -21,19 +20,18 @@ const contents = `file LEFT JOIN indexed_content content
   ON content.file_id = file.id AND content.model = $1 AND content.content_version = file.active_version`;
 const isLacking = `(content.file_id IS NULL OR content.next_position IS NOT NULL)`;
 
-/** The models that may have points. */
 export function listKnownModels(sql: Sql): Promise<KnownModel[]> {
   return sql.query('SELECT model, dimensions FROM index_model WHERE dimensions IS NOT NULL');
 }
 
-/** Which embedding models the passage index has, which of them is searched, and what each lacks. */
+/** Embedding models of the passage index: which one is active, and which contents each lacks. */
 @Injectable()
 export class IndexModelsRepository {
   constructor(private readonly database: Database) {}
 
   /**
-   * Makes this the model that is searched, unless contents would be missing from what is found. The first model ever is
-   * taken as it is. Jobs that end meanwhile wait: they see which one it has become.
+   * Makes this the active model, unless it lacks searchable contents. The first model ever is accepted as it is. Table
+   * lock: jobs that end meanwhile wait, and then see the new active model.
    */
   async activate(model: string): Promise<IncompleteModel | undefined> {
     return this.database.transaction(async (tx) => {
@@ -54,7 +52,7 @@ export class IndexModelsRepository {
     });
   }
 
-  /** Before the first point of the model is written. False when its vectors had another length before. */
+  /** Registers the model before its first point is written. False when its vectors had another length before. */
   async note({ model, dimensions }: KnownModel): Promise<boolean> {
     const rows = await this.database.query(
       `INSERT INTO index_model AS known (model, dimensions) VALUES ($1, $2)
@@ -66,7 +64,7 @@ export class IndexModelsRepository {
     return rows.length > 0;
   }
 
-  /** Says that the content has all of its points of these models. False when the model that is searched is not among them. */
+  /** Records that the content has all of its points of these models. False when the active model is not among them. */
   async markWhole(tx: Transaction, { fileId, contentVersion }: ContentVersion, models: string[]): Promise<boolean> {
     const [active] = await tx.query<{ model: string }>('SELECT model FROM index_model WHERE is_active FOR SHARE');
     if (!active || !models.includes(active.model)) return false;
@@ -78,7 +76,6 @@ export class IndexModelsRepository {
     return true;
   }
 
-  /** Contents that are searchable, and how many of them the model lacks. */
   async count(model: string, sql: Sql = this.database): Promise<{ total: number; lacking: number }> {
     const [row] = await sql.query<{ total: string; lacking: string }>(
       `SELECT count(*) AS total, count(*) FILTER (WHERE ${isLacking}) AS lacking
@@ -89,8 +86,8 @@ export class IndexModelsRepository {
   }
 
   /**
-   * In the order of their files, behind this one, each of which is looked up: a join would begin at the first of all. Both
-   * primary keys.
+   * Cursor: in the order of file ids, after this one. Looks up each file by both primary keys, since a join would begin
+   * at the first file of all.
    */
   listLacking(model: string, afterFileId: string, limit: number): Promise<LackingContent[]> {
     return this.database.query(
@@ -104,7 +101,10 @@ export class IndexModelsRepository {
     );
   }
 
-  /** Tags of the file while this is its active content, which it stays until the transaction ends; else undefined. */
+  /**
+   * Row lock: tags of the file while this is its active version, which it stays until the transaction ends; otherwise
+   * undefined.
+   */
   async holdActive(tx: Sql, { fileId, contentVersion }: ContentVersion): Promise<Record<string, string> | undefined> {
     const [row] = await tx.query<{ tags: Record<string, string> }>(
       'SELECT tags FROM file WHERE id = $1 AND active_version = $2 FOR SHARE',
@@ -113,7 +113,10 @@ export class IndexModelsRepository {
     return row?.tags;
   }
 
-  /** Says how far the content has its points of the model, null for all of it. What another has got further stays. */
+  /**
+   * Records the position up to which the content has its points of the model; null for all of it. Never moves back
+   * behind another process.
+   */
   async advance(
     tx: Sql,
     { fileId, contentVersion }: ContentVersion,
@@ -141,7 +144,6 @@ export class IndexModelsRepository {
     await this.database.query('UPDATE index_model SET place = $2 WHERE model = $1', [model, fileId]);
   }
 
-  /** Those that are neither searched nor among these. */
   listFormer(kept: string[]): Promise<{ model: string; dimensions: number | null }[]> {
     return this.database.query(
       'SELECT model, dimensions FROM index_model WHERE NOT is_active AND model <> ALL($1) ORDER BY model',
@@ -149,7 +151,6 @@ export class IndexModelsRepository {
     );
   }
 
-  /** Every bot that ever had files, in order. */
   async listBots(after: string, limit: number): Promise<string[]> {
     const rows = await this.database.query<{ botId: string }>(
       `WITH RECURSIVE ${botsWithFiles}
@@ -163,12 +164,12 @@ export class IndexModelsRepository {
     return rows.map(({ botId }) => botId);
   }
 
-  /** First of all that is done to drop models: from then on nothing counts as having their points. */
+  /** First step of dropping models: from then on, no content counts as having their points. */
   async forgetContents(models: string[]): Promise<void> {
     await this.database.query('DELETE FROM indexed_content WHERE model = ANY($1)', [models]);
   }
 
-  /** Last of all. */
+  /** Last step of dropping models. */
   async forget(models: string[]): Promise<void> {
     await this.database.query('DELETE FROM index_model WHERE NOT is_active AND model = ANY($1)', [models]);
   }

@@ -6,42 +6,46 @@ import { currentTraceparent } from '@parley/tracing/tracing';
 import type { FileRef, FileRow } from './file.entity';
 import type { ContentVersion } from './passages.repository';
 
-/** Whether passages are made from the bytes, or are there and lack only their vectors. */
+/** `content`: passages are made from the bytes. `passages`: they exist already, and lack only their vectors. */
 export type JobSource = 'content' | 'passages';
 
 export interface TakenJob {
   version: ContentVersion;
   file: FileRow;
   source: JobSource;
-  /** Names this one taking: whoever has lost the job, even to another try of the same process, holds an old one. */
+  /**
+   * Fencing token: a new one each time the job is taken, so a worker that lost the job, even to another attempt of the
+   * same process, holds an old one.
+   */
   lease: string;
-  /** This one included. */
   attempts: number;
-  /** Why the try before this one ended. */
   lastError: string | null;
-  /** W3C trace context of the request that asked for it, where that is recorded. */
+  /** W3C trace context of the request that caused the job, if it was traced. */
   traceparent: string | null;
 }
 
-/** Seconds after which a worker that has not shown itself counts as gone. */
+/** Seconds without a heartbeat after which a worker counts as dead. */
 const staleAfterSeconds = 15;
-/** Pause before a job that nobody took is announced again; it doubles each time, so that a long queue is not flooded. */
+/**
+ * Pause before a job that nobody took is announced again; doubles each time, so that a long queue is not flooded with
+ * events.
+ */
 const announceAgainAfterSeconds = 60;
 const maxDoublings = 6;
 const botsAtOnce = 10;
 /**
- * Of `job`: its content is still what its file is to be indexed from. Looked up job by job in the primary key: of many files
- * that have just come, statistics do not say how many are to be indexed, and a join would compare each with all jobs.
+ * SQL condition on `job`: its content is still the version to index. Looked up job by job in the primary key: after
+ * many uploads, statistics do not know how many files are to be indexed, and a join would compare each with all jobs.
  */
 const isNewest = `coalesce((SELECT file.content_version = job.content_version AND file.status = 'indexing_pending'
   FROM file WHERE file.id = job.file_id), false)`;
 /**
- * Of `job`: it waits, it was announced, and its content is still the newest. One whose pause is over is taken only once it
- * is announced: else it would use up the event of another job, for which nobody would come then.
+ * SQL condition on `job`: it waits, was announced, and its content is still the newest. A job whose pause is over is
+ * taken only after its announcement: otherwise it would use up the event of another job, which nobody would take then.
  */
 const isTakeable = `job.lease IS NULL AND job.announcements > 0 AND job.due_at <= now() AND ${isNewest}`;
 
-/** One row for each content version that is being indexed: who has it, how far it is, and when it last moved. */
+/** Job queue: one row for each content version that is being indexed, with its lease, progress and heartbeat. */
 @Injectable()
 export class JobsRepository {
   constructor(private readonly database: Database) {}
@@ -54,9 +58,9 @@ export class JobsRepository {
   }
 
   /**
-   * The next job, now this worker's: the oldest that is due of the bot whose last turn is longest ago. Undefined when none
-   * is due, so whoever has 10,000 files waiting keeps nobody else's one waiting.
-   * @param exceptBots whose jobs are left alone
+   * Fair scheduling: takes the oldest due job of the bot whose last turn is longest ago, so that a bot with 10,000
+   * waiting files delays no other bot. Undefined when none is due.
+   * @param exceptBots bots whose jobs are skipped
    */
   async takeNext(worker: string, exceptBots: string[] = []): Promise<TakenJob | undefined> {
     for (;;) {
@@ -65,14 +69,13 @@ export class JobsRepository {
         const job = await this.takeOf(botId, worker);
         if (job) return job;
       }
-      // Others have taken what these bots had.
       if (bots.length < botsAtOnce) return undefined;
     }
   }
 
   /**
-   * Bots with jobs that are due. They are found one by one in index indexing_job_waiting, however many jobs each has, and so
-   * is a job that is due: the order keeps Postgres from looking for one among all files.
+   * Bots with due jobs. Loose index scan of indexing_job_waiting, however many jobs each bot has. The inner ORDER BY
+   * keeps Postgres from searching a due job among all files.
    */
   private async listBotsInTurn(exceptBots: string[]): Promise<string[]> {
     const rows = await this.database.query<{ botId: string }>(
@@ -92,7 +95,6 @@ export class JobsRepository {
     return rows.map(({ botId }) => botId);
   }
 
-  /** The oldest job of the bot that is due. */
   async takeOf(botId: string, worker: string): Promise<TakenJob | undefined> {
     const lease = newUlid();
     const [row] = await this.database.query<FileRow & Omit<TakenJob, 'version' | 'file' | 'lease'> & ContentVersion>(
@@ -119,7 +121,10 @@ export class JobsRepository {
     return { version, file, source, lease, attempts, lastError, traceparent };
   }
 
-  /** Says that the holder of the lease is alive and how far it is. False when the job is no longer its: it must stop. */
+  /**
+   * Heartbeat: renews the lease and records progress. False when the lease is lost or the content superseded: the
+   * worker must stop.
+   */
   async beat(
     { fileId, contentVersion }: ContentVersion,
     lease: string,
@@ -145,7 +150,10 @@ export class JobsRepository {
     return rows.length > 0;
   }
 
-  /** Gives the job back until it is announced again, after a pause. Backpressure does not count as an attempt. */
+  /**
+   * Releases the job until it is announced again after a pause. `pause`, for backpressure, does not count as an
+   * attempt.
+   */
   release(
     version: ContentVersion,
     lease: string,
@@ -156,12 +164,12 @@ export class JobsRepository {
     return this.leave(version, lease, { error, attempts: counts === 'attempt' ? 0 : 1, announcements: 0, pauseMs });
   }
 
-  /** Gives the job back together with its event, for whoever gets that next, as if it had not been tried. */
+  /** Returns the job together with its event, which another process receives next. Does not count as an attempt. */
   giveBack(version: ContentVersion, lease: string, error: string): Promise<void> {
     return this.leave(version, lease, { error, attempts: 1, announcements: 1, pauseMs: 0 });
   }
 
-  /** @param attempts that do not count */
+  /** `attempts` are subtracted, since they do not count. */
   private async leave(
     { fileId, contentVersion }: ContentVersion,
     lease: string,
@@ -176,7 +184,6 @@ export class JobsRepository {
     );
   }
 
-  /** What a process of the same name had when it died. */
   async releaseAllOf(worker: string): Promise<void> {
     await this.database.query(
       `UPDATE indexing_job SET heartbeat_at = NULL, taken_by = NULL, lease = NULL, stage = 'announced',
@@ -185,7 +192,10 @@ export class JobsRepository {
     );
   }
 
-  /** Ends the job. False when it is no longer the holder's: then it decides nothing, and the row stays for whom it belongs to. */
+  /**
+   * Deletes the job. False when the lease is lost: then the caller changes no outcome, and the row stays for its
+   * holder.
+   */
   async end(tx: Transaction, { fileId, contentVersion }: ContentVersion, lease: string): Promise<boolean> {
     const rows = await tx.query(
       'DELETE FROM indexing_job WHERE file_id = $1 AND content_version = $2 AND lease = $3 RETURNING 1',
@@ -195,8 +205,8 @@ export class JobsRepository {
   }
 
   /**
-   * Jobs that nobody would come for: their worker is gone, their pause is over, or nobody took them for a while. They
-   * count as announced from now on, so that the sweeper does not announce them again before somebody could take them.
+   * Jobs that nobody would take: their worker is dead, their pause is over, or nobody took them for a while. Marks them
+   * as announced, so that the sweeper does not announce them again before a worker could take them.
    */
   async takeStalled(tx: Transaction): Promise<ContentVersion[]> {
     return tx.query<ContentVersion>(
@@ -211,7 +221,6 @@ export class JobsRepository {
     );
   }
 
-  /** Jobs whose content is no longer its file's newest and whose worker is gone. */
   async deleteSuperseded(tx: Sql): Promise<FileRef[]> {
     return tx.query(
       `DELETE FROM indexing_job job
@@ -222,12 +231,10 @@ export class JobsRepository {
     );
   }
 
-  /** Forgets turns so long ago that they say nothing any more. */
   async deleteOldTurns(): Promise<void> {
     await this.database.query(`DELETE FROM indexing_turn WHERE taken_at < now() - interval '1 hour'`);
   }
 
-  /** Contents that wait or are worked on. */
   async count(): Promise<number> {
     const [row] = await this.database.query<{ count: string }>('SELECT count(*) FROM indexing_job');
     return Number(row?.count ?? 0);

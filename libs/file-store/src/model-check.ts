@@ -3,7 +3,7 @@ import type { Embedder } from '@parley/passages/embedder';
 import { embedder } from '@parley/passages/tokens';
 import { IndexModelsRepository } from './index-models.repository';
 
-/** Keeps a process from starting with an embedding model under which files would no longer be found. */
+/** Refuses to start with an embedding model under which files would no longer be found. */
 @Injectable()
 export class ModelCheck implements OnModuleInit {
   constructor(

@@ -9,7 +9,7 @@ import { nextModel } from './tokens';
 
 const restMs = 60_000;
 
-/** The model that is to be searched next, and its index, which is filled while the other one is searched. */
+/** Next embedding model and its index, which is filled while the active one is searched. */
 export class NextModel {
   private restsUntil = 0;
 
@@ -18,7 +18,7 @@ export class NextModel {
     readonly index: PassageIndex,
   ) {}
 
-  /** Null unless the configuration names one. Throws ConfigError when it names the one that is searched. */
+  /** Null unless configured. Throws ConfigError when it is the active model. */
   static open(config: FileStoreConfig, database: Database, active: Embedder): NextModel | null {
     const { nextEmbeddingsUrl: url } = config;
     if (!url) return null;
@@ -31,7 +31,7 @@ export class NextModel {
     });
     if (embedder.model !== active.model) return new NextModel(embedder, openIndex(config, database, embedder));
     throw new ConfigError([
-      `NEXT_EMBEDDINGS_URL and NEXT_EMBEDDINGS_MODEL name the model "${active.model}", which is the one in use: they must name another one, or be absent.`,
+      `NEXT_EMBEDDINGS_URL and NEXT_EMBEDDINGS_MODEL name the model "${active.model}", which is already active: set another one, or remove them.`,
     ]);
   }
 
@@ -39,7 +39,10 @@ export class NextModel {
     return this.embedder.model;
   }
 
-  /** For a while after it did not answer nothing waits for it: what it lacks then is left to the re-index. */
+  /**
+   * Circuit breaker: after a failure, nothing waits for the model for 60 s. The re-index adds the points that it
+   * misses.
+   */
   get isResting(): boolean {
     return Date.now() < this.restsUntil;
   }

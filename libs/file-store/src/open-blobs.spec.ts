@@ -21,7 +21,7 @@ afterAll(async () => {
   await rm(blobsDir, { recursive: true, force: true });
 });
 
-it('keeps contents in the bucket that is named, and in the folder else or when told to', async () => {
+it('uses the configured bucket, and the folder by default or with BLOBS=folder', async () => {
   const bucket = { s3Bucket: 'parley', s3Endpoint: server.url, s3AccessKeyId: 'id', s3SecretAccessKey: 'secret' };
 
   const chosen = [

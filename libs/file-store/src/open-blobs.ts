@@ -5,8 +5,8 @@ import { ConfigError } from '@parley/config/config';
 import type { FileStoreConfig } from './config';
 
 /**
- * The store that the configuration chose, ready. Throws ConfigError when something of it is not set.
- * @param onWritesRefused is called for each blob that the store had no room for
+ * The configured blob store, ready for use. Throws ConfigError when a setting is missing.
+ * @param onWritesRefused called for each write that the store had no room for
  */
 export async function openBlobs(config: FileStoreConfig, onWritesRefused?: () => void): Promise<BlobStore> {
   const blobs = await choose(config, onWritesRefused);
@@ -21,7 +21,7 @@ async function choose(config: FileStoreConfig, onWritesRefused?: () => void): Pr
     return new FolderBlobs(folder, onWritesRefused);
   }
   const options = { ...s3Options(config), onWritesRefused };
-  // Only here: loading it takes 20 MB and a tenth of a second.
+  // Lazy import: loading it takes 20 MB and a tenth of a second.
   const { S3Blobs } = await import('@parley/blobs/s3-blobs');
   return new S3Blobs(options);
 }

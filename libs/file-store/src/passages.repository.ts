@@ -8,7 +8,7 @@ import type { FileRef } from './file.entity';
 export interface NewPassage {
   position: number;
   content: string;
-  /** `chunk` when absent. */
+  /** Default: `chunk`. */
   type?: PassageType;
   subtype: PassageSubtype;
   pageNumber?: number;
@@ -30,7 +30,7 @@ export interface ContentVersion extends FileRef {
 
 const documentOrder = new Keyset<PassageRow>([{ sql: 'position', type: 'int8', of: (row) => row.position }], 'asc');
 
-/** A UUID (version 8) that follows from file, content and place: writing a passage twice writes the same one. */
+/** Deterministic UUID (version 8) of file, content version and position: writing a passage twice replaces it. */
 export function passageId(fileId: string, contentVersion: string, position: number): string {
   const hex = createHash('sha256').update(`${fileId}/${contentVersion}/${position}`).digest('hex');
   return [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, `a${hex.slice(17, 20)}`, hex.slice(20, 32)].join(
@@ -42,7 +42,7 @@ export function passageId(fileId: string, contentVersion: string, position: numb
 export class PassagesRepository {
   constructor(private readonly database: Database) {}
 
-  /** One statement for any number of passages; repeating it changes nothing. */
+  /** Idempotent. One statement for any number of passages. */
   async write(
     { botId, fileId, contentVersion }: ContentVersion,
     passages: NewPassage[],
@@ -69,7 +69,7 @@ export class PassagesRepository {
     );
   }
 
-  /** The passages that readers see, in the order of the document. Index: the primary key. */
+  /** Passages of the active version, in document order. Index: the primary key. */
   async list(
     fileId: string,
     activeVersion: string,
@@ -96,7 +96,7 @@ export class PassagesRepository {
     return row!.count;
   }
 
-  /** Those of positions from `start` on. Index: the primary key. */
+  /** Passages from position `start` on. Index: the primary key. */
   listFrom({ fileId, contentVersion }: ContentVersion, start: number, limit: number): Promise<NewPassage[]> {
     return this.database.query<NewPassage>(
       `SELECT position, content, type, subtype, page_number AS "pageNumber", breadcrumb FROM passage
@@ -113,7 +113,6 @@ export class PassagesRepository {
     );
   }
 
-  /** Whether there were any. */
   async deleteVersion({ fileId, contentVersion }: ContentVersion): Promise<boolean> {
     const deleted = await this.database.query(
       `WITH deleted AS (DELETE FROM passage WHERE file_id = $1 AND content_version = $2 RETURNING 1)

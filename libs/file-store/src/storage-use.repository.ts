@@ -9,15 +9,14 @@ export interface StorageUse {
 export interface ChangedUse extends StorageUse {
   botId: string;
   workspaceId: string;
-  /** When it was this. */
   at: Date;
 }
 
 const sums = `coalesce(sum(file_bytes), 0) AS "fileBytes", coalesce(sum(vector_bytes), 0) AS "vectorBytes"`;
 
 /**
- * SQL of a recursive `bot`, in order the bots after `$1` that have files, then a null: found one by one in an index, however
- * many files each has.
+ * SQL of a recursive table `bot`: ids of bots after `$1` that have files, in order, then a null. Loose index scan,
+ * however many files each bot has.
  */
 export const botsWithFiles = `bot AS (
   (SELECT bot_id FROM file WHERE bot_id > $1 ORDER BY bot_id LIMIT 1)
@@ -25,17 +24,20 @@ export const botsWithFiles = `bot AS (
   SELECT (SELECT file.bot_id FROM file WHERE file.bot_id > bot.bot_id ORDER BY file.bot_id LIMIT 1)
   FROM bot WHERE bot.bot_id IS NOT NULL)`;
 
-/** What the files of bots and workspaces take. The sums follow the files by a trigger. */
+/** Storage usage of bots and workspaces. A trigger on `file` maintains the sums. */
 @Injectable()
 export class StorageUseRepository {
   constructor(private readonly database: Database) {}
 
-  /** Nobody else declares a file in the workspace until the transaction ends. Whoever takes it has locked no file yet. */
+  /**
+   * Advisory lock per workspace, exclusive: no other file is declared in it until the transaction ends. Taken before
+   * any lock on a file.
+   */
   async lockWorkspace(tx: Transaction, workspaceId: string): Promise<void> {
     await tx.query(`SELECT pg_advisory_xact_lock(hashtextextended('storage/' || $1, 0))`, [workspaceId]);
   }
 
-  /** What the workspace uses: by nobody else more than this while it is locked. */
+  /** Usage of the workspace, which no other declaration can raise while it is locked. */
   async get(sql: Sql, workspaceId: string): Promise<StorageUse> {
     const [row] = await sql.query<Record<keyof StorageUse, string>>(
       `SELECT ${sums} FROM bot_home JOIN storage_use USING (bot_id) WHERE workspace_id = $1`,
@@ -44,7 +46,7 @@ export class StorageUseRepository {
     return toUse(row!);
   }
 
-  /** The bot takes from the quotas of this workspace from now on, unless a newer event has said otherwise. */
+  /** Counts the bot's usage for this workspace, unless a newer event was applied. */
   async moveBot(botId: string, workspaceId: string, eventId: string): Promise<void> {
     await this.database.query(
       `INSERT INTO bot_home (bot_id, workspace_id, moved_by)
@@ -56,11 +58,11 @@ export class StorageUseRepository {
   }
 
   /**
-   * Bots whose use has changed since they were taken before, with what it is now. Of one bot, who takes later has the later
-   * time, since they wait for each other. Index storage_use_changed.
+   * Takes bots whose usage has changed since the last call, with their current sums. Row locks order concurrent calls
+   * for one bot, so that the later one has the later time. Index storage_use_changed.
    */
   async takeChanged(tx: Transaction, limit: number): Promise<ChangedUse[]> {
-    // In the order in which whoever changes files of several bots locks them, too.
+    // Same lock order as statements that change files of several bots, which avoids deadlocks.
     const bots = await tx.query<{ botId: string }>(
       `SELECT bot_id AS "botId" FROM storage_use WHERE bot_id IN (
          SELECT DISTINCT bot_id FROM storage_use JOIN bot_home USING (bot_id) WHERE is_changed LIMIT $1)
@@ -78,9 +80,9 @@ export class StorageUseRepository {
     return rows.map((row) => ({ ...row, ...toUse(row) }));
   }
 
-  /** Counts the files of the bot anew, and says what was counted before and what there is. */
+  /** Recounts the files of the bot; returns the former counters and the actual sums. */
   async recount(tx: Transaction, botId: string): Promise<{ before: StorageUse; after: StorageUse; wasWrong: boolean }> {
-    // Whoever changes a file of the bot waits for one of these rows before the change can be seen.
+    // Creates all counter rows to lock: a change of a file waits for one of them before it becomes visible.
     await tx.query(
       `INSERT INTO storage_use (bot_id, slot, file_bytes, vector_bytes) SELECT $1, slot, 0, 0 FROM generate_series(0, 3) AS slot
        WHERE NOT EXISTS (SELECT FROM deleted_bot WHERE bot_id = $1)
@@ -109,7 +111,6 @@ export class StorageUseRepository {
     return { before: was, after: is, wasWrong };
   }
 
-  /** Ids after this one, in order: of bots that have files, or count as having some. */
   async listBots(after: string, limit: number): Promise<string[]> {
     const rows = await this.database.query<{ botId: string }>(
       `WITH RECURSIVE ${botsWithFiles}

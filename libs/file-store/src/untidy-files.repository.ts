@@ -3,8 +3,8 @@ import { Database, type Sql } from '@parley/database/database';
 import type { FileRef } from './file.entity';
 
 /**
- * Durable notes for the sweeper: files that may have blobs, passages or points which are no longer theirs, or points
- * with former tags.
+ * Cleanup queue of the sweeper: files that may have blobs, passages or points that they no longer need, or points with
+ * old tags.
  */
 @Injectable()
 export class UntidyFilesRepository {
@@ -20,7 +20,7 @@ export class UntidyFilesRepository {
     );
   }
 
-  /** Files that are due, not due again for a minute: whoever tidies them removes the note. Index untidy_file_due. */
+  /** Takes due files, which are due again after a minute unless `remove` is called. Index untidy_file_due. */
   async take(limit: number): Promise<(FileRef & { noted: string })[]> {
     return this.database.query(
       `UPDATE untidy_file SET due_at = now() + interval '1 minute'
@@ -30,7 +30,6 @@ export class UntidyFilesRepository {
     );
   }
 
-  /** Makes due again what was taken and will not be tidied by whoever took it. */
   async giveBack(files: (FileRef & { noted: string })[]): Promise<void> {
     await this.database.query(
       `UPDATE untidy_file SET due_at = now() FROM unnest($1::text[], $2::timestamptz[]) AS taken (file_id, noted)
@@ -39,7 +38,7 @@ export class UntidyFilesRepository {
     );
   }
 
-  /** Unless the file was noted again since it was taken. */
+  /** Keeps the entry when the file was queued again since it was taken. */
   async remove(sql: Sql, { fileId, noted }: FileRef & { noted: string }): Promise<void> {
     await sql.query('DELETE FROM untidy_file WHERE file_id = $1 AND due_at = $2::timestamptz', [fileId, noted]);
   }

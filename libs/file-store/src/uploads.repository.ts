@@ -2,10 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { Database, type Sql } from '@parley/database/database';
 import type { FileRef } from './file.entity';
 
-/** Seconds without a touch after which an upload counts as given up. */
+/** Seconds without a heartbeat after which an upload counts as abandoned. */
 const abandonedAfterSeconds = 600;
 
-/** Content on its way in. */
 @Injectable()
 export class UploadsRepository {
   constructor(private readonly database: Database) {}
@@ -19,8 +18,8 @@ export class UploadsRepository {
   }
 
   /**
-   * Shows that the content is still coming. False when it can no longer be accepted: given up, or its file declared anew or
-   * deleted; a copy, which has no declaration yet, is asked for the first alone.
+   * Heartbeat. False when the content can no longer be accepted: abandoned, or its file declared again or deleted. A
+   * copy has no declaration yet (`uploadId` null), so only the first is checked.
    */
   async touch(contentVersion: string, uploadId: string | null): Promise<boolean> {
     const rows = await this.database.query(
@@ -32,7 +31,7 @@ export class UploadsRepository {
     return rows.length > 0;
   }
 
-  /** False when the sweeper has given it up: its blob may be gone. */
+  /** False when the sweeper removed the upload as abandoned: its blob may be gone. */
   async end(sql: Sql, contentVersion: string): Promise<boolean> {
     const rows = await sql.query('DELETE FROM upload WHERE content_version = $1 RETURNING 1', [contentVersion]);
     return rows.length > 0;

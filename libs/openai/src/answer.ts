@@ -4,7 +4,7 @@ const maxRetryAfterMs = 60_000;
 
 export class AnswerTooLong extends Error {}
 
-/** The whole body, read as it comes, so that an endless answer ends with AnswerTooLong. */
+/** Reads the body as a stream, so that an endless one ends with AnswerTooLong. */
 export async function readBounded(response: Response, maxBytes: number): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -17,8 +17,8 @@ export async function readBounded(response: Response, maxBytes: number): Promise
 }
 
 /**
- * What an answer gives as its error, shortened: OpenAI says `error.message`, TEI `error`, vLLM `message`, others `detail`
- * or plain text. Some repeat the key, whole: it is left out.
+ * Error message of an answer, shortened: OpenAI sends `error.message`, TEI `error`, vLLM `message`, others `detail` or
+ * plain text. Masks the API key, which some servers repeat.
  */
 export function messageOf(body: string, apiKey?: string): string {
   const answer = parseJson(body) as { error?: unknown; message?: unknown; detail?: unknown } | null;
@@ -30,7 +30,6 @@ export function messageOf(body: string, apiKey?: string): string {
   return clean.length > maxMessageLength ? `${clean.slice(0, maxMessageLength)}…` : clean;
 }
 
-/** Null for what is no JSON. */
 export function parseJson(body: string): unknown {
   try {
     return JSON.parse(body);
@@ -39,13 +38,13 @@ export function parseJson(body: string): unknown {
   }
 }
 
-/** Seconds or an HTTP date, as RFC 9110 section 10.2.3 has it. */
+/** Retry-After in seconds or as an HTTP date, RFC 9110 section 10.2.3. */
 export function retryAfterMs(header: string | null): number {
   const wanted = /^\s*\d+\s*$/.test(header ?? '') ? Number(header) * 1000 : Date.parse(header ?? '') - Date.now();
   return Number.isNaN(wanted) ? defaultRetryAfterMs : Math.min(Math.max(0, wanted), maxRetryAfterMs);
 }
 
-/** Of a `fetch` that failed, such as ` (ECONNREFUSED)`. */
+/** Error code of a failed `fetch`, such as ` (ECONNREFUSED)`. */
 export function codeOf(error: unknown): string {
   const code = ((error as Error).cause as { code?: string } | undefined)?.code;
   return code ? ` (${code})` : '';

@@ -10,7 +10,7 @@ const open = (changed: Partial<CompletionsConfig> = {}) =>
   new Completions({ completionsUrl: server.url, completionsTimeoutMs: 60_000, ...changed });
 const question = (system: string, prompt: string) => ({ model: 'gpt', system, prompt });
 
-it.each(['', '/v1'])('asks the model, with the key, at the address with "%s" at its end', async (end) => {
+it.each(['', '/v1'])('sends the model and the key to the address that ends with "%s"', async (end) => {
   server.order({ text: ' blue \n' });
 
   const answer = await open({ completionsUrl: server.url + end, completionsApiKey: 'secret' }).complete(
@@ -28,7 +28,7 @@ it.each(['', '/v1'])('asks the model, with the key, at the address with "%s" at 
   });
 });
 
-it('sends a picture with the prompt, and how long the answer may be', async () => {
+it('sends an image with the prompt, and the maximum length of the answer', async () => {
   server.order({ text: 'a cat' });
 
   await open().complete({ ...question('', 'what is it?'), image: new Uint8Array([1, 2, 3]), maxTokens: 50 });
@@ -39,7 +39,7 @@ it('sends a picture with the prompt, and how long the answer may be', async () =
   expect(imagesOf(request!)).toEqual([Buffer.from([1, 2, 3])]);
 });
 
-it('says which variable to set when there is no server', async () => {
+it('names the variable to set when no server is configured', async () => {
   const answer = open({ completionsUrl: undefined }).complete(question('', 'x'));
 
   await expect(answer).rejects.toMatchObject({
@@ -48,7 +48,7 @@ it('says which variable to set when there is no server', async () => {
   });
 });
 
-it.each([429, 503])('is busy when the server answers %d, for as long as that says', async (status) => {
+it.each([429, 503])('is busy when the server answers %d, for as long as the server asks', async (status) => {
   server.order({ status, message: 'slow down', headers: { 'retry-after': '7' } });
 
   await expect(open().complete(question('', 'x'))).rejects.toMatchObject({
@@ -62,7 +62,7 @@ it.each<[string, CompletionAnswer]>([
   ['500: broken', { status: 500, message: 'broken' }],
   ['something that is not a completion', 'garbage'],
   ['no answer within 200 ms', 'never'],
-])('may be asked again later after %s', async (message, order) => {
+])('fails with a retryable error after %s', async (message, order) => {
   server.order(order);
 
   const answer = open({ completionsTimeoutMs: 200 }).complete(question('', 'x'));
@@ -73,13 +73,13 @@ it.each<[string, CompletionAnswer]>([
   });
 });
 
-it('may be asked again later when nobody listens', async () => {
+it('fails with a retryable error when nothing listens', async () => {
   const answer = open({ completionsUrl: 'http://127.0.0.1:1' }).complete(question('', 'x'));
 
   await expect(answer).rejects.toMatchObject({ name: 'CompletionsUnavailable' });
 });
 
-it.each([400, 413, 422])('is refused for what it asks when the server answers %d', async (status) => {
+it.each([400, 413, 422])('fails permanently when the server answers %d', async (status) => {
   server.order({ status, message: 'the question is too long' });
 
   await expect(open().complete(question('', 'x'))).rejects.toMatchObject({
@@ -88,7 +88,7 @@ it.each([400, 413, 422])('is refused for what it asks when the server answers %d
   });
 });
 
-it.each([301, 401, 403, 404])('may be asked again once somebody has mended what is answered %d', async (status) => {
+it.each([301, 401, 403, 404])('fails with a retryable error when the server answers %d', async (status) => {
   server.order({ status, message: 'not like this' });
 
   await expect(open().complete(question('', 'x'))).rejects.toMatchObject({
@@ -105,7 +105,7 @@ it('never shows the key, though the server repeats it', async () => {
   await expect(answer).rejects.toMatchObject({ message: 'The completion server answered 401: the key *** is wrong' });
 });
 
-it('is unavailable when the quota is used up, which the server tells like being busy', async () => {
+it('is unavailable when the quota is used up, which the server reports with the status of backpressure', async () => {
   server.order({ status: 429, message: 'check your plan', code: 'insufficient_quota' });
 
   await expect(open().complete(question('', 'x'))).rejects.toMatchObject({
@@ -114,7 +114,7 @@ it('is unavailable when the quota is used up, which the server tells like being 
   });
 });
 
-it('ends at once when nobody wants the answer any more', async () => {
+it('ends at once when the signal aborts', async () => {
   server.order('never');
   const abort = new AbortController();
 

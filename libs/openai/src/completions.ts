@@ -9,7 +9,7 @@ export class CompletionsBusy extends ServerBusy {
   override readonly name = 'CompletionsBusy';
 }
 
-/** The question is refused for what it is, or no server is configured: asking again would not help. */
+/** Permanent: the server rejects this question, or no server is configured. A retry would not help. */
 export class CompletionsRefused extends ServerRefused {
   override readonly name = 'CompletionsRefused';
 }
@@ -20,21 +20,18 @@ export class CompletionsUnavailable extends ServerUnavailable {
 
 export interface CompletionRequest {
   model: string;
-  /** What is to be done. */
   system: string;
-  /** What it is to be done with. */
   prompt: string;
-  /** A PNG that goes with the prompt. */
   image?: Uint8Array;
-  /** Longest answer, in tokens of the model. */
+  /** Maximum length of the answer, in tokens of the model. */
   maxTokens?: number;
 }
 
-/** Client of any server that answers `POST /v1/chat/completions` as OpenAI does. Never retries: whoever calls decides. */
+/** Client of any server with an OpenAI-compatible `POST /v1/chat/completions`. Never retries: the caller decides. */
 export class Completions {
   constructor(private readonly config: CompletionsConfig) {}
 
-  /** What the model answers. Throws CompletionsBusy, CompletionsRefused or CompletionsUnavailable. */
+  /** Answer of the model. Throws CompletionsBusy, CompletionsRefused or CompletionsUnavailable. */
   async complete(request: CompletionRequest, signal?: AbortSignal): Promise<string> {
     const { model, system, prompt, image, maxTokens } = request;
     const input = {
@@ -52,7 +49,7 @@ export class Completions {
     const { completionsUrl: url, completionsApiKey: apiKey, completionsTimeoutMs: timeoutMs } = this.config;
     if (!url)
       throw new CompletionsRefused(
-        'No completion server is configured: set COMPLETIONS_URL to one that answers as OpenAI does.',
+        'No completion server is configured: set COMPLETIONS_URL to an OpenAI-compatible server.',
       );
     const errors = { Busy: CompletionsBusy, Refused: CompletionsRefused, Unavailable: CompletionsUnavailable };
     return { name: 'completion server', url, apiKey, timeoutMs, maxAnswerBytes, errors };

@@ -1,6 +1,5 @@
 import { integer, text, url, type VariableOptions } from '@parley/config/config';
 
-/** What a service says of its completion server, declared with the variables below. */
 export interface CompletionsConfig {
   completionsUrl?: string;
   completionsApiKey?: string;

@@ -2,17 +2,15 @@ import { inSpan, isTraced } from '@parley/tracing/tracing';
 import { AnswerTooLong, codeOf, messageOf, parseJson, readBounded, retryAfterMs } from './answer';
 import type { ServerBusy, ServerRefused, ServerUnavailable } from './server-errors';
 
-/** What the text that was sent causes. All else is the state of the server, which somebody may mend. */
+/** Statuses that the text itself causes. All others depend on the state of the server, which an operator may fix. */
 const refusals = [400, 413, 422];
 
-/** A server that answers as OpenAI does. */
 export interface OpenAiServer {
-  /** As messages call it: "embedding server". */
+  /** Name in error messages, such as "embedding server". */
   name: string;
   /** With or without `/v1`. */
   url: string;
   apiKey?: string;
-  /** For one request with its answer. */
   timeoutMs: number;
   maxAnswerBytes: number;
   errors: {
@@ -22,7 +20,10 @@ export interface OpenAiServer {
   };
 }
 
-/** The body of the answer to `POST /v1/<path>`. Throws one of the server's errors, or the reason of the signal. Never retries. */
+/**
+ * Body of the answer to `POST /v1/<path>`. Throws one of the server's errors, or the reason of the signal. Never
+ * retries.
+ */
 export function post(server: OpenAiServer, path: string, input: object, signal?: AbortSignal): Promise<string> {
   if (!isTraced()) return send(server, path, input, signal);
   const attributes = {
@@ -75,7 +76,7 @@ function errorOf({ name, apiKey, errors }: OpenAiServer, { status, headers }: Re
   return refusals.includes(status) ? new errors.Refused(message) : new errors.Unavailable(message);
 }
 
-/** OpenAI answers 429 as well when nothing is left to be paid from, which no short wait mends. */
+/** OpenAI answers 429 also when the quota is used up, which no short wait resolves. */
 function isQuotaUsedUp(body: string): boolean {
   const { error } = (parseJson(body) ?? {}) as { error?: { code?: unknown; type?: unknown } | null };
   return [error?.code, error?.type].includes('insufficient_quota');

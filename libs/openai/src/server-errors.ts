@@ -1,4 +1,4 @@
-/** The server asks to slow down (429, 503): backpressure, not failure. */
+/** Backpressure, not a failure: the server asks to slow down (429, 503). */
 export class ServerBusy extends Error {
   override readonly name: string = 'ServerBusy';
   constructor(
@@ -9,12 +9,18 @@ export class ServerBusy extends Error {
   }
 }
 
-/** The server will never accept this text (400, 413, 422), such as one that is too long: the message is its answer, shortened. */
+/**
+ * Permanent: the server rejects this text (400, 413, 422), such as one that is too long. The message is its answer,
+ * shortened.
+ */
 export class ServerRefused extends Error {
   override readonly name: string = 'ServerRefused';
 }
 
-/** No usable answer (5xx, timeout, connection refused, garbage), or none until somebody mends key, model, address or quota: worth another attempt later. */
+/**
+ * Retryable: no usable answer (5xx, timeout, connection refused, garbage), or none until an operator fixes key, model,
+ * address or quota.
+ */
 export class ServerUnavailable extends Error {
   override readonly name: string = 'ServerUnavailable';
 }

@@ -12,7 +12,7 @@ const contents = (blocks: Block[], maximumLength = 100, minimumParagraphLength?:
   chunk(blocks, { maximumLength, minimumParagraphLength }).map(({ content }) => content);
 
 describe('headings', () => {
-  it('stay with what follows them and stand above the rest', () => {
+  it('stay with the text below them and appear in the breadcrumb of later chunks', () => {
     const sentence = 'This sentence has exactly fifty characters, no more.';
     const blocks = [heading(1, 'Top'), heading(2, 'Sub'), paragraph([sentence, sentence, sentence].join(' '))];
 
@@ -23,17 +23,17 @@ describe('headings', () => {
     ]);
   });
 
-  it('are passages of their own at the very end', () => {
+  it('form a chunk of their own at the very end', () => {
     const chunks = chunk([heading(1, 'Top'), paragraph('text'), heading(2, 'End')], { maximumLength: 100 });
 
     expect(chunks[1]).toEqual({ content: 'End', subtype: 'subtitle', position: 1, breadcrumb: ['Top'] });
   });
 
-  it('are passages of their own when a higher one follows', () => {
+  it('form a chunk of their own when a higher heading follows', () => {
     expect(contents([heading(3, 'Empty'), heading(2, 'Next'), paragraph('text')])).toEqual(['Empty', 'Next\n\ntext']);
   });
 
-  it('leave the breadcrumb when one of their level or above follows', () => {
+  it('leave the breadcrumb when a heading of the same or a higher level follows', () => {
     const blocks = [
       [1, 'A'],
       [2, 'B'],
@@ -51,7 +51,7 @@ describe('headings', () => {
     expect(below.map(({ breadcrumb }) => breadcrumb.join())).toEqual(['A', 'A,B', 'A,B,C', 'A,D', 'E']);
   });
 
-  it('are cut in the breadcrumb when they are very long', () => {
+  it('are truncated in the breadcrumb when they are very long', () => {
     const chunks = chunk([heading(1, 'long '.repeat(1000)), paragraph('text')], { maximumLength: 1000 });
 
     expect(chunks).toHaveLength(6);
@@ -74,7 +74,7 @@ describe('paragraphs', () => {
     expect(contents([paragraph('a'), heading(2, 'H'), paragraph('b')])).toEqual(['a', 'H\n\nb']);
   });
 
-  it('are cut after a sentence, though its lines end elsewhere', () => {
+  it('are cut after a sentence, even when lines end elsewhere', () => {
     const text =
       'The first sentence is\nwritten over two lines. The second one\nis, too, and it is longer than the first one.';
 
@@ -118,7 +118,7 @@ describe('paragraphs', () => {
 });
 
 describe('tables', () => {
-  it('of 300 rows repeat their header in each piece', () => {
+  it('repeat their header in each piece of 300 rows', () => {
     const rows = range(300).map((n) => `row ${n} | value ${n}`);
     const table: Block = { type: 'table', text: ['Name | Value', ...rows].join('\n'), headerLines: 1 };
 
@@ -168,7 +168,7 @@ it('cuts a code fence of 200 lines at line ends', () => {
   expect(chunks.every(({ subtype }) => subtype === 'code')).toBe(true);
 });
 
-it('names a chunk after its largest block, and its first page', () => {
+it('takes the subtype of a chunk from its largest block, and the page number from its first block', () => {
   const blocks: Block[] = [
     { type: 'title', text: 'A title that is the longest of all the blocks', pageNumber: 2 },
     { type: 'paragraph', text: 'See:', pageNumber: 2 },
@@ -178,7 +178,7 @@ it('names a chunk after its largest block, and its first page', () => {
   expect(chunk(blocks, { maximumLength: 100 })).toMatchObject([{ subtype: 'list', pageNumber: 2 }]);
 });
 
-it('refuses a maximum that is too small to hold anything', () => {
+it('rejects a maximum length that is too small', () => {
   expect(() => chunk([], { maximumLength: 99 })).toThrow(RangeError);
 });
 
@@ -225,7 +225,7 @@ describe('for any document', () => {
   );
   const solid = (value: string) => value.replace(/\s/g, '');
 
-  it('the chunks hold every character in order, none twice but repeated table headers, within the maximum', () => {
+  it('the chunks hold every character once and in order, except repeated table headers, within the maximum length', () => {
     fc.assert(
       fc.property(fc.array(block, { maxLength: 12 }), options, (blocks, chosen) => {
         const chunks = chunk(blocks, chosen);
@@ -249,7 +249,7 @@ describe('for any document', () => {
     );
   });
 
-  it('gives the same chunks each time, also for blocks that come one by one', async () => {
+  it('gives the same chunks each time, also for a stream of blocks', async () => {
     async function* slowly(blocks: Block[]) {
       for (const one of blocks) yield await Promise.resolve(one);
     }
@@ -265,7 +265,7 @@ describe('for any document', () => {
     );
   });
 
-  it('a chunk of headings alone stands only where a higher one follows, nothing follows, or nothing fits', () => {
+  it('a chunk holds only headings when a higher heading follows, nothing follows, or nothing fits', () => {
     const numbered = (blocks: Block[]) => blocks.map((one, i) => ({ ...one, text: `«${i}» ${one.text}` }));
     const body = fc.record({ type: fc.constantFrom<BlockType>('paragraph', 'list', 'code', 'table'), text });
     const title = fc.record({
@@ -351,7 +351,7 @@ describe('for any document', () => {
     );
   });
 
-  /** Only a chunk that begins inside a table, below its header, may begin with that header. */
+  /** Removes a repeated header: only a chunk that begins inside a table, below its header, may begin with one. */
   function withoutHeader(found: string, blocks: Block[], read: number): string {
     let start = 0;
     for (const one of blocks) {

@@ -4,27 +4,26 @@ import { cutProse, packUnits, trimBlankLines } from './cut-text';
 
 export interface Chunk {
   content: string;
-  /** `chunk` when absent. */
+  /** Default: `chunk`. */
   type?: PassageType;
-  /** The type of its largest block. */
   subtype: PassageSubtype;
-  /** 0 for the first chunk of the document. */
+  /** Zero-based index in the document. */
   position: number;
   pageNumber?: number;
-  /** The titles above it, outermost first; not those that it begins with. */
+  /** Headings above the chunk, outermost first, without the headings that the chunk begins with. */
   breadcrumb: string[];
 }
 
 export interface ChunkOptions {
-  /** Characters (UTF-16 units) that no chunk exceeds; at least 100. */
+  /** Maximum length of a chunk in UTF-16 code units; at least 100. */
   maximumLength: number;
-  /** Blocks under one heading are joined while they are shorter than this. Half of the maximum by default. */
+  /** Blocks under one heading are merged while they are shorter than this. Default: half of `maximumLength`. */
   minimumParagraphLength?: number;
 }
 
 /**
- * Every text of a block appears in order and once; only a table that is cut repeats its header lines. A chunk is given
- * as soon as no later block can change it.
+ * The text of every block appears once and in order; only a split table repeats its header lines. A chunk is yielded as
+ * soon as no later block can change it.
  */
 export function* chunk(blocks: Iterable<Block>, options: ChunkOptions): Generator<Chunk> {
   const chunker = new Chunker(options);
@@ -32,7 +31,6 @@ export function* chunk(blocks: Iterable<Block>, options: ChunkOptions): Generato
   yield* chunker.finish();
 }
 
-/** The same for blocks that are still being read. */
 export async function* chunkStream(blocks: AsyncIterable<Block>, options: ChunkOptions): AsyncGenerator<Chunk> {
   const chunker = new Chunker(options);
   for await (const block of blocks) yield* chunker.add(block);
@@ -40,7 +38,7 @@ export async function* chunkStream(blocks: AsyncIterable<Block>, options: ChunkO
 }
 
 const separator = '\n\n';
-/** Of a title in breadcrumbs: it is stored with each chunk below it. */
+/** Maximum length of a title in breadcrumbs, which are stored with each chunk below the title. */
 const longestCrumb = 200;
 
 interface Open {
@@ -49,7 +47,10 @@ interface Open {
   breadcrumb: string[];
 }
 
-/** Fills one open chunk. It is closed by a heading, by what does not fit, or when nothing in it is short any more. */
+/**
+ * Builds one chunk at a time. A heading closes it, as does a block that does not fit, or a block that follows when both
+ * the chunk and the block have reached the minimum length.
+ */
 class Chunker {
   private readonly titles: { level: number; text: string }[] = [];
   private readonly maximum: number;
@@ -88,14 +89,14 @@ class Chunker {
     const onlyHeadings = this.hasOnlyHeadings();
     const isShort = this.open.length < this.minimum || block.text.length < this.minimum;
     if (!this.fits(block.text) || !(onlyHeadings || isShort)) {
-      // A heading stays with what follows, so the block is cut to go on below it, unless hardly any room is left.
+      // A heading stays with the text below it, so the block is split to continue there, unless hardly any room is
+      // left.
       const shares = onlyHeadings || (block.text.length > this.maximum && this.open.length < this.minimum);
       if (!shares || this.room() < this.leastRoom(block)) yield* this.close();
     }
     yield* this.append(block);
   }
 
-  /** Cuts what is longer than the room; the last piece stays open. */
   private *append(block: Block): Generator<Chunk> {
     let isFirst = true;
     for (const text of cut(block, this.room(), this.maximum)) {
@@ -154,7 +155,7 @@ function* cutTable(table: Block, firstRoom: number, room: number): Generator<str
   for (const piece of packUnits(rows, firstRoom - header.length, room - header.length)) yield header + piece;
 }
 
-/** The header lines with the line end after them; empty when they would take more than half of a chunk. */
+/** Header lines with their line end; empty when they would take more than half of a chunk. */
 function repeatedHeader({ type, text, headerLines = 0 }: Block, maximum: number): string {
   if (type !== 'table' || headerLines === 0) return '';
   const lines = text.split('\n', headerLines + 1);

@@ -1,11 +1,11 @@
 const sentences = new Intl.Segmenter('en', { granularity: 'sentence' });
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
-/** Characters beyond a cut that decide whether a sentence ends there. */
+/** Characters beyond the cut that the segmenter sees, to decide whether a sentence ends there. */
 const lookahead = 32;
 
 /**
- * Cuts after a sentence; one that is longer than the room at a line end, else between words, else between characters
- * as readers see them. Pieces are trimmed, never blank, and never cut a surrogate pair.
+ * Cuts after a sentence. A sentence that is longer than the room is cut at a line end, else between words, else between
+ * graphemes. Pieces are trimmed, never blank, and never split a surrogate pair.
  */
 export function* cutProse(text: string, firstRoom: number, room: number): Generator<string> {
   let start = skipSpaces(text, 0);
@@ -18,7 +18,7 @@ export function* cutProse(text: string, firstRoom: number, room: number): Genera
   }
 }
 
-/** Joins lines, items or rows up to the room, and cuts those that are longer alone. */
+/** Joins lines, items or rows up to the room, and splits units that are longer. */
 export function* packUnits(units: string[], firstRoom: number, room: number): Generator<string> {
   let available = firstRoom;
   let piece: string | undefined;
@@ -52,7 +52,7 @@ export function trimBlankLines(text: string): string {
   return text.slice(start).trimEnd();
 }
 
-/** How many characters from `start` fit. Looks only at a window, since Intl.Segmenter is quadratic on long text. */
+/** Length of the piece from `start`. Segments only a window, since Intl.Segmenter is quadratic on long text. */
 function cutAt(text: string, start: number, room: number): number {
   if (text.length - start <= room) return text.length - start;
   const source = text.slice(start, start + room + lookahead);

@@ -11,7 +11,6 @@ export type ModelQuestion = Omit<CompletionRequest, 'model'> & { model: ModelKin
 
 const timesAsked = 2;
 
-/** The chat models that documents are read with. */
 @Injectable()
 export class ModelServer {
   constructor(
@@ -20,8 +19,8 @@ export class ModelServer {
   ) {}
 
   /**
-   * What `read` makes of the answer, which Postgres can store. One that it makes nothing of is asked for once more; then
-   * there is none. A server that asks to slow down is given its time. Throws CompletionsRefused or CompletionsUnavailable.
+   * Passes the answer, made storable in Postgres, to `read`. Asks once more when `read` returns undefined.
+   * Backpressure: waits while the server asks to slow down. Throws CompletionsRefused or CompletionsUnavailable.
    */
   async ask<Result>(
     question: ModelQuestion,

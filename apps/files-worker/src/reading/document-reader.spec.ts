@@ -28,7 +28,7 @@ async function readAll({ task, content }: Document, by = reader): Promise<Batch[
   return batches;
 }
 
-it('gives the chunks in batches, in order, with the part that is read', async () => {
+it('yields the chunks in batches, in order, with the progress', async () => {
   const batches = await readAll(document(`${sentence.repeat(60)}\n\n`.repeat(1000)));
 
   const chunks = batches.flatMap((batch) => batch.chunks);
@@ -47,11 +47,11 @@ it('gives the chunks in batches, in order, with the part that is read', async ()
   expect(parts.at(-1)).toBe(1);
 });
 
-it('says what is wrong with a document', async () => {
+it('reports the problem of an unreadable document', async () => {
   await expect(readAll(document(' '))).rejects.toThrow(UnreadableDocument);
 });
 
-describe('the time that a document may take', () => {
+describe('the reading timeout', () => {
   const timeoutMs = 60_000;
   let own: DocumentReader;
 
@@ -64,10 +64,9 @@ describe('the time that a document may take', () => {
     await own.onApplicationShutdown();
   });
 
-  /** Waits until the only child waits for an answer or to be asked, or is done. */
   const untilUncounted = () => until(() => jest.getTimerCount() === 0 || poolOf(own).idle.length > 0);
 
-  it('is neither that of its adviser nor that in which it is not asked after an answer', async () => {
+  it('excludes the time of the adviser and the time without a request after its answer', async () => {
     const { task, content } = document(`${sentence.repeat(20)}\n\n`.repeat(400), 'text/plain', {
       advice: { labels: true },
     });
@@ -89,7 +88,7 @@ describe('the time that a document may take', () => {
     expect(windows).toBe(10);
   });
 
-  it('is not that in which it is not asked; it is read no further than that', async () => {
+  it('excludes the time without a request, in which reading pauses', async () => {
     const parts: number[] = [];
 
     const { task, content } = document(`${sentence.repeat(20)}\n\n`.repeat(3_000));
@@ -104,7 +103,7 @@ describe('the time that a document may take', () => {
   });
 });
 
-it('ends with what its adviser throws', async () => {
+it('fails with the error of the adviser', async () => {
   const { task, content } = document('One.\n\nTwo.', 'text/plain', { advice: { labels: true } });
   const fail = () => Promise.reject(new Error('the model is gone'));
 
@@ -113,7 +112,7 @@ it('ends with what its adviser throws', async () => {
   await expect(read.getReader().read()).rejects.toThrow('the model is gone');
 });
 
-it('ends what takes longer than it may', async () => {
+it('kills a reader that exceeds the timeout', async () => {
   const read = async () => {
     const { task, content } = document('<p>'.repeat(1_000_000), 'text/html');
     for await (const batch of reader.read(task, content(), never, { timeoutMs: 100 })) void batch;
@@ -127,7 +126,7 @@ it.each([
   [2 * 2 ** 30, 3, 512],
   [2 ** 30, 2, 256],
   [100 * 2 ** 20, 2, 192],
-])('of %d bytes of memory lets %d readers take %d MiB each', (memoryBytes, readers, residentMb) => {
+])('%d bytes of memory allow %d readers of %d MiB each', (memoryBytes, readers, residentMb) => {
   expect(readerLimits(memoryBytes)).toEqual({ readers, residentMb });
 });
 
@@ -155,7 +154,7 @@ describe('in a container of 1 GiB', () => {
   });
 });
 
-it('ends with the error of the content', async () => {
+it('fails with the error of the content stream', async () => {
   const { task } = document('Never comes.');
   // eslint-disable-next-line require-yield
   async function* broken(): AsyncGenerator<Uint8Array> {
@@ -166,7 +165,7 @@ it('ends with the error of the content', async () => {
   await expect(reader.read(task, broken(), never).getReader().read()).rejects.toThrow('the blob store is away');
 });
 
-it.each(['short', 'longer than it should be'])('refuses content that is too %s', async (what) => {
+it.each(['short', 'longer than it should be'])('rejects content of the wrong length: %s', async (what) => {
   const { task } = document('Twelve bytes');
 
   const read = reader
@@ -174,10 +173,10 @@ it.each(['short', 'longer than it should be'])('refuses content that is too %s',
     .getReader()
     .read();
 
-  await expect(read).rejects.toThrow('not the 12 bytes');
+  await expect(read).rejects.toThrow('does not have the 12 bytes');
 });
 
-it('stops when it is aborted, with the reason', async () => {
+it('stops with the reason when it is aborted', async () => {
   const stop = new AbortController();
   const read = async () => {
     const { task, content } = document(sentence.repeat(20_000));
@@ -190,7 +189,7 @@ it('stops when it is aborted, with the reason', async () => {
   await expect(read()).rejects.toThrow('replaced');
 });
 
-it('reads one document after another in the same child, and ends it when its reader leaves', async () => {
+it('reads one document after another in the same child, and ends it when its consumer leaves', async () => {
   const one = new DocumentReader();
   try {
     await readAll(document('First.'), one);

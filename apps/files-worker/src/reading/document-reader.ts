@@ -13,21 +13,17 @@ import type { Answer, Batch, Order, Question, ReadingTask } from './document.chi
 
 const idleMs = 30_000;
 const keptResidentMb = 160;
-/** Batches that are read before they are asked for. */
 const batchesAhead = 2;
-/** MiB of the worker itself with the bundled model, and of Postgres where it runs in the same container. */
+/** MiB of the worker itself with the bundled model, and of Postgres when it runs in the same container. */
 const ownMb = 512;
 /** MiB that V8 and the program need beside the heap. */
 const besideHeapMb = 64;
 
 export interface ReaderLimits {
-  /** Documents that are read at once. */
   readers: number;
-  /** Resident memory of each, in MiB. */
   residentMb: number;
 }
 
-/** All readers together leave the process its own part of the memory. */
 export function readerLimits(memoryBytes: number): ReaderLimits {
   const memoryMb = memoryBytes / 2 ** 20;
   const readers = memoryMb >= 2048 ? 3 : 2;
@@ -35,7 +31,7 @@ export function readerLimits(memoryBytes: number): ReaderLimits {
   return { readers, residentMb: Math.min(2048, Math.max(192, share)) };
 }
 
-/** The process that read a document ended: by its limit of memory, or by a crash. Another one may fare better. */
+/** A reader process ended, by its memory limit or a crash. Another reader may succeed. */
 export class ReaderDied extends Error {
   override readonly name = 'ReaderDied';
 
@@ -44,13 +40,16 @@ export class ReaderDied extends Error {
     super(
       isMemory
         ? `The document takes more than ${residentMb} MB of memory to read: split it.`
-        : 'The document ended the program that reads it: save it again with another program, and upload that.',
+        : 'The document crashed its reader: save it again with another program, and upload the new file.',
       { cause: isMemory ? undefined : end.detail },
     );
   }
 }
 
-/** Turns documents into chunks in child processes, bounded in time and memory: a bad document hurts nothing else. */
+/**
+ * Turns documents into chunks in child processes with limits of time and memory, so that a bad document affects nothing
+ * else.
+ */
 @Injectable()
 export class DocumentReader implements OnApplicationShutdown {
   private readonly limits = readerLimits(Math.min(memoryLimitBytes(), totalmem()));
@@ -62,15 +61,14 @@ export class DocumentReader implements OnApplicationShutdown {
     keptResidentMb,
   });
 
-  /** Documents that may be read at once. */
   get readers(): number {
     return this.limits.readers;
   }
 
   /**
-   * Batches in order, read no faster than they are taken. Throws UnreadableDocument with a reason that the file's owner
-   * can act on, ReaderDied, or an error of the content or of the adviser. The child is killed when the signal aborts or
-   * the loop over the batches is left.
+   * Batches in order, with backpressure: reads no faster than they are consumed. Throws UnreadableDocument with a
+   * reason that the file's owner can act on, ReaderDied, or an error of the content or of the adviser. An abort, or
+   * leaving the loop over the batches, kills the child.
    * @param content `task.sizeBytes` bytes
    * @param adviser answers the questions that the task's advice allows
    */
@@ -98,15 +96,13 @@ export class DocumentReader implements OnApplicationShutdown {
 
 type Controller = Parameters<NonNullable<ConstructorParameters<typeof ReadableStream<Batch>>[0]>['start'] & {}>[0];
 
-/** One document in one child. */
 class Reading {
   private readonly timer: WorkTimer;
   private child?: SupervisedChild<Order, Answer>;
   private controller?: Controller;
   private stopListening?: () => void;
-  /** The child has what it needs to go on. */
+  /** The child has all input that it needs to continue. */
   private isWorking = false;
-  /** Somebody waits for a batch. */
   private isAwaited = false;
 
   constructor(
@@ -139,7 +135,7 @@ class Reading {
   }
 
   cancel(): void {
-    // What a child still says must not reach a stream that has ended.
+    // Later messages of the child must not reach a stream that has ended.
     this.controller = undefined;
     this.release()?.kill();
   }
@@ -170,7 +166,7 @@ class Reading {
     this.timer.stop();
     if (question.ask !== 'label') this.timer.extend(drawingTimeoutMs);
     try {
-      if (!this.adviser) throw new Error(`nobody answers the question "${question.ask}" of a document`);
+      if (!this.adviser) throw new Error(`no adviser answers the question "${question.ask}" of a document`);
       const reply = await replyTo(question, this.adviser);
       this.isWorking = true;
       this.countTime();
@@ -180,7 +176,7 @@ class Reading {
     }
   }
 
-  /** Time counts while somebody waits for the child, not while the child waits for somebody. */
+  /** Timeout: counts while the consumer waits for the child, not while the child waits. */
   private countTime(): void {
     if (this.child && this.isWorking && this.isAwaited) this.timer.start();
   }
@@ -201,7 +197,6 @@ class Reading {
     if (child) await this.pool.giveBack(child);
   }
 
-  /** The child, when it has not been released before. */
   private release(): SupervisedChild<Order, Answer> | undefined {
     const { child } = this;
     this.child = undefined;
@@ -212,7 +207,7 @@ class Reading {
   }
 }
 
-/** Sends the bytes as fast as the child takes them. Throws an error of the content; that of a child is its end. */
+/** Streams the bytes with backpressure. Throws errors of the content; the end of the child is reported by `child.ended`. */
 async function feed(
   child: SupervisedChild<Order, Answer>,
   content: AsyncIterable<Uint8Array>,
@@ -227,7 +222,8 @@ async function feed(
       await Promise.race([new Promise((resolve) => child.data.once('drain', resolve)), child.ended]);
     }
   }
-  if (sent !== sizeBytes) throw new Error(`The stored content has not the ${sizeBytes} bytes that its file declares.`);
+  if (sent !== sizeBytes)
+    throw new Error(`The stored content does not have the ${sizeBytes} bytes that its file declares.`);
 }
 
 function replyTo(question: Question, adviser: Adviser): Promise<unknown> {

@@ -8,36 +8,34 @@ import { SeenPages } from '@parley/documents/seen-pages';
 import { type Chunk, type ChunkOptions, chunkStream } from '../chunking/chunker';
 
 export interface ReadingTask extends ChunkOptions {
-  /** Bytes of the document, which come by the data channel. */
   sizeBytes: number;
   contentType: string;
   key: string;
-  /** Questions for the adviser; none by default. */
   advice?: Advice;
 }
 
-/** Chunks that follow one another. */
 export interface Batch {
   chunks: Chunk[];
-  /** How much of the document is read, from 0 to 1. */
+  /** Fraction of the document that is read, from 0 to 1. */
   part: number;
 }
 
-/** A verb of the adviser and its argument. The child waits for the reply. */
+/** Method of the adviser and its argument. The child waits for the reply. */
 export type Question = { [Verb in keyof Adviser]: { ask: Verb; about: Parameters<Adviser[Verb]>[0] } }[keyof Adviser];
 
-/** Message of the child. `started` comes when all bytes are here. Errors lose their class on the way, so they are data. */
+/**
+ * Message from the child. `started` is sent when all bytes have arrived. Errors are plain data, since IPC loses their
+ * class.
+ */
 export type Answer =
   'started' | 'ended' | Batch | Question | { unreadable: string } | { outOfMemory: true } | { failed: string };
 
-/** Message to the child. Each `more` asks for one batch. */
 export type Order = { read: ReadingTask } | 'more' | { reply: unknown };
 
 const chunksInBatch = 32;
-/** V8 throws these where memory or the length of a string ends, before it gives up altogether. */
+/** V8 throws these at its limits of memory and string length, before it aborts the process. */
 const memoryErrors = /allocation failed|Invalid (string|array|typed array) length|string longer than/i;
 
-/** Parses and chunks one document after another. */
 async function main(): Promise<void> {
   endWithParent();
   const conversation = new Conversation();
@@ -65,7 +63,6 @@ function answerFor(error: unknown): Answer {
   return { failed: stack ?? message };
 }
 
-/** With the process that wants the document read. */
 class Conversation {
   readonly adviser: Adviser = {
     label: (about) => this.ask({ ask: 'label', about }) as ReturnType<Adviser['label']>,
@@ -90,7 +87,7 @@ class Conversation {
     process.send!(answer);
   }
 
-  /** Waits until one more batch is asked for. */
+  /** Backpressure: waits until the parent requests one more batch. */
   async asked(): Promise<void> {
     if (this.batchesAsked === 0) await new Promise<void>((resolve) => (this.onAsked = resolve));
     this.batchesAsked--;
@@ -132,7 +129,6 @@ async function* batches(
   if (chunks.length > 0) yield { chunks, part: 1 };
 }
 
-/** The chunks of the text, followed by the descriptions of pages. */
 async function* allChunks(
   source: Source,
   { advice = {}, ...options }: ChunkOptions & { advice?: Advice },

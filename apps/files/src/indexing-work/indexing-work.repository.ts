@@ -30,7 +30,6 @@ interface FailedRow {
   updated_at: Date;
 }
 
-/** What waits and what is worked on, over all bots. */
 export interface WorkFigures {
   jobs: { stage: IndexingStage; count: number }[];
   oldestWaitingSeconds: number;
@@ -53,12 +52,15 @@ const newestFirst = new Keyset<FailedRow>([
 ]);
 const defaultMinutes = 10;
 
-/** The queue of indexing as whoever runs the platform sees it: the one place that asks about all bots at once. */
+/** Indexing queue for operators: the only queries over all bots at once. */
 @Injectable()
 export class IndexingWorkRepository {
   constructor(private readonly database: Database) {}
 
-  /** Jobs that are old, tried again, or were given back with an error. Index indexing_job_created, then the key of the file. */
+  /**
+   * Jobs that are old, were retried, or were released with an error. Index indexing_job_created, then the primary key
+   * of file.
+   */
   async listStuck(query: ListStuckFiles): Promise<{ files: StuckFile[]; nextToken?: string }> {
     const minutes = query.olderThanMinutes ?? defaultMinutes;
     const limit = pageSize(query);
@@ -92,7 +94,7 @@ export class IndexingWorkRepository {
     return { files: page.rows.map(toFailedFile), nextToken: page.nextToken };
   }
 
-  /** Of the small tables alone, and of one end of the index file_failed. */
+  /** Reads only small tables, and one end of the index file_failed. */
   async measure(): Promise<WorkFigures> {
     const jobs = await this.database.query<{
       stage: IndexingStage;

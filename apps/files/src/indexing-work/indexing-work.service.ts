@@ -16,7 +16,6 @@ import { PassagesRepository } from '@parley/file-store/passages.repository';
 import { IndexingService } from '../indexing.service';
 import { IndexingWorkRepository } from './indexing-work.repository';
 
-/** Shows whoever runs the platform what does not move, and sets it going again. */
 @Injectable()
 export class IndexingWorkService {
   constructor(
@@ -37,7 +36,7 @@ export class IndexingWorkService {
     return { files, meta: { nextToken } };
   }
 
-  /** Each file on its own: what is searchable of it stays so until the new try has ended. */
+  /** One transaction per file. The active version stays searchable until the retry has ended. */
   async retry({ fileIds }: RetryFiles): Promise<RetriedFiles> {
     const retried: string[] = [];
     const refused: RefusedFile[] = [];
@@ -49,13 +48,12 @@ export class IndexingWorkService {
     return { retried, refused };
   }
 
-  /** Says why the file is left as it is, if it is. */
   private async retryOne(tx: Transaction, fileId: string): Promise<string | undefined> {
     const file = await this.files.findForUpdate(tx, fileId);
-    if (!file || isExpired(file)) return 'There is no such file.';
-    if (!file.index) return 'It is not indexed: it was declared without index: true.';
-    if (file.blob_version === null) return 'It has no content yet.';
-    if (file.status === 'indexing_pending') return 'It is being indexed already.';
+    if (!file || isExpired(file)) return 'File not found.';
+    if (!file.index) return 'The file is not indexed: it was declared without index: true.';
+    if (file.blob_version === null) return 'The file has no content yet.';
+    if (file.status === 'indexing_pending') return 'The file is being indexed already.';
 
     const version = { botId: file.bot_id, fileId, contentVersion: newUlid() };
     if (file.are_passages_set) {

@@ -7,8 +7,8 @@ import { FilesConfig } from '../config';
 import { IndexingWorkRepository, type WorkFigures } from './indexing-work.repository';
 
 /**
- * Shows in the metrics what waits and what does not succeed. It is measured in rounds, so that reading the metrics asks the
- * database nothing. Every process shows the figures of all.
+ * Metrics of the indexing queue. A polling loop measures them, so that reading the metrics sends no query. Every
+ * process reports the figures of all.
  */
 @Injectable()
 export class WorkFiguresService implements OnApplicationBootstrap, BeforeApplicationShutdown {
@@ -21,7 +21,7 @@ export class WorkFiguresService implements OnApplicationBootstrap, BeforeApplica
     { sweepIntervalMs: intervalMs }: FilesConfig,
   ) {
     this.loop = new Loop({ name: 'files.measure', intervalMs, logger }, () => this.measure());
-    metrics.gauges('parley_files_indexing_jobs', 'Contents that are to be indexed, by how far they are.', 'stage', () =>
+    metrics.gauges('parley_files_indexing_jobs', 'Contents in the indexing queue, by stage.', 'stage', () =>
       Object.fromEntries(indexingStages.map((stage) => [stage, this.countAt(stage)])),
     );
     const gauge = (name: string, help: string, of: (figures: WorkFigures) => number) =>
@@ -33,15 +33,15 @@ export class WorkFiguresService implements OnApplicationBootstrap, BeforeApplica
     );
     gauge(
       'parley_files_indexing_most_attempts',
-      'Tries of the content that needed most of them and is still to be indexed.',
+      'Most attempts of any content in the indexing queue.',
       (figures) => figures.mostAttempts,
     );
     gauge(
       'parley_files_indexing_failed_last_hour',
-      'Files that are indexing_failed and changed last within an hour.',
+      'Files in the status indexing_failed that changed last within an hour.',
       (figures) => figures.failedLastHour,
     );
-    gauge('parley_files_uploads_under_way', 'Contents that are coming in.', (figures) => figures.uploads);
+    gauge('parley_files_uploads_under_way', 'Uploads under way.', (figures) => figures.uploads);
   }
 
   onApplicationBootstrap(): void {
@@ -53,7 +53,7 @@ export class WorkFiguresService implements OnApplicationBootstrap, BeforeApplica
   }
 
   private async measure(): Promise<boolean> {
-    // What is old by more than a round is not shown.
+    // A failed round clears the figures, so that stale ones are never shown.
     this.figures = await this.work.measure().catch((error: unknown) => {
       this.figures = undefined;
       throw error;

@@ -47,7 +47,7 @@ export class KnowledgeBasesService {
       if (Object.keys(updated.tags).length > maxKnowledgeBaseTags) {
         throw new ApiError(
           'InvalidPayload',
-          `tags must have at most ${maxKnowledgeBaseTags} entries, with those that the knowledge base keeps.`,
+          `tags must have at most ${maxKnowledgeBaseTags} entries, including those that the knowledge base keeps.`,
         );
       }
       return updated;
@@ -63,5 +63,5 @@ export class KnowledgeBasesService {
 }
 
 function refuseUsers({ user }: BotCaller): void {
-  if (user) throw new ApiError('Forbidden', 'Only the bot itself changes its knowledge bases: leave out x-user-id.');
+  if (user) throw new ApiError('Forbidden', 'Users cannot change knowledge bases: leave out x-user-id.');
 }

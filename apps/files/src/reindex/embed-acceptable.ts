@@ -1,8 +1,8 @@
 import { type Embedder, EmbedderRefused } from '@parley/passages/embedder';
 
 /**
- * A vector for each text, or none for one that the model refuses for what it is. Throws EmbedderRefused when the model
- * refuses everything.
+ * A vector for each text; undefined for a text that the model rejects. Throws EmbedderRefused when the model rejects
+ * everything.
  */
 export async function embedAcceptable(
   embedder: Embedder,

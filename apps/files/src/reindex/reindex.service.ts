@@ -17,22 +17,20 @@ import { embedAcceptable } from './embed-acceptable';
 const passagesPerCall = 256;
 const passagesAtOnce = 32;
 const workMs = 5_000;
-/** For one portion to be embedded: less than the caller waits. */
+/** Timeout for embedding one portion; shorter than the caller's deadline. */
 const embedMs = 40_000;
 const pauseMs = 5_000;
 const botsAtOnce = 100;
 
-/** Passages of one content that have their vectors made together with others. */
 interface Piece {
   content: LackingContent;
   passages: { position: number; text: string }[];
-  /** Null behind the last passage. */
   nextPosition: number | null;
 }
 
 /**
- * Fills the index of the next model while the one in use is searched, a bounded piece of work for each call. How far it is
- * stands in Postgres: it goes on after a stop, and two at once do the same things twice and no harm.
+ * Re-index: fills the index of the next model while the active one is searched, a bounded portion of work per call.
+ * Progress is stored in Postgres: it resumes after a stop, and two concurrent runs only repeat work.
  */
 @Injectable()
 export class ReindexService implements OnApplicationBootstrap {
@@ -72,7 +70,6 @@ export class ReindexService implements OnApplicationBootstrap {
     return { model: next.model, total, left: lacking, isComplete: lacking === 0, ...done };
   }
 
-  /** Removes some of what models have that are neither searched nor the next one. */
   async dropFormer({ after = '' }: DropFormerModels): Promise<DroppedModels> {
     const former = await this.models.listFormer([this.active.model, ...(this.next ? [this.next.model] : [])]);
     const models = former.map(({ model }) => model);
@@ -91,7 +88,7 @@ export class ReindexService implements OnApplicationBootstrap {
     return { models };
   }
 
-  /** From the place where the last call ended; one that comes to the end lets the next one begin anew. */
+  /** Resumes at the cursor of the last call. A call that reaches the end resets the cursor. */
   private async work(next: NextModel): Promise<Pick<ReindexProgress, 'refused' | 'problem' | 'pauseMs'>> {
     const deadline = Date.now() + workMs;
     let place = await this.models.findPlace(next.model);
@@ -110,7 +107,7 @@ export class ReindexService implements OnApplicationBootstrap {
       }
     } catch (error) {
       const problem = problemOf(error);
-      this.platform.logger.warn({ model: next.model, err: error }, 'the re-index has to wait');
+      this.platform.logger.warn({ model: next.model, err: error }, 're-index paused');
       return { refused, problem, pauseMs: error instanceof EmbedderBusy ? error.retryAfterMs : pauseMs };
     } finally {
       await this.models.savePlace(next.model, place);
@@ -118,7 +115,6 @@ export class ReindexService implements OnApplicationBootstrap {
     return { refused };
   }
 
-  /** The next few passages, of as many contents as it takes. */
   private async read(next: NextModel, place: string): Promise<Piece[]> {
     const pieces: Piece[] = [];
     let room = passagesAtOnce;
@@ -135,7 +131,7 @@ export class ReindexService implements OnApplicationBootstrap {
     const { start, indexing } = content;
     const levels = contextLevels(indexing);
     const first = Math.max(0, start - levels);
-    // One more, to know whether there is one.
+    // One row more than needed, to know whether the content continues.
     const stored = await this.passages.listFrom(content, first, start - first + room + levels + 1);
     const own = stored.filter(({ position }) => position >= start).slice(0, room);
     const [before, after] = [stored.slice(0, start - first), stored.slice(start - first + own.length)];
@@ -162,7 +158,10 @@ export class ReindexService implements OnApplicationBootstrap {
     return refused;
   }
 
-  /** While the content is held, nobody takes its points for those of an old one, or it is gone and nothing is written. */
+  /**
+   * Row lock: while it is held, no cleanup can mistake these points for those of an old version. Content that is gone
+   * gets no points.
+   */
   private async writePiece(
     next: NextModel,
     { content, passages, nextPosition }: Piece,
@@ -193,19 +192,19 @@ export class ReindexService implements OnApplicationBootstrap {
   private async note({ model, dimensions }: Embedder): Promise<void> {
     if (await this.models.note({ model, dimensions })) return;
     throw new EmbedderUnavailable(
-      `The embedding model "${model}" answers with ${dimensions} dimensions, and with others before.`,
+      `The embedding model "${model}" returned vectors of ${dimensions} dimensions, but of another length before.`,
     );
   }
 
   private warnOfRefused(next: NextModel, { content: { botId, fileId } }: Piece, passages: number): void {
     this.platform.logger.warn(
       { botId, fileId, passages, model: next.model },
-      'the next embedding model refuses passages, which it will not find',
+      'the next embedding model rejects passages, searches will not find them',
     );
   }
 }
 
-/** What the operator is told of it. Throws what is not to be waited for. */
+/** Problem to report to the operator. Rethrows errors that a pause cannot resolve. */
 function problemOf(error: unknown): string {
   const isExpected =
     [EmbedderBusy, EmbedderRefused, EmbedderUnavailable].some((type) => error instanceof type) ||

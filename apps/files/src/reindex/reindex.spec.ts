@@ -15,7 +15,7 @@ import { FilesWorkerModule } from '../../../files-worker/src/files-worker.module
 import { FilesConfig } from '../config';
 import { FilesModule } from '../files.module';
 
-// Some start it seven times.
+// The tests start the service up to seven times.
 
 type Models = Partial<Pick<FilesConfig, `${'e' | 'nextE'}mbeddings${'Url' | 'Model'}` | 'qdrantUrl'>>;
 
@@ -25,7 +25,6 @@ let blobsDir: string;
 let database: EmptyDatabase;
 let service: RunningService | undefined;
 
-/** The three configurations of a change. */
 let before: Models;
 let during: Models;
 let after: Models;
@@ -45,7 +44,6 @@ beforeEach(async () => {
 afterEach(async () => {
   await stop();
   await Promise.all([former.stop(), later.stop()]);
-  // As if nothing had ever been started on it.
   await removeRows(database, 'files', 'events');
 });
 
@@ -54,7 +52,6 @@ afterAll(async () => {
   await rm(blobsDir, { recursive: true, force: true });
 });
 
-/** Stops what runs, and starts the files service and its worker with these models. */
 async function restart(models: Models): Promise<RunningService> {
   await stop();
   const settings = { databasePoolSize: 5, blobsDir, embeddingsTimeoutMs: 5_000, ...models };
@@ -89,7 +86,6 @@ async function stop(): Promise<void> {
   service = undefined;
 }
 
-/** Whoever runs, asked in the name of one bot. */
 const newBot = () => new BotFiles({ call: (operation, caller, input) => service!.call(operation, caller, input) });
 const rows = <T>(text: string, ...values: unknown[]) =>
   service!.apps[0]!.get(Database, { strict: false }).query<T>(text, values);
@@ -112,7 +108,6 @@ async function found(bot: BotFiles, query: string): Promise<string[]> {
   return passages.map(({ content }) => content);
 }
 
-/** Once nothing is left to be done: what has points of the model, beside the passages that readers see. */
 async function pointsAndPassages(model: string) {
   await until(
     () => rows('SELECT 1 FROM untidy_file UNION ALL SELECT 1 FROM indexing_job'),
@@ -130,7 +125,7 @@ async function pointsAndPassages(model: string) {
 }
 
 describe('a re-index', () => {
-  it('loses nothing that comes, changes or goes meanwhile, and is not searched before the switch', async () => {
+  it('loses nothing that is added, changed or deleted meanwhile, and is not searched before the switch', async () => {
     await restart(before);
     const bot = newBot();
     await upload(bot, 'long.txt', paragraphs(70, 'long'));
@@ -174,7 +169,7 @@ describe('a re-index', () => {
     expect(tags).toEqual([{ tags: { state: 'tagged' } }]);
   });
 
-  it('goes on where it was, in another process, in the middle of a file, and embeds what the worker embedded', async () => {
+  it('resumes in another process, in the middle of a file, and embeds the same texts as the worker', async () => {
     await restart(before);
     const bot = newBot();
     const options = { index: true, indexing: { configuration: { chunking: { embeddedContextLevels: 2 } } } };
@@ -191,13 +186,12 @@ describe('a re-index', () => {
     expect(done).toBe(256);
     expect(later.requests.flat()).toHaveLength(count);
     expect(new Set(later.requests.flat()).size).toBe(count);
-    // With titles, and neighbours beyond a batch of the worker.
     expect(later.requests.flat().sort()).toEqual(former.requests.flat().sort());
     expect(later.requests.flat()[0]).toContain('Title');
     expect(await bot.get(id)).toMatchObject({ status: 'indexing_completed' });
   });
 
-  it('does no harm when two work at once', async () => {
+  it('may run twice at the same time', async () => {
     await restart(before);
     const bot = newBot();
     await Promise.all(Array.from({ length: 6 }, (_, n) => upload(bot, `${n}.txt`, paragraphs(20, `file${n}at`))));
@@ -210,7 +204,7 @@ describe('a re-index', () => {
     expect((await advance()).left).toBe(0);
   });
 
-  it('waits for a model that does not answer, which keeps no upload from being found', async () => {
+  it('waits for a model that does not respond, while new uploads stay searchable', async () => {
     await restart(before);
     const bot = newBot();
     await upload(bot, 'old.txt', 'oldword here');
@@ -229,7 +223,7 @@ describe('a re-index', () => {
     expect(await complete()).toMatchObject({ total: 2, left: 0 });
   });
 
-  it('ends nothing while the next model refuses everything; leaves out single passages that it refuses, and says how many', async () => {
+  it('completes nothing while the next model rejects everything; skips and counts single rejected passages', async () => {
     await restart(before);
     const bot = newBot();
     await upload(bot, 'odd.txt', paragraphs(5, 'odd'));
@@ -253,7 +247,7 @@ describe('a re-index', () => {
 });
 
 describe('a start', () => {
-  it('is refused with a model under which files would not be found, and says what to do', async () => {
+  it('fails with advice when files would not be found with the configured model', async () => {
     await restart(before);
     await upload(newBot(), 'a.txt', 'word here');
 
@@ -265,7 +259,7 @@ describe('a start', () => {
     await restart(before);
   });
 
-  it('takes any model when nothing is indexed, and without a next one there is nothing to do', async () => {
+  it('accepts any model when nothing is indexed, and without a next model there is nothing to do', async () => {
     await restart(before);
     expect(await advance()).toEqual({ total: 0, left: 0, isComplete: false, refused: 0 });
 
@@ -276,11 +270,11 @@ describe('a start', () => {
     expect(await found(bot, 'word')).toEqual(['word here']);
   });
 
-  it('is refused with a next model that is the one in use', async () => {
+  it('fails when the next model is the active one', async () => {
     await expect(restart({ ...during, nextEmbeddingsModel: 'former' })).rejects.toThrow('NEXT_EMBEDDINGS_MODEL');
   });
 
-  it('is refused with the former model once something was indexed without it, until that is made up for', async () => {
+  it('fails with the former model once something was indexed without it, until a re-index completes it', async () => {
     await restart(during);
     const bot = newBot();
     await upload(bot, 'a.txt', 'first here');
@@ -299,7 +293,7 @@ describe('a start', () => {
 });
 
 describe('a worker', () => {
-  it('does not end a job without the model that is searched meanwhile', async () => {
+  it('does not end a job without the points of the active model', async () => {
     await restart(before);
     const bot = newBot();
     const held = former.hold('word');
@@ -323,7 +317,7 @@ describe('a worker', () => {
     expect(await bot.settled(id, 40_000)).toMatchObject({ status: 'indexing_completed' });
   });
 
-  it('does not mix vectors of two lengths under the name of one model', async () => {
+  it('does not mix vectors of two lengths under one model name', async () => {
     await restart(before);
     const bot = newBot();
     await upload(bot, 'a.txt', 'word here');
@@ -333,7 +327,7 @@ describe('a worker', () => {
 
     expect(await bot.settled(id)).toMatchObject({
       status: 'indexing_failed',
-      failedStatusReason: expect.stringContaining('"former" answers with 16 dimensions'),
+      failedStatusReason: expect.stringContaining('"former" returned vectors of 16 dimensions'),
     });
   });
 });
@@ -347,7 +341,7 @@ it('fills the bundled model when that is the next one', async () => {
   expect(await advance()).toMatchObject({ model: 'universal-sentence-encoder-lite', left: 0, isComplete: true });
 });
 
-it('writes to a collection for each model in Qdrant, and removes from both, also after the switch', async () => {
+it('writes to one Qdrant collection per model, and removes from both, also after the switch', async () => {
   const done = json({ result: { operation_id: 1, status: 'completed', count: 0, config: { hnsw_config: {} } } });
   const nothing = json({ result: [{ points: [] }, { points: [] }] });
   const qdrant = await LoopbackServer.start((request, response) =>
@@ -386,7 +380,7 @@ it('writes to a collection for each model in Qdrant, and removes from both, also
 });
 
 describe('the points of a former model', () => {
-  it('go with their file, and are dropped on demand', async () => {
+  it('are removed with their file, and dropped on demand', async () => {
     await restart(during);
     const bot = newBot();
     const gone = await upload(bot, 'gone.txt', 'gone here');

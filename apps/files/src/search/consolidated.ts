@@ -2,10 +2,9 @@ import type { FoundPassage, SearchFiles } from '@parley/contracts/passage-search
 import type { FoundRow, Neighbour } from '@parley/file-store/found-passages.repository';
 import { toPassageFile, withBreadcrumb } from './found-passage';
 
-/** What is left out between two passages of a file. */
 const gap = '\n\n[…]\n\n';
 
-/** One passage for each file, of what was found in it with its neighbours, in the order of the document; best first. */
+/** One passage per file: its hits with their neighbours, in document order. Best file first. */
 export function consolidated(rows: FoundRow[], { includeBreadcrumb }: SearchFiles): FoundPassage[] {
   const files = new Map<string, FoundRow[]>();
   for (const row of rows) files.set(row.file_id, [...(files.get(row.file_id) ?? []), row]);
@@ -28,7 +27,6 @@ export function consolidated(rows: FoundRow[], { includeBreadcrumb }: SearchFile
   });
 }
 
-/** Every passage once, however many have it for a neighbour. */
 function inOrder(found: FoundRow[]): Neighbour[] {
   const byPosition = new Map<number, Neighbour>();
   for (const { neighbours } of found) for (const neighbour of neighbours) byPosition.set(neighbour.position, neighbour);

@@ -58,7 +58,7 @@ afterAll(async () => {
 const readyz = async () => (await sendTo(service.url, 'GET /readyz')).json as { status: string; impaired?: object };
 const search = (query = 'apple') => new BotFiles(service).ask(files.search, { query });
 
-it('tells what a wrong key is the reason of: in answers and at /readyz, from the start until it is mended', async () => {
+it('reports a wrong key, in answers and at /readyz, from the start until it is fixed', async () => {
   answer = refuses;
 
   const told = await until(readyz, ({ impaired }) => impaired !== undefined);
@@ -77,8 +77,8 @@ it('tells what a wrong key is the reason of: in answers and at /readyz, from the
   expect(await search()).toEqual({ passages: [] });
 });
 
-// It waits for the deadline of a search, 4 s.
-it('answers 503 with a time to wait when Qdrant hangs, within the deadline of the operation', async () => {
+// Waits for the timeout of a Qdrant search, 4 s.
+it('answers 503 with Retry-After when Qdrant hangs, within the deadline of the operation', async () => {
   answer = (request, response) => (request.path.endsWith('/query/batch') ? undefined : well(request, response));
 
   await expect(search()).rejects.toMatchObject({
@@ -88,8 +88,8 @@ it('answers 503 with a time to wait when Qdrant hangs, within the deadline of th
   });
 });
 
-// It waits for the deadline of all that a search does, 8 s.
-it('answers 503 with a time to wait when the embedding server hangs, within the deadline of the operation', async () => {
+// Waits for the timeout of a whole search, 8 s.
+it('answers 503 with Retry-After when the embedding server hangs, within the deadline of the operation', async () => {
   answer = well;
   embeddings.order('hanging', 'never');
 

@@ -15,15 +15,15 @@ import { toFoundPassage } from './found-passage';
 
 const defaultLimit = 20;
 const defaultContextDepth = 1;
-/** The index is asked for as many times the limit, and for more when too few of them may be shown. */
+/** Overfetch: the index is asked for this many times the limit, and for more when Postgres filters out too many. */
 const candidatesPerPassage = 3;
 const candidatesGrow = 8;
 const mostCandidates = 5_000;
 
-/** Shorter than the deadline of the operation, so that the caller hears a 503 in time. */
+/** Shorter than the deadline of the operation, so that the caller receives a 503 in time. */
 const timeoutMs = 8_000;
 
-/** Finds passages by meaning and by words. The index only proposes: what is shown is decided by Postgres. */
+/** Hybrid search by meaning and by words. The index only proposes; Postgres decides which passages are visible. */
 @Injectable()
 export class SearchService {
   constructor(
@@ -45,7 +45,7 @@ export class SearchService {
   private async find(scope: FileScope, query: SearchFiles, signal: AbortSignal): Promise<FoundRow[]> {
     const { limit = defaultLimit, tags, contextDepth = defaultContextDepth, withContext, consolidate } = query;
     const depth = withContext || consolidate ? contextDepth : 0;
-    // Nearer passages of files that the caller may not read would hide the others.
+    // Prefilter: otherwise nearer passages of unreadable files would crowd out the readable ones.
     const fileIds = await this.passages.listFewFileIds(scope);
     if (fileIds?.length === 0) return [];
     const vector = await this.embed(query.query, signal);
@@ -59,13 +59,19 @@ export class SearchService {
     }
   }
 
-  /** A search without tags finds some point of every bot that has passages, unless the index has lost them. */
+  /**
+   * Health check: a search without tags finds some point of every bot that has passages, unless the index has lost
+   * them.
+   */
   private async checkEmpty(scope: FileScope, { tags }: SearchFiles): Promise<void> {
     if (Object.keys(tags ?? {}).length > 0 || !(await this.passages.areAnyActive(scope))) return;
     this.health.degraded('index empty', { bot: scope.botId });
   }
 
-  /** Throws InvalidQuery for what the model refuses to read, which it may say; else a 503 that says nothing of our inside. */
+  /**
+   * Throws InvalidQuery, with the model's message, for text that the model rejects; otherwise a 503 that exposes no
+   * internals.
+   */
   private async embed(text: string, signal: AbortSignal): Promise<Float32Array> {
     try {
       const [vector] = await this.model.embed([text], signal);
@@ -79,7 +85,7 @@ export class SearchService {
   }
 }
 
-/** Scores from 0 to 1: 1 for what is first by meaning and first by words. */
+/** Normalises scores to 0 to 1, where 1 is first both by meaning and by words. */
 function inUnits(hit: PassageHit): PassageHit {
   return { ...hit, score: Math.min(1, hit.score / highestFusedScore) };
 }

@@ -36,7 +36,7 @@ beforeAll(async () => {
         secretKey: 's'.repeat(32),
         embeddingsUrl: embeddings.url,
         embeddingsTimeoutMs: 1_000,
-        // Points stay where they are, whatever becomes of their files.
+        // Points stay in place, whatever happens to their files.
         sweepIntervalMs: 3_600_000,
       }),
       platform,
@@ -64,7 +64,6 @@ interface Stored {
   breadcrumb?: string[];
 }
 
-/** A file with these passages, as a worker leaves it. */
 async function store(bot: BotFiles, key: string, texts: string[], { breadcrumb = [], ...options }: Stored = {}) {
   const { id: fileId } = await bot.upload(key, 'x', { index: true, ...options });
   const [row] = await sql.query<{ version: string }>('SELECT content_version AS version FROM file WHERE id = $1', [
@@ -98,7 +97,6 @@ async function store(bot: BotFiles, key: string, texts: string[], { breadcrumb =
   return fileId;
 }
 
-/** What the work finds, and how often it lists the files that may be read and searches the index. */
 async function counted(work: () => Promise<string[]>) {
   let [found, searches]: [string[], number] = [[], 0];
   const searchPoints = points.search.bind(points);
@@ -115,11 +113,10 @@ async function counted(work: () => Promise<string[]>) {
 }
 
 const letters = (n: number) => String.fromCharCode(97 + (n % 26)).repeat(3 + n);
-/** Each of them with a direction of its own. */
 const paragraphs = (count: number) => Array.from({ length: count }, (_, n) => `Paragraph ${n} says ${letters(n)}.`);
 
-describe('what is found', () => {
-  it('comes best first with scores from 0 to 1, where 1 is first by meaning and by words', async () => {
+describe('search results', () => {
+  it('come best first with scores from 0 to 1, where 1 is first by meaning and by words', async () => {
     const bot = newBot();
     await store(bot, 'a.txt', paragraphs(30));
 
@@ -132,7 +129,7 @@ describe('what is found', () => {
     expect(scores.every((score) => score > 0 && score <= 1)).toBe(true);
   });
 
-  it('is 20 at first, and 50 at most', async () => {
+  it('are 20 by default and 50 at most', async () => {
     const bot = newBot();
     await store(bot, 'a.txt', paragraphs(60));
 
@@ -148,18 +145,18 @@ describe('what is found', () => {
     ['of signs', '?! … --'],
     ['of another script', 'これは段落です'],
     ['of what SQL would read', `'; DROP TABLE file; -- % _ \\`],
-  ])('by a query %s is what is nearest', async (_what, query) => {
+  ])('for a query %s are the nearest passages', async (_what, query) => {
     const bot = newBot();
     await store(bot, 'a.txt', paragraphs(3));
 
     expect(await search(bot, query)).toHaveLength(3);
   });
 
-  it('is nothing in a bot without passages', async () => {
+  it('are empty in a bot without passages', async () => {
     expect(await search(newBot(), 'anything')).toEqual([]);
   });
 
-  it('is nothing, and the operator is told, where the index has lost the points of passages', async () => {
+  it('are empty, and the index counts as degraded, when it has lost the points of passages', async () => {
     const [bot, empty] = [newBot(), newBot()];
     await store(bot, 'a.txt', ['one apple']);
     const degraded = async () => {
@@ -178,7 +175,7 @@ describe('what is found', () => {
     expect(await degraded()).toBe(before + 1);
   });
 
-  it('fits all tags that are asked for', async () => {
+  it('match all requested tags', async () => {
     const bot = newBot();
     await store(bot, 'red', ['one apple'], { tags: { color: 'red', ripe: 'yes' } });
     await store(bot, 'green', ['two apples'], { tags: { color: 'green', ripe: 'no' } });
@@ -193,7 +190,7 @@ describe('what is found', () => {
     expect(await by({ ['__proto__']: { in: ['x'], notIn: [] } })).toEqual([]);
   });
 
-  it('has no tag any more that was taken away a moment ago, though the index still knows it', async () => {
+  it('ignore a tag that was just removed, though the index still has it', async () => {
     const bot = newBot();
     const id = await store(bot, 'a.txt', ['one apple'], { tags: { state: 'draft', owner: 'ann' } });
 
@@ -204,7 +201,7 @@ describe('what is found', () => {
     expect((await search(bot, 'apple'))[0]!.file.tags).toEqual({ state: 'final' });
   });
 
-  it('is gone at once with its file, though its points are still there', async () => {
+  it('exclude a deleted file at once, though its points still exist', async () => {
     const bot = newBot();
     const [deleted, expired] = [
       await store(bot, 'deleted', ['one apple']),
@@ -223,8 +220,8 @@ describe('what is found', () => {
   });
 });
 
-describe('who searches', () => {
-  it('finds what they may read, and nothing else', async () => {
+describe('a search by a restricted caller', () => {
+  it('finds readable files, and nothing else', async () => {
     const bot = newBot();
     const [slack, teams, ann] = [bot.byIntegration('slack'), bot.byIntegration('teams'), bot.forUser('user_ann')];
     await store(bot, 'private', ['one apple']);
@@ -241,7 +238,7 @@ describe('who searches', () => {
     expect(await keys(newBot(), 'apple')).toEqual([]);
   });
 
-  it('finds what they may read behind more passages than a search looks at, by asking the index once', async () => {
+  it('finds readable files behind more passages than a search reads, with one query of the index', async () => {
     const bot = newBot();
     const slack = bot.byIntegration('slack');
     await store(bot, 'private', Array<string>(5_100).fill('an apple a day'));
@@ -253,7 +250,7 @@ describe('who searches', () => {
     expect({ lists, searches }).toEqual({ lists: 1, searches: 1 });
   });
 
-  it('finds nothing where they may read nothing, without an embedding', async () => {
+  it('finds nothing, without an embedding, when no file is readable', async () => {
     const bot = newBot();
     await store(bot, 'private', ['one apple']);
     await bot.upload('not indexed', 'x', { accessPolicies: ['public_content'] });
@@ -267,7 +264,7 @@ describe('who searches', () => {
     expect(searches).toBe(0);
   });
 
-  it('finds what they may read among more files than the index is told of', async () => {
+  it('finds readable files when they are too many for the filter of the index', async () => {
     const bot = newBot();
     const slack = bot.byIntegration('slack');
     const { id } = await slack.upload('other', 'x');
@@ -282,11 +279,11 @@ describe('who searches', () => {
     const { found, searches } = await counted(() => keys(slack, 'an apple a day'));
 
     expect(found).toEqual(['far']);
-    // Told of some files alone, the index would have been asked once.
+    // With a filter of file ids, the index would have been asked once.
     expect(searches).toBeGreaterThan(1);
   });
 
-  it('asks no more of Postgres than its passages for who may read everything', async () => {
+  it('does not list files for a caller that may read everything', async () => {
     const bot = newBot();
     await store(bot, 'private', ['one apple']);
 
@@ -307,7 +304,7 @@ describe('the context of a passage', () => {
     await store(bot, 'b.txt', ['Something else.']);
   });
 
-  it.each([0, 1, 2, 9, 10])('reaches %i to each side, and not beyond the document', async (contextDepth) => {
+  it.each([0, 1, 2, 9, 10])('has %i passages on each side, within the document', async (contextDepth) => {
     for (const place of [0, 5, 15, 29]) {
       const query = paragraphs(30)[place]!;
 
@@ -326,7 +323,7 @@ describe('the context of a passage', () => {
     }
   });
 
-  it('is one to each side when no depth is asked for, and none without withContext', async () => {
+  it('is one passage on each side by default, and none without withContext', async () => {
     const query = paragraphs(30)[15]!;
 
     const [near] = await search(bot, query, { limit: 1, withContext: true });
@@ -337,7 +334,7 @@ describe('the context of a passage', () => {
     expect(without!.content).toBe(query);
   });
 
-  it('begins with the headings above it, or these stand before its text', async () => {
+  it('begins with the breadcrumb; without a context, the passage does', async () => {
     const query = paragraphs(30)[15]!;
     const ask = async (options: Partial<SearchFiles>) => (await search(bot, query, { limit: 1, ...options }))[0]!;
 
@@ -353,7 +350,7 @@ describe('the context of a passage', () => {
     expect(plain!.content).toBe('Something else.');
   });
 
-  it('is one text in the order of the document when it is consolidated, with a sign where something is left out', async () => {
+  it('is one text in document order when it is consolidated, with a mark at each gap', async () => {
     const texts = paragraphs(30).map((text, n) => (n === 3 || n === 20 ? `${text} Zebra!` : text));
     const zebras = newBot();
     await store(zebras, 'a.txt', texts);
@@ -382,7 +379,7 @@ describe('an embedding server', () => {
     ['that is busy', { status: 429, message: 'too many' } as const],
     ['that never answers', 'never' as const],
     ['that answers nonsense', 'garbage' as const],
-  ])('%s makes a search unavailable for now, and nothing worse', async (name, order) => {
+  ])('%s makes searches answer 503, and exposes no internals', async (name, order) => {
     const bot = newBot();
     await store(bot, 'a.txt', ['one apple']);
     const query = `apple ${name}`;
@@ -397,7 +394,7 @@ describe('an embedding server', () => {
     expect(await search(bot, query)).toHaveLength(1);
   });
 
-  it.each([400, 413, 422])('that refuses a query with %d is quoted', async (status) => {
+  it.each([400, 413, 422])('that rejects a query with %d is quoted in the error', async (status) => {
     embeddings.order('refused', { status, message: 'This query is too long for the model.' });
 
     await expect(search(newBot(), 'refused')).rejects.toMatchObject({

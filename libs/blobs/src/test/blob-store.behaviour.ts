@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { BlobMissing, type BlobStore } from '../blob-store';
 
-/** A source of these chunks, which fails at an error. */
+/** Source of these chunks; an Error among them makes it fail. */
 export async function* of(...chunks: (string | Uint8Array | Error)[]): AsyncIterable<Uint8Array> {
   for (const chunk of chunks) {
     if (chunk instanceof Error) throw chunk;
@@ -11,7 +11,7 @@ export async function* of(...chunks: (string | Uint8Array | Error)[]): AsyncIter
   }
 }
 
-/** More than two parts of an upload to S3, in chunks that fit neither parts nor each other. */
+/** More than two parts of an S3 upload, in chunks that align neither with parts nor with each other. */
 export function largeContent(): { content: Buffer; chunks: Buffer[] } {
   const content = randomBytes(20_000_000);
   const chunks: Buffer[] = [];
@@ -22,7 +22,7 @@ export function largeContent(): { content: Buffer; chunks: Buffer[] } {
   return { content, chunks };
 }
 
-/** What every adapter of BlobStore promises. `open` gives one that is ready; each test uses a bot of its own. */
+/** Contract tests for every adapter of BlobStore. `open` returns a ready store; each test uses a bot of its own. */
 export function describeBlobStore(open: () => BlobStore): void {
   let blobs: BlobStore;
   let bot: string;
@@ -33,7 +33,7 @@ export function describeBlobStore(open: () => BlobStore): void {
 
   const textOf = async (key: string) => (await buffer(await blobs.read(key))).toString();
 
-  it('gives back what was written, whole and in part', async () => {
+  it('returns a written blob, completely and in ranges', async () => {
     const content = randomBytes(200_000);
 
     await blobs.write(`${bot}/file/1`, of(content.subarray(0, 70_000), content.subarray(70_000)));
@@ -43,7 +43,7 @@ export function describeBlobStore(open: () => BlobStore): void {
     expect(part.equals(content.subarray(69_999, 70_002))).toBe(true);
   });
 
-  it('gives back what is larger than a part, whole and across its parts', async () => {
+  it('returns a blob of several parts, completely and across part boundaries', async () => {
     const { content, chunks } = largeContent();
     const seam = 5 * 1024 * 1024;
 
@@ -54,7 +54,7 @@ export function describeBlobStore(open: () => BlobStore): void {
     expect(part.equals(content.subarray(seam - 2, seam + 2))).toBe(true);
   });
 
-  it.each([5 * 1024 * 1024 - 1, 5 * 1024 * 1024, 5 * 1024 * 1024 + 1])('keeps each of %i bytes', async (size) => {
+  it.each([5 * 1024 * 1024 - 1, 5 * 1024 * 1024, 5 * 1024 * 1024 + 1])('stores %i bytes', async (size) => {
     const content = randomBytes(size);
 
     await blobs.write(`${bot}/file/1`, of(content));
@@ -65,7 +65,7 @@ export function describeBlobStore(open: () => BlobStore): void {
   it.each<[string, Uint8Array[]]>([
     ['no chunks', []],
     ['empty chunks', [Buffer.alloc(0), Buffer.alloc(0)]],
-  ])('keeps an empty blob of %s', async (_, chunks) => {
+  ])('stores an empty blob of %s', async (_, chunks) => {
     await blobs.write(`${bot}/file/1`, of(...chunks));
 
     expect(await textOf(`${bot}/file/1`)).toBe('');
@@ -75,13 +75,13 @@ export function describeBlobStore(open: () => BlobStore): void {
   it.each([
     ['that ends beyond it', { start: 2, end: 100 }, 'cd'],
     ['that begins beyond it', { start: 4, end: 100 }, ''],
-  ])('gives what there is of a range %s', async (_, range, expected) => {
+  ])('returns the existing bytes of a range %s', async (_, range, expected) => {
     await blobs.write(`${bot}/file/1`, of('abcd'));
 
     expect((await buffer(await blobs.read(`${bot}/file/1`, range))).toString()).toBe(expected);
   });
 
-  it('lets go of a blob that is read no further', async () => {
+  it('releases a blob whose reader stops', async () => {
     const { chunks } = largeContent();
     await blobs.write(`${bot}/file/1`, of(...chunks));
 
@@ -96,14 +96,14 @@ export function describeBlobStore(open: () => BlobStore): void {
     await expect(blobs.delete(`${bot}/file/1`)).resolves.toBeUndefined();
   });
 
-  it('leaves nothing of a source that fails', async () => {
+  it('leaves nothing when a source fails', async () => {
     const written = blobs.write(`${bot}/file/1`, of('half of it', new Error('cut')));
 
     await expect(written).rejects.toThrow('cut');
     expect(await blobs.list(`${bot}/file`)).toEqual([]);
   });
 
-  it('leaves nothing of a source that fails after some parts', async () => {
+  it('leaves nothing when a source fails after some parts', async () => {
     const { chunks } = largeContent();
 
     const written = blobs.write(`${bot}/file/1`, of(...chunks, new Error('cut')));
@@ -113,7 +113,7 @@ export function describeBlobStore(open: () => BlobStore): void {
     await expect(blobs.read(`${bot}/file/1`)).rejects.toBeInstanceOf(BlobMissing);
   });
 
-  it('shows nothing of a blob before it is whole', async () => {
+  it('shows nothing of a blob before it is complete', async () => {
     const { chunks } = largeContent();
     let seen: string[] | undefined;
     async function* source() {
@@ -128,7 +128,7 @@ export function describeBlobStore(open: () => BlobStore): void {
     expect(await blobs.list(`${bot}/file`)).toEqual(['1']);
   });
 
-  it('puts a blob in the place of another', async () => {
+  it('replaces a blob', async () => {
     await blobs.write(`${bot}/file/1`, of('a long one'));
 
     await blobs.write(`${bot}/file/1`, of('new'));
@@ -137,7 +137,7 @@ export function describeBlobStore(open: () => BlobStore): void {
     expect(await blobs.count(bot)).toBe(1);
   });
 
-  it('keeps the blob that was there when the one that replaces it fails', async () => {
+  it('keeps the old blob when its replacement fails', async () => {
     await blobs.write(`${bot}/file/1`, of('old'));
 
     await expect(blobs.write(`${bot}/file/1`, of('new', new Error('cut')))).rejects.toThrow('cut');
@@ -145,14 +145,14 @@ export function describeBlobStore(open: () => BlobStore): void {
     expect(await textOf(`${bot}/file/1`)).toBe('old');
   });
 
-  it('keeps one of two that are written to the same key at once, whole', async () => {
+  it('keeps one of two concurrent writes to the same key, completely', async () => {
     await Promise.all(['aa', 'bb'].map((half) => blobs.write(`${bot}/file/1`, of(half, half))));
 
     expect(['aaaa', 'bbbb']).toContain(await textOf(`${bot}/file/1`));
     expect(await blobs.count(bot)).toBe(1);
   });
 
-  it('writes many at once', async () => {
+  it('writes many blobs at once', async () => {
     const keys = Array.from({ length: 30 }, (_, n) => `${bot}/file/${n}`);
 
     await Promise.all(keys.map((key) => blobs.write(key, of(key))));
@@ -160,12 +160,12 @@ export function describeBlobStore(open: () => BlobStore): void {
     expect(await Promise.all(keys.map(textOf))).toEqual(keys);
   });
 
-  it('says that a blob is missing', async () => {
+  it('reports a missing blob', async () => {
     await expect(blobs.read(`${bot}/file/1`)).rejects.toBeInstanceOf(BlobMissing);
     await expect(blobs.read(`${bot}/file/1`, { start: 0, end: 1 })).rejects.toBeInstanceOf(BlobMissing);
   });
 
-  it('copies a blob, which lives on without the first', async () => {
+  it('copies a blob, which outlives its source', async () => {
     const { content, chunks } = largeContent();
     await blobs.write(`${bot}/file/1`, of(...chunks));
 
@@ -177,7 +177,7 @@ export function describeBlobStore(open: () => BlobStore): void {
     await blobs.deletePrefix(`${bot}2`);
   });
 
-  it('copies an empty blob, and one to where another was', async () => {
+  it('copies an empty blob, and replaces the blob at the destination', async () => {
     await blobs.write(`${bot}/empty/1`, of());
     await blobs.write(`${bot}/file/1`, of('old'));
 
@@ -186,7 +186,7 @@ export function describeBlobStore(open: () => BlobStore): void {
     expect(await textOf(`${bot}/file/1`)).toBe('');
   });
 
-  it('says that the blob to copy is missing, and leaves what was in its place', async () => {
+  it('reports a missing source, and keeps the blob at the destination', async () => {
     await blobs.write(`${bot}/file/1`, of('old'));
 
     await expect(blobs.copy(`${bot}/none/1`, `${bot}/file/1`)).rejects.toBeInstanceOf(BlobMissing);
@@ -209,8 +209,8 @@ export function describeBlobStore(open: () => BlobStore): void {
     'bot/x.y',
     'bot/\n',
     'bot/x?versionId=1',
-  ])('refuses the key %j in every verb', async (key) => {
-    const message = 'is no key of a blob';
+  ])('rejects the key %j in every method', async (key) => {
+    const message = 'Invalid blob key';
 
     await expect(blobs.write(key, of('x'))).rejects.toThrow(message);
     await expect(blobs.read(key)).rejects.toThrow(message);
@@ -222,7 +222,7 @@ export function describeBlobStore(open: () => BlobStore): void {
     await expect(blobs.deletePrefix(key)).rejects.toThrow(message);
   });
 
-  it('lists the names directly below a prefix, and not what only begins like it', async () => {
+  it('lists the names directly below a prefix, and no names that only start with it', async () => {
     await blobs.write(`${bot}/one/1`, of('1'));
     await blobs.write(`${bot}/one/2`, of('2'));
     await blobs.write(`${bot}/two/1`, of('1'));
@@ -233,7 +233,7 @@ export function describeBlobStore(open: () => BlobStore): void {
     expect(await blobs.list(`${bot}/none`)).toEqual([]);
   });
 
-  it('removes a blob, also one that is not there, and nothing else', async () => {
+  it('removes a blob, also a missing one, and nothing else', async () => {
     await blobs.write(`${bot}/one/1`, of('1'));
     await blobs.write(`${bot}/two/1`, of('1'));
     await blobs.write(`${bot}/two/2`, of('2'));
@@ -246,7 +246,7 @@ export function describeBlobStore(open: () => BlobStore): void {
     expect(await blobs.list(`${bot}/two`)).toEqual(['2']);
   });
 
-  it('counts and removes what is below a prefix, and not what only begins like it', async () => {
+  it('counts and removes blobs below a prefix, and no names that only start with it', async () => {
     await blobs.write(`${bot}/one/1`, of('1'));
     await blobs.write(`${bot}/two/1`, of('1'));
     await blobs.write(`${bot}2/one/1`, of('1'));
@@ -260,7 +260,7 @@ export function describeBlobStore(open: () => BlobStore): void {
     await blobs.deletePrefix(`${bot}2`);
   });
 
-  it('is ready again when it is ready already, and leaves what is young', async () => {
+  it('may be made ready twice, and keeps recent blobs', async () => {
     await blobs.write(`${bot}/file/1`, of('content'));
 
     await blobs.ready();

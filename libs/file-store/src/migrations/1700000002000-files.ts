@@ -21,10 +21,10 @@ export class Files1700000002000 implements MigrationInterface {
           'indexing_pending', 'indexing_failed', 'indexing_completed')),
         failed_status_reason text,
         expires_at timestamptz(3),
-        -- The declaration that an upload URL is good for.
+        -- Declaration that an upload URL is valid for.
         upload_id text COLLATE "C" NOT NULL,
         upload_expires_at timestamptz(3) NOT NULL,
-        -- The newest content that was accepted, and the one whose passages readers see.
+        -- Newest accepted content, and the version whose passages readers see.
         content_version text COLLATE "C",
         active_version text COLLATE "C",
         created_at timestamptz(3) NOT NULL DEFAULT now(),
@@ -35,7 +35,7 @@ export class Files1700000002000 implements MigrationInterface {
       CREATE INDEX file_lapsed ON file (upload_expires_at) WHERE status = 'upload_pending';
       CREATE INDEX file_expired ON file (expires_at) WHERE expires_at IS NOT NULL;
 
-      -- Content on its way in: its blob is nobody's garbage while it is touched now and then.
+      -- Uploads under way: their heartbeat (touched_at) keeps the blob from being removed as garbage.
       CREATE TABLE upload (
         content_version text COLLATE "C" PRIMARY KEY,
         bot_id text COLLATE "C" NOT NULL,
@@ -44,7 +44,7 @@ export class Files1700000002000 implements MigrationInterface {
       );
       CREATE INDEX upload_file ON upload (file_id);
 
-      -- One row for each content version that is to be indexed, until it is.
+      -- Job queue: one row for each content version, until it is indexed.
       CREATE TABLE indexing_job (
         file_id text COLLATE "C" NOT NULL,
         content_version text COLLATE "C" NOT NULL,
@@ -52,7 +52,7 @@ export class Files1700000002000 implements MigrationInterface {
         stage text NOT NULL DEFAULT 'announced'
           CHECK (stage IN ('announced', 'taken', 'parsed', 'embedding', 'written', 'switching')),
         attempts integer NOT NULL DEFAULT 0,
-        -- The process that works on it, and the one taking of the job that may write.
+        -- Process that holds the job, and the lease without which nothing may be written.
         taken_by text,
         lease text COLLATE "C",
         heartbeat_at timestamptz,
@@ -79,7 +79,7 @@ export class Files1700000002000 implements MigrationInterface {
       );
       CREATE INDEX passage_bot ON passage (bot_id);
 
-      -- Files that may have blobs, passages or points which no longer belong to them.
+      -- Cleanup queue: files that may have blobs, passages or points that they no longer need.
       CREATE TABLE untidy_file (
         file_id text COLLATE "C" PRIMARY KEY,
         bot_id text COLLATE "C" NOT NULL,
@@ -87,7 +87,7 @@ export class Files1700000002000 implements MigrationInterface {
       );
       CREATE INDEX untidy_file_due ON untidy_file (due_at);
 
-      -- Bots that are gone: nothing of theirs is taken in any more.
+      -- Deleted bots, for which all writes are rejected.
       CREATE TABLE deleted_bot (
         bot_id text COLLATE "C" PRIMARY KEY,
         deleted_at timestamptz NOT NULL DEFAULT now(),

@@ -4,18 +4,18 @@ export class FilesInFull1700000002010 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
       ALTER TABLE file
-        -- Keys are apart for each installation of an integration, by its alias; '' is the bot and its users.
+        -- Keys are unique within a namespace: the alias of an installation, or '' for the bot and its users.
         ADD COLUMN namespace text COLLATE "C" NOT NULL DEFAULT '',
         ADD COLUMN owner_type text NOT NULL DEFAULT 'bot' CHECK (owner_type IN ('bot', 'integration', 'user')),
-        -- Of the integration or the user.
+        -- Id of the integration or user.
         ADD COLUMN owner_id text COLLATE "C",
-        -- The bytes. content_version is what is to be searchable of them: also passages that were set, and each new try.
+        -- Version of the bytes. content_version is the version to index: also of passages that were set, and of each retry.
         ADD COLUMN blob_version text COLLATE "C",
         ADD COLUMN are_passages_set boolean NOT NULL DEFAULT false,
         DROP CONSTRAINT file_key;
-      -- An entry of an index holds 2,700 bytes, and a key may have 4,000.
+      -- Hash, since an index entry holds 2,700 bytes, and a key may have 4,000.
       CREATE UNIQUE INDEX file_key ON file (bot_id, md5(key), namespace);
-      -- For those who see a few of the bot's files.
+      -- For callers that may read few files of the bot.
       CREATE INDEX file_of_integration ON file (bot_id, namespace) WHERE owner_type = 'integration';
       CREATE INDEX file_of_user ON file (bot_id, owner_id) WHERE owner_type = 'user';
       CREATE INDEX file_for_integrations ON file (bot_id) WHERE access_policies @> '{integrations}';
@@ -23,12 +23,12 @@ export class FilesInFull1700000002010 implements MigrationInterface {
       UPDATE file SET blob_version = content_version;
 
       ALTER TABLE indexing_job
-        -- Whether the passages are made from the bytes, or are there and lack only their vectors.
+        -- Whether passages are made from the bytes, or exist already and lack only their vectors.
         ADD COLUMN source text NOT NULL DEFAULT 'content' CHECK (source IN ('content', 'passages')),
-        -- How much of the document is done, from 0 to 1.
+        -- Fraction of the document that is done, from 0 to 1.
         ADD COLUMN part real NOT NULL DEFAULT 0;
       ALTER TABLE passage ADD COLUMN type text NOT NULL DEFAULT 'chunk';
-      -- The index knows a passage by its id alone.
+      -- The passage index returns only the id of a passage.
       CREATE INDEX passage_id ON passage (id);
 
       CREATE TABLE knowledge_base (
@@ -40,8 +40,8 @@ export class FilesInFull1700000002010 implements MigrationInterface {
       );
       CREATE INDEX knowledge_base_created ON knowledge_base (bot_id, created_at, id);
 
-      -- What the tags of files are, for lists of names and values and for filters; without names of more than 200
-      -- characters, which were allowed before. Follows file by the triggers below.
+      -- Tags of files, for lists of names and values and for filters; without names of more than 200 characters, which
+      -- were allowed before. Maintained by the triggers on file below.
       CREATE TABLE file_tag (
         file_id text COLLATE "C" NOT NULL,
         name text COLLATE "C" NOT NULL,
@@ -49,29 +49,29 @@ export class FilesInFull1700000002010 implements MigrationInterface {
         bot_id text COLLATE "C" NOT NULL,
         PRIMARY KEY (file_id, name)
       );
-      -- An entry of an index holds 2,700 bytes: long values are told apart by their hash.
+      -- An index entry holds 2,700 bytes, so long values are distinguished by their hash.
       CREATE INDEX file_tag_value ON file_tag (bot_id, name, left(value, 300), md5(value), file_id);
 
-      -- What the files of a bot take, in parts that different connections write. Follows file by file_sums_follow below.
+      -- Storage usage of each bot, in slots that different connections write. Maintained by the trigger file_sums_follow.
       CREATE TABLE storage_use (
         bot_id text COLLATE "C" NOT NULL,
         slot smallint NOT NULL,
         file_bytes bigint NOT NULL,
         vector_bytes bigint NOT NULL,
-        -- Since admin was told of it.
+        -- Changed since the last report to admin.
         is_changed boolean NOT NULL DEFAULT true,
         PRIMARY KEY (bot_id, slot)
       );
       CREATE INDEX storage_use_changed ON storage_use (bot_id) WHERE is_changed;
 
-      -- The workspace whose quotas the bot takes from.
+      -- Workspace whose quotas count the bot's usage.
       CREATE TABLE bot_home (
         bot_id text COLLATE "C" PRIMARY KEY,
         workspace_id text COLLATE "C" NOT NULL
       );
       CREATE INDEX bot_home_workspace ON bot_home (workspace_id);
 
-      -- What a file takes of the quotas: what was declared until something was uploaded, and nothing once that has lapsed.
+      -- Quota usage of a file: the declared size until an upload, and 0 once the upload URL has expired.
       CREATE FUNCTION bytes_of(file) RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
         SELECT CASE WHEN $1.status = 'upload_failed' THEN 0 ELSE coalesce($1.size, $1.declared_size) END
       $$;
@@ -84,7 +84,7 @@ export class FilesInFull1700000002010 implements MigrationInterface {
       INSERT INTO file_tag (file_id, name, value, bot_id)
         SELECT id, tag.key, tag.value, bot_id FROM file, jsonb_each_text(tags) AS tag WHERE length(tag.key) <= 200;
 
-      -- Sums change in the statement that changes files, whichever that is.
+      -- Every statement that changes files updates the sums.
       CREATE FUNCTION file_sums_follow() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
       DECLARE
         -- By connection, so that files which are declared at once do not wait for each other.
@@ -140,7 +140,7 @@ export class FilesInFull1700000002010 implements MigrationInterface {
     `);
   }
 
-  /** Files that share their key with one of another namespace have no place in the schema of before. */
+  /** Deletes files of other namespaces, whose keys the previous schema cannot hold. */
   async down(runner: QueryRunner): Promise<void> {
     await runner.query(`
       DELETE FROM file WHERE namespace <> '';

@@ -6,21 +6,21 @@ export class IndexModels1700000002020 implements MigrationInterface {
       -- Embedding models that the passage index has points of.
       CREATE TABLE index_model (
         model text PRIMARY KEY,
-        -- Known once something was written.
+        -- Null until the first point is written.
         dimensions integer,
-        -- The one that is searched.
+        -- Whether searches use this model.
         is_active boolean NOT NULL DEFAULT false,
-        -- The last file that the re-index has looked at.
+        -- Cursor of the re-index: the last file that it has processed.
         place text COLLATE "C" NOT NULL DEFAULT ''
       );
       CREATE UNIQUE INDEX index_model_active ON index_model (is_active) WHERE is_active;
 
-      -- Which content of a file has its points of which model. A model lacks each active version without a whole row here.
+      -- Content versions with points of a model. A model lacks each active version without a complete row here.
       CREATE TABLE indexed_content (
         file_id text COLLATE "C" NOT NULL REFERENCES file ON DELETE CASCADE,
         model text NOT NULL,
         content_version text COLLATE "C" NOT NULL,
-        -- Where the re-index goes on; null when all passages have their points.
+        -- Position at which the re-index continues; null when all passages have their points.
         next_position integer,
         PRIMARY KEY (file_id, model)
       );

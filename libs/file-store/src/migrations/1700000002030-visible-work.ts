@@ -3,11 +3,11 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 export class VisibleWork1700000002030 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
-      -- The event that told where the bot is: of two that come in the wrong order the newer one counts.
+      -- Last applied transfer event: of two events in the wrong order, the newer one wins.
       ALTER TABLE bot_home ADD COLUMN moved_by text COLLATE "C";
 
-      -- What the workspace uses, or nulls while somebody declares with care. Each statement of a volatile function sees
-      -- what was committed until then, so nothing that was declared before the lock was had is missed.
+      -- Usage of the workspace, or nulls while a declaration holds the workspace lock. VOLATILE, so that the sum sees all
+      -- that was committed before the lock was acquired.
       CREATE FUNCTION use_unless_held(workspace text, OUT file_bytes numeric, OUT vector_bytes numeric)
       LANGUAGE plpgsql VOLATILE SET search_path FROM CURRENT AS $$
       BEGIN

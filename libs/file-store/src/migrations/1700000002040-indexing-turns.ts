@@ -3,11 +3,11 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 export class IndexingTurns1700000002040 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
-      -- Until then a job that was given back is not taken again.
+      -- Time before which a released job is not taken again.
       ALTER TABLE indexing_job ADD COLUMN due_at timestamptz NOT NULL DEFAULT now();
       CREATE INDEX indexing_job_waiting ON indexing_job (bot_id, created_at) WHERE lease IS NULL;
 
-      -- When a job of the bot was last taken. A bot that has no row comes first.
+      -- Fair scheduling: when a job of the bot was last taken. A bot without a row comes first.
       CREATE TABLE indexing_turn (
         bot_id text COLLATE "C" PRIMARY KEY,
         taken_at timestamptz NOT NULL

@@ -3,7 +3,7 @@ import { createEmptyDatabase } from '@parley/testing/test-database';
 import { filesDatabase } from '../file-store.module';
 import { ActiveCurrent1700000002060 } from './1700000002060-active-current';
 
-it('takes what is searchable of files from before for what they hold, unless something is under way', async () => {
+it('treats the active version of existing files as current, unless indexing is under way', async () => {
   const { url, drop } = await createEmptyDatabase();
   const { schema, migrations } = filesDatabase;
   const open = async (some: MigrationClass[]) => {
