@@ -1,4 +1,4 @@
-/** Of program code, configuration and whatever else is written in lines for a machine. */
+/** Content types of source code, configuration and other machine-readable text. */
 export const sourceTypes = [
   'text/x-python',
   'text/javascript',

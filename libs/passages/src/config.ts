@@ -1,7 +1,7 @@
 import { choice, Env, integer, text, url } from '@parley/config/config';
 import { ServiceConfig } from '@parley/service/config';
 
-/** Where passages are kept to be searched, and the model that makes their vectors. */
+/** Configuration of the passage index and the embedding model. */
 export class PassagesConfig extends ServiceConfig {
   @Env({
     env: 'PASSAGE_INDEX',

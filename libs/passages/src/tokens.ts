@@ -1,4 +1,4 @@
-/** Injects the PassageIndex that the configuration chose. */
+/** Injection token of the configured PassageIndex. */
 export const passageIndex = Symbol('parley:passage-index');
-/** Injects the Embedder that the configuration chose. */
+/** Injection token of the configured Embedder. */
 export const embedder = Symbol('parley:embedder');
