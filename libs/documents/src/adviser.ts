@@ -3,7 +3,6 @@ import type { BlockType } from './block';
 
 /** Excerpt of a block for the model's prompt. */
 export interface BlockExcerpt {
-  /** Position in the window, from 1. */
   number: number;
   type: BlockType;
   level?: number;
@@ -15,7 +14,6 @@ export interface BlockExcerpt {
 export interface WindowLabels {
   /** New block types. Blocks without a label keep their type. */
   labels: { number: number; type: BlockType; level?: number }[];
-  /** Numbers of the blocks to drop. */
   boilerplate: number[];
 }
 
@@ -29,11 +27,9 @@ export interface Adviser {
   label(window: BlockExcerpt[]): Promise<WindowLabels | undefined>;
   /** OCR: the text of the page. */
   transcribe(page: PagePicture): Promise<string | undefined>;
-  /** Description of the pictures and diagrams on the page. */
   describe(page: PagePicture): Promise<string | undefined>;
 }
 
-/** Model features enabled for this document. */
 export interface Advice {
   labels?: boolean;
   vision?: VisionOptions;

@@ -10,7 +10,6 @@ interface Container {
 }
 
 export interface ListItem {
-  /** Nesting depth, 0 for the outermost list. */
   depth: number;
   marker?: string;
   text: string;

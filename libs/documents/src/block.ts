@@ -13,7 +13,6 @@ export interface Block {
   pageNumber?: number;
 }
 
-/** Uploaded file. */
 export interface Source {
   bytes: Buffer;
   contentType: string;
@@ -33,5 +32,4 @@ export class UnreadableDocument extends Error {
   override readonly name = 'UnreadableDocument';
 }
 
-/** The document is readable but has no text. */
 export class DocumentWithoutText extends UnreadableDocument {}

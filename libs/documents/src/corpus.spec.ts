@@ -5,12 +5,9 @@ import { blocksOf } from './test/blocks-of';
 
 interface Expected {
   file: string;
-  /** Expected texts in reading order, each a part of one block. */
   texts: string[];
-  /** Expected block types, with the level of titles. */
   types: (BlockType | `${'title' | 'subtitle'} ${number}`)[];
   pages?: number;
-  /** Texts that no block may contain. */
   without?: string[];
 }
 
@@ -270,7 +267,6 @@ it.each(corpus)(
   },
 );
 
-/** Returns the leading texts that are found in order, each in the block of the previous text or in a later block. */
 function inOrder(blocks: Block[], texts: string[]): string[] {
   let position = 0;
   return texts.filter((text) => {

@@ -38,7 +38,6 @@ export function charsetInPage(bytes: Buffer): string | undefined {
   return unlessWide(/<meta\b[^>]*\bcharset\s*=\s*["']?([\w-]+)/i.exec(start)?.[1]) ?? charsetInXml(bytes);
 }
 
-/** Charset of the XML declaration. */
 export function charsetInXml(bytes: Buffer): string | undefined {
   const start = bytes.toString('latin1', 0, 200);
   return unlessWide(/^\s*<\?xml\b[^>]*\bencoding\s*=\s*["']([\w-]+)/.exec(start)?.[1]);

@@ -16,7 +16,6 @@ const firstRowBit = 0x0020;
 const deepestHeading = 6;
 
 interface Table {
-  /** Whether the first row is a header row; undefined until the table's properties are read. */
   hasHeader?: boolean;
   rows: number;
   /** Element depth of a first row that still needs its `tblHeader` mark. */
@@ -25,18 +24,14 @@ interface Table {
   mark?: { piece: number; text: string };
 }
 
-/** `AlternateContent`: exactly one of its children is kept. */
 interface Alternatives {
   depth: number;
-  /** Index of the first piece of the alternatives. */
   start: number;
-  /** Whether the kept alternative has a text box. */
   hasBox: boolean;
 }
 
 interface Drawing {
   depth: number;
-  /** Index of the drawing's first piece. */
   start: number;
   /** Whether the drawing has a text box. If so, nothing else of the drawing is written. */
   hasBox: boolean;
@@ -87,12 +82,10 @@ class PartWriter implements XmlListener {
   private readonly tables: Table[] = [];
   private depth = 0;
   private style = '';
-  /** Element depth at which the skipped element began. */
   private leftOut: number | undefined;
   private readonly alternatives: Alternatives[] = [];
-  /** Innermost open drawing; undefined inside a text box. */
+  /** Undefined inside a text box. */
   private drawing: Drawing | undefined;
-  /** Stack of the drawings whose text boxes are open. */
   private readonly around: (Drawing | undefined)[] = [];
   private formula: { depth: number; isText: boolean; sign: string; text: string } | undefined;
 

@@ -1,4 +1,3 @@
-/** Date or time format of a number; undefined for plain numbers. */
 export type TimeFormat = 'date' | 'dateTime' | 'time' | undefined;
 
 /** Built-in number formats (ECMA-376 part 1, 18.8.30), including the East Asian ones. */
@@ -16,7 +15,6 @@ const builtIn: [from: number, to: number, format: TimeFormat][] = [
 ];
 
 const secondsOfDay = 86_400;
-/** Serial number of 1970-01-01: 25,569 days after Excel's day zero. */
 const unixEpoch = 25_569;
 const daysFrom1900To1904 = 1_462;
 /** Serial number of 9999-12-31. */
@@ -26,7 +24,6 @@ export function builtInFormat(id: number): TimeFormat {
   return builtIn.find(([from, to]) => id >= from && id <= to)?.[2];
 }
 
-/** Time format of a format code such as `yyyy\-mm\-dd hh:mm`. */
 export function timeFormatOf(code: string): TimeFormat {
   const section = code.replace(/"[^"]*"|\\.|[_*]./g, '').split(';', 1)[0]!;
   const letters = section.replace(/\[(?![hms]+\])[^\]]*\]|general|am\/pm|a\/p/gi, '').toLowerCase();

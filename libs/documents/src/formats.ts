@@ -12,7 +12,6 @@ import { parseXml } from './parse-xml';
 import { sourceExtensions, sourceTypes } from './source-types';
 
 export interface Format {
-  /** Name shown in error messages. */
   name: string;
   /** Lower case, without parameters. */
   contentTypes: string[];
@@ -175,7 +174,6 @@ export const formats: readonly Format[] = [
   },
 ];
 
-/** Decoded slices for streaming parsers; reports progress. */
 function* textSlices({ bytes, contentType, onProgress }: Source, charset?: string): Generator<string> {
   let read = 0;
   for (const slice of decodeSlices(bytes, charsetIn(contentType) ?? charset)) {

@@ -4,7 +4,6 @@ import type { Block } from './block';
 const blocksInWindow = 40;
 const excerptCharacters = 300;
 
-/** Relabels blocks: keeps their order, applies the types from the adviser, and drops those it marks as boilerplate. */
 export async function* labelledBlocks(blocks: AsyncIterable<Block>, adviser: Adviser): AsyncGenerator<Block> {
   let window: Block[] = [];
   for await (const block of blocks) {

@@ -3,9 +3,7 @@ export const mostArchiveBytes = 512_000_000;
 export const mostArchiveEntryBytes = 200_000_000;
 export const mostArchiveEntries = 10_000;
 export const mostPdfPages = 5_000;
-/** Text limit of a document, independent of its compression. */
 export const mostTextCharacters = 200_000_000;
-/** Text limit of small documents. */
 const leastTextCharacters = 5_000_000;
 const mostCharactersOfByte = 50;
 

@@ -7,7 +7,6 @@ import { blocksOf } from './test/blocks-of';
 import { zipOfTexts } from './test/zip-of';
 import { Archive } from './zip';
 
-/** Parts of a document that hold text, and the elements in them that are not text. */
 const sources: [file: string, parts: RegExp, without: RegExp][] = [
   ['handmade.epub', /text\/.*xhtml$/, /<head>.*?<\/head>/gs],
   ['libreoffice.epub', /sections\/.*xhtml$/, /<head>.*?<\/head>/gs],
@@ -106,7 +105,6 @@ function workbook(cells: [row: number, column: number, value: number][]): Buffer
   });
 }
 
-/** Words without list markers and note numbers. */
 function wordsIn(blocks: Block[]): string[] {
   return words(blocks.map(({ text }) => text).join('\n')).toSorted();
 }
@@ -115,7 +113,6 @@ function words(text: string): string[] {
   return text.match(/[\p{Letter}\p{Extended_Pictographic}][\p{Letter}\p{Number}\p{Mark}]*/gu) ?? [];
 }
 
-/** Entry names from the central directory, independent of the tested reader. */
 function namesIn(bytes: Buffer): string[] {
   const names: string[] = [];
   for (let at = bytes.indexOf('504b0102', 0, 'hex'); at !== -1; at = bytes.indexOf('504b0102', at + 1, 'hex')) {

@@ -8,7 +8,6 @@ export const signs = new Map([
   ['rad', '√'],
 ]);
 
-/** Office math formula as one line of text. */
 export function formulaText({ children }: XmlElement): string {
   const parts = children.map((child) => {
     if (typeof child === 'string') return '';

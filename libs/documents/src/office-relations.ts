@@ -6,7 +6,6 @@ export interface Relation {
   id: string;
   /** Last segment of the relationship type, such as `slide`. */
   type: string;
-  /** Name of the target part in the archive. */
   target: string;
 }
 
@@ -23,7 +22,6 @@ export async function relationsOf(archive: Archive, part: string): Promise<Relat
     }));
 }
 
-/** Name of the main document part. */
 export async function mainPart(archive: Archive, otherwise: string): Promise<string> {
   const relations = await relationsOf(archive, '');
   return relations.find(({ type }) => type === 'officeDocument')?.target ?? otherwise;

@@ -5,7 +5,7 @@ import { mostPdfPages } from './limits';
 import { pdfUnpacking } from './pdf-unpacking';
 
 /**
- * Opens a PDF in this thread, without access to the network or to system fonts. Close it with `closePdf`. Throws
+ * Opens a PDF in this thread, from its bytes and the files of pdfjs-dist only. Close it with `closePdf`. Throws
  * UnreadableDocument when it needs a password, is damaged or has more than 5,000 pages.
  */
 export async function openPdf(bytes: Buffer, options: DocumentInitParameters): Promise<PDFDocumentProxy> {
@@ -42,7 +42,6 @@ export async function closePdf(pdf: PDFDocumentProxy): Promise<void> {
   pdfUnpacking.end();
 }
 
-/** Path of a folder in the package pdfjs-dist, with a trailing separator. */
 export function inPackage(folder: string): string {
   return join(dirname(require.resolve('pdfjs-dist/package.json')), folder) + sep;
 }

@@ -4,7 +4,6 @@ import { UnreadableDocument } from './block';
 import { closePdf, inPackage, openPdf } from './open-pdf';
 import { pdfUnpacking } from './pdf-unpacking';
 
-/** Pixels of the longer side: vision models do not use more. */
 const longestSide = 1600;
 const largestScale = 3;
 /** Pixel limit of an image; an A4 page scanned at 600 dpi has half of it. */
@@ -19,7 +18,6 @@ interface CanvasFactory {
   destroy(target: { canvas: Canvas }): void;
 }
 
-/** Renders pages of a PDF as PNG. */
 export class PageRenderer {
   private constructor(private readonly pdf: PDFDocumentProxy) {}
 
@@ -39,7 +37,6 @@ export class PageRenderer {
     return this.pdf.numPages;
   }
 
-  /** PNG of a page; undefined when it cannot be rendered. */
   async render(pageNumber: number): Promise<Uint8Array | undefined> {
     const factory = this.pdf.canvasFactory as CanvasFactory;
     let target: { canvas: Canvas } | undefined;

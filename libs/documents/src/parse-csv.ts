@@ -5,9 +5,7 @@ import { mostTextCharacters } from './limits';
 import { lines } from './lines';
 
 const delimiters = [',', ';', '\t', '|'];
-/** Delimiter for tables with one column: U+001F does not occur in text. */
 const noDelimiter = '\x1f';
-/** `sep=` line that Excel writes before a table to declare the delimiter. */
 const delimiterLine = /^sep=([^"\n])\n/i;
 /** Characters used for delimiter detection. */
 const sampleLength = 64_000;
@@ -58,7 +56,6 @@ function cellsOf(line: string): string[] {
   return cells;
 }
 
-/** Position of the quote that closes the quoted cell at `start`. */
 function closingQuote(line: string, start: number): number | undefined {
   if (line[start] !== '"') return undefined;
   let quote = line.indexOf('"', start + 1);
@@ -121,7 +118,6 @@ function commonest(counts: number[]): number {
   return [...times].toSorted(([, a], [, b]) => b - a)[0]?.[0] ?? 0;
 }
 
-/** Peeks at the first slice without consuming it. */
 function peek(slices: Iterable<string>): { sample: string; all: Iterable<string> } {
   const iterator = slices[Symbol.iterator]();
   const first = iterator.next();

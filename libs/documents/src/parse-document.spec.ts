@@ -13,7 +13,6 @@ const textOf = async (content: string | Buffer, contentType?: string, key?: stri
   (await parse(content, contentType, key)).map((block) => block.text).join('\n\n');
 
 const png = Buffer.from('89504e470d0a1a0a0000000d4948445200000001000000010806000000', 'hex');
-/** ZIP archive with one empty file named `a`. */
 const zip = Buffer.concat([
   Buffer.from('504b03041400000000000000000000000000000000000000000001000000', 'hex'),
   Buffer.from('a'),

@@ -31,7 +31,6 @@ export async function* parseDocument(source: Source): AsyncGenerator<Block> {
   }
 }
 
-/** Reports progress while blocks of a non-streaming parser are consumed. */
 function withProgress(blocks: Blocks, { onProgress }: Source): Blocks {
   return Array.isArray(blocks) && onProgress ? tell(blocks as Block[], onProgress) : blocks;
 }

@@ -3,7 +3,6 @@ import { zipOfTexts } from './test/zip-of';
 
 interface Book {
   chapters: Record<string, string | Buffer>;
-  /** Chapter names in reading order. */
   spine?: string[];
   others?: Record<string, string>;
 }

@@ -14,7 +14,6 @@ const blocks = names(
 const headings = names('h1 h2 h3 h4 h5 h6');
 const lists = names('dir menu ol ul');
 const rowGroups = names('tbody tfoot thead');
-/** Maximum `colspan` and `rowspan`. */
 const longestSpan = 100;
 /** Limit of empty cells that spans add to a document: a short page could ask for any number. */
 const mostSpannedCells = 1_000_000;
@@ -45,7 +44,6 @@ class HtmlReader {
   private text: string[] = [];
   private endsWithSpace = true;
   private inPre = false;
-  /** Inside a heading, code or table cell, where no block may begin. */
   private inLine = false;
 
   constructor(private readonly layout: ReadonlySet<HtmlElement>) {}
@@ -188,7 +186,7 @@ class HtmlReader {
     });
   }
 
-  /** Adds an empty cell where a cell from a row above spans into this row, or where the row is shorter than that. */
+  /** Adds an empty cell: spanned by a cell of a row above, or left of such a cell. */
   private addReached(row: string[], { reaching }: Table): void {
     if (reaching[row.length]) reaching[row.length]!--;
     row.push('');

@@ -21,7 +21,6 @@ const moduleStart =
   /^(?:import\s*(?:['"{*]|[\w$]+\s*(?:,|from\b))|export\s+(?:[{*]|(?:default|const|let|var|function|async|class)\b))/;
 const inlineCode = /(`+)(?!`)[^\n]*?(?<!`)\1(?!`)/y;
 
-/** Removes JSX outside of code fences and inline code. */
 function withoutJsx(source: string): string {
   const kept: string[] = [];
   let text: string[] = [];

@@ -7,7 +7,6 @@ import { Archive, damaged, protectedByPassword } from './zip';
 /** Elements that are not document text: tracked changes, comments, forms, sequence declarations and ruby annotations. */
 const skipped = new Set(['tracked-changes', 'annotation', 'annotation-end', 'forms', 'sequence-decls', 'ruby-text']);
 
-/** Sheet size of LibreOffice. */
 const mostColumns = 16_384;
 const mostRows = 1_048_576;
 
@@ -49,7 +48,6 @@ class Styles {
     }
   }
 
-  /** Whether the style or one of its ancestors has one of these names. */
   is(style: string | undefined, ...names: string[]): boolean {
     const seen = new Set<string>();
     for (let name = style; name && !seen.has(name); name = this.parents.get(name)) {
@@ -72,7 +70,6 @@ class Styles {
 /** OpenDocument reader. Its recursion is bounded by the depth limit of `parseXml`. */
 class OdfReader {
   private readonly writer = new BlockWriter();
-  /** Footnotes and text boxes of the current paragraph, written after it. */
   private after: XmlElement[] = [];
   private readonly listStyles: (string | undefined)[] = [];
   private readonly numbering = new Map<string, number>();
@@ -180,7 +177,6 @@ class OdfReader {
     let number = (continues === 'true' || continued ? this.numbering.get(counter) : undefined) ?? first ?? 1;
     for (const item of childElements(list)) {
       number = Number(item.attributes['text:start-value']) || number;
-      // An item that only contains a list has no marker and is not counted.
       const isMarked = item.name === 'list-item' && childElements(item)[0]?.name !== 'list';
       this.writer.enter({ type: 'item', marker: isMarked ? (first === undefined ? '- ' : `${number}. `) : undefined });
       this.readAll(item);

@@ -7,7 +7,6 @@ import { UnreadableDocument } from './block';
 import { parsePdf } from './parse-pdf';
 import { linesOf } from './pdf-lines';
 
-// Mocked limits: a hundredth of the real ones, to avoid decompressing hundreds of megabytes.
 jest.mock<object>('./limits', () => ({
   ...jest.requireActual<typeof import('./limits')>('./limits'),
   mostArchiveBytes: 5_120_000,
@@ -29,7 +28,6 @@ async function read(bytes: Buffer): Promise<Seen[]> {
 
 const texts = async (bytes: Buffer) => (await parsePdf(bytes)).map(({ text }) => text);
 
-/** Drawn lines of one paragraph. */
 function lines(drawn: string[], { x = 72, y = 700, size = 10, step = 12 } = {}): DrawnText[] {
   return drawn.map((text, i) => ({ text, x, y: y - i * step, size }));
 }
@@ -226,7 +224,7 @@ it.each(['owner-password.pdf', 'rotated.pdf'])('reads %s like any other PDF', as
 });
 
 it.each([
-  ['encrypted.pdf', 'only with a password. Upload a copy that is saved without one'],
+  ['encrypted.pdf', 'needs a password to open. Upload a copy that is saved without a password'],
   [
     'scanned.pdf',
     'only images of pages, such as a scanner makes. Add the text with a program for text recognition (OCR)',
@@ -414,7 +412,6 @@ describe('a free-text annotation', () => {
       '/Subtype /Form /BBox [0 0 200 20] /Resources << /Font << /F 3 0 R >> >>',
     );
 
-  /** PDF of pages with text and annotations. Object 4 is the appearance stream of an annotation. */
   function pdfWith(pages: [drawn: string, annotations: string[]][], { looks = 'null', catalog = '' } = {}): Buffer {
     const first = 5;
     const kids = pages.map((_, i) => `${first + 2 * i} 0 R`).join(' ');
@@ -587,7 +584,6 @@ describe('running lines', () => {
 describe('a damaged file', () => {
   const whole = fixture('handbook.pdf');
 
-  /** Passes when the document is parsed or refused with UnreadableDocument. */
   async function survives(bytes: Buffer): Promise<void> {
     await parsePdf(bytes).catch((error: unknown) => {
       if (!(error instanceof UnreadableDocument)) throw error;
@@ -667,7 +663,6 @@ it('refuses 5,001 pages and reads 5,000', async () => {
   expect(await read(pdfOf(pages))).toEqual([[5_000, 'paragraph', 'The last leaf']]);
 });
 
-/** Linear congruential generator of numbers from 0 to 1, with the constants of Numerical Recipes. */
 function randomNumbers(seed: number): () => number {
   let state = seed;
   return () => {

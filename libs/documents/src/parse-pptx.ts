@@ -46,7 +46,6 @@ async function readSlide(archive: Archive, part: string): Promise<Block[]> {
   return writer.blocks();
 }
 
-/** Shapes in order, with groups flattened. */
 function shapesIn(container: XmlElement | undefined): XmlElement[] {
   return childElements(container).flatMap((child) => {
     if (child.name === 'grpSp') return shapesIn(child);

@@ -39,7 +39,6 @@ const characters: Record<string, string> = {
 
 type Destination = 'text' | 'skip' | 'fonts' | 'styles' | 'marker' | 'shape';
 
-/** State that a group inherits and that ends with it. */
 interface Group {
   destination: Destination;
   font: number | undefined;
@@ -47,7 +46,6 @@ interface Group {
   fallback: number;
   isHidden: boolean;
   isDeleted: boolean;
-  /** Whether this group started a footnote or text box. */
   isAside: boolean;
 }
 
@@ -296,7 +294,6 @@ class RtfReader {
     this.flow = this.flows.pop()!;
   }
 
-  /** Ends the last paragraph, even inside an unclosed table. */
   private endFlow(): void {
     this.flow.paragraph.inTable = false;
     this.endParagraph();
@@ -390,7 +387,6 @@ function writeLines(lines: Line[]): Block[] {
   return writer.blocks();
 }
 
-/** Adjacent lines of one type become one list, table, quote or code block. */
 function writeRun(writer: BlockWriter, run: Line[]): void {
   const [first] = run;
   if (first!.type === 'item') writer.list(run.flatMap((line) => (line.type === 'item' ? [line.item] : [])));

@@ -5,7 +5,6 @@ import { Sheets } from './sheet';
 import { descendants, elementAt, parseXml, childElements, scanXml } from './xml-tree';
 import { Archive, isOther } from './zip';
 
-/** Tables of the workbook that cells reference by index. */
 interface Workbook {
   strings: string[];
   styles: TimeFormat[];
@@ -45,7 +44,6 @@ export async function parseXlsx(bytes: Buffer): Promise<Block[]> {
   return sheets.blocks();
 }
 
-/** Shared strings, with rich text joined and phonetic runs left out. */
 function sharedStrings(bytes: Buffer): string[] {
   const strings: string[] = [];
   const text = new TextRuns();
@@ -141,7 +139,6 @@ function readSheet(bytes: Buffer, workbook: Workbook, sheets: Sheets): void {
   });
 }
 
-/** Column number of a reference: 28 for `AB12`. */
 function columnOf(reference: string | undefined): number | undefined {
   const letters = /^[A-Z]{1,3}/i.exec(reference ?? '')?.[0].toUpperCase();
   if (!letters) return undefined;

@@ -1,7 +1,6 @@
 import { SaxesParser } from 'saxes';
 import { type Block, UnreadableDocument } from './block';
 
-/** Path length: the last 6 names. */
 const namesShown = 6;
 const deepest = 1_000;
 /** Characters after which a block ends at the next line. */

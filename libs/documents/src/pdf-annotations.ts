@@ -1,9 +1,8 @@
 import type { PDFPageProxy, TextContent, TextItem } from 'pdfjs-dist/types/src/display/api';
 
-/** Annotation fields used here; pdfjs-dist has no types for them. */
 interface Annotation {
   subtype: string;
-  /** Lines of the appearance stream of a free-text annotation. */
+  /** Lines drawn by the appearance stream. */
   textContent?: string[];
   /** `/Contents`, used when nothing is drawn. */
   contentsObj?: { str: string };
@@ -14,13 +13,10 @@ interface Annotation {
   password?: boolean;
   annotationFlags?: number;
   defaultAppearanceData?: { fontSize?: number };
-  /** Options of a choice field. */
   options?: { exportValue: string; displayValue: string }[];
   checkBox?: boolean;
   radioButton?: boolean;
-  /** Value of a ticked check box. */
   exportValue?: string;
-  /** Value of a selected radio button. */
   buttonValue?: string;
 }
 

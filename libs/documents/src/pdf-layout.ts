@@ -11,7 +11,7 @@ interface Body {
   isMonospaced: boolean;
   /** Heading sizes in descending order; bold headings in body size come last. */
   headingSizes: number[];
-  /** Words with a hyphen inside a line, used to decide whether a hyphen at a line end stays. */
+  /** Decides whether a hyphen at a line end stays. */
   hyphenated: ReadonlySet<string>;
 }
 
@@ -114,7 +114,6 @@ function isHeadingLine({ segments, text, size, isBold, isMonospaced }: Line, bod
   return !isBulleted && /\p{L}{2}|\p{L}.*\p{N}|\p{Lo}/u.test(text);
 }
 
-/** Region reader: each block type consumes the lines that belong to it. */
 class RegionReader {
   private readonly blocks: Block[] = [];
   private readonly left: number;
@@ -219,7 +218,6 @@ class RegionReader {
     return { type: 'paragraph', text: this.joined(lines) };
   }
 
-  /** Leading run of lines, from the next line on, that match the predicate. */
   private take(isWanted: (line: Line, previous: Line | undefined, index: number) => boolean): Line[] {
     let end = this.next;
     while (
@@ -325,7 +323,6 @@ function tableAt(lines: Region, start: number): Table | undefined {
     } else if (!isInCell(line, previous!, columns)) break;
   }
   if (full < shortestTable) return undefined;
-  // Lines close below the last row belong to its cells.
   let last = lastFull;
   while (last + 1 < end && lines[last + 1]!.y - lines[last]!.y <= cellPitch * lines[last + 1]!.size) last++;
   const taken = lines.slice(start, last + 1);
@@ -333,7 +330,6 @@ function tableAt(lines: Region, start: number): Table | undefined {
   return { rows, headerLines: headerLinesOf(rows), lineCount: taken.length };
 }
 
-/** Merges overlapping intervals of columns and segments into disjoint columns. */
 function withColumnsOf(columns: Column[], segments: Segment[]): Column[] {
   const merged: Column[] = [];
   for (const { left, right } of [...columns, ...segments].sort((a, b) => a.left - b.left)) {
@@ -387,7 +383,6 @@ function isSameSize(a: Line, b: Line): boolean {
   return Math.abs(a.size - b.size) < 0.12 * Math.max(a.size, b.size);
 }
 
-/** Lines in body size, if any: a large heading may be wider than the text. */
 function bodyLines(lines: Line[], size: number): Line[] {
   const usual = lines.filter((line) => line.size <= 1.12 * size);
   return usual.length > 0 ? usual : lines;

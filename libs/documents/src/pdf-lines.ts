@@ -5,7 +5,6 @@ export interface Segment {
   text: string;
   left: number;
   right: number;
-  /** Baseline. */
   y: number;
   size: number;
   isBold: boolean;
@@ -15,7 +14,6 @@ export interface Segment {
   order: number;
 }
 
-/** Segments on one baseline of a region, in reading order. */
 export interface Line extends Omit<Segment, 'order'> {
   segments: Segment[];
 }
@@ -24,7 +22,6 @@ export interface Line extends Omit<Segment, 'order'> {
 export type Region = Line[];
 
 export interface Page {
-  /** Page number from 1. */
   number: number;
   height: number;
   regions: Region[];
@@ -43,7 +40,6 @@ const sameBaseline = 0.45;
 const widestMarkerGap = 4;
 const farthestRepeat = 0.12;
 
-/** Minimum number of lines in a column. */
 const shortestColumn = 3;
 
 /** Zero-width characters. Soft hyphens are removed later, when lines are joined. */
@@ -85,12 +81,10 @@ export function linesOf(content: TextContent, toPage: number[], boldFonts: Reado
   return byLength.flatMap((glyphs) => regionsOf(segmentsOf(withoutRepeats(glyphs))));
 }
 
-/** List marker: a bullet, dash, number or letter. */
 export function isMarker(text: string): boolean {
   return text.length <= longestMarker && marker.test(text);
 }
 
-/** Scripts without spaces between words. */
 export function isEastAsian(character: string | undefined): boolean {
   return character !== undefined && character > '\u2fff' && eastAsian.test(character);
 }
@@ -194,7 +188,6 @@ function segmentsOf(glyphs: Glyphs[]): Segment[] {
   return segments;
 }
 
-/** Groups by baseline from top to bottom, including superscript and subscript. */
 function byBaseline<T extends Pick<Segment, 'y' | 'size'>>(things: T[]): T[][] {
   const lines: T[][] = [];
   let largest: T | undefined;

@@ -28,7 +28,6 @@ interface Running {
   line: Line;
   page: number;
   title: string;
-  /** Page number shown in the line. */
   shown?: number;
 }
 

@@ -1,7 +1,6 @@
 import { UnreadableDocument } from './block';
 import { mostArchiveBytes, mostArchiveEntryBytes } from './limits';
 
-/** Smaller buffers are not counted. */
 const countedBytes = 1_000_000;
 
 /**
@@ -22,7 +21,6 @@ class PdfUnpacking {
     if (this.openDocuments++ === 0) this.wrapGlobals();
   }
 
-  /** Restores the globals when the last PDF is closed. */
   end(): void {
     if (--this.openDocuments === 0) this.restore();
   }
@@ -32,12 +30,10 @@ class PdfUnpacking {
     this.isOverLimit = false;
   }
 
-  /** Error of an exceeded limit, if any. */
   problem(): UnreadableDocument | undefined {
     return this.isOverLimit ? tooLarge() : undefined;
   }
 
-  /** Throws UnreadableDocument when a limit was exceeded. */
   check(): void {
     const problem = this.problem();
     if (problem) throw problem;

@@ -1,13 +1,10 @@
 import { UnreadableDocument } from './block';
 
-/** JSON scalar with its path of object names and array indexes. */
 export interface JsonValue {
   /** Index of the top-level value, from 0, in a file with several values. */
   root: number;
   path: (string | number)[];
-  /** Strings are unescaped; numbers keep all digits. */
   text: string;
-  /** Number of characters consumed up to this value. */
   end: number;
 }
 
@@ -15,7 +12,6 @@ const space = /[\s\uFEFF]*/y;
 const comment = /\/\/[^\n]*|\/\*[^]*?\*\//y;
 const scalar = /-?\d[\d.eE+-]*|true|false|null|NaN|-?Infinity/y;
 const whatStands = /[\w$]{1,20}|[^]/uy;
-/** Nesting limit; real data is never deeper. */
 const deepest = 1_000;
 /** Names are repeated in the path of each value. Longer names are truncated there and emitted once as a value. */
 const longestName = 100;
@@ -97,7 +93,6 @@ export function* readJson(text: string): Generator<JsonValue> {
       const value = takeString() ?? take(scalar) ?? fail('a value');
       yield { root, path: [...path], text: value, end: at };
     }
-    // After a value: the next one of its object or array, or the ends of these.
     for (;;) {
       skip();
       const place = path.at(-1);

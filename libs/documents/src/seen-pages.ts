@@ -4,14 +4,12 @@ import { type Block, DocumentWithoutText } from './block';
 import { mostSeenPages } from './limits';
 import { PageRenderer } from './page-renderer';
 
-/** Pages of a PDF as a vision model sees them. */
 export class SeenPages {
   private constructor(
     private readonly renderer: PageRenderer,
     private readonly adviser: Adviser,
   ) {}
 
-  /** Throws UnreadableDocument when the PDF cannot be opened, or when this platform cannot render pages. */
   static async open(bytes: Buffer, adviser: Adviser): Promise<SeenPages> {
     return new SeenPages(await PageRenderer.open(bytes), adviser);
   }
@@ -44,7 +42,6 @@ export class SeenPages {
     if (withoutText && replaced.size === 0) throw withoutText;
   }
 
-  /** Descriptions of the chosen pages, without the pages for which the model returns none. */
   async *described(choice: PageChoice): AsyncGenerator<{ pageNumber: number; text: string }> {
     for (const pageNumber of this.chosen(choice)) {
       const text = await this.ask(pageNumber, (picture) => this.adviser.describe(picture));

@@ -25,7 +25,6 @@ export class Sheets {
     this.sheets.push({ name, rows: [], columns: new Set() });
   }
 
-  /** Adds a row, repeated `times` times. Cells are keyed by column. */
   addRow(cells: Map<number, string>, times = 1): void {
     const filled = new Map([...cells].filter(([, text]) => text.trim() !== '').toSorted(([a], [b]) => a - b));
     if (filled.size === 0) return;

@@ -5,7 +5,6 @@ export interface Sniffed {
   extension: string;
 }
 
-/** Bytes inspected to tell text from binary. */
 const headBytes = 8_000;
 /** Magic numbers that no text begins with by chance, after an optional byte order mark. */
 const unmistakable: Record<string, RegExp> = {

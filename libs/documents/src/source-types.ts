@@ -1,4 +1,3 @@
-/** Content types of source code, configuration and other machine-readable text. */
 export const sourceTypes = [
   'text/x-python',
   'text/javascript',

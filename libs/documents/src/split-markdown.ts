@@ -1,4 +1,3 @@
-/** Part of a Markdown document that can be parsed independently. */
 export type MarkdownPiece =
   { type: 'markdown' | 'code' | 'html' | 'text'; text: string } | { type: 'table'; header: string; rows: string[] };
 
@@ -8,7 +7,7 @@ const longestLine = 8_000;
 /** Characters after which a piece ends at the next top-level blank line, unindented line, or any line. */
 const pieceEnds = { blank: 3_000, unindented: 6_000, any: 15_000 };
 
-/** Nesting limit of quotes and lists on one line; deeper levels are dropped. */
+/** Nesting limit of quotes and lists on one line; deeper markers are dropped. */
 const deepestNesting = 50;
 const nesting = /^(?:[ \t]*(?:>|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t])))+/;
 const marker = /[ \t]*(?:>|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t]))/y;

@@ -5,7 +5,6 @@ import { deepestNesting } from './limits';
 import { damaged } from './zip';
 
 export interface XmlElement {
-  /** Local name, without prefix. */
   name: string;
   /** Attributes by qualified name. */
   attributes: Record<string, string>;
@@ -85,7 +84,6 @@ export function childElements(element: XmlElement | undefined, name?: string): X
   );
 }
 
-/** First element at a path of local names. */
 export function elementAt(element: XmlElement | undefined, ...names: string[]): XmlElement | undefined {
   return names.reduce<XmlElement | undefined>((found, name) => childElements(found, name)[0], element);
 }

@@ -3,7 +3,6 @@ import { type Entry, fromBufferPromise, type ZipFile } from 'yauzl';
 import { UnreadableDocument } from './block';
 import { mostArchiveBytes, mostArchiveEntries, mostArchiveEntryBytes } from './limits';
 
-/** Minimum size of a local file header. */
 const localHeaderBytes = 30;
 const oleSignature = Buffer.from('d0cf11e0a1b11ae1', 'hex');
 
@@ -72,7 +71,6 @@ export function damaged(reason: string): UnreadableDocument {
   return new UnreadableDocument(`The document is damaged: ${reason}. Save it again, and upload that file.`);
 }
 
-/** Content of a different format than its content type says. */
 export function isOther(expected: string): UnreadableDocument {
   return new UnreadableDocument(
     `The content is no ${expected}: upload it with the content type that matches its content.`,

@@ -5,7 +5,6 @@ export class Best<Item> {
 
   constructor(private readonly limit: number) {}
 
-  /** Whether an item of this score would currently be kept. */
   admits(score: number): boolean {
     return score > this.threshold;
   }

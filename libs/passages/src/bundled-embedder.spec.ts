@@ -13,7 +13,6 @@ const open = (threads = 1) => {
 const workersOf = (embedder: BundledEmbedder): Worker[] => [...embedder['workers']];
 const prose = 'The gateway proves who is calling and forwards the body to the service that owns the operation. ';
 
-/** Shared by most tests, because the model takes a second to load. The last test closes it. */
 const shared = open();
 
 afterAll(() => Promise.all(opened.map((embedder) => embedder.close())));

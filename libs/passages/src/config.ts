@@ -1,7 +1,6 @@
 import { choice, Env, integer, text, url } from '@parley/config/config';
 import { ServiceConfig } from '@parley/service/config';
 
-/** Configuration of the passage index and the embedding model. */
 export class PassagesConfig extends ServiceConfig {
   @Env({
     env: 'PASSAGE_INDEX',

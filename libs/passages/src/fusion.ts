@@ -4,10 +4,8 @@
  */
 export const rankConstant = 60;
 
-/** Score of an item that is first in both rankings. */
 export const highestFusedScore = 2 / (rankConstant + 1);
 
-/** Number of candidates that the dense and the sparse search each contribute to the fusion. */
 export function candidatesPerSide(limit: number): number {
   return Math.max(100, limit);
 }

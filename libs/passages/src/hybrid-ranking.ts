@@ -7,7 +7,6 @@ import { dot } from './vectors';
 
 type Item = Omit<PassageHit, 'score'>;
 
-/** Postings of the query terms in a block, and the rows that pass the filter. */
 interface Matches {
   block: PointBlock;
   isWanted: Uint8Array;
@@ -16,7 +15,8 @@ interface Matches {
 
 /**
  * Hybrid ranking over blocks of points, each point at most once. The dense side is exact, and used alone for queries
- * without terms. The sparse side is BM25; document frequencies include points that the filter excludes.
+ * without terms. The sparse side is BM25; document frequencies include points that the filter excludes. Takes all rows
+ * but the dead.
  */
 export class HybridRanking {
   private readonly nearest: Best<Item>;
@@ -33,7 +33,6 @@ export class HybridRanking {
     this.fileIds = query.fileIds && new Set(query.fileIds);
   }
 
-  /** Adds all points of a block except the dead rows. */
   consider(block: PointBlock, dead?: Uint8Array): void {
     this.countTerms(block, dead);
     const isWanted = this.wantedRows(block, dead);

@@ -9,7 +9,6 @@ const logEveryMs = 60_000;
  */
 export type Degradation = 'dense side incomplete' | 'index empty' | 'collection missing';
 
-/** Health of the passage index: reports degraded searches and an unusable index to the operator. */
 export class IndexHealth {
   private readonly loggedAt = new Map<string, number>();
   private currentProblem?: string;

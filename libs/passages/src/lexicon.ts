@@ -39,7 +39,6 @@ function count(words: string[]): Map<string, number> {
   return frequencies;
 }
 
-/** Terms with the same hash share an entry with the sum of their weights. */
 function toSparseTerms(frequencies: Map<string, number>, weigh: (frequency: number) => number): SparseTerms {
   const weights = new Map<number, number>();
   for (const [term, frequency] of frequencies) {

@@ -145,7 +145,6 @@ interface Row {
   content_version: string;
   vector_bytes: number;
   term_bytes: number;
-  /** Base64 of vector, term indices and term values. */
   numbers: string;
   tags: string;
 }

@@ -131,7 +131,6 @@ interface Part {
   dead?: Uint8Array;
 }
 
-/** Cache entry of a bot. */
 class Tenant {
   bytes = 0;
   revision = 0;
@@ -212,7 +211,6 @@ class Tenant {
     for (const id of block.ids) this.blockOf.set(id, block);
   }
 
-  /** Removes the block and returns its live points. */
   private takeOut(block: PointBlock): StoredPoint[] {
     const points = block.points(this.deadRows.get(block));
     this.parts.delete(block);

@@ -25,7 +25,6 @@ export function openEmbedder(config: EmbeddingsConfig): Embedder {
   });
 }
 
-/** Opens the configured index. Vectors of different models are never mixed. */
 export function openIndex(
   config: PassagesConfig,
   database: Database,

@@ -20,7 +20,6 @@ afterEach(() => server.close());
 const open = (options: Partial<OpenAiEmbedderOptions> = {}) =>
   new OpenAiEmbedder({ url: server.url, model: 'some-model', apiKey: 'sk-secret', timeoutMs: 2_000, ...options });
 const inputOf = ({ body }: LoopbackRequest) => (body as { input: string[] }).input;
-/** Embeddings with a direction that encodes the text length, in reverse order. */
 const lengths: Answer = (request, response) => {
   const data = inputOf(request).map((text, index) => ({ index, embedding: [text.length, 1] }));
   return json({ data: data.reverse() })(request, response);

@@ -9,13 +9,10 @@ export interface OpenAiEmbedderOptions {
   url: string;
   model: string;
   apiKey?: string;
-  /** Maximum number of texts per request. */
   batchSize?: number;
   /** Maximum number of characters per request; a single longer text is sent alone. */
   maxBatchCharacters?: number;
-  /** Timeout of a request including its answer. */
   timeoutMs?: number;
-  /** Maximum number of concurrent requests. */
   concurrency?: number;
 }
 

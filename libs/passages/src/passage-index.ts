@@ -9,13 +9,11 @@ export interface SparseTerms {
 
 /** Passage in the index. The text itself is stored in Postgres. */
 export interface PassagePoint {
-  /** UUID of the passage. */
   id: string;
   fileId: string;
   contentVersion: string;
   vector: Float32Array;
   terms: SparseTerms;
-  /** Tags of the file, for filters. */
   tags: Record<string, string>;
 }
 
@@ -43,7 +41,6 @@ export interface PassageHit {
   score: number;
 }
 
-/** Embedding model with points in the index. */
 export interface KnownModel {
   model: string;
   dimensions: number;
@@ -69,9 +66,7 @@ export interface PassageIndex {
   removeFiles(botId: string, fileIds: string[]): Promise<void>;
   /** Hybrid search, best hits first: dense and sparse candidates fused by reciprocal rank. Dense only without terms. */
   search(botId: string, query: PassageQuery): Promise<PassageHit[]>;
-  /** Removes all points of the bot. */
   dropTenant(botId: string): Promise<void>;
-  /** Removes the bot's points of another model. */
   dropModel(botId: string, model: KnownModel): Promise<void>;
   /** Number of the bot's points of all models, used to verify an erasure. */
   count(botId: string): Promise<number>;

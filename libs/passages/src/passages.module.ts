@@ -23,7 +23,6 @@ import { embedder, passageIndex } from './tokens';
  */
 @Module({})
 export class PassagesModule {
-  /** @param knownModels for services with points of several models. */
   static register(config: PassagesConfig, knownModels?: (sql: Sql) => Promise<KnownModel[]>): DynamicModule {
     return {
       module: PassagesModule,

@@ -9,7 +9,6 @@ export interface StoredPoint {
   tags: Record<string, string>;
 }
 
-/** Fields common to all points of one content version. */
 export type PointSource = Pick<StoredPoint, 'fileId' | 'contentVersion' | 'tags'>;
 
 /** Range of a term's postings; `to` is exclusive. */
@@ -39,9 +38,7 @@ export class PointBlock {
   private constructor(
     readonly ids: readonly string[],
     readonly sources: readonly PointSource[],
-    /** Index into `sources` for each row. */
     readonly sourceOf: Uint16Array,
-    /** Vectors of equal length, concatenated. */
     readonly vectors: Float32Array,
     private readonly terms: Uint32Array,
     /** Start of each term's postings, followed by the end of the last one. */
@@ -78,7 +75,6 @@ export class PointBlock {
     return place < 0 ? undefined : { from: this.starts[place]!, to: this.starts[place + 1]! };
   }
 
-  /** Points of the block except dead rows. */
   points(dead?: Uint8Array): StoredPoint[] {
     const dimensions = this.vectors.length / this.size;
     const termsOfRows = this.ids.map((): { indices: number[]; values: number[] } => ({ indices: [], values: [] }));
@@ -107,7 +103,6 @@ function sourcesOf(points: StoredPoint[]): [PointSource[], Uint16Array] {
   const sources: PointSource[] = [];
   let last: { point: StoredPoint; place: number } | undefined;
   const sourceOf = Uint16Array.from(points, (point) => {
-    // Points of one content are usually adjacent.
     if (last && isOfSameSource(last.point, point)) return last.place;
     const { fileId, contentVersion, tags } = point;
     const key = JSON.stringify([fileId, contentVersion, tags]);
@@ -155,7 +150,6 @@ function ascending(values: Uint32Array): Uint32Array {
   let [order, sorted] = [new Uint32Array(values.length), new Uint32Array(values.length)];
   for (let i = 0; i < order.length; i++) order[i] = i;
   for (let shift = 0; shift < 32; shift += digitBits) {
-    // Next free position for each digit, initially the number of values with a lower digit.
     const next = new Uint32Array(digits + 1);
     for (let i = 0; i < values.length; i++) next[((values[i]! >>> shift) & (digits - 1)) + 1]!++;
     for (let digit = 0; digit < digits; digit++) next[digit + 1]! += next[digit]!;
@@ -168,7 +162,6 @@ function ascending(values: Uint32Array): Uint32Array {
   return order;
 }
 
-/** Binary search: position of the value in an ascending list, or -1. */
 function find(list: Uint32Array, value: number): number {
   let low = 0;
   let high = list.length - 1;

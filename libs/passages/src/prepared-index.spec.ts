@@ -1,7 +1,6 @@
 import type { PassageIndex } from './passage-index';
 import { PreparedIndex } from './prepared-index';
 
-/** Index that records its calls, and fails `ready()` the given number of times. */
 function indexThatFails(times: number) {
   const asked: string[] = [];
   let failuresLeft = times;

@@ -20,7 +20,6 @@ export class PreparedIndex implements PassageIndex {
     private readonly searchTimeoutMs = defaultSearchTimeoutMs,
   ) {}
 
-  /** Prepares the index even if it is already prepared. */
   ready(): Promise<void> {
     this.preparation = undefined;
     return this.prepared();

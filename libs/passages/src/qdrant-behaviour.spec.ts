@@ -8,7 +8,6 @@ const url = process.env.QDRANT_TEST_URL;
 const apiKey = process.env.QDRANT_API_KEY;
 if (!url) process.stderr.write('SKIPPED: the behaviour of the Qdrant adapter. Set QDRANT_TEST_URL to run it.\n');
 
-/** Qdrant's own API, for requests that the adapter does not make. */
 async function ask<T>(method: string, path: string, body?: object): Promise<T> {
   const response = await fetch(`${url!.replace(/\/+$/, '')}${path}`, {
     method,
@@ -23,7 +22,6 @@ interface Collection {
   result: { status: string; config: { hnsw_config: { m: number; payload_m?: number | null } } };
 }
 
-/** Collection name of a model; each run uses models of its own. */
 async function nameOf(model: string): Promise<string> {
   const { result } = await ask<{ result: { collections: { name: string }[] } }>('GET', '/collections');
   return result.collections.map(({ name }) => name).find((name) => name.includes(model))!;

@@ -14,11 +14,10 @@ import { checkDimensions } from './vectors';
 export interface QdrantIndexOptions {
   url: string;
   apiKey?: string;
-  /** Determines the collection: vectors of different models are never mixed. Its `ready()` must run first. */
+  /** Determines the collection. Its `ready()` must run first. */
   embedder: Pick<Embedder, 'model' | 'dimensions'>;
   /** Other models whose points are retagged, removed and counted as well. Called in the caller's transaction. */
   knownModels?: (within?: Sql) => Promise<KnownModel[]>;
-  /** Timeout of a request including its answer. */
   timeoutMs?: number;
   health?: IndexHealth;
 }
@@ -51,7 +50,6 @@ const payloadIndexes: Record<keyof Omit<Payload, 'passageId'>, Schemas['PayloadF
 /** Error codes of connections that failed before the response headers. */
 const unansweredCodes = ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE', 'ECONNREFUSED'];
 
-/** Request error of Qdrant (4xx). */
 class QdrantRefused extends Error {
   constructor(
     readonly status: number,
@@ -347,7 +345,6 @@ export class QdrantIndex implements PassageIndex {
   }
 }
 
-/** Dense and sparse hits, best first, with the number of candidates requested for each. */
 interface Sides {
   nearest: PassageHit[];
   worded: PassageHit[];

@@ -28,7 +28,6 @@ const configured = (hnsw_config: object) => json({ result: { config: { hnsw_conf
 const withoutGraphs = { m: 0, payload_m: 0 };
 
 let server: LoopbackServer;
-/** Answers by method and last path segment; other requests succeed. */
 let answers: Record<string, Answer>;
 let index: QdrantIndex;
 
@@ -58,7 +57,6 @@ function expectBotFilter({ body }: LoopbackRequest): void {
 
 const requestsTo = (end: string) => server.requests.filter(({ path }) => path.endsWith(end));
 
-/** Records logs and metrics. */
 function watched() {
   const seen = { counted: [] as string[], logged: [] as [string, object][] };
   const logger = { warn: (about: object, message: string) => void seen.logged.push([message, about]) };
@@ -620,7 +618,6 @@ describe('connections', () => {
     }
   });
 
-  /** Answers each request with a count of 7, unless `handle` returns true. */
   async function startServer(handle: (count: number, socket: Socket) => boolean) {
     let count = 0;
     const http = createHttpServer((request, response) => {
@@ -700,7 +697,6 @@ describe('a search in a Qdrant server that hangs', () => {
   });
 
   it('during the connection setup times out with a 503', async () => {
-    // Accepts connections but never answers the TLS handshake.
     const sockets = new Set<Socket>();
     const silent = createServer((socket) => void sockets.add(socket.on('error', () => undefined)));
     silent.listen(0, '127.0.0.1');

@@ -6,7 +6,6 @@ interface Loaded {
   users: number;
 }
 
-/** Loaded models by configured number of threads. */
 const loaded = new Map<number | undefined, Loaded>();
 
 /**

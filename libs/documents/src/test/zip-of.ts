@@ -3,10 +3,8 @@ import { crc32, deflateRawSync } from 'node:zlib';
 export interface Part {
   name: string;
   content: string | Buffer;
-  /** Declared uncompressed size, if it should be false. */
   declaredSize?: number;
   checksum?: number;
-  /** Declared offset of the local header, if it should be false. */
   offset?: number;
   isEncrypted?: boolean;
 }
@@ -54,7 +52,6 @@ interface Header {
   size: number;
 }
 
-/** Fields that local and central directory headers share; the latter have seven words more. */
 function headerOf(signature: string, versions: number[], header: Header, more: number[]): Buffer {
   const words = (values: number[]) => Buffer.from(new Uint16Array(values).buffer);
   const sizes = new Uint32Array([header.checksum, header.packedSize, header.size]);

@@ -6,12 +6,10 @@ import type { PassageIndex, PassagePoint, PassageQuery } from '../passage-index'
 import { dot, toUnit } from '../vectors';
 
 interface LargeIndex {
-  /** Opens a prepared index. */
   open: () => PassageIndex;
   points: number;
   dimensions: number;
   perFile: number;
-  /** Resolves when the index has finished building in the background. */
   settled?: () => Promise<void>;
 }
 
@@ -64,7 +62,6 @@ export function describeLargePassageIndex({ open, points: size, dimensions, perF
     return best.ranked().map(({ item, score }) => ({ id: item.id, score }));
   };
 
-  /** Returns the expected points that a search misses, and whether it returns unexpected ones. */
   const search = async (
     { tags, fileIds: only, limit = 20 }: Partial<PassageQuery>,
     passes: (point: PassagePoint) => boolean = () => true,
@@ -163,7 +160,6 @@ function unit(dimensions: number, random: () => number): Float32Array {
   return toUnit(vector)!;
 }
 
-/** Deterministic random numbers from 0 to 1 (mulberry32). */
 function seeded(seed: number): () => number {
   let state = seed;
   return () => {

@@ -12,7 +12,6 @@ interface Document {
   paths: Record<string, Record<string, Operation>>;
 }
 
-/** Validator of requests against an OpenAPI 3.0 document. */
 export class OpenApiDocument {
   private readonly document: Document;
   private readonly ajv = new Ajv({ strict: false, logger: false, allErrors: true });
@@ -23,7 +22,6 @@ export class OpenApiDocument {
     this.ajv.addSchema(this.document, 'document');
   }
 
-  /** All violations in path, method, path and query parameters and body, including unknown properties. */
   complaints(request: LoopbackRequest): string[] {
     const method = request.method.toLowerCase();
     const [path] = Object.keys(this.document.paths)

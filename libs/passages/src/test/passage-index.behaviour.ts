@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { documentTerms, queryTerms } from '../lexicon';
 import type { PassageIndex, PassagePoint, PassageQuery } from '../passage-index';
 
-/** Stub of the embedder: model name and dimensions. */
 export const testEmbedder = { model: 'test/three-dimensions', dimensions: 3 };
 
 export function point(overrides: Partial<PassagePoint> & { text?: string } = {}): PassagePoint {
