@@ -280,9 +280,7 @@ export class QdrantIndex implements PassageIndex {
     const [, major, minor] = /^(\d+)\.(\d+)\./.exec(version) ?? [];
     if (!major || Number(major) > 1 || Number(minor) >= 19) return;
     this.health?.unusable(`Qdrant ${version} is too old: Parley needs 1.19 or later`);
-    throw unavailable(
-      'The version of the passage index is too old. The operator of this platform has to update Qdrant to 1.19 or later.',
-    );
+    throw unavailable('The version of the passage index is too old. The operator of this platform has to update it.');
   }
 
   private removing(filter: Schemas['Filter']): Ask<unknown> {
@@ -334,7 +332,7 @@ export class QdrantIndex implements PassageIndex {
           : `Qdrant requires a key: set QDRANT_API_KEY`,
       );
       return unavailable(
-        'The passage index refuses the key of this platform. The operator has to set QDRANT_API_KEY.',
+        'The passage index refuses the key of this platform. The operator of this platform has to set the right key.',
         error,
       );
     }

@@ -69,7 +69,8 @@ it('tells what a wrong key is the reason of: in answers and at /readyz, from the
   expect(failure).toMatchObject({
     code: 503,
     retryAfterSeconds: 1,
-    message: 'The passage index refuses the key of this platform. The operator has to set QDRANT_API_KEY.',
+    message:
+      'The passage index refuses the key of this platform. The operator of this platform has to set the right key.',
   });
   expect(JSON.stringify([told, failure])).not.toContain('sk-of-qdrant');
   answer = well;
