@@ -17,11 +17,14 @@ interface Candidate extends Side {
 const installedIntegrations = 20;
 const codeBytes = 2_000_000;
 const hubIntegrations = 5_000;
-/** How many are published at a time while the bench is set up. */
+/** Concurrent requests during setup. */
 const lanes = 8;
 const warmUpSeconds = 1;
 
-/** A bot with much code and many integrations beside the same bot without code: what is not answered is not read. */
+/**
+ * Compares a bot with much code and many integrations to the same bot without code: unreturned columns must not be
+ * read.
+ */
 export function benchBotEmbedded(bench: Workbench): Promise<Result[]> {
   return benchBot(bench, 'Embedded mode', () => openEmbedded(bench));
 }
@@ -66,7 +69,7 @@ async function benchBot(
   ];
 }
 
-/** A search of the hub, one at a time, beside its SQL alone. */
+/** Latency of a hub search, one request at a time, compared to its SQL alone. */
 export async function benchHub(bench: Workbench): Promise<Result[]> {
   const { session, options } = bench;
   const database = await createEmptyDatabase();
@@ -88,12 +91,12 @@ export async function benchHub(bench: Workbench): Promise<Result[]> {
         { name: 'p99 of the slowest round', value: p99Ms, unit: ' ms', below: 50 },
         ...compareSpeed({ name: 'search / its SQL alone' }, turns[0]!, turns[1]!),
       ],
-      notes: ['The SQL is what the product was seen to run, by `pg` in the generator.'],
+      notes: ['The SQL is what a tap between product and Postgres recorded; the generator runs it with `pg`.'],
     },
   ];
 }
 
-/** What a search runs, as another platform on the same database is seen to run it. */
+/** Records the SQL of a search from a second platform on the same database. */
 async function recordSearch(bench: Workbench, databaseUrl: string): Promise<Recording> {
   const tap = bench.session.keep(await PostgresTap.start(databaseUrl));
   const platform = await openEmbedded(bench, { DATABASE_URL: tap.url });
@@ -101,9 +104,9 @@ async function recordSearch(bench: Workbench, databaseUrl: string): Promise<Reco
     const word = searchedWord(7);
     tap.clear();
     await administrator(platform).listPublicIntegrations({ search: word });
-    // Records of what was published just now hold such words as well.
+    // Outbox records of recent publications contain such words as well.
     const units = tap.unitsWith(word).filter((unit) => unit.every(({ text }) => text.includes('ts_rank')));
-    if (units.length === 0) throw new Error('The tap has not seen the search.');
+    if (units.length === 0) throw new Error('The Postgres tap recorded no statements for the search.');
     return { units, given: word, answer: {} };
   } finally {
     await platform.stop();
@@ -177,12 +180,11 @@ const words = [
   'sound',
 ];
 
-/** One that some of what is published has in its texts. */
 function searchedWord(index: number): string {
   return words[index % words.length]!;
 }
 
-/** Publishes so many public integrations with texts, actions and an event, and gives their ids. */
+/** Publishes public integrations with texts, actions and an event; returns their ids. */
 async function publish(client: Client, count: number): Promise<string[]> {
   const ids: string[] = [];
   const schema = { type: 'object', properties: { text: { type: 'string' } } };

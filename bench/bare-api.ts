@@ -1,7 +1,7 @@
 import fastify from 'fastify';
 import { type BareOptions, BareSql, openPool } from './bare-sql';
 
-// The least that could answer the same requests: Fastify and `pg`. No credentials, no checks, no log.
+// Baseline: the minimal server for the same requests, Fastify and `pg` without credentials, checks and logs.
 
 const options = JSON.parse(process.env['BARE_OPTIONS'] ?? '') as BareOptions;
 const pool = openPool(options);

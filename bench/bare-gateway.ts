@@ -1,7 +1,7 @@
 import fastify, { type FastifyReply } from 'fastify';
 import { connect } from 'nats';
 
-// The floor of the distributed mode: HTTP in, one NATS request, HTTP out. bare-service.ts answers.
+// Baseline of the distributed mode: HTTP in, one NATS request, HTTP out. bare-service.ts answers.
 
 async function main(): Promise<void> {
   const nats = await connect({ servers: process.env['NATS_URL'], noAsyncTraces: true });

@@ -3,7 +3,8 @@ import type { ServerResponse } from 'node:http';
 import fastify from 'fastify';
 import { type BareOperations, BareSql, openPool } from './bare-sql';
 
-// The least that could write a message and tell those who listen: Fastify and `pg`, and no bus, since all of them are here.
+// Baseline: the minimal server that writes a message and notifies its listeners, Fastify and `pg` in one process
+// without a bus.
 
 interface Message {
   conversationId: string;

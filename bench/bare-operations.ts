@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import fastify from 'fastify';
 import { type BareOperations, BareSql, openPool } from './bare-sql';
 
-// The least that could answer the same requests: Fastify and `pg`. No credentials, no checks, no log.
+// Baseline: the minimal server for the same requests, Fastify and `pg` without credentials, checks and logs.
 
 const options = JSON.parse(readFileSync(process.env['BARE_OPTIONS_FILE'] ?? '', 'utf8')) as BareOperations;
 const pool = openPool(options, options.schema);

@@ -1,7 +1,7 @@
 import { connect, type NatsConnection } from 'nats';
 import { type BareOptions, BareSql, openPool } from './bare-sql';
 
-// The other half of the floor: a NATS subscriber that runs the SQL.
+// Baseline of the distributed mode: a NATS subscriber that runs the SQL.
 
 async function main(): Promise<void> {
   const options = JSON.parse(process.env['BARE_OPTIONS'] ?? '') as BareOptions;
@@ -18,7 +18,7 @@ function serve(nats: NatsConnection, subject: string, sql: BareSql): void {
     queue: 'bare',
     callback: (_error, message) => {
       const { given } = JSON.parse(message.string()) as { given: string };
-      // Without an answer the gateway's request times out, and the run counts it.
+      // Without an answer the gateway's request times out and counts as failed.
       void sql.run(given).then((answer) => message.respond(JSON.stringify(answer)));
     },
   });

@@ -2,25 +2,22 @@ import { newId } from '@parley/database/ids';
 import { Pool } from 'pg';
 import type { Statement } from './postgres-tap';
 
-/** What one request runs, and what it answers, as noted from the product. */
+/** Recorded SQL and answer of one request to the product. */
 export interface Recording {
   units: Statement[][];
-  /** Stands in the statements for what a request brings, such as the id of a file. */
+  /** Request value in the statements, such as a file id, that is replaced in each run. */
   given: string;
-  /** The product's answer: the baseline's has the same shape and size. */
+  /** Answer of the product; the baseline's has the same shape and size. */
   answer: { file?: Record<string, unknown> };
 }
 
 export interface BareOptions<Operation extends string = 'read' | 'write'> {
   databaseUrl: string;
-  /** Connections at most, as many as the product has. */
   poolSize: number;
   recordings: Record<Operation, Recording>;
 }
 
-/** Of the baselines that answer any operations of one service. */
 export interface BareOperations extends BareOptions<string> {
-  /** Of the service whose statements are run. */
   schema: string;
 }
 
@@ -32,7 +29,7 @@ interface Step {
 
 const madeId = /\b(file|upload|msg|evt)_[0-9A-Z]{26}\b/g;
 
-/** Runs what was noted of one request again, in the same transactions, for another file. */
+/** Replays the recorded statements of one request in the same transactions with other ids. */
 export class BareSql {
   private readonly units: Step[][];
   private readonly ids: string[];
@@ -47,10 +44,9 @@ export class BareSql {
     this.units = units.map((unit) => unit.map((statement) => toStep(statement, [given, ...this.ids])));
   }
 
-  /** The answer; a file in it has the id of the first row that came back. */
   async run(given: string): Promise<object> {
     const ids = new Map([[this.recording.given, given]]);
-    // As the product does, a request makes the ids of what it writes.
+    // Like the product, each request generates the ids of its rows.
     for (const id of this.ids) ids.set(id, newId(id.slice(0, id.indexOf('_'))));
     let row: { id?: string } | undefined;
     for (const unit of this.units) {
@@ -68,7 +64,7 @@ export class BareSql {
     let found: { id?: string } | undefined;
     try {
       for (const step of unit) {
-        // Of several statements in one text, as with BEGIN, come several results.
+        // A text with several statements, as with BEGIN, has several results.
         const { rows = [] } = await client.query<{ id?: string }>(toQuery(step, ids));
         found ??= rows[0];
       }
@@ -81,7 +77,6 @@ export class BareSql {
   }
 }
 
-/** @param schema of the service whose statements are run */
 export function openPool(
   { databaseUrl, poolSize }: Pick<BareOptions, 'databaseUrl' | 'poolSize'>,
   schema = 'files',

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import fastify from 'fastify';
 
-// The least that could take an upload in as durably as libs/blobs does: streamed to a file that is flushed, renamed to its
-// name, and the name flushed with its folder, before the answer.
+// Baseline: the minimal server that stores an upload as durably as libs/blobs. It streams to a file, flushes and
+// renames it, and flushes its folder before it answers.
 
 const folder = process.env['FOLDER'] ?? '';
 const app = fastify();

@@ -22,13 +22,13 @@ type Platform = Awaited<ReturnType<typeof openEmbedded>>;
 const conversationCount = 1_000;
 const filledMessages = 1_000_000;
 const longestRound = 1;
-const text = 'What somebody says in a conversation, in a few words.';
+const text = 'A message that somebody writes, in a few short words.';
 
 const togetherNote =
-  'Each message of the baseline has a commit of its own; the product writes those that wait by one statement.';
-const lockNote = `${togetherNote} In one conversation the baseline's also wait for each other.`;
+  'Each message of the baseline has its own commit; the product writes waiting messages in one statement.';
+const lockNote = `${togetherNote} In one conversation the baseline's messages also wait for each other's lock.`;
 
-/** The last conversation is the one with many messages. */
+/** The last conversation of the scene is the one with many messages. */
 function operationsOf({ options: { connections } }: Workbench, scene: Conversations): Operation[] {
   const { userId, path, headers, userHeaders } = scene;
   const ids = scene.ids.slice(0, -1);
@@ -45,7 +45,7 @@ function operationsOf({ options: { connections } }: Workbench, scene: Conversati
     },
     {
       name: 'say',
-      title: `POST {chat}/messages, the same by the chat endpoint`,
+      title: `POST {chat}/messages, a user's message by the chat endpoint`,
       line: () => `POST ${path}/messages`,
       headers: userHeaders,
       given: (index) => ids[index % ids.length]!,
@@ -127,7 +127,6 @@ async function openScene(platform: Platform, { url }: EmptyDatabase): Promise<Co
   return scene;
 }
 
-/** What each operation runs, and the database for those that will run the same. */
 async function record(
   bench: Workbench,
 ): Promise<{ database: EmptyDatabase; recordings: Recordings; operations: Operation[] }> {

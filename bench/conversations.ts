@@ -4,31 +4,28 @@ import { openBot, type openEmbedded, poolSize } from './workbench';
 
 type Platform = Awaited<ReturnType<typeof openEmbedded>>;
 
-/** How many are made at a time while the bench is set up. */
+/** Concurrent requests during setup. */
 const lanes = 8;
 
-/** A bot with a user of its chat, and conversations that the user takes part in. */
+/** Bot with a chat user and conversations in which the user takes part. */
 export interface Conversations {
   botId: string;
   userId: string;
-  /** Of the bot's chat endpoint, without the host. */
   path: string;
-  /** Of the runtime API. */
   headers: Record<string, string>;
-  /** Of the chat endpoint. */
   userHeaders: Record<string, string>;
   ids: string[];
 }
 
-/** One user may have so many streams. */
+/** Limit of streams per user. */
 const streamsOfUser = 20;
 
-/** Users who take part in conversations: the stream of each number is one of `listenerOf`. */
+/** Users with access to the conversations; `listenerOf` returns the headers for a stream. */
 export interface Listeners {
   listenerOf: (stream: number) => Record<string, string>;
 }
 
-/** So many further users, each of whom takes part in the conversations that the streams of its numbers listen to. */
+/** Creates users for the streams and adds each to the conversations that its streams listen to. */
 export async function openListeners(
   url: string,
   { path, userHeaders }: Conversations,
@@ -75,7 +72,7 @@ export async function openConversations(platform: Platform, count: number): Prom
   return { botId, userId: user.id, path, headers, userHeaders, ids: ids.slice(0, count) };
 }
 
-/** Writes so many messages into a conversation that has none, a second apart, as fast as Postgres takes them. */
+/** Inserts messages, one second apart, directly into an empty conversation by SQL. */
 export async function fillConversation(
   databaseUrl: string,
   { botId, userId }: Conversations,
@@ -103,7 +100,7 @@ export async function fillConversation(
   }
 }
 
-/** A message of the conversation's user by way of the chat endpoint, as it goes over the wire. */
+/** Raw HTTP request that posts a message of the conversation's user by the chat endpoint. */
 export function saying(path: string, headers: Record<string, string>, conversationId: string, text: string): string {
   const body = JSON.stringify({ conversationId, payload: { type: 'text', text } });
   return httpRequest(`POST ${path}/messages`, headers, body);

@@ -5,7 +5,7 @@ const words = (
   'that time nobody asks for old entries except people who study trade prices or weather along this coast'
 ).split(' ');
 
-/** Markdown of about this size: headings, paragraphs, lists and tables of English words. The same for the same size. */
+/** Deterministic Markdown of about this size: headings, paragraphs, lists and tables of English words. */
 export function markdown(sizeBytes: number): string {
   const next = randomNumbers(7);
   const pick = () => words[Math.floor(next() * words.length)]!;
@@ -34,7 +34,6 @@ function table(pick: () => string): string {
   return ['| Name | From | To |', '| --- | --- | --- |', ...rows].join('\n');
 }
 
-/** Numbers from 0 to 1: a linear congruential generator, with the constants of Numerical Recipes. */
 function randomNumbers(seed: number): () => number {
   let state = seed;
   return () => {

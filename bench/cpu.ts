@@ -1,23 +1,22 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 
-/** Processes by the name of their layer. A layer's children count with it: Postgres serves each connection with one. */
+/** Process ids by layer. Child processes are included: Postgres has one per connection. */
 export type Layers = Record<string, number[]>;
 
 export interface CpuUse {
-  /** Processor time of each layer and of this process, as `generator`, in microseconds. Empty where it is not known. */
+  /** CPU time in microseconds by layer, with this process as `generator`. Empty without /proc. */
   us: Record<string, number>;
-  /** Part of the machine's busy time that none of them has used: the noise of neighbours. */
+  /** Part of the machine's busy time used by other processes: noise. */
   elsewhere: number;
 }
 
-/** Where there is no /proc, as on macOS, processor time is not known. */
+/** CPU time is unknown without /proc, as on macOS. */
 const isKnown = existsSync('/proc/self/stat');
 
-/** The kernel counts processor time in units of this length, 10 ms nearly everywhere. */
+/** Length of a clock tick in microseconds, usually 10,000. */
 const tickUs = isKnown ? 1_000_000 / Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' })) : NaN;
 
-/** The processor time that is used while the work is done. */
 export async function measureCpu<T>(layers: Layers, work: () => Promise<T>): Promise<[T, CpuUse]> {
   if (!isKnown) return [await work(), { us: {}, elsewhere: NaN }];
   const [before, machineBefore] = [usedBy(layers), machineUs()];
@@ -34,7 +33,6 @@ function usedBy(layers: Layers): Record<string, number> {
   return { generator: user + system, ...(Object.fromEntries(used) as Record<string, number>) };
 }
 
-/** Of the whole machine, whoever used it. */
 function machineUs(): number {
   const fields = readFileSync('/proc/stat', 'utf8').split('\n', 1)[0]!.split(/ +/).slice(1).map(Number);
   const [user, nice, system, , , irq, softIrq] = fields;
@@ -43,7 +41,7 @@ function machineUs(): number {
 
 interface Usage {
   parent: number;
-  /** Of the process and of those children that have ended. */
+  /** Includes terminated children. */
   us: number;
 }
 
@@ -56,7 +54,7 @@ function readProcesses(): Map<number, Usage> {
       const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
       processes.set(Number(pid), { parent: Number(fields[1]), us: sum(fields.slice(11, 15).map(Number)) * tickUs });
     } catch {
-      // It has ended since it was listed.
+      // The process has ended since it was listed.
     }
   }
   return processes;

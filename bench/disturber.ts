@@ -3,9 +3,9 @@ import { readFile } from 'node:fs/promises';
 import { type ClientRequest, request, type RequestOptions } from 'node:http';
 import { connect } from 'node:net';
 
-// Runs in a process of its own, so that what it costs to send so much does not count for those who are measured.
+// Noisy neighbour in a separate process, so that its own CPU time does not slow the measured requests.
 
-/** How one client makes others wait. */
+/** Load that makes other clients wait. */
 export type Disturbance =
   | {
       kind: 'bodies';
@@ -17,7 +17,6 @@ export type Disturbance =
     }
   | { kind: 'silent sockets'; url: string; line: string; headers: Record<string, string>; sockets: number };
 
-/** What is sent once, by how it was answered. */
 const answers: Record<string, number> = {};
 let isStopping = false;
 
@@ -31,7 +30,7 @@ function targetOf({ url, line }: Disturbance): RequestOptions {
   return { hostname, port, method, path, agent: false };
 }
 
-/** Status of the answer, or why there is none. A server may answer before it has the whole body, and close. */
+/** Status of the answer, or the error. A server may answer before it has received the whole body, and close. */
 async function statusOf(outgoing: ClientRequest): Promise<string> {
   return new Promise((resolve) => {
     outgoing.on('response', (response) => {
@@ -57,7 +56,7 @@ async function sendBodies(disturbance: Disturbance & { kind: 'bodies' }): Promis
   await Promise.all(Array.from({ length: disturbance.connections }, lane));
 }
 
-/** Each sends one byte of a chunked body, falls silent, and comes again when it is cut off. */
+/** Sends one byte of a chunked body on each socket, stays silent, and reconnects after being disconnected. */
 async function holdSockets({ url, line, headers, sockets }: Disturbance & { kind: 'silent sockets' }): Promise<void> {
   const { hostname, port } = new URL(url);
   const all = { ...headers, 'content-type': 'application/json', 'transfer-encoding': 'chunked' };

@@ -9,21 +9,20 @@ import type { Result } from './result';
 import { median, pairedRatio } from './statistics';
 import { newLogFile, openBot, openEmbedded, productEnv, type Workbench } from './workbench';
 
-/** What others ask meanwhile. */
 type Probe = 'read' | 'write';
 
-/** One client that makes much work, or holds what is scarce, and what others must not feel of it. */
+/** Noisy neighbour scenario: one client that causes much work or holds a scarce resource while others are measured. */
 interface Scene {
   name: string;
   disturbance: Disturbance;
   probe: Probe;
 }
 
-/** As few as leave the product time: what is measured is how long somebody waits, not how much is done. */
+/** Few connections, to measure waiting time instead of throughput. */
 const probeConnections = 2;
-/** p99 of others beside a client that disturbs them, in terms of p99 without it. */
+/** Aim: maximum ratio of p99 with and without the disturbance. */
 const ambition = 3;
-/** For the disturbance to begin, and for what it left to end. */
+/** Time for the disturbance to start, and for its effects to end. */
 const settleMs = 1_000;
 
 const mega = 1_000_000;
@@ -37,7 +36,7 @@ export function benchFairnessDistributed(bench: Workbench): Promise<Result[]> {
   return benchFairness(bench, 'Distributed mode', async () => bench.session.keep(await startDistributed(options)));
 }
 
-/** Each scene in turns with none, so that what slows the machine down slows both. */
+/** Alternates rounds with and without the disturbance, so that noise of the machine affects both. */
 async function benchFairness(bench: Workbench, mode: string, open: () => Promise<RunningPlatform>): Promise<Result[]> {
   const { options, session } = bench;
   const platform = await open();
@@ -93,13 +92,12 @@ function report(
     aims: [
       { name: 'p99 beside it / alone', value: ratio.median, spread: [ratio.lowest, ratio.highest], below: ambition },
     ],
-    notes: [`How it was answered: ${answers.join(' ')}`],
+    notes: [`Answers to the disturbing client: ${answers.join(' ')}`],
     errors: [...alone, ...beside].flatMap(({ firstError }) => (firstError ? [firstError] : [])),
     rounds: { alone, 'beside it': beside },
   };
 }
 
-/** Of a bot in the first workspace. */
 async function probesOf(platform: RunningPlatform): Promise<Record<Probe, () => string>> {
   const { headers, client } = await openBot(platform);
   const { file } = await client.upsertFile({ key: 'probe', size: 1 });
@@ -149,7 +147,7 @@ async function openBotIn(platform: RunningPlatform) {
   return { bot, client: clientOf(platform, bot.id) };
 }
 
-/** A program as bundlers write them, with what JSON has to escape. */
+/** JavaScript as bundlers write it, with characters that JSON escapes. */
 function codeOf(bytes: number): string {
   const line = 'var a=function(b,c){return b.d("e",c)};\n';
   return line.repeat(Math.ceil(bytes / line.length)).slice(0, bytes);
@@ -159,7 +157,6 @@ function rowsOf(count: number, bytes: number): string {
   return JSON.stringify({ rows: Array.from({ length: count }, () => ({ a: 'x'.repeat(bytes) })) });
 }
 
-/** As many values as fit, in a list. */
 function valuesOf(bytes: number): string {
   return `{"rows":[${'{},'.repeat(Math.floor(bytes / 3))}{}]}`;
 }

@@ -4,11 +4,10 @@ import { connect, type Socket } from 'node:net';
 const headEnd = Buffer.from('\r\n\r\n');
 
 /**
- * One keep-alive connection with one request under way at a time. It reads just enough of HTTP/1.1 to find the end of an
- * answer, since whatever the client costs is added to both sides of a comparison and pulls their ratio towards 1.
+ * Minimal HTTP/1.1 keep-alive connection with one request at a time. It only finds the end of an answer: client cost is
+ * added to both sides of a comparison and pulls their ratio towards 1.
  */
 export class HttpConnection {
-  /** Of all answers until now. */
   bodyBytes = 0;
   private received: Buffer = Buffer.alloc(0);
   private waiting?: { resolve: (status: number) => void; reject: (error: Error) => void };
@@ -27,7 +26,7 @@ export class HttpConnection {
     return new HttpConnection(socket);
   }
 
-  /** Status of the answer, once all of it is there. */
+  /** Resolves with the status when the whole answer has arrived. */
   send(request: string): Promise<number> {
     return new Promise((resolve, reject) => {
       this.waiting = { resolve, reject };
@@ -46,7 +45,7 @@ export class HttpConnection {
     if (head < 0) return;
     const text = this.received.toString('latin1', 0, head);
     const length = /\r\ncontent-length: *(\d+)/i.exec(text)?.[1];
-    if (length === undefined) return this.fail(new Error(`An answer without content-length:\n${text}`));
+    if (length === undefined) return this.fail(new Error(`The answer has no content-length:\n${text}`));
     if (this.received.length < head + headEnd.length + Number(length)) return;
     this.received = Buffer.alloc(0);
     this.bodyBytes += Number(length);

@@ -10,21 +10,24 @@ import { openBot, openEmbedded, type Workbench } from './workbench';
 type Bot = Awaited<ReturnType<typeof openBot>>;
 
 const smallText = 'A few words here.\n';
-/** Minutes of embedding each: both are under way for as long as is measured. */
+/** Takes minutes to embed, so both texts stay in progress during the measurement. */
 const largeBytes = 5_000_000;
 const largeFiles = 4;
-/** Seconds until the small file of another bot is indexed, beside any load of one bot. */
+/** Aim: seconds until a small file is indexed while another bot causes load. */
 const ambitionSeconds = 5;
 const timeoutMs = 300_000;
-/** For the worker to take the large texts and to embed their first batches. */
+/** Time for the worker to start embedding the large texts. */
 const settleMs = 5_000;
 
-/** Time until a small file is indexed, alone and beside a bot that has large texts indexed, with the bundled model. */
+/**
+ * Fairness of indexing: time until a small file is indexed, alone and while another bot indexes large texts, with the
+ * bundled model.
+ */
 export async function benchIndexingFairness(bench: Workbench): Promise<Result[]> {
   const { session, options } = bench;
   const platform = await openEmbedded(bench);
   const [busy, other] = [await openBot(platform), await openBot(platform)];
-  // The first use loads the model.
+  // Warm-up: loads the model.
   await indexSmall(other);
 
   const measureRounds = async () => {
@@ -56,7 +59,6 @@ export async function benchIndexingFairness(bench: Workbench): Promise<Result[]>
   ];
 }
 
-/** Uploads large texts and waits until they are under way. */
 async function startLarge(bot: Bot): Promise<void> {
   const text = markdown(largeBytes);
   for (let i = 0; i < largeFiles; i++) await upload(bot, text);
@@ -85,6 +87,6 @@ async function upload({ client }: Bot, text: string): Promise<string> {
     index: true,
   });
   const { status } = await put(file.uploadUrl, text, { 'content-type': 'text/markdown' });
-  if (status !== 200) throw new Error(`An upload was answered ${status}.`);
+  if (status !== 200) throw new Error(`The upload was answered with status ${status}.`);
   return file.id;
 }

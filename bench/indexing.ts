@@ -13,20 +13,17 @@ import { type Round, type Side, compareSpeed, takeTurns, timed, toRow } from './
 import type { Session } from './session';
 import { openBare, openBot, openEmbedded, type Workbench } from './workbench';
 
-/** About as much as one thread embeds in a second. */
 const charactersPerSecond = 8_000;
 const largeFileBytes = 1_000_000;
-/** Rounds of this length and longer look at the whole large file. */
+/** Rounds of at least this length index the whole large file. */
 const fullSeconds = 4;
 const pollMs = 50;
 
 type Bot = Awaited<ReturnType<typeof openBot>>;
 interface Candidate extends Side {
-  /** Does it once; throws when that does not succeed. */
   index(): Promise<unknown>;
 }
 
-/** What the product asks the model to embed, noted by an embedding server in the place of the model. */
 async function recordTexts(bench: Workbench, document: string): Promise<string[]> {
   const server = bench.session.keep(await EmbeddingServer.start());
   const platform = await openEmbedded(bench, { EMBEDDINGS_URL: server.url });
@@ -38,12 +35,15 @@ async function recordTexts(bench: Workbench, document: string): Promise<string[]
   return server.requests.flat();
 }
 
-/** Chunks a second of indexing in embedded mode beside the model alone, both with this many threads. */
+/**
+ * Throughput of indexing in embedded mode (chunks per second) compared to the model alone with the same number of
+ * threads.
+ */
 export async function benchIndexing(bench: Workbench, threads: number): Promise<Result[]> {
   const { session, options } = bench;
   const document = markdown(charactersPerSecond * threads * options.seconds);
   const texts = await recordTexts(bench, document);
-  // The model reads no more of a text than that and ignores the rest.
+  // The model truncates longer texts.
   const windows = texts.flatMap((text) => textWindows(text, windowCharacters));
   const sides = [await startProduct(bench, document, threads), await startModel(bench, windows, threads)];
   const turns = await takeTurns(session, sides, options.rounds, (side) => measure(side, texts.length));
@@ -53,7 +53,7 @@ export async function benchIndexing(bench: Workbench, threads: number): Promise<
       rows: sides.map((side, i) => toRow(side, turns[i]!, 'chunk')),
       aims: compareSpeed({ name: 'indexing / bare model', atLeast: 0.9 }, turns[0]!, turns[1]!),
       notes: [
-        `The model gets a chunk in windows that it can read whole: ${windows.length} for ${texts.length} chunks.`,
+        `The model receives each chunk in windows within its input limit: ${windows.length} for ${texts.length} chunks.`,
       ],
       errors: [],
       rounds: Object.fromEntries(sides.map(({ name }, i) => [name, turns[i]!])),
@@ -89,7 +89,6 @@ function measure(side: Candidate, chunks: number): Promise<Round> {
   });
 }
 
-/** From the upload until its passages are there for readers. */
 async function indexFile(session: Session, { client }: Bot, key: string, content: string): Promise<void> {
   const { file } = await client.uploadFile({ key, content, index: true });
   for (;;) {
@@ -101,7 +100,7 @@ async function indexFile(session: Session, { client }: Bot, key: string, content
   }
 }
 
-/** The longest block of the event loop while one large file is indexed, with the threads that the product takes by default. */
+/** Longest block of the event loop while one large file is indexed with the default number of threads. */
 export async function watchLoop(bench: Workbench): Promise<Result[]> {
   const sizeBytes = Math.round(largeFileBytes * Math.min(1, bench.options.seconds / fullSeconds));
   const file = join(bench.folder, 'loop.jsonl');
@@ -124,7 +123,7 @@ export async function watchLoop(bench: Workbench): Promise<Result[]> {
       rows: [{ name: 'Parley, embedded', figures }],
       aims: [{ name: 'longest block', value: blockedMs, unit: ' ms', below: 50 }],
       notes: [
-        'Computing: the longest that the thread was on a core meanwhile. A longer block has also waited for something.',
+        'Computing: longest time that the thread was on a core meanwhile. A longer block also waited for something else.',
       ],
       errors: [],
       rounds: {},
@@ -132,7 +131,6 @@ export async function watchLoop(bench: Workbench): Promise<Result[]> {
   ];
 }
 
-/** What loop-watch.ts says at its signal, which is the line of this number. */
 async function readBlocks(pid: number, file: string, line: number): Promise<LoopBlock> {
   process.kill(pid, 'SIGUSR2');
   const read = async () => (await readFile(file, 'utf8').catch(() => '')).split('\n');

@@ -16,24 +16,22 @@ type Platform = Awaited<ReturnType<typeof openEmbedded>> & { nats?: { pid: numbe
 type HeardRound = Heard & Round;
 
 const idleStreams = 2_000;
-/** Of which those of one bot are 5 %. */
+/** A bot may have 5 % of all streams. */
 const manyStreams = { LISTEN_MAX_STREAMS: '100000' };
-/** So many that one is free whenever a message is due. */
+/** Enough connections that one is idle whenever a message is due. */
 const connections = 64;
 const longestRound = 2;
 const warmUpSeconds = 0.5;
-/** How many streams are opened at a time. */
 const openersAtOnce = 32;
-/** For what the start, the opening and the closing of streams leave to do. */
+/** Time for the effects of starting, opening and closing streams to end. */
 const settleMs = 3_000;
 
 interface Scenario {
   title: string;
   conversations: number;
-  /** In each conversation. */
   listeners: number;
   perSecond: number;
-  /** Of p95 in distributed mode. */
+  /** Aim for p95 in distributed mode. */
   belowMs?: number;
 }
 
@@ -45,16 +43,15 @@ const scenarios: Scenario[] = [
     perSecond: 200,
     belowMs: 28,
   },
-  // 200 messages a second would be 40,000 frames: more than one core writes and another reads.
+  // 200 messages per second would be 40,000 frames, more than one core writes and another reads.
   { title: '200 listeners of one conversation', conversations: 1, listeners: 200, perSecond: 20 },
 ];
 
-/** One side with its conversations. */
 interface Candidate extends Side {
   scene: Conversations;
 }
 
-/** How long a message takes to those who listen, and what those cost who hear nothing. */
+/** Latency from a message to its listeners, and the memory of idle streams. */
 export function benchListenEmbedded(bench: Workbench): Promise<Result[]> {
   return benchListen(bench, 'Embedded', () => openEmbedded(bench, manyStreams));
 }
@@ -129,8 +126,8 @@ async function compare(
       { name: `p95, ${name} / bare`, value: ratio.median, spread: [ratio.lowest, ratio.highest] },
     ],
     notes: [
-      'From the time at which the message was to be posted, however late that was done, until the frame was read.',
-      'Sent late: how much of that time was over when it was posted. All streams are of one user.',
+      'Measured from the time at which the message was due, even if it was sent late, until the frame was read.',
+      'Sent late: part of that time that passed before the message was sent. All streams belong to one user.',
       'Bare: one process that runs the same SQL and writes the frame to its own listeners, without a bus.',
     ],
     errors: sides.flatMap((side, i) =>
@@ -140,13 +137,13 @@ async function compare(
   };
 }
 
-/** The baseline asks nobody who they are. */
+/** The baseline has no authentication. */
 async function listenersOf(url: string, scene: Conversations, ids: string[]) {
   if (scene.path === '') return () => ({});
   return (await openListeners(url, scene, ids)).listenerOf;
 }
 
-/** One stream for each conversation that is named, as often as it is named. */
+/** Opens one stream for each given conversation, duplicates included. */
 async function openStreams(
   url: string,
   path: string,
@@ -166,7 +163,7 @@ async function openStreams(
   return streams;
 }
 
-/** Of the processes that hold the streams, or know of them. */
+/** Memory of the processes that hold or track the streams. */
 async function measureMemory(
   { session }: Workbench,
   mode: Mode,
@@ -213,7 +210,6 @@ async function measureMemory(
   };
 }
 
-/** Records what a message of the chat endpoint runs, and starts the baseline on the database of the recording. */
 async function startBareSide(bench: Workbench): Promise<Candidate> {
   const { databaseUrl, scene, recordings } = await record(bench);
   const side = await startBare(bench, 'bare-listen', { databaseUrl, schema: 'chat', recordings });

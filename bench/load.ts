@@ -5,24 +5,21 @@ export interface Load {
   url: string;
   connections: number;
   seconds: number;
-  /** The next request as it goes over the wire. */
   next: () => string;
 }
 
 export interface LoadResult {
-  /** Answers. */
   count: number;
   perSecond: number;
   p50Ms: number;
   p99Ms: number;
-  /** Of all answers together, without their heads. */
   bodyBytes: number;
-  /** Answers other than 2xx and requests without an answer, with the first one's reason. */
+  /** Number of answers other than 2xx and of requests without an answer. */
   errors: number;
   firstError?: string;
 }
 
-/** A closed loop over HTTP: each connection sends its next request when it has the answer to the one before. */
+/** Closed-loop load: each connection sends its next request after the previous answer. */
 export async function runLoad({ url, connections, seconds, next }: Load): Promise<LoadResult> {
   const open = await Promise.all(Array.from({ length: connections }, () => HttpConnection.open(url)));
   const lanes = open.map((connection) => async () => {
@@ -34,7 +31,7 @@ export async function runLoad({ url, connections, seconds, next }: Load): Promis
   return { ...result, bodyBytes: open.reduce((total, connection) => total + connection.bodyBytes, 0) };
 }
 
-/** Does each thing again as soon as it is done, beside the others. What it gives is a problem; what it throws ends it. */
+/** Runs each lane in a loop, concurrently. A lane returns a problem to count, or throws to end the run. */
 export async function runLanes(
   lanes: (() => Promise<string | undefined | void>)[],
   seconds: number,
@@ -71,7 +68,6 @@ export async function runLanes(
   };
 }
 
-/** A request with these headers and this body, as text. */
 export function httpRequest(line: string, headers: Record<string, string>, body = ''): string {
   const all = body
     ? { ...headers, 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }

@@ -1,19 +1,19 @@
 import { appendFileSync, readFileSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
 
-// Loaded into the measured process by `--require`. At each SIGUSR2 it adds a line to the file LOOP_WATCH: the longest
-// blocks of the event loop since the signal before. It does not take prom-client's figure: that one looks every 10 ms, and
-// cannot tell code that blocks from a core that is busy with somebody else.
+// Loaded into the measured process by `--require`. On each SIGUSR2 it appends the longest event loop block since the
+// previous signal to the file LOOP_WATCH. The metric of prom-client is not used: it samples every 10 ms and cannot
+// distinguish blocking code from a core that is busy with other processes.
 
-/** Looking at the loop so often costs about 1 % of a core. */
+/** Timer interval; costs about 1 % of a core. */
 const intervalMs = 2;
 
 export interface LoopBlock {
-  /** How late a timer was at most. */
+  /** Maximum delay of a timer. */
   blockedMs: number;
   /**
-   * How long the thread was on a core at most while a timer was due: that is code of this process. A longer block has
-   * waited besides, for a core, for other threads of the garbage collector or for the disk. NaN where it is not known.
+   * Maximum CPU time of the thread while a timer was due, which is code of this process. A longer block also waited for
+   * a core, for garbage collector threads or for the disk. NaN where unknown.
    */
   computedMs: number;
 }
@@ -37,13 +37,13 @@ function watch(file: string): void {
   });
 }
 
-/** What the main thread has used of its cores until now: the first number of schedstat, in nanoseconds. */
+/** CPU time of the main thread: the first number of schedstat, in nanoseconds. */
 function onCoreMs(): number {
   try {
     const [usedNs] = readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ');
     return Number(usedNs) / 1e6;
   } catch {
-    // Not Linux.
+    // Only Linux has schedstat.
     return NaN;
   }
 }

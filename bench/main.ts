@@ -30,7 +30,6 @@ import { openWorkbench, type Workbench } from './workbench';
 
 type Work = (bench: Workbench) => Promise<Result[]>;
 
-/** What is to be measured, one after the other, each on a workbench of its own. */
 function plan({ only }: Options): { embedded: Work[]; distributed: Work[] } {
   const has = (...parts: Options['only']) => parts.some((part) => only.includes(part));
   const threadCounts = [...new Set([1, availableParallelism()])];
@@ -74,13 +73,13 @@ function plan({ only }: Options): { embedded: Work[]; distributed: Work[] } {
   };
 }
 
-/** True when all of it was measured without an error. */
+/** Returns whether all measurements finished without errors. */
 async function main(options: Options): Promise<boolean> {
   if (options.profile) await mkdir(options.profile, { recursive: true });
   const { embedded, distributed } = plan(options);
   const hasNats = spawnSync('nats-server', ['--version']).status === 0;
   const isLeftOut = distributed.length > 0 && !hasNats;
-  const skipped = isLeftOut ? ['The distributed mode was left out: there is no nats-server on the PATH.'] : [];
+  const skipped = isLeftOut ? ['The distributed mode was skipped: nats-server is not on the PATH.'] : [];
 
   const results: Result[] = [];
   const failures: string[] = [];
@@ -105,11 +104,10 @@ async function main(options: Options): Promise<boolean> {
   await writeFile(options.out, `${JSON.stringify(report, null, 2)}\n`);
   skipped.forEach((reason) => console.log(reason));
   console.log(`All figures are in ${options.out}.`);
-  if (errors.length > 0) console.log(`\nERRORS: figures of this run are worth nothing.\n${errors.join('\n')}`);
+  if (errors.length > 0) console.log(`\nERRORS: the figures of this run are invalid.\n${errors.join('\n')}`);
   return errors.length === 0;
 }
 
-/** What the figures depend on besides the code. */
 function circumstances() {
   const git = (...args: string[]) => spawnSync('git', args, { encoding: 'utf8' }).stdout?.trim();
   return {

@@ -8,10 +8,13 @@ import { newLogFile, openBot, productEnv, type Workbench } from './workbench';
 
 const megabytes = 90;
 const pollMs = 250;
-/** With the bundled model, which would take hours for all of it. */
+/** Time limit with the bundled model, which would take hours for the whole text. */
 const secondsWithModel = 60;
 
-/** The worker's memory while it indexes one large text: to its end with an embedding server, and a while with the bundled model. */
+/**
+ * Memory of the worker while it indexes one large text: completely with an embedding server, for 60 s with the bundled
+ * model.
+ */
 export async function benchIndexingMemory(bench: Workbench): Promise<Result[]> {
   const server = bench.session.keep(await EmbeddingServer.start());
   const rows = [

@@ -3,19 +3,18 @@ import { readdirSync, readFileSync } from 'node:fs';
 const bytesPerMb = 1_000_000;
 const sampleMs = 200;
 
-/** Resident memory of a process, its threads included, in MB. NaN where it is not known, as on macOS. */
+/** Resident memory (VmRSS) of a process in MB; NaN without /proc. */
 export function residentMb(pid: number): number {
   return readMb(`/proc/${pid}/status`, 'VmRSS');
 }
 
-/** Memory of Postgres: that of its processes, where what they share counts once. In MB; NaN where it is not known. */
+/** Memory of all Postgres processes in MB, with shared memory counted once; NaN without /proc. */
 export function postgresMb(pid: number): number {
   const proportionalMb = (member: number) => readMb(`/proc/${member}/smaps_rollup`, 'Pss');
-  // A connection may have ended since it was listed.
+  // A connection's process may have ended since it was listed.
   return childrenOf(pid).reduce((total, child) => total + (proportionalMb(child) || 0), proportionalMb(pid));
 }
 
-/** The highest of each figure while the work is done. */
 export async function peaks(read: () => number[], work: () => Promise<unknown>): Promise<number[]> {
   let highest = read();
   const timer = setInterval(() => {
@@ -30,7 +29,7 @@ function readMb(path: string, name: string): number {
     const [, kilobytes] = new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(readFileSync(path, 'utf8')) ?? [];
     return (Number(kilobytes ?? NaN) * 1024) / bytesPerMb;
   } catch {
-    // Not Linux, or a process that has just ended.
+    // No /proc, or the process has just ended.
     return NaN;
   }
 }

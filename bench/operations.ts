@@ -10,29 +10,26 @@ import type { Aim, Result } from './result';
 import { type Round, type Side, takeTurns, timed, toRow } from './rounds';
 import { openBare, poolSize, type Workbench } from './workbench';
 
-/** A request that is sent again and again, each time for another `given`. All givens have the same length. */
+/** Request template that is sent repeatedly, each time with another `given`. All givens have the same length. */
 export interface Operation {
   name: string;
   title: string;
-  /** Method and path for a given. */
   line: (given: string) => string;
   headers: Record<string, string>;
   given: (index: number) => string;
   body?: (given: string) => object;
   connections: number;
-  /** That one request writes, and that are counted then. */
+  /** Rows written per request. If set, throughput is counted in rows. */
   rows?: number;
 }
 
 export type Recordings = Record<string, Recording>;
 export type LoadRound = LoadResult & Round;
 
-/** One who takes turns at all operations. */
 export interface Candidate extends Side {
   run(operation: string, seconds: number): Promise<LoadResult>;
 }
 
-/** What is compared in one table. */
 export interface Comparison<C extends Candidate> {
   mode: 'Embedded' | 'Distributed';
   operation: Operation;
@@ -78,7 +75,6 @@ function inRows(rows: number, result: LoadResult): LoadResult {
   return { ...result, count: result.count * rows, perSecond: result.perSecond * rows };
 }
 
-/** @param service that answers the operations, in distributed mode a process of its own */
 export function productSide(
   { postgresPid }: Workbench,
   service: string,
@@ -102,7 +98,6 @@ export function productSide(
   };
 }
 
-/** Starts the baseline that answers the operations by what was recorded of them. */
 export async function startBareOperations(
   bench: Workbench,
   options: Omit<BareOperations, 'poolSize'>,
@@ -117,14 +112,13 @@ export async function startBareOperations(
   return { ...side, run: httpLoad(side.url, bare) };
 }
 
-/** @param program one of bare-*.ts */
 export async function startBare(
   bench: Workbench,
   program: string,
   options: Omit<BareOperations, 'poolSize'>,
 ): Promise<Side> {
   const file = join(bench.folder, `${program}.json`);
-  // Too long for a variable of the environment.
+  // Too long for an environment variable.
   await writeFile(file, JSON.stringify({ ...options, poolSize }));
   const { pid, url } = await openBare(bench, program, { BARE_OPTIONS_FILE: file });
   return {
@@ -135,7 +129,7 @@ export async function startBare(
   };
 }
 
-/** Requests are one with its given replaced, so that the generator has little to do. */
+/** Builds one request and replaces its given, to keep the cost of the generator low. */
 export function httpLoad(url: string, operations: Operation[]): Candidate['run'] {
   let sent = 0;
   return (name, seconds) => {
@@ -147,19 +141,18 @@ export function httpLoad(url: string, operations: Operation[]): Candidate['run']
   };
 }
 
-/** What each operation runs on the database that the tap stands before. */
 export async function recordOperations(tap: PostgresTap, url: string, operations: Operation[]): Promise<Recordings> {
   const recordings: Recordings = {};
   let asked = 0;
   for (const operation of operations) {
     const { name, given } = operation;
-    // The first request finds out what the service remembers for the next.
+    // Warm-up: the first request fills the caches of the service.
     await ask(url, operation, given(++asked));
     tap.clear();
     const seen = given(++asked);
     const answer = await ask(url, operation, seen);
     const units = tap.unitsWith(seen);
-    if (units.length === 0) throw new Error(`The tap has not seen ${name}.`);
+    if (units.length === 0) throw new Error(`The Postgres tap recorded no statements for ${name}.`);
     recordings[name] = { units, given: seen, answer };
   }
   return recordings;
@@ -173,7 +166,7 @@ async function ask(url: string, { name, line, headers, body }: Operation, given:
     body: body && JSON.stringify(body(given)),
   });
   const answer = (await response.json()) as { errors?: string[] };
-  if (!response.ok || answer.errors) throw new Error(`${name} was answered by ${JSON.stringify(answer)}`);
+  if (!response.ok || answer.errors) throw new Error(`${name} failed: ${JSON.stringify(answer)}`);
   return answer;
 }
 

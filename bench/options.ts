@@ -25,16 +25,13 @@ export type Part = (typeof parts)[number];
 
 export interface Options {
   only: Part[];
-  /** Length of one measured round. */
   seconds: number;
-  /** How often each side is measured. */
   rounds: number;
   connections: number;
-  /** Asks `retrieval` the half of the questions that search was not tuned with. */
+  /** Uses the held-out half of the questions of `retrieval`, which search was not tuned with. */
   heldOut: boolean;
-  /** Folder for CPU profiles of the product's processes, if they are wanted. */
+  /** Folder for CPU profiles of the product's processes; off by default. */
   profile?: string;
-  /** File that the figures are written to, as JSON. */
   out: string;
 }
 
@@ -43,14 +40,14 @@ export const usage = `npm run bench -- [options]
   --only <parts>       some of: ${parts.join(', ')} (all by default)
   --seconds <n>        length of one round (4)
   --rounds <n>         rounds of each side (5)
-  --connections <n>    requests under way at any time (16)
-  --quick              two rounds of one second: to see that it runs, not to compare
+  --connections <n>    concurrent requests (16)
+  --quick              two rounds of one second: checks that it runs, figures are not comparable
   --held-out           the questions of 'retrieval' that search was not tuned with: for the last measurement
   --profile <folder>   CPU profiles of the product's processes, which slows them down
   --out <file>         the figures as JSON (bench/results/<time>.json)
 `;
 
-/** Throws an Error that says which option is wrong. */
+/** Throws an Error that names the invalid option. */
 export function readOptions(args: string[], now = new Date()): Options {
   const { values } = parseArgs({
     args,
@@ -80,7 +77,8 @@ function readParts(text: string | undefined): Part[] {
   if (text === undefined) return [...parts];
   const wanted = text.split(',').map((name) => name.trim());
   const unknown = wanted.filter((name) => !parts.some((part) => part === name));
-  if (unknown.length > 0) throw new Error(`--only knows ${parts.join(', ')}, and not ${unknown.join(', ')}.`);
+  if (unknown.length > 0)
+    throw new Error(`--only: unknown part ${unknown.join(', ')}. Known parts: ${parts.join(', ')}.`);
   return parts.filter((part) => wanted.includes(part));
 }
 

@@ -6,14 +6,13 @@ import type { Result } from './result';
 import { type Round, type Side, compareSpeed, takeTurns, timed, toRow } from './rounds';
 import { openBare, type Workbench } from './workbench';
 
-/** Of a page that is full of text. */
 const linesOnPage = 46;
 const charactersInLine = 88;
 const pagesPerSecond = 75;
 const margin = 72;
 const lineHeight = 14;
 
-/** Pages a second of a PDF with headings, lists and tables, beside bare pdfjs-dist that only takes out their text. */
+/** Throughput of the PDF parser (pages per second) compared to bare pdfjs-dist that only extracts the text. */
 export async function benchParsing(bench: Workbench): Promise<Result[]> {
   const { session, options } = bench;
   const pages = pagesOf(Math.max(20, Math.round(pagesPerSecond * options.seconds)));
@@ -29,7 +28,7 @@ export async function benchParsing(bench: Workbench): Promise<Result[]> {
       title: `Parsing of a PDF; ${options.rounds} rounds of ${pages.length} pages`,
       rows: sides.map((side, i) => toRow(side, turns[i]!, 'page')),
       aims: compareSpeed({ name: 'parsing / bare pdfjs-dist', atLeast: 0.8 }, turns[0]!, turns[1]!),
-      notes: ['Bare: getTextContent() of each page, and nothing done with it.'],
+      notes: ['Bare: getTextContent() of each page without further processing.'],
       errors: [],
       rounds: Object.fromEntries(sides.map(({ name }, i) => [name, turns[i]!])),
     },
@@ -45,13 +44,12 @@ function measure(side: Side, pages: number): Promise<Round> {
   return timed(side, async () => {
     const start = performance.now();
     const response = await fetch(side.url, { method: 'POST' });
-    if (!response.ok) throw new Error(`${side.name} has failed: ${await response.text()}`);
+    if (!response.ok) throw new Error(`${side.name} failed: ${await response.text()}`);
     await response.arrayBuffer();
     return { count: pages, perSecond: (1000 * pages) / (performance.now() - start) };
   });
 }
 
-/** The Markdown of the other parts, set in lines. */
 function pagesOf(count: number): DrawnText[][] {
   const lines = markdown(count * linesOnPage * charactersInLine)
     .split('\n')
@@ -63,7 +61,7 @@ function pagesOf(count: number): DrawnText[][] {
   );
 }
 
-/** One line of Markdown as the lines that it takes on a page; an empty one between blocks. */
+/** Lines on the page for one line of Markdown; an empty line stays one empty line. */
 function setLine(line: string): Omit<DrawnText, 'y'>[][] {
   const [, marks, title] = /^(#+) (.*)/.exec(line) ?? [];
   if (marks && title) return [[{ text: title, x: margin, size: marks.length === 1 ? 16 : 13, font: 'bold' }]];

@@ -2,12 +2,13 @@ import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { parsePdf } from '../libs/documents/src/parse-pdf';
 
-// Reads the PDF at FILE once for each POST: as the product does, or only the text of each page, with bare pdfjs-dist.
+// Reads the PDF at FILE once per POST: with the product's parser, or only the text of each page with bare pdfjs-dist.
 
 const read = process.env['READER'] === 'bare' ? readBare : parsePdf;
 
 async function readBare(bytes: Buffer): Promise<void> {
-  // Not where the product reads: loaded before it, the package would leave its slow `push` there (see `open-pdf.ts`).
+  // Only for the baseline: loaded before the product's parser, the package would leave its slow `push` in place (see
+  // `open-pdf.ts`).
   const { getDocument, VerbosityLevel } = await import('pdfjs-dist/legacy/build/pdf.mjs');
   const task = getDocument({ data: new Uint8Array(bytes), isEvalSupported: false, verbosity: VerbosityLevel.ERRORS });
   const pdf = await task.promise;

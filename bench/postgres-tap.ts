@@ -1,18 +1,16 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
-/** A statement as a client sent it. */
 export interface Statement {
-  /** Of a prepared statement; empty for one that is parsed each time. */
+  /** Name of the prepared statement; empty for unnamed ones. */
   name: string;
   text: string;
-  /** As they went over the wire, where every value is text. */
   values: (string | null)[];
 }
 
 /**
- * Stands between a program and its Postgres and notes what the program runs, so that a baseline can run the very same.
- * Understands what `pg` sends: simple queries, and Parse, Bind, Execute with parameters as text.
+ * Proxy between a program and Postgres that records the program's statements, so that a baseline can run exactly the
+ * same. Supports what `pg` sends: simple queries, and Parse, Bind, Execute with text parameters.
  */
 export class PostgresTap {
   private readonly sessions: Statement[][] = [];
@@ -22,7 +20,6 @@ export class PostgresTap {
     private readonly target: URL,
   ) {}
 
-  /** @param url of the real server */
   static async start(url: string): Promise<PostgresTap> {
     const server = createServer();
     const tap = new PostgresTap(server, new URL(url));
@@ -32,7 +29,6 @@ export class PostgresTap {
     return tap;
   }
 
-  /** The same database, by way of this. */
   get url(): string {
     const url = new URL(this.target);
     url.host = `127.0.0.1:${(this.server.address() as AddressInfo).port}`;
@@ -40,15 +36,14 @@ export class PostgresTap {
   }
 
   /**
-   * The units of work that carry this text in a parameter, in the order of their sessions: a statement of its own is a
-   * unit, and so is a transaction with all its statements, from BEGIN to COMMIT.
+   * Recorded units of work with this text in a parameter, in session order. A unit is a single statement or a
+   * transaction with all its statements from BEGIN to COMMIT.
    */
   unitsWith(text: string): Statement[][] {
     const units = this.sessions.flatMap((session) => splitIntoUnits(session));
     return units.filter((unit) => unit.some(({ values }) => values.some((value) => value?.includes(text))));
   }
 
-  /** Forgets what was noted until now. */
   clear(): void {
     for (const session of this.sessions) session.length = 0;
   }
@@ -85,7 +80,7 @@ export function splitIntoUnits(session: Statement[]): Statement[][] {
   return units;
 }
 
-/** Messages of a client in the form of PostgreSQL's "Frontend/Backend Protocol", version 3. */
+/** Parser for client messages of the PostgreSQL frontend/backend protocol, version 3. */
 class MessageReader {
   private rest = Buffer.alloc(0);
   private isStarted = false;
@@ -96,7 +91,7 @@ class MessageReader {
   read(chunk: Buffer): void {
     this.rest = Buffer.concat([this.rest, chunk]);
     for (;;) {
-      // The first message has no type before its length.
+      // The first message has no type byte before its length.
       const typeBytes = this.isStarted ? 1 : 0;
       if (this.rest.length < typeBytes + 4) return;
       const end = typeBytes + this.rest.readInt32BE(typeBytes);
@@ -112,10 +107,11 @@ class MessageReader {
     if (type === 'Q') this.session.push({ name: '', text: fields.text(), values: [] });
     if (type === 'P') this.texts.set(fields.text(), fields.text());
     if (type !== 'B') return;
-    fields.text(); // the portal
+    fields.text(); // Portal name.
     const name = fields.text();
     const formats = Array.from({ length: fields.int16() }, () => fields.int16());
-    if (formats.includes(1)) throw new Error('A parameter in binary form: the tap reads only text.');
+    if (formats.includes(1))
+      throw new Error('The tap does not support parameters in binary format; send them as text.');
     const values = Array.from({ length: fields.int16() }, () => fields.value());
     this.session.push({ name, text: this.texts.get(name) ?? '', values });
   }

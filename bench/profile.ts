@@ -3,8 +3,8 @@ import { Session } from 'node:inspector';
 import { join, relative } from 'node:path';
 import { isMainThread } from 'node:worker_threads';
 
-// Loaded into a process by `--require`: writes a CPU profile of its main thread into the folder CPU_PROFILES when it ends.
-// Node's own --cpu-prof is not allowed in NODE_OPTIONS, by which alone all processes of a platform are reached.
+// Loaded by `--require`: writes a CPU profile of the main thread to the folder CPU_PROFILES on exit. Node does not
+// allow --cpu-prof in NODE_OPTIONS, the only way to reach all processes of a platform.
 
 const samplingIntervalUs = 500;
 
@@ -23,7 +23,6 @@ function profile(folder: string): void {
   });
 }
 
-/** `apps/files/src/main.js` becomes `apps-files`. */
 function programName(): string {
   const program = relative(join(__dirname, '..'), process.argv[1] ?? '');
   return program.replace(/(\/src\/main)?\.m?js$/, '').replaceAll(/[^\w-]+/g, '-');

@@ -11,7 +11,7 @@ import type { Workbench } from './workbench';
 
 const killsPerRound = 4;
 const betweenProbesMs = 10;
-/** So many in a row have to go well before the next kill. */
+/** Consecutive successful probes required before the next kill. */
 const calmProbes = 50;
 
 interface Probe {
@@ -20,7 +20,10 @@ interface Probe {
   isGood: boolean;
 }
 
-/** Time from `kill -9` of one of two processes until the other one has served: of each app, and until nothing fails. */
+/**
+ * Recovery time after `kill -9` of one of two replicas, per app: until the other one serves, and until no request
+ * fails.
+ */
 export async function benchRecovery(bench: Workbench): Promise<Result[]> {
   const { session, options } = bench;
   const embeddings = session.keep(await EmbeddingServer.start());
@@ -56,8 +59,8 @@ export async function benchRecovery(bench: Workbench): Promise<Result[]> {
       rows,
       aims: [{ name: 'slowest p99', value: worst, unit: ' ms', below: 2_000 }],
       notes: [
-        'Of requests that are begun after the kill. The last failure: when the last of them was begun that failed, 0 if none did.',
-        'A request that the killed process had taken is answered with OperationTimeout at its deadline.',
+        'Requests started after the kill. Last failure: start time of the last request that failed, 0 if none did.',
+        'A request that the killed process had accepted is answered with OperationTimeout at its deadline.',
       ],
       errors: [],
       rounds: {},
@@ -100,7 +103,6 @@ async function killOnce(fleet: Fleet, name: AppName, place: number, ask: () => P
   };
 }
 
-/** For each app a request that needs it. */
 async function probesOf(fleet: Fleet): Promise<Record<AppName, () => Promise<boolean>>> {
   const { bot } = await clientOf(fleet).createBot({});
   const client = clientOf(fleet, bot.id);
@@ -134,7 +136,7 @@ async function probesOf(fleet: Fleet): Promise<Record<AppName, () => Promise<boo
   };
 }
 
-/** Indexing is work: many at once would measure how much of it there is. */
+/** Serialises calls: concurrent indexing would measure throughput instead of recovery. */
 function oneAtATime(work: () => Promise<boolean>): () => Promise<boolean> {
   let last: Promise<boolean> = Promise.resolve(true);
   let waiting = 0;

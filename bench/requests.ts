@@ -10,12 +10,11 @@ import { type Round, type Side, compareSpeed, takeTurns, timed, toRow } from './
 import { newLogFile, openBare, openBot, openEmbedded, poolSize, productEnv, type Workbench } from './workbench';
 
 const seededFiles = 100;
-/** Until the code is compiled and the pools are full. */
+/** Time until the code is compiled and the pools are full. */
 const firstWarmUpSeconds = 3;
 const warmUpSeconds = 0.5;
 
 type Operation = 'read' | 'write';
-/** A side that is ready for both operations. */
 export type Candidate = Side & Record<Operation, () => string>;
 type LoadRound = LoadResult & Round;
 
@@ -24,7 +23,7 @@ const titles: Record<Operation, string> = {
   write: 'PUT /v1/files with a new key, a single-row write',
 };
 
-/** Requests a second of the embedded mode beside Fastify and `pg` alone. */
+/** Throughput of the embedded mode (requests per second) compared to Fastify and `pg` alone. */
 export async function benchEmbedded(bench: Workbench): Promise<Result[]> {
   const recordings = await record(bench.session);
   const product = await startEmbeddedSide(bench);
@@ -34,7 +33,10 @@ export async function benchEmbedded(bench: Workbench): Promise<Result[]> {
   );
 }
 
-/** Requests a second of the distributed mode beside the same work over bare NATS, and beside Fastify and `pg` alone. */
+/**
+ * Throughput of the distributed mode (requests per second) compared to the same work over bare NATS, and to Fastify and
+ * `pg` alone.
+ */
 export async function benchDistributed(bench: Workbench): Promise<Result[]> {
   const recordings = await record(bench.session);
   const { product, nats } = await startDistributedSide(bench);
@@ -143,7 +145,6 @@ async function startFloor(
   });
 }
 
-/** A database of its own with the product's schema. */
 async function bareOptions({ session }: Workbench, recordings: BareOptions['recordings']): Promise<BareOptions> {
   const database = await createEmptyDatabase();
   session.keep({ stop: () => database.drop() });
@@ -151,11 +152,10 @@ async function bareOptions({ session }: Workbench, recordings: BareOptions['reco
     env: { PATH: process.env['PATH'], DATABASE_URL: database.url },
     encoding: 'utf8',
   });
-  if (migrated.status !== 0) throw new Error(`The baseline's database was not migrated:\n${migrated.stderr}`);
+  if (migrated.status !== 0) throw new Error(`The migration of the baseline's database failed:\n${migrated.stderr}`);
   return { databaseUrl: database.url, poolSize, recordings };
 }
 
-/** Declares the files that are read, and prepares the requests. */
 async function candidate(side: Side, headers: Record<string, string> = {}): Promise<Candidate> {
   let made = 0;
   const newFile = () => JSON.stringify(fileInput(`bench/${process.pid}/${++made}.md`));

@@ -1,21 +1,21 @@
-/** What was measured of one program or of its baseline: each figure by its name and unit, such as "p50 ms". */
+/** Figures of one side, by name and unit, such as "p50 ms". */
 export interface Row {
   name: string;
   figures: Record<string, number>;
   cpu?: CpuShare;
 }
 
-/** Where the processor time went: microseconds of each layer for one of what is counted, such as a request. */
+/** CPU time per counted unit, such as a request: microseconds by layer. */
 export interface CpuShare {
   per: string;
   us: Record<string, number>;
 }
 
-/** A figure that the project has set itself an aim for. The aim decides nothing; it is only printed. */
+/** Figure with an aim of the project. Aims are only printed; they do not fail the run. */
 export interface Aim {
   name: string;
   value: number;
-  /** Lowest and highest of the rounds. */
+  /** Lowest and highest round. */
   spread?: [number, number];
   unit?: string;
   atLeast?: number;
@@ -23,15 +23,13 @@ export interface Aim {
   ambition?: number;
 }
 
-/** One part of the run. */
 export interface Result {
   title: string;
   rows: Row[];
   aims: Aim[];
   notes: string[];
-  /** Whatever went wrong while it was measured: then the figures are worth nothing. */
+  /** Errors during the measurement, which make the figures invalid. */
   errors: string[];
-  /** The figures of every single round, by the name of their row. */
   rounds: Record<string, object[]>;
 }
 

@@ -7,19 +7,18 @@ export interface Passage {
 }
 
 export const kinds = ['wording', 'paraphrase', 'identifier', 'keyword', 'typo', 'long'] as const;
-/** Search may be tuned with the first half; the other one is for the last measurement. */
+/** Search may be tuned with `tune` only; `held-out` is for the last measurement. */
 export const splits = ['tune', 'held-out'] as const;
 
 export interface Question {
   id: string;
   question: string;
-  /** Ids of all passages that answer it. */
   answers: string[];
   kind: (typeof kinds)[number];
   split: (typeof splits)[number];
 }
 
-/** The set that bench/retrieval/README.md describes. */
+/** Reads the test set described in bench/retrieval/README.md. */
 export async function readRetrievalSet(): Promise<{ passages: Passage[]; questions: Question[] }> {
   const read = async (name: string) => JSON.parse(await readFile(`bench/retrieval/${name}.json`, 'utf8')) as unknown;
   return { passages: (await read('passages')) as Passage[], questions: (await read('questions')) as Question[] };

@@ -9,7 +9,6 @@ import { kinds, type Passage, type Question, readRetrievalSet } from './retrieva
 import type { Session } from './session';
 import type { Workbench } from './workbench';
 
-/** Ids of passages that a way of searching finds, best first. */
 type Finding = string[];
 interface Asked {
   question: Question;
@@ -20,7 +19,7 @@ const batchSize = 32;
 const mostHits = 10;
 const recallAmong = 5;
 
-/** How many of the known answers are found by meaning, by words, and by both as the product fuses them. */
+/** Recall of dense, lexical and hybrid search on a set of questions with known answers. */
 export async function benchRetrieval({ session, options }: Workbench): Promise<Result[]> {
   const { passages, questions } = await readRetrievalSet();
   const split = options.heldOut ? 'held-out' : 'tune';
@@ -47,7 +46,7 @@ export async function benchRetrieval({ session, options }: Workbench): Promise<R
           atLeast: -0.02,
         },
       ],
-      notes: [`The figure of a kind of question is its ${recallName}.`],
+      notes: [`Figures of each kind of question: ${recallName}.`],
       errors: [],
       rounds: {},
     },
@@ -93,7 +92,7 @@ function rank(points: PointBlock, query: PassageQuery): Promise<PassageHit[]> {
   return ranking.hits();
 }
 
-/** The ranking has no side of words alone: it is what the dense rank leaves over of a fused score. */
+/** HybridRanking has no lexical-only mode: the lexical rank is the fused score without the dense part. */
 async function rankByWords(points: PointBlock, query: PassageQuery): Promise<Finding> {
   const dense = await rank(points, { ...query, terms: undefined });
   const ofDense = new Map(dense.map(({ id }, position) => [id, 1 / (rankConstant + position + 1)]));
@@ -113,7 +112,6 @@ function toRow(way: keyof Asked['found'], asked: Asked[]): Row {
   return { name: way, figures: { ...figures, ...Object.fromEntries(ofKinds) } };
 }
 
-/** Share of the answers that are among the first hits. */
 function recallOf({ answers }: Question, found: Finding): number {
   const first = found.slice(0, recallAmong);
   return answers.filter((answer) => first.includes(answer)).length / answers.length;

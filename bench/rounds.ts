@@ -4,30 +4,27 @@ import type { Aim, Row } from './result';
 import type { Session } from './session';
 import { median, pairedRatio } from './statistics';
 
-/** One of the programs that are compared. */
 export interface Side {
   name: string;
   url: string;
-  /** Its processes and those that work for it, by layer. */
+  /** Processes of this side and their backends, by layer. */
   layers: Layers;
-  /** Those that are this side's alone, by name: they rest while another one is measured. */
+  /** Processes used by this side only, by name. They are stopped (SIGSTOP) while another side is measured. */
   processes: Record<string, number>;
 }
 
-/** What one round has given. */
 export interface Round {
-  /** How much was done, in the unit that is counted, and how much of it in a second. */
   count: number;
   perSecond: number;
   cpu: CpuUse;
 }
 
-/** For what has waited while a side rested, and comes all at once when it goes on. */
+/** Time for the backlog of a resumed side to be processed. */
 const settleMs = 200;
 
 /**
- * Lets the sides work in turns, forth and back, so that each meets the others in all states of the machine. Before the
- * rounds that count comes one that does not. The rounds of each side, in the order of the sides.
+ * Runs the sides alternately, forward and backward, so that noise of the machine affects all. The first round is a
+ * warm-up and not counted. Returns the rounds of each side, in the order of the sides.
  */
 export async function takeTurns<S extends Side, R>(
   session: Session,
@@ -50,7 +47,6 @@ export async function takeTurns<S extends Side, R>(
   return results;
 }
 
-/** Work that is counted, with its processor time. */
 export async function timed<T extends { count: number; perSecond: number }>(
   { layers }: Side,
   work: () => Promise<T>,
@@ -59,7 +55,6 @@ export async function timed<T extends { count: number; perSecond: number }>(
   return { ...result, cpu };
 }
 
-/** Medians of the rounds. */
 export function toRow<R extends Round>(
   { name }: Side,
   rounds: R[],
@@ -84,8 +79,8 @@ export function toRow<R extends Round>(
 }
 
 /**
- * How one side's speed compares with another's, round by round: as it was measured, which is what the aim is for, and as it
- * would be if processor time alone decided. The second bears a machine that is busy with other things better.
+ * Ratio of the speed of two sides, paired by round: measured, which the aim refers to, and by CPU time, which is more
+ * robust on a busy machine.
  */
 export function compareSpeed(aim: Omit<Aim, 'value' | 'spread'>, rounds: Round[], baseline: Round[]): Aim[] {
   const measured = ratioOf(({ perSecond }) => perSecond, rounds, baseline);
@@ -101,7 +96,7 @@ function ratioOf(speed: (round: Round) => number, rounds: Round[], baseline: Rou
   return { value: median, spread: [lowest, highest] };
 }
 
-/** NaN where processor time is not known. */
+/** NaN where CPU time is unknown. */
 function totalUs({ us }: CpuUse): number {
   return Object.values(us).reduce((total, used) => total + used, 0) || NaN;
 }

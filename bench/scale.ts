@@ -7,15 +7,18 @@ import type { Result, Row } from './result';
 import { type Decision, type Lag, type Scaling, wantedReplicas } from './wanted-replicas';
 import type { Workbench } from './workbench';
 
-/** So that a second worker has the second core. */
+/** One thread, so that a second worker has the second core. */
 const threadsOfWorker = 1;
 const fileBytes = 4_000;
 const filesPerSecondOfRound = 6;
 const pollMs = 250;
-/** As the chart's values, with thresholds and times brought down to the size of this load. */
+/** Values of the Helm chart, with thresholds and times scaled down to this load. */
 const scaling: Scaling = { lagThreshold: 5, min: 1, max: 10, pollingSeconds: 2, scaleDownAfterSeconds: 10 };
 
-/** Indexing with one and two workers, reads by one and two gateways, and how many workers the recorded lag asks for. */
+/**
+ * Scaling: indexing with one and two workers, reads with one and two gateways, and the number of workers requested for
+ * the lag.
+ */
 export async function benchScale(bench: Workbench): Promise<Result[]> {
   const { session, options } = bench;
   const files = Math.ceil(filesPerSecondOfRound * options.seconds);
@@ -64,11 +67,13 @@ export async function benchScale(bench: Workbench): Promise<Result[]> {
     ),
     result(`Distributed mode: GET /v1/files, ${options.connections} connections`, gateways, {
       aims: [{ name: 'two gateways / one', value: ratio(gateways, 'requests a second') }],
-      notes: ['The load is shared out evenly, without a balancer. It has the same cores as all processes.'],
+      notes: [
+        'The load is split evenly between the gateways without a load balancer, on the same cores as all processes.',
+      ],
       errors,
     }),
     result(
-      `Workers wanted for the lag of one: one for each ${scaling.lagThreshold}, fewer after ${scaling.scaleDownAfterSeconds} s`,
+      `Workers requested by the lag measured with one worker: one per ${scaling.lagThreshold} contents, fewer after ${scaling.scaleDownAfterSeconds} s`,
       decisions.map(({ atSeconds, lag, replicas }) => ({
         name: `after ${atSeconds} s`,
         figures: { lag, workers: replicas },
@@ -78,7 +83,7 @@ export async function benchScale(bench: Workbench): Promise<Result[]> {
   ];
 }
 
-/** Uploads so many files at once, and notes how many wait or are worked on until none is. */
+/** Uploads files concurrently and records the indexing lag until it is zero. */
 async function indexAll(fleet: Fleet, count: number): Promise<{ filesPerSecond: number; lags: Lag[] }> {
   const { bot } = await clientOf(fleet).createBot({});
   const client = clientOf(fleet, bot.id);
@@ -101,7 +106,6 @@ async function indexAll(fleet: Fleet, count: number): Promise<{ filesPerSecond: 
   }
 }
 
-/** At each gateway its part of the connections. */
 async function readFiles(fleet: Fleet, { options }: Workbench): Promise<LoadResult[]> {
   const { bot } = await clientOf(fleet).createBot({});
   const request = httpRequest('GET /v1/files', fleet.headers(bot.id));

@@ -13,11 +13,10 @@ import type { Result, Row } from './result';
 import { openBot, openEmbedded, type Workbench } from './workbench';
 
 const sizes = [1_000, 10_000, 100_000];
-/** As the bundled model has them. */
 const dimensions = 384;
 const passagesInFile = 200;
 const fileTags = ['red', 'green', 'blue', 'white'];
-/** Named as the embedding server is configured below. */
+/** Model name configured for the embedding server below. */
 const model = 'bench';
 const query = 'When does the harbour master weigh the crates?';
 
@@ -27,8 +26,8 @@ interface Bot {
 }
 
 /**
- * searchFiles over bots of a thousand to a hundred thousand passages, without the time that embedding takes: the embedding
- * server answers at once. The points are written as the worker writes them, the files and their passages by SQL.
+ * Latency of searchFiles for bots with 1,000 to 100,000 passages, without embedding: the embedding server answers
+ * immediately. Points are written like the worker does, files and passages by SQL.
  */
 export async function benchSearch(bench: Workbench): Promise<Result[]> {
   const { session, options } = bench;
@@ -88,7 +87,7 @@ export async function benchSearch(bench: Workbench): Promise<Result[]> {
       aims: [],
       notes: [
         `Vectors of ${dimensions} dimensions; one file in ${fileTags.length} has the tag. "first" reads the bot into memory.`,
-        'The bare scan goes over the same number of vectors in one array for the nearest, and does nothing else.',
+        'The bare scan only finds the nearest among the same number of vectors in one array.',
       ],
       errors,
       rounds: {},
@@ -96,14 +95,14 @@ export async function benchSearch(bench: Workbench): Promise<Result[]> {
   ];
 }
 
-/** Milliseconds until a search is answered well, however often it has to be asked. */
+/** Milliseconds until the first successful answer, with retries. */
 async function firstAnswer(url: string, headers: Record<string, string>): Promise<number> {
   const start = performance.now();
   while (!(await fetch(url, { headers })).ok);
   return performance.now() - start;
 }
 
-/** Milliseconds that the plain comparison with so many vectors takes. */
+/** Milliseconds of a plain scan over this number of vectors. */
 async function scanned(count: number, vector: Float32Array, seconds: number): Promise<number> {
   const all = new Float32Array(count * dimensions).fill(0.05);
   const scan = () => {
@@ -124,7 +123,6 @@ async function scanned(count: number, vector: Float32Array, seconds: number): Pr
   return p50Ms;
 }
 
-/** Files of the bot that are indexed, each with as many passages. */
 async function fill(files: Database, botId: string, passages: number): Promise<void> {
   const points = new LocalIndexRepository(files);
   const batches = Array.from({ length: passages / passagesInFile }, (_, number) => number).values();
@@ -161,7 +159,6 @@ async function writeFile(files: Database, points: LocalIndexRepository, botId: s
   );
 }
 
-/** In every direction alike. */
 function randomVector(): Float32Array {
   const bytes = new Int8Array(randomBytes(dimensions));
   return toUnit(Float32Array.from(bytes))!;
@@ -170,7 +167,7 @@ function randomVector(): Float32Array {
 const commonWords = `${query} the a of and to in is it for on with as by at from that this be are or not`.split(/\W+/);
 const rareWords = 20_000;
 
-/** Some 130 words, few of them often and many of them seldom, as in any language. */
+/** About 130 words with a skewed distribution: few common and many rare words. */
 function randomText(): string {
   return Array.from({ length: 130 }, () => {
     const random = Math.random();

@@ -1,6 +1,5 @@
 import { sendSignal } from '@parley/local-postgres/server';
 
-/** Somebody pressed Ctrl-C. */
 export class Interrupted extends Error {
   override readonly name = 'Interrupted';
   constructor() {
@@ -8,7 +7,7 @@ export class Interrupted extends Error {
   }
 }
 
-/** What this run has started, so that all of it is stopped again however the run ends. */
+/** Tracks everything that the run starts, and stops it at the end, even after an error. */
 export class Session {
   private readonly steps: (() => Promise<void>)[] = [];
   private readonly frozen = new Set<number>();
@@ -17,28 +16,31 @@ export class Session {
   constructor() {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {
       process.on(signal, () => {
-        // Who asks twice does not want to wait for anything.
+        // A second Ctrl-C exits immediately.
         if (this.interrupted) process.exit(130);
         this.interrupted = true;
         process.stderr.write('\nStopping what was started …\n');
       });
     }
-    // A frozen process could not be stopped by anybody who does not know that it is frozen.
+    // A frozen (SIGSTOP) process would not react to a normal stop.
     process.on('exit', () => this.thaw());
   }
 
-  /** The same thing, which is stopped at the end. */
+  /** Stops `thing` at the end of the run; returns it. */
   keep<T extends { stop(): Promise<void> }>(thing: T): T {
     this.steps.push(() => thing.stop());
     return thing;
   }
 
-  /** To be called where the run can end: throws after Ctrl-C. */
+  /** Throws after Ctrl-C. Call it where the run can end. */
   checkpoint(): void {
     if (this.interrupted) throw new Interrupted();
   }
 
-  /** Lets only these processes run on, of all that take turns, so that nobody's background work disturbs another's figures. */
+  /**
+   * Freezes all processes except the running ones, so that background work of one side does not affect the figures of
+   * another.
+   */
   letRun(running: number[], all: number[]): void {
     const others = all.filter((pid) => !running.includes(pid));
     this.thaw();
@@ -51,9 +53,7 @@ export class Session {
   async stop(): Promise<void> {
     this.thaw();
     for (const step of this.steps.splice(0).reverse()) {
-      await step().catch((error: unknown) =>
-        process.stderr.write(`Something could not be stopped: ${String(error)}\n`),
-      );
+      await step().catch((error: unknown) => process.stderr.write(`Cleanup failed: ${String(error)}\n`));
     }
   }
 

@@ -6,14 +6,14 @@ const headEnd = '\r\n\r\n';
 const mark = /@(\d{8})@/g;
 const markLength = 10;
 
-/** Stands in the text of a message, so that its frame is known without reading all of it. */
+/** Marker in the text of a message, by which its frame is recognised without parsing. */
 export function markOf(number: number): string {
   return `@${String(number).padStart(8, '0')}@`;
 }
 
 /**
- * A stream of server-sent events that tells which marks arrive. It reads nothing else of the frames, since whatever the
- * client costs is taken from what is measured.
+ * Server-sent events stream that only reports the markers that arrive. It parses nothing else, because client cost
+ * reduces the measured figures.
  */
 export class SseConnection {
   private rest = '';
@@ -23,11 +23,11 @@ export class SseConnection {
     private readonly onMark: (number: number) => void,
   ) {
     socket.on('data', (chunk: Buffer) => this.read(chunk));
-    // A stream that breaks does not hear all, which is noticed.
+    // A broken stream misses frames, which is reported as an error.
     socket.on('error', () => undefined);
   }
 
-  /** Resolves when it is open; throws when the answer is another than 200. */
+  /** Resolves when the stream is open; throws for a status other than 200. */
   static async open(
     url: string,
     path: string,
@@ -42,7 +42,7 @@ export class SseConnection {
     const text = head.toString('latin1');
     if (!text.startsWith('HTTP/1.1 200 ') || !text.includes(headEnd)) {
       socket.destroy();
-      throw new Error(`A stream was answered by:\n${text}`);
+      throw new Error(`The stream was refused:\n${text}`);
     }
     return new SseConnection(socket, onMark);
   }
@@ -58,7 +58,7 @@ export class SseConnection {
       end = found.index + markLength;
       this.onMark(Number(found[1]));
     }
-    // A mark may come in two pieces.
+    // A marker may be split between two chunks.
     this.rest = text.slice(Math.max(end, text.length - markLength + 1));
   }
 }

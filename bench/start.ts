@@ -9,10 +9,10 @@ import type { Result, Row } from './result';
 import { median } from './statistics';
 import { newLogFile, productEnv, type Workbench } from './workbench';
 
-/** For what a start has left to do. */
+/** Time for background work after a start to finish. */
 const settleMs = 3_000;
 
-/** Seconds from the start of the process until it is ready, its Postgres included, with new data and with existing ones. */
+/** Start-up time in seconds until the process is ready, including its Postgres, with a new and an existing data folder. */
 export async function benchStart(bench: Workbench): Promise<Result[]> {
   const { session, options, folder } = bench;
   const times = { new: [] as number[], existing: [] as number[] };
@@ -51,7 +51,7 @@ export async function benchStart(bench: Workbench): Promise<Result[]> {
   ];
 }
 
-/** Memory of each process after its start and, at its highest, under reads and writes. */
+/** Memory of each process after its start, and its peak under reads and writes. */
 export async function benchMemory(bench: Workbench, mode: 'embedded' | 'distributed'): Promise<Result[]> {
   const { side, processes } = mode === 'embedded' ? await openEmbeddedMode(bench) : await openDistributedMode(bench);
   const read = () => [...Object.values(processes).map(residentMb), postgresMb(bench.postgresPid)];
@@ -66,7 +66,7 @@ export async function benchMemory(bench: Workbench, mode: 'embedded' | 'distribu
       title: `${mode === 'embedded' ? 'Embedded' : 'Distributed'} mode: memory of each process`,
       rows,
       aims: [],
-      notes: ['Resident memory; of Postgres all processes, where what they share counts once.'],
+      notes: ['Resident memory; for Postgres the sum of all processes with shared memory counted once.'],
       errors: [],
       rounds: {},
     },

@@ -2,40 +2,38 @@ import { createHistogram } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HttpConnection } from './http-connection';
 
-/** Requests that are begun at a steady pace, whatever becomes of those before. */
+/** Open-loop load: requests start at a constant rate, regardless of earlier answers. */
 export interface SteadyLoad {
   url: string;
   connections: number;
   seconds: number;
   perSecond: number;
-  /** The request of this number as it goes over the wire, and how many hear of it. */
   request: (number: number) => string;
   listeners: number;
 }
 
 export interface Heard {
-  /** How often somebody heard of a request. */
   count: number;
   perSecond: number;
-  /** From the time at which a request was to be sent until somebody heard of it. */
+  /** Latency from the due time of a request until a listener receives its frame. */
   p50Ms: number;
   p95Ms: number;
   p99Ms: number;
-  /** How much later than that it was sent, which is this process's fault or that of all connections being busy. */
+  /** p95 of the delay between due time and sending, caused by this process or by a lack of idle connections. */
   lateMs: number;
   firstError?: string;
 }
 
-/** Sends requests of one side and takes the time until those who listen have heard of them. */
+/** Sends requests of one side at a constant rate and measures the latency until listeners receive them. */
 export class SteadyLoader {
   private first = 0;
   private dueAt: number[] = [];
   private latenciesUs = createHistogram();
 
-  /** @param patienceMs for what is still under way after the last request */
+  /** @param patienceMs waiting time for pending frames after the last request */
   constructor(private readonly patienceMs = 5_000) {}
 
-  /** To be called whenever somebody has heard of the request of this number. What is late from another round is ignored. */
+  /** Callback for each received frame, by request number. Late frames of earlier rounds are ignored. */
   readonly heard = (number: number): void => {
     const dueAt = this.dueAt[number - this.first];
     if (dueAt !== undefined) this.latenciesUs.record(microseconds(performance.now() - dueAt));

@@ -9,16 +9,16 @@ import { openBot, openEmbedded, poolSize, type Workbench } from './workbench';
 
 const sizes = [10_000, 100_000, 1_000_000];
 const secondsOfReads = 1;
-/** Few enough rows to leave a table of nearly the same size. They are taken out again after each round. */
+/** Short, so that the table size stays nearly the same. The rows are deleted after each round. */
 const secondsOfInserts = 0.2;
 
-/** What is asked of a table of each size, one request at a time. */
+/** Request that is compared across table sizes, one at a time. */
 interface Question {
   name: string;
-  /** How often as long it may take in the largest table as in the smallest. */
+  /** Maximum ratio of the latency in the largest and in the smallest table. */
   aim: number;
   isInsert?: boolean;
-  /** Path behind the table's own, and body, of a table of so many rows. */
+  /** Path suffix and body for a table of the given number of rows. */
   ask: (rows: number) => { path: string; body?: object };
 }
 
@@ -51,7 +51,7 @@ interface Candidate extends Side {
   rows: number;
 }
 
-/** How long each request takes in tables of ten thousand, a hundred thousand and a million rows. */
+/** Latency of each request in tables of 10,000, 100,000 and 1,000,000 rows. */
 export async function benchTableGrowth(bench: Workbench): Promise<Result[]> {
   const { session, options } = bench;
   const database = await createEmptyDatabase();

@@ -12,7 +12,7 @@ import { newLogFile, openBot, productEnv, type Workbench } from './workbench';
 const fileBytes = 200_000_000;
 const pollMs = 500;
 
-/** How fast a large CSV file is imported and exported again, and how much memory the tables process takes for it. */
+/** Speed of the import and export of a large CSV file, and peak memory of the tables process. */
 export async function benchTableImport(bench: Workbench): Promise<Result[]> {
   const { session, folder } = bench;
   const options = { env: productEnv(bench), logFile: newLogFile(bench) };
@@ -24,7 +24,7 @@ export async function benchTableImport(bench: Workbench): Promise<Result[]> {
   const content = await openAsBlob(path);
   const { file } = await client.upsertFile({ key: 'rows.csv', size: content.size });
   const response = await fetch(file.uploadUrl, { method: 'PUT', body: content });
-  if (!response.ok) throw new Error(`The upload was answered ${response.status}: ${await response.text()}`);
+  if (!response.ok) throw new Error(`The upload failed with status ${response.status}: ${await response.text()}`);
 
   const memory = () => [residentMb(platform.pids['tables']!)];
   const ended = async (id: string) => {
@@ -68,7 +68,6 @@ export async function benchTableImport(bench: Workbench): Promise<Result[]> {
   ];
 }
 
-/** Blocks of rows until there are as many bytes. */
 function* csv(bytes: number): Iterable<string> {
   const names = Object.keys(columns);
   let written = 0;

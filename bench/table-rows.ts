@@ -3,7 +3,7 @@ import { RowsRepository } from '../apps/tables/src/rows/rows.repository';
 import { TableCatalog } from '../apps/tables/src/tables/table-catalog';
 import { TablesRepository } from '../apps/tables/src/tables/tables.repository';
 
-/** Ten columns: strings of which three are unique, numbers, booleans, dates. */
+/** Ten columns: strings (three of them unique), numbers, booleans, dates. */
 export const columns = {
   key: { type: 'string' },
   name: { type: 'string' },
@@ -18,11 +18,11 @@ export const columns = {
 };
 
 export const rowsInBlock = 1000;
-/** Blocks from this one on are in no filled table. */
+/** First block number that no filled table contains. */
 export const firstNewBlock = 1_000_000;
 const cities = 100;
 
-/** Names of the same length, so that one can stand for another in a request and in its SQL. */
+/** Fixed-length names, so that names can be replaced in requests and recorded SQL. */
 export function blockName(number: number): string {
   return `block-${String(number).padStart(7, '0')}`;
 }
@@ -31,12 +31,12 @@ export function cityName(number: number): string {
   return `city-${String(number % cities).padStart(3, '0')}`;
 }
 
-/** The first rows of a block. They differ from those of another block in its name alone. */
+/** First rows of a block. Blocks differ only by name. */
 export function rowsOf(block: string, count = rowsInBlock) {
   return Array.from({ length: count }, (_, i) => ({
     key: `${block}/${i}`,
     name: `Customer ${block} number ${i}`,
-    note: `What ${block} has written about number ${i}, in a few words`,
+    note: `Note: ${block} has written about number ${i} in a few words`,
     city: cityName(i * 7),
     price: ((i * 7919) % 1009) / 4,
     quantity: i % 50,
@@ -47,7 +47,7 @@ export function rowsOf(block: string, count = rowsInBlock) {
   }));
 }
 
-/** Writes whole blocks, from number 0, into an empty table by the product's own statement, as fast as Postgres takes them. */
+/** Fills an empty table with whole blocks from number 0, by the product's own insert statement. */
 export async function fillTable(databaseUrl: string, botId: string, name: string, rowCount: number): Promise<void> {
   const lanes = 4;
   const database = await Database.open({ url: databaseUrl, schema: 'tables', migrations: [], poolSize: lanes });

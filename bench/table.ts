@@ -1,6 +1,5 @@
 import { type Aim, type CpuShare, isMet, type Result, type Row } from './result';
 
-/** A part of the run as text for a terminal. */
 export function printed({ title, rows, aims, errors, notes }: Result): string {
   return [
     title,
@@ -14,7 +13,6 @@ export function printed({ title, rows, aims, errors, notes }: Result): string {
   ].join('\n');
 }
 
-/** Columns as wide as their widest cell; below each row where its processor time went. */
 function grid(rows: Row[]): string[] {
   const columns = [...new Set(rows.flatMap(({ figures }) => Object.keys(figures)))];
   const cells = rows.map(({ figures }) => columns.map((column) => formatted(figures[column])));
@@ -39,14 +37,14 @@ function aimLine(aim: Aim): string {
   const wanted = [
     atLeast === undefined ? '' : `at least ${atLeast}${unit}`,
     below === undefined ? '' : `below ${below}${unit}`,
-    ambition === undefined ? '' : `hoped for ${ambition}${unit}`,
+    ambition === undefined ? '' : `ambition ${ambition}${unit}`,
   ];
   const aimed = wanted.filter(Boolean);
   const verdict = aimed.length > 0 ? `  aim: ${aimed.join(', ')}: ${isMet(aim) ? 'met' : 'MISSED'}` : '';
   return `  ${name}  ${formatted(value)}${unit}${range}${verdict}`;
 }
 
-/** Three significant digits, and thousands apart. */
+/** Three significant digits with thousands separators. */
 export function formatted(value: number | undefined): string {
   if (value === undefined || Number.isNaN(value)) return '–';
   const digits = Math.max(0, 2 - Math.floor(Math.log10(Math.max(Math.abs(value), 0.01))));

@@ -25,14 +25,13 @@ type Pool = ReturnType<typeof openPool>;
 
 const tableName = 'BenchTable';
 const filledRows = 100_000;
-/** Of requests with many rows. */
 const bulkConnections = 4;
 
 const singleInsertNote =
-  'Each statement of the baseline waits for the commit of the one before; the product puts what waits into one.';
+  'Each statement of the baseline waits for the previous commit; the product combines waiting rows into one statement.';
 
 interface TableOperation extends Operation {
-  /** The table is emptied before each round. */
+  /** Empties the table before each round. */
   isFilling?: boolean;
 }
 
@@ -63,11 +62,11 @@ function operationsOf({ options: { connections } }: Workbench, headers: Record<s
     },
     {
       name: 'upsert',
-      title: `POST /v1/tables/{table}/rows/upsert, ${rowsInBlock} rows by key that are there among ${filledRows.toLocaleString('en-US')}`,
+      title: `POST /v1/tables/{table}/rows/upsert, ${rowsInBlock} existing rows by key among ${filledRows.toLocaleString('en-US')}`,
       line: line('/rows/upsert'),
       headers,
       given: newBlock,
-      // Always the same rows, since the baseline knows the ids of those alone.
+      // Always the same rows, because the baseline knows only the ids of these.
       body: (note) => ({ keyColumn: 'key', rows: rowsOf(blockName(0)).map((row) => ({ ...row, note })) }),
       rows: rowsInBlock,
       connections: bulkConnections,
@@ -81,7 +80,7 @@ interface Candidate extends AnyCandidate {
   database: Pool;
 }
 
-/** Rows in and out of a table beside Fastify and `pg` with the same statements, and beside those alone. */
+/** Throughput of row operations compared to Fastify and `pg` with the same statements, and to the statements alone. */
 export async function benchTablesEmbedded(bench: Workbench): Promise<Result[]> {
   const { database, recordings } = await record(bench);
   const product = await startProduct(bench, (env) => openEmbedded(bench, env));
@@ -143,7 +142,6 @@ function compare(
   });
 }
 
-/** A filled table of a new bot, and how it is asked. */
 async function openTable(platform: Platform, databaseUrl: string, name = tableName, rows = filledRows) {
   const { id, headers, client } = await openBot(platform);
   await client.createTable({ name, schema: { type: 'object', properties: columns }, keyColumn: 'key' });
@@ -187,7 +185,6 @@ function sqlSide(bench: Workbench, name: string, database: EmptyDatabase, record
   };
 }
 
-/** What each operation runs on a table of 100,000 rows, and the database with it for those that will run the same. */
 async function record(bench: Workbench): Promise<{ database: EmptyDatabase; recordings: Recordings }> {
   const database = await newDatabase(bench);
   const tap = bench.session.keep(await PostgresTap.start(database.url));

@@ -9,7 +9,7 @@ import { newLogFile, openBot, productEnv, type Workbench } from './workbench';
 const filesAtOnce = 20;
 const fileBytes = 50_000_000;
 
-/** The files service's memory while twenty uploads stream through it at once, to a folder and to a stand-in for S3. */
+/** Memory of the files service during 20 concurrent uploads, with a folder and with a fake S3 as blob store. */
 export async function benchUploadMemory(bench: Workbench): Promise<Result[]> {
   const s3 = bench.session.keep(await S3Server.start());
   const uploads = [await upload(bench, 'folder', {}), await upload(bench, 'S3', s3.env)];
@@ -23,7 +23,7 @@ export async function benchUploadMemory(bench: Workbench): Promise<Result[]> {
         unit: ' MB',
         below: 300,
       })),
-      notes: ['Resident memory, the highest of two rounds. S3 is a stand-in in the process of the load.'],
+      notes: ['Resident memory, maximum of two rounds. A fake S3 runs in the process of the load generator.'],
       errors: uploads.flatMap(({ errors }) => errors),
       rounds: {},
     },
@@ -45,7 +45,9 @@ async function upload(bench: Workbench, name: string, env: Record<string, string
     );
     const urls = (await Promise.all(declared)).map(({ file }) => file.uploadUrl);
     const statuses = await Promise.all(urls.map((url) => put(agent, url, fileBytes)));
-    errors.push(...statuses.filter((status) => status !== 200).map((status) => `${name}: answered ${status}`));
+    errors.push(
+      ...statuses.filter((status) => status !== 200).map((status) => `${name}: upload answered with status ${status}`),
+    );
   };
   const [idleMb] = memory();
   const started = performance.now();

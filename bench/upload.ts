@@ -7,16 +7,15 @@ import { type Round, type Side, compareSpeed, takeTurns, timed, toRow } from './
 import { openBare, openBot, openEmbedded, type Workbench } from './workbench';
 
 const filesAtOnce = 4;
-/** How many follow each other, so that a round lasts about a second. */
+/** Consecutive uploads per connection, so that a round takes about a second. */
 const filesInRow = 3;
 const largestFileMb = 64;
 const bytesPerMb = 1_000_000;
 const piece = Buffer.alloc(64 * 1024, 'All work and no play. ');
 
 interface Candidate extends Side {
-  /** Addresses that take a file of this size each. */
   declare(sizeBytes: number): Promise<string[]>;
-  /** Takes away what was uploaded, so that the disk does not fill up. */
+  /** Deletes the uploads, to limit disk usage. */
   clear(): Promise<void>;
 }
 
@@ -24,7 +23,10 @@ interface UploadRound extends Round {
   errors: string[];
 }
 
-/** Megabytes a second of uploads in embedded mode beside Fastify that streams to disk. Shorter rounds have smaller files. */
+/**
+ * Upload throughput (MB per second) in embedded mode compared to Fastify that streams to disk. Shorter rounds use
+ * smaller files.
+ */
 export async function benchUpload(bench: Workbench): Promise<Result[]> {
   const { session, options } = bench;
   const fileMb = Math.min(largestFileMb, 16 * options.seconds);
@@ -89,7 +91,7 @@ async function measure(side: Candidate, fileMb: number): Promise<UploadRound> {
     const lane = async () => {
       for (const url of waiting) {
         const status = await put(agent, url, sizeBytes);
-        if (status !== 200) errors.push(`an upload was answered ${status}`);
+        if (status !== 200) errors.push(`upload answered with status ${status}`);
       }
     };
     await Promise.all(Array.from({ length: filesAtOnce }, lane));
@@ -101,7 +103,6 @@ async function measure(side: Candidate, fileMb: number): Promise<UploadRound> {
   return round;
 }
 
-/** Status of the answer to a body of so many bytes. */
 export async function put(agent: Agent, url: string, sizeBytes: number): Promise<number> {
   const upload = request(url, { method: 'PUT', agent, headers: { 'content-length': sizeBytes } });
   const answered = once(upload, 'response') as Promise<[IncomingMessage]>;

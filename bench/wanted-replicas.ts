@@ -1,17 +1,16 @@
-/** Contents that wait or are worked on, at a time in seconds. */
+/** Number of contents waiting or in progress, at a time in seconds. */
 export interface Lag {
   atSeconds: number;
   lag: number;
 }
 
-/** As in `apps.files-worker.keda` of the Helm chart's values. */
+/** Values of `apps.files-worker.keda` in the Helm chart. */
 export interface Scaling {
-  /** Contents for each worker. */
   lagThreshold: number;
   min: number;
   max: number;
   pollingSeconds: number;
-  /** How long fewer workers must have been enough before some are stopped. */
+  /** Stabilisation window before scaling down. */
   scaleDownAfterSeconds: number;
 }
 
@@ -20,8 +19,8 @@ export interface Decision extends Lag {
 }
 
 /**
- * How many workers KEDA and the autoscaler that it feeds want at each poll: the lag divided by the threshold, rounded up,
- * within the bounds; fewer only once no more were wanted for as long as it takes to scale down.
+ * Simulates KEDA and the horizontal pod autoscaler: replicas at each poll are the lag divided by the threshold, rounded
+ * up, within the bounds. Scales down only to the maximum of the stabilisation window.
  */
 export function wantedReplicas(lags: Lag[], scaling: Scaling): Decision[] {
   const { lagThreshold, min, max, pollingSeconds, scaleDownAfterSeconds } = scaling;

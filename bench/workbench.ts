@@ -8,32 +8,29 @@ import { run, type RunningPlatform, startEmbedded } from '@parley/testing/runnin
 import type { Options } from './options';
 import { type Session } from './session';
 
-/** What the parts of the run work with. */
 export interface Workbench {
   session: Session;
   options: Options;
-  /** For data and logs; removed at the end. */
   folder: string;
   postgresPid: number;
 }
 
-/** Connections of the product to Postgres for each service, by default; the baselines may have as many. */
+/** Default connections of a service to Postgres; also used by the baselines. */
 export const poolSize = 10;
 
-/** A Postgres with the settings of the embedded mode's, under which commits wait for the disk. Stopped with the session. */
+/** Starts a Postgres with the settings of the embedded mode, including synchronous commits. Stopped with the session. */
 export async function openWorkbench(session: Session, options: Options): Promise<Workbench> {
   const folder = await mkdtemp(join(tmpdir(), 'parley-bench-'));
   session.keep({ stop: () => rm(folder, { recursive: true, force: true }) });
-  // The user that runs Postgres has to pass when this one is root.
+  // Lets the Postgres user enter the folder when this process runs as root.
   await chmod(folder, 0o711);
   const postgres = session.keep(await startLocalPostgres({ folder }));
-  // Where @parley/testing makes its databases.
   process.env['TEST_DATABASE_URL'] = postgres.url;
   process.env['TEST_RUN_ID'] = randomBytes(4).toString('hex');
   return { session, options, folder, postgresPid: postgres.pid! };
 }
 
-/** The embedded mode with everything on. Its log goes to a file. */
+/** Starts the embedded mode with all features. Its log goes to a file. */
 export async function openEmbedded(bench: Workbench, env: Record<string, string> = {}, preloads: string[] = []) {
   const options = { env: { ...productEnv(bench, preloads), ...env }, logFile: newLogFile(bench) };
   return bench.session.keep(await startEmbedded(options));
@@ -43,7 +40,7 @@ export function newLogFile({ folder }: Workbench): string {
   return join(folder, `${randomUUID()}.log`);
 }
 
-/** What a process of the product is measured with: everything on. Node loads the programs of ours that are named first. */
+/** Environment of the measured processes. `preloads` are loaded by `--require`. */
 export function productEnv({ options: { profile } }: Workbench, preloads: string[] = []): Record<string, string> {
   const programs = [...preloads, ...(profile ? ['profile'] : [])];
   return {
@@ -54,7 +51,6 @@ export function productEnv({ options: { profile } }: Workbench, preloads: string
   };
 }
 
-/** Headers that a request for a bot's files needs, and the public client for it. */
 export async function openBot(platform: RunningPlatform) {
   const { bot } = await clientOf(platform).createBot({});
   const { token, workspaceId } = platform;
@@ -65,7 +61,6 @@ export async function openBot(platform: RunningPlatform) {
   };
 }
 
-/** A baseline, as a process of its own. */
 export async function openBare({ session }: Workbench, name: string, env: Record<string, string>) {
   const program = session.keep(run(`dist/bench/${name}.js`, env));
   await program.said(/Listening.*\n/);

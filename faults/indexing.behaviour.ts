@@ -37,7 +37,7 @@ const hostile: Hostile[] = [
     name: 'long.pdf',
     type: 'application/pdf',
     content: pdfOf(Array.from({ length: 10_000 }, () => [])),
-    reason: /has 10000 pages, and no more than 5000/,
+    reason: /has 10000 pages; at most 5000/,
   },
   {
     name: 'deep.rtf',

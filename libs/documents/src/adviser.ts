@@ -1,21 +1,19 @@
 import type { VisionOptions } from '@parley/contracts/indexing-options';
 import type { BlockType } from './block';
 
-/** A block of a window, as a model sees it. */
+/** Excerpt of a block for the model's prompt. */
 export interface BlockExcerpt {
-  /** Of its place in the window, from 1. */
   number: number;
   type: BlockType;
   level?: number;
-  /** How it begins. */
+  /** First 300 characters of the block. */
   text: string;
   isWhole: boolean;
 }
 
 export interface WindowLabels {
-  /** What blocks are; those that are not named stay what they were. */
+  /** New block types. Blocks without a label keep their type. */
   labels: { number: number; type: BlockType; level?: number }[];
-  /** Blocks to leave out. */
   boilerplate: number[];
 }
 
@@ -24,16 +22,14 @@ export interface PagePicture {
   png: Uint8Array;
 }
 
-/** What a model says of a document while it is read. Its answers are checked; what does not fit is as if not said. */
+/** Port to a language model that labels blocks and reads page images. Invalid answers are discarded. */
 export interface Adviser {
   label(window: BlockExcerpt[]): Promise<WindowLabels | undefined>;
-  /** The text of a page. */
+  /** OCR: the text of the page. */
   transcribe(page: PagePicture): Promise<string | undefined>;
-  /** What a page shows. */
   describe(page: PagePicture): Promise<string | undefined>;
 }
 
-/** What a reader asks its adviser about. */
 export interface Advice {
   labels?: boolean;
   vision?: VisionOptions;

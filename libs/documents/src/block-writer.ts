@@ -1,24 +1,23 @@
 import { type Block } from './block';
 
-/** Indentation stops here, so that a list nested a thousand deep does not become mostly spaces. */
+/** Maximum list depth that is indented: a list nested 1,000 deep must not become mostly spaces. */
 const deepestIndentation = 20;
 
 interface Container {
   type: 'list' | 'item' | 'blockquote';
-  /** Items: what stands before the first line; used up by it. */
+  /** List marker of an item, written before its first line only. */
   marker?: string;
 }
 
 export interface ListItem {
-  /** 0 for the outermost. */
   depth: number;
   marker?: string;
   text: string;
 }
 
 /**
- * Collects blocks in reading order. Everything inside an outermost list or quote becomes one block of that type,
- * one line a paragraph; headings, code and tables in there interrupt it and stay what they are.
+ * Block writer: collects blocks in reading order. An outermost list or quote becomes one block, one line per paragraph.
+ * Headings, code and tables inside it end that block and become blocks of their own.
  */
 export class BlockWriter {
   private readonly written: Block[] = [];
@@ -58,7 +57,10 @@ export class BlockWriter {
     this.write({ type: 'table', text: text.join('\n'), headerLines });
   }
 
-  /** For formats whose lists are paragraphs with a depth. An item without a marker continues the one before it. */
+  /**
+   * Writes lists of formats in which an item is a paragraph with a depth. An item without a marker continues the item
+   * before it.
+   */
   list(items: ListItem[]): void {
     this.enter({ type: 'list' });
     for (const { depth, marker, text } of items) {

@@ -1,34 +1,35 @@
 export type BlockType = 'title' | 'subtitle' | 'paragraph' | 'list' | 'table' | 'code' | 'blockquote' | 'page';
 
-/** One piece of a document in reading order, as its format marks it. */
+/** Block of a document in reading order, with the type that the file format gives it. */
 export interface Block {
   type: BlockType;
-  /** Plain text; a list keeps its markers and indentation, a table one row a line with `|` between cells. */
+  /** Plain text. Lists keep their markers and indentation. Tables have one row per line with `|` between cells. */
   text: string;
-  /** Titles and subtitles: 1 for the highest heading, 6 for the lowest. */
+  /** Heading level of titles and subtitles: 1 (highest) to 6. */
   level?: number;
-  /** Tables: how many lines at the start of `text` are the header; 0 when there is none. */
+  /** Tables: number of header lines at the start of `text`, 0 without a header. */
   headerLines?: number;
-  /** First page is 1; only for formats that have pages. */
+  /** Page number from 1, only for formats with pages. */
   pageNumber?: number;
 }
 
-/** A file as it was uploaded. */
 export interface Source {
   bytes: Buffer;
   contentType: string;
   key: string;
-  /** Told by parsers that give blocks while they read: how much is read, from 0 to 1. */
+  /** Called by streaming parsers with the fraction that is parsed, from 0 to 1. */
   onProgress?: (part: number) => void;
 }
 
-/** In reading order; an iterable is read while the rest of the document is still parsed. */
+/** Blocks in reading order. An iterable yields blocks while the rest of the document is still being parsed. */
 export type Blocks = Iterable<Block> | AsyncIterable<Block>;
 
-/** The document itself cannot be indexed. The message is shown to its owner as `failedStatusReason`: say what to do. */
+/**
+ * The document itself cannot be indexed. The message is stored as `failedStatusReason` and shown to the owner of the
+ * file, so it has to say what to do.
+ */
 export class UnreadableDocument extends Error {
   override readonly name = 'UnreadableDocument';
 }
 
-/** It can be read, and there is no text in it. */
 export class DocumentWithoutText extends UnreadableDocument {}

@@ -3,16 +3,16 @@ import { type Source, UnreadableDocument } from './block';
 import { type Format, formats, plainText } from './formats';
 import { looksLikeText, sniff, type Sniffed } from './sniff';
 
-/** Types that say nothing about the content; the one of MPEG video is what `.ts` is taken for. */
+/** Content types that say nothing about the content. `video/mp2t` is the type that systems guess for `.ts` files. */
 const vague = new Set(['', 'binary/octet-stream', 'video/mp2t']);
 const zip = 'application/zip';
-/** Old office files, and new ones that are encrypted: the parser of the new ones says which. */
+/** OLE compound file: legacy Office files, and encrypted OOXML files. The OOXML parser tells them apart. */
 const compound = 'application/x-cfb';
 
 /**
- * The format that both the name and the content of a file agree on. The extension of the key decides when the content
- * type says no more than "plain text" or "for an application", and then the content. Throws UnreadableDocument when the content is something else than it
- * is called, or cannot be indexed.
+ * Content sniffing: picks the format that the file's name and its content agree on. The content type decides first.
+ * When it is vague (`text/plain` or an unknown `application/*`), the extension of the key decides, then the content.
+ * Throws UnreadableDocument when the content contradicts the declared type or cannot be indexed.
  */
 export async function chooseFormat({ bytes, contentType, key }: Source): Promise<Format> {
   const type = contentType.split(';', 1)[0]!.trim().toLowerCase();
@@ -22,14 +22,14 @@ export async function chooseFormat({ bytes, contentType, key }: Source): Promise
   const sniffed = await sniff(bytes);
   const found = sniffed && (ofType(sniffed.contentType) ?? ofExtension(sniffed.extension));
 
-  // Windows with Office sends CSV as Excel.
+  // Windows with Excel installed uploads CSV files as `application/vnd.ms-excel`.
   if (named?.isText && stated && !stated.isText && !sniffed && looksLikeText(bytes)) return named;
   if (stated) {
     if (!sniffed || found === stated || agrees(stated, found, sniffed, bytes)) return stated;
     throw new UnreadableDocument(
-      `The file says that it is ${stated.name}${isVague ? '' : ` (${type})`}, but its content is ` +
+      `The file is declared as ${stated.name}${isVague ? '' : ` (${type})`}, but its content is ` +
         `${found ? `${found.name} (${sniffed.contentType})` : sniffed.contentType}. ` +
-        'Upload it with the name and the content type of what it is.',
+        'Upload it with a name and content type that match its content.',
     );
   }
   if (isVague && found) return found;
@@ -46,7 +46,7 @@ export async function chooseFormat({ bytes, contentType, key }: Source): Promise
   );
 }
 
-/** Text formats look alike from outside, and archives are told apart by what is in them. */
+/** Sniffing cannot distinguish text formats. ZIP-based formats are distinguished by their entries. */
 function agrees(stated: Format, found: Format | undefined, { contentType }: Sniffed, bytes: Buffer): boolean {
   if (stated.isText) return found?.isText ?? false;
   if (contentType === compound) return true;

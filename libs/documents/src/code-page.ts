@@ -1,7 +1,7 @@
 import { TextDecoder } from 'node:util';
 import { decodeWindows1252 } from './decode-text';
 
-/** From 0x80 on: the code pages of DOS, which TextDecoder does not know. */
+/** Characters 0x80 to 0xFF of the DOS code pages, which TextDecoder does not support. */
 const dos: Record<number, string> = {
   437:
     'ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀' +
@@ -27,7 +27,7 @@ const labels: Record<number, string> = {
   65001: 'utf-8',
 };
 
-/** Code pages by the charset of a font (`\fcharset`); 1 and the others stand for the page of the document. */
+/** Code page by font charset (`\fcharset`). Charset 1 and unknown ones use the code page of the document. */
 const ofCharset: Record<number, number> = {
   0: 1252,
   77: 10000,
@@ -57,7 +57,7 @@ export function codePageOfCharset(charset: number): number | undefined {
   return ofCharset[charset];
 }
 
-/** Unknown pages are read as windows-1252. */
+/** Decodes bytes of a code page. Unknown code pages are decoded as windows-1252. */
 export function decodeCodePage(bytes: Buffer, page: number): string {
   const table = dos[page];
   if (table) return bytes.toString('latin1').replace(/[\x80-\xff]/g, (byte) => table[byte.charCodeAt(0) - 0x80]!);

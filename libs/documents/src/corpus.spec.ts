@@ -5,12 +5,9 @@ import { blocksOf } from './test/blocks-of';
 
 interface Expected {
   file: string;
-  /** In this order, each a part of one block. */
   texts: string[];
-  /** Types of block that are in it, with the level of titles. */
   types: (BlockType | `${'title' | 'subtitle'} ${number}`)[];
   pages?: number;
-  /** Must not be in it. */
   without?: string[];
 }
 
@@ -256,18 +253,20 @@ const corpus: Expected[] = [
   },
 ];
 
-it.each(corpus)('finds in $file what is in it', async ({ file, texts, types, pages, without = [] }) => {
-  const blocks = await blocksOf(readFileSync(`test/fixtures/documents/${file}`), basename(file));
+it.each(corpus)(
+  'finds the expected text and block types in $file',
+  async ({ file, texts, types, pages, without = [] }) => {
+    const blocks = await blocksOf(readFileSync(`test/fixtures/documents/${file}`), basename(file));
 
-  expect(inOrder(blocks, texts)).toEqual(texts);
-  expect([...new Set(blocks.map(({ type, level }) => (level ? `${type} ${level}` : type)))].toSorted()).toEqual(
-    types.toSorted(),
-  );
-  expect(new Set(blocks.map(({ pageNumber }) => pageNumber))).toEqual(new Set(numbersTo(pages)));
-  for (const text of without) expect(blocks.map((block) => block.text).join('\n')).not.toContain(text);
-});
+    expect(inOrder(blocks, texts)).toEqual(texts);
+    expect([...new Set(blocks.map(({ type, level }) => (level ? `${type} ${level}` : type)))].toSorted()).toEqual(
+      types.toSorted(),
+    );
+    expect(new Set(blocks.map(({ pageNumber }) => pageNumber))).toEqual(new Set(numbersTo(pages)));
+    for (const text of without) expect(blocks.map((block) => block.text).join('\n')).not.toContain(text);
+  },
+);
 
-/** As far as each is found in the block of the one before it, or in a later one. */
 function inOrder(blocks: Block[], texts: string[]): string[] {
   let position = 0;
   return texts.filter((text) => {

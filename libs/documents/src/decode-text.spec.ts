@@ -11,7 +11,7 @@ it.each<[string, Buffer, string | undefined]>([
   ['UTF-16 big endian', Buffer.from(`\uFEFF${text}`, 'utf16le').swap16(), undefined],
   ['windows-1252', Buffer.from('caf\xe9\r\n\x80 5\r', 'latin1'), undefined],
   ['Shift_JIS', Buffer.from([0x93, 0xfa, 0x96, 0x7b, 0x8c, 0xea, 0x0d, 0x0a]), 'shift_jis'],
-])('reads the same in slices of any size: %s', (_, bytes, charset) => {
+])('decodes %s to the same text for any slice size', (_, bytes, charset) => {
   const whole = decodeText(bytes, charset);
 
   expect(whole).not.toMatch(/[\uFFFD\r]/);
@@ -22,14 +22,14 @@ it.each<[string, Buffer, string | undefined]>([
   }
 });
 
-it('reads the same lines and paragraphs in slices of any size', () => {
+it('yields the same lines and paragraphs for any slice size', () => {
   const slices = [...'one\ntwo\n\n \nthree words here\n'];
 
   expect([...lines(slices)]).toEqual(['one', 'two', '', ' ', 'three words here']);
   expect([...parseText(slices)]).toEqual([...parseText([slices.join('')])]);
 });
 
-it('cuts a line that is too long between words', () => {
+it('splits a line that is too long between two words', () => {
   const words = 'word '.repeat(1000);
 
   const parts = [...lines([...words], 100)];
@@ -38,7 +38,7 @@ it('cuts a line that is too long between words', () => {
   expect(parts.every((part) => part.length <= 102 && part.endsWith(' '))).toBe(true);
 });
 
-it('bounds a paragraph of 20 MB at line ends', () => {
+it('splits a paragraph of 20 MB at line ends', () => {
   const blocks = [...parseText(['a line of it\n'.repeat(1_600_000)])];
 
   expect(blocks.length).toBeGreaterThan(15);

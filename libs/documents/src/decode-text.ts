@@ -6,46 +6,44 @@ export const sliceBytes = 1_000_000;
 const mostAccented = 0.6;
 
 /**
- * Reads bytes as text: by byte-order mark, as UTF-8 when they are valid UTF-8, else in the declared charset.
- * What is left is UTF-8 with replacement characters when most of its accented letters are UTF-8, else windows-1252.
- * Line ends become `\n`. Refuses binaries, and bytes that no guess turns into text.
+ * Charset detection: by byte order mark, as UTF-8 when the bytes are valid UTF-8, then by the declared charset.
+ * Otherwise UTF-8 with replacement characters when most non-ASCII letters are valid UTF-8, else windows-1252. Line ends
+ * become `\n`. Throws UnreadableDocument for binary content and for text in an undetectable encoding.
  */
 export function decodeText(bytes: Buffer, declaredCharset?: string): string {
   return [...decodeSlices(bytes, declaredCharset)].join('');
 }
 
-/** The same slice by slice, so that a large text is never one string. What is refused is refused before the first. */
+/** Streaming `decodeText`: yields slices, so that a large text is never one string. Throws before the first slice. */
 export function* decodeSlices(bytes: Buffer, declaredCharset?: string, size = sliceBytes): Generator<string> {
   const decode = decoding(bytes, declaredCharset);
   refuseBinary(decode(size));
   let pending = '';
   for (const slice of decode(size)) {
     const text = pending + slice;
-    // The line feed that belongs to it may begin the next slice.
+    // CRLF may be split between two slices.
     pending = text.endsWith('\r') ? '\r' : '';
     yield text.slice(0, text.length - pending.length).replace(/\r\n?/g, '\n');
   }
   if (pending) yield '\n';
 }
 
-/** The charset parameter of a content type. */
 export function charsetIn(contentType: string): string | undefined {
   return /;\s*charset\s*=\s*"?([\w-]+)/i.exec(contentType)?.[1];
 }
 
-/** What the meta element of an HTML page says, or its declaration as XML. */
+/** Charset declared by the meta element of an HTML page, or by its XML declaration. */
 export function charsetInPage(bytes: Buffer): string | undefined {
   const start = bytes.toString('latin1', 0, 1024);
   return unlessWide(/<meta\b[^>]*\bcharset\s*=\s*["']?([\w-]+)/i.exec(start)?.[1]) ?? charsetInXml(bytes);
 }
 
-/** What the declaration of an XML document says. */
 export function charsetInXml(bytes: Buffer): string | undefined {
   const start = bytes.toString('latin1', 0, 200);
   return unlessWide(/^\s*<\?xml\b[^>]*\bencoding\s*=\s*["']([\w-]+)/.exec(start)?.[1]);
 }
 
-/** What can be read byte by byte is not in UTF-16, whatever it says. */
+/** Ignores a declared UTF-16: the declaration was readable as single bytes, so it is false. */
 function unlessWide(charset: string | undefined): string | undefined {
   return charset && /^utf-?16/i.test(charset) ? undefined : charset;
 }
@@ -61,7 +59,7 @@ function decoding(bytes: Buffer, declaredCharset?: string): Decode {
   if (bytes[0] === 0xfe && bytes[1] === 0xff) return as('utf-16be');
 
   const declared = declaredCharset ? encodingOf(declaredCharset) : undefined;
-  // The iso-2022 and utf-16 families may look like valid UTF-8; for the others validity is the better witness.
+  // Text in iso-2022 or utf-16 may be valid UTF-8, so the declaration decides. For other charsets UTF-8 validity does.
   if (declared && /^(iso-2022|utf-16)/.test(declared)) return as(declared);
 
   if (isUtf8(bytes)) return as('utf-8');
@@ -75,7 +73,7 @@ function decoding(bytes: Buffer, declaredCharset?: string): Decode {
   return latin;
 }
 
-/** No language has that many accents: these are the letters of another alphabet. */
+/** Refuses windows-1252 text in which over 60 % of the letters are accented: it is another alphabet, wrongly decoded. */
 function refuseMostlyAccented(slices: Iterable<string>): void {
   let letters = 0;
   let accented = 0;
@@ -86,7 +84,7 @@ function refuseMostlyAccented(slices: Iterable<string>): void {
     }
   }
   if (accented > letters * mostAccented) {
-    throw new UnreadableDocument('The text is in an unknown encoding: save it as UTF-8, and upload that.');
+    throw new UnreadableDocument('The text is in an unknown encoding: save it as UTF-8 and upload it again.');
   }
 }
 
@@ -99,7 +97,7 @@ function* decodeAs(bytes: Buffer, charset: string, size: number): Generator<stri
   if (decoder) yield decoder.decode();
 }
 
-/** By hand, since TextDecoder of Node 20 takes windows-1252 for Latin-1. */
+/** windows-1252 decoder: TextDecoder of Node 20 decodes windows-1252 as Latin-1. */
 export function decodeWindows1252(bytes: Buffer): string {
   const from0x80 = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ';
   return bytes.toString('latin1').replace(/[\x80-\x9f]/g, (control) => from0x80[control.charCodeAt(0) - 0x80]!);
@@ -118,7 +116,7 @@ function refuseBinary(slices: Iterable<string>): void {
   if (controls * 100 > length || replaced * 10 > length) {
     throw new UnreadableDocument(
       'The content is not readable text: it is binary, or in an unknown encoding. ' +
-        'Save it as UTF-8 text, or upload it with its own content type.',
+        'Save it as UTF-8 text, or upload it with the content type that matches its content.',
     );
   }
 }
@@ -137,7 +135,7 @@ function countUnusual(slices: Iterable<string>) {
   return count;
 }
 
-/** Tab, the line and page ends and ESC (terminal logs) belong to text. */
+/** Control characters that text may contain: tab, line feed, form feed, carriage return and ESC (terminal logs). */
 function isControl(code: number): boolean {
   return code < 0x20 ? !((code >= 0x09 && code <= 0x0d) || code === 0x1b) : code >= 0x7f && code < 0xa0;
 }

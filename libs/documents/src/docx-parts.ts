@@ -4,49 +4,44 @@ import { localName, scanXml, type XmlListener } from './xml-tree';
 const namespace = 'xmlns="http://schemas.openxmlformats.org/wordprocessingml/2006/main"';
 const header = `<tblHeader ${namespace}/>`;
 
-/** Elements around text of which mammoth does not know that they may be looked into. */
+/** Wrapper elements of text that mammoth does not descend into. */
 const transparent = new Set([
   ...['fldSimple', 'dir', 'bdo', 'ruby', 'rubyBase', 'oMathPara'],
-  // Shapes of VML other than those that it knows.
+  // VML shapes that mammoth does not know.
   ...['oval', 'line', 'polyline', 'curve', 'arc', 'image'],
 ]);
-/** What tells how to pronounce the text below it. */
+/** Ruby annotations: pronunciation of the base text, left out. */
 const annotations = new Set(['rt', 'rubyPr']);
 const firstRowBit = 0x0020;
 const deepestHeading = 6;
 
 interface Table {
-  /** Whether its first row is one; not known before its properties. */
   hasHeader?: boolean;
   rows: number;
-  /** How deep a first row is nested that lacks the mark of a header. */
+  /** Element depth of a first row that still needs its `tblHeader` mark. */
   unmarked?: number;
-  /** Where that mark belongs, once another row follows. */
+  /** Reserved piece for the `tblHeader` mark, filled in when a second row follows. */
   mark?: { piece: number; text: string };
 }
 
-/** Of which one is to be read. */
 interface Alternatives {
   depth: number;
-  /** The piece that the first begins with. */
   start: number;
-  /** Whether one of them, which is the one to read, has a text box. */
   hasBox: boolean;
 }
 
 interface Drawing {
   depth: number;
-  /** The piece that it begins with. */
   start: number;
-  /** Then nothing else of it is written. */
+  /** Whether the drawing has a text box. If so, nothing else of the drawing is written. */
   hasBox: boolean;
 }
 
 /**
- * A part of a Word document so that mammoth loses none of its text: fields, changes of direction, formulas and the base
- * of ruby become runs, text boxes of drawings become those of pictures, and first rows that are formatted as headers
- * become headers. Of alternatives the first with a text box remains, or else the last.
- * @param headings levels of paragraph styles that are to be headings, by their ids
+ * Rewrites a part of a Word document so that mammoth loses no text. Fields, direction changes, formulas and ruby base
+ * text become runs. Text boxes of drawings become VML text boxes. First rows formatted as headers become header rows.
+ * The first alternative with a text box is kept, otherwise the last.
+ * @param headings heading level by paragraph style id
  */
 export function rewritten(part: Buffer, headings: ReadonlyMap<string, number> = new Map()): string {
   const writer = new PartWriter(headings);
@@ -54,7 +49,7 @@ export function rewritten(part: Buffer, headings: ReadonlyMap<string, number> = 
   return writer.pieces.join('');
 }
 
-/** Styles that are based on the style of a heading, with its level: mammoth knows only the latter. */
+/** Heading levels of styles derived from a heading style: mammoth only knows the built-in heading styles. */
 export function headingStyles(styles: Buffer): Map<string, number> {
   const names = new Map<string, string>();
   const bases = new Map<string, string>();
@@ -87,12 +82,10 @@ class PartWriter implements XmlListener {
   private readonly tables: Table[] = [];
   private depth = 0;
   private style = '';
-  /** Where what is left out began. */
   private leftOut: number | undefined;
   private readonly alternatives: Alternatives[] = [];
-  /** What is being read, unless that is in a text box of it. */
+  /** Undefined inside a text box. */
   private drawing: Drawing | undefined;
-  /** The drawings around the text boxes that are being read. */
   private readonly around: (Drawing | undefined)[] = [];
   private formula: { depth: number; isText: boolean; sign: string; text: string } | undefined;
 
@@ -149,7 +142,7 @@ class PartWriter implements XmlListener {
     this.alternatives.push({ depth: this.depth, start: this.pieces.length, hasBox: false });
   }
 
-  /** The one to read takes the place of the one before. Mammoth reads only what is there to fall back to. */
+  /** A later alternative replaces the kept one. `Choice` is written as `Fallback`, because mammoth reads only that. */
   private startAlternative(attributes: Record<string, string>, written: string): void {
     const alternatives = this.alternatives.at(-1);
     if (alternatives?.depth === this.depth - 1) {
@@ -167,7 +160,7 @@ class PartWriter implements XmlListener {
     this.element('drawing', attributes, written);
   }
 
-  /** Mammoth looks for text boxes in pictures of VML, and for nothing but pictures in drawings. */
+  /** Mammoth reads text boxes only from VML pictures, and only images from drawings. */
   private startBox(attributes: Record<string, string>, written: string): void {
     for (const alternatives of this.alternatives) alternatives.hasBox = true;
     const { drawing } = this;

@@ -1,7 +1,6 @@
-/** How a number format shows its value, as far as it is a time. */
 export type TimeFormat = 'date' | 'dateTime' | 'time' | undefined;
 
-/** Formats that every workbook has without declaring them (ECMA-376 part 1, 18.8.30), with those of East Asia. */
+/** Built-in number formats (ECMA-376 part 1, 18.8.30), including the East Asian ones. */
 const builtIn: [from: number, to: number, format: TimeFormat][] = [
   [14, 17, 'date'],
   [18, 21, 'time'],
@@ -16,17 +15,15 @@ const builtIn: [from: number, to: number, format: TimeFormat][] = [
 ];
 
 const secondsOfDay = 86_400;
-/** Serial number of 1970-01-01, which is 25,569 days after Excel's day zero. */
 const unixEpoch = 25_569;
 const daysFrom1900To1904 = 1_462;
-/** The last day of the year 9999. */
+/** Serial number of 9999-12-31. */
 const lastDay = 2_958_465;
 
 export function builtInFormat(id: number): TimeFormat {
   return builtIn.find(([from, to]) => id >= from && id <= to)?.[2];
 }
 
-/** Of a format code such as `yyyy\-mm\-dd hh:mm`. */
 export function timeFormatOf(code: string): TimeFormat {
   const section = code.replace(/"[^"]*"|\\.|[_*]./g, '').split(';', 1)[0]!;
   const letters = section.replace(/\[(?![hms]+\])[^\]]*\]|general|am\/pm|a\/p/gi, '').toLowerCase();
@@ -35,7 +32,7 @@ export function timeFormatOf(code: string): TimeFormat {
   return hasTime ? 'time' : undefined;
 }
 
-/** Numbers as they are, without the digits that binary fractions add; times as in ISO 8601. */
+/** Text of a number cell: numbers without binary rounding digits, dates and times in ISO 8601. */
 export function numberText(value: string, format: TimeFormat, { from1904 }: { from1904: boolean }): string {
   const number = Number(value);
   if (value.trim() === '' || !Number.isFinite(number)) return value;
@@ -48,7 +45,7 @@ export function numberText(value: string, format: TimeFormat, { from1904 }: { fr
   return format === 'date' && rest === 0 ? date : `${date}T${clock(rest)}`;
 }
 
-/** Excel counts 29 February 1900, a day that never was. */
+/** Excel's 1900 date system counts a 29 February 1900 that never existed. */
 function afterMissingLeapDay(days: number): number {
   return days < 60 ? days + 1 : days;
 }

@@ -12,13 +12,12 @@ import { parseXml } from './parse-xml';
 import { sourceExtensions, sourceTypes } from './source-types';
 
 export interface Format {
-  /** As its owner would call it. */
   name: string;
-  /** Without parameters, in lower case. */
+  /** Lower case, without parameters. */
   contentTypes: string[];
-  /** With the dot, in lower case. */
+  /** Lower case, with the dot. */
   extensions: string[];
-  /** Of characters alone, so that its content cannot be told from other texts. */
+  /** Plain-text formats: sniffing cannot tell them from other texts. */
   isText?: true;
   parse(source: Source): Blocks | Promise<Blocks>;
 }
@@ -31,7 +30,7 @@ export const plainText: Format = {
   parse: (source) => parseText(textSlices(source)),
 };
 
-/** Everything that can be indexed. A parser with a large library is imported where it is called, when first needed. */
+/** All formats that can be indexed. Parsers with a large library import it lazily, on first use. */
 export const formats: readonly Format[] = [
   plainText,
   {
@@ -175,7 +174,6 @@ export const formats: readonly Format[] = [
   },
 ];
 
-/** For parsers that read on while what they have found is used. */
 function* textSlices({ bytes, contentType, onProgress }: Source, charset?: string): Generator<string> {
   let read = 0;
   for (const slice of decodeSlices(bytes, charsetIn(contentType) ?? charset)) {

@@ -10,16 +10,16 @@ import {
 export type HtmlNode = DefaultTreeAdapterTypes.Node;
 export type HtmlElement = DefaultTreeAdapterTypes.Element;
 
-/** Below this depth elements are not nested any further; the same bound as in browsers. */
+/** Maximum element depth, as in browsers. Deeper elements are flattened. */
 const deepest = 512;
 const mostAttributes = 200;
 
-/** Their text is the same as that of a span, and the parser would repeat unclosed ones in each paragraph. */
+/** Formatting elements, parsed as `span`: parse5 would reopen unclosed ones in each paragraph. */
 const formatting = new Set(
   'a b big code em font i nobr s small strike strong tt u'.split(' ').map((name) => html.getTagID(name)),
 );
 
-/** Elements whose content is raw text for the tokenizer: the parser must see them at any depth. */
+/** Elements with raw text for the tokenizer: the parser must see them at any depth. */
 const rawText = new Set(['iframe', 'noembed', 'noframes', 'noscript', 'script', 'style', 'textarea', 'title', 'xmp']);
 const empty = new Set([
   'area',
@@ -40,8 +40,9 @@ const empty = new Set([
 ]);
 
 /**
- * parse5's tree in linear time and memory: its own parser takes minutes for 100,000 nested elements, and gigabytes
- * for some thousand unclosed `<font>`. Text is never lost to the bounds. XHTML elements may close themselves.
+ * HTML tree by parse5 in linear time and memory. Unbounded parse5 takes minutes for 100,000 nested elements, and
+ * gigabytes for a few thousand unclosed `<font>`. The bounds never lose text. With `xhtml`, self-closing tags are
+ * honoured.
  */
 export function parseHtmlTree(source: string, { xhtml }: { xhtml: boolean }): HtmlNode {
   const parser = new BoundedParser(xhtml);
@@ -49,7 +50,10 @@ export function parseHtmlTree(source: string, { xhtml }: { xhtml: boolean }): Ht
   return parser.document;
 }
 
-/** What stands loose in a table moves before it: parse5 looks for the table from the first sibling on, here the last. */
+/**
+ * Foster parenting moves misplaced table content before the table. parse5 searches the table from the first sibling;
+ * this adapter searches from the last, where it is.
+ */
 const treeAdapter: typeof defaultTreeAdapter = {
   ...defaultTreeAdapter,
   insertBefore(parent, node, reference) {
@@ -95,7 +99,7 @@ function readFormattingAsSpan(token: Token.TagToken): void {
   token.tagID = html.TAG_ID.SPAN;
 }
 
-/** The tokenizer compares each attribute of a tag with all before it. */
+/** The tokenizer compares each attribute with all previous ones of its tag, which is quadratic. */
 function boundAttributes(tokenizer: Parser<DefaultTreeAdapterMap>['tokenizer']): void {
   const keep = tokenizer['_leaveAttrName'].bind(tokenizer);
   tokenizer['_leaveAttrName'] = () => {

@@ -4,7 +4,6 @@ import type { Block } from './block';
 const blocksInWindow = 40;
 const excerptCharacters = 300;
 
-/** The same blocks in the same order, with the types that the adviser gives them, and without what it calls boilerplate. */
 export async function* labelledBlocks(blocks: AsyncIterable<Block>, adviser: Adviser): AsyncGenerator<Block> {
   let window: Block[] = [];
   for await (const block of blocks) {

@@ -1,4 +1,4 @@
-/** Lines of a text that comes in slices, without their ends. One longer than `longest` is given in parts. */
+/** Splits a stream of slices into lines without line ends. Lines longer than `longest` are split. */
 export function* lines(slices: Iterable<string>, longest = Infinity): Generator<string> {
   let begun: string[] = [];
   let length = 0;
@@ -25,7 +25,7 @@ export function* lines(slices: Iterable<string>, longest = Infinity): Generator<
   if (length > 0) yield begun.join('');
 }
 
-/** Looks back only a little: text without any space is cut where its slice ends. */
+/** Searches the last 10,000 characters only; text without a space is cut at the end of its slice. */
 function lastWordEnd(text: string): number {
   const tail = Math.max(1, text.length - 10_000);
   for (let i = text.length; i > tail; i--) if (/\s/.test(text[i - 1]!)) return i;

@@ -7,7 +7,6 @@ import { blocksOf } from './test/blocks-of';
 import { zipOfTexts } from './test/zip-of';
 import { Archive } from './zip';
 
-/** Which parts of a document hold its text, and which elements there are no part of it. */
 const sources: [file: string, parts: RegExp, without: RegExp][] = [
   ['handmade.epub', /text\/.*xhtml$/, /<head>.*?<\/head>/gs],
   ['libreoffice.epub', /sections\/.*xhtml$/, /<head>.*?<\/head>/gs],
@@ -24,7 +23,7 @@ const sources: [file: string, parts: RegExp, without: RegExp][] = [
   ],
 ];
 
-it.each(sources)('every word of %s is in its blocks as often', async (file, parts, without) => {
+it.each(sources)('keeps the number of occurrences of every word of %s', async (file, parts, without) => {
   const bytes = readFileSync(`test/fixtures/documents/${file}`);
   const archive = await Archive.open(bytes, { save: '' });
   const names = namesIn(bytes).filter((name) => parts.test(name));
@@ -40,7 +39,7 @@ it.each(sources)('every word of %s is in its blocks as often', async (file, part
   expect(wordsIn(blocks)).toEqual([...words(text), ...titles].toSorted());
 });
 
-it('every word of libreoffice.rtf is in its blocks as often as in those of the same text as libreoffice.odt', async () => {
+it('keeps the number of occurrences of every word of libreoffice.rtf, as in the same text in libreoffice.odt', async () => {
   const [rtf, odt] = await Promise.all(
     ['libreoffice.rtf', 'libreoffice.odt'].map((file) =>
       blocksOf(readFileSync(`test/fixtures/documents/${file}`), file),
@@ -54,7 +53,7 @@ const line = fc
   .string({ unit: 'grapheme', minLength: 1, maxLength: 40 })
   .map((text) => text.replace(/\s+/g, ' ').trim());
 
-it('keeps any text in RTF, however it is escaped', () => {
+it('keeps arbitrary text in RTF with any escapes', () => {
   const escaped = (text: string) =>
     Array.from(text, (character) => {
       if (/[a-z0-9]/i.test(character)) return character;
@@ -71,7 +70,7 @@ it('keeps any text in RTF, however it is escaped', () => {
   );
 });
 
-it('keeps every cell of a sheet, wherever it stands', async () => {
+it('keeps every cell of a sheet at any address', async () => {
   const cells = fc.uniqueArray(fc.tuple(fc.integer({ min: 1, max: 500 }), fc.integer({ min: 0, max: 25 }), fc.nat()), {
     selector: ([row, column]) => `${row} ${column}`,
     minLength: 1,
@@ -106,7 +105,6 @@ function workbook(cells: [row: number, column: number, value: number][]): Buffer
   });
 }
 
-/** Markers of lists and numbers of notes are no words. */
 function wordsIn(blocks: Block[]): string[] {
   return words(blocks.map(({ text }) => text).join('\n')).toSorted();
 }
@@ -115,7 +113,6 @@ function words(text: string): string[] {
   return text.match(/[\p{Letter}\p{Extended_Pictographic}][\p{Letter}\p{Number}\p{Mark}]*/gu) ?? [];
 }
 
-/** From the central directory, without the reader that is tested. */
 function namesIn(bytes: Buffer): string[] {
   const names: string[] = [];
   for (let at = bytes.indexOf('504b0102', 0, 'hex'); at !== -1; at = bytes.indexOf('504b0102', at + 1, 'hex')) {

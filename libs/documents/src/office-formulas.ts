@@ -1,6 +1,6 @@
 import { textOf, type XmlElement } from './xml-tree';
 
-/** What stands above, below or beside something in a formula. */
+/** Operator written before the denominator, superscript, subscript or radicand of a formula. */
 export const signs = new Map([
   ['den', '/'],
   ['sup', '^'],
@@ -8,7 +8,6 @@ export const signs = new Map([
   ['rad', '√'],
 ]);
 
-/** A formula of Office in one line. */
 export function formulaText({ children }: XmlElement): string {
   const parts = children.map((child) => {
     if (typeof child === 'string') return '';

@@ -4,13 +4,12 @@ import type { Archive } from './zip';
 
 export interface Relation {
   id: string;
-  /** The last word of its type, such as `slide`. */
+  /** Last segment of the relationship type, such as `slide`. */
   type: string;
-  /** The name of a part of the archive. */
   target: string;
 }
 
-/** What a part of an Office document refers to; external addresses are left out. */
+/** Relationships of a part of an Office document, without external targets. */
 export async function relationsOf(archive: Archive, part: string): Promise<Relation[]> {
   const name = posix.join(posix.dirname(part), '_rels', `${posix.basename(part)}.rels`);
   if (!archive.has(name)) return [];
@@ -23,13 +22,12 @@ export async function relationsOf(archive: Archive, part: string): Promise<Relat
     }));
 }
 
-/** The part that holds the document itself. */
 export async function mainPart(archive: Archive, otherwise: string): Promise<string> {
   const relations = await relationsOf(archive, '');
   return relations.find(({ type }) => type === 'officeDocument')?.target ?? otherwise;
 }
 
-/** The attribute `r:id`, whatever its prefix: a bare `id` is something else. */
+/** Attribute `r:id` with any prefix. A bare `id` is a different attribute. */
 export function relationId({ attributes }: Pick<XmlElement, 'attributes'>): string | undefined {
   return Object.entries(attributes).find(([name]) => name.endsWith(':id'))?.[1];
 }

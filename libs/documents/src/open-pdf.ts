@@ -5,8 +5,8 @@ import { mostPdfPages } from './limits';
 import { pdfUnpacking } from './pdf-unpacking';
 
 /**
- * Everything is read in this thread, from these bytes and the files of the package alone. Close it with
- * `closePdf`. Throws UnreadableDocument when it needs a password, is damaged or too long.
+ * Opens a PDF in this thread, from its bytes and the files of pdfjs-dist only. Close it with `closePdf`. Throws
+ * UnreadableDocument when it needs a password, is damaged or has more than 5,000 pages.
  */
 export async function openPdf(bytes: Buffer, options: DocumentInitParameters): Promise<PDFDocumentProxy> {
   const { getDocument, VerbosityLevel } = await loadPdfjs();
@@ -28,7 +28,7 @@ export async function openPdf(bytes: Buffer, options: DocumentInitParameters): P
     pdfUnpacking.check();
     if (pdf.numPages <= mostPdfPages) return pdf;
     throw new UnreadableDocument(
-      `The PDF has ${pdf.numPages} pages, and no more than ${mostPdfPages} can be indexed: split it.`,
+      `The PDF has ${pdf.numPages} pages; at most ${mostPdfPages} can be indexed. Split it into smaller files.`,
     );
   } catch (error) {
     await task.destroy();
@@ -37,35 +37,34 @@ export async function openPdf(bytes: Buffer, options: DocumentInitParameters): P
   }
 }
 
-/** Frees what an open PDF holds. */
 export async function closePdf(pdf: PDFDocumentProxy): Promise<void> {
   await pdf.loadingTask.destroy();
   pdfUnpacking.end();
 }
 
-/** A folder of pdfjs-dist. */
 export function inPackage(folder: string): string {
   return join(dirname(require.resolve('pdfjs-dist/package.json')), folder) + sep;
 }
 
-/** What of an error of pdfjs-dist the document's owner can do something about. */
+/** Maps an error of pdfjs-dist to an UnreadableDocument that tells the owner what to do. */
 export function reasonOf(error: unknown): unknown {
   const tooLarge = pdfUnpacking.problem();
   if (tooLarge) return tooLarge;
   if (error instanceof UnreadableDocument || !(error instanceof Error)) return error;
   if (error.name === 'PasswordException') {
     return new UnreadableDocument(
-      'The PDF is encrypted and opens only with a password. Upload a copy that is saved without one.',
+      'The PDF is encrypted and needs a password to open. Upload a copy that is saved without a password.',
     );
   }
   return new UnreadableDocument(
-    'The PDF is damaged and cannot be read. Open it in a PDF program, save or print it as a new PDF, and upload that.',
+    'The PDF is damaged and cannot be read. Open it in a PDF program, save or print it as a new PDF, and upload the new file.',
   );
 }
 
-/** Only who has a PDF waits for it: it takes most of a second to load. */
+/** Lazy import: pdfjs-dist takes most of a second to load. */
 async function loadPdfjs() {
-  // For Node 20 the package replaces it, because of a corner case, with one that costs a fifth of the time for a PDF.
+  // On Node 20 the package replaces `Array.prototype.push` for a corner case. Its version costs a fifth of the time for
+  // a PDF, so the original is restored.
   const push = Object.getOwnPropertyDescriptor(Array.prototype, 'push')!;
   // @ts-expect-error The package has no types for it.
   await import('pdfjs-dist/legacy/build/pdf.worker.mjs');

@@ -4,10 +4,9 @@ import { UnreadableDocument } from './block';
 import { closePdf, inPackage, openPdf } from './open-pdf';
 import { pdfUnpacking } from './pdf-unpacking';
 
-/** Of the longer side of a page: models see no more. */
 const longestSide = 1600;
 const largestScale = 3;
-/** A page of A4 that was scanned with 600 dots an inch has half of it. */
+/** Pixel limit of an image; an A4 page scanned at 600 dpi has half of it. */
 const mostPixelsOfPicture = 70_000_000;
 
 interface Canvas {
@@ -19,11 +18,10 @@ interface CanvasFactory {
   destroy(target: { canvas: Canvas }): void;
 }
 
-/** Draws the pages of a PDF. */
 export class PageRenderer {
   private constructor(private readonly pdf: PDFDocumentProxy) {}
 
-  /** Throws UnreadableDocument when it cannot be opened, or nothing can be drawn in this process. */
+  /** Throws UnreadableDocument when the PDF cannot be opened, or when this platform has no canvas package. */
   static async open(bytes: Buffer): Promise<PageRenderer> {
     requireCanvas();
     const pdf = await openPdf(bytes, {
@@ -39,7 +37,6 @@ export class PageRenderer {
     return this.pdf.numPages;
   }
 
-  /** A PNG; undefined for a page that cannot be drawn. */
   async render(pageNumber: number): Promise<Uint8Array | undefined> {
     const factory = this.pdf.canvasFactory as CanvasFactory;
     let target: { canvas: Canvas } | undefined;
@@ -64,13 +61,13 @@ export class PageRenderer {
   }
 }
 
-/** What pdfjs-dist draws with is made for one system and processor, and is not there on some. */
+/** @napi-rs/canvas, which pdfjs-dist renders with, is a native package that some platforms lack. */
 function requireCanvas(): void {
   try {
     createRequire(inPackage('legacy'))('@napi-rs/canvas');
   } catch {
     throw new UnreadableDocument(
-      'The pages of a PDF cannot be drawn here, because the package @napi-rs/canvas does not load on the server. ' +
+      'The pages of a PDF cannot be rendered, because the package @napi-rs/canvas does not load on the server. ' +
         'Index the file without vision, or ask your administrator to install the package.',
     );
   }

@@ -7,7 +7,7 @@ async function parse(slices: string[], read = parseCsv) {
   return blocks;
 }
 
-it('reads rows with their header, whatever stands in quotes', async () => {
+it('reads rows and their header, with line ends and quotes in quoted cells', async () => {
   const csv = 'Name,Note\nTea,"hot, and\nsweet"\nCake,"he said ""more"""\n\n ,\n';
 
   expect(await parse([csv])).toEqual([
@@ -24,31 +24,31 @@ it.each([
   ['Sales of 2024\na;b\n1,5;2\n3;4,5\n', 'Sales of 2024\na | b\n1,5 | 2\n3 | 4,5'],
   ['sep=;\na;b, c\n1;2, 3\n', 'a | b, c\n1 | 2, 3'],
   ['SEP=\t\na\tb\n', 'a | b'],
-])('finds the delimiter of %j', async (csv, text) => {
+])('detects the delimiter of %j', async (csv, text) => {
   expect(await parse([csv])).toMatchObject([{ text }]);
 });
 
-it('does not take a delimiter in quotes for one', () => {
+it('ignores delimiters in quotes when it detects the delimiter', () => {
   expect(likeliestDelimiter('a;b\n"1,2,3";4\n')).toBe(';');
 });
 
-it('keeps all cells of ragged rows', async () => {
+it('keeps all cells of rows of different lengths', async () => {
   expect(await parse(['a,b\n1\n1,2,3\n'])).toMatchObject([{ text: 'a | b\n1\n1 | 2 | 3' }]);
 });
 
-it('takes a first row with numbers for a row like all others', async () => {
+it('treats a first row with numbers as data', async () => {
   expect(await parse(['2024,12.5\n2025,13\n'])).toMatchObject([{ headerLines: 0 }]);
 });
 
-// By a pattern that tries every way to divide the spaces it would take hours.
-it('tells a cell of 500,000 spaces from a number', async () => {
+// Regression: a regex with catastrophic backtracking would take hours.
+it('does not take a cell of 500,000 spaces for a number', async () => {
   expect(await parse([`1${' '.repeat(500_000)}x,y\n1,2\n`])).toMatchObject([{ headerLines: 1 }]);
 });
 
 it.each([
   ['CSV', parseCsv, 'Name;Größe\n', 'Äpfel;"1\n2"\nBirnen;"a;b"\n'],
   ['TSV', parseTsv, 'Name\tGröße\n', 'Äpfel\t"1\t""2"""\n"Birnen\ta\n'],
-])('reads %s the same in slices of any size', async (_, read, header, rows) => {
+])('reads %s the same for any slice size', async (_, read, header, rows) => {
   for (const size of [1, 2, 3, 7]) {
     const slices = Array.from({ length: Math.ceil(rows.length / size) }, (_, i) =>
       rows.slice(i * size, (i + 1) * size),
@@ -57,7 +57,7 @@ it.each([
   }
 });
 
-it('gives a long table in blocks that have the header each, and every row once', async () => {
+it('splits a long table into blocks that repeat the header, and keeps every row once', async () => {
   const rows = Array.from({ length: 50_000 }, (_, i) => `row ${i},value ${i}`);
 
   const blocks = await parse([`Name,Value\n${rows.join('\n')}`]);
@@ -67,7 +67,7 @@ it('gives a long table in blocks that have the header each, and every row once',
   expect(blocks.flatMap(({ text }) => text.split('\n').slice(1))).toEqual(rows.map((row) => row.replace(',', ' | ')));
 });
 
-it('says what is wrong when a quote is never closed', async () => {
+it('reports the line of a quote that is never closed', async () => {
   await expect(parse(['a,b\n"1,2\n3,4\n'])).rejects.toThrow(/quote.*never closed.*Save the table/);
 });
 
@@ -82,21 +82,21 @@ describe('with tabs', () => {
     ['is closed on another line', 'a\t"b\nc"\td\n', 'a | "b\nc" | d'],
     ['is closed before the end of its cell', '"Heat" (1995)\t"x\n', '"Heat" (1995) | "x'],
     ['stands within a cell', '6" nail\t5\'10"\n', '6" nail | 5\'10"'],
-  ])('leaves a quote that %s as it is', async (_, tsv, text) => {
+  ])('keeps a quote that %s as a character', async (_, tsv, text) => {
     expect(await parse([tsv], parseTsv)).toMatchObject([{ text }]);
   });
 
-  it('reads cells in quotes that hold quotes and tabs, as Excel writes them', async () => {
+  it('reads quoted cells with quotes and tabs, as Excel writes them', async () => {
     const tsv = '""\t"Name"\tSize\n1\t"a ""b"""\t"c\td"\n\n2\t"""e"""\t""\n';
 
     expect(await parse([tsv], parseTsv)).toMatchObject([{ text: '| Name | Size\n1 | a "b" | c d\n2 | "e" |' }]);
   });
 
-  it('takes the delimiter that is stated, and then quotes as in CSV', async () => {
+  it('uses the declared delimiter, with quotes as in CSV', async () => {
     expect(await parse(['sep=;\na;"b\nc"\n'], parseTsv)).toMatchObject([{ text: 'a | b c' }]);
   });
 
-  it('reads a line of millions of quotes', async () => {
+  it('reads a line with millions of quotes', async () => {
     const line = `"${'""'.repeat(5_000_000)}x`;
     const [{ text } = { text: '' }] = await parse([`${line}\t"y"\n`], parseTsv);
 

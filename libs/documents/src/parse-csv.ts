@@ -5,18 +5,16 @@ import { mostTextCharacters } from './limits';
 import { lines } from './lines';
 
 const delimiters = [',', ';', '\t', '|'];
-/** Of a table with one column: no text has this character. */
 const noDelimiter = '\x1f';
-/** What Excel writes before a table to say its delimiter. */
 const delimiterLine = /^sep=([^"\n])\n/i;
-/** Characters from which the delimiter is guessed. */
+/** Characters used for delimiter detection. */
 const sampleLength = 64_000;
-/** A table that is longer goes on in a block of its own, with the same header. */
+/** Characters per table block. A longer table continues in a new block with the same header. */
 const longestTable = 500_000;
 
 /**
- * Rows of separated values. The first row is the header unless it has a number in it; cells may hold line ends and rows
- * may have any number of cells. The delimiter is the one that Excel states, or the likeliest.
+ * CSV parser. The first row is the header unless it contains a number. Cells may contain line ends; rows may have any
+ * number of cells. The delimiter is the one declared by a `sep=` line, or the likeliest.
  */
 export async function* parseCsv(slices: Iterable<string>): AsyncGenerator<Block> {
   const { sample, all } = peek(slices);
@@ -33,8 +31,8 @@ export async function* parseCsv(slices: Iterable<string>): AsyncGenerator<Block>
 }
 
 /**
- * The same with tabs, where every line is a row. The format knows no quotes, but Excel writes some: those around a cell
- * count when they begin and end it on its line, and all others are characters like any other.
+ * TSV parser: each line is a row. TSV has no quoting, but Excel quotes some cells, so quotes count only when they
+ * enclose a whole cell on one line. All other quotes are ordinary characters.
  */
 export async function* parseTsv(slices: Iterable<string>): AsyncGenerator<Block> {
   const { sample, all } = peek(slices);
@@ -58,7 +56,6 @@ function cellsOf(line: string): string[] {
   return cells;
 }
 
-/** Of a cell that begins there and has quotes around it. */
 function closingQuote(line: string, start: number): number | undefined {
   if (line[start] !== '"') return undefined;
   let quote = line.indexOf('"', start + 1);
@@ -87,16 +84,17 @@ async function* tablesOf(records: AsyncIterable<string[]> | Iterable<string[]>):
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
     throw new UnreadableDocument(
-      `The values cannot be told apart: a quote near the end of line ${lineOf(error)} is never closed. ` +
-        'Save the table as CSV with quotes doubled inside of cells.',
+      `The cells cannot be separated: a quote near the end of line ${lineOf(error)} is never closed. ` +
+        'Save the table as CSV with quotes doubled inside of cells, and upload it again.',
     );
   }
   if (rows.length > (length === 0 ? (header?.length ?? 0) : 0)) yield table();
 }
 
 /**
- * The one that parts the lines of the sample most evenly: by how many lines have as many cells as the first, or, when
- * the first is not parted by any, as most others. None when that is less than half of them, as in a column of prose.
+ * Delimiter detection: the delimiter with the most lines that have as many cells as the first line, or, when the first
+ * line has no delimiter (a caption), as most other lines. No delimiter when that is less than half of the lines
+ * (prose).
  */
 export function likeliestDelimiter(sample: string): string {
   const lines = sample
@@ -120,7 +118,6 @@ function commonest(counts: number[]): number {
   return [...times].toSorted(([, a], [, b]) => b - a)[0]?.[0] ?? 0;
 }
 
-/** The first characters, and a stream that has them too. */
 function peek(slices: Iterable<string>): { sample: string; all: Iterable<string> } {
   const iterator = slices[Symbol.iterator]();
   const first = iterator.next();

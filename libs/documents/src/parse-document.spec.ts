@@ -13,7 +13,6 @@ const textOf = async (content: string | Buffer, contentType?: string, key?: stri
   (await parse(content, contentType, key)).map((block) => block.text).join('\n\n');
 
 const png = Buffer.from('89504e470d0a1a0a0000000d4948445200000001000000010806000000', 'hex');
-/** Of one empty file named `a`. */
 const zip = Buffer.concat([
   Buffer.from('504b03041400000000000000000000000000000000000000000001000000', 'hex'),
   Buffer.from('a'),
@@ -39,11 +38,11 @@ describe('format', () => {
     ['application/x-php', 'a.php', 'code'],
     ['application/x-subrip', 'a.srt', 'paragraph'],
     ['application/x-nothing', 'a.bin', 'paragraph'],
-  ])('reads %s named %s so that a line with # is a %s', async (contentType, key, type) => {
+  ])('reads %s named %s in the format where a line with # is a %s', async (contentType, key, type) => {
     expect((await parse('# hello', contentType, key))[0]).toMatchObject({ type });
   });
 
-  it.each(['image/png', 'video/mp4', 'font/ttf'])('refuses %s with a way out', async (type) => {
+  it.each(['image/png', 'video/mp4', 'font/ttf'])('refuses %s and lists the accepted content types', async (type) => {
     await expect(parse('hello', type, 'a.bin')).rejects.toThrow(UnreadableDocument);
     await expect(parse('hello', type, 'a.bin')).rejects.toThrow(
       /cannot be indexed.*text\/plain.*text\/markdown.*text\/html/,
@@ -51,13 +50,13 @@ describe('format', () => {
   });
 
   it.each(['application/zip', 'application/octet-stream', 'application/x-rtf'])(
-    'reads by its content what is sent as %s',
+    'detects the format by content when the content type is %s',
     async (type) => {
       expect(await textOf('{\\rtf1 Hello}', type)).toBe('Hello');
     },
   );
 
-  it('says what a file is when its type is that of another', async () => {
+  it('reports the detected format when it contradicts the content type', async () => {
     await expect(parse('{\\rtf1 Hello}', 'image/png')).rejects.toThrow(
       /sent as image\/png, but its content is Rich Text Format: upload it with the content type application\/rtf/,
     );
@@ -66,22 +65,22 @@ describe('format', () => {
     await expect(parse(zip, 'application/zip')).rejects.toThrow(/type application\/zip cannot be indexed/);
   });
 
-  it('says what bytes without a type are that cannot be indexed', async () => {
+  it('reports the detected type of content that has no content type and cannot be indexed', async () => {
     await expect(parse(png, 'application/octet-stream', 'a')).rejects.toThrow(/type image\/png cannot be indexed.*CSV/);
     await expect(parse(Buffer.from([1, 2, 3, 4]), '', 'a')).rejects.toThrow(/\(none\) cannot be indexed.*CSV/);
   });
 
   it.each<[string, string, Buffer | string, RegExp]>([
-    ['text/plain', 'a.txt', png, /says that it is plain text \(text\/plain\), but its content is image\/png/],
-    ['text/csv', 'a.csv', zip, /is CSV \(text\/csv\), but its content is application\/zip/],
-    ['application/octet-stream', 'a.md', zip, /is Markdown, but its content is application\/zip/],
+    ['text/plain', 'a.txt', png, /declared as plain text \(text\/plain\), but its content is image\/png/],
+    ['text/csv', 'a.csv', zip, /declared as CSV \(text\/csv\), but its content is application\/zip/],
+    ['application/octet-stream', 'a.md', zip, /declared as Markdown, but its content is application\/zip/],
     [
       'application/json',
       'a',
       '%PDF-1.7\n1 0 obj',
-      /is JSON \(application\/json\), but its content is .*application\/pdf/,
+      /declared as JSON \(application\/json\), but its content is .*application\/pdf/,
     ],
-  ])('refuses %s named %s that is something else', async (type, key, content, reason) => {
+  ])('refuses %s named %s with other content', async (type, key, content, reason) => {
     await expect(parse(content, type, key)).rejects.toThrow(UnreadableDocument);
     await expect(parse(content, type, key)).rejects.toThrow(reason);
     await expect(parse(content, type, key)).rejects.toThrow(/Upload it with/);
@@ -97,11 +96,11 @@ describe('format', () => {
     'OTTO',
     '%PDF is a magic',
     '{\\rtf is how',
-  ])('reads a text that begins with the letters of a binary: %s', async (text) => {
+  ])('reads text that begins like the magic number of a binary format: %s', async (text) => {
     expect(await textOf(text)).toBe(text);
   });
 
-  it('reads what is XML by its type in the way that its type says', async () => {
+  it('reads XML and JSON dialects by the suffix of their content type', async () => {
     const page = '<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"><body><p>Here</p></body></html>';
 
     expect(await textOf(page, 'application/xhtml+xml')).toBe('Here');
@@ -109,7 +108,7 @@ describe('format', () => {
     expect(await textOf('{"a": 1}', 'application/ld+json')).toBe('a: 1');
   });
 
-  it('lets an XHTML element close itself', async () => {
+  it('closes self-closing XHTML elements', async () => {
     const page = '<html><head><title/><script src="a.js"/></head><body><div/><p>Here</p></body></html>';
 
     expect(await parse(page, 'application/xhtml+xml')).toEqual([{ type: 'paragraph', text: 'Here' }]);
@@ -126,11 +125,11 @@ describe('encoding', () => {
     expect(await textOf(bytes)).toBe('Käse 🧀');
   });
 
-  it('reads undeclared Latin text as windows-1252', async () => {
+  it('decodes undeclared Latin text as windows-1252', async () => {
     expect(await textOf(Buffer.from('caf\xe9 \x80 5', 'latin1'))).toBe('café € 5');
   });
 
-  it('replaces the few bad bytes of a text that is otherwise UTF-8', async () => {
+  it('replaces a few invalid bytes in UTF-8 text', async () => {
     expect(await textOf(Buffer.concat([Buffer.from('é à ü words '), Buffer.from([0xff]), Buffer.from(' ñ')]))).toBe(
       'é à ü words \uFFFD ñ',
     );
@@ -142,7 +141,7 @@ describe('encoding', () => {
     ['text/html', '<?xml version="1.0" encoding="shift_jis"?>'],
     ['application/xhtml+xml', '<?xml version="1.0" encoding="shift_jis"?>'],
     ['application/xhtml+xml', '<meta charset="shift_jis"/>'],
-  ])('follows the charset that is declared (%s%s)', async (contentType, start) => {
+  ])('uses the declared charset (%s%s)', async (contentType, start) => {
     const japanese = Buffer.from([0x93, 0xfa, 0x96, 0x7b, 0x8c, 0xea]);
 
     expect(await textOf(Buffer.concat([Buffer.from(start), japanese]), contentType)).toBe('日本語');
@@ -153,12 +152,12 @@ describe('encoding', () => {
     ['NULs', Buffer.concat([Buffer.from('ELF'), Buffer.alloc(100)])],
     ['UTF-16 without a mark', Buffer.from('hello there', 'utf16le')],
     ['nothing but bad bytes', Buffer.alloc(50, 0x81)],
-  ])('refuses a binary that calls itself text: %s', async (_, bytes) => {
+  ])('refuses binary content declared as text: %s', async (_, bytes) => {
     await expect(parse(bytes, 'text/plain', 'a.txt')).rejects.toThrow(UnreadableDocument);
     await expect(parse(bytes, 'text/plain', 'a.txt')).rejects.toThrow(/binary.*UTF-8/);
   });
 
-  it('does not believe XML that says of itself that it is UTF-16', async () => {
+  it('ignores a false UTF-16 declaration in XML', async () => {
     const xml = '<?xml version="1.0" encoding="utf-16"?><a><b>Käse</b></a>';
 
     expect(await textOf(xml, 'application/xml')).toBe('b: Käse');
@@ -169,14 +168,14 @@ describe('encoding', () => {
     ['windows-1251', 'cff0e8e2e5f22c20ece8f021'],
     ['windows-1253', 'eae1ebe7ecddf1e1'],
     ['GBK', 'c4e3bac3a3accac0bde7'],
-  ])('refuses letters of another alphabet in an undeclared encoding: %s', async (_, hex) => {
+  ])('refuses an undeclared encoding of a non-Latin alphabet: %s', async (_, hex) => {
     const text = Buffer.concat([Buffer.from('<p class="greeting">'), Buffer.from(hex, 'hex'), Buffer.from('</p>')]);
 
     await expect(parse(text, 'text/plain')).rejects.toThrow(/unknown encoding: save it as UTF-8/);
     await expect(parse(text, 'text/html')).rejects.toThrow(UnreadableDocument);
   });
 
-  it('drops what Postgres cannot store', async () => {
+  it('removes characters that Postgres cannot store', async () => {
     const text = 'word '.repeat(100);
 
     expect(await textOf(`${text}a\0b`)).toBe(`${text}ab`);
@@ -185,7 +184,7 @@ describe('encoding', () => {
 });
 
 describe('plain text', () => {
-  it('has a paragraph between blank lines, whatever the line ends', async () => {
+  it('splits paragraphs at blank lines, with any line ends', async () => {
     expect(await parse('One\r\nstill one\r\n \t\r\n\r\n# Two\rstill two\n')).toEqual([
       { type: 'paragraph', text: 'One\nstill one' },
       { type: 'paragraph', text: '# Two\nstill two' },
@@ -197,12 +196,12 @@ describe('plain text', () => {
     [' \n\t\n', 'text/plain'],
     ['<p> </p><script>a()</script>', 'text/html'],
     ['[a]: b', 'text/markdown'],
-  ])('is missed in %j', async (content, contentType) => {
+  ])('throws when %j contains none', async (content, contentType) => {
     await expect(parse(content, contentType)).rejects.toThrow(/no text found/);
   });
 });
 
-it.each(['text/plain', 'text/markdown', 'text/html'])('reads one line of 1 MB as %s', async (contentType) => {
+it.each(['text/plain', 'text/markdown', 'text/html'])('reads a single line of 1 MB as %s', async (contentType) => {
   const line = 'word '.repeat(200_000);
 
   expect((await textOf(line, contentType)).replace(/\s/g, '').length).toBe(800_000);
@@ -218,11 +217,11 @@ it.each([
   [100_001, 5_000_050],
   [4_000_000, 200_000_000],
   [300_000_000, 200_000_000],
-])('lets a document of %d bytes have %d characters of text', (sizeBytes, characters) => {
+])('limits the text of a document of %d bytes to %d characters', (sizeBytes, characters) => {
   expect(textLimitCharacters(sizeBytes)).toBe(characters);
 });
 
-it('refuses a small document that unpacks to far more text than it has bytes', async () => {
+it('refuses a small document that decompresses to too much text', async () => {
   const bytes = zipOfTexts({
     'META-INF/manifest.xml': '<manifest/>',
     'content.xml': `<office:document-content><office:body><office:text><text:p>${'word '.repeat(1_001_000)}</text:p></office:text></office:body></office:document-content>`,

@@ -4,8 +4,9 @@ import { textLimitCharacters } from './limits';
 import { storable } from './storable';
 
 /**
- * The document's blocks in reading order: at least one, none of them blank, all storable in Postgres. Throws
- * UnreadableDocument for what cannot be indexed, is not what it says, has no text, or far too much.
+ * Parses a document into blocks in reading order: at least one, none blank, all storable in Postgres. Throws
+ * UnreadableDocument when the format is not supported or is declared wrongly, and for documents without text or with
+ * too much.
  */
 export async function* parseDocument(source: Source): AsyncGenerator<Block> {
   const format = await chooseFormat(source);
@@ -17,7 +18,7 @@ export async function* parseDocument(source: Source): AsyncGenerator<Block> {
     if (length > mostCharacters) {
       throw new UnreadableDocument(
         `The document has more than ${Math.floor(mostCharacters / 1e6)} million characters of text, ` +
-          'which is too much for its size: split it.',
+          'which is too much for its size. Split it into smaller files.',
       );
     }
     const text = storable(block.text);
@@ -30,7 +31,6 @@ export async function* parseDocument(source: Source): AsyncGenerator<Block> {
   }
 }
 
-/** Blocks that were parsed all at once are read as they are used. */
 function withProgress(blocks: Blocks, { onProgress }: Source): Blocks {
   return Array.isArray(blocks) && onProgress ? tell(blocks as Block[], onProgress) : blocks;
 }

@@ -26,7 +26,7 @@ const style = (id: string, name: string) =>
   `<w:style w:type="paragraph" w:styleId="${id}"><w:name w:val="${name}"/></w:style>`;
 const styles = (...all: string[]) => ({ 'word/styles.xml': `<w:styles ${namespaces}>${all.join('')}</w:styles>` });
 
-it('tells titles, quotations and code by their styles', async () => {
+it('maps titles, quotations and code by their styles', async () => {
   const named = styles(
     style('A', 'Title'),
     style('B', 'Subtitle'),
@@ -90,13 +90,16 @@ describe('the first row of a table', () => {
     ['by its bit', 'w:val="04A0"', ''],
     ['with properties of its own', 'w:val="0020"', '<w:tblPrEx><w:jc/></w:tblPrEx><w:trPr><w:cantSplit/></w:trPr>'],
     ['once', 'w:val="0020"', '<w:trPr><w:tblHeader/></w:trPr>'],
-  ])('is a header when it is formatted so %s', async (_, look, first) => {
+  ])('is a header when it is formatted as one %s', async (_, look, first) => {
     expect(await read(table(look, first))).toEqual([{ type: 'table', headerLines: 1, text: 'Name\nAnn' }]);
   });
 
-  it.each(['w:firstRow="0" w:val="04A0"', 'w:val="0480"', ''])('is none with %s', async (look) => {
-    expect(await read(table(look))).toEqual([{ type: 'table', headerLines: 0, text: 'Name\nAnn' }]);
-  });
+  it.each(['w:firstRow="0" w:val="04A0"', 'w:val="0480"', ''])(
+    'is not a header with the table look %s',
+    async (look) => {
+      expect(await read(table(look))).toEqual([{ type: 'table', headerLines: 0, text: 'Name\nAnn' }]);
+    },
+  );
 
   it('stays deleted', async () => {
     const deleted = table('w:val="0020"', '<w:trPr><w:del/></w:trPr>');
@@ -104,21 +107,21 @@ describe('the first row of a table', () => {
     expect((await read(deleted)).map(({ text }) => text)).toEqual(['Ann']);
   });
 
-  it('is no header of a table inside of it', async () => {
+  it('does not become a header of a nested table', async () => {
     const inner = table('w:val="0480"');
     const outer = table('w:val="0020"').replace('</w:tc>', `${inner}<w:p/></w:tc>`);
 
     expect(await read(outer)).toContainEqual({ type: 'table', headerLines: 0, text: 'Name\nAnn' });
   });
 
-  it('is no header of nothing', async () => {
+  it('is not a header when no other row follows', async () => {
     const single = table('w:val="0020"').replace(row('Ann'), '');
 
     expect(await read(single)).toEqual([{ type: 'table', headerLines: 0, text: 'Name' }]);
   });
 });
 
-it('takes styles that are based on those of headings for headings', async () => {
+it('treats styles derived from heading styles as headings', async () => {
   const based = (id: string, name: string, base: string) =>
     style(id, name).replace('</w:style>', `<w:basedOn w:val="${base}"/></w:style>`);
   const named = styles(
@@ -142,7 +145,7 @@ it('takes styles that are based on those of headings for headings', async () => 
   ]);
 });
 
-it('leaves out what was deleted and keeps what was inserted', async () => {
+it('drops deleted text and keeps inserted text of tracked changes', async () => {
   const body = `<w:p>${run('kept')}<w:del>${run('gone')}<w:r><w:delText>gone too</w:delText></w:r></w:del><w:ins>${run(' new')}</w:ins></w:p>`;
 
   expect(await read(body)).toEqual([{ type: 'paragraph', text: 'kept new' }]);
@@ -183,14 +186,14 @@ describe('a text box', () => {
     expect(await readAround(inside)).toEqual(['Around it', 'In the box', 'After']);
   });
 
-  it('is read with all others of its drawing, and with those inside of it', async () => {
+  it('is read together with sibling and nested text boxes of the same drawing', async () => {
     const inner = `</w:t></w:r><w:r>${alternatives(choice(drawing('inner')), fallback(picture('inner')))}</w:r><w:r><w:t>`;
     const forms = alternatives(choice(drawing('one', `two${inner}`)), fallback(picture('one')));
 
     expect(await readAround(forms)).toEqual(['Around it', 'one', 'two', 'inner', 'After']);
   });
 
-  it('may hold a table, which is none of the table around it', async () => {
+  it('may hold a table, separate from the surrounding table', async () => {
     const row = (cell: string) => `<w:tr><w:tc>${cell}</w:tc></w:tr>`;
     const table = (...cells: string[]) =>
       `<w:tbl><w:tblPr><w:tblLook w:val="0020"/></w:tblPr>${cells.map(row).join('')}</w:tbl>`;
@@ -208,7 +211,7 @@ describe('a text box', () => {
   });
 });
 
-it('falls back where alternatives have no text box, and reads an only one', async () => {
+it('reads the fallback of alternatives without a text box, and a single alternative', async () => {
   const emoji = `<mc:AlternateContent><mc:Choice Requires="w16se"><w16se:symEx w16se:char="1F600"/></mc:Choice>
     <mc:Fallback><w:t>:-)</w:t></mc:Fallback></mc:AlternateContent>`;
   const only = '<mc:AlternateContent><mc:Choice Requires="w14"><w:t> indeed</w:t></mc:Choice></mc:AlternateContent>';
@@ -216,7 +219,7 @@ it('falls back where alternatives have no text box, and reads an only one', asyn
   expect(await read(`<w:p><w:r>${emoji}${only}</w:r></w:p>`)).toEqual([{ type: 'paragraph', text: ':-) indeed' }]);
 });
 
-it('shows the alternative text of pictures without reading them', async () => {
+it('writes the alternative text of pictures without reading the picture files', async () => {
   const picture = `<w:p><w:r><w:drawing><wp:inline xmlns:wp="http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing">
     <wp:docPr descr="A red barn"/><a:graphic xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"><a:graphicData>
     <pic:pic xmlns:pic="http://schemas.openxmlformats.org/drawingml/2006/picture"><pic:blipFill>
@@ -230,13 +233,13 @@ it('shows the alternative text of pictures without reading them', async () => {
   expect(blocks).toEqual([{ type: 'paragraph', text: 'A red barn' }]);
 });
 
-it('does not follow the style map that a document may bring', async () => {
+it('ignores a mammoth style map embedded in the document', async () => {
   const named = { ...styles(style('A', 'Title')), 'mammoth/style-map': "p[style-name='Title'] => pre" };
 
   expect(await read(paragraph('t', '<w:pStyle w:val="A"/>'), named)).toMatchObject([{ type: 'title' }]);
 });
 
-it('reads tables inside of tables as deep as XML may be nested', async () => {
+it('reads nested tables up to the limit of XML nesting', async () => {
   const depth = Math.floor(deepestNesting / 4) - 2;
   const nested = '<w:tbl><w:tr><w:tc>'.repeat(depth) + paragraph('core') + '</w:tc></w:tr></w:tbl>'.repeat(depth);
 

@@ -4,13 +4,13 @@ import { headingStyles, rewritten } from './docx-parts';
 import { parseHtml } from './parse-html';
 import { Archive, damaged } from './zip';
 
-/** Word numbers nine levels; mammoth maps the first five. */
+/** Style map for list levels 6 to 9: mammoth maps only the first five. */
 const deeperLists = [6, 7, 8, 9].flatMap((level) => {
   const above = 'ul|ol > li > '.repeat(level - 1);
   return [`p:unordered-list(${level}) => ${above}ul > li:fresh`, `p:ordered-list(${level}) => ${above}ol > li:fresh`];
 });
 
-/** Styles for nested lists, whose numbering does not say that they are nested. */
+/** Style map for the list styles of levels 2 to 5, whose numbering does not give the level. */
 const listStyles = [2, 3, 4, 5].flatMap((level) => {
   const above = 'ul|ol > li > '.repeat(level - 1);
   return [
@@ -32,7 +32,7 @@ const styleMap = [
 
 const footnoteBackLink = / ?<a href="#(?:foot|end)note-ref-[^"]*">↑<\/a>/g;
 
-/** Word documents. Footnotes follow at the end, what was deleted under change tracking is left out. */
+/** Word documents (.docx). Footnotes follow at the end; text deleted by tracked changes is left out. */
 export async function parseDocx(bytes: Buffer): Promise<Block[]> {
   const archive = await Archive.open(bytes, { save: 'Word document (.docx)' });
   const html = await toHtml(archive);
@@ -49,7 +49,10 @@ async function toHtml(archive: Archive): Promise<string> {
   }
 }
 
-/** Mammoth asks for parts by name, and unpacks nothing itself: what it is given has passed the bounds of both readers. */
+/**
+ * Mammoth input that reads parts by name: mammoth decompresses nothing itself, so the limits of Archive and of the XML
+ * scanner apply to all that it reads.
+ */
 function mammothInput(archive: Archive): Parameters<typeof convertToHtml>[0] {
   const file = {
     exists: (name: string) => name !== 'mammoth/style-map' && archive.has(name),
@@ -58,6 +61,6 @@ function mammothInput(archive: Archive): Parameters<typeof convertToHtml>[0] {
       return rewritten(part, name.endsWith('styles.xml') ? headingStyles(part) : undefined);
     },
   };
-  // An input that mammoth's types leave out: an archive that is open already.
+  // Already opened archive, an input that mammoth's types do not declare.
   return { file } as unknown as { buffer: Buffer };
 }

@@ -11,14 +11,14 @@ const mail = (html: string, text: string) =>
   );
 const read = async (html: string, text: string) => (await parseEml(mail(html, text))).map((block) => block.text);
 
-it('takes the plain text of a mail whose HTML says far less', async () => {
+it('uses the plain text when the HTML says far less', async () => {
   const text = 'The ferry leaves at nine. '.repeat(5).trim();
 
   expect(await read('<p>See the plain text.</p>', text)).toEqual(['News', text]);
   expect(await read('<p hidden>Nothing</p>', text)).toEqual(['News', text]);
 });
 
-it('takes the HTML of a mail whose plain text is longer by the addresses of links', async () => {
+it('uses the HTML when the plain text is longer only by link addresses', async () => {
   const text = `The ferry leaves at nine: https://example.com/${'x'.repeat(500)}`;
 
   expect(await read('<h2>The ferry leaves at nine</h2>', text)).toEqual(['News', 'The ferry leaves at nine']);

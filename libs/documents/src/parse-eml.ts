@@ -4,10 +4,13 @@ import { BlockWriter } from './block-writer';
 import { parseHtml } from './parse-html';
 import { parseText } from './parse-text';
 
-/** Plain text that is as many times longer than the HTML says more than it, such as "this mail needs a browser". */
+/**
+ * Plain text that is over three times longer than the HTML is used: such HTML only says "your mail client cannot show
+ * this".
+ */
 const muchLonger = 3;
 
-/** A mail: its subject, who wrote to whom and when, what is written, and the names of what is attached. */
+/** E-mail (.eml): subject, sender, recipients and date, body, and the names of attachments. */
 export async function parseEml(bytes: Buffer): Promise<Block[]> {
   const mail = await read(bytes);
   const writer = new BlockWriter();
@@ -47,7 +50,7 @@ function body({ html, text }: Email): Block[] {
   return lengthOf(shown) * muchLonger < lengthOf(plain) || shown.length === 0 ? plain : shown;
 }
 
-/** Without addresses of links, which only plain text shows. */
+/** Length without URLs, which only the plain text shows. */
 function lengthOf(blocks: Block[]): number {
   return blocks.reduce((sum, { text }) => sum + text.replace(/https?:\/\/\S+/g, '').length, 0);
 }

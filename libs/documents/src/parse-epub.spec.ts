@@ -3,7 +3,6 @@ import { zipOfTexts } from './test/zip-of';
 
 interface Book {
   chapters: Record<string, string | Buffer>;
-  /** Names of chapters in reading order. */
   spine?: string[];
   others?: Record<string, string>;
 }
@@ -32,7 +31,7 @@ it('reads the chapters in the order of the spine', async () => {
   expect(await read({ chapters, spine: ['a.xhtml', 'b.xhtml', 'ä c.xhtml'] })).toEqual(['A', 'B', 'C']);
 });
 
-it('reads the other chapters of a book that lacks some', async () => {
+it('skips chapters that are missing from the archive', async () => {
   const item = (id: string) => `<item id="${id}" href="${id}.xhtml" media-type="application/xhtml+xml"/>`;
   const listing = `<package><manifest>${item('a')}${item('b')}</manifest>
     <spine><itemref idref="a"/><itemref idref="b"/></spine></package>`;
@@ -42,13 +41,13 @@ it('reads the other chapters of a book that lacks some', async () => {
   ]);
 });
 
-it('names the book once, not before each chapter without a heading', async () => {
+it('writes the title of the book once, not before each chapter without a heading', async () => {
   const chapters = { 'a.xhtml': page('<p>one</p>'), 'b.xhtml': page('<p>two</p>') };
 
   expect(await read({ chapters })).toEqual(['The book', 'one', 'two']);
 });
 
-it('reads chapters in the encoding that they declare', async () => {
+it('decodes chapters in their declared encoding', async () => {
   const start = '<?xml version="1.0" encoding="windows-1251"?><h1>';
   const chapter = Buffer.concat([Buffer.from(start), Buffer.from([0xcc, 0xe8, 0xf0])]);
 
@@ -61,7 +60,7 @@ it('reads a book of 200,000 paragraphs in one chapter', async () => {
   );
 });
 
-it('tells encrypted chapters from encrypted fonts', async () => {
+it('refuses encrypted chapters and allows encrypted fonts', async () => {
   const encryption = (part: string) => ({
     'META-INF/encryption.xml': `<encryption><EncryptedData><CipherData><CipherReference URI="${part}"/></CipherData></EncryptedData></encryption>`,
   });
@@ -73,8 +72,8 @@ it('tells encrypted chapters from encrypted fonts', async () => {
 
 it.each<[string, Buffer, RegExp]>([
   ['an archive that is no book', zipOfTexts({ 'a.txt': 'x' }), /lacks its part META-INF\/container\.xml/],
-  ['a book without contents', zipOfTexts({ 'META-INF/container.xml': '<container/>' }), /where its contents are/],
-  ['a book that lacks its chapters', lacking(), /lacks its part in\/a\.xhtml/],
+  ['a book without contents', zipOfTexts({ 'META-INF/container.xml': '<container/>' }), /names no package document/],
+  ['a book that lacks its chapters', lacking(), /lacks the chapter in\/a\.xhtml/],
 ])('refuses %s', async (_, bytes, reason) => {
   await expect(parseEpub(bytes)).rejects.toMatchObject({
     name: 'UnreadableDocument',

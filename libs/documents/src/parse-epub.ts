@@ -7,16 +7,16 @@ import { Archive, damaged } from './zip';
 
 const pages = new Set(['application/xhtml+xml', 'text/html', 'text/x-oeb1-document', 'application/x-dtbook+xml']);
 
-/** E-books: the chapters in reading order, without the book's own table of contents and those that it lacks. */
+/** EPUB books: chapters in spine order, without the table of contents. Missing chapters are skipped. */
 export async function parseEpub(bytes: Buffer): Promise<Block[]> {
   const archive = await Archive.open(bytes, { save: 'EPUB' });
   const container = parseXml(await archive.read('META-INF/container.xml'));
   const part = descendants(container, 'rootfile')[0]?.attributes['full-path'];
-  if (!part) throw damaged('it does not say where its contents are');
+  if (!part) throw damaged('META-INF/container.xml names no package document');
   const book = parseXml(await archive.read(part));
   const listed = chaptersOf(book, posix.dirname(part));
   const chapters = listed.filter((chapter) => archive.has(chapter));
-  if (listed[0] && chapters.length === 0) throw damaged(`it lacks its part ${listed[0]}`);
+  if (listed[0] && chapters.length === 0) throw damaged(`it lacks the chapter ${listed[0]}`);
   await refuseEncrypted(archive, chapters);
 
   const title = descendants(book, 'title').map(textOf)[0]?.trim();
@@ -25,7 +25,7 @@ export async function parseEpub(bytes: Buffer): Promise<Block[]> {
     const page = await archive.read(chapter);
     const [first, ...rest] = parseHtml(decodeText(page, charsetInPage(page)), { xhtml: true });
     if (!first) continue;
-    // Many books name themselves in the head of each chapter.
+    // Many books repeat the book title in the head of each chapter.
     const isRepeated = blocks.length > 0 && first.type === 'title' && first.text === title;
     if (!isRepeated) blocks.push(first);
     for (const block of rest) blocks.push(block);
@@ -51,7 +51,7 @@ function partAt(folder: string, href: string): string {
   }
 }
 
-/** Fonts alone may be encrypted: that hides no text. */
+/** DRM: throws when a chapter is encrypted. Encrypted fonts are allowed. */
 async function refuseEncrypted(archive: Archive, chapters: string[]): Promise<void> {
   const part = 'META-INF/encryption.xml';
   if (!archive.has(part)) return;
@@ -59,6 +59,6 @@ async function refuseEncrypted(archive: Archive, chapters: string[]): Promise<vo
     partAt('', attributes.URI ?? ''),
   );
   if (encrypted.some((name) => chapters.includes(name))) {
-    throw new UnreadableDocument('The book is protected against copying (DRM): upload it without that protection.');
+    throw new UnreadableDocument('The book is protected against copying (DRM): upload a copy without that protection.');
   }
 }

@@ -3,7 +3,7 @@ import { parseHtml } from './parse-html';
 
 const texts = (html: string) => parseHtml(html).map((block) => block.text);
 
-it('takes h1 for the title and the other headings for subtitles', () => {
+it('maps h1 to a title and other headings to subtitles', () => {
   const blocks = parseHtml('<title>Tab</title><h1>Top <b>title</b></h1><h2>Sub<br>title</h2><h6><div>Low</div></h6>');
 
   expect(blocks).toEqual([
@@ -13,14 +13,14 @@ it('takes h1 for the title and the other headings for subtitles', () => {
   ]);
 });
 
-it('takes the title of the page when it has no h1', () => {
+it('uses the title element of a page without h1', () => {
   expect(parseHtml('<title> The\n page </title><h2>Sub</h2>')).toEqual([
     { type: 'title', text: 'The page', level: 1 },
     { type: 'subtitle', text: 'Sub', level: 2 },
   ]);
 });
 
-it('parts text where the page shows a new block', () => {
+it('splits text where the page starts a new block', () => {
   expect(texts('One<div>Two<section>Three</section>four</div><p>Five  <i>and\nmore</i><br>line</p>six')).toEqual([
     'One',
     'Two',
@@ -50,7 +50,7 @@ it.each([
   expect(texts(`<ul><li>one ${html}</li></ul>`)).toEqual(['- one']);
 });
 
-it('reads a page that a script is to show', () => {
+it('reads a page that needs a script to be shown', () => {
   expect(texts('<html style="visibility:hidden"><body style="display:none"><p>Here</p>')).toEqual(['Here']);
 });
 
@@ -63,7 +63,7 @@ it('keeps markers, numbers and indentation of nested lists', () => {
   ]);
 });
 
-it('reads tables row by row and knows their header', () => {
+it('reads tables row by row and detects the header', () => {
   const html =
     '<table><caption>Prices</caption><thead><tr><th>Thing<th>Price</thead>' +
     '<tr><td>Tea<td><p>1</p><p>Euro</p><tr><td>Cake<td></table><table><tr><td>a<td>b</table>';
@@ -75,7 +75,7 @@ it('reads tables row by row and knows their header', () => {
   ]);
 });
 
-it('keeps values under their header when cells reach over columns and rows', () => {
+it('keeps values below their header when cells span columns and rows', () => {
   const html =
     '<table><thead><tr><th rowspan=2>Name<th colspan=2>Price<th rowspan=2>Note<tr><th>Small<th>Large</thead>' +
     '<tr><td rowspan=0>Tea<td>1<td>2<td rowspan=2>hot<tr><td>3<td>4<tbody><tr><td>Cake<td>5<td>6<td>cold</table>';
@@ -89,7 +89,7 @@ it('keeps values under their header when cells reach over columns and rows', () 
   ]);
 });
 
-it('makes no more of cells that reach far than a table needs', () => {
+it('bounds the cells added for large spans', () => {
   const cells = '<td colspan=1000000 rowspan=1000000>x'.repeat(10);
   const [wide] = texts(`<table><tr><td colspan=1000000>x<td>y</table>`);
   const [table] = texts(`<table>${`<tr>${cells}${'<tr><td>y'.repeat(99)}`.repeat(30)}</table>`);
@@ -99,7 +99,7 @@ it('makes no more of cells that reach far than a table needs', () => {
   expect(table!.match(/[xy]/g)).toHaveLength(30 * 109);
 });
 
-it('reads a table that only arranges the page as plain blocks', () => {
+it('reads a layout table as plain blocks', () => {
   const html = '<table><tr><td>Menu<td><h1>Title</h1>Text<table><tr><th>a<tr><td>1</table></table>';
 
   expect(parseHtml(html)).toEqual([
@@ -110,7 +110,7 @@ it('reads a table that only arranges the page as plain blocks', () => {
   ]);
 });
 
-it('reads formulas by their alternative text, or else by their characters', () => {
+it('reads formulas from their alternative text, or else from their characters', () => {
   const letters = '<mi>f</mi><mo>=</mo><mn>2</mn>';
   const annotated = `<semantics>${letters}<annotation>TeX</annotation><annotation-xml>XML</annotation-xml></semantics>`;
 
@@ -119,7 +119,7 @@ it('reads formulas by their alternative text, or else by their characters', () =
   ]);
 });
 
-it('keeps code as it is written', () => {
+it('keeps whitespace in code', () => {
   const html = '<pre><code>if a:\n  b &lt; c\n\n</code></pre><pre><div>x</div><div>  y</div></pre>';
 
   expect(parseHtml(html)).toEqual([
@@ -128,7 +128,7 @@ it('keeps code as it is written', () => {
   ]);
 });
 
-it('keeps the paragraphs of a quote together', () => {
+it('writes the paragraphs of a quote as one block', () => {
   expect(parseHtml('<blockquote><p>a</p><p>b</p></blockquote>c')).toEqual([
     { type: 'blockquote', text: 'a\nb' },
     { type: 'paragraph', text: 'c' },
@@ -143,7 +143,7 @@ it.each([
   ['<p>a</p', ['a']],
   ['<table>a<td>b</table>c', ['a', 'b', 'c']],
   ['<ul>a<li>b<p>c</ul>d', ['  a\n- b\n  c', 'd']],
-])('makes sense of the malformed %s', (html, expected) => {
+])('reads the malformed %s', (html, expected) => {
   expect(texts(html)).toEqual(expected);
 });
 
@@ -153,7 +153,7 @@ it.each(['div', 'b', 'p', 'section', 'x-y', 'button'])('survives 30,000 nested <
   expect(texts(html).filter((text) => text !== '')).toEqual(['deep', 'after']);
 });
 
-it.each(['div', 'b', 'section', 'x-y'])('nests <%s> no deeper than browsers do', (name) => {
+it.each(['div', 'b', 'section', 'x-y'])('limits the nesting of <%s> to the depth of browsers', (name) => {
   let level: HtmlNode[] = [parseHtmlTree(`<${name}>`.repeat(2_000), { xhtml: false })];
   let depth = 0;
   for (; level.length > 0; depth++) level = level.flatMap((node) => ('childNodes' in node ? node.childNodes : []));
@@ -169,14 +169,14 @@ it('keeps the first 200 attributes of a tag', () => {
   expect(body.attrs.map(({ name }) => name)).toEqual(attributes.split(' ').slice(0, 200));
 });
 
-it('keeps what is hidden hidden below the deepest level', () => {
+it('keeps hidden elements hidden below the maximum depth', () => {
   const deep = '<div>'.repeat(1000) + 'secret' + '</div>'.repeat(1000);
 
   expect(texts(`<div hidden>${deep}secret</div>after`)).toEqual(['after']);
 });
 
 it.each(['<ul><li>x', '<blockquote>x', '<table><tr><td>x', '<table>x<div>', '<p><font size=1>x', '<a><p>x'])(
-  'keeps the text of 30,000 times %s',
+  'keeps the text of 30,000 repetitions of %s',
   (html) => {
     expect(texts(html.repeat(30_000)).join('').split('x')).toHaveLength(30_001);
   },

@@ -14,12 +14,11 @@ const blocks = names(
 const headings = names('h1 h2 h3 h4 h5 h6');
 const lists = names('dir menu ol ul');
 const rowGroups = names('tbody tfoot thead');
-/** Columns or rows that one cell may reach over. */
 const longestSpan = 100;
-/** Empty cells of a document for those that reach over them: a short page could ask for any number. */
+/** Limit of empty cells that spans add to a document: a short page could ask for any number. */
 const mostSpannedCells = 1_000_000;
 
-/** The visible text of a page; scripts and hidden elements are never in it. Without an h1 its `<title>` is the title. */
+/** HTML: the visible text of a page, without scripts and hidden elements. A page without an h1 uses its `<title>`. */
 export function parseHtml(source: string, options = { xhtml: false }): Block[] {
   const root = parseHtmlTree(source, options);
   const read = new HtmlReader(layoutTables(root)).read(root);
@@ -30,22 +29,21 @@ export function parseHtml(source: string, options = { xhtml: false }): Block[] {
 interface Table {
   rows: string[][];
   headerLines: number;
-  /** By column, into how many of the next rows its last cell reaches. */
+  /** Per column: number of following rows that a cell above still spans. */
   reaching: number[];
 }
 
-/** Walks the tree with a stack of its own, since pages nest deeper than calls can. */
+/** HTML reader with an explicit stack: pages nest deeper than the call stack allows. */
 class HtmlReader {
   private readonly writer = new BlockWriter();
   private readonly pending: (HtmlNode | (() => void))[] = [];
   private readonly tables: Table[] = [];
   private spannedCells = 0;
-  /** The next number of each open list; undefined in one with bullets. */
+  /** Next number of each open list; undefined for bullet lists. */
   private readonly numbers: (number | undefined)[] = [];
   private text: string[] = [];
   private endsWithSpace = true;
   private inPre = false;
-  /** Inside a heading or a cell, where no block may begin. */
   private inLine = false;
 
   constructor(private readonly layout: ReadonlySet<HtmlElement>) {}
@@ -188,7 +186,7 @@ class HtmlReader {
     });
   }
 
-  /** The place of a cell that begins further up, or one before such a place. */
+  /** Adds an empty cell: spanned by a cell of a row above, or left of such a cell. */
   private addReached(row: string[], { reaching }: Table): void {
     if (reaching[row.length]) reaching[row.length]!--;
     row.push('');
@@ -198,7 +196,7 @@ class HtmlReader {
   private spanOf(cell: HtmlElement, name: 'colspan' | 'rowspan'): number {
     if (this.spannedCells >= mostSpannedCells) return 1;
     const span = Number.parseInt(attribute(cell, name) ?? '1', 10);
-    // As many rows as there are.
+    // `rowspan="0"` spans all remaining rows.
     if (span === 0 && name === 'rowspan') return longestSpan;
     return span > 0 ? Math.min(span, longestSpan) : 1;
   }
@@ -223,7 +221,7 @@ class HtmlReader {
   }
 
   private breakLine(): void {
-    // In code the lines of a highlighter are blocks: two of them that meet are one line end.
+    // Code highlighters make each line a block element: two adjacent blocks are separated by one line end.
     if (this.inPre && this.endsWithSpace) return;
     this.text.push('\n');
     this.endsWithSpace = true;
@@ -241,7 +239,7 @@ class HtmlReader {
   }
 }
 
-/** Tables that hold headings, code or other tables only arrange the page: their cells are read as plain blocks. */
+/** Layout tables: tables that contain headings, code or other tables. Their cells are read as plain blocks. */
 function layoutTables(root: HtmlNode): Set<HtmlElement> {
   const layout = new Set<HtmlElement>();
   const pending: { node: HtmlNode; table?: HtmlElement }[] = [{ node: root }];
@@ -277,7 +275,7 @@ function isHeaderRow(row: HtmlElement): boolean {
 
 function isHidden(element: HtmlElement): boolean {
   if (hidden.has(element.tagName)) return true;
-  // Pages hide themselves until a script shows them.
+  // Some pages hide the root element until a script shows it.
   if (element.tagName === 'html' || element.tagName === 'body' || element.attrs.length === 0) return false;
   if ((attribute(element, 'hidden') ?? 'until-found') !== 'until-found') return true;
   if (attribute(element, 'aria-hidden') === 'true') return true;

@@ -4,14 +4,14 @@ import { readJson } from './read-json';
 
 const texts = (json: string) => Array.from(parseJson(json), ({ text }) => text);
 
-it('has a block for each element of an array, with a line for each value', () => {
+it('writes a block for each array element, with a line for each value', () => {
   const json =
     '[{"name": "Ann", "at": {"city": "Rome"}, "tags": ["a", "b"]}, {"name": "Bob", "on": [{"x": 1}, {"x": 2}]}]';
 
   expect(texts(json)).toEqual(['name: Ann\nat.city: Rome\ntags: a\ntags: b', 'name: Bob\non[0].x: 1\non[1].x: 2']);
 });
 
-it('has a block for each object or array in an object, and one for neighbouring values', () => {
+it('writes a block for each nested object or array, and one for adjacent scalars', () => {
   expect(texts('{"title": "T", "year": 2024, "authors": ["A", "B"], "more": {"x": null}, "end": true}')).toEqual([
     'title: T\nyear: 2024',
     'authors: A\nauthors: B',
@@ -29,7 +29,7 @@ it.each([
   ['[["a", "b"], ["c"]]', ['a\nb', 'c']],
   ['// of\n{ /* "x": 1, */ "a": "// b", // c\n "d": [1, /* 2 */ 3,], } // end', ['a: // b', 'd: 1\nd: 3']],
   ['{"a": NaN, "b": [Infinity, -Infinity]}', ['a: NaN', 'b: Infinity\nb: -Infinity']],
-])('loses nothing of %s', (json, expected) => {
+])('keeps every value of %s', (json, expected) => {
   expect(texts(json)).toEqual(expected);
 });
 
@@ -49,21 +49,21 @@ it.each([
   '{,}',
   '/* open',
 ])('refuses %s', (json) => {
-  expect(() => texts(`\n\n${json}`)).toThrow(/not valid JSON: in line 3, /);
+  expect(() => texts(`\n\n${json}`)).toThrow(/not valid JSON: line 3, /);
 });
 
 it.each([
-  ['[\n  1,\n  yes\n]', 'in line 3, at character 3, a value is expected, but "yes" stands there'],
-  ['{"a" 1}', 'in line 1, at character 6, a colon is expected, but "1" stands there'],
-  ["{'a': 1}", 'in line 1, at character 2, a name in double quotes is expected, but "\'" stands there'],
-  ['[1 2]', 'in line 1, at character 4, a comma or "]" is expected, but "2" stands there'],
-  ['{"a": 1', 'in line 1, at character 8, a comma or "}" is expected, but the file ends there'],
-  ['["a', 'in line 1, at character 2, a string that ends is expected, but "\u0022" stands there'],
-])('says what is wrong with %s, and where', (json, problem) => {
+  ['[\n  1,\n  yes\n]', 'line 3, character 3: expected a value, but found "yes"'],
+  ['{"a" 1}', 'line 1, character 6: expected a colon, but found "1"'],
+  ["{'a': 1}", 'line 1, character 2: expected a name in double quotes, but found "\'"'],
+  ['[1 2]', 'line 1, character 4: expected a comma or "]", but found "2"'],
+  ['{"a": 1', 'line 1, character 8: expected a comma or "}", but the file ends there'],
+  ['["a', 'line 1, character 2: expected a string with a closing quote, but found "\u0022"'],
+])('reports the error and its position for %s', (json, problem) => {
   expect(() => texts(json)).toThrow(problem);
 });
 
-it('tells how much is read', () => {
+it('reports progress', () => {
   const parts: number[] = [];
 
   for (const block of parseJson(JSON.stringify(['a', 'b', 'c', 'd']), (part) => parts.push(part))) void block;
@@ -88,7 +88,7 @@ it('reads a string of 20 MB', () => {
   expect(texts(`{"long": "${text}"}`)[0]).toHaveLength(16_000_000 + 'long: '.length);
 });
 
-it('does not repeat a long name with each value below it', () => {
+it('does not repeat a long name in the path of each value below it', () => {
   const name = 'n'.repeat(100_000);
 
   const [text] = texts(`[{"${name}": [${'1,'.repeat(1000)}1]}]`);
@@ -97,7 +97,7 @@ it('does not repeat a long name with each value below it', () => {
   expect(text!.length).toBeLessThan(250_000);
 });
 
-it('finds every scalar of any JSON', () => {
+it('finds every scalar of arbitrary JSON', () => {
   fc.assert(
     fc.property(fc.jsonValue({ maxDepth: 5 }), fc.constantFrom(undefined, 2), (value, indentation) => {
       const scalars: string[] = [];
@@ -115,7 +115,7 @@ it('finds every scalar of any JSON', () => {
   );
 });
 
-it('has a block for each line, and keeps one that is broken as it is', () => {
+it('writes a block for each line, and keeps an invalid line unchanged', () => {
   const jsonl = '{"a": 1, "b": {"c": "x"}}\n\n{"a": 2}\n// a note\n{"a": "cut of';
 
   expect(Array.from(parseJsonLines([jsonl]), ({ text }) => text)).toEqual([

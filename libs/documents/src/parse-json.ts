@@ -2,12 +2,12 @@ import { type Block, UnreadableDocument } from './block';
 import { lines } from './lines';
 import { type JsonValue, readJson } from './read-json';
 
-/** A block that is longer is ended after a line. */
+/** Characters after which a block ends at the next line. */
 const longestBlock = 100_000;
 
 /**
- * One block for each element of the outermost array or object, with a line `path: value` for each value in it, so that
- * every line says what it is about wherever it is cut. Single values of the outermost object share a block.
+ * JSON parser: one block for each element of the outermost array or object, one line `path: value` for each scalar, so
+ * that each line makes sense alone. Scalars directly in the outermost object share a block.
  */
 export function* parseJson(text: string, onProgress?: (part: number) => void): Generator<Block> {
   let record: string[] = [];
@@ -15,7 +15,7 @@ export function* parseJson(text: string, onProgress?: (part: number) => void): G
   let before: { root: number; place?: string | number } | undefined;
   for (const value of readJson(text)) {
     const [first] = value.path;
-    // The single values of an object are one record together, elements of an array one each.
+    // Scalars of the outermost object are one record, each array element is a record of its own.
     const place = value.path.length === 1 && typeof first === 'string' ? undefined : first;
     const continues = before?.root === value.root && before.place === place;
     if (record.length > 0 && (!continues || length > longestBlock)) {
@@ -32,7 +32,7 @@ export function* parseJson(text: string, onProgress?: (part: number) => void): G
   if (record.length > 0) yield { type: 'paragraph', text: record.join('\n') };
 }
 
-/** A block for each line. One that is not JSON, such as the last of a log that was cut, is kept as it is. */
+/** JSON Lines parser: one block per line. Invalid lines, such as the truncated last line of a log, are kept unchanged. */
 export function* parseJsonLines(slices: Iterable<string>): Generator<Block> {
   for (const line of lines(slices)) {
     if (line.trim() === '') continue;
@@ -49,7 +49,7 @@ function lineText(line: string): string {
   }
 }
 
-/** `a.b[0].c: value`. The place of a single value in an array says nothing, and is left out. */
+/** Line `a.b[0].c: value`. The array index of a scalar is omitted. */
 function lineOf({ path, text }: JsonValue, from: number): string {
   const steps = path.slice(from, typeof path.at(-1) === 'number' ? -1 : undefined);
   const name = steps.map((step) => (typeof step === 'number' ? `[${step}]` : `.${step}`)).join('');

@@ -3,7 +3,7 @@ import { parseMarkdown } from './parse-markdown';
 const lines = (...all: string[]) => all.join('\n');
 const range = (length: number) => Array.from({ length }, (_, i) => i + 1);
 
-it('takes headings of level 1 for titles and the others for subtitles', () => {
+it('maps headings of level 1 to titles and others to subtitles', () => {
   expect(parseMarkdown(lines('# One *two*', '', 'Three', '---', '', '###### Six'))).toEqual([
     { type: 'title', text: 'One two', level: 1 },
     { type: 'subtitle', text: 'Three', level: 2 },
@@ -11,7 +11,7 @@ it('takes headings of level 1 for titles and the others for subtitles', () => {
   ]);
 });
 
-it('keeps the text of what is marked up', () => {
+it('keeps the text of marked-up phrases', () => {
   const markdown =
     'Some **bold** `code()` [link](http://a.b "t"), ![image](a.png), ~~gone~~ [ref]\nnext  \nline\n\n[ref]: c';
 
@@ -28,7 +28,7 @@ it('keeps markers, numbers, tasks and indentation of nested lists', () => {
   ]);
 });
 
-it('lets code interrupt a list', () => {
+it('splits a list at code', () => {
   expect(parseMarkdown(lines('1. Run', '', '   ```', '   npm start', '   ```', '2. Look'))).toEqual([
     { type: 'list', text: '1. Run' },
     { type: 'code', text: 'npm start' },
@@ -61,14 +61,14 @@ it('reads a code fence of 200 lines as one block', () => {
   ]);
 });
 
-it('keeps quotes, and a heading at the very end', () => {
+it('keeps quotes, and a heading at the end of the document', () => {
   expect(parseMarkdown(lines('> a', '> b', '>', '> - c', '', '## End'))).toEqual([
     { type: 'blockquote', text: 'a b\n- c' },
     { type: 'subtitle', text: 'End', level: 2 },
   ]);
 });
 
-it('shows of HTML what a reader would see', () => {
+it('keeps the visible text of HTML', () => {
   const markdown = lines(
     'A<br>b <script>secret()</script> <b>c</b> &lt; d',
     '',
@@ -100,7 +100,7 @@ it('shows of HTML what a reader would see', () => {
 it.each([
   ['<script>', '</script>'],
   ['<!--', '-->'],
-])('never shows a long %s, whatever is in it', (start, end) => {
+])('hides the content of a long %s', (start, end) => {
   const secret = '\nsecret();\n\n```\n\n# secret\n'.repeat(1000);
 
   expect(parseMarkdown(`before\n\n${start}${secret}${end}\n\nafter`).map((block) => block.text)).toEqual([
@@ -109,7 +109,7 @@ it.each([
   ]);
 });
 
-it('reads a long document as it reads its sections', () => {
+it('reads a long document like its sections one by one', () => {
   const section = (n: number) =>
     lines(
       `## Section ${n}`,
@@ -146,14 +146,14 @@ it('keeps every word of a long paragraph and of a long line', () => {
   expect(read(words.join(' '))).toEqual(words);
 });
 
-it('leaves out images that are written into the document', () => {
+it('leaves out images in data URLs', () => {
   expect(parseMarkdown(`Look: ![a plan](data:image/png;base64,${'AAAA'.repeat(100_000)}) there`)).toEqual([
     { type: 'paragraph', text: 'Look: a plan there' },
   ]);
 });
 
 it.each(['[', '![', '[a](', '*', '*a _b ', '`a ``b ', '<a ', '~', '&#', '|', '>', '- ', '1. ', '> - '])(
-  'survives %j without end, on one line and on lines of 7,000 characters',
+  'reads endless %j, on one line and on lines of 7,000 characters',
   (mark) => {
     const line = mark.repeat(7_000 / mark.length);
 
@@ -162,7 +162,7 @@ it.each(['[', '![', '[a](', '*', '*a _b ', '`a ``b ', '<a ', '~', '&#', '|', '>'
   },
 );
 
-it('survives quotes and lists that nest a thousand deep', () => {
+it('reads quotes and lists nested 1,000 deep', () => {
   const quotes = range(1000).map((n) => `${'> '.repeat(n)}q${n}`);
   const lists = range(1000).map((n) => `${'  '.repeat(n - 1)}- l${n}`);
 
@@ -185,7 +185,7 @@ it.each([
 });
 
 it.each(['---\nText\n\n---\n', 'Text\n\n---\na: b\n\n---\n', '---\na: b\n'])(
-  'takes no rule for front matter in %j',
+  'does not read a thematic break as front matter in %j',
   (markdown) => {
     expect(parseMarkdown(markdown).map((block) => block.type)).not.toContain('code');
   },

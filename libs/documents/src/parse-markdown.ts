@@ -9,14 +9,14 @@ import { parseText } from './parse-text';
 import { type MarkdownPiece, splitMarkdown } from './split-markdown';
 
 /**
- * Characters above which Markdown is read as plain text. Micromark takes one or two seconds for a million characters
- * of prose, and more than a minute for a million that are made to be slow.
+ * Character limit for Markdown; longer documents are read as plain text. Micromark takes 1 to 2 seconds for a million
+ * characters of prose, and more than a minute for a million adversarial ones.
  */
 const longestMarkdown = 4_000_000;
 const rowsAtOnce = 100;
 const options = { extensions: [gfm()], mdastExtensions: [gfmFromMarkdown()] };
 
-/** GitHub's Markdown. Links keep their text, images their alt text, HTML what a reader would see of it. */
+/** GitHub Flavored Markdown. Links keep their text, images their alt text, HTML its visible text. */
 export function parseMarkdown(source: string): Block[] {
   if (source.length > longestMarkdown) return [...parseText([source])];
   const writer = new BlockWriter();
@@ -51,7 +51,7 @@ function writeAll(writer: BlockWriter, nodes: RootContent[]): void {
       writeNode(writer, node);
       continue;
     }
-    // A blank line parts what is one element for HTML, such as a table: neighbours are read together.
+    // Markdown splits HTML such as a table at blank lines, so adjacent HTML nodes are read together.
     let html = node.value;
     for (let next = nodes[i + 1]; next?.type === 'html'; next = nodes[++i + 1]) html += `\n${next.value}`;
     writeHtml(writer, html);
@@ -108,7 +108,7 @@ function writeHtml(writer: BlockWriter, html: string): void {
   for (const block of parseHtml(html)) writer.write(block);
 }
 
-/** A line break is `\n`, the line ends of the source are spaces. */
+/** Line breaks become `\n`, soft line ends become spaces. */
 function inlineText(nodes: PhrasingContent[]): string {
   const flat = flatten(nodes);
   if (!flat.some((part) => part.type === 'html')) return flat.map((part) => part.text).join('');
@@ -135,7 +135,7 @@ function escapeHtml(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('\n', '<br>');
 }
 
-/** Pieces are parsed alone, but a reference such as `[name]` may be defined anywhere in the document. */
+/** Labels of link definitions in the whole document: pieces are parsed one by one, but may reference any definition. */
 function definedLabels(source: string): Set<string> {
   const definitions = source.matchAll(/^ {0,3}\[((?:[^[\]\\\n]|\\.){1,999})\]:/gm);
   return new Set(Array.from(definitions, ([, label]) => normalize(label!)));

@@ -29,7 +29,7 @@ export const meta = {
   ]);
 });
 
-it('keeps code as it is', () => {
+it('keeps code unchanged', () => {
   expect(texts('Use `<Tag a={1}>` so:\n\n```jsx\nimport a from "b"\n<Tag>{a}</Tag>\n```\n')).toEqual([
     'Use <Tag a={1}> so:',
     'import a from "b"\n<Tag>{a}</Tag>',
@@ -47,6 +47,6 @@ it.each([
   expect(texts(mdx).join('\n')).toBe(expected);
 });
 
-it('survives a million braces that are never closed', () => {
+it('reads a million unclosed braces', () => {
   expect(texts(`${'{'.repeat(1_000_000)}end`).join('')).toContain('end');
 });

@@ -1,14 +1,17 @@
 import { type Block } from './block';
 import { parseMarkdown } from './parse-markdown';
 
-/** Markdown without its JSX: tags, expressions in braces, imports and exports go, the text between the tags stays. */
+/** MDX: Markdown without imports, exports, JSX tags and expressions in braces. Text between tags is kept. */
 export function parseMdx(source: string): Block[] {
   return parseMarkdown(source.length > longestMdx ? source : withoutJsx(source));
 }
 
-/** Nobody writes more by hand: what is longer is read as Markdown. */
+/** Character limit for MDX; longer documents are read as Markdown. */
 const longestMdx = 2_000_000;
-/** Braces and tags that are longer are text, and all of them after some that never end. */
+/**
+ * Maximum length of a tag or expression; longer ones are kept as text. After 100 unclosed ones all others are kept as
+ * well.
+ */
 const longestJsx = 10_000;
 const mostUnended = 100;
 
@@ -18,7 +21,6 @@ const moduleStart =
   /^(?:import\s*(?:['"{*]|[\w$]+\s*(?:,|from\b))|export\s+(?:[{*]|(?:default|const|let|var|function|async|class)\b))/;
 const inlineCode = /(`+)(?!`)[^\n]*?(?<!`)\1(?!`)/y;
 
-/** Line by line, so that code keeps what only looks like JSX. */
 function withoutJsx(source: string): string {
   const kept: string[] = [];
   let text: string[] = [];
@@ -79,7 +81,10 @@ function dropJsx(text: string): string {
   return kept;
 }
 
-/** After the brace or tag that begins there, over strings and braces in it; undefined when it never ends. */
+/**
+ * Index after the tag or expression that begins at `start`, skipping strings and nested braces; undefined when
+ * unclosed.
+ */
 function endOf(text: string, start: number, closing: '}' | '>'): number | undefined {
   let depth = closing === '>' ? 1 : 0;
   let quote: string | undefined;

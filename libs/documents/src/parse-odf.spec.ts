@@ -18,7 +18,7 @@ const list = (style: string, ...items: string[]) =>
   `<text:list text:style-name="${style}">${items.map((item) => `<text:list-item>${item}</text:list-item>`).join('')}</text:list>`;
 
 describe('a text', () => {
-  it('knows styles by those they are made from', async () => {
+  it('resolves inherited styles', async () => {
     const styles = `<style:style style:name="P1" style:parent-style-name="P2"/><style:style style:name="P2" style:parent-style-name="Title"/>
       <style:style style:name="L" style:parent-style-name="M"/><style:style style:name="M" style:parent-style-name="L"/>`;
 
@@ -29,7 +29,7 @@ describe('a text', () => {
     ]);
   });
 
-  it('keeps spaces, tabs and line breaks that are marked, and no others', async () => {
+  it('keeps explicit spaces, tabs and line breaks, and collapses others', async () => {
     const body = p(
       'a\n  b<text:s text:c="3"/>c<text:tab/>d<text:line-break/><text:span>e <text:a>f</text:a></text:span>',
     );
@@ -51,7 +51,7 @@ describe('a text', () => {
     ]);
   });
 
-  it('numbers lists by their style, from their start, and on when they continue', async () => {
+  it('numbers lists by their style and start value, and continues numbering', async () => {
     const styles = `<text:list-style style:name="N"><text:list-level-style-number text:level="1" style:num-format="1" text:start-value="4"/>
       <text:list-level-style-bullet text:level="2"/></text:list-style>`;
     const more = list('N', p('d')).replace('<text:list ', '<text:list text:continue-numbering="true" ');
@@ -70,7 +70,7 @@ describe('a text', () => {
     expect(await readText(body)).toEqual([{ type: 'paragraph', text: 'ab' }]);
   });
 
-  it('loses no word of sections, indexes and tables in tables', async () => {
+  it('keeps every word of sections, indexes and nested tables', async () => {
     const cell = (content: string) =>
       `<table:table-row><table:table-cell>${content}</table:table-cell></table:table-row>`;
     const inner = `<table:table>${cell(p('inner'))}</table:table>`;
@@ -88,7 +88,7 @@ describe('a spreadsheet', () => {
   const row = (cells: string, attributes = '') => `<table:table-row ${attributes}>${cells}</table:table-row>`;
   const sheet = (rows: string) => `<table:table table:name="S">${rows}</table:table>`;
 
-  it('shows dates and numbers by their values, other cells as they look', async () => {
+  it('shows the values of date and number cells, and the displayed text of others', async () => {
     const cells =
       cell('1.3.25', 'office:value-type="date" office:date-value="2025-03-01T00:00:00"') +
       cell('1,50', 'office:value-type="float" office:value="1.5"') +
@@ -97,7 +97,7 @@ describe('a spreadsheet', () => {
     expect((await readSheets(sheet(row(cells))))[1]).toMatchObject({ text: '2025-03-01 | 1.5 | 50 %' });
   });
 
-  it('repeats cells and rows that say so, and skips the empty ones that fill the sheet', async () => {
+  it('expands repeated cells and rows, and skips the empty ones that fill the sheet', async () => {
     const rows =
       row(cell('a', 'table:number-columns-repeated="2"'), 'table:number-rows-repeated="2"') +
       row('<table:table-cell table:number-columns-repeated="16384"/>', 'table:number-rows-repeated="1048000"') +
@@ -106,7 +106,7 @@ describe('a spreadsheet', () => {
     expect((await readSheets(sheet(rows)))[1]).toMatchObject({ text: 'a | a |\na | a |\n|  | z', headerLines: 1 });
   });
 
-  it('refuses repetitions that make too much', async () => {
+  it('refuses repetitions that exceed the limits', async () => {
     const rows = row(cell('a', 'table:number-columns-repeated="99999999"'), 'table:number-rows-repeated="99999999"');
 
     await expect(readSheets(sheet(rows))).rejects.toThrow(/10 million cells/);
@@ -115,7 +115,7 @@ describe('a spreadsheet', () => {
 
 it.each<[string, Buffer, RegExp]>([
   ['an archive without contents', zipOfTexts({ mimetype: 'x' }), /lacks its part content\.xml/],
-  ['a drawing', odf('drawing', '<draw:page/>'), /holds no text, spreadsheet or presentation/],
+  ['a drawing', odf('drawing', '<draw:page/>'), /contains no text, spreadsheet or presentation/],
   [
     'a text with a password',
     odf('text', p('a'), {

@@ -4,14 +4,13 @@ import { Sheets } from './sheet';
 import { childElements, descendants, elementAt, parseXml, textOf, type XmlElement } from './xml-tree';
 import { Archive, damaged, protectedByPassword } from './zip';
 
-/** What is not part of the text: changes that were rejected or deleted, comments, forms, the settings of a table. */
+/** Elements that are not document text: tracked changes, comments, forms, sequence declarations and ruby annotations. */
 const skipped = new Set(['tracked-changes', 'annotation', 'annotation-end', 'forms', 'sequence-decls', 'ruby-text']);
 
-/** Of a sheet, as in LibreOffice. */
 const mostColumns = 16_384;
 const mostRows = 1_048_576;
 
-/** OpenDocument texts, spreadsheets and presentations, told apart by what they hold. */
+/** OpenDocument texts, spreadsheets and presentations, detected by their body element. */
 export async function parseOdf(bytes: Buffer): Promise<Block[]> {
   const archive = await Archive.open(bytes, { save: 'OpenDocument (.odt, .ods, .odp)' });
   await refuseEncrypted(archive);
@@ -22,7 +21,7 @@ export async function parseOdf(bytes: Buffer): Promise<Block[]> {
   const body = childElements(elementAt(content, 'body'))[0];
   if (body?.name === 'text') return new OdfReader(styles).read(body);
   if (body?.name === 'spreadsheet') return readSpreadsheet(body);
-  if (body?.name !== 'presentation') throw damaged('it holds no text, spreadsheet or presentation');
+  if (body?.name !== 'presentation') throw damaged('it contains no text, spreadsheet or presentation');
   return childElements(body, 'page').flatMap((page, index) =>
     new OdfReader(styles).readSlide(page).map((block) => ({ ...block, pageNumber: index + 1 })),
   );
@@ -49,7 +48,6 @@ class Styles {
     }
   }
 
-  /** Whether a style, or one that it is made from, has one of these names. */
   is(style: string | undefined, ...names: string[]): boolean {
     const seen = new Set<string>();
     for (let name = style; name && !seen.has(name); name = this.parents.get(name)) {
@@ -59,7 +57,7 @@ class Styles {
     return false;
   }
 
-  /** The first number of a list at a level from 1 on; undefined when it has bullets. */
+  /** First number of a list at a level (from 1); undefined for bullet lists. */
   firstNumber(list: string | undefined, level: number): number | undefined {
     const found = childElements(this.lists.get(list ?? '')).find(
       ({ attributes }) => attributes['text:level'] === String(level),
@@ -69,10 +67,9 @@ class Styles {
   }
 }
 
-/** Recursion is as deep as the tree, which `parseXml` bounds. */
+/** OpenDocument reader. Its recursion is bounded by the depth limit of `parseXml`. */
 class OdfReader {
   private readonly writer = new BlockWriter();
-  /** Footnotes and text boxes of the paragraph that is being read: they follow it. */
   private after: XmlElement[] = [];
   private readonly listStyles: (string | undefined)[] = [];
   private readonly numbering = new Map<string, number>();
@@ -118,7 +115,7 @@ class OdfReader {
     }
   }
 
-  /** Neighbours of one kind are one block: a piece of code, a quotation or a list. */
+  /** Adjacent elements of one kind become one code, quote or list block. */
   private kindOf(element: XmlElement): 'list' | MarkedType | undefined {
     return element.name === 'list' ? 'list' : this.markedType(element);
   }
@@ -162,14 +159,14 @@ class OdfReader {
     this.readAfter();
   }
 
-  /** Lists that follow one another are one block: Impress writes one for each item. */
+  /** Adjacent lists become one block: Impress writes one list per item. */
   private readLists(lists: XmlElement[]): void {
     this.writer.enter({ type: 'list' });
     for (const list of lists) this.readItems(list);
     this.writer.leave();
   }
 
-  /** A list inside another has its style; one that continues another goes on counting. */
+  /** Nested lists inherit the list style. Lists marked as continued go on counting. */
   private readItems(list: XmlElement): void {
     const style = list.attributes['text:style-name'] ?? this.listStyles.at(-1);
     this.listStyles.push(style);
@@ -180,7 +177,6 @@ class OdfReader {
     let number = (continues === 'true' || continued ? this.numbering.get(counter) : undefined) ?? first ?? 1;
     for (const item of childElements(list)) {
       number = Number(item.attributes['text:start-value']) || number;
-      // An item that only holds a list has no marker of its own, and none that is counted.
       const isMarked = item.name === 'list-item' && childElements(item)[0]?.name !== 'list';
       this.writer.enter({ type: 'item', marker: isMarked ? (first === undefined ? '- ' : `${number}. `) : undefined });
       this.readAll(item);
@@ -254,7 +250,7 @@ function citation(note: XmlElement): string {
   return `[${textOf(elementAt(note, 'note-citation') ?? { name: '', attributes: {}, children: ['*'] })}]`;
 }
 
-/** Paragraphs and headings at any depth, in order; those of notes and frames belong to these. */
+/** Paragraphs and headings at any depth in document order, without descending into them. */
 function paragraphsIn(element: XmlElement): XmlElement[] {
   return childElements(element).flatMap((child) => {
     if (skipped.has(child.name)) return [];
@@ -266,7 +262,7 @@ function partition<T>(all: T[], isFirst: (one: T) => boolean): [T[], T[]] {
   return [all.filter(isFirst), all.filter((one) => !isFirst(one))];
 }
 
-/** Rows and cells may say how often they are repeated: empty ones a million times, to fill the sheet. */
+/** Spreadsheet reader. Rows and cells have repeat counts: LibreOffice fills the sheet with a million empty rows. */
 function readSpreadsheet(body: XmlElement): Block[] {
   const sheets = new Sheets();
   for (const table of childElements(body, 'table')) {

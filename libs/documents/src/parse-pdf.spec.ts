@@ -7,7 +7,6 @@ import { UnreadableDocument } from './block';
 import { parsePdf } from './parse-pdf';
 import { linesOf } from './pdf-lines';
 
-// A hundredth of the real limits, so that no test has to unpack hundreds of megabytes.
 jest.mock<object>('./limits', () => ({
   ...jest.requireActual<typeof import('./limits')>('./limits'),
   mostArchiveBytes: 5_120_000,
@@ -16,7 +15,7 @@ jest.mock<object>('./limits', () => ({
 
 const fixture = (name: string) => readFileSync(join(__dirname, '../../../test/fixtures/documents', name));
 
-/** Page; type, with the level of a heading or the header lines of a table; text. */
+/** Page; block type with heading level or header lines; text. */
 type Seen = [page: number, type: string, text: string];
 
 async function read(bytes: Buffer): Promise<Seen[]> {
@@ -29,7 +28,6 @@ async function read(bytes: Buffer): Promise<Seen[]> {
 
 const texts = async (bytes: Buffer) => (await parsePdf(bytes)).map(({ text }) => text);
 
-/** Lines below each other, as one paragraph of this width would have them. */
 function lines(drawn: string[], { x = 72, y = 700, size = 10, step = 12 } = {}): DrawnText[] {
   return drawn.map((text, i) => ({ text, x, y: y - i * step, size }));
 }
@@ -203,7 +201,7 @@ it('reads a spreadsheet without lines between its cells', async () => {
   ]);
 });
 
-it('reads text that is drawn twice once, and turned text by itself', async () => {
+it('reads text drawn twice only once, and rotated text separately', async () => {
   expect(await read(fixture('drawn.pdf'))).toEqual([
     [1, 'paragraph', 'Stamped twice to look bold'],
     [1, 'paragraph', 'An ordinary line follows the stamp and is not drawn again.'],
@@ -212,7 +210,7 @@ it('reads text that is drawn twice once, and turned text by itself', async () =>
   ]);
 });
 
-it.each(['owner-password.pdf', 'rotated.pdf'])('reads %s as if it were like any other', async (name) => {
+it.each(['owner-password.pdf', 'rotated.pdf'])('reads %s like any other PDF', async (name) => {
   expect(await read(fixture(name))).toEqual([
     [1, 'title 1', 'Notice to Mariners'],
     [
@@ -226,9 +224,12 @@ it.each(['owner-password.pdf', 'rotated.pdf'])('reads %s as if it were like any 
 });
 
 it.each([
-  ['encrypted.pdf', 'only with a password. Upload a copy that is saved without one'],
-  ['scanned.pdf', 'only pictures of pages, as a scanner makes them. Let a program for text recognition (OCR)'],
-])('says what to do with %s', async (name, reason) => {
+  ['encrypted.pdf', 'needs a password to open. Upload a copy that is saved without a password'],
+  [
+    'scanned.pdf',
+    'only images of pages, such as a scanner makes. Add the text with a program for text recognition (OCR)',
+  ],
+])('tells the owner what to do with %s', async (name, reason) => {
   const parsed = parsePdf(fixture(name));
 
   await expect(parsed).rejects.toThrow(UnreadableDocument);
@@ -236,7 +237,7 @@ it.each([
 });
 
 it.each(['almanac.pdf', 'languages.pdf', 'prices.pdf', 'owner-password.pdf', 'rotated.pdf'])(
-  'loses and invents no letter of %s',
+  'extracts exactly the letters of %s',
   async (name) => {
     const blocks = await texts(fixture(name));
 
@@ -277,7 +278,7 @@ it.each([
   expect(await texts(pdfOf([lines(drawn)]))).toEqual([expected]);
 });
 
-it('reads columns that are drawn line by line one after the other', async () => {
+it('reads columns drawn line by line one after the other', async () => {
   const left = [
     'The left column begins with this',
     'long line and goes on with some',
@@ -295,7 +296,7 @@ it('reads columns that are drawn line by line one after the other', async () => 
   expect(await texts(pdfOf([page]))).toEqual([left.join(' '), right.join(' ')]);
 });
 
-it('goes on with a sentence in the next column and on the next page', async () => {
+it('continues a sentence in the next column and on the next page', async () => {
   const pages = [lines(['A sentence that is not over when']), lines(['its page is. The next one is', 'complete.'])];
 
   expect(await read(pdfOf(pages))).toEqual([
@@ -303,7 +304,7 @@ it('goes on with a sentence in the next column and on the next page', async () =
   ]);
 });
 
-it('takes large text of many lines for a paragraph, and none of its lines for a heading', async () => {
+it('reads large text of many lines as a paragraph, not as headings', async () => {
   const large = lines(
     [
       'This text is large and goes on for',
@@ -325,7 +326,7 @@ it('takes large text of many lines for a paragraph, and none of its lines for a 
   expect(found.map(([, type]) => type)).not.toContain('title 1');
 });
 
-it('reads raised and lowered text within its line', async () => {
+it('reads superscript and subscript within the line', async () => {
   const page = [
     { text: 'Water is H', x: 72, y: 700 },
     { text: '2', x: 119, y: 697, size: 6 },
@@ -337,7 +338,7 @@ it('reads raised and lowered text within its line', async () => {
   expect(await texts(pdfOf([page]))).toEqual(['Water is H2O, as everybody knows7 by now.']);
 });
 
-it('keeps the lines of a cell together', async () => {
+it('joins the lines of a table cell', async () => {
   const cell = (text: string, column: number, y: number): DrawnText => ({ text, x: 72 + 150 * column, y });
   const rows = [
     [cell('Rope', 0, 700), cell('of hemp, twisted', 1, 700), cell('in three strands', 1, 688)],
@@ -350,7 +351,7 @@ it('keeps the lines of a cell together', async () => {
   ]);
 });
 
-it('takes two lines in two columns for text', async () => {
+it('does not read two lines in two columns as a table', async () => {
   const page = [...lines(['Name', 'Place']), ...lines(['Marlow', 'Quay'], { x: 200 })];
 
   expect(await read(pdfOf([page]))).toEqual([
@@ -359,7 +360,7 @@ it('takes two lines in two columns for text', async () => {
   ]);
 });
 
-it('reads what is filled into a form where its fields are', async () => {
+it('reads form values at the position of their fields', async () => {
   const drawn =
     'BT /F 10 Tf 72 700 Td (Name:) Tj 0 -30 Td (City:) Tj 0 -30 Td (Remarks:) Tj 0 -60 Td (Married:) Tj 0 -30 Td (Secret:) Tj ET';
   const field = (y: number, rest: string, height = 20) =>
@@ -399,7 +400,7 @@ it('reads what is filled into a form where its fields are', async () => {
   ]);
 });
 
-describe('what was written on top of a page', () => {
+describe('a free-text annotation', () => {
   const helvetica = '<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>';
   const written = (y: number, rest: string, height = 20) =>
     `<< /Type /Annot /Subtype /FreeText /F 4 /Rect [150 ${y - 6} 350 ${y - 6 + height}] /DA (/F 10 Tf 0 g) ${rest} >>`;
@@ -411,7 +412,6 @@ describe('what was written on top of a page', () => {
       '/Subtype /Form /BBox [0 0 200 20] /Resources << /Font << /F 3 0 R >> >>',
     );
 
-  /** Pages of a text and what lies on top of it; object 4 is what something there looks like. */
   function pdfWith(pages: [drawn: string, annotations: string[]][], { looks = 'null', catalog = '' } = {}): Buffer {
     const first = 5;
     const kids = pages.map((_, i) => `${first + 2 * i} 0 R`).join(' ');
@@ -428,7 +428,7 @@ describe('what was written on top of a page', () => {
     ]);
   }
 
-  it('is read where it stands', async () => {
+  it('is read at its position', async () => {
     const name = written(699, '/Contents (Rumpelstiltskin)');
     const remark = written(560, '/Contents (Spins straw\rto gold)', 60);
     const link = '<< /Type /Annot /Subtype /Link /Rect [72 690 90 710] /A << /S /URI /URI (http://x.test) >> >>';
@@ -450,7 +450,7 @@ describe('what was written on top of a page', () => {
   it.each([
     ['as it is drawn', appearance('as drawn'), 'as drawn'],
     ['by what it says where nothing is drawn', stream('', '/Subtype /Form /BBox [0 0 9 9]'), 'as said'],
-  ])('is read %s, also on a page without any text', async (_, looks, text) => {
+  ])('is read %s, even on a page without text', async (_, looks, text) => {
     const page = written(700, '/Contents (as said) /AP << /N 4 0 R >>');
 
     expect(
@@ -466,7 +466,7 @@ describe('what was written on top of a page', () => {
     ).toEqual([[2, 'paragraph', text]]);
   });
 
-  it('is read beside the fields of a form', async () => {
+  it('is read besides form fields', async () => {
     const looks = '<< /Type /Annot /Subtype /Widget /F 4 /Rect [150 664 350 684] /T (f) /FT /Tx /V (Berlin) >>';
     const form = pdfWith([['Form', ['4 0 R', written(600, '/Contents (see below)')]]], {
       looks,
@@ -476,7 +476,7 @@ describe('what was written on top of a page', () => {
     expect((await texts(form)).join('\n')).toBe('Form\nBerlin\nsee below');
   });
 
-  it.each(['/F 2', '/F 32', '/Subtype /Text'])('is not read when it is not shown, by %s', async (entry) => {
+  it.each(['/F 2', '/F 32', '/Subtype /Text'])('is ignored when hidden by %s', async (entry) => {
     const name = entry.split(' ')[0]!;
     const hidden = written(600, '/Contents (unseen)').replace(new RegExp(`${name} \\w+|${name} /\\w+`), entry);
 
@@ -484,7 +484,7 @@ describe('what was written on top of a page', () => {
   });
 });
 
-it('does not compare each of many equal texts on one line with all others', () => {
+it('does not compare all pairs of many equal texts on one line', () => {
   const items = Array.from({ length: 3_000 }, (_, i) => {
     return {
       str: '-',
@@ -496,7 +496,7 @@ it('does not compare each of many equal texts on one line with all others', () =
       hasEOL: false,
     };
   });
-  // Two texts are compared by how far apart they are.
+  // Each comparison of two texts calls `Math.abs`.
   const distances = jest.spyOn(Math, 'abs');
 
   const [region] = linesOf({ items, styles: {}, lang: null }, [1, 0, 0, -1, 0, pageHeight], new Set());
@@ -513,7 +513,7 @@ describe('running lines', () => {
     pdfOf(Array.from({ length: pages }, (_, i) => [...line(i + 1), ...body(i + 1)]));
   const bodies = (pages = 4) => Array.from({ length: pages }, (_, i) => body(i + 1)[0]!.text);
 
-  it('leaves out page numbers', async () => {
+  it('removes page numbers', async () => {
     expect(await texts(document((page) => [{ text: `- ${page + 10} -`, x: 300, y: 40 }]))).toEqual(bodies());
     expect(await texts(document((page) => [{ text: `Seite ${page} von 4`, x: 300, y: top }]))).toEqual(bodies());
   });
@@ -524,7 +524,7 @@ describe('running lines', () => {
     expect(await texts(document(() => [{ text: header, x: 72, y: top }]))).toEqual([header, ...bodies()]);
   });
 
-  it('leaves out page numbers beside a title, which it keeps once', async () => {
+  it('removes page numbers beside a title and keeps the title once', async () => {
     const title = { text: 'Harbour rules', x: 72, y: top };
 
     const far = await texts(document((page) => [title, { text: `${page}`, x: 500, y: top }]));
@@ -533,7 +533,7 @@ describe('running lines', () => {
     expect(named).toEqual(['Harbour rules, page 1 of 4', ...bodies()]);
   });
 
-  it('keeps a header of left and one of right pages once', async () => {
+  it('keeps the headers of left and right pages once each', async () => {
     const header = (page: number) => (page % 2 === 0 ? 'Harbour rules' : 'Chapter on ships');
 
     const found = await texts(document((page) => [{ text: header(page), x: 72, y: top }], 6));
@@ -571,7 +571,7 @@ describe('running lines', () => {
         { text: `Letter about ship ${page * page}`, x: 72, y: top },
       ],
     ],
-  ])('keeps on all pages what %s', async (_, line, pages = 4) => {
+  ])('keeps on all pages text that %s', async (_, line, pages = 4) => {
     const found = (await texts(document(line, pages))).join('\n');
 
     const drawn = Array.from({ length: pages }, (_, i) => line(i + 1).map(({ text }) => text)).flat();
@@ -584,7 +584,6 @@ describe('running lines', () => {
 describe('a damaged file', () => {
   const whole = fixture('handbook.pdf');
 
-  /** Resolves when it is refused with a reason or is read; rejects for anything else. */
   async function survives(bytes: Buffer): Promise<void> {
     await parsePdf(bytes).catch((error: unknown) => {
       if (!(error instanceof UnreadableDocument)) throw error;
@@ -592,11 +591,11 @@ describe('a damaged file', () => {
   }
 
   it.each([0, 1, 8, 100, 1_000, 10_000, 30_000, whole.length - 1_000, whole.length - 20])(
-    'is read or refused when it ends after %i bytes',
+    'is read or refused when truncated after %i bytes',
     (length) => survives(whole.subarray(0, length)),
   );
 
-  it('is refused with advice when nothing of it can be read', async () => {
+  it('is refused with advice when no part can be read', async () => {
     await expect(parsePdf(Buffer.from('%PDF-1.4\nnothing'))).rejects.toThrow(
       /is damaged.*save or print it as a new PDF/,
     );
@@ -604,7 +603,7 @@ describe('a damaged file', () => {
   });
 
   it.each(Array.from({ length: 20 }, (_, seed) => seed))(
-    'is read or refused with bytes changed, seed %i',
+    'is read or refused with random bytes changed, seed %i',
     async (seed) => {
       const next = randomNumbers(seed);
       const changed = Buffer.from(fixture(seed % 2 === 0 ? 'almanac.pdf' : 'drawn.pdf'));
@@ -646,25 +645,24 @@ describe('a damaged file', () => {
     ],
   ])('is read or refused with %s', (_, objects) => survives(pdfOfObjects(objects)));
 
-  it('is refused when it says that it has millions of pages', async () => {
+  it('is refused when it declares two billion pages', async () => {
     const pdf = pdfOfObjects([catalog, '<< /Type /Pages /Kids [3 0 R] /Count 2000000000 >>', emptyPage]);
 
     await expect(parsePdf(pdf)).rejects.toThrow(UnreadableDocument);
   });
 });
 
-it('refuses more than 5,000 pages and reads 5,000', async () => {
+it('refuses 5,001 pages and reads 5,000', async () => {
   const pages = Array<DrawnText[]>(5_000)
     .fill([])
     .with(-1, lines(['The last leaf']));
 
   await expect(parsePdf(pdfOf([...pages, []]))).rejects.toThrow(
-    'has 5001 pages, and no more than 5000 can be indexed: split it',
+    'has 5001 pages; at most 5000 can be indexed. Split it',
   );
   expect(await read(pdfOf(pages))).toEqual([[5_000, 'paragraph', 'The last leaf']]);
 });
 
-/** Numbers from 0 to 1: a linear congruential generator, with the constants of Numerical Recipes. */
 function randomNumbers(seed: number): () => number {
   let state = seed;
   return () => {
@@ -673,7 +671,7 @@ function randomNumbers(seed: number): () => number {
   };
 }
 
-describe('a PDF that unpacks to far more than it has bytes', () => {
+describe('a decompression bomb in a PDF', () => {
   const spaces = (bytes: number) => deflateSync(Buffer.alloc(bytes, ' '), { level: 1 });
   const pdfOfContent = (content: Buffer, ...filters: string[]) =>
     pdfOfObjects([
@@ -689,7 +687,7 @@ describe('a PDF that unpacks to far more than it has bytes', () => {
       'a filter that is not deflate',
       () => pdfOfContent(deflateSync(Buffer.alloc(510_000, 'z')), 'FlateDecode', 'ASCII85Decode'),
     ],
-  ])('is refused, packed with %s, and leaves the buffers of the process alone after that', async (_how, make) => {
+  ])('is refused when compressed by %s, and restores the wrapped globals', async (_how, make) => {
     const large = new Uint8Array(3_000_000);
 
     await expect(parsePdf(make())).rejects.toThrow(

@@ -6,22 +6,22 @@ import { blocksOf } from './pdf-layout';
 import { linesOf, type Page } from './pdf-lines';
 import { pdfUnpacking } from './pdf-unpacking';
 
-/** The number of the type in `AnnotationType` of the package, which is not loaded here. */
+/** `AnnotationType.FREETEXT` of pdfjs-dist, which is not loaded here. */
 const freeText = new Set([3]);
 const boldName = /bold|black|heavy|demi|^(?:\w+\+)?(?:cm|sf|ec)bx/i;
 
 /**
- * The text of a PDF in reading order, each block with its page. Headings, lists, tables and columns are told by where
- * and how large the text stands; running headers and page numbers appear once, or not at all. What is filled into its
- * forms or written on top of its pages stands where it is shown.
- * Throws UnreadableDocument when it needs a password, has no text, is damaged or too long.
+ * PDF: text blocks in reading order, each with its page number. Layout analysis by position and font size finds
+ * headings, lists, tables and columns. Running headers are kept once and page numbers removed. Form values and
+ * free-text annotations are read at their position. Throws UnreadableDocument when the PDF needs a password, has no
+ * text, is damaged or too long.
  */
 export async function parsePdf(bytes: Buffer): Promise<Block[]> {
   return blocksOf(await readPdf(bytes));
 }
 
 async function readPdf(bytes: Buffer): Promise<Page[]> {
-  // Pictures are never looked at.
+  // Images are not decoded.
   const pdf = await openPdf(bytes, { maxImageSize: 1 });
   try {
     return await readPages(pdf);
@@ -33,8 +33,9 @@ async function readPdf(bytes: Buffer): Promise<Page[]> {
 }
 
 /**
- * Whether it is worth looking at what lies on top of a page, by its index. Links lie on many, so who does not want them
- * asks at once for what was written on any. Where something is damaged, all are worth a look.
+ * Predicate by page index: whether the page has annotations to read. One query finds the pages with free text, because
+ * nearly every page has annotations that are links. True for all pages when there are form fields or the PDF is
+ * damaged.
  */
 async function findAnnotated(pdf: PDFDocumentProxy): Promise<(index: number) => boolean> {
   try {
@@ -63,14 +64,14 @@ async function readPages(pdf: PDFDocumentProxy): Promise<Page[]> {
   }
   if (pages.every(({ regions }) => regions.length === 0)) {
     throw new DocumentWithoutText(
-      'The PDF has no text, only pictures of pages, as a scanner makes them. ' +
-        'Let a program for text recognition (OCR) add the text, or index the file with vision.',
+      'The PDF has no text, only images of pages, such as a scanner makes. ' +
+        'Add the text with a program for text recognition (OCR), or index the file with vision.',
     );
   }
   return pages;
 }
 
-/** Which fonts are bold. Only a page that is drawn tells, so the first page of each font is. */
+/** Bold fonts. pdfjs-dist resolves a font only when a page is drawn, so the first page with each font is drawn. */
 class Fonts {
   readonly bold = new Set<string>();
   private readonly known = new Set<string>();

@@ -6,7 +6,6 @@ const type = 'http://schemas.openxmlformats.org/officeDocument/2006/relationship
 interface Slide {
   shapes: string;
   notes?: string;
-  /** SmartArt. */
   diagram?: string;
 }
 
@@ -39,7 +38,7 @@ const shape = (placeholder: string, ...paragraphs: string[]) =>
   `<p:sp><p:nvSpPr><p:nvPr>${placeholder}</p:nvPr></p:nvSpPr><p:txBody>${paragraphs.join('')}</p:txBody></p:sp>`;
 const content = '<p:ph idx="1"/>';
 
-it('makes each slide a page, in the order of the presentation', async () => {
+it('maps each slide to a page in presentation order', async () => {
   const slides = ['one', 'two'].map((text) => ({ shapes: shape('', p(text)) }));
 
   expect(await parsePptx(pptx(slides))).toEqual([
@@ -48,7 +47,7 @@ it('makes each slide a page, in the order of the presentation', async () => {
   ]);
 });
 
-it('begins with the title and ends with the notes, wherever they stand', async () => {
+it('writes the title first and the notes last, at any position on the slide', async () => {
   const blocks = await readSlide({
     shapes: shape('', p('body')) + shape('<p:ph type="ctrTitle"/>', p('The'), p('title')),
     notes: shape('<p:ph type="sldImg"/>', p('picture')) + shape('<p:ph type="body" idx="1"/>', p('first'), p('second')),
@@ -62,7 +61,7 @@ it('begins with the title and ends with the notes, wherever they stand', async (
   ]);
 });
 
-it('makes a list of the content, as deep as its levels, with its own numbers', async () => {
+it('writes slide content as a list with its levels and numbers', async () => {
   const numbered = (level: number) => `<a:pPr lvl="${level}"><a:buAutoNum type="arabicPeriod" startAt="3"/></a:pPr>`;
   const shapes = shape(
     content,
@@ -82,7 +81,7 @@ it('makes a list of the content, as deep as its levels, with its own numbers', a
   ]);
 });
 
-it('reads groups, the first of alternatives, line breaks and fields', async () => {
+it('reads groups, the first of several alternatives, line breaks and fields', async () => {
   const lines = '<a:p><a:r><a:t>a</a:t></a:r><a:br/><a:fld type="datetime"><a:t>2025</a:t></a:fld></a:p>';
   const alternatives = `<mc:AlternateContent><mc:Choice>${shape('', p('b'))}</mc:Choice><mc:Fallback>${shape('', p('c'))}</mc:Fallback></mc:AlternateContent>`;
 
@@ -115,7 +114,7 @@ it('reads formulas once, in one line', async () => {
   expect(blocks.map(({ text }) => text)).toEqual(['Energy is E=mc^2.', 'And 1/2kg of it', 'x\nold']);
 });
 
-it('leaves out what every slide repeats', async () => {
+it('leaves out placeholders repeated on every slide', async () => {
   const repeated = ['dt', 'ftr', 'sldNum'].map((kind) => shape(`<p:ph type="${kind}"/>`, p(kind)));
 
   expect(await readSlide({ shapes: repeated.join('') + shape('', p('own')) })).toHaveLength(1);
@@ -141,7 +140,7 @@ it('reads the texts of SmartArt', async () => {
   expect(await readSlide({ shapes, diagram })).toMatchObject([{ type: 'list', text: '- Plan\n- Do' }]);
 });
 
-it('refuses a presentation that lacks a slide, and another document of Office', async () => {
+it('refuses a presentation without one of its slides, and other Office documents', async () => {
   const whole = pptx([{ shapes: '' }]);
   const lacking = Buffer.from(whole.toString('latin1').replaceAll('slides/slide0.xml', 'slides/slide9.xml'), 'latin1');
 

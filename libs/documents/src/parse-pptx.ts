@@ -5,11 +5,14 @@ import { mainPart, type Relation, relationId, relationsOf } from './office-relat
 import { childElements, descendants, elementAt, parseXml, textOf, type XmlElement } from './xml-tree';
 import { Archive, isOther } from './zip';
 
-/** Placeholders that every slide repeats. */
+/** Placeholders repeated on every slide: date, footer, header, slide number and slide image. */
 const repeated = new Set(['dt', 'ftr', 'hdr', 'sldNum', 'sldImg']);
 const titles = new Set(['title', 'ctrTitle']);
 
-/** PowerPoint presentations: each slide is a page, hidden ones too, and its speaker notes are the end of it. */
+/**
+ * PowerPoint presentations (.pptx): one page per slide, including hidden slides. Speaker notes follow the slide
+ * content.
+ */
 export async function parsePptx(bytes: Buffer): Promise<Block[]> {
   const archive = await Archive.open(bytes, { save: 'PowerPoint presentation (.pptx)' });
   const part = await mainPart(archive, 'ppt/presentation.xml');
@@ -43,7 +46,6 @@ async function readSlide(archive: Archive, part: string): Promise<Block[]> {
   return writer.blocks();
 }
 
-/** Groups are taken apart. */
 function shapesIn(container: XmlElement | undefined): XmlElement[] {
   return childElements(container).flatMap((child) => {
     if (child.name === 'grpSp') return shapesIn(child);
@@ -52,7 +54,7 @@ function shapesIn(container: XmlElement | undefined): XmlElement[] {
   });
 }
 
-/** Of alternatives the first is the one that PowerPoint shows. */
+/** PowerPoint shows the first alternative that it supports; the first `Choice` is taken. */
 function shownOf(alternatives: XmlElement): XmlElement | undefined {
   return elementAt(alternatives, 'Choice') ?? elementAt(alternatives, 'Fallback');
 }
@@ -74,14 +76,14 @@ async function writeShape(
   writeParagraphs(writer, shape, { bullets: kind === 'body' || kind === 'obj' });
 }
 
-/** The type of a shape's placeholder; one that names none is the content of the slide. */
+/** Placeholder type of a shape; `obj` (slide content) is the default type. */
 function placeholder(shape: XmlElement): string | undefined {
   const properties = childElements(shape).find(({ name }) => name.startsWith('nv'));
   const found = elementAt(properties, 'nvPr', 'ph');
   return found && (found.attributes.type ?? 'obj');
 }
 
-/** In the content of a slide a paragraph is a bullet unless it says otherwise, elsewhere only when it says so. */
+/** Paragraphs in content placeholders are bullets by default; elsewhere only with an explicit bullet. */
 function writeParagraphs(writer: BlockWriter, shape: XmlElement, { bullets }: { bullets: boolean }): void {
   let items: ListItem[] = [];
   const numbers: number[] = [];
@@ -115,7 +117,7 @@ function writeTable(writer: BlockWriter, table: XmlElement): void {
   writer.table(rows, hasHeader ? 1 : 0);
 }
 
-/** SmartArt keeps its texts in a part of its own. */
+/** SmartArt: the texts are in a separate diagram part. */
 function writeDiagram(writer: BlockWriter, diagram: XmlElement): void {
   const texts = descendants(diagram, 't').flatMap((body) => childElements(body, 'p').map(paragraphText));
   writer.list(texts.map((text) => ({ depth: 0, marker: '- ', text })));

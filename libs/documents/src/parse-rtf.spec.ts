@@ -34,7 +34,7 @@ describe('characters', () => {
     ['\\fcharset161', "\\'e1", 'α'],
     ['\\fcharset255', "\\'81", 'ü'],
     ['\\cpg437', "\\'e1", 'ß'],
-  ])('of a font with %s: %s', (charset, body, text) => {
+  ])('decodes characters of a font with %s: %s', (charset, body, text) => {
     expect(textOf(`{\\fonttbl{\\f7${charset} X;}}a{\\f7 ${body}}b`)).toBe(`a${text}b`);
   });
 
@@ -43,13 +43,13 @@ describe('characters', () => {
     ['\\pc', "\\'81", 'ü'],
     ['\\pca', "\\'81", 'ü'],
     ['\\mac', "\\'8a", 'ä'],
-  ])('of a document in %s', (charset, body, text) => {
+  ])('decodes characters of a document in %s', (charset, body, text) => {
     expect(parse(`{\\rtf1${charset} ${body}}`)[0]?.text).toBe(text);
   });
 });
 
 describe('blocks', () => {
-  it('tells headings by their style, their level and the name of the style', () => {
+  it('detects headings by outline level, style and style name', () => {
     const styles = '{\\stylesheet{Normal;}{\\s1\\outlinelevel1 My own;}{\\s2 heading 3;}{\\*\\cs3 Strong;}}';
 
     expect(read(`${styles}\\pard\\s1 A\\par\\pard\\s2 B\\par\\pard\\outlinelevel0 C\\par\\pard D`)).toEqual([
@@ -69,7 +69,7 @@ describe('blocks', () => {
     ]);
   });
 
-  it('reads tables, with header rows where they are marked', () => {
+  it('reads tables and their marked header rows', () => {
     const row = (start: string, ...cells: string[]) =>
       `\\trowd${start}\\pard\\intbl ${cells.map((cell) => `${cell}\\cell `).join('')}\\row\\pard `;
 
@@ -80,7 +80,7 @@ describe('blocks', () => {
     ]);
   });
 
-  it('ends a table with its last row, though nothing resets the paragraph', () => {
+  it('ends a table after its last row without a paragraph reset', () => {
     const table = '\\trowd\\pard\\intbl a\\cell b\\cell\\row \\trowd c\\par d\\cell\\row ';
 
     expect(read(`${table}One\\par Two`)).toEqual([
@@ -94,7 +94,7 @@ describe('blocks', () => {
     ['a row', '\\trowd\\pard\\intbl a\\cell b', ['a', 'b']],
     ['a cell', '\\trowd\\pard\\intbl a\\par b', ['a b']],
     ['a text box', '{\\shp{\\*\\shpinst{\\shptxt\\pard\\intbl In the box}}}', ['In the box']],
-  ])('keeps what stands in %s without an end', (_, body, found) => {
+  ])('keeps the text of %s without an end', (_, body, found) => {
     expect(read(body).map(({ text }) => text)).toEqual(found);
   });
 
@@ -113,7 +113,7 @@ describe('blocks', () => {
     expect(textOf(`Around${box} it.`)).toBe('Around it.\n\nIn the box');
   });
 
-  it('leaves out what is hidden, deleted or no part of the text', () => {
+  it('leaves out hidden, deleted and non-document text', () => {
     const noise =
       '{\\info{\\author X}}{\\header H\\par}{\\*\\unknown U}{\\pict 89504e47}{\\v hidden}{\\deleted gone}{\\colortbl;\\red0;}';
 
@@ -133,8 +133,8 @@ describe('bad input', () => {
     expect(() => parse(content)).toThrow(/not Rich Text Format/);
   });
 
-  it('refuses a document that is cut', () => {
-    expect(() => parse('{\\rtf1 a {\\b b')).toThrow(/ends in the middle/);
+  it('refuses a truncated document', () => {
+    expect(() => parse('{\\rtf1 a {\\b b')).toThrow(/is truncated/);
   });
 
   it('refuses a document that is nested too deeply', () => {
@@ -163,7 +163,7 @@ describe('bad input', () => {
     expect(read).not.toThrow();
   });
 
-  it('reads a picture of 20 MB in lines as fast as any other', () => {
+  it('reads a picture of 20 MB on lines in linear time', () => {
     const picture = `{\\pict\n${`${'0'.repeat(78)}\n`.repeat(250_000)}}`;
 
     expect(textOf(`a${picture}b`)).toBe('ab');

@@ -4,7 +4,10 @@ import { codePageOfCharset, decodeCodePage } from './code-page';
 import { deepestNesting } from './limits';
 import { damaged } from './zip';
 
-/** Groups whose text is no part of the document; so is every group that starts with `\*` and is not in `read`. */
+/**
+ * Destinations whose text is not document text. Optional destinations (`\*`) that are not in `read` are skipped as
+ * well.
+ */
 const skipped = new Set(
   (
     'colortbl filetbl info header headerl headerr headerf footer footerl footerr footerf ftnsep ftnsepc ftncn pict ' +
@@ -36,15 +39,13 @@ const characters: Record<string, string> = {
 
 type Destination = 'text' | 'skip' | 'fonts' | 'styles' | 'marker' | 'shape';
 
-/** What a group inherits, and what ends with it. */
 interface Group {
   destination: Destination;
   font: number | undefined;
-  /** Characters after a `\u` that stand for it in old readers. */
+  /** `\uc`: number of fallback characters after each `\u`. */
   fallback: number;
   isHidden: boolean;
   isDeleted: boolean;
-  /** The group that a footnote or a text box began with. */
   isAside: boolean;
 }
 
@@ -61,7 +62,7 @@ interface Style {
   outlineLevel?: number;
 }
 
-/** The body, or a footnote or text box that interrupts it. */
+/** Text flow: the body, or a footnote or text box that interrupts it. */
 interface Flow {
   text: string[];
   paragraph: Paragraph;
@@ -75,13 +76,13 @@ type Line =
   | { type: 'paragraph' | 'code' | 'blockquote'; text: string };
 
 /**
- * Rich Text Format, read token by token with a stack of its own. Footnotes and text boxes follow their paragraph; hidden
- * and deleted text is left out. rtf-stream-parser's tokens are not used: its time is the square of a picture's size.
+ * Rich Text Format: tokenizer with an explicit stack. Footnotes and text boxes follow their paragraph; hidden and
+ * deleted text is left out. The package rtf-stream-parser is not used: its time is quadratic in the size of a picture.
  */
 export function parseRtf(bytes: Buffer): Block[] {
   const start = bytes.toString('latin1', 0, 1024).replace(/^(?:\xef\xbb\xbf)?\s*/, '');
   if (!start.startsWith('{\\rtf')) {
-    throw new UnreadableDocument('The content is not Rich Text Format: save it as RTF or .docx, and upload that.');
+    throw new UnreadableDocument('The content is not Rich Text Format: save it as RTF or .docx, and upload that file.');
   }
   return writeLines(new RtfReader().read(bytes));
 }
@@ -128,7 +129,7 @@ class RtfReader {
       else if (symbol) this.symbol(symbol);
       else if (text) this.bytes(text);
     }
-    if (this.groups.length > 0) throw damaged('it ends in the middle');
+    if (this.groups.length > 0) throw damaged('it is truncated');
     if (this.cells.length > 0) this.endRow();
     this.endFlow();
     return this.lines;
@@ -139,7 +140,9 @@ class RtfReader {
     this.toSkip = 0;
     this.groups.push(this.group);
     if (this.groups.length > deepestNesting) {
-      throw new UnreadableDocument(`The document is nested more than ${deepestNesting} levels deep.`);
+      throw new UnreadableDocument(
+        `The document is nested more than ${deepestNesting} levels deep. Simplify its structure and upload it again.`,
+      );
     }
     this.group = { ...this.group, isAside: false };
   }
@@ -194,7 +197,7 @@ class RtfReader {
     return true;
   }
 
-  /** Character styles are optional groups of the style sheet. */
+  /** Character, section and table styles are optional destinations in the style sheet. */
   private isStyle(word: string): boolean {
     return this.group.destination === 'styles' && ['cs', 'ds', 'ts'].includes(word);
   }
@@ -262,7 +265,7 @@ class RtfReader {
     if (skip < text.length && this.group.destination !== 'skip') this.pending.push(text.slice(skip));
   }
 
-  /** Characters of several bytes may be parted by tokens: bytes are decoded when something else follows. */
+  /** Decodes pending bytes: a multi-byte character may be split between tokens. */
   private flush(): void {
     if (this.pending.length === 0) return;
     const bytes = Buffer.from(this.pending.join(''), 'latin1');
@@ -291,7 +294,6 @@ class RtfReader {
     this.flow = this.flows.pop()!;
   }
 
-  /** Also of a table that has no end. */
   private endFlow(): void {
     this.flow.paragraph.inTable = false;
     this.endParagraph();
@@ -360,7 +362,7 @@ function newParagraph(): Paragraph {
   return { style: 0, depth: 0, inTable: false };
 }
 
-/** From 0, as `\outlinelevel`. */
+/** Outline level from 0, as in `\outlinelevel`. */
 function levelOfName(name: string): number | undefined {
   if (/^title$/i.test(name)) return 0;
   if (/^subtitle$/i.test(name)) return 1;
@@ -368,7 +370,7 @@ function levelOfName(name: string): number | undefined {
   return level ? Number(level) - 1 : undefined;
 }
 
-/** Bullets come in fonts of symbols, where they are letters. */
+/** Bullets are letters in symbol fonts; anything but a number or letter with punctuation becomes `- `. */
 function readableMarker(marker: string): string {
   return /^\(?[\p{Letter}\p{Number}.]+[.):]$/u.test(marker) ? `${marker} ` : '- ';
 }
@@ -385,7 +387,6 @@ function writeLines(lines: Line[]): Block[] {
   return writer.blocks();
 }
 
-/** Neighbours of one type are one list, table, quotation or piece of code. */
 function writeRun(writer: BlockWriter, run: Line[]): void {
   const [first] = run;
   if (first!.type === 'item') writer.list(run.flatMap((line) => (line.type === 'item' ? [line.item] : [])));

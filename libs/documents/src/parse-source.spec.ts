@@ -17,7 +17,7 @@ class Second:
         pass
 `;
 
-it('has a block for each definition at the outermost level', () => {
+it('writes a block for each top-level definition', () => {
   expect(Array.from(parseSource([python]), ({ text }) => text.trim().split('\n')[0])).toEqual([
     'import os',
     'def first(a):',
@@ -29,7 +29,7 @@ it('does not end a block at a closing brace', () => {
   expect(Array.from(parseSource(['a(() => {\n  b();\n\n});\n\nc();\n']))).toHaveLength(2);
 });
 
-it('keeps every line in slices of any size', () => {
+it('keeps every line for any slice size', () => {
   const joined = (slices: Iterable<string>) => Array.from(parseSource(slices), ({ text }) => text).join('\n');
 
   expect(joined([python])).toBe(python.trimEnd());

@@ -3,7 +3,7 @@ import { lines } from './lines';
 
 const longestBlock = 1_000_000;
 
-/** Program code in blocks that end at a blank line before something at the outermost level, so that a function is in one. */
+/** Source code: blocks end at a blank line before unindented code, so that a function stays in one block. */
 export function* parseSource(slices: Iterable<string>): Generator<Block> {
   let block: string[] = [];
   let length = 0;

@@ -1,10 +1,10 @@
 import { type Block } from './block';
 import { lines } from './lines';
 
-/** A paragraph that is longer, as logs are, is cut at the end of a line. */
+/** Characters after which a paragraph (such as a log) is split at a line end. */
 const longestParagraph = 1_000_000;
 
-/** Plain text has paragraphs, parted by blank lines, and nothing else: no line is guessed to be a heading. */
+/** Plain text: paragraphs separated by blank lines. Headings are not guessed. */
 export function* parseText(slices: Iterable<string>): Generator<Block> {
   let paragraph: string[] = [];
   let length = 0;

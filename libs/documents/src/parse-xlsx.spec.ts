@@ -34,7 +34,7 @@ const readSheet = async (data: string, others: Partial<Workbook> = {}) =>
   (await read({ sheets: [{ name: 'S', data }], ...others }))[1]?.text;
 const text = (reference: string, value: string) => `<c r="${reference}" t="inlineStr"><is><t>${value}</t></is></c>`;
 
-it('makes a title and a table of each sheet, in order, hidden ones too', async () => {
+it('writes a title and a table for each sheet in tab order, including hidden sheets', async () => {
   const blocks = await read({
     sheets: [
       { name: 'One', data: `<row>${text('A1', 'a')}</row>` },
@@ -51,20 +51,20 @@ it('makes a title and a table of each sheet, in order, hidden ones too', async (
   ]);
 });
 
-it('leaves out rows and columns that are empty, and keeps the other gaps', async () => {
+it('leaves out empty rows and columns, and keeps other empty cells', async () => {
   const data = `<row r="1"><c r="A1" s="1"/></row><row r="3">${text('B3', 'x')}${text('D3', 'y')}</row>
     <row r="9">${text('D9', 'z')}</row>`;
 
   expect(await readSheet(data)).toBe('x | y\n| z');
 });
 
-it('places cells without an address behind the one before', async () => {
+it('places cells without an address after the previous cell', async () => {
   const data = '<row><c><v>1</v></c><c r="D1"><v>2</v></c><c><v>3</v></c></row><row><c r="E2"><v>4</v></c></row>';
 
   expect(await readSheet(data)).toBe('1 | 2 | 3\n|  | 4');
 });
 
-it('joins rich text, without its pronunciation', async () => {
+it('joins rich text without phonetic runs', async () => {
   const strings =
     '<si><r><t>東</t></r><r><t xml:space="preserve">京 x</t></r><rPh><t>トウキョウ</t></rPh></si><si><t>b_x0041_</t></si>';
 
@@ -73,14 +73,14 @@ it('joins rich text, without its pronunciation', async () => {
   ).toBe('東京 x | bA');
 });
 
-it('reads the saved values of formulas, truth values and errors', async () => {
+it('reads cached formula values, booleans and errors', async () => {
   const data = `<row><c><f>A1+1</f><v>3</v></c><c t="str"><f>T()</f><v>calculated</v></c><c t="b"><v>1</v></c>
     <c t="e"><v>#DIV/0!</v></c><c><f>B1</f></c></row>`;
 
   expect(await readSheet(data)).toBe('3 | calculated | TRUE | #DIV/0!');
 });
 
-it('shows dates by the format of their cell', async () => {
+it('formats dates by the number format of their cell', async () => {
   const styles = `<numFmts><numFmt numFmtId="200" formatCode="[$-407]d. mmmm yyyy;@"/></numFmts>
     <cellXfs><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="22"/><xf numFmtId="200"/></cellXfs>`;
   const data = [0, 1, 2, 3].map((style) => `<c s="${style}"><v>45000.5</v></c>`).join('');
@@ -119,21 +119,21 @@ it.each([
   ['[Red]0.0%', undefined],
   ['0.00_d', undefined],
   ['@', undefined],
-])('takes the format %s for %s', (code, format) => {
+])('detects the format %s as %s', (code, format) => {
   expect(timeFormatOf(code)).toBe(format);
 });
 
-it('shows numbers without the digits that binary fractions add', async () => {
+it('removes binary rounding digits from numbers', async () => {
   expect(await readSheet('<row><c><v>1.1000000000000001</v></c><c><v>1E-3</v></c></row>')).toBe('1.1 | 0.001');
 });
 
-it('reads a cell at the far end of the sheet alone', async () => {
+it('reads a single cell at the far end of the sheet', async () => {
   expect(
     await readSheet(`<row r="1">${text('A1', 'first')}</row><row r="1048576">${text('XFD1048576', 'last')}</row>`),
   ).toBe('first |\n| last');
 });
 
-it('leaves the gaps out of a sheet that would be mostly gaps', async () => {
+it('omits empty cells of a sheet that is mostly empty', async () => {
   const rows = Array.from(
     { length: 2_000 },
     (_, i) => `<row><c r="${columnName(i + 1)}${i + 1}"><v>${i}</v></c></row>`,
@@ -142,14 +142,14 @@ it('leaves the gaps out of a sheet that would be mostly gaps', async () => {
   expect((await readSheet(rows.join('')))?.split('\n')).toEqual(Array.from({ length: 2_000 }, (_, i) => `${i}`));
 });
 
-it('refuses text that shared strings make too long', async () => {
+it('refuses too much text from shared strings', async () => {
   const strings = `<si><t>${'long '.repeat(200_000)}</t></si>`;
   const rows = '<row><c t="s"><v>0</v></c></row>'.repeat(mostTextCharacters / 1_000_000 + 1);
 
   await expect(readSheet(rows, { strings })).rejects.toThrow(/more than 200 million characters/);
 });
 
-it('refuses another document of Office', async () => {
+it('refuses other Office documents', async () => {
   const word = zipOfTexts({ 'xl/workbook.xml': '<document/>' });
 
   await expect(parseXlsx(word)).rejects.toThrow(/no Excel workbook/);

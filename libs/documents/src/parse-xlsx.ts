@@ -5,7 +5,6 @@ import { Sheets } from './sheet';
 import { descendants, elementAt, parseXml, childElements, scanXml } from './xml-tree';
 import { Archive, isOther } from './zip';
 
-/** What cells refer to by number. */
 interface Workbook {
   strings: string[];
   styles: TimeFormat[];
@@ -13,8 +12,8 @@ interface Workbook {
 }
 
 /**
- * Excel workbooks: all sheets, hidden ones too, in the order of their tabs. Formulas stand for the value that was saved
- * with them. Cells are kept by their address, so that one in the last column of the last row takes no more than others.
+ * Excel workbooks (.xlsx): all sheets in tab order, including hidden ones. Formulas show their cached value. Cells are
+ * kept in a sparse map, so a cell at the far end of a sheet costs no more than any other.
  */
 export async function parseXlsx(bytes: Buffer): Promise<Block[]> {
   const archive = await Archive.open(bytes, { save: 'Excel workbook (.xlsx)' });
@@ -37,7 +36,7 @@ export async function parseXlsx(bytes: Buffer): Promise<Block[]> {
   const sheets = new Sheets();
   for (const sheet of childElements(elementAt(tree, 'sheets'), 'sheet')) {
     const relation = relations.find(({ id }) => id === relationId(sheet));
-    // A chart may have a tab of its own.
+    // Chart sheets have tabs as well.
     if (relation?.type !== 'worksheet') continue;
     sheets.startSheet(sheet.attributes.name ?? '');
     readSheet(await archive.read(relation.target), workbook, sheets);
@@ -45,7 +44,6 @@ export async function parseXlsx(bytes: Buffer): Promise<Block[]> {
   return sheets.blocks();
 }
 
-/** Rich text is joined; how it is to be pronounced is left out. */
 function sharedStrings(bytes: Buffer): string[] {
   const strings: string[] = [];
   const text = new TextRuns();
@@ -60,7 +58,6 @@ function sharedStrings(bytes: Buffer): string[] {
   return strings;
 }
 
-/** The texts of the elements `t` that are not inside of a phonetic run. */
 class TextRuns {
   private parts: string[] = [];
   private inText = false;
@@ -142,7 +139,6 @@ function readSheet(bytes: Buffer, workbook: Workbook, sheets: Sheets): void {
   });
 }
 
-/** The number of `AB` in `AB12`: 28. */
 function columnOf(reference: string | undefined): number | undefined {
   const letters = /^[A-Z]{1,3}/i.exec(reference ?? '')?.[0].toUpperCase();
   if (!letters) return undefined;

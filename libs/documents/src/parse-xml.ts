@@ -1,23 +1,22 @@
 import { SaxesParser } from 'saxes';
 import { type Block, UnreadableDocument } from './block';
 
-/** Of the names above a text, these many are shown before it. */
 const namesShown = 6;
 const deepest = 1_000;
-/** A block that is longer is ended after a line. */
+/** Characters after which a block ends at the next line. */
 const longestBlock = 100_000;
 
 interface Element {
   name: string;
   text: string;
-  /** Has text of its own: what is in there belongs to its sentence. */
+  /** Mixed content: the element has text of its own, so child elements are part of its sentence. */
   isProse: boolean;
 }
 
 /**
- * One block for each child of the root element, with a line `path: text` for each element that has text, and one for
- * each attribute. Elements within a text are read as parts of it. Entities are never expanded: a document that declares
- * some is refused.
+ * XML parser: one block for each child of the root, one line `path: text` for each element with text and for each
+ * attribute. Inline elements in mixed content are part of the text. Documents that declare entities are refused, so
+ * that none is ever expanded.
  */
 export function* parseXml(slices: Iterable<string>): Generator<Block> {
   const reader = new XmlReader();
@@ -38,16 +37,16 @@ class XmlReader {
 
   constructor() {
     this.parser.on('error', (error) => {
-      // What it stands for is not known: it stays as it is written.
+      // References to undefined entities stay in the text unchanged.
       if (/undefined entity/.test(error.message)) return;
       throw new UnreadableDocument(
-        `The file is not valid XML: ${error.message.replace(/^undefined:/, 'line ')} Mend it and upload it again.`,
+        `The file is not valid XML: ${error.message.replace(/^undefined:/, 'line ')} Correct it and upload it again.`,
       );
     });
     this.parser.on('doctype', (doctype) => {
       if (!/<!ENTITY/i.test(doctype)) return;
       throw new UnreadableDocument(
-        'The XML declares entities, which are not expanded. Upload it with their text in the places where they are used.',
+        'The XML declares entities, which are not expanded. Replace them by their text and upload the file again.',
       );
     });
     this.parser.on('opentag', ({ name, attributes }) => this.enter(name, attributes));
@@ -73,7 +72,9 @@ class XmlReader {
 
   private enter(name: string, attributes: Record<string, string>): void {
     if (this.open.length >= deepest) {
-      throw new UnreadableDocument(`The XML is nested deeper than ${deepest} levels.`);
+      throw new UnreadableDocument(
+        `The XML is nested deeper than ${deepest} levels. Simplify its structure and upload it again.`,
+      );
     }
     this.open.push({ name, text: '', isProse: false });
     const above = this.open.at(-2);

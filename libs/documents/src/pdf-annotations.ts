@@ -1,11 +1,10 @@
 import type { PDFPageProxy, TextContent, TextItem } from 'pdfjs-dist/types/src/display/api';
 
-/** What of one is used here; the package has no types for them. */
 interface Annotation {
   subtype: string;
-  /** The lines of what somebody wrote on the page, as they are drawn. */
+  /** Lines drawn by the appearance stream. */
   textContent?: string[];
-  /** What they say by themselves. */
+  /** `/Contents`, used when nothing is drawn. */
   contentsObj?: { str: string };
   fieldType?: string;
   fieldValue?: string | string[] | null;
@@ -14,32 +13,26 @@ interface Annotation {
   password?: boolean;
   annotationFlags?: number;
   defaultAppearanceData?: { fontSize?: number };
-  /** Of a list. */
   options?: { exportValue: string; displayValue: string }[];
   checkBox?: boolean;
   radioButton?: boolean;
-  /** What a check box has for a value when it is on. */
   exportValue?: string;
-  /** The same of a radio button. */
   buttonValue?: string;
 }
 
 const isNotShown = 2 | 32;
 const usualSize = 10;
 const ticked = '☒';
-/** Multiples of the size. */
+/** Multiples of the font size. */
 const lineHeight = 1.2;
 const widthOfCharacter = 0.5;
 const middleAboveBaseline = 0.35;
-/** In points, from a field to its label. */
+/** Vertical distances in points at which a field's label is searched, nearest first. */
 const nearRows = [0, -1, 1, -2, 2, -3, 3, -4, 4, -5, 5];
 
-/**
- * The text of a page with what was typed, chosen and ticked in its fields or written elsewhere on it, each as if it were
- * drawn after its label.
- */
+/** Page text with form values and free-text annotations, each inserted after its label in drawing order. */
 export async function withAnnotations(content: TextContent, page: PDFPageProxy): Promise<TextContent> {
-  // The text of a page counts even where its annotations are damaged.
+  // Damaged annotations do not prevent reading the page text.
   const annotations = await page.getAnnotations().catch(() => []);
   const fields = (annotations as Annotation[]).filter(isShown).flatMap((shown) => drawn(textOf(shown), shown));
   if (fields.length === 0) return content;

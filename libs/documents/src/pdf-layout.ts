@@ -2,33 +2,33 @@ import { type Block } from './block';
 import { isEastAsian, isMarker, type Line, type Page, type Region, type Segment } from './pdf-lines';
 import { withoutRunningLines } from './pdf-running-lines';
 
-/** What most of the text looks like: the measure for everything that stands out. */
+/** Body text statistics: the baseline that headings and other blocks are compared to. */
 interface Body {
   size: number;
-  /** From line to line within a paragraph, as a multiple of the size. */
+  /** Line distance within a paragraph, as a multiple of the font size. */
   pitch: number;
   isBold: boolean;
   isMonospaced: boolean;
-  /** Sizes of headings from the largest down; bold text no larger than the rest comes last. */
+  /** Heading sizes in descending order; bold headings in body size come last. */
   headingSizes: number[];
-  /** Words that are written with a hyphen inside of a line. */
+  /** Decides whether a hyphen at a line end stays. */
   hyphenated: ReadonlySet<string>;
 }
 
 const longestHeading = 150;
 const mostHeadingLines = 3;
 const deepestLevel = 6;
-/** Text without any full stop must not become one paragraph of a thousand pages. */
+/** Bounds a paragraph in text without full stops, which would grow over all pages. */
 const longestJoined = 10_000;
 const shortestTable = 3;
-/** Multiples of the usual pitch. */
+/** Multiples of the usual line distance. */
 const widestPitch = 1.25;
-/** Multiples of the size. */
+/** Multiples of the font size. */
 const tableRowPitch = 3.2;
 const cellPitch = 1.4;
 const indentation = 0.8;
 
-/** Blocks of the whole document in reading order, each with the page that it begins on. */
+/** Layout analysis: blocks of the whole document in reading order, each with the page on which it begins. */
 export function blocksOf(pages: Page[]): Block[] {
   const read = withoutRunningLines(pages);
   const body = bodyOf(read);
@@ -45,7 +45,7 @@ export function blocksOf(pages: Page[]): Block[] {
   return blocks;
 }
 
-/** Whether a column or page begins in the middle of the sentence that the one before it ends with. */
+/** Whether a column or page continues the sentence at the end of the previous one. */
 function goesOn(last: Block, first: Block): boolean {
   if (last.type !== 'paragraph' || first.type !== 'paragraph' || last.text.length > longestJoined) return false;
   return /[\p{L}\p{N},\u2010-]$/u.test(last.text.slice(-2)) && /^\p{Ll}/u.test(first.text);
@@ -83,7 +83,7 @@ function bodyOf(pages: Page[]): Body {
   return { ...body, headingSizes: headingSizesOf(lines, body) };
 }
 
-/** Steps from a line that fills its region, and so goes on in the next one. */
+/** Line distances after lines that fill the region, which continue on the next line. */
 function wrappedPitches(region: Region, size: number): number[] {
   const { left, right } = edges(bodyLines(region, size));
   return region.flatMap((line, i) => {
@@ -97,7 +97,7 @@ function wrappedPitches(region: Region, size: number): number[] {
 function headingSizesOf(lines: Line[], body: Body): number[] {
   const sizes = lines.filter((line) => isHeadingLine(line, body)).map((line) => headingSize(line, body));
   const sorted = [...new Set(sizes)].sort((a, b) => b - a);
-  // What differs by less than the eye sees is one level.
+  // Sizes that differ by less than 3 % are one heading level.
   return sorted.filter((size, i) => i === 0 || size === body.size || size < 0.97 * sorted[i - 1]!);
 }
 
@@ -114,7 +114,6 @@ function isHeadingLine({ segments, text, size, isBold, isMonospaced }: Line, bod
   return !isBulleted && /\p{L}{2}|\p{L}.*\p{N}|\p{Lo}/u.test(text);
 }
 
-/** Reads one region line by line; each kind of block takes the lines that belong to it. */
 class RegionReader {
   private readonly blocks: Block[] = [];
   private readonly left: number;
@@ -157,7 +156,7 @@ class RegionReader {
     });
     const last = lines.at(-1);
     const after = this.lines[this.next + lines.length];
-    // Bold words at the start of a sentence, or large text of several lines.
+    // Not a heading: bold words at the start of a sentence, or large text of several lines.
     const isProse = last && after && isSameSize(last, after) && this.isNear(after, last) && /^\p{Ll}/u.test(after.text);
     if (lines.length === 0 || lines.length > mostHeadingLines || isProse) return undefined;
     this.next += lines.length;
@@ -219,7 +218,6 @@ class RegionReader {
     return { type: 'paragraph', text: this.joined(lines) };
   }
 
-  /** The lines from the next one on that are wanted, one after the other. */
   private take(isWanted: (line: Line, previous: Line | undefined, index: number) => boolean): Line[] {
     let end = this.next;
     while (
@@ -240,7 +238,7 @@ class RegionReader {
     if (hasWideGap(line) && hasWideGap(previous)) return true;
     const isCentred = Math.abs(line.left + line.right - previous.left - previous.right) < line.size;
     if (!line.isRightToLeft && !isCentred && line.left > previous.left + indentation * line.size) return true;
-    // The line was ended on purpose when the next word still had room in it.
+    // A line that had room for the next word was ended on purpose.
     const [word] = line.text.split(' ', 1);
     const wordWidth = ((word!.length + 1) / line.text.length) * (line.right - line.left);
     const room = line.isRightToLeft ? previous.left - this.left : this.right - previous.right;
@@ -265,8 +263,8 @@ function joined(lines: string[], body: Body): string {
 }
 
 /**
- * A line as it stands before the next one. A hyphen at its end goes, unless the word has one inside of a line too, or what
- * follows has a capital or a number, or is a conjunction ("pre- and post-war").
+ * Dehyphenation: text of a line before the next one. The hyphen at the line end is removed unless the word also occurs
+ * hyphenated inside a line, or the next word is capitalised, a number or a conjunction ("pre- and post-war").
  */
 function endOf(line: string, next: string, { hyphenated }: Body): string {
   const text = line.trimEnd();
@@ -289,7 +287,7 @@ function isItem({ text }: Line): boolean {
   return end > 0 && isMarker(text.slice(0, end));
 }
 
-/** As forms have between a name and what is filled in. */
+/** Gap between a form label and its value. */
 function hasWideGap({ segments, size }: Line): boolean {
   return segments.some((segment, i) => i > 0 && segment.left - segments[i - 1]!.right > 2 * size);
 }
@@ -305,7 +303,7 @@ interface Column {
   right: number;
 }
 
-/** At least three lines from here on that have text in the same two or more columns; a cell may take several lines. */
+/** Table detection: at least three lines with text in the same two or more columns. Cells may have several lines. */
 function tableAt(lines: Region, start: number): Table | undefined {
   if ((lines[start]?.segments.length ?? 0) < 2) return undefined;
   let columns: Column[] = [];
@@ -325,7 +323,6 @@ function tableAt(lines: Region, start: number): Table | undefined {
     } else if (!isInCell(line, previous!, columns)) break;
   }
   if (full < shortestTable) return undefined;
-  // What stands close below the last row is still in its cells.
   let last = lastFull;
   while (last + 1 < end && lines[last + 1]!.y - lines[last]!.y <= cellPitch * lines[last + 1]!.size) last++;
   const taken = lines.slice(start, last + 1);
@@ -333,7 +330,6 @@ function tableAt(lines: Region, start: number): Table | undefined {
   return { rows, headerLines: headerLinesOf(rows), lineCount: taken.length };
 }
 
-/** Intervals that hold all of these segments, none of them meeting another. */
 function withColumnsOf(columns: Column[], segments: Segment[]): Column[] {
   const merged: Column[] = [];
   for (const { left, right } of [...columns, ...segments].sort((a, b) => a.left - b.left)) {
@@ -374,7 +370,7 @@ function rowsOf(lines: Line[], columns: Column[]): Segment[][][] {
   return rows;
 }
 
-/** A first row in bold, or without the numbers that the others have. */
+/** A header row is bold, or has no numbers while all other rows do. */
 function headerLinesOf([first, ...others]: Segment[][][]): number {
   if (!first || others.length === 0) return 0;
   const isBold = (row: Segment[][]) => row.flat().every((segment) => segment.isBold);
@@ -387,7 +383,6 @@ function isSameSize(a: Line, b: Line): boolean {
   return Math.abs(a.size - b.size) < 0.12 * Math.max(a.size, b.size);
 }
 
-/** Those of the usual size, if there are any: a large heading may be wider than the text. */
 function bodyLines(lines: Line[], size: number): Line[] {
   const usual = lines.filter((line) => line.size <= 1.12 * size);
   return usual.length > 0 ? usual : lines;

@@ -1,30 +1,27 @@
 import type { TextContent, TextItem } from 'pdfjs-dist/types/src/display/api';
 
-/** Text on one baseline without a gap in it that is wider than one between words. Measured in points, y downwards. */
+/** Text on one baseline without a gap wider than a word space. Coordinates in points, y downwards. */
 export interface Segment {
   text: string;
   left: number;
   right: number;
-  /** Of the baseline. */
   y: number;
   size: number;
   isBold: boolean;
   isMonospaced: boolean;
   isRightToLeft: boolean;
-  /** Its place in the order in which the page draws its text. */
+  /** Position in the drawing order of the page. */
   order: number;
 }
 
-/** The segments on one baseline of a region, in reading order. */
 export interface Line extends Omit<Segment, 'order'> {
   segments: Segment[];
 }
 
-/** Lines that are read from top to bottom before the next region is: a column, or what lies across all columns. */
+/** Lines read from top to bottom before the next region: a column, or text that spans all columns. */
 export type Region = Line[];
 
 export interface Page {
-  /** 1 for the first. */
   number: number;
   height: number;
   regions: Region[];
@@ -34,19 +31,18 @@ interface Glyphs extends Segment {
   spaceBefore: boolean;
 }
 
-/** Multiples of the size of the text. */
+/** Multiples of the font size. */
 const widestWordGap = 0.85;
-/** Between texts that are not drawn one after the other, and so hardly belong to one line of prose. */
+/** Narrower limit for texts not drawn consecutively, which rarely are one line of prose. */
 const widestGapOutOfOrder = 0.5;
 const narrowestSpace = 0.15;
 const sameBaseline = 0.45;
 const widestMarkerGap = 4;
 const farthestRepeat = 0.12;
 
-/** Columns have at least so many lines. */
 const shortestColumn = 3;
 
-/** Without width. Soft hyphens stay until lines are joined. */
+/** Zero-width characters. Soft hyphens are removed later, when lines are joined. */
 const invisible = /[\u200b\u2060\ufeff]/g;
 const plain = /^[\x20-\x7e]*$/;
 const eastAsian = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\u3000-\u303f\uff00-\uffef]/u;
@@ -55,8 +51,8 @@ const longestMarker = 7;
 const marker = new RegExp(`^(?:[${bullets}–—*-]|\\(?(?:\\d{1,3}|[a-z]|[ivx]{1,5})[.)])$`, 'iu');
 
 /**
- * The text of one page in reading order. Text that is turned is read by itself, after the direction that most has.
- * @param toPage turns coordinates of the page into points from its upper left corner as it is shown
+ * Page text in reading order. Rotated text is read separately, after the direction that has the most text.
+ * @param toPage transform from page coordinates to points from the upper left corner of the shown page
  */
 export function linesOf(content: TextContent, toPage: number[], boldFonts: ReadonlySet<string>): Region[] {
   const directions = new Map<number, Glyphs[]>();
@@ -85,12 +81,10 @@ export function linesOf(content: TextContent, toPage: number[], boldFonts: Reado
   return byLength.flatMap((glyphs) => regionsOf(segmentsOf(withoutRepeats(glyphs))));
 }
 
-/** What a list item begins with: a bullet, a dash, a number or a letter. */
 export function isMarker(text: string): boolean {
   return text.length <= longestMarker && marker.test(text);
 }
 
-/** Written without spaces between words. */
 export function isEastAsian(character: string | undefined): boolean {
   return character !== undefined && character > '\u2fff' && eastAsian.test(character);
 }
@@ -103,7 +97,7 @@ function lengthOf(glyphs: Glyphs[]): number {
   return glyphs.reduce((sum, { text }) => sum + text.length, 0);
 }
 
-/** In degrees, clockwise; a scan that is a little askew still has lines. */
+/** Clockwise angle, rounded to 5 degrees, so that slightly skewed scans still have lines. */
 function angleOf({ transform }: TextItem, page: number[]): number {
   const [a, b] = transform as [number, number];
   const [pa, pb, pc, pd] = page as [number, number, number, number];
@@ -112,7 +106,7 @@ function angleOf({ transform }: TextItem, page: number[]): number {
   return y === 0 && x > 0 ? 0 : (Math.round((Math.atan2(y, x) * 36) / Math.PI) * 5 + 360) % 360;
 }
 
-/** Where the text stands on the page once that is turned so that the text runs to the right. */
+/** Glyph position after the page is rotated so that the text runs to the right. */
 function glyphsOf({ str, transform, width, dir }: TextItem, page: number[], angle: number): Glyphs {
   const [a, b, c, d, e, f] = transform as [number, number, number, number, number, number];
   const [pa, pb, pc, pd, pe, pf] = page as [number, number, number, number, number, number];
@@ -136,7 +130,7 @@ function glyphsOf({ str, transform, width, dir }: TextItem, page: number[], angl
   };
 }
 
-/** Bold is imitated by drawing the same text twice, hardly apart. */
+/** Removes repeats: some PDFs imitate bold by drawing the same text twice, slightly offset. */
 function withoutRepeats(glyphs: Glyphs[]): Glyphs[] {
   const drawn = new Map<string, Glyphs[]>();
   for (const glyph of glyphs) {
@@ -162,8 +156,8 @@ function repeatsAmong(same: Glyphs[]): Glyphs[] {
 }
 
 /**
- * The square of the page that a text begins in, then those around it, in which its repeats are. They grow with the text:
- * so each holds but a few that are no repeats of each other, however small the text and however much of it there is.
+ * Spatial hash: the grid cell of a text, then its neighbours, where its repeats can be. Cells scale with the font size,
+ * so that each contains only a few distinct texts, whatever their size and number.
  */
 function cellsAround({ left, y, size }: Glyphs): string[] {
   const scale = Math.ceil(Math.log2(size));
@@ -194,7 +188,6 @@ function segmentsOf(glyphs: Glyphs[]): Segment[] {
   return segments;
 }
 
-/** Each list holds what stands on one baseline, raised and lowered text included; from top to bottom. */
 function byBaseline<T extends Pick<Segment, 'y' | 'size'>>(things: T[]): T[][] {
   const lines: T[][] = [];
   let largest: T | undefined;
@@ -249,7 +242,7 @@ function isSpaceBetween(previous: Glyphs, next: Glyphs): boolean {
   return gap > narrowestSpace || (next.spaceBefore && next.order === previous.order + 1);
 }
 
-/** Cuts a page, or a column of it, at the gutter that most of its lines have, as long as there is one. */
+/** Splits a page or column recursively at the gutter that most of its lines have. */
 function regionsOf(segments: Segment[]): Region[] {
   const gutter = gutterOf(segments);
   if (gutter === undefined) return [toLines(segments)];
@@ -289,7 +282,7 @@ function regionsOf(segments: Segment[]): Region[] {
   return regions;
 }
 
-/** The place that lies in most of the gaps between a segment and its neighbour to the right, if there are enough. */
+/** Gutter: the x position inside the most gaps between horizontal neighbours; undefined with fewer than 3 gaps. */
 function gutterOf(segments: Segment[]): number | undefined {
   const sorted = [...segments].sort((a, b) => a.y - b.y);
   const edges: { x: number; change: 1 | -1 }[] = [];
@@ -311,7 +304,7 @@ function gutterOf(segments: Segment[]): number | undefined {
   return most >= shortestColumn ? gutter : undefined;
 }
 
-/** Where the nearest segment beside this one begins; lines of columns need not share baselines. */
+/** Left edge of the nearest segment to the right. Lines of adjacent columns need not share baselines. */
 function nextToTheRight(sorted: Segment[], index: number): number | undefined {
   const { y, size, right } = sorted[index]!;
   let nearest: number | undefined;
@@ -324,8 +317,8 @@ function nextToTheRight(sorted: Segment[], index: number): number | undefined {
 }
 
 /**
- * Columns are drawn one after the other, tables row by row. Where a page is drawn line by line, columns are those that
- * long lines fill.
+ * Columns are drawn one after the other, tables row by row. On pages drawn line by line, columns are filled by long
+ * lines.
  */
 function areColumns(left: Segment[], right: Segment[]): boolean {
   const shorter = Math.min(left.length, right.length);

@@ -1,22 +1,25 @@
 import type { Line, Page } from './pdf-lines';
 
-/** Running lines stand in this part of the page, at the top and at the bottom. */
+/** Top and bottom fraction of the page in which running lines can be. */
 const margin = 0.12;
-/** Empty space between a running line and the text, as a multiple of the size of the running line. */
+/** Minimum empty space between a running line and the text, in multiples of its font size. */
 const leastDistance = 1;
-/** How far letters rise above their baseline, as a multiple of their size. */
+/** Ascent above the baseline, in multiples of the font size. */
 const ascent = 0.8;
 const fewestPages = 3;
 const mostMissing = 0.2;
-/** Between a title and the page number in the other corner, as a multiple of their size; labels stand nearer to what they name. */
+/**
+ * Minimum gap between a title and the page number in the opposite corner, in multiples of the font size. Labels are
+ * closer to their values.
+ */
 const leastGapBeforeNumber = 10;
-/** Of the text, which headings surpass. */
+/** Maximum size of a running line relative to body text; larger lines are headings. */
 const largestOfBody = 1.1;
 
 const total = String.raw`(\s*(?:of|von|\/)\s*\d+)?\s*(?:頁|页|ページ)?`;
 const rule = String.raw`[\s|/·.–—-]*`;
 const pageNumber = new RegExp(String.raw`^${rule}(?:page|p\.?|seite|s\.?|第)?\s*(\d+)${total}${rule}$`, 'iu');
-/** Beside a title, a bare number may be that of a lesson. */
+/** Beside a title a page number needs a prefix such as "page": a bare number may be the number of a lesson. */
 const named = String.raw`(?:\||·|(?<!\p{Letter})(?:page|p\.|seite|s\.)|第)\s*(\d+)${total}`;
 const namedLast = new RegExp(`${named}${rule}$`, 'iu');
 const namedFirst = new RegExp(`^${rule}${named}`, 'iu');
@@ -25,15 +28,13 @@ interface Running {
   line: Line;
   page: number;
   title: string;
-  /** The page number that it shows. */
   shown?: number;
 }
 
 /**
- * Leaves out headers, footers and page numbers: outermost lines, set off from the text, no larger or bolder than it, that
- * stand in the same place of at least three pages in a row (or of every second one), and either never change or only in
- * their page number. The first of each stays where it is, unless it is nothing but a page number: so no word is lost,
- * even if it was a mistake.
+ * Removes headers, footers and page numbers. A running line is outermost, set off from the text, no larger or bolder
+ * than it, at the same position on at least three consecutive (or alternate) pages, and differs at most by the page
+ * number. The first occurrence stays unless it is only a page number, so a false positive loses no words.
  */
 export function withoutRunningLines(pages: Page[]): Page[] {
   const isHeading = headingsBeside(pages);
@@ -80,7 +81,7 @@ function headingsBeside(pages: Page[]): (line: Line) => boolean {
   return (line) => line.size > largestOfBody * body || (line.isBold && bold * 2 < all);
 }
 
-/** What of a line stays the same if all that changes is its page number; how many pages there are belongs to it. */
+/** Splits a line into a constant title and its page number; the total number of pages is part of the title. */
 function titleAndNumber({ text, segments }: Line): Pick<Running, 'title' | 'shown'> {
   const whole = pageNumber.exec(text) ?? namedLast.exec(text) ?? namedFirst.exec(text);
   if (whole) {
@@ -103,7 +104,7 @@ function titleAndNumber({ text, segments }: Line): Pick<Running, 'title' | 'show
   return { title: text };
 }
 
-/** The repeated lines above and below everything else, each group of them up to a gap before the text. */
+/** Repeated lines above and below all others, each group up to a gap before the text. */
 function outermost(lines: Line[], repeated: ReadonlySet<Line>): Line[] {
   const sorted = [...lines].sort((a, b) => a.y - b.y);
   let top = 0;

@@ -1,14 +1,13 @@
 import { UnreadableDocument } from './block';
 import { mostArchiveBytes, mostArchiveEntryBytes } from './limits';
 
-/** Smaller buffers than this are not worth counting. */
 const countedBytes = 1_000_000;
 
 /**
- * Limits the bytes that the filters of a PDF unpack, as for archives. `pdfjs-dist` has no such limit: it unpacks a
- * stream through the global `DecompressionStream`, or into a `Uint8Array` that it replaces by one of twice the size.
- * Both globals are wrapped while a PDF is open, and count for the one that was opened last. `pdfjs-dist` may take an
- * error that is thrown in there for a damaged stream, so readers of a PDF call `check` after each page.
+ * Decompression bomb limit for PDF streams, equal to the limit for archives. pdfjs-dist has none: it decompresses
+ * through the global `DecompressionStream`, or into a `Uint8Array` that doubles. Both globals are wrapped while a PDF
+ * is open and count for the PDF opened last. pdfjs-dist may swallow the error as a damaged stream, so callers run
+ * `check` after each page.
  */
 class PdfUnpacking {
   private unpackedBytes = 0;
@@ -16,29 +15,25 @@ class PdfUnpacking {
   private openDocuments = 0;
   private restore = () => {};
 
-  /** A PDF is opened: counts from zero. Wraps the globals for the first one. */
+  /** Resets the counter; wraps the globals when the first PDF is opened. */
   begin(): void {
     this.reset();
     if (this.openDocuments++ === 0) this.wrapGlobals();
   }
 
-  /** A PDF was closed. Restores the globals after the last one. */
   end(): void {
     if (--this.openDocuments === 0) this.restore();
   }
 
-  /** Counts from zero. */
   reset(): void {
     this.unpackedBytes = 0;
     this.isOverLimit = false;
   }
 
-  /** The reason why the document is not read any further. */
   problem(): UnreadableDocument | undefined {
     return this.isOverLimit ? tooLarge() : undefined;
   }
 
-  /** Throws UnreadableDocument when a limit was reached. */
   check(): void {
     const problem = this.problem();
     if (problem) throw problem;
@@ -101,6 +96,6 @@ async function* counted(
 function tooLarge(): UnreadableDocument {
   return new UnreadableDocument(
     `The PDF unpacks to more than ${mostArchiveBytes / 1e6} MB, ` +
-      `or one of its streams to more than ${mostArchiveEntryBytes / 1e6} MB: split it.`,
+      `or one of its streams to more than ${mostArchiveEntryBytes / 1e6} MB. Split it into smaller files.`,
   );
 }

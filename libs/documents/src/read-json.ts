@@ -1,13 +1,10 @@
 import { UnreadableDocument } from './block';
 
-/** A scalar as it is written, and where it stands: names of objects, places in arrays. */
 export interface JsonValue {
-  /** Of which value of those that follow one another: 0 for the first. */
+  /** Index of the top-level value, from 0, in a file with several values. */
   root: number;
   path: (string | number)[];
-  /** Strings are unescaped; numbers keep all of their digits. */
   text: string;
-  /** How many characters are read with it. */
   end: number;
 }
 
@@ -15,15 +12,14 @@ const space = /[\s\uFEFF]*/y;
 const comment = /\/\/[^\n]*|\/\*[^]*?\*\//y;
 const scalar = /-?\d[\d.eE+-]*|true|false|null|NaN|-?Infinity/y;
 const whatStands = /[\w$]{1,20}|[^]/uy;
-/** Deeper is no data that somebody has written. */
 const deepest = 1_000;
-/** Names are repeated with each value below them: one that is longer is given as a value itself, once. */
+/** Names are repeated in the path of each value. Longer names are truncated there and emitted once as a value. */
 const longestName = 100;
 
 /**
- * The scalars of JSON in order, and empty objects and arrays. Unlike JSON.parse it builds no tree, keeps names that are
- * there twice and digits beyond what a number holds. Several values may follow one another. Comments, commas after the
- * last value, NaN and Infinity are read as those meant them who write them into configuration and data.
+ * JSON tokenizer: yields scalars, empty objects and empty arrays in order. Unlike JSON.parse it builds no tree and
+ * keeps duplicate names and all digits. It accepts several top-level values, comments, trailing commas, NaN and
+ * Infinity.
  */
 export function* readJson(text: string): Generator<JsonValue> {
   let at = 0;
@@ -32,10 +28,10 @@ export function* readJson(text: string): Generator<JsonValue> {
   const fail = (expected: string): never => {
     const before = text.slice(0, at).split('\n');
     whatStands.lastIndex = at;
-    const found = at < text.length ? `"${whatStands.exec(text)?.[0]}" stands there` : 'the file ends there';
+    const found = at < text.length ? `found "${whatStands.exec(text)?.[0]}"` : 'the file ends there';
     throw new UnreadableDocument(
-      `The file is not valid JSON: in line ${before.length}, at character ${before.at(-1)!.length + 1}, ` +
-        `${expected} is expected, but ${found}. Upload it again when that is mended.`,
+      `The file is not valid JSON: line ${before.length}, character ${before.at(-1)!.length + 1}: ` +
+        `expected ${expected}, but ${found}. Correct the file and upload it again.`,
     );
   };
   const take = (pattern: RegExp): string | undefined => {
@@ -55,7 +51,7 @@ export function* readJson(text: string): Generator<JsonValue> {
       at = text.indexOf('"', at + 1);
       if (at === -1) {
         at = start;
-        fail('a string that ends');
+        fail('a string with a closing quote');
       }
     } while (isEscaped(text, at));
     at++;
@@ -63,7 +59,7 @@ export function* readJson(text: string): Generator<JsonValue> {
       return JSON.parse(text.slice(start, at).replace(/\p{Control}/gu, ' ')) as string;
     } catch {
       at = start;
-      return fail('a string whose escapes are those of JSON');
+      return fail('a string with valid JSON escapes');
     }
   };
   function* takeName(): Generator<JsonValue> {
@@ -79,7 +75,10 @@ export function* readJson(text: string): Generator<JsonValue> {
   for (skip(); at < text.length; skip()) {
     const opened = text[at];
     if (opened === '{' || opened === '[') {
-      if (path.length >= deepest) throw new UnreadableDocument(`The JSON is nested deeper than ${deepest} levels.`);
+      if (path.length >= deepest)
+        throw new UnreadableDocument(
+          `The JSON is nested deeper than ${deepest} levels. Simplify its structure and upload it again.`,
+        );
       at++;
       skip();
       const closing = opened === '{' ? '}' : ']';
@@ -94,7 +93,6 @@ export function* readJson(text: string): Generator<JsonValue> {
       const value = takeString() ?? take(scalar) ?? fail('a value');
       yield { root, path: [...path], text: value, end: at };
     }
-    // What follows a value: the next one of its object or array, or the end of these.
     for (;;) {
       skip();
       const place = path.at(-1);

@@ -4,19 +4,17 @@ import { type Block, DocumentWithoutText } from './block';
 import { mostSeenPages } from './limits';
 import { PageRenderer } from './page-renderer';
 
-/** What a model sees on the pages of a PDF. */
 export class SeenPages {
   private constructor(
     private readonly renderer: PageRenderer,
     private readonly adviser: Adviser,
   ) {}
 
-  /** Throws UnreadableDocument when the PDF, or this process, cannot show pages. */
   static async open(bytes: Buffer, adviser: Adviser): Promise<SeenPages> {
     return new SeenPages(await PageRenderer.open(bytes), adviser);
   }
 
-  /** The blocks, with the transcription of each chosen page that has one in place of its own. */
+  /** Replaces the blocks of each chosen page by its transcription, if there is one. */
   async *transcribed(blocks: AsyncIterable<Block>, choice: PageChoice): AsyncGenerator<Block> {
     const waiting = this.chosen(choice);
     const replaced = new Set<number>();
@@ -44,7 +42,6 @@ export class SeenPages {
     if (withoutText && replaced.size === 0) throw withoutText;
   }
 
-  /** What the chosen pages show, of those of which there is something to say. */
   async *described(choice: PageChoice): AsyncGenerator<{ pageNumber: number; text: string }> {
     for (const pageNumber of this.chosen(choice)) {
       const text = await this.ask(pageNumber, (picture) => this.adviser.describe(picture));

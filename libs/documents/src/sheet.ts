@@ -2,7 +2,7 @@ import { type Block, UnreadableDocument } from './block';
 import { BlockWriter } from './block-writer';
 import { mostCells, mostTextCharacters } from './limits';
 
-/** A table with more places than this, of which less than one in twenty is filled, is written without its gaps. */
+/** Sparse tables: above this number of cells, with less than 5 % filled, empty cells are omitted. */
 const mostPlaces = 1_000_000;
 const mostPlacesForEachCell = 20;
 
@@ -13,8 +13,8 @@ interface Sheet {
 }
 
 /**
- * The sheets of one spreadsheet, each a title and a table whose first row is its header. Empty rows and columns are
- * left out. Text that cells share counts as often as it is shown. Too much of either is an UnreadableDocument.
+ * Spreadsheet: each sheet becomes a title and a table with its first row as header. Empty rows and columns are left
+ * out. Shared text counts each time it is shown. Throws UnreadableDocument above the limits of cells or characters.
  */
 export class Sheets {
   private readonly sheets: Sheet[] = [];
@@ -25,7 +25,6 @@ export class Sheets {
     this.sheets.push({ name, rows: [], columns: new Set() });
   }
 
-  /** Cells by their column, in a row that is there so many times. */
   addRow(cells: Map<number, string>, times = 1): void {
     const filled = new Map([...cells].filter(([, text]) => text.trim() !== '').toSorted(([a], [b]) => a - b));
     if (filled.size === 0) return;
@@ -37,7 +36,7 @@ export class Sheets {
     this.cells += filled.size * times;
     if (this.length > mostTextCharacters || this.cells > mostCells) {
       throw new UnreadableDocument(
-        `The spreadsheet holds more than ${mostTextCharacters / 1e6} million characters or ${mostCells / 1e6} million cells: split it.`,
+        `The spreadsheet has more than ${mostTextCharacters / 1e6} million characters or ${mostCells / 1e6} million cells. Split it into smaller files.`,
       );
     }
     for (let i = 0; i < times; i++) rows.push(filled);

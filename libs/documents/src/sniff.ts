@@ -5,9 +5,8 @@ export interface Sniffed {
   extension: string;
 }
 
-/** How many bytes tell text from binary. */
 const headBytes = 8_000;
-/** Signatures that no text begins with by chance, after a byte-order mark or without one. */
+/** Magic numbers that no text begins with by chance, after an optional byte order mark. */
 const unmistakable: Record<string, RegExp> = {
   'application/pdf': /^(?:\xef\xbb\xbf)?%PDF-\d/,
   'application/rtf': /^(?:\xef\xbb\xbf)?\{\\rtf\d/,
@@ -15,11 +14,11 @@ const unmistakable: Record<string, RegExp> = {
 };
 
 /**
- * What the bytes themselves say that they are; undefined for text and for what nobody knows. Some signatures are plain
- * letters ("BM", "MZ"), with which a text may begin: they count only in bytes that no text has.
+ * Content sniffing by magic number; undefined for text and unknown content. Some magic numbers are plain letters ("BM",
+ * "MZ") with which a text may begin: these count only when the content has bytes that text does not have.
  */
 export async function sniff(bytes: Buffer): Promise<Sniffed | undefined> {
-  // It throws where a container ends too early: what is there is for the parser to judge.
+  // Throws for truncated containers; the parser reports these.
   const found = await fileTypeFromBuffer(bytes).catch(() => undefined);
   if (!found) return undefined;
   const isCertain = unmistakable[found.mime]?.test(bytes.toString('latin1', 0, 20));
@@ -27,7 +26,7 @@ export async function sniff(bytes: Buffer): Promise<Sniffed | undefined> {
   return { contentType: found.mime, extension: `.${found.ext}` };
 }
 
-/** No control characters but those of text, in the beginning. */
+/** Whether the first 8,000 bytes have no control characters that text does not use. */
 export function looksLikeText(bytes: Buffer): boolean {
   const isWide = bytes[0] === 0xff || bytes[0] === 0xfe;
   for (const byte of bytes.subarray(0, headBytes)) {

@@ -1,4 +1,3 @@
-/** Of program code, configuration and whatever else is written in lines for a machine. */
 export const sourceTypes = [
   'text/x-python',
   'text/javascript',

@@ -1,22 +1,20 @@
-/** A part of a Markdown document that can be parsed alone, in order. */
 export type MarkdownPiece =
   { type: 'markdown' | 'code' | 'html' | 'text'; text: string } | { type: 'table'; header: string; rows: string[] };
 
 /** Longer lines (data, minified text) are kept as plain text. */
 const longestLine = 8_000;
 
-/** Characters after which a piece ends at the next top-level blank line; unindented line; any line. */
+/** Characters after which a piece ends at the next top-level blank line, unindented line, or any line. */
 const pieceEnds = { blank: 3_000, unindented: 6_000, any: 15_000 };
 
-/** Quotes and lists on one line that are nested deeper are read as this deep. */
+/** Nesting limit of quotes and lists on one line; deeper markers are dropped. */
 const deepestNesting = 50;
 const nesting = /^(?:[ \t]*(?:>|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t])))+/;
 const marker = /[ \t]*(?:>|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t]))/y;
 
 /**
- * Cuts a document into pieces of some thousand characters, because micromark takes time by the square of a piece's
- * length for much input. Code fences, tables and raw HTML that start at the line's beginning are pieces of their own,
- * of any length, so that no cut falls inside them.
+ * Splits a document into pieces of some thousand characters: micromark takes quadratic time for much input. Code
+ * fences, tables and raw HTML at the start of a line are separate pieces of any length, so that none of them is cut.
  */
 export function splitMarkdown(source: string): MarkdownPiece[] {
   const lines = source.split('\n');
@@ -59,10 +57,10 @@ function mayEnd(length: number, line: string, before: string | undefined): boole
   return length > pieceEnds.unindented || (length > pieceEnds.blank && before?.trim() === '');
 }
 
-/** Facts about the document before it, as generators of sites read them. */
+/** Front matter (YAML or TOML), as static site generators read it. */
 function frontMatterAt(lines: string[], start: number): Own | undefined {
   const opening = /^(-{3}|\+{3})[ \t]*$/.exec(lines[start]!)?.[1];
-  // Without a name in the next line, this only parts paragraphs.
+  // Without a key on the next line, `---` is a thematic break.
   if (start > 0 || !opening || !/^(?:#|\[|["']?[\w.-]+["']?\s*[:=])/.test(lines[1] ?? '')) return undefined;
   const end = lines.findIndex((line, i) => i > 0 && line.trimEnd() === opening);
   return end === -1 ? undefined : { piece: { type: 'code', text: lines.slice(1, end).join('\n') }, end: end + 1 };

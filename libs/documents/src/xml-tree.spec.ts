@@ -5,7 +5,7 @@ import { parseXml, textOf } from './xml-tree';
 const parse = (xml: string) => parseXml(Buffer.from(xml));
 const nested = (depth: number) => '<a>'.repeat(depth) + 'core' + '</a>'.repeat(depth);
 
-it('keeps elements, attributes and text in order, names without their prefix', () => {
+it('keeps elements, attributes and text in order, with element names without prefix', () => {
   expect(parse('<x:a y:b="1">t<c/><![CDATA[<u>]]>&amp;</x:a>')).toEqual({
     name: 'a',
     attributes: { 'y:b': '1' },
@@ -34,7 +34,7 @@ it.each([
   expect(() => parse(xml)).toThrow(/declares entities/);
 });
 
-it('refuses what is nested too deeply', () => {
+it('refuses XML above the nesting limit', () => {
   expect(textOf(parse(nested(deepestNesting)))).toBe('core');
   expect(() => parse(nested(deepestNesting + 1))).toThrow(/nested more than 256/);
   expect(() => parse(nested(100_000))).toThrow(UnreadableDocument);

@@ -5,15 +5,14 @@ import { deepestNesting } from './limits';
 import { damaged } from './zip';
 
 export interface XmlElement {
-  /** Without its prefix. */
   name: string;
-  /** By their names as they are written. */
+  /** Attributes by qualified name. */
   attributes: Record<string, string>;
   children: (XmlElement | string)[];
 }
 
 export interface XmlListener {
-  /** Names of elements come without their prefix, and then as they are written. */
+  /** `name` is the local name, `written` the qualified name. */
   open(name: string, attributes: Record<string, string>, written: string): void;
   text?(text: string): void;
   close?(name: string, written: string): void;
@@ -22,19 +21,24 @@ export interface XmlListener {
 const pieceLength = 65_536;
 
 /**
- * Tells what an XML document holds, in order. Entities other than XML's own are neither expanded nor fetched: a document
- * that declares some is refused, and so is one that is nested deeper than `deepestNesting` or is not well-formed.
+ * Streaming XML scanner (SAX). Throws UnreadableDocument when the XML declares entities, is nested deeper than
+ * `deepestNesting` or is not well-formed. Entities are never expanded or fetched.
  */
 export function scanXml(bytes: Buffer, listener: XmlListener): void {
   const parser = new SaxesParser({ xmlns: false, position: false });
   let depth = 0;
   parser.on('doctype', (doctype) => {
-    if (doctype.includes('<!ENTITY')) throw new UnreadableDocument('XML that declares entities is not read.');
+    if (doctype.includes('<!ENTITY'))
+      throw new UnreadableDocument(
+        'The document contains XML that declares entities, which are not read. Save it again without them.',
+      );
   });
   parser.on('opentag', ({ name, attributes }) => {
     depth++;
     if (depth > deepestNesting)
-      throw new UnreadableDocument(`The document is nested more than ${deepestNesting} levels deep.`);
+      throw new UnreadableDocument(
+        `The document is nested more than ${deepestNesting} levels deep. Simplify its structure and upload it again.`,
+      );
     listener.open(localName(name), attributes, name);
   });
   parser.on('closetag', ({ name }) => {
@@ -80,12 +84,11 @@ export function childElements(element: XmlElement | undefined, name?: string): X
   );
 }
 
-/** The first element on a path of names. */
 export function elementAt(element: XmlElement | undefined, ...names: string[]): XmlElement | undefined {
   return names.reduce<XmlElement | undefined>((found, name) => childElements(found, name)[0], element);
 }
 
-/** All of that name, in the order of the document, at any depth; not those inside of one that was found. */
+/** Descendants by local name in document order, without those inside another match. */
 export function descendants(element: XmlElement, name: string): XmlElement[] {
   return childElements(element).flatMap((child) => (child.name === name ? [child] : descendants(child, name)));
 }

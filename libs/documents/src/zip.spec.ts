@@ -14,7 +14,7 @@ async function refusal(attempt: Promise<unknown>): Promise<string> {
   return (error as Error).message;
 }
 
-it('reads parts by their names', async () => {
+it('reads parts by name', async () => {
   const archive = await open(zipOfTexts({ 'a.xml': 'one', 'folder/ü.xml': 'two' }));
 
   expect(archive.has('a.xml')).toBe(true);
@@ -22,14 +22,14 @@ it('reads parts by their names', async () => {
   expect((await archive.read('folder/ü.xml')).toString()).toBe('two');
 });
 
-it('says which part is missing', async () => {
+it('names a missing part', async () => {
   const archive = await open(zipOfTexts({ 'a.xml': 'one' }));
 
   expect(await refusal(archive.read('b.xml'))).toMatch(/lacks its part b\.xml/);
 });
 
 describe('a bomb', () => {
-  it('is refused for the size that it declares', async () => {
+  it('is refused by its declared size', async () => {
     const parts = Array.from({ length: 3 }, (_, i) => ({ name: `${i}`, content: 'x', declaredSize: 190_000_000 }));
 
     expect(await refusal(openParts(parts))).toMatch(/more than 512 MB/);
@@ -38,7 +38,7 @@ describe('a bomb', () => {
     );
   });
 
-  it('is refused when an entry unpacks to more, or less, than it declares', async () => {
+  it('is refused when an entry unpacks to more or less than its declared size', async () => {
     const larger = await openParts([{ name: 'a', content: zeros(1_000_000), declaredSize: 1000 }]);
     const smaller = await openParts([{ name: 'a', content: 'abc', declaredSize: 1000 }]);
 
@@ -46,7 +46,7 @@ describe('a bomb', () => {
     expect(await refusal(smaller.read('a'))).toMatch(/damaged/);
   });
 
-  it('is refused when the same part is asked for until it is too much', async () => {
+  it('is refused when reading the same part repeatedly exceeds the limit', async () => {
     const archive = await Archive.open(zipOf([{ name: 'a', content: zeros(1_000_000) }]), {
       save: '.docx',
       mostBytes: 2_000_000,
@@ -58,17 +58,17 @@ describe('a bomb', () => {
     expect(await refusal(archive.read('a'))).toMatch(/more than 2 MB/);
   });
 
-  it('is refused for the number of its entries', async () => {
+  it('is refused by its number of entries', async () => {
     const bytes = zipOf(Array.from({ length: mostArchiveEntries }, (_, i) => ({ name: `${i}`, content: '' })));
 
     await expect(open(bytes)).resolves.toBeDefined();
 
-    // The number of all entries stands twelve bytes before the end.
+    // The total number of entries is 12 bytes before the end.
     bytes.writeUInt16LE(mostArchiveEntries + 1, bytes.length - 12);
     expect(await refusal(open(bytes))).toMatch(/more than 10000 parts/);
   });
 
-  it('is refused when entries share their bytes', async () => {
+  it('is refused when entries overlap', async () => {
     const parts = [
       { name: 'a', content: 'first'.repeat(100) },
       { name: 'b', content: 'second', offset: 0 },
@@ -77,7 +77,7 @@ describe('a bomb', () => {
     expect(await refusal(openParts(parts))).toMatch(/overlap/);
   });
 
-  it('is refused when the local header of an entry stands inside of another', async () => {
+  it('is refused when the local header of an entry is inside another entry', async () => {
     const inner = zipOfTexts({ b: 'inner' });
     const parts = [
       { name: 'a', content: inner },
@@ -92,19 +92,19 @@ it.each(['../../etc/passwd', '/etc/passwd', 'a/../../b', '..\\b', 'C:/b'])('refu
   expect(await refusal(openParts([{ name, content: 'x' }]))).toMatch(/damaged/);
 });
 
-it('refuses a part with another checksum', async () => {
+it('refuses a part with a wrong checksum', async () => {
   const archive = await openParts([{ name: 'a', content: 'abc', checksum: 1 }]);
 
   expect(await refusal(archive.read('a'))).toMatch(/checksum of its part a/);
 });
 
-it('says that a part is encrypted', async () => {
+it('reports an encrypted part', async () => {
   const archive = await openParts([{ name: 'a', content: 'abc', isEncrypted: true }]);
 
   expect(await refusal(archive.read('a'))).toMatch(/protected with a password/);
 });
 
-it('refuses an archive that is cut anywhere', async () => {
+it('refuses an archive truncated at any length', async () => {
   const whole = readFileSync('test/fixtures/documents/libreoffice.docx');
 
   for (let length = 0; length < whole.length; length += 97) {
@@ -112,7 +112,7 @@ it('refuses an archive that is cut anywhere', async () => {
   }
 });
 
-it('tells a document that is encrypted from one in the format before 2007', async () => {
+it('distinguishes an encrypted document from a legacy Office document', async () => {
   const ole = Buffer.from('d0cf11e0a1b11ae1', 'hex');
   const encrypted = Buffer.concat([ole, zeros(500), Buffer.from('EncryptedPackage', 'utf16le')]);
 

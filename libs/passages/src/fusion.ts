@@ -1,15 +1,19 @@
-/** The constant of reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009): the higher, the less the first ranks count. */
+/**
+ * Constant of reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009). Higher values reduce the weight of the
+ * first ranks.
+ */
 export const rankConstant = 60;
 
-/** The score of what is first in both rankings. */
 export const highestFusedScore = 2 / (rankConstant + 1);
 
-/** How many candidates the dense and the sparse side each bring to the fusion. */
 export function candidatesPerSide(limit: number): number {
   return Math.max(100, limit);
 }
 
-/** Reciprocal rank fusion of rankings that have their best first: an item's score is the sum of 1 / (60 + its rank), from 1. */
+/**
+ * Reciprocal rank fusion of rankings (best first): the score of an item is the sum of 1 / (60 + rank), with ranks from
+ * 1.
+ */
 export function fuse<Item extends { id: string }>(rankings: Item[][], limit: number): { item: Item; score: number }[] {
   const fused = new Map<string, { item: Item; score: number }>();
   for (const ranking of rankings) {

@@ -7,7 +7,6 @@ import { dot } from './vectors';
 
 type Item = Omit<PassageHit, 'score'>;
 
-/** Where a block has terms of the query, and which of its rows may be hits. */
 interface Matches {
   block: PointBlock;
   isWanted: Uint8Array;
@@ -15,9 +14,9 @@ interface Matches {
 }
 
 /**
- * Ranks points that come in blocks, each point once. The dense side is exact, and alone when the query has no terms; the
- * sparse side is BM25 whose document frequencies are those of all points considered, also of those that the filters
- * leave out.
+ * Hybrid ranking over blocks of points, each point at most once. The dense side is exact, and used alone for queries
+ * without terms. The sparse side is BM25; document frequencies include points that the filter excludes. Takes all rows
+ * but the dead.
  */
 export class HybridRanking {
   private readonly nearest: Best<Item>;
@@ -34,7 +33,6 @@ export class HybridRanking {
     this.fileIds = query.fileIds && new Set(query.fileIds);
   }
 
-  /** All points of the block but those of the rows that are dead. */
   consider(block: PointBlock, dead?: Uint8Array): void {
     this.countTerms(block, dead);
     const isWanted = this.wantedRows(block, dead);
@@ -48,7 +46,7 @@ export class HybridRanking {
     if (postings.some(Boolean)) this.matches.push({ block, isWanted, postings });
   }
 
-  /** Best first. `pause` is called after each block, for who has to let other work in. */
+  /** Hits, best first. `pause` is called after each block to yield to the event loop. */
   async hits(pause?: () => Promise<void>): Promise<PassageHit[]> {
     const ranked = this.query.terms ? await this.fused(pause) : this.nearest.ranked().slice(0, this.query.limit);
     return ranked.map(({ item, score }) => ({ ...item, score }));
@@ -84,7 +82,7 @@ export class HybridRanking {
     return Uint8Array.from(sourceOf, (source, row) => (fits[source] && !dead?.[row] ? 1 : 0));
   }
 
-  /** The form that is never negative, as Lucene and Qdrant have it. */
+  /** Inverse document frequency in the non-negative form of Lucene and Qdrant. */
   private idf(documentFrequency: number): number {
     return Math.log(1 + (this.considered - documentFrequency + 0.5) / (documentFrequency + 0.5));
   }

@@ -4,12 +4,11 @@ import type { Metrics } from '@parley/service/metrics';
 const logEveryMs = 60_000;
 
 /**
- * Reasons why a search answers with less than it should: points that words find are missing among the nearest vectors,
- * a bot with passages has no points at all, or the server had lost the collection.
+ * Reasons for degraded search results: the dense side misses points that the sparse side found, a bot with passages has
+ * no points, or the collection was missing on the server.
  */
 export type Degradation = 'dense side incomplete' | 'index empty' | 'collection missing';
 
-/** Reports of the passage index to the operator: searches that find too little, and an index that cannot be used. */
 export class IndexHealth {
   private readonly loggedAt = new Map<string, number>();
   private currentProblem?: string;
@@ -19,15 +18,15 @@ export class IndexHealth {
     private readonly metrics: Pick<Metrics, 'countDegradedSearch'>,
   ) {}
 
-  /** Why the index refuses to work, in words that anyone may read; undefined while nothing is known to be wrong. */
+  /** Reason why the index is unusable, without secrets; undefined while no problem is known. */
   get problem(): string | undefined {
     return this.currentProblem;
   }
 
-  /** Counts every time, logs once a minute for each reason. */
+  /** Counts each occurrence in the metrics, logs each reason at most once a minute. */
   degraded(reason: Degradation, about: object): void {
     this.metrics.countDegradedSearch(reason);
-    this.warn(`search finds less than it should: ${reason}`, about);
+    this.warn(`search returned degraded results: ${reason}`, about);
   }
 
   unusable(problem: string): void {
@@ -39,7 +38,7 @@ export class IndexHealth {
     this.currentProblem = undefined;
   }
 
-  /** Logs the same message once a minute at most. */
+  /** Logs the same message at most once a minute. */
   warn(message: string, about: object = {}): void {
     const now = performance.now();
     if (now - (this.loggedAt.get(message) ?? -Infinity) < logEveryMs) return;

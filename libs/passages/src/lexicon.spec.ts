@@ -13,7 +13,7 @@ it('finds the same terms in a document and in a query', () => {
   expect(document.indices).toEqual(expect.arrayContaining(query.indices));
 });
 
-it('lists unsigned 32-bit indices in ascending order, none twice', () => {
+it('lists unique unsigned 32-bit indices in ascending order', () => {
   const { indices, values } = documentTerms('one two three two one, eins zwei drei, один два три');
 
   expect(indices).toHaveLength(9);
@@ -22,19 +22,19 @@ it('lists unsigned 32-bit indices in ascending order, none twice', () => {
   expect(indices.every((index) => Number.isInteger(index) && index >= 0 && index < 2 ** 32)).toBe(true);
 });
 
-it('keeps its hashes for ever, since they are stored', () => {
-  // The published test vectors of FNV-1a, 32 bits.
+it('keeps its hashes stable, because they are stored', () => {
+  // Published test vectors of 32-bit FNV-1a.
   expect(queryTerms('a').indices).toEqual([0xe40c292c]);
   expect(queryTerms('foobar').indices).toEqual([0xbf9cf968]);
 });
 
-it('sums the weights of two words that share a hash', () => {
+it('adds up the weights of two words with the same hash', () => {
   const collision = queryTerms('costarring liquid');
 
   expect(collision).toEqual({ indices: queryTerms('liquid').indices, values: [2] });
 });
 
-it('weighs a word by BM25 with k1 1.2, b 0.75 and 128 words as the usual length', () => {
+it('weighs words by BM25 with k1 = 1.2, b = 0.75 and an average length of 128 words', () => {
   const filler = (count: number) => Array.from({ length: count }, (_, i) => `w${i}`).join(' ');
 
   expect(weightOf(`parley ${filler(127)}`, 'parley')).toBeCloseTo(1);
@@ -42,7 +42,7 @@ it('weighs a word by BM25 with k1 1.2, b 0.75 and 128 words as the usual length'
   expect(weightOf('parley', 'parley')).toBeCloseTo(2.2 / (1 + 1.2 * (0.25 + 0.75 / 128)));
 });
 
-it('gains little from a word that is repeated a thousand times', () => {
+it('saturates the weight of a word repeated a thousand times', () => {
   expect(weightOf('spam '.repeat(1000), 'spam')).toBeLessThan(2.2);
 });
 
@@ -59,14 +59,14 @@ it.each([
   expect(queryTerms(one)).toEqual(queryTerms(other));
 });
 
-it('finds a word inside a sentence of a script without spaces', () => {
+it('finds a word in a sentence of a script without spaces', () => {
   const sentence = documentTerms('機械学習は楽しい');
 
   expect(queryTerms('学習').indices).toHaveLength(2);
   expect(sentence.indices).toEqual(expect.arrayContaining(queryTerms('学習').indices));
 });
 
-it('finds no terms where there are no words', () => {
+it('finds no terms in text without words', () => {
   expect(documentTerms(' \n… --- !?')).toEqual({ indices: [], values: [] });
   expect(queryTerms('')).toEqual({ indices: [], values: [] });
 });

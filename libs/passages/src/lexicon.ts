@@ -3,19 +3,19 @@ import type { SparseTerms } from './passage-index';
 const k1 = 1.2;
 const b = 0.75;
 /**
- * Words of a passage of usual length (some 800 characters of English, 6.2 a word with its space). Fixed, because the
- * true mean moves with every write and would change the weights of points that are stored already.
+ * Average passage length in words (about 800 characters of English, 6.2 per word with its space). Constant, because the
+ * true mean changes with every write and would change the weights of stored points.
  */
 const averageWords = 128;
 
-/** Scripts that put no space between words: each character is a term of its own, and a match is a run of them. */
+/** Scripts without spaces between words: each character is a term. */
 const unspaced =
   '[\\p{sc=Han}\\p{sc=Hiragana}\\p{sc=Katakana}\\p{sc=Thai}\\p{sc=Lao}\\p{sc=Khmer}\\p{sc=Myanmar}]\\p{M}*';
 const word = new RegExp(`${unspaced}|(?:(?!${unspaced})[\\p{L}\\p{M}\\p{N}])+`, 'gu');
 
 /**
- * Terms of a passage with the part of BM25 that depends on it alone: frequency, saturated, against its length.
- * No stemming and no stop words, which would tie the index to one language: IDF makes common words light.
+ * Document terms with the BM25 part that depends only on the passage: saturated term frequency, normalised by length.
+ * No stemming or stop words, which depend on the language: IDF already gives common words little weight.
  */
 export function documentTerms(text: string): SparseTerms {
   const words = wordsOf(text);
@@ -24,7 +24,7 @@ export function documentTerms(text: string): SparseTerms {
   return toSparseTerms(frequencies, (frequency) => (frequency * (k1 + 1)) / (frequency + lengthFactor));
 }
 
-/** Terms of a query, each of weight 1 however often it stands there. The index brings in the IDF. */
+/** Query terms, each with weight 1 regardless of repetition. The index multiplies by the IDF. */
 export function queryTerms(text: string): SparseTerms {
   return toSparseTerms(count(wordsOf(text)), () => 1);
 }
@@ -39,7 +39,6 @@ function count(words: string[]): Map<string, number> {
   return frequencies;
 }
 
-/** Terms that share a hash share an entry, which has the sum of their weights. */
 function toSparseTerms(frequencies: Map<string, number>, weigh: (frequency: number) => number): SparseTerms {
   const weights = new Map<number, number>();
   for (const [term, frequency] of frequencies) {
@@ -50,7 +49,7 @@ function toSparseTerms(frequencies: Map<string, number>, weigh: (frequency: numb
   return { indices: entries.map(([index]) => index), values: entries.map(([, value]) => value) };
 }
 
-/** FNV-1a of 32 bits over UTF-16 code units. Stored with every point: another hash needs every passage indexed again. */
+/** 32-bit FNV-1a over UTF-16 code units. Stored with every point: changing the hash requires a full reindex. */
 function hash(term: string): number {
   let value = 0x811c9dc5;
   for (let i = 0; i < term.length; i++) value = Math.imul(value ^ term.charCodeAt(i), 0x01000193);

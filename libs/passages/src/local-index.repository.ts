@@ -2,16 +2,16 @@ import type { Database, Sql } from '@parley/database/database';
 import type { PassagePoint } from './passage-index';
 import type { StoredPoint } from './point-block';
 
-/** How far a bot's points have changed. Revisions come from one sequence, so that none is ever used twice. */
+/** Change state of a bot's points. Revisions come from one sequence and are never reused. */
 export interface TenantState {
   revision: number;
-  /** Of the newest removal: whoever has read less than this may hold points that are gone. */
+  /** Revision of the newest removal: a cache older than this may contain removed points. */
   removedRevision: number;
 }
 
 const removedAtOnce = 5_000;
 
-/** SQL of the local passage index. Every write locks the bot's row of local_index_tenant first. */
+/** SQL of the local passage index. Every write first locks the bot's row in local_index_tenant. */
 export class LocalIndexRepository {
   constructor(private readonly database: Database) {}
 
@@ -23,7 +23,7 @@ export class LocalIndexRepository {
     return row ? { revision: Number(row.revision), removedRevision: Number(row.removed_revision) } : null;
   }
 
-  /** One statement; no two points may have the same id. */
+  /** One statement, so the ids of the points must be unique. */
   async write(botId: string, model: string, points: PassagePoint[], sql: Sql = this.database): Promise<void> {
     await sql.query(
       `WITH tenant AS (
@@ -56,10 +56,10 @@ export class LocalIndexRepository {
   }
 
   /**
-   * Gives `take` the points of this model written after the revision, page by page in one snapshot, while it answers
-   * true. Index: (bot_id, revision). A cursor, since pages by key are sorted anew each where statistics are missing.
-   * Postgres works on a page while the one before is taken. Base64, since the driver reads text alone, and this is the
-   * shortest and fastest that Postgres writes.
+   * Streams the points of a model written after a revision to `take`, page by page in one snapshot, until it returns
+   * false. Index: (bot_id, revision). A cursor, because keyset pages would each be sorted again while statistics are
+   * missing. The next page is fetched while the current one is processed. Base64, because the driver reads only text
+   * and base64 is the shortest and fastest encoding of Postgres.
    */
   async readSince(
     botId: string,
@@ -93,7 +93,7 @@ export class LocalIndexRepository {
     return rows.map(({ id }) => id);
   }
 
-  /** Only points whose tags differ are written, so that only they are read again. */
+  /** Updates only points whose tags differ, so that caches reload only these. */
   async retag(botId: string, fileId: string, tags: Record<string, string>, within?: Sql): Promise<void> {
     if (!within) return this.database.transaction((tx) => this.retag(botId, fileId, tags, tx));
     const revision = await nextRevision(within, botId);
@@ -122,7 +122,7 @@ export class LocalIndexRepository {
     });
   }
 
-  /** A few at a time: while they are deleted nobody can write points of this bot. */
+  /** Deletes in batches of 5,000: the bot's row is locked during each, which blocks writes. */
   async removeModel(botId: string, model: string): Promise<void> {
     const condition = `ctid IN (SELECT ctid FROM local_index_point WHERE bot_id = $1 AND model = $2 LIMIT $3)`;
     for (let removed = removedAtOnce; removed === removedAtOnce;) {
@@ -145,7 +145,6 @@ interface Row {
   content_version: string;
   vector_bytes: number;
   term_bytes: number;
-  /** Vector, term indices and term values. */
   numbers: string;
   tags: string;
 }
@@ -154,14 +153,15 @@ function readPage(tx: Sql): Promise<Row[]> {
   return tx.query<Row>('FETCH 500 FROM changed');
 }
 
-/** In a statement of its own, so that the next one sees what was written while this one waited. */
+/** Row lock in a separate statement, so that the next statement sees the rows committed during the wait. */
 async function lock(tx: Sql, botId: string): Promise<void> {
   await tx.query('SELECT 1 FROM local_index_tenant WHERE bot_id = $1 FOR UPDATE', [botId]);
 }
 
 /**
- * Locks the bot as `lock` does. The revision is taken in SET, which is evaluated again after the wait; what FROM gives
- * would be older than that of the write waited for. Undefined for a bot that has nothing.
+ * Locks the bot's row and returns a new revision; undefined for a bot without points. nextval stands in SET, which is
+ * evaluated again after waiting for the lock: a value from FROM would be older than the revision of the previous
+ * holder.
  */
 async function nextRevision(tx: Sql, botId: string): Promise<string | undefined> {
   const [row] = await tx.query<{ revision: string }>(
@@ -172,8 +172,9 @@ async function nextRevision(tx: Sql, botId: string): Promise<string | undefined>
 }
 
 /**
- * Removes the bot's points that fit the condition and says how many. Only when there were any it is a new revision: each
- * process that holds points of the bot reads all of its ids again then. `values` are those from $2 on.
+ * Deletes the bot's points that match the condition and returns their number. The revision changes only when points
+ * were deleted, because each process that caches the bot then reloads all of its ids. `values` are the parameters from
+ * $2 on.
  */
 async function remove(tx: Sql, botId: string, condition: string, values: unknown[]): Promise<number> {
   await lock(tx, botId);
@@ -190,7 +191,7 @@ async function remove(tx: Sql, botId: string, condition: string, values: unknown
   return removed;
 }
 
-/** The numbers of all points share one piece of memory, and points with the same tags one object. */
+/** The numbers of all rows share one buffer, and equal tags share one object. */
 function toPoints(rows: Row[]): StoredPoint[] {
   const sizes = rows.map(({ vector_bytes, term_bytes }) => vector_bytes + 2 * term_bytes);
   const buffer = new ArrayBuffer(sizes.reduce((sum, size) => sum + size, 0));
@@ -216,7 +217,7 @@ function toPoints(rows: Row[]): StoredPoint[] {
   });
 }
 
-/** Little endian, as every processor that Node runs on keeps its numbers. */
+/** Little endian, the byte order of all platforms that Node supports. */
 function toBytes({ buffer, byteOffset, byteLength }: Float32Array | Uint32Array): Buffer {
   return Buffer.from(buffer, byteOffset, byteLength);
 }

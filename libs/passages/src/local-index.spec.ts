@@ -48,7 +48,7 @@ describe('with many points', () => {
   describeLargePassageIndex({ open: () => index, points: 2_000, dimensions, perFile: 40 });
 });
 
-it('ends a search of more points than fit into memory when it is told to, and makes one at a time', async () => {
+it('aborts a search of more points than fit into memory, and runs one such search at a time', async () => {
   const bot = randomUUID();
   const repository = new LocalIndexRepository(test.database);
   let [underWay, most] = [0, 0];
@@ -70,7 +70,7 @@ it('ends a search of more points than fit into memory when it is told to, and ma
   expect(most).toBe(1);
 });
 
-it('sees what other processes write and remove', async () => {
+it('sees writes and removals of other processes', async () => {
   const bot = randomUUID();
   const [here, there] = [openIndex(), openIndex()];
   const [kept, removed, late] = [point(), point({ fileId: 'file_b' }), point()];
@@ -88,7 +88,7 @@ it('sees what other processes write and remove', async () => {
   await expect(idsThere()).resolves.toEqual([late.id]);
 });
 
-it('has no new revision after a removal of nothing, so that nobody reads its ids again', async () => {
+it('keeps the revision after a removal without matches, so that no process reloads its ids', async () => {
   const bot = randomUUID();
   const repository = new LocalIndexRepository(test.database);
   const index = openIndex();
@@ -118,7 +118,7 @@ it.each<[string, (index: LocalIndex, bot: string) => Promise<void>]>([
   await expect(there.search(bot, query())).resolves.toMatchObject([{ id: kept.id }]);
 });
 
-it('reads only what changed since its last search', async () => {
+it('reads only the changes since its last search', async () => {
   const bot = randomUUID();
   const repository = new LocalIndexRepository(test.database);
   const index = new LocalIndex({ repository, embedder: testEmbedder });
@@ -136,7 +136,7 @@ it('reads only what changed since its last search', async () => {
   expect(changed).toEqual([late.id]);
 });
 
-it('reads a bot once for first searches that come together, and also when nobody waits for them any more', async () => {
+it('reads a bot once for concurrent first searches, even when all callers have aborted', async () => {
   const bot = randomUUID();
   const repository = new LocalIndexRepository(test.database);
   let reads = 0;
@@ -166,7 +166,7 @@ it('reads a bot once for first searches that come together, and also when nobody
   expect(reads).toBe(1);
 });
 
-it('loses none of many writes and removals at once', async () => {
+it('keeps all of many concurrent writes and removals', async () => {
   const bot = randomUUID();
   const indexes = [openIndex(), openIndex(), openIndex()];
   const versions = Array.from({ length: 12 }, (_, i) => `v${i}`);
@@ -187,12 +187,12 @@ it('loses none of many writes and removals at once', async () => {
   }
 });
 
-it('finds the same in memory as in the database after any writes, retags and removals', async () => {
+it('returns the same hits from memory and from the database after any writes, retags and removals', async () => {
   const bot = randomUUID();
   const [inMemory, stored] = [openIndex(), openIndex({ cacheMb: 0.0003 })];
   const words = ['ship', 'quay', 'tide', 'harbour', 'crane'];
   const any = <T>(items: T[]) => items[Math.floor(Math.random() * items.length)]!;
-  // No two of the same score: their order would be that in which they come.
+  // Unique scores: ties are ordered by arrival.
   const anyTerms = () => {
     const { indices } = documentTerms(`${any(words)} ${any(words)} ${any(words)}`);
     return { indices, values: indices.map(() => Math.random()) };
@@ -238,7 +238,7 @@ it('finds the same in memory as in the database after any writes, retags and rem
   expect(await inMemory.count(bot)).toBeGreaterThan(100);
 });
 
-it('counts a removal that waited for a write as newer than the write', async () => {
+it('gives a removal that waited for a write a higher revision than the write', async () => {
   const bot = randomUUID();
   const repository = new LocalIndexRepository(test.database);
   await openIndex().write(bot, [point()]);
@@ -267,7 +267,7 @@ it('counts a removal that waited for a write as newer than the write', async () 
   expect(revision).toBe(removedRevision);
 });
 
-it('leaves vectors of another model unseen, and erases them with the bot', async () => {
+it('ignores vectors of another model, and deletes them with the bot', async () => {
   const bot = randomUUID();
   await openIndex({ model: 'former' }).write(bot, [point()]);
 
@@ -279,7 +279,7 @@ it('leaves vectors of another model unseen, and erases them with the bot', async
   await expect(index.count(bot)).resolves.toBe(0);
 });
 
-it('keeps the points of two models side by side, and removes them together or those of one', async () => {
+it('keeps points of two models, and removes them together or per model', async () => {
   const bot = randomUUID();
   const [now, next] = [openIndex(), openIndex({ model: 'next' })];
   const [kept, removed] = [point(), point({ fileId: 'file_b' })];
@@ -297,7 +297,7 @@ it('keeps the points of two models side by side, and removes them together or th
   expect(await Promise.all([now, next].map(ids))).toEqual([[], [kept.id]]);
 });
 
-it('writes in the transaction of the caller, and nothing when that is undone', async () => {
+it('writes in the transaction of the caller, and rolls back with it', async () => {
   const bot = randomUUID();
   const index = openIndex();
 
@@ -310,7 +310,7 @@ it('writes in the transaction of the caller, and nothing when that is undone', a
   expect(await index.count(bot)).toBe(0);
 });
 
-it('keeps its points when it learns of several models, and those of the first when it goes back', async () => {
+it('keeps its points through the migration to several models, and those of the first model when it is reverted', async () => {
   const [bot, id] = [randomUUID(), randomUUID()];
   const migrations = [LocalIndex1700000000200, LocalIndexModels1700000000210];
   const old = await createTestDatabase([LocalIndex1700000000200], 'files');
@@ -338,7 +338,7 @@ it('keeps its points when it learns of several models, and those of the first wh
   await old.drop();
 });
 
-it('comes back to memory when a bot that had too many points has few again', async () => {
+it('caches a bot again after it had too many points and has few', async () => {
   const bot = randomUUID();
   const index = openIndex({ cacheMb: 0.005 });
   const few = point({ fileId: 'file_small' });
@@ -350,7 +350,7 @@ it('comes back to memory when a bot that had too many points has few again', asy
   await expect(index.search(bot, query())).resolves.toMatchObject([{ id: few.id }]);
 });
 
-it('lets other work in while it searches a large bot', async () => {
+it('yields to the event loop while it searches a large bot', async () => {
   const bot = randomUUID();
   const repository = new LocalIndexRepository(test.database);
   const index = new LocalIndex({ repository, embedder: testEmbedder });
@@ -364,7 +364,7 @@ it('lets other work in while it searches a large bot', async () => {
   }
   await index.search(bot, query());
 
-  // It has its points in memory: once their state is known, it waits for nothing but its own pauses.
+  // The points are cached: once their state is read, the search waits only in its own pauses.
   let turns = 0;
   const findState = repository.findState.bind(repository);
   repository.findState = async (botId) => {

@@ -10,16 +10,16 @@ import { checkDimensions } from './vectors';
 
 export interface LocalIndexOptions {
   repository: LocalIndexRepository;
-  /** Whose vectors these are: points of another model stay unseen. */
+  /** Model of the searched vectors. Points of other models are ignored. */
   embedder: Pick<Embedder, 'model' | 'dimensions'>;
-  /** Points kept in memory. A bot that has more is read from Postgres at every search: right, but slow. */
+  /** Cache size. The points of a larger bot are read from Postgres for each search: correct, but slow. */
   cacheMb?: number;
 }
 
 const pointsPerWrite = 500;
 const holdEventLoopMs = 4;
 
-/** Exact search in process over vectors kept in Postgres: right up to some 100,000 passages a bot. */
+/** Exact in-process search over vectors in Postgres, suited to about 100,000 passages per bot. */
 export class LocalIndex implements PassageIndex {
   private readonly repository: LocalIndexRepository;
   private readonly embedder: Pick<Embedder, 'model' | 'dimensions'>;
@@ -80,7 +80,7 @@ export class LocalIndex implements PassageIndex {
     return this.repository.count(botId);
   }
 
-  /** From memory, no older than `state`; from the database when they are more than the cache may hold. */
+  /** Reads the points from the cache, at least as new as `state`, or from the database when they exceed the cache. */
   private async considerTenant(
     ranking: HybridRanking,
     botId: string,
@@ -91,7 +91,7 @@ export class LocalIndex implements PassageIndex {
     this.tenants.set(botId, tenant);
     const cached = await tenant.inTurn(async () => {
       await this.refresh(botId, tenant, state);
-      // The next refresh may come while a search walks through them.
+      // Snapshot, because the next refresh may run while a search iterates over the parts.
       return tenant.tooLarge ? null : tenant.snapshot();
     });
     this.tenants.set(botId, tenant);
@@ -105,7 +105,7 @@ export class LocalIndex implements PassageIndex {
     if (tenant.tooLarge && !mayHoldRemoved) return;
     if (tenant.tooLarge) tenant.reset();
 
-    // First, so that what is gone does not take the room of what is new.
+    // Removals first, so that removed points do not count against the cache limit.
     if (mayHoldRemoved && tenant.size > 0) tenant.keepOnly(await this.repository.listIds(botId, this.embedder.model));
     await this.repository.readSince(botId, this.embedder.model, tenant.revision, async (points) => {
       tenant.add(points);
@@ -125,13 +125,12 @@ export class LocalIndex implements PassageIndex {
   }
 }
 
-/** A block, and the rows of it that count no more. Neither is changed: a search may be walking through them. */
+/** Block with its dead rows. Immutable: searches may be iterating over it. */
 interface Part {
   block: PointBlock;
   dead?: Uint8Array;
 }
 
-/** What this process holds of one bot. */
 class Tenant {
   bytes = 0;
   revision = 0;
@@ -145,7 +144,7 @@ class Tenant {
     return this.blockOf.size;
   }
 
-  /** One refresh at a time, and one search that reads from the database. */
+  /** Mutex: one refresh at a time, and one search that reads from the database. */
   async inTurn<T>(work: () => Promise<T>): Promise<T> {
     const mine = this.turn.then(work);
     this.turn = mine.catch(() => undefined);
@@ -156,11 +155,11 @@ class Tenant {
     return [...this.parts].map((block) => ({ block, dead: this.deadRows.get(block) }));
   }
 
-  /** No two with the same id. */
+  /** Adds points with unique ids. */
   add(points: StoredPoint[]): void {
     this.remove(points.map(({ id }) => id));
     let block = PointBlock.of(points);
-    // Blocks that grew point by point are joined, and none more often than it doubles.
+    // Merges small blocks that were added one by one, each only with a block of at least its size.
     for (let last = [...this.parts].at(-1); last && fitTogether(last, block); last = [...this.parts].at(-1)) {
       block = PointBlock.of([...this.takeOut(last), ...block.points()]);
     }
@@ -212,7 +211,6 @@ class Tenant {
     for (const id of block.ids) this.blockOf.set(id, block);
   }
 
-  /** The points of the block that count. */
   private takeOut(block: PointBlock): StoredPoint[] {
     const points = block.points(this.deadRows.get(block));
     this.parts.delete(block);
@@ -234,7 +232,7 @@ async function considerAll(ranking: HybridRanking, parts: Part[]): Promise<void>
   }
 }
 
-/** Called often, it lets other work of the process in every few milliseconds. */
+/** Yields to the event loop every 4 ms, however often it is called. */
 function pauses(): () => Promise<void> {
   let since = performance.now();
   return async () => {

@@ -25,7 +25,6 @@ export function openEmbedder(config: EmbeddingsConfig): Embedder {
   });
 }
 
-/** Vectors of two models are never mixed: each has an index of its own, where the configuration has them. */
 export function openIndex(
   config: PassagesConfig,
   database: Database,
@@ -40,9 +39,12 @@ export function openIndex(
       embedder: model,
       cacheMb: config.vectorCacheMb,
     });
-  if (!config.qdrantUrl) throw new Error('PASSAGE_INDEX is qdrant: set QDRANT_URL to its address.');
+  if (!config.qdrantUrl)
+    throw new Error(
+      'PASSAGE_INDEX is "qdrant", but QDRANT_URL is not set. Set it to the address of the Qdrant server.',
+    );
   const { qdrantUrl: url, qdrantApiKey: apiKey } = config;
   const index = new QdrantIndex({ url, apiKey, embedder: model, knownModels, health });
-  // The bundled model has the same dimensions always; it is not loaded only to be asked.
+  // The dimensions of the bundled model are constant, so it is not loaded here.
   return new PreparedIndex(index, () => (model instanceof SharedEmbedder ? Promise.resolve() : model.ready()));
 }

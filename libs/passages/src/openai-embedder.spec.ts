@@ -20,7 +20,6 @@ afterEach(() => server.close());
 const open = (options: Partial<OpenAiEmbedderOptions> = {}) =>
   new OpenAiEmbedder({ url: server.url, model: 'some-model', apiKey: 'sk-secret', timeoutMs: 2_000, ...options });
 const inputOf = ({ body }: LoopbackRequest) => (body as { input: string[] }).input;
-/** Embeddings whose direction tells the text's length, in reverse order. */
 const lengths: Answer = (request, response) => {
   const data = inputOf(request).map((text, index) => ({ index, embedding: [text.length, 1] }));
   return json({ data: data.reverse() })(request, response);
@@ -28,7 +27,7 @@ const lengths: Answer = (request, response) => {
 const one = (embedding: unknown) => json({ data: [{ index: 0, embedding }] });
 const lengthOf = (vector: Float32Array) => Math.round(vector[0]! / vector[1]!);
 
-it('learns the dimensions when it is ready', async () => {
+it('learns its dimensions in ready()', async () => {
   const embedder = open();
   expect(() => embedder.dimensions).toThrow('has not answered yet');
 
@@ -37,14 +36,14 @@ it('learns the dimensions when it is ready', async () => {
   expect(embedder.dimensions).toBe(2);
 });
 
-it('gives vectors of unit length in the order of the texts', async () => {
+it('returns unit vectors in the order of the texts', async () => {
   const vectors = await open().embed(['a', 'bbb', 'cc']);
 
   expect(vectors.map(lengthOf)).toEqual([1, 3, 2]);
   for (const vector of vectors) expect(Math.hypot(...vector)).toBeCloseTo(1);
 });
 
-it('asks for the model with the key, wherever the address ends', async () => {
+it('sends model and key, for base addresses with and without /v1', async () => {
   for (const end of ['', '/', '/v1', '/v1/', '/proxy/v1']) await open({ url: server.url + end }).embed(['x']);
 
   expect(server.requests.map(({ path }) => path)).toEqual([
@@ -58,19 +57,19 @@ it('asks for the model with the key, wherever the address ends', async () => {
   });
 });
 
-it('sends no key when it has none', async () => {
+it('sends no authorization without a key', async () => {
   await open({ apiKey: undefined }).embed(['x']);
 
   expect(server.requests[0]!.headers.authorization).toBeUndefined();
 });
 
-it('asks nothing for no texts', async () => {
+it('sends no request for an empty list', async () => {
   await expect(open().embed([])).resolves.toEqual([]);
 
   expect(server.requests).toEqual([]);
 });
 
-it('keeps each request within its texts and characters, and sends a longer text alone', async () => {
+it('limits texts and characters per request, and sends a longer text alone', async () => {
   const texts = ['a', 'bb', 'ccc', 'dddd', 'e'.repeat(50), 'f', 'g'];
 
   const vectors = await open({ batchSize: 3, maxBatchCharacters: 6, concurrency: 1 }).embed(texts);
@@ -80,7 +79,7 @@ it('keeps each request within its texts and characters, and sends a longer text 
   expect(vectors.map(lengthOf)).toEqual(texts.map((text) => text.length));
 });
 
-it('has no more requests under way than it may', async () => {
+it('limits concurrent requests', async () => {
   let running = 0;
   let most = 0;
   answer = async (...args) => {
@@ -106,7 +105,7 @@ describe('when the server is busy', () => {
     ['nothing', 503, () => null, 5_000, 5_000],
     ['nonsense', 429, () => 'soon', 5_000, 5_000],
     ['a day', 429, () => '86400', 60_000, 60_000],
-  ])('says when to come back, told %s', async (_, status, retryAfter, atLeast, atMost) => {
+  ])('returns the retry time for %s', async (_, status, retryAfter, atLeast, atMost) => {
     const value = retryAfter();
     answer = json({ error: { message: 'Slow down.' } }, status, value === null ? {} : { 'retry-after': value });
 
@@ -121,7 +120,7 @@ describe('when the server is busy', () => {
 });
 
 describe('when the server refuses', () => {
-  it.each([400, 413, 422])('gives its answer, for status %d', async (status) => {
+  it.each([400, 413, 422])('passes on its message for status %d', async (status) => {
     answer = json({ error: { message: 'The input is too long.' } }, status);
 
     await expect(open().embed(['x'])).rejects.toMatchObject({
@@ -136,13 +135,13 @@ describe('when the server refuses', () => {
     ['vLLM', { object: 'error', message: 'reason' }],
     ['FastAPI', { detail: 'reason' }],
     ['a proxy', 'reason'],
-  ])('finds the message of %s', async (_, body) => {
+  ])('finds the message in %s', async (_, body) => {
     answer = json(body, 400);
 
     await expect(open().embed(['x'])).rejects.toThrow(/400: reason$/);
   });
 
-  it('shortens a long answer and never shows the key', async () => {
+  it('truncates a long answer and never shows the key', async () => {
     answer = json({ error: `Wrong key sk-secret. ${'x'.repeat(5_000)}` }, 401);
 
     const error = (await open()
@@ -155,8 +154,8 @@ describe('when the server refuses', () => {
   });
 });
 
-describe('when somebody has to mend key, model, address or quota', () => {
-  it.each([401, 402, 403, 404, 405])('says so, and is no refusal of the text, for status %d', async (status) => {
+describe('when key, model, address or quota is wrong', () => {
+  it.each([401, 402, 403, 404, 405])('is unavailable rather than refusing the text, for status %d', async (status) => {
     answer = json({ error: { message: 'The model does not exist.' } }, status);
 
     await expect(open().embed(['x'])).rejects.toMatchObject({
@@ -165,7 +164,7 @@ describe('when somebody has to mend key, model, address or quota', () => {
     });
   });
 
-  it.each(['code', 'type'])('is not told to come back soon for a quota that is used up, by its %s', async (field) => {
+  it.each(['code', 'type'])('does not suggest a retry when the quota is used up, by its %s', async (field) => {
     answer = json({ error: { message: 'Check your plan.', [field]: 'insufficient_quota' } }, 429);
 
     await expect(open().embed(['x'])).rejects.toMatchObject({
@@ -174,7 +173,7 @@ describe('when somebody has to mend key, model, address or quota', () => {
     });
   });
 
-  it('follows no redirect', async () => {
+  it('does not follow redirects', async () => {
     answer = (_, response) => void response.writeHead(307, { location: `${server.url}/elsewhere` }).end();
 
     await expect(open().embed(['x'])).rejects.toMatchObject({
@@ -185,7 +184,7 @@ describe('when somebody has to mend key, model, address or quota', () => {
   });
 });
 
-describe('when there is no usable answer', () => {
+describe('when the answer is unusable', () => {
   it.each<[string, Answer, string]>([
     ['status 500', json({ error: 'Out of memory' }, 500), 'answered 500: Out of memory'],
     ['status 502 without a body', json('', 502), 'answered 502: no message'],
@@ -197,13 +196,13 @@ describe('when there is no usable answer', () => {
     ['too many', json({ data: [0, 1].map((index) => ({ index, embedding: [1] })) }), '2 embeddings for 1 texts'],
     ['an index out of range', json({ data: [{ index: 1, embedding: [1, 2] }] }), '"index"'],
     ['no index', json({ data: [{ embedding: [1, 2] }] }), '"index"'],
-    ['an empty embedding', one([]), 'not a list of numbers'],
-    ['an embedding in base64', one('AACAPw=='), 'not a list of numbers'],
-    ['a null inside', one([1, null]), 'not a list of numbers'],
-    ['a number out of range', json('{"data":[{"index":0,"embedding":[1e999,1]}]}'), 'not a list of numbers'],
-    ['a vector of length 0', one([0, 0]), 'no direction'],
+    ['an empty embedding', one([]), 'not a non-empty list of numbers'],
+    ['an embedding in base64', one('AACAPw=='), 'not a non-empty list of numbers'],
+    ['a null inside', one([1, null]), 'not a non-empty list of numbers'],
+    ['a number out of range', json('{"data":[{"index":0,"embedding":[1e999,1]}]}'), 'not a non-empty list of numbers'],
+    ['a vector of length 0', one([0, 0]), 'zero or non-finite'],
     ['a cut connection', (_, response) => void response.destroy(), 'cannot be reached'],
-  ])('says so, for %s', async (_, given, message) => {
+  ])('reports %s', async (_, given, message) => {
     answer = given;
 
     await expect(open().embed(['x'])).rejects.toMatchObject({
@@ -212,13 +211,13 @@ describe('when there is no usable answer', () => {
     });
   });
 
-  it('refuses an index that comes twice', async () => {
+  it('refuses a duplicate index', async () => {
     answer = json({ data: [0, 0].map((index) => ({ index, embedding: [1, 2] })) });
 
     await expect(open().embed(['x', 'y'])).rejects.toThrow('"index"');
   });
 
-  it('refuses dimensions that change', async () => {
+  it('refuses changed dimensions', async () => {
     const embedder = open();
     await embedder.ready();
     answer = one([1, 2, 3]);
@@ -226,7 +225,7 @@ describe('when there is no usable answer', () => {
     await expect(embedder.embed(['x'])).rejects.toThrow('answered with 3 dimensions instead of 2');
   });
 
-  it('stops reading an answer without end', async () => {
+  it('stops reading an endless answer', async () => {
     const endless = function* () {
       for (;;) yield Buffer.alloc(1024 * 1024, ' ');
     };
@@ -244,7 +243,7 @@ describe('when there is no usable answer', () => {
         response.write('{');
       },
     ],
-  ])('gives up when nothing comes %s', async (_, given) => {
+  ])('times out when nothing arrives %s', async (_, given) => {
     answer = given;
 
     await expect(open({ timeoutMs: 100 }).embed(['x'])).rejects.toMatchObject({
@@ -253,7 +252,7 @@ describe('when there is no usable answer', () => {
     });
   });
 
-  it('names the reason when nobody listens', async () => {
+  it('names the cause when the connection is refused', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const { port } = other.address() as AddressInfo;
@@ -267,7 +266,7 @@ describe('when there is no usable answer', () => {
   });
 });
 
-it('stops when aborted, with the reason of the signal', async () => {
+it('rejects with the reason of the signal when aborted', async () => {
   answer = () => undefined;
   const abort = new AbortController();
   const embedder = open({ batchSize: 1, concurrency: 1 });
@@ -283,7 +282,7 @@ it('stops when aborted, with the reason of the signal', async () => {
   expect(server.requests.flatMap(inputOf)).toEqual(['under way', 'later']);
 });
 
-it('ends what is under way when it is closed, and takes nothing more', async () => {
+it('rejects pending and later calls when closed', async () => {
   answer = () => undefined;
   const embedder = open();
   const embedding = embedder.embed(['x']);

@@ -9,19 +9,16 @@ export interface OpenAiEmbedderOptions {
   url: string;
   model: string;
   apiKey?: string;
-  /** Texts in one request, at most. */
   batchSize?: number;
-  /** Characters in one request, at most; a single longer text goes alone. */
+  /** Maximum number of characters per request; a single longer text is sent alone. */
   maxBatchCharacters?: number;
-  /** For one request with its answer. */
   timeoutMs?: number;
-  /** Requests under way at once, at most. */
   concurrency?: number;
 }
 
 const maxAnswerBytes = 32 * 1024 * 1024;
 
-/** Client of any server that answers `POST /v1/embeddings` as OpenAI does. Never retries: whoever calls decides. */
+/** Client of servers with an OpenAI-compatible `POST /v1/embeddings`. Never retries; retries are up to the caller. */
 export class OpenAiEmbedder implements Embedder {
   readonly model: string;
   private readonly server: OpenAiServer;
@@ -46,7 +43,7 @@ export class OpenAiEmbedder implements Embedder {
     this.slots = new Slots(options.concurrency ?? 4);
   }
 
-  /** Learnt from the first answer: throws before it. */
+  /** Learned from the first answer; throws before. */
   get dimensions(): number {
     if (!this.knownDimensions) throw new EmbedderUnavailable('The embedding server has not answered yet.');
     return this.knownDimensions;
@@ -102,14 +99,14 @@ export class OpenAiEmbedder implements Embedder {
 
   private toVector(embedding: unknown): Float32Array {
     if (!Array.isArray(embedding) || embedding.length === 0 || !embedding.every((value) => Number.isFinite(value))) {
-      throw unavailable('answered with an embedding that is not a list of numbers');
+      throw unavailable('answered with an embedding that is not a non-empty list of numbers');
     }
     this.knownDimensions ??= embedding.length;
     if (embedding.length !== this.knownDimensions) {
       throw unavailable(`answered with ${embedding.length} dimensions instead of ${this.knownDimensions}`);
     }
     const unit = toUnit(Float32Array.from(embedding as number[]));
-    if (!unit) throw unavailable('answered with an embedding that has no direction');
+    if (!unit) throw unavailable('answered with a zero or non-finite embedding');
     return unit;
   }
 }

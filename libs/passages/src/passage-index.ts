@@ -1,34 +1,32 @@
 import type { Sql } from '@parley/database/database';
 import type { TagQuery } from '@parley/contracts/query-fields';
 
-/** Weighted terms of a text: `indices` are stable hashes of the terms, ascending and unique. */
+/** Sparse vector of a text: `indices` are stable hashes of the terms, ascending and unique, `values` their weights. */
 export interface SparseTerms {
   indices: number[];
   values: number[];
 }
 
-/** One passage as the index keeps it. The text itself stays in Postgres. */
+/** Passage in the index. The text itself is stored in Postgres. */
 export interface PassagePoint {
-  /** UUID of the passage. */
   id: string;
   fileId: string;
   contentVersion: string;
   vector: Float32Array;
   terms: SparseTerms;
-  /** The file's tags, for filters. */
   tags: Record<string, string>;
 }
 
 export interface PassageQuery {
   vector: Float32Array;
-  /** Without them the search is for what means the same alone. */
+  /** Sparse query terms. Without them the search is dense only. */
   terms?: SparseTerms;
-  /** Every entry must hold. */
+  /** Tag filter; all entries must match. */
   tags?: TagQuery;
-  /** Points of these files alone: nothing when there are none. */
+  /** Restricts the search to these files; an empty list matches nothing. */
   fileIds?: string[];
   limit: number;
-  /** Ends a search that reads much from the database; it throws the signal's reason. */
+  /** Aborts a search that reads from the database; the search throws the signal's reason. */
   signal?: AbortSignal;
 }
 
@@ -37,43 +35,39 @@ export interface PassageHit {
   fileId: string;
   contentVersion: string;
   /**
-   * Reciprocal-rank fusion of the dense and the sparse rank, k = 60; of a search without terms the cosine similarity.
-   * Higher is better.
+   * Reciprocal rank fusion of the dense and the sparse rank with k = 60, or cosine similarity for searches without
+   * terms. Higher is better.
    */
   score: number;
 }
 
-/** An embedding model that an index has points of. */
 export interface KnownModel {
   model: string;
   dimensions: number;
 }
 
 /**
- * Derived index over passages, apart for each bot and each model: points are written of one model, searched of that one,
- * and retagged, removed and counted of all that are known. May be dropped and rebuilt: Postgres holds the truth.
- * Every verb takes the bot, and no verb ever touches another bot's points.
+ * Passage index: derived data, partitioned by bot and model, that can be dropped and rebuilt from Postgres. Points are
+ * written to and searched in the current model; retag, removal and count cover all known models. Each method takes the
+ * bot and never affects points of another bot.
  */
 export interface PassageIndex {
-  /** Creates what the index needs (collection, payload indexes) and fails when it does not answer. */
+  /** Creates the storage of the index (collection, payload indexes). Throws when the index does not answer. */
   ready(): Promise<void>;
-  /** Stores or replaces points by id. When it returns, a search sees them. `within` as for `removeFile`. */
+  /** Upserts points by id. A search sees them as soon as the call returns. `within`: see `removeFile`. */
   write(botId: string, points: PassagePoint[], within?: Sql): Promise<void>;
-  /** Replaces the tags of all points of the file. Replacing none is fine. `within` as for `removeFile`. */
+  /** Replaces the tags of all points of the file, if any. `within`: see `removeFile`. */
   retag(botId: string, fileId: string, tags: Record<string, string>, within?: Sql): Promise<void>;
   /**
-   * Removes the file's points but those of `exceptVersion`; all of them when it is null. Removing nothing is fine. An
-   * index in the caller's own database does it in their transaction, and so needs no second connection.
+   * Removes the file's points except those of `exceptVersion` (null: all of them), if any. An index in the caller's
+   * database runs in the transaction `within`, which saves a second connection.
    */
   removeFile(botId: string, fileId: string, exceptVersion: string | null, within?: Sql): Promise<void>;
-  /** Removes all points of these files. */
   removeFiles(botId: string, fileIds: string[]): Promise<void>;
-  /** Best first: dense and sparse candidates fused by reciprocal rank, or dense ones alone when there are no terms. */
+  /** Hybrid search, best hits first: dense and sparse candidates fused by reciprocal rank. Dense only without terms. */
   search(botId: string, query: PassageQuery): Promise<PassageHit[]>;
-  /** Removes every point of the bot. */
   dropTenant(botId: string): Promise<void>;
-  /** Removes the points of the bot that another model made. */
   dropModel(botId: string, model: KnownModel): Promise<void>;
-  /** Points that the bot has, to prove that an erasure left nothing. */
+  /** Number of the bot's points of all models, used to verify an erasure. */
   count(botId: string): Promise<number>;
 }

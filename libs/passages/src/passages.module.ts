@@ -18,12 +18,11 @@ import type { KnownModel, PassageIndex } from './passage-index';
 import { embedder, passageIndex } from './tokens';
 
 /**
- * The embedder and the passage index of a service. The local index keeps its points in the schema of that service, which
- * has LocalIndex1700000000200 and LocalIndexModels1700000000210 among its migrations.
+ * Embedder and passage index of a service. The local index stores its points in the service's own schema, whose
+ * migrations must include LocalIndex1700000000200 and LocalIndexModels1700000000210.
  */
 @Module({})
 export class PassagesModule {
-  /** @param knownModels of a service that has points of more than the configured model. */
   static register(config: PassagesConfig, knownModels?: (sql: Sql) => Promise<KnownModel[]>): DynamicModule {
     return {
       module: PassagesModule,
@@ -48,7 +47,7 @@ export class PassagesModule {
   }
 }
 
-/** Prepares the index at the start, and again while `/readyz` is asked and tells that the index refuses to work. */
+/** Prepares the index at boot, and again on each `/readyz` request while the index is unusable. */
 @Injectable()
 class PrepareIndex implements OnApplicationBootstrap {
   constructor(
@@ -66,7 +65,7 @@ class PrepareIndex implements OnApplicationBootstrap {
     this.prepare();
   }
 
-  /** Nothing waits for it: the first use prepares what is not ready by then. */
+  /** Not awaited: the first use of the index prepares it if necessary. */
   private prepare(): void {
     this.index.ready().catch((error: unknown) => {
       this.health.warn('the passage index is not ready yet', { err: error });

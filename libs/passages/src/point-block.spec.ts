@@ -11,7 +11,7 @@ const points = [
   stored({ text: 'a ship', fileId: 'file_b', vector: Float32Array.of(0, 0, 1) }),
 ];
 
-it('gives back the points that it is made of, but for those that are dead', () => {
+it('returns its points except the dead rows', () => {
   const block = PointBlock.of(points);
 
   expect(block.points()).toEqual(points);
@@ -19,7 +19,7 @@ it('gives back the points that it is made of, but for those that are dead', () =
   expect(PointBlock.of(block.points()).points()).toEqual(points);
 });
 
-it('knows the rows that have a term', () => {
+it('finds the rows with a term', () => {
   const block = PointBlock.of(points);
   const rowsOf = (text: string) => {
     const { from, to } = block.postingsOf(stored({ text }).termIndices[0]!) ?? { from: 0, to: 0 };
@@ -31,12 +31,12 @@ it('knows the rows that have a term', () => {
   expect(rowsOf('tide')).toEqual([]);
 });
 
-it('keeps what points of one content have in common once', () => {
+it('stores the common fields of points of one content once', () => {
   const alike = Array.from({ length: 100 }, () => stored({ tags: { kind: 'alike' } }));
 
   expect(PointBlock.of([...alike, ...points]).sources).toHaveLength(4);
 });
 
-it('is made of no points', () => {
+it('can be empty', () => {
   expect(PointBlock.of([]).points()).toEqual([]);
 });

@@ -1,4 +1,4 @@
-/** A point as it is written and read. `termIndices` are ascending. */
+/** Point as it is stored. `termIndices` are ascending. */
 export interface StoredPoint {
   id: string;
   fileId: string;
@@ -9,29 +9,28 @@ export interface StoredPoint {
   tags: Record<string, string>;
 }
 
-/** What the points of one content have in common. */
 export type PointSource = Pick<StoredPoint, 'fileId' | 'contentVersion' | 'tags'>;
 
-/** From the first posting of a term up to the one after its last. */
+/** Range of a term's postings; `to` is exclusive. */
 export interface Postings {
   from: number;
   to: number;
 }
 
-/** A walk through one takes a fraction of a millisecond. */
+/** Block size: scanning a block takes a fraction of a millisecond. */
 export const mostPointsInBlock = 512;
 
-/** Its id as a string, and that once more as the key of a map; a source with its tags. */
+/** Estimated memory of an id (string and map key) and of a source with its tags. */
 const bytesOfId = 150;
 const bytesOfSource = 300;
 
-/** Of a term, at a time: three times make 32 bits. */
+/** Radix sort: bits per pass, 3 passes for 32 bits. */
 const digitBits = 11;
 const digits = 2 ** digitBits;
 
 /**
- * Points side by side in typed arrays, found by their terms: a hundred thousand take little more memory than their
- * vectors. A block never changes, so a search may walk through it while points are written.
+ * Column-oriented block of points with an inverted index of terms: 100,000 points take little more memory than their
+ * vectors. Immutable, so searches may iterate over it during writes.
  */
 export class PointBlock {
   readonly bytes: number;
@@ -39,12 +38,10 @@ export class PointBlock {
   private constructor(
     readonly ids: readonly string[],
     readonly sources: readonly PointSource[],
-    /** Of each row, its place among `sources`. */
     readonly sourceOf: Uint16Array,
-    /** One after the other, all of the same length. */
     readonly vectors: Float32Array,
     private readonly terms: Uint32Array,
-    /** Of each term, where its postings start; and where the last ones end. */
+    /** Start of each term's postings, followed by the end of the last one. */
     private readonly starts: Uint32Array,
     readonly postingRows: Uint16Array,
     readonly postingValues: Float32Array,
@@ -56,7 +53,7 @@ export class PointBlock {
       sources.length * bytesOfSource;
   }
 
-  /** Of at most 65,536 points, no two with the same id. */
+  /** Builds a block of at most 65,536 points with unique ids. */
   static of(points: StoredPoint[]): PointBlock {
     const dimensions = points[0]?.vector.length ?? 0;
     const vectors = new Float32Array(points.length * dimensions);
@@ -78,7 +75,6 @@ export class PointBlock {
     return place < 0 ? undefined : { from: this.starts[place]!, to: this.starts[place + 1]! };
   }
 
-  /** The points again, but for the rows that are dead. */
   points(dead?: Uint8Array): StoredPoint[] {
     const dimensions = this.vectors.length / this.size;
     const termsOfRows = this.ids.map((): { indices: number[]; values: number[] } => ({ indices: [], values: [] }));
@@ -107,7 +103,6 @@ function sourcesOf(points: StoredPoint[]): [PointSource[], Uint16Array] {
   const sources: PointSource[] = [];
   let last: { point: StoredPoint; place: number } | undefined;
   const sourceOf = Uint16Array.from(points, (point) => {
-    // Points of one content mostly come one after the other.
     if (last && isOfSameSource(last.point, point)) return last.place;
     const { fileId, contentVersion, tags } = point;
     const key = JSON.stringify([fileId, contentVersion, tags]);
@@ -123,7 +118,7 @@ function isOfSameSource(left: StoredPoint, right: StoredPoint): boolean {
   return left.fileId === right.fileId && left.contentVersion === right.contentVersion && left.tags === right.tags;
 }
 
-/** The terms in ascending order, where the postings of each start, and the postings: rows ascending, and their values. */
+/** Inverted index: ascending terms, the start of each term's postings, and the postings (ascending rows, values). */
 function invert(points: StoredPoint[]): [Uint32Array, Uint32Array, Uint16Array, Float32Array] {
   const count = points.reduce((sum, { termIndices }) => sum + termIndices.length, 0);
   const [termOf, rowOf, valueOf] = [new Uint32Array(count), new Uint16Array(count), new Float32Array(count)];
@@ -150,12 +145,11 @@ function invert(points: StoredPoint[]): [Uint32Array, Uint32Array, Uint16Array, 
   return [terms.slice(0, distinct), starts.slice(0, distinct + 1), postingRows, postingValues];
 }
 
-/** The places of the values, the lowest value first and equal ones as they come: a radix sort, since they are many. */
+/** Stable radix sort; returns the positions of the values in ascending order. */
 function ascending(values: Uint32Array): Uint32Array {
   let [order, sorted] = [new Uint32Array(values.length), new Uint32Array(values.length)];
   for (let i = 0; i < order.length; i++) order[i] = i;
   for (let shift = 0; shift < 32; shift += digitBits) {
-    // Of each digit, where its next value goes: at first after all that have a lower one.
     const next = new Uint32Array(digits + 1);
     for (let i = 0; i < values.length; i++) next[((values[i]! >>> shift) & (digits - 1)) + 1]!++;
     for (let digit = 0; digit < digits; digit++) next[digit + 1]! += next[digit]!;
@@ -168,7 +162,6 @@ function ascending(values: Uint32Array): Uint32Array {
   return order;
 }
 
-/** Position of the value in an ascending list, or -1. */
 function find(list: Uint32Array, value: number): number {
   let low = 0;
   let high = list.length - 1;

@@ -1,7 +1,6 @@
 import type { PassageIndex } from './passage-index';
 import { PreparedIndex } from './prepared-index';
 
-/** An index that says what it was asked, and is not ready as often as it is told. */
 function indexThatFails(times: number) {
   const asked: string[] = [];
   let failuresLeft = times;
@@ -23,7 +22,7 @@ function indexThatFails(times: number) {
   return { index, asked };
 }
 
-it('prepares the index once, however many ask first', async () => {
+it('prepares the index once for concurrent first calls', async () => {
   const { index, asked } = indexThatFails(0);
   let learnt = 0;
   const prepared = new PreparedIndex(index, () => Promise.resolve(void (learnt += 1)));
@@ -36,7 +35,7 @@ it('prepares the index once, however many ask first', async () => {
   expect(learnt).toBe(1);
 });
 
-it('asks nothing of an index that is not ready, and tries again the next time', async () => {
+it('does not use an index that is not ready, and prepares it again on the next call', async () => {
   const { index, asked } = indexThatFails(1);
   const prepared = new PreparedIndex(index, () => Promise.resolve());
 
@@ -46,7 +45,7 @@ it('asks nothing of an index that is not ready, and tries again the next time', 
   expect(asked).toEqual(['ready', 'ready', 'dropTenant']);
 });
 
-it('prepares the index anew for who asks whether it is ready', async () => {
+it('prepares the index again for each call of ready()', async () => {
   const { index, asked } = indexThatFails(0);
   const prepared = new PreparedIndex(index, () => Promise.resolve());
 

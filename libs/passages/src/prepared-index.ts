@@ -3,16 +3,16 @@ import { unavailable } from '@parley/contracts/errors';
 import type { Sql } from '@parley/database/database';
 import type { KnownModel, PassageHit, PassageIndex, PassagePoint, PassageQuery } from './passage-index';
 
-/** Shorter than the deadline of an operation that searches, 10 s, so that its caller hears a 503 in time. */
+/** Shorter than the 10 s deadline of search operations, so that the caller receives the 503 in time. */
 const defaultSearchTimeoutMs = 4_000;
 
-/** Makes an index ready before its first use, and tries again at the next use when that fails. */
+/** Prepares an index before its first use, and retries on the next use after a failure. */
 export class PreparedIndex implements PassageIndex {
   private preparation?: Promise<void>;
 
   /**
-   * @param learnModel resolves once the embedder knows its dimensions, which name and shape the index.
-   * @param searchTimeoutMs for one search, with the preparation that it waits for.
+   * @param learnModel resolves when the embedder knows its dimensions, which the index needs for its name and schema.
+   * @param searchTimeoutMs timeout of a search, including the preparation.
    */
   constructor(
     private readonly index: PassageIndex,
@@ -20,7 +20,6 @@ export class PreparedIndex implements PassageIndex {
     private readonly searchTimeoutMs = defaultSearchTimeoutMs,
   ) {}
 
-  /** Prepares it, also when that was done before. */
   ready(): Promise<void> {
     this.preparation = undefined;
     return this.prepared();

@@ -8,7 +8,6 @@ const url = process.env.QDRANT_TEST_URL;
 const apiKey = process.env.QDRANT_API_KEY;
 if (!url) process.stderr.write('SKIPPED: the behaviour of the Qdrant adapter. Set QDRANT_TEST_URL to run it.\n');
 
-/** The server's own API, for what the adapter has no verb for. */
 async function ask<T>(method: string, path: string, body?: object): Promise<T> {
   const response = await fetch(`${url!.replace(/\/+$/, '')}${path}`, {
     method,
@@ -23,7 +22,6 @@ interface Collection {
   result: { status: string; config: { hnsw_config: { m: number; payload_m?: number | null } } };
 }
 
-/** Of one model, which each run has for itself. */
 async function nameOf(model: string): Promise<string> {
   const { result } = await ask<{ result: { collections: { name: string }[] } }>('GET', '/collections');
   return result.collections.map(({ name }) => name).find((name) => name.includes(model))!;
@@ -69,7 +67,7 @@ const isGreen = async (model: string) => {
     });
   });
 
-  describe('with 50,000 points in a collection that a former version made', () => {
+  describe('with 50,000 points in a collection made by an earlier version', () => {
     const embedder = { model: `former-${randomUUID()}`, dimensions: 512 };
     let index: QdrantIndex;
     const hnsw = async () => {
@@ -91,7 +89,7 @@ const isGreen = async (model: string) => {
       settled: () => isGreen(embedder.model),
     });
 
-    it('loses its graphs when the index is made ready', async () => {
+    it('removes the HNSW graphs in ready()', async () => {
       expect(await hnsw()).toEqual({ m: 0, payload_m: 16 });
 
       await index.ready();

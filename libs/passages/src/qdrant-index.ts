@@ -14,11 +14,10 @@ import { checkDimensions } from './vectors';
 export interface QdrantIndexOptions {
   url: string;
   apiKey?: string;
-  /** Names the collection: vectors of two models are never mixed. Its `ready()` comes first. */
+  /** Determines the collection. Its `ready()` must run first. */
   embedder: Pick<Embedder, 'model' | 'dimensions'>;
-  /** Those whose points are retagged, removed and counted too; asked within the transaction of the caller. */
+  /** Other models whose points are retagged, removed and counted as well. Called in the caller's transaction. */
   knownModels?: (within?: Sql) => Promise<KnownModel[]>;
-  /** For one request with its answer. */
   timeoutMs?: number;
   health?: IndexHealth;
 }
@@ -31,14 +30,14 @@ interface Payload {
   tags: string[];
 }
 
-/** Sends one request. `init` carries its deadline and goes into the client's call as it is. */
+/** Request to one collection. `init` carries the deadline and must be passed to the client's call. */
 type Ask<T> = (collection_name: string, init: RequestInit) => Promise<T>;
 
 const pointsPerRequest = 256;
-/** At some 20 characters a number, a request stays below a third of the 32 MB that Qdrant takes. */
+/** At about 20 characters per number, a request stays below a third of Qdrant's 32 MB limit. */
 const numbersPerRequest = 512 * 1024;
 
-/** No graphs: every search is exact, see docs/decisions/0043-exact-vector-search-in-qdrant.md. */
+/** No HNSW graphs: every search is exact, see docs/decisions/0043-exact-vector-search-in-qdrant.md. */
 const withoutGraphs = { m: 0, payload_m: 0 };
 
 const payloadIndexes: Record<keyof Omit<Payload, 'passageId'>, Schemas['PayloadFieldSchema']> = {
@@ -48,10 +47,9 @@ const payloadIndexes: Record<keyof Omit<Payload, 'passageId'>, Schemas['PayloadF
   tags: 'keyword',
 };
 
-/** The connection failed before the head of an answer had come. */
+/** Error codes of connections that failed before the response headers. */
 const unansweredCodes = ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE', 'ECONNREFUSED'];
 
-/** A request that Qdrant understood and did not want. */
 class QdrantRefused extends Error {
   constructor(
     readonly status: number,
@@ -62,7 +60,7 @@ class QdrantRefused extends Error {
   }
 }
 
-/** The passage index in Qdrant: a collection for each embedding model, every request filtered by bot. */
+/** Qdrant adapter of the passage index: one collection per embedding model, every request filtered by bot. */
 export class QdrantIndex implements PassageIndex {
   private readonly api: ReturnType<QdrantClient['api']>;
   private readonly embedder: Pick<Embedder, 'model' | 'dimensions'>;
@@ -90,18 +88,19 @@ export class QdrantIndex implements PassageIndex {
       url: origin,
       prefix: pathname.replace(/\/+$/, ''),
       headers: {
-        // A compressed answer comes in chunks, which costs 45 ms a search; uncompressed it comes at once.
+        // Compressed answers are chunked, which costs 45 ms per search; uncompressed ones arrive at once.
         'accept-encoding': 'identity',
-        // Not as `apiKey`: the client would write to the console when the connection is not encrypted.
+        // A header instead of the option `apiKey`, with which the client writes to the console on unencrypted
+        // connections.
         'api-key': apiKey,
       },
-      // Requests have their own deadlines: the client would replace their signals by its own.
+      // Requests carry their own deadlines; a client timeout would replace their signals.
       timeout: Infinity,
       checkCompatibility: false,
     }).api();
   }
 
-  /** Also for many callers at once, and in several replicas: whoever comes second finds everything there. */
+  /** Idempotent, for concurrent callers and several replicas. */
   ready(): Promise<void> {
     this.preparation ??= this.ensureCollection().finally(() => (this.preparation = undefined));
     return this.preparation;
@@ -112,7 +111,7 @@ export class QdrantIndex implements PassageIndex {
     const size = Math.max(1, Math.min(pointsPerRequest, Math.floor(numbersPerRequest / this.embedder.dimensions)));
     for (let start = 0; start < points.length; start += size) {
       const batch = points.slice(start, start + size).map((point) => toQdrantPoint(botId, point));
-      // Shards apply their parts on their own: to wait for the last batch says nothing about the others.
+      // Shards apply their parts independently: waiting only for the last batch would not cover the others.
       await this.inOwn('upsert', async (collection_name, init) => {
         await this.api.upsertPoints({ collection_name, points: batch, wait: true }, init);
       });
@@ -150,7 +149,7 @@ export class QdrantIndex implements PassageIndex {
     const searches: Schemas['QueryRequest'][] = [
       { ...either, query: Array.from(vector), using: 'dense', params: { exact: true } },
     ];
-    // A word's rarity is that among the bot's points.
+    // Inverse document frequency among the bot's own points.
     const params = { idf: { corpus: { must: [isOfBot(botId)] } } };
     if (terms && terms.indices.length > 0) searches.push({ ...either, query: terms, using: 'sparse', params });
     const [nearest = [], worded = []] = await this.inOwn(
@@ -185,8 +184,8 @@ export class QdrantIndex implements PassageIndex {
   }
 
   /**
-   * Every point has a vector. So the nearest that are fewer than asked for are all that pass the filter, and the points
-   * found by words are among them. Where they are not, the vectors were not searched as they should be.
+   * Detects degraded dense search. Every point has a vector, so fewer dense hits than requested means all points that
+   * pass the filter, which must include all sparse hits.
    */
   private async checkNearest(
     botId: string,
@@ -200,7 +199,7 @@ export class QdrantIndex implements PassageIndex {
     if (isIncomplete) this.health.degraded('dense side incomplete', { bot: botId, nearest: nearest.length });
   }
 
-  /** The same in the collection of each model. One that was removed by hand has nothing, unless it is the own one. */
+  /** Runs a request in the collection of each known model. A missing collection counts as empty, except the current one. */
   private async inEach<T>(operation: string, ask: Ask<T>, within?: Sql): Promise<(T | undefined)[]> {
     const known = (await this.knownModels(within))
       .map(collectionOf)
@@ -211,7 +210,7 @@ export class QdrantIndex implements PassageIndex {
     ]);
   }
 
-  /** A collection that is not there, since the server was emptied or replaced, is made again, and the request repeated. */
+  /** Recreates the collection when it is missing (the server was emptied or replaced), then repeats the request. */
   private async inOwn<T>(operation: string, ask: Ask<T>, signal?: AbortSignal): Promise<T> {
     try {
       return await this.request(operation, this.collection, ask, signal);
@@ -272,8 +271,8 @@ export class QdrantIndex implements PassageIndex {
   }
 
   /**
-   * Throws a 503 for servers older than 1.19: they ignore `params.idf.corpus`, so one bot's content would change the
-   * ranking of another's. A proxy may hide the version; then nothing is known against the server.
+   * Throws a 503 for Qdrant before 1.19: it ignores `params.idf.corpus`, so content of one bot would affect the ranking
+   * of another. An unknown version (hidden by a proxy) is accepted.
    */
   private async checkVersion(): Promise<void> {
     const about = await this.api.root({}, this.initFor()).catch(() => undefined);
@@ -281,7 +280,7 @@ export class QdrantIndex implements PassageIndex {
     const [, major, minor] = /^(\d+)\.(\d+)\./.exec(version) ?? [];
     if (!major || Number(major) > 1 || Number(minor) >= 19) return;
     this.health?.unusable(`Qdrant ${version} is too old: Parley needs 1.19 or later`);
-    throw unavailable('The passage index runs a version that is too old. Its operator has to update it.');
+    throw unavailable('The version of the passage index is too old. The operator of this platform has to update it.');
   }
 
   private removing(filter: Schemas['Filter']): Ask<unknown> {
@@ -294,8 +293,8 @@ export class QdrantIndex implements PassageIndex {
   }
 
   /**
-   * Throws QdrantRefused for what is wrong with the request, the signal's reason, or else a 503 that may be repeated. Each
-   * request here may arrive twice, so one that got no answer is sent once more.
+   * Throws QdrantRefused for an invalid request, the signal's reason when aborted, otherwise a retryable 503. All
+   * requests are idempotent, so a request without an answer is repeated once.
    */
   private async request<T>(operation: string, collection: string, ask: Ask<T>, signal?: AbortSignal): Promise<T> {
     const init = this.initFor(signal);
@@ -316,8 +315,8 @@ export class QdrantIndex implements PassageIndex {
   }
 
   /**
-   * `dispatcher` takes the place of the client's own, which keeps idle connections for 10 s while Qdrant closes them
-   * after 5: that of Node keeps them for 4 s.
+   * Without `dispatcher` the client would use its own, which keeps idle connections for 10 s although Qdrant closes
+   * them after 5 s. Node's default keeps them for 4 s.
    */
   private initFor(signal?: AbortSignal): RequestInit {
     const timeout = AbortSignal.timeout(this.timeoutMs);
@@ -328,9 +327,14 @@ export class QdrantIndex implements PassageIndex {
     const { status, data } = error as { status?: number; data?: unknown };
     if (status === 401 || status === 403) {
       this.health?.unusable(
-        this.hasKey ? `Qdrant refuses the key in QDRANT_API_KEY (${status})` : `Qdrant wants a key in QDRANT_API_KEY`,
+        this.hasKey
+          ? `Qdrant refuses the key in QDRANT_API_KEY (${status})`
+          : `Qdrant requires a key: set QDRANT_API_KEY`,
       );
-      return unavailable('The passage index refuses the key of this platform, which its operator has to set.', error);
+      return unavailable(
+        'The passage index refuses the key of this platform. The operator of this platform has to set the right key.',
+        error,
+      );
     }
     const isRefused = status !== undefined && status < 500 && status !== 408 && status !== 429;
     return isRefused
@@ -339,7 +343,6 @@ export class QdrantIndex implements PassageIndex {
   }
 }
 
-/** Hits by vectors and by words, best first, of a request for so many of each. */
 interface Sides {
   nearest: PassageHit[];
   worded: PassageHit[];
@@ -370,7 +373,7 @@ function toHit({ payload, score }: Schemas['ScoredPoint']): PassageHit {
   return { id: passageId, fileId, contentVersion, score };
 }
 
-/** Names that differ only in characters which Qdrant does not take differ in the hash. */
+/** Collection name. The hash distinguishes models whose names differ only in characters that Qdrant does not allow. */
 function collectionOf({ model, dimensions }: KnownModel): string {
   const safe = model.replace(/[^A-Za-z0-9_-]+/g, '_').slice(0, 80);
   const hash = createHash('sha256').update(model).digest('hex').slice(0, 8);
@@ -393,7 +396,7 @@ function toQdrantPoint(botId: string, point: PassagePoint): Schemas['PointStruct
   };
 }
 
-/** Ids are one space for the whole collection: with the bot in it, no bot can overwrite another's point. */
+/** Point id, unique in the collection. It includes the bot, so that no bot can overwrite another bot's point. */
 function pointId(botId: string, passageId: string): string {
   const hash = createHash('sha256').update(`${botId}/${passageId}`).digest('hex');
   return hash.slice(0, 32).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
@@ -420,8 +423,8 @@ function toKeywords(tags: Record<string, string>): string[] {
 }
 
 /**
- * A tag as one keyword. As a nested key its name would be read as a path (dots, brackets, quotes), and each name would
- * want a payload index of its own.
+ * Tag as one keyword. As nested keys, tag names would be parsed as paths (dots, brackets, quotes), and each name would
+ * need its own payload index.
  */
 function toKeyword(name: string, value: string): string {
   return JSON.stringify([name, value]);

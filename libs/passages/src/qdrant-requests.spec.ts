@@ -28,7 +28,6 @@ const configured = (hnsw_config: object) => json({ result: { config: { hnsw_conf
 const withoutGraphs = { m: 0, payload_m: 0 };
 
 let server: LoopbackServer;
-/** By method and last part of the path; what is not named here succeeds. */
 let answers: Record<string, Answer>;
 let index: QdrantIndex;
 
@@ -49,7 +48,7 @@ afterEach(async () => {
   }
 });
 
-/** Every filter of the request, those of its parts too, must ask for the bot, whatever else it asks for. */
+/** Asserts that every filter of the request, including nested ones, requires the bot. */
 function expectBotFilter({ body }: LoopbackRequest): void {
   const parts = (body as { searches?: unknown[] }).searches ?? [body];
   for (const part of parts) expect(part).toMatchObject({ filter: { must: expect.arrayContaining([ofBot]) } });
@@ -58,7 +57,6 @@ function expectBotFilter({ body }: LoopbackRequest): void {
 
 const requestsTo = (end: string) => server.requests.filter(({ path }) => path.endsWith(end));
 
-/** What the operator would see. */
 function watched() {
   const seen = { counted: [] as string[], logged: [] as [string, object][] };
   const logger = { warn: (about: object, message: string) => void seen.logged.push([message, about]) };
@@ -67,8 +65,8 @@ function watched() {
 }
 
 /**
- * The side that ends an idle connection: the client does after the 4 s of fetch, which no test can shorten, and Qdrant after 5 s. The
- * other tests run meanwhile.
+ * Which side closes an idle connection: the client after the 4 s of fetch, which tests cannot shorten, or Qdrant after
+ * 5 s. Runs in parallel to the other tests.
  */
 let idleEnd: Promise<'client' | 'server'>;
 
@@ -76,7 +74,7 @@ beforeAll(async () => {
   const http = createHttpServer((request, response) => {
     request.resume().on('end', () => void json({ result: { count: 7 } })(undefined as never, response));
   });
-  // Like Qdrant, it does not announce when it closes idle connections.
+  // Like Qdrant, the server does not announce its keep-alive timeout.
   http.keepAliveTimeout = 0;
   http.listen(0, '127.0.0.1');
   await once(http, 'listening');
@@ -95,7 +93,7 @@ beforeAll(async () => {
 });
 
 describe('ready', () => {
-  it('makes the collection of the model with its vectors and payload indexes, without graphs', async () => {
+  it('creates the collection of the model with vectors and payload indexes, without HNSW graphs', async () => {
     answers[`GET ${name}`] = missing;
     answers[`PUT ${name}`] = json({ result: true });
 
@@ -115,7 +113,7 @@ describe('ready', () => {
     ]);
   });
 
-  it('leaves a collection alone that is as it should be', async () => {
+  it('does not change a correct collection', async () => {
     answers[`GET ${name}`] = configured({ m: 0, payload_m: 0, ef_construct: 100, full_scan_threshold: 10_000 });
 
     await index.ready();
@@ -128,7 +126,7 @@ describe('ready', () => {
     ['graphs by bot, as former versions made it', { m: 0, payload_m: 16 }],
     ['one graph for all', { m: 16, payload_m: null }],
     ['the default of the server', { m: 16 }],
-  ])('takes its graphs from a collection that has %s', async (_, hnsw) => {
+  ])('removes the graphs of a collection with %s', async (_, hnsw) => {
     answers[`GET ${name}`] = configured({ ...hnsw, ef_construct: 100, full_scan_threshold: 10_000 });
 
     await index.ready();
@@ -137,7 +135,7 @@ describe('ready', () => {
     expect(patched.map(({ body }) => body)).toEqual([{ hnsw_config: withoutGraphs }]);
   });
 
-  it('is content when another replica makes the collection first', async () => {
+  it('accepts a collection that another replica creates first', async () => {
     answers[`GET ${name}`] = missing;
     answers['GET exists'] = json({ result: { exists: true } });
     answers[`PUT ${name}`] = json({ status: { error: 'already exists' } }, 409);
@@ -145,7 +143,7 @@ describe('ready', () => {
     await expect(index.ready()).resolves.toBeUndefined();
   });
 
-  it('says why when the collection cannot be made', async () => {
+  it('reports why the collection cannot be created', async () => {
     answers[`GET ${name}`] = missing;
     answers['GET exists'] = json({ result: { exists: false } });
     answers[`PUT ${name}`] = json({ status: { error: 'Wrong input: no space' } }, 400);
@@ -153,7 +151,7 @@ describe('ready', () => {
     await expect(index.ready()).rejects.toThrow('Wrong input: no space');
   });
 
-  it('asks once for many that wait for it', async () => {
+  it('prepares once for concurrent callers', async () => {
     answers[`GET ${name}`] = configured(withoutGraphs);
 
     await Promise.all([index.ready(), index.ready(), index.ready()]);
@@ -161,25 +159,25 @@ describe('ready', () => {
     expect(requestsTo('/index')).toHaveLength(4);
   });
 
-  it.each(['1.17.1', '1.18.0', '0.11.2'])('refuses to work with Qdrant %s, and says so', async (version) => {
+  it.each(['1.17.1', '1.18.0', '0.11.2'])('refuses Qdrant %s and reports it', async (version) => {
     answers['GET '] = json({ title: 'qdrant - vector search engine', version });
     const { health } = watched();
     const old = new QdrantIndex({ url: server.url, embedder: testEmbedder, health });
 
-    await expect(old.ready()).rejects.toThrow('runs a version that is too old');
+    await expect(old.ready()).rejects.toThrow('version of the passage index is too old');
 
     expect(health.problem).toBe(`Qdrant ${version} is too old: Parley needs 1.19 or later`);
     expect(requestsTo(name)).toEqual([]);
   });
 
-  it.each(['1.19.0', '1.20.2-dev', '2.0.0', undefined])('works with Qdrant %s', async (version) => {
+  it.each(['1.19.0', '1.20.2-dev', '2.0.0', undefined])('accepts Qdrant %s', async (version) => {
     answers[`GET ${name}`] = configured(withoutGraphs);
     answers['GET '] = json({ title: 'qdrant - vector search engine', version });
 
     await expect(index.ready()).resolves.toBeUndefined();
   });
 
-  it('keeps the collections of two models apart, whatever their names', async () => {
+  it('separates the collections of two models with similar names', async () => {
     const models = ['a/b', 'a_b', 'a:b', 'größe', '../..', 'x'.repeat(500)];
     const opened = models.map((model) => new QdrantIndex({ url: server.url, embedder: { model, dimensions: 3 } }));
 
@@ -192,7 +190,7 @@ describe('ready', () => {
 });
 
 describe('write', () => {
-  it('stores vectors, terms and payload under an id that belongs to the bot', async () => {
+  it('stores vectors, terms and payload under an id that includes the bot', async () => {
     const tagged = point({ text: 'hello', tags: { 'a.b': '"x"' } });
 
     await index.write(bot, [tagged]);
@@ -213,7 +211,7 @@ describe('write', () => {
     expect(mine!.id).not.toBe(theirs!.id);
   });
 
-  it('sends batches and waits for each, since shards apply them on their own', async () => {
+  it('writes in batches and waits for each, because shards apply them independently', async () => {
     await index.write(
       bot,
       Array.from({ length: 600 }, () => point()),
@@ -223,7 +221,7 @@ describe('write', () => {
     expect(server.requests.map((request) => request.query.wait)).toEqual(['true', 'true', 'true']);
   });
 
-  it('sends smaller batches of long vectors', async () => {
+  it('uses smaller batches for long vectors', async () => {
     const embedder = { model: 'long', dimensions: 100_000 };
     const vector = new Float32Array(100_000).fill(0.01);
 
@@ -235,14 +233,14 @@ describe('write', () => {
     expect(server.requests.map(({ body }) => (body as { points: unknown[] }).points.length)).toEqual([5, 1]);
   });
 
-  it('leaves out the sparse vector of a passage without words', async () => {
+  it('omits the sparse vector of a passage without words', async () => {
     await index.write(bot, [point({ text: '…' })]);
 
     expect(server.requests[0]!.body).toMatchObject({ points: [{ vector: { dense: [1, 0, 0] } }] });
     expect(server.requests[0]!.body).not.toHaveProperty('points.0.vector.sparse');
   });
 
-  it('asks nothing for no points', async () => {
+  it('sends no request for an empty list', async () => {
     await index.write(bot, []);
 
     expect(server.requests).toEqual([]);
@@ -260,7 +258,7 @@ describe('search', () => {
   const searchesOf = ({ body }: LoopbackRequest) => (body as { searches: Record<string, unknown>[] }).searches;
   beforeEach(() => (answers['POST count'] = json({ result: { count: 0 } })));
 
-  it('asks for the nearest exactly and for words by how rare they are with the bot', async () => {
+  it('searches vectors exactly, and words by their rarity within the bot', async () => {
     answers['POST batch'] = found([hit('both')], [hit('both')]);
 
     await index.search(bot, query({ text: 'hello', limit: 7 }));
@@ -291,7 +289,7 @@ describe('search', () => {
     ]);
   });
 
-  it('asks for as many candidates as it may return', async () => {
+  it('requests at least as many candidates as the limit', async () => {
     answers['POST batch'] = found([], []);
 
     await index.search(bot, query({ text: 'hello', limit: 150 }));
@@ -299,7 +297,7 @@ describe('search', () => {
     expect(searchesOf(server.requests[0]!)).toMatchObject([{ limit: 150 }, { limit: 150 }]);
   });
 
-  it('asks for dense candidates alone when the query has no words', async () => {
+  it('requests only dense candidates when the query has no words', async () => {
     answers['POST batch'] = found([hit('a', 0.25)]);
 
     const hits = await index.search(bot, query({ text: '?!' }));
@@ -308,7 +306,7 @@ describe('search', () => {
     expect(hits).toMatchObject([{ id: 'a', score: 1 / 61 }]);
   });
 
-  it('asks for the nearest alone, whose score is the cosine, without terms', async () => {
+  it('returns the cosine similarity as score of a search without terms', async () => {
     answers['POST batch'] = found([hit('passage', 0.75)]);
 
     const hits = await index.search(bot, { vector: Float32Array.of(1, 0, 0), limit: 7 });
@@ -326,7 +324,7 @@ describe('search', () => {
     ]);
   });
 
-  it('puts tag filters next to that of the bot', async () => {
+  it('combines tag filters with the bot filter', async () => {
     answers['POST batch'] = found([]);
 
     await index.search(bot, query({ tags: { 'a.b': { in: ['x', 'y'], notIn: ['"'] }, empty: { in: [], notIn: [] } } }));
@@ -339,7 +337,7 @@ describe('search', () => {
     });
   });
 
-  it('puts the files that are asked for next to the bot, on both sides', async () => {
+  it('filters both sides by the requested files and the bot', async () => {
     answers['POST batch'] = found([], []);
 
     await index.search(bot, query({ text: 'hello', fileIds: ['file_a', 'file_b'] }));
@@ -351,7 +349,7 @@ describe('search', () => {
     expect(searchesOf(server.requests[1]!)).toMatchObject([{ filter: filterOf() }]);
   });
 
-  it('asks for an uncompressed answer, which comes in one piece', async () => {
+  it('requests an uncompressed answer', async () => {
     answers['POST batch'] = found([]);
 
     await index.search(bot, query());
@@ -359,7 +357,7 @@ describe('search', () => {
     expect(server.requests[0]!.headers).toMatchObject({ 'accept-encoding': 'identity' });
   });
 
-  describe('that finds less by vectors than there is', () => {
+  describe('with incomplete dense results', () => {
     const search = async (text: string, sides: ReturnType<typeof found>, count = 0) => {
       answers['POST batch'] = sides;
       answers['POST count'] = json({ result: { count } });
@@ -373,11 +371,11 @@ describe('search', () => {
     const incomplete = ['dense side incomplete'];
     const full = Array.from({ length: 100 }, (_, n) => hit(`${n}`));
 
-    it('still answers, and tells the operator', async () => {
+    it('still answers and reports it to the operator', async () => {
       const { hits, counted, logged } = await search('hello', found([], [hit('a')]));
 
       expect([hits, counted]).toEqual([1, incomplete]);
-      expect(logged).toEqual([['search finds less than it should: dense side incomplete', { bot, nearest: 0 }]]);
+      expect(logged).toEqual([['search returned degraded results: dense side incomplete', { bot, nearest: 0 }]]);
     });
 
     it.each<[string, string[], string, Answer, number]>([
@@ -392,7 +390,7 @@ describe('search', () => {
       expect(counted).toEqual(expected);
     });
 
-    it('logs the same once in a while only, and counts it always', async () => {
+    it('logs the same message once a minute and counts each occurrence', async () => {
       const { seen, health } = watched();
 
       for (let n = 0; n < 5; n++) health.degraded('index empty', { bot });
@@ -403,7 +401,7 @@ describe('search', () => {
 });
 
 describe('retag', () => {
-  it('replaces the tags of every point of the file, and nothing else', async () => {
+  it('replaces the tags of all points of the file only', async () => {
     await index.retag(bot, 'file_a', { 'a.b': '"x"', c: '' });
     await index.retag(bot, 'file_a', {});
 
@@ -420,7 +418,7 @@ describe('retag', () => {
 });
 
 describe('removal and count', () => {
-  it('removes the points of a file but those of one version', async () => {
+  it('removes the points of a file except one version', async () => {
     await index.removeFile(bot, 'file_a', 'v2');
 
     expect(server.requests).toMatchObject([
@@ -446,7 +444,7 @@ describe('removal and count', () => {
     ]);
   });
 
-  it('removes a whole file, and a whole bot', async () => {
+  it('removes all points of a file or of a bot', async () => {
     await index.removeFile(bot, 'file_a', null);
     await index.dropTenant(bot);
 
@@ -483,21 +481,21 @@ describe('with points of other models', () => {
     ['delete', (index) => index.removeFiles(bot, ['file_a'])],
     ['delete', (index) => index.dropTenant(bot)],
     ['payload', (index) => index.retag(bot, 'file_a', { a: 'b' }, within)],
-  ])('asks each collection to %s', async (verb, ask) => {
+  ])('sends the request to each collection to %s', async (verb, ask) => {
     await ask(known());
 
     expect(paths()).toEqual([`${nextCollection}/points/${verb}`, `${collection}/points/${verb}`]);
     expect(server.requests[0]!.body).toEqual(server.requests[1]!.body);
   });
 
-  it('asks for the models within the transaction of the caller', async () => {
+  it('reads the models in the transaction of the caller', async () => {
     await known().removeFile(bot, 'file_a', null, within);
     await known().retag(bot, 'file_a', {}, within);
 
     expect(askedWithin).toEqual([within, within]);
   });
 
-  it('counts all, and writes and searches its own', async () => {
+  it('counts all models, and writes and searches only the current one', async () => {
     answers['POST count'] = json({ result: { count: 3 } });
     answers['POST batch'] = json({ result: [{ points: [] }] });
 
@@ -509,14 +507,14 @@ describe('with points of other models', () => {
     expect(paths()).toEqual([`${collection}/points`, `${collection}/points/query/batch`]);
   });
 
-  it('takes a collection of another model that was removed for an empty one', async () => {
+  it('treats a removed collection of another model as empty', async () => {
     answers['POST count'] = (request, response) =>
       (request.path.startsWith(nextCollection) ? missing : json({ result: { count: 3 } }))(request, response);
 
     expect(await known().count(bot)).toBe(3);
   });
 
-  it('drops those of one model, of the bot alone', async () => {
+  it('drops the points of one model of the bot only', async () => {
     await index.dropModel(bot, next);
 
     expect(server.requests).toMatchObject([{ method: 'POST', path: `${nextCollection}/points/delete` }]);
@@ -526,7 +524,7 @@ describe('with points of other models', () => {
   });
 });
 
-describe('a Qdrant that was emptied', () => {
+describe('a Qdrant server that lost its data', () => {
   const vanish = () => {
     const isThere = () => server.requests.some(({ method, path }) => method === 'PUT' && path === collection);
     const unlessThere =
@@ -551,7 +549,7 @@ describe('a Qdrant that was emptied', () => {
     ['search', (index) => index.search(bot, query()), []],
     ['dropTenant', (index) => index.dropTenant(bot), undefined],
     ['count', (index) => index.count(bot), 0],
-  ])('is prepared anew by %s, which succeeds', async (_, ask, expected) => {
+  ])('is prepared again by %s, which succeeds', async (_, ask, expected) => {
     vanish();
 
     await expect(ask(index)).resolves.toEqual(expected);
@@ -560,7 +558,7 @@ describe('a Qdrant that was emptied', () => {
     expect(requestsTo('/index')).toHaveLength(4);
   });
 
-  it('is prepared once for many requests, and the operator is told', async () => {
+  it('is prepared once for concurrent requests, and reported to the operator', async () => {
     vanish();
     const { seen, health } = watched();
     const watchedIndex = new QdrantIndex({ url: server.url, embedder: testEmbedder, health });
@@ -569,10 +567,10 @@ describe('a Qdrant that was emptied', () => {
 
     expect(server.requests.filter(({ method, path }) => method === 'PUT' && path === collection)).toHaveLength(1);
     expect(seen.counted).toContain('collection missing');
-    expect(seen.logged).toContainEqual(['search finds less than it should: collection missing', { collection: name }]);
+    expect(seen.logged).toContainEqual(['search returned degraded results: collection missing', { collection: name }]);
   });
 
-  it('is asked twice, not for ever, when the collection does not stay', async () => {
+  it('is asked at most twice when the collection disappears again', async () => {
     vanish();
     answers['POST batch'] = missing;
 
@@ -582,8 +580,8 @@ describe('a Qdrant that was emptied', () => {
   });
 });
 
-describe('a Qdrant that refuses the key', () => {
-  it.each([401, 403])('is a 503 that says so, with the reason for the operator, for status %d', async (status) => {
+describe('a Qdrant server that refuses the key', () => {
+  it.each([401, 403])('causes a 503 that says so and a reason for the operator, for status %d', async (status) => {
     const { seen, health } = watched();
     const watchedIndex = new QdrantIndex({ url: server.url, apiKey: 'sk-secret', embedder: testEmbedder, health });
     answers['POST batch'] = json({ status: { error: 'Invalid API key' } }, status);
@@ -600,14 +598,14 @@ describe('a Qdrant that refuses the key', () => {
     expect(health.problem).toBeUndefined();
   });
 
-  it('says that there is none, where none is set', async () => {
+  it('reports a missing key', async () => {
     const { health } = watched();
     answers['POST count'] = json({ status: { error: 'Must provide an API key' } }, 401);
 
     const counted = new QdrantIndex({ url: server.url, embedder: testEmbedder, health }).count(bot);
 
     await expect(counted).rejects.toMatchObject({ code: 503 });
-    expect(health.problem).toBe('Qdrant wants a key in QDRANT_API_KEY');
+    expect(health.problem).toBe('Qdrant requires a key: set QDRANT_API_KEY');
   });
 });
 
@@ -620,7 +618,6 @@ describe('connections', () => {
     }
   });
 
-  /** Answers every request as an empty count, unless `handle` says that it has dealt with it. */
   async function startServer(handle: (count: number, socket: Socket) => boolean) {
     let count = 0;
     const http = createHttpServer((request, response) => {
@@ -638,7 +635,7 @@ describe('connections', () => {
     };
   }
 
-  it('that are lost before an answer cost one repetition', async () => {
+  it('that fail before an answer are retried once', async () => {
     const { index: counted, asked } = await startServer((count, socket) => {
       if (count !== 2) return false;
       socket.destroy();
@@ -651,7 +648,7 @@ describe('connections', () => {
     expect(asked()).toBe(3);
   });
 
-  it('that are lost twice are a 503', async () => {
+  it('that fail twice cause a 503', async () => {
     const { index: counted, asked } = await startServer((_, socket) => Boolean(socket.destroy()));
 
     await expect(counted.count(bot)).rejects.toMatchObject({ code: 503 });
@@ -659,7 +656,7 @@ describe('connections', () => {
     expect(asked()).toBe(2);
   });
 
-  it('that are lost within an answer are not asked again', async () => {
+  it('that fail during an answer are not retried', async () => {
     const { index: counted, asked } = await startServer((_, socket) => {
       socket.write('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{"res', () => {
         socket.destroy();
@@ -673,7 +670,7 @@ describe('connections', () => {
   });
 });
 
-describe('a search of a Qdrant that hangs', () => {
+describe('a search in a Qdrant server that hangs', () => {
   const deadlineMs = 300;
   const searchOf = (url: string) =>
     new PreparedIndex(new QdrantIndex({ url, embedder: testEmbedder }), () => Promise.resolve(), deadlineMs);
@@ -684,13 +681,13 @@ describe('a search of a Qdrant that hangs', () => {
     message: expect.stringContaining('in time') as string,
   };
 
-  it('while it is prepared is a 503 by its own deadline', async () => {
+  it('during the preparation times out with a 503', async () => {
     answers[`GET ${name}`] = () => undefined;
 
     await expect(searchOf(server.url).search(bot, query())).rejects.toMatchObject(late);
   });
 
-  it('while it searches is a 503 by its own deadline', async () => {
+  it('during the search times out with a 503', async () => {
     answers[`GET ${name}`] = configured(withoutGraphs);
     answers['POST batch'] = () => undefined;
 
@@ -699,8 +696,7 @@ describe('a search of a Qdrant that hangs', () => {
     expect(requestsTo('/batch')).toHaveLength(1);
   });
 
-  it('while it connects is a 503 by its own deadline', async () => {
-    // It takes connections and never says a word of TLS.
+  it('during the connection setup times out with a 503', async () => {
     const sockets = new Set<Socket>();
     const silent = createServer((socket) => void sockets.add(socket.on('error', () => undefined)));
     silent.listen(0, '127.0.0.1');
@@ -714,7 +710,7 @@ describe('a search of a Qdrant that hangs', () => {
     silent.close();
   });
 
-  it('ends with the reason of the caller when that is earlier', async () => {
+  it('throws the reason of the caller when that aborts earlier', async () => {
     answers[`GET ${name}`] = configured(withoutGraphs);
     answers['POST batch'] = () => undefined;
     const left = new AbortController();
@@ -726,8 +722,8 @@ describe('a search of a Qdrant that hangs', () => {
   });
 });
 
-describe('a Qdrant that does not answer as it should', () => {
-  it('gets the API key, and keeps the path of its address', async () => {
+describe('a Qdrant server with wrong answers', () => {
+  it('receives the API key, with the path of its address kept', async () => {
     answers['POST count'] = json({ result: { count: 0 } });
     const behindProxy = new QdrantIndex({ url: `${server.url}/qdrant/`, apiKey: 'secret', embedder: testEmbedder });
 
@@ -737,7 +733,7 @@ describe('a Qdrant that does not answer as it should', () => {
     expect(request).toMatchObject({ path: `/qdrant${collection}/points/count`, headers: { 'api-key': 'secret' } });
   });
 
-  it.each([500, 502, 503, 429])('is a 503 that may be repeated, for status %d', async (status) => {
+  it.each([500, 502, 503, 429])('causes a retryable 503 for status %d', async (status) => {
     answers['POST count'] = json({ status: { error: 'not now' } }, status, { 'retry-after': '1' });
 
     const error = await index.count(bot).catch((thrown: unknown) => thrown);
@@ -750,14 +746,14 @@ describe('a Qdrant that does not answer as it should', () => {
     ['garbage', json('<html>')],
     ['a cut connection', (_, response) => void response.destroy()],
     ['silence', () => undefined],
-  ])('is a 503 as well, for %s', async (_, answer) => {
+  ])('causes a 503 for %s', async (_, answer) => {
     answers['POST count'] = answer;
     const impatient = new QdrantIndex({ url: server.url, embedder: testEmbedder, timeoutMs: 200 });
 
     await expect(impatient.count(bot)).rejects.toMatchObject({ type: 'Internal', code: 503 });
   });
 
-  it('is told apart from one that refuses', async () => {
+  it('is distinguished from one that refuses a request', async () => {
     answers['POST count'] = json({ status: { error: 'Wrong input: bad filter' } }, 400);
 
     const error = await index.count(bot).catch((thrown: unknown) => thrown);
@@ -768,6 +764,6 @@ describe('a Qdrant that does not answer as it should', () => {
   });
 });
 
-it('ends an idle connection before Qdrant would', async () => {
+it('closes an idle connection before Qdrant does', async () => {
   await expect(idleEnd).resolves.toBe('client');
 });

@@ -2,7 +2,7 @@ import { SharedEmbedder } from './shared-embedder';
 
 const threadsOf = (embedder: SharedEmbedder) => [...embedder['shared'].embedder['workers']];
 
-it('loads the model once for all that use it', async () => {
+it('loads the model once for all users', async () => {
   const [files, tables] = [SharedEmbedder.open(1), SharedEmbedder.open(1)];
 
   await Promise.all([files.ready(), tables.ready()]);
@@ -12,7 +12,7 @@ it('loads the model once for all that use it', async () => {
   await Promise.all([files.close(), tables.close()]);
 });
 
-it('ends with its last user, and what the one that closes it has asked for ends at once', async () => {
+it('ends with its last user, and rejects pending calls of a user that closes', async () => {
   const [files, tables] = [SharedEmbedder.open(1), SharedEmbedder.open(1)];
   const large = files.embed(Array.from({ length: 50 }, () => 'a text of some words'));
   large.catch(() => undefined);
@@ -27,7 +27,7 @@ it('ends with its last user, and what the one that closes it has asked for ends 
   expect(threadsOf(tables)).toEqual([]);
 });
 
-it('begins anew after its last user has gone', async () => {
+it('loads the model again after its last user has closed', async () => {
   await SharedEmbedder.open(1).close();
   const later = SharedEmbedder.open(1);
 

@@ -6,12 +6,11 @@ interface Loaded {
   users: number;
 }
 
-/** By number of threads, as the configuration has it. */
 const loaded = new Map<number | undefined, Loaded>();
 
 /**
- * The bundled model as one service of this process uses it. All that ask for the same number of threads share them and
- * the model on each, until the last one closes it.
+ * Reference-counted BundledEmbedder: all services of the process with the same number of threads share its threads and
+ * models until the last one closes.
  */
 export class SharedEmbedder implements Embedder {
   private readonly closing = new AbortController();

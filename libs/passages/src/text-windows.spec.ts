@@ -1,11 +1,11 @@
 import { textWindows } from './text-windows';
 
-it('leaves a short text whole', () => {
+it('does not split a short text', () => {
   expect(textWindows('short', 10)).toEqual(['short']);
   expect(textWindows('', 10)).toEqual(['']);
 });
 
-it('cuts a long text into windows of about the same size, before a space', () => {
+it('splits a long text before spaces into windows of similar size', () => {
   expect(textWindows('one two three four five six', 14)).toEqual(['one two three', ' four five six']);
 });
 
@@ -13,7 +13,7 @@ it.each([
   ['prose', 'The gateway holds no business rule. '.repeat(200)],
   ['one endless word', 'x'.repeat(5001)],
   ['pairs of surrogates', '🦜'.repeat(777)],
-])('loses nothing of %s and keeps every window within the size', (_, text) => {
+])('keeps all of %s, with no window above the maximum size', (_, text) => {
   const windows = textWindows(text, 101);
 
   expect(windows.join('')).toBe(text);

@@ -1,4 +1,7 @@
-/** Pieces of about the same size and of at most `size` characters, cut before a space where there is one. Joined, they are the text. */
+/**
+ * Splits text into pieces of similar size with at most `size` characters, before a space where possible. The
+ * concatenation of the pieces is the text.
+ */
 export function textWindows(text: string, size: number): string[] {
   const windows: string[] = [];
   let start = 0;

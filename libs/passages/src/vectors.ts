@@ -1,18 +1,18 @@
-/** The vector scaled to length 1; null when it has no direction or holds something that is not a number. */
+/** Vector normalised to length 1; null for a zero or non-finite vector. */
 export function toUnit(vector: Float32Array): Float32Array | null {
   const length = Math.sqrt(dot(vector, vector));
   return length > 0 && Number.isFinite(length) ? vector.map((value) => value / length) : null;
 }
 
-/** Vectors of another length come from another model. */
+/** Throws for a vector of a different length, which comes from another model. */
 export function checkDimensions(vector: Float32Array, dimensions: number): void {
   if (vector.length === dimensions) return;
   throw new Error(`A vector has ${vector.length} dimensions instead of ${dimensions}.`);
 }
 
 /**
- * Cosine similarity of unit vectors of the same length, where the right one starts at this place of its array. Four sums
- * at a time keep the processor's units busy.
+ * Dot product, equal to the cosine similarity of unit vectors. `right` starts at `start` of its array. Four
+ * accumulators use the processor's parallel units.
  */
 export function dot(left: Float32Array, right: Float32Array, start = 0): number {
   let [a, b, c, d] = [0, 0, 0, 0];

@@ -69,7 +69,8 @@ it('reports a wrong key, in answers and at /readyz, from the start until it is f
   expect(failure).toMatchObject({
     code: 503,
     retryAfterSeconds: 1,
-    message: 'The passage index refuses the key of this platform, which its operator has to set.',
+    message:
+      'The passage index refuses the key of this platform. The operator of this platform has to set the right key.',
   });
   expect(JSON.stringify([told, failure])).not.toContain('sk-of-qdrant');
   answer = well;

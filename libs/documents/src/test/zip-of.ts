@@ -3,15 +3,13 @@ import { crc32, deflateRawSync } from 'node:zlib';
 export interface Part {
   name: string;
   content: string | Buffer;
-  /** What the archive says of it, where that is to be a lie. */
   declaredSize?: number;
   checksum?: number;
-  /** Where its local header is said to be. */
   offset?: number;
   isEncrypted?: boolean;
 }
 
-/** A zip archive, by hand, since one that is wrong is what writers of archives prevent. */
+/** Hand-written ZIP archive, because ZIP libraries do not write invalid ones. */
 export function zipOf(parts: Part[]): Buffer {
   const written: Buffer[] = [];
   const directory: Buffer[] = [];
@@ -42,7 +40,6 @@ export function zipOf(parts: Part[]): Buffer {
   return Buffer.concat([...written, entries, end]);
 }
 
-/** An archive of texts by their names. */
 export function zipOfTexts(texts: Record<string, string | Buffer>): Buffer {
   return zipOf(Object.entries(texts).map(([name, content]) => ({ name, content })));
 }
@@ -55,7 +52,6 @@ interface Header {
   size: number;
 }
 
-/** Local headers and those of the directory have these fields in common; the latter have seven words more. */
 function headerOf(signature: string, versions: number[], header: Header, more: number[]): Buffer {
   const words = (values: number[]) => Buffer.from(new Uint16Array(values).buffer);
   const sizes = new Uint32Array([header.checksum, header.packedSize, header.size]);

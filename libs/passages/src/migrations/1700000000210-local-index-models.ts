@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** A passage may have a point of each model: of the one that is searched, and of the next one. */
+/** Adds the model to the primary key, so that a passage can have points of the current and the next model. */
 export class LocalIndexModels1700000000210 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
@@ -10,7 +10,7 @@ export class LocalIndexModels1700000000210 implements MigrationInterface {
     `);
   }
 
-  /** Of two models the one stays that was written first. */
+  /** Keeps the point that was written first when a passage has points of two models. */
   async down(runner: QueryRunner): Promise<void> {
     await runner.query(`
       DELETE FROM local_index_point point USING local_index_point earlier

@@ -6,23 +6,21 @@ import type { PassageIndex, PassagePoint, PassageQuery } from '../passage-index'
 import { dot, toUnit } from '../vectors';
 
 interface LargeIndex {
-  /** Gives an index that is ready. */
   open: () => PassageIndex;
   points: number;
   dimensions: number;
   perFile: number;
-  /** Resolves when the index has built whatever it builds from what was written. */
   settled?: () => Promise<void>;
 }
 
 const batchSize = 1_000;
-/** Vectors are kept as 32-bit numbers, and each side adds their products in another order. */
+/** Tolerance: 32-bit floats, summed in different orders. */
 const rounding = 1e-4;
 const quarters = ['spring', 'summer', 'autumn', 'winter'];
 
 /**
- * A search of a large bot finds exactly the nearest vectors, whatever the filter, and whatever was removed and rewritten.
- * The suite computes them itself from the vectors that it wrote. The tests build on each other, in their order.
+ * Behaviour suite for large bots: a search returns exactly the nearest vectors, with any filter, after removals and
+ * rewrites. Expected results are computed from the written vectors. The tests depend on their order.
  */
 export function describeLargePassageIndex({ open, points: size, dimensions, perFile, settled }: LargeIndex): void {
   const bot = randomUUID();
@@ -64,7 +62,6 @@ export function describeLargePassageIndex({ open, points: size, dimensions, perF
     return best.ranked().map(({ item, score }) => ({ id: item.id, score }));
   };
 
-  /** Which of the nearest points a search does not find, and whether it finds what it should not. */
   const search = async (
     { tags, fileIds: only, limit = 20 }: Partial<PassageQuery>,
     passes: (point: PassagePoint) => boolean = () => true,
@@ -89,13 +86,13 @@ export function describeLargePassageIndex({ open, points: size, dimensions, perF
 
   afterAll(() => open().dropTenant(bot));
 
-  it('finds the nearest without a filter, few and many', async () => {
+  it('finds the nearest points without a filter, for a small and a large limit', async () => {
     await expect(open().count(bot)).resolves.toBe(size);
     for (let n = 0; n < 10; n++) expect(await search({})).toEqual(right);
     expect(await search({ limit: Math.min(10_000, size / 2) })).toEqual(right);
   });
 
-  it.each(quarters)('finds the nearest with the tag %s, which a quarter of all points has', async (quarter) => {
+  it.each(quarters)('finds the nearest points with the tag %s, which a quarter of all points has', async (quarter) => {
     const tags = { quarter: { in: [quarter], notIn: [] } };
 
     for (const limit of [1, 20, 200]) {
@@ -103,21 +100,21 @@ export function describeLargePassageIndex({ open, points: size, dimensions, perF
     }
   });
 
-  it('finds the nearest of all files but one, whichever that is', async () => {
+  it('finds the nearest points of all files except any one', async () => {
     for (const file of fileIds) {
       const tags = { file: { in: [], notIn: [file] } };
       expect([file, await search({ tags }, (point) => point.fileId !== file)]).toEqual([file, right]);
     }
   }, 600_000);
 
-  it('finds the nearest of half of the files', async () => {
+  it('finds the nearest points of half of the files', async () => {
     const half = fileIds.filter((_, n) => n % 2 === 0);
     const wanted = new Set(half);
 
     expect(await search({ fileIds: half }, ({ fileId }) => wanted.has(fileId))).toEqual(right);
   });
 
-  it('fuses the nearest with the point of a rare word', async () => {
+  it('fuses the nearest points with the point of a rare word', async () => {
     const vector = unit(dimensions, random);
     const terms = queryTerms('cockatoo');
     const worded = [...stored.values()].filter((point) => point.terms.indices.includes(terms.indices[0]!));
@@ -130,7 +127,7 @@ export function describeLargePassageIndex({ open, points: size, dimensions, perF
     expect(hits.map(({ score }) => score.toFixed(6))).toEqual(expected.map(({ score }) => score.toFixed(6)));
   });
 
-  it('finds the nearest after one row was rewritten many times', async () => {
+  it('finds the nearest points after one row was rewritten many times', async () => {
     const row = [...stored.values()][0]!;
 
     for (let n = 0; n < 300; n++) await open().write(bot, [{ ...row, contentVersion: `v${n}` }]);
@@ -138,13 +135,13 @@ export function describeLargePassageIndex({ open, points: size, dimensions, perF
     for (let n = 0; n < 10; n++) expect(await search({})).toEqual(right);
   }, 600_000);
 
-  it('finds the nearest after the points that were written first are removed', async () => {
+  it('finds the nearest points after the oldest points are removed', async () => {
     await removeFiles(fileIds.slice(0, 2));
 
     for (let n = 0; n < 10; n++) expect(await search({})).toEqual(right);
   });
 
-  it('finds the nearest while half of all files are removed, some at a time', async () => {
+  it('finds the nearest points while half of all files are removed step by step', async () => {
     const rest = fileIds.slice(2, Math.ceil(files / 2));
     const step = Math.ceil(rest.length / 20);
 
@@ -163,7 +160,6 @@ function unit(dimensions: number, random: () => number): Float32Array {
   return toUnit(vector)!;
 }
 
-/** The same numbers from 0 to 1 at each run (mulberry32). */
 function seeded(seed: number): () => number {
   let state = seed;
   return () => {

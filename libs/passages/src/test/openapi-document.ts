@@ -12,7 +12,6 @@ interface Document {
   paths: Record<string, Record<string, Operation>>;
 }
 
-/** An OpenAPI 3.0 document that can tell what is wrong with a request. */
 export class OpenApiDocument {
   private readonly document: Document;
   private readonly ajv = new Ajv({ strict: false, logger: false, allErrors: true });
@@ -23,7 +22,6 @@ export class OpenApiDocument {
     this.ajv.addSchema(this.document, 'document');
   }
 
-  /** Everything that is wrong: path, method, path and query parameters, body. Properties that the document does not know too. */
   complaints(request: LoopbackRequest): string[] {
     const method = request.method.toLowerCase();
     const [path] = Object.keys(this.document.paths)
@@ -55,7 +53,10 @@ export class OpenApiDocument {
   }
 }
 
-/** OpenAPI 3.0 as JSON schema: `nullable` without a type becomes the type null, and objects take no unknown properties. */
+/**
+ * Converts OpenAPI 3.0 schemas to JSON Schema: `nullable` without a type becomes the type null, and objects refuse
+ * unknown properties.
+ */
 function strictly(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(strictly);
   if (typeof value !== 'object' || value === null) return value;
@@ -65,7 +66,7 @@ function strictly(value: unknown): unknown {
   return copy;
 }
 
-/** Of two templates that match, the one with fewer parameters is meant. */
+/** If two path templates match, the template with fewer parameters applies. */
 function parametersIn(template: string): number {
   return template.split('{').length - 1;
 }

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { documentTerms, queryTerms } from '../lexicon';
 import type { PassageIndex, PassagePoint, PassageQuery } from '../passage-index';
 
-/** What the embedder of these tests would say of itself. */
 export const testEmbedder = { model: 'test/three-dimensions', dimensions: 3 };
 
 export function point(overrides: Partial<PassagePoint> & { text?: string } = {}): PassagePoint {
@@ -23,25 +22,25 @@ export function query(overrides: Partial<PassageQuery> & { text?: string } = {})
   return { vector: Float32Array.of(1, 0, 0), terms: queryTerms(text), limit: 10, ...rest };
 }
 
-/** What every adapter of PassageIndex promises. `open` gives one that is ready; each test uses a bot of its own. */
+/** Behaviour suite of every PassageIndex adapter. `open` returns a prepared index; each test uses its own bot. */
 export function describePassageIndex(open: () => PassageIndex): void {
   const idsOf = async (botId: string, overrides: Parameters<typeof query>[0] = {}) =>
     (await open().search(botId, query(overrides))).map(({ id }) => id);
 
-  it('is ready again when it is ready already, also for many at once', async () => {
+  it('can be prepared again, also concurrently', async () => {
     await Promise.all([open().ready(), open().ready(), open().ready()]);
 
     await expect(open().ready()).resolves.toBeUndefined();
   });
 
-  it('finds nothing for a bot that has nothing', async () => {
+  it('finds nothing for an empty bot', async () => {
     const bot = randomUUID();
 
     await expect(open().search(bot, query({ text: 'anything' }))).resolves.toEqual([]);
     await expect(open().count(bot)).resolves.toBe(0);
   });
 
-  it('finds a point at once, with its file and content version', async () => {
+  it('finds a point immediately, with its file and content version', async () => {
     const bot = randomUUID();
     const written = point({ fileId: 'file_x', contentVersion: 'v7' });
 
@@ -57,7 +56,7 @@ export function describePassageIndex(open: () => PassageIndex): void {
     expect(hit!.score).toBeGreaterThan(0);
   });
 
-  it('finds what means the same and what has the same words, and puts first what does both', async () => {
+  it('finds points by meaning and by words, and ranks points that match both first', async () => {
     const bot = randomUUID();
     const others = Array.from({ length: 120 }, () => point({ vector: Float32Array.of(0, 0.8, 0.6) }));
     const near = point({ text: 'other words entirely', vector: Float32Array.of(1, 0, 0) });
@@ -71,7 +70,7 @@ export function describePassageIndex(open: () => PassageIndex): void {
     expect(new Set(found)).toEqual(new Set([near.id, worded.id, both.id]));
   });
 
-  it('goes by meaning alone without terms, and tells the cosine similarity', async () => {
+  it('searches by meaning only without terms, and returns the cosine similarity', async () => {
     const bot = randomUUID();
     const near = point({ text: 'other words entirely', vector: Float32Array.of(0.8, 0.6, 0) });
     const opposite = point({ text: 'invoice', vector: Float32Array.of(-1, 0, 0), tags: { kind: 'far' } });
@@ -93,7 +92,7 @@ export function describePassageIndex(open: () => PassageIndex): void {
     expect(tagged).toEqual(hits.at(-1));
   });
 
-  it('counts a rare word for more than a common one', async () => {
+  it('weighs a rare word higher than a common one', async () => {
     const bot = randomUUID();
     const far = Float32Array.of(0, 0, 1);
     const near = Array.from({ length: 120 }, () => point());
@@ -108,7 +107,7 @@ export function describePassageIndex(open: () => PassageIndex): void {
     expect(byWords[0]).toBe(rare.id);
   });
 
-  it('scores by reciprocal ranks that count from 1, with k = 60', async () => {
+  it('scores by reciprocal ranks from 1, with k = 60', async () => {
     const bot = randomUUID();
     const [both, near, worded] = [
       point({ text: 'the invoice' }),
@@ -125,7 +124,7 @@ export function describePassageIndex(open: () => PassageIndex): void {
     expect(hits[2]!.score).toBeCloseTo(1 / 62, 6);
   });
 
-  it('ranks by the words of the bot alone, whatever other bots have', async () => {
+  it('ranks by the words of the bot only', async () => {
     const [bot, another] = [randomUUID(), randomUUID()];
     const far = Float32Array.of(0, 0, 1);
     const common = Array.from({ length: 30 }, () => point({ text: 'parrot', vector: far }));
@@ -145,7 +144,7 @@ export function describePassageIndex(open: () => PassageIndex): void {
     expect(await scoreOfRare()).toBeCloseTo(1 / 61, 6);
   });
 
-  it('gives no more than the limit, best first', async () => {
+  it('returns at most the limit, best first', async () => {
     const bot = randomUUID();
     const points = Array.from({ length: 30 }, (_, i) => {
       const angle = (i / 30) * (Math.PI / 2);
@@ -157,7 +156,7 @@ export function describePassageIndex(open: () => PassageIndex): void {
     await expect(idsOf(bot, { limit: 5 })).resolves.toEqual(points.slice(0, 5).map(({ id }) => id));
   });
 
-  it('keeps bots apart, even where their points have the same id', async () => {
+  it('separates bots, even when their points have the same id', async () => {
     const [mine, theirs] = [randomUUID(), randomUUID()];
     const shared = point({ fileId: 'file_mine' });
 
@@ -171,7 +170,7 @@ export function describePassageIndex(open: () => PassageIndex): void {
     await expect(open().search(mine, query())).resolves.toMatchObject([{ fileId: 'file_mine' }]);
   });
 
-  it('replaces a point that is written again, whole', async () => {
+  it('replaces all fields of a point that is written again', async () => {
     const bot = randomUUID();
     const first = point({ text: 'before', contentVersion: 'v1', tags: { state: 'old' } });
     const second = point({ ...first, text: 'after', contentVersion: 'v2', tags: { state: 'new' } });
@@ -185,7 +184,7 @@ export function describePassageIndex(open: () => PassageIndex): void {
     await expect(idsOf(bot, { tags: { state: { in: ['old'], notIn: [] } } })).resolves.toEqual([]);
   });
 
-  it('is the same after the same write twice, also with an id twice in one write', async () => {
+  it('is idempotent for repeated writes and for duplicate ids in one write', async () => {
     const bot = randomUUID();
     const points = [point(), point()];
 
@@ -196,7 +195,7 @@ export function describePassageIndex(open: () => PassageIndex): void {
     await expect(idsOf(bot)).resolves.toHaveLength(2);
   });
 
-  it('writes nothing, and more points than fit one request', async () => {
+  it('writes an empty list, and more points than fit into one request', async () => {
     const bot = randomUUID();
     await open().write(bot, []);
 
@@ -208,7 +207,7 @@ export function describePassageIndex(open: () => PassageIndex): void {
     await expect(open().count(bot)).resolves.toBe(1203);
   });
 
-  it('takes points and queries without a single term', async () => {
+  it('accepts points and queries without terms', async () => {
     const bot = randomUUID();
     const silent = point({ text: '…' });
 
@@ -218,7 +217,7 @@ export function describePassageIndex(open: () => PassageIndex): void {
     await expect(idsOf(bot, { text: 'word' })).resolves.toEqual([silent.id]);
   });
 
-  it('removes the points of a file but those of one version, and no other file', async () => {
+  it('removes the points of a file except one version, and of no other file', async () => {
     const bot = randomUUID();
     const old = point({ contentVersion: 'v1' });
     const current = point({ contentVersion: 'v2' });
@@ -232,7 +231,7 @@ export function describePassageIndex(open: () => PassageIndex): void {
     await expect(open().count(bot)).resolves.toBe(2);
   });
 
-  it('removes a whole file, and again without complaint', async () => {
+  it('removes all points of a file, also repeatedly', async () => {
     const bot = randomUUID();
     await open().write(bot, [point(), point({ contentVersion: 'v2' })]);
     await open().search(bot, query());
@@ -245,7 +244,7 @@ export function describePassageIndex(open: () => PassageIndex): void {
     await expect(open().count(bot)).resolves.toBe(0);
   });
 
-  it('removes several files at once, and no others', async () => {
+  it('removes several files and no others', async () => {
     const [bot, another] = [randomUUID(), randomUUID()];
     const points = ['file_a', 'file_b', 'file_c'].map((fileId) => point({ fileId }));
     await open().write(bot, points);
@@ -259,7 +258,7 @@ export function describePassageIndex(open: () => PassageIndex): void {
     await expect(open().count(another)).resolves.toBe(3);
   });
 
-  it('drops a bot, which may come back', async () => {
+  it('drops a bot, which can be written again', async () => {
     const bot = randomUUID();
     const [gone, back] = [point(), point()];
     await open().write(bot, [gone]);
@@ -274,7 +273,7 @@ export function describePassageIndex(open: () => PassageIndex): void {
     await expect(idsOf(bot)).resolves.toEqual([back.id]);
   });
 
-  it('filters by tags: one of these, none of those, every entry', async () => {
+  it('filters by tags: included values, excluded values, all entries', async () => {
     const bot = randomUUID();
     const [red, blue, plain] = [
       point({ tags: { color: 'red', size: 'big' } }),
@@ -295,7 +294,7 @@ export function describePassageIndex(open: () => PassageIndex): void {
     );
   });
 
-  it('replaces the tags of a file, in every version, and of no other file or bot', async () => {
+  it('replaces the tags of all versions of a file, and of no other file or bot', async () => {
     const [bot, another] = [randomUUID(), randomUUID()];
     const state = (value: string) => ({ state: { in: [value], notIn: [] } });
     const points = [point({ tags: { state: 'old', more: 'x' } }), point({ contentVersion: 'v2' })];
@@ -316,7 +315,7 @@ export function describePassageIndex(open: () => PassageIndex): void {
     await expect(open().retag(randomUUID(), 'file_a', { state: 'new' })).resolves.toBeUndefined();
   });
 
-  it('finds what the filter lets through even when nearer points do not pass it', async () => {
+  it('finds points that pass the filter even when nearer points do not', async () => {
     const bot = randomUUID();
     const nearer = Array.from({ length: 300 }, () => point({ tags: { lang: 'en' } }));
     const wanted = point({ tags: { lang: 'de' }, vector: Float32Array.of(0, 0, 1) });
@@ -325,7 +324,7 @@ export function describePassageIndex(open: () => PassageIndex): void {
     await expect(idsOf(bot, { tags: { lang: { in: ['de'], notIn: [] } }, limit: 1 })).resolves.toEqual([wanted.id]);
   });
 
-  it('finds points of the files that are asked for alone, even when nearer ones are of others', async () => {
+  it('finds only points of the requested files even when others are nearer', async () => {
     const bot = randomUUID();
     const nearer = Array.from({ length: 300 }, () => point({ text: 'apple' }));
     const far = Float32Array.of(0, 0, 1);
@@ -346,7 +345,7 @@ export function describePassageIndex(open: () => PassageIndex): void {
   });
 
   it.each(['a.b', 'a"b', "it's", 'a[0]', 'a=b', '__proto__', 'constructor', 'größe 🦜', ' ', ''])(
-    'filters by a tag that is called %j',
+    'filters by a tag named %j',
     async (name) => {
       const bot = randomUUID();
       const tagged = point({ tags: Object.fromEntries([[name, 'yes=1']]) });
@@ -359,7 +358,7 @@ export function describePassageIndex(open: () => PassageIndex): void {
     },
   );
 
-  it('refuses vectors of another length', async () => {
+  it('refuses vectors of a different length', async () => {
     const bot = randomUUID();
     const vector = Float32Array.of(1, 0);
 
