@@ -26,7 +26,6 @@ const schema = { type: 'object', properties: { name: { type: 'string' }, count: 
 let number = 0;
 const newName = () => `Things${++number}Table`;
 
-/** A request of alice for the bot, with this key. */
 function send(key: string, line: string, json?: unknown, botId = bot): Promise<Answer> {
   return door.send(line, {
     headers: {
@@ -56,7 +55,6 @@ async function tablesOf(botId: string): Promise<string[]> {
   return (json.tables as { name: string }[]).map(({ name }) => name);
 }
 
-/** Answered as the first was, and says so. */
 function expectReplayed(again: Answer, first: Answer): void {
   expect(first).toMatchObject({ status: 200 });
   expect(first.headers).not.toHaveProperty('idempotent-replayed');
@@ -71,8 +69,8 @@ function refusal(status: number, type: string, message: RegExp) {
   });
 }
 
-describe('rows that are sent again with the same key', () => {
-  it('are there once', async () => {
+describe('rows sent again with the same idempotency key', () => {
+  it('are stored once', async () => {
     const table = await newTable();
     const line = `POST /v1/tables/${table}/rows`;
     const json = { rows: [{ name: 'b', count: 1 }, { count: 2, name: 'a' }, { name: 7 }] };
@@ -86,7 +84,7 @@ describe('rows that are sent again with the same key', () => {
     expect(await rowsOf(table)).toHaveLength(2);
   });
 
-  it('are there once when they come ten times at once', async () => {
+  it('are stored once when ten requests arrive at the same time', async () => {
     const table = await newTable();
     const key = randomUUID();
 
@@ -103,7 +101,7 @@ describe('rows that are sent again with the same key', () => {
     expect(await rowsOf(table)).toHaveLength(1);
   });
 
-  it('are there twice for two bots', async () => {
+  it('are stored twice for two bots', async () => {
     const name = newName();
     for (const botId of [bot, otherBot]) await send('', 'POST /v1/tables', { name, schema }, botId);
     const key = randomUUID();
@@ -117,7 +115,7 @@ describe('rows that are sent again with the same key', () => {
     expect([first.json.rows[0].name, second.json.rows[0].name]).toEqual(['a', 'b']);
   });
 
-  it('are answered the same when their table has changed or is gone', async () => {
+  it('get the same response after their table has changed or is deleted', async () => {
     const table = await newTable();
     const line = `POST /v1/tables/${table}/rows`;
     const json = { rows: [{ name: 'a' }] };
@@ -131,7 +129,7 @@ describe('rows that are sent again with the same key', () => {
     expectReplayed(await send(key, line, json), first);
   });
 
-  it('may be a thousand', async () => {
+  it('can be a thousand', async () => {
     const table = await newTable();
     const json = { rows: Array.from({ length: 1_000 }, (_, count) => ({ name: 'x'.repeat(1_000), count })) };
     const key = randomUUID();
@@ -143,7 +141,7 @@ describe('rows that are sent again with the same key', () => {
     expect(again.json.rows).toHaveLength(1_000);
   });
 
-  it('are answered with what was computed for the first', async () => {
+  it('get the response with the values computed for the first request', async () => {
     const total = {
       type: 'number',
       'x-zui': { computed: { action: 'code', code: 'row.count * 2', dependencies: ['count'] } },
@@ -160,7 +158,7 @@ describe('rows that are sent again with the same key', () => {
     expectReplayed(again, first);
   });
 
-  it('are tried again when they could not be stored', async () => {
+  it('are stored when the first request failed', async () => {
     const name = newName();
     const key = randomUUID();
     const line = `POST /v1/tables/${name}/rows`;
@@ -187,8 +185,8 @@ describe('rows that are sent again with the same key', () => {
   });
 });
 
-describe('a table that is asked for again with the same key', () => {
-  it('is the one that was created, and not taken', async () => {
+describe('a table created again with the same idempotency key', () => {
+  it('gets the response of the first request instead of AlreadyExists', async () => {
     const json = { name: newName(), schema };
     const key = randomUUID();
 
@@ -197,11 +195,11 @@ describe('a table that is asked for again with the same key', () => {
 
     expectReplayed(again, first);
     expect(await send(randomUUID(), 'POST /v1/tables', json)).toEqual(
-      refusal(409, 'AlreadyExists', /There is a table/),
+      refusal(409, 'AlreadyExists', /^Table ".*" already exists/),
     );
   });
 
-  it('was created by the first request, which getOrCreate still says', async () => {
+  it('reports created: true again for getOrCreate', async () => {
     const name = newName();
     const key = randomUUID();
 
@@ -214,7 +212,7 @@ describe('a table that is asked for again with the same key', () => {
     expect(another.json.created).toBe(false);
   });
 
-  it('is created once by twenty who get or create it, each with a key of its own', async () => {
+  it('is created once by twenty getOrCreate requests with different keys', async () => {
     const name = newName();
 
     const answers = await Promise.all(
@@ -225,7 +223,7 @@ describe('a table that is asked for again with the same key', () => {
     expect(answers.filter(({ json }) => json.created)).toHaveLength(1);
   });
 
-  it('is copied once', async () => {
+  it('is duplicated once', async () => {
     const table = await newTable();
     const key = randomUUID();
 
@@ -238,7 +236,7 @@ describe('a table that is asked for again with the same key', () => {
 });
 
 describe('a key', () => {
-  it('with another body is InvalidPayload that says what to do, and changes nothing', async () => {
+  it('used with another body is InvalidPayload and changes nothing', async () => {
     const table = await newTable();
     const line = `POST /v1/tables/${table}/rows`;
     const key = randomUUID();
@@ -253,7 +251,7 @@ describe('a key', () => {
     expect(await rowsOf(table)).toHaveLength(1);
   });
 
-  it('whose request is under way is ResourceLockedConflict, with the time to come again', async () => {
+  it('of a request in progress is ResourceLockedConflict with Retry-After', async () => {
     const table = await newTable();
     const key = randomUUID();
     await door.sql('BEGIN');
@@ -269,13 +267,13 @@ describe('a key', () => {
     expect((await Promise.all(both)).map(({ status }) => status).sort()).toEqual([200, 409]);
   });
 
-  it.each(['x'.repeat(256), 'caf\u00e9'])('that is %j is InvalidPayload that names the header', async (key) => {
+  it.each(['x'.repeat(256), 'caf\u00e9'])('%j is InvalidPayload that names the header', async (key) => {
     const answer = await send(key, 'POST /v1/tables', { name: newName(), schema });
 
     expect(answer).toEqual(refusal(400, 'InvalidPayload', /^The header Idempotency-Key must have 1 to 255 printable/));
   });
 
-  it('is not looked at where nothing is created', async () => {
+  it('is ignored where nothing is created', async () => {
     const table = await newTable();
 
     const answer = await send('x'.repeat(256), `POST /v1/tables/${table}/rows/find`, {});
@@ -283,7 +281,7 @@ describe('a key', () => {
     expect(answer).toMatchObject({ status: 200 });
   });
 
-  it('is as good as new after 24 hours', async () => {
+  it('expires after 24 hours', async () => {
     const table = await newTable();
     const key = randomUUID();
     await send(key, `POST /v1/tables/${table}/rows`, { rows: [{ name: 'a' }] });

@@ -65,7 +65,6 @@ export const tablesDatabase = {
   ],
 };
 
-/** Tables and their rows. */
 @Module({})
 export class TablesModule {
   static register(config: TablesConfig, platform: Platform): DynamicModule {

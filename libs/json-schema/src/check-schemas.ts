@@ -4,7 +4,6 @@ import { schemaProblem } from './schema-problem';
 type Schema = Record<string, unknown>;
 type Entries<T> = Record<string, T | null>;
 
-/** The parts of a definition, or of a change of one, that hold JSON schemas. */
 export interface WithSchemas {
   configuration?: { schema?: Schema };
   configurations?: Entries<{ schema: Schema }>;
@@ -15,7 +14,7 @@ export interface WithSchemas {
   channels?: Entries<{ messages: Entries<{ schema: Schema }> }>;
 }
 
-/** Throws InvalidJsonSchema with the path of the first schema that is none. */
+/** Throws InvalidJsonSchema with the path of the first invalid schema. */
 export function checkSchemas(definition: WithSchemas): void {
   for (const [path, schema] of schemasOf(definition)) {
     const problem = schema && schemaProblem(schema);

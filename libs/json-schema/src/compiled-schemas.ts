@@ -5,14 +5,13 @@ import { ajvOptions } from './schema-problem';
 export interface SchemaCheck {
   schema: Record<string, unknown>;
   value: unknown;
-  /** What the value is called in the answer. */
   path: string;
 }
 
-/** What keeps a value that is called `path` from fitting a schema, as a sentence; undefined when it fits. */
+/** Validates a value. Returns the error as a sentence, which begins with `path`, or undefined. */
 type Check = (value: unknown, path: string) => string | undefined;
 
-/** Schemas as checks. Each is compiled once for as long as it is among the last used, whose text is this long together. */
+/** LRU cache of compiled schemas, bounded by the characters of their texts. */
 export class CompiledSchemas {
   private readonly checks: LRUCache<string, Check>;
 
@@ -30,7 +29,7 @@ export class CompiledSchemas {
   }
 }
 
-/** What keeps the first value that does not fit its schema from it, as a sentence; undefined when all fit. */
+/** The first validation error as a sentence, or undefined. */
 export function firstProblem(checks: SchemaCheck[], schemas: CompiledSchemas): string | undefined {
   for (const { schema, value, path } of checks) {
     const problem = schemas.get(schema)(value, path);
@@ -40,12 +39,12 @@ export function firstProblem(checks: SchemaCheck[], schemas: CompiledSchemas): s
 }
 
 function compile({ $schema: _draft, ...schema }: Record<string, unknown>): Check {
-  // Written for another draft, it is still read as draft 7.
+  // Schemas of other drafts are read as draft 7.
   try {
     const fits = new Ajv({ ...ajvOptions, validateSchema: false, ownProperties: true }).compile(schema);
     return (value, path) => (fits(value) ? undefined : describe(path, fits.errors?.[0]));
   } catch (error) {
-    const problem = `cannot be checked, since its schema cannot be read: ${(error as Error).message.slice(0, 200)}`;
+    const problem = `cannot be validated because its schema is invalid: ${(error as Error).message.slice(0, 200)}`;
     return (_value, path) => `${path} ${problem}`;
   }
 }

@@ -5,7 +5,7 @@ const slow = {
   value: { a: `${'a'.repeat(40)}!` },
   path: 'slow',
 };
-/** Takes no time, but has to wait for a thread. */
+/** A cheap check that still needs a thread. */
 const right = { schema: { properties: { a: { pattern: '^a$' } } }, value: { a: 'a' }, path: 'right' };
 
 describe('checking a value against a schema', () => {
@@ -22,7 +22,7 @@ describe('checking a value against a schema', () => {
     ],
     [{ $schema: 'https://json-schema.org/draft/2020-12/schema', type: 'object' }, {}],
     [{ $id: 'x', $ref: '#/definitions/a', definitions: { a: { required: ['b'] } } }, { b: 1 }],
-  ])('by %j takes %j', async (schema, value) => {
+  ])('schema %j accepts %j', async (schema, value) => {
     expect(await problemOf(schema, value)).toBeUndefined();
   });
 
@@ -41,12 +41,16 @@ describe('checking a value against a schema', () => {
     ],
     [{ additionalProperties: false }, { a: 1 }, 'configuration must NOT have additional properties: "a"'],
     [{ properties: { a: { format: 'email' } } }, { a: 'x' }, 'configuration.a must match format "email"'],
-    [{ $ref: 'https://example.com/other.json' }, {}, /^configuration cannot be checked, .* can't resolve reference/],
-  ])('by %j refuses %j', async (schema, value, problem) => {
+    [
+      { $ref: 'https://example.com/other.json' },
+      {},
+      /^configuration cannot be validated because .* can't resolve reference/,
+    ],
+  ])('schema %j rejects %j', async (schema, value, problem) => {
     expect(await problemOf(schema, value)).toMatch(problem);
   });
 
-  it('tells the first problem of several values', async () => {
+  it('reports the first problem of several values', async () => {
     const problem = await checker.firstProblem([
       { schema: {}, value: {}, path: 'one' },
       { schema: { required: ['a'] }, value: {}, path: 'two' },
@@ -56,7 +60,7 @@ describe('checking a value against a schema', () => {
     expect(problem).toMatch(/^two /);
   });
 
-  it('ends what takes too long, without holding up the event loop', async () => {
+  it('terminates slow checks without blocking the event loop', async () => {
     const impatient = new SchemaChecker({ timeoutMs: 500 });
     let ticks = 0;
     const clock = setInterval(() => (ticks += 1), 20);
@@ -71,7 +75,6 @@ describe('checking a value against a schema', () => {
 });
 
 describe('checking while slow checks take all threads', () => {
-  /** A checker that is busy for as long as a check may take. */
   function busyChecker(limits: { waitMs: number; maxWaiting?: number }) {
     const checker = new SchemaChecker({ timeoutMs: 1_500, ...limits });
     const busy = Promise.all([checker.firstProblem([slow]), checker.firstProblem([slow])]);
@@ -80,7 +83,7 @@ describe('checking while slow checks take all threads', () => {
 
   const tooBusy = { type: 'Internal', code: 503, message: expect.stringMatching(/Try again in a moment\.$/) };
 
-  it('lets only so many wait, who go on after the slow ones, and counts their time from then on', async () => {
+  it('limits the queue, and starts the timeout of a queued check when it runs', async () => {
     const { checker, busy } = busyChecker({ waitMs: 20_000, maxWaiting: 1 });
     const waiting = checker.firstProblem([right]);
 
@@ -91,7 +94,7 @@ describe('checking while slow checks take all threads', () => {
     await checker.close();
   });
 
-  it('waits only so long', async () => {
+  it('limits the waiting time', async () => {
     const { checker, busy } = busyChecker({ waitMs: 100 });
 
     await expect(checker.firstProblem([right])).rejects.toMatchObject(tooBusy);

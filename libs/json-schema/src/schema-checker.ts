@@ -7,13 +7,13 @@ import { isQuick } from './quick-schema';
 const threads = 2;
 const maxHeapMb = 128;
 
-/** How long a check may take on its thread and may wait for one, and how many may wait. */
+/** Timeout of a check on its thread, timeout in the queue, and length of the queue. */
 const limits = { timeoutMs: 2_000, waitMs: 5_000, maxWaiting: 100 };
 
 /**
- * Checks values against schemas that came from outside. What may take more than some milliseconds happens on threads of
- * their own, bounded in time and memory: neither a schema nor a pattern in it can hold up anything else. Answers 503 when
- * no thread comes free in time.
+ * Validates values against untrusted schemas. Checks that may take more than some milliseconds run on worker threads,
+ * bounded in time and memory, so that neither a schema nor a pattern blocks the event loop. Throws 503 when no thread
+ * becomes free in time.
  */
 export class SchemaChecker {
   private readonly pool = openThreadPool(__dirname, 'schema-checks.worker', {
@@ -29,7 +29,7 @@ export class SchemaChecker {
     this.limits = { ...limits, ...changed };
   }
 
-  /** What keeps the first value that does not fit its schema from it, as a sentence; undefined when all fit. */
+  /** The first validation error as a sentence, or undefined. */
   async firstProblem(checks: SchemaCheck[]): Promise<string | undefined> {
     if (checks.every(isQuick)) return firstProblem(checks, this.quickSchemas);
     const { waitMs, maxWaiting } = this.limits;
@@ -61,5 +61,5 @@ export class SchemaChecker {
 }
 
 function busy() {
-  return unavailable('Too many values are just being checked against their schemas. Try again in a moment.');
+  return unavailable('Too many values are being validated against their schemas. Try again in a moment.');
 }

@@ -19,7 +19,7 @@ describe('a JSON schema', () => {
     [{ minimum: 'low' }, /\/minimum must be number/],
     [{ pattern: '(' }, /\/pattern must match format "regex"/],
   ])('is not %j', (schema, problem) => {
-    expect(schemaProblem(schema)).toMatch(/^is no JSON schema: /);
+    expect(schemaProblem(schema)).toMatch(/^is not a valid JSON schema: /);
     expect(schemaProblem(schema)).toMatch(problem);
   });
 });

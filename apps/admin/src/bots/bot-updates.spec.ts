@@ -260,31 +260,31 @@ describe('an update is refused as a whole', () => {
       'a state schema that is none',
       { states: { s: { type: 'bot', schema: { type: 'text' } } } },
       'InvalidJsonSchema',
-      /^states.s.schema is no JSON schema: \/type must be/,
+      /^states.s.schema is not a valid JSON schema: \/type must be/,
     ],
     [
       'an event schema that is none',
       { events: { e: { schema: { required: 'a' } } } },
       'InvalidJsonSchema',
-      /^events.e.schema is no JSON schema: \/required/,
+      /^events.e.schema is not a valid JSON schema: \/required/,
     ],
     [
       'an action input schema that is none',
       { actions: { a: { ...action, input: { schema: { minimum: 'x' } } } } },
       'InvalidJsonSchema',
-      /^actions.a.input.schema is no JSON schema/,
+      /^actions.a.input.schema is not a valid JSON schema/,
     ],
     [
       'an action output schema that is none',
       { actions: { a: { ...action, output: { schema: { minimum: 'x' } } } } },
       'InvalidJsonSchema',
-      /^actions.a.output.schema is no JSON schema/,
+      /^actions.a.output.schema is not a valid JSON schema/,
     ],
     [
       'a configuration schema that is none',
       { configuration: { schema: { properties: [] } } },
       'InvalidJsonSchema',
-      /^configuration.schema is no JSON schema/,
+      /^configuration.schema is not a valid JSON schema/,
     ],
   ];
 

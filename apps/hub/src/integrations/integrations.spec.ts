@@ -213,7 +213,7 @@ describe('creating an integration', () => {
     [
       { states: { s: { type: 'user', schema: { type: 7 } } } },
       'InvalidJsonSchema',
-      /^states.s.schema is no JSON schema/,
+      /^states.s.schema is not a valid JSON schema/,
     ],
     [{ configuration: { schema: { required: 1 } } }, 'InvalidJsonSchema', /^configuration.schema is no/],
     [

@@ -124,17 +124,17 @@ describe('creating an interface', () => {
     [
       { entities: { item: { schema: { type: 'text' } } } },
       'InvalidJsonSchema',
-      /^entities\.item\.schema is no JSON schema: \/type must/,
+      /^entities\.item\.schema is not a valid JSON schema: \/type must/,
     ],
     [
       { channels: { c: { messages: { m: { schema: { required: 'a' } } } } } },
       'InvalidJsonSchema',
-      /^channels\.c\.messages\.m\.schema is no JSON schema/,
+      /^channels\.c\.messages\.m\.schema is not a valid JSON schema/,
     ],
     [
       { actions: { a: { input: { schema: {} }, output: { schema: { minimum: 'low' } } } } },
       'InvalidJsonSchema',
-      /^actions\.a\.output\.schema is no JSON schema/,
+      /^actions\.a\.output\.schema is not a valid JSON schema/,
     ],
   ])('with %j is refused', async (json, type, message) => {
     const answer = await send('POST /v1/admin/interfaces', { name: newName(), version: '1.0.0', ...json });

@@ -125,7 +125,11 @@ describe('creating a plugin', () => {
     [{ icon: 'bm8gaW1hZ2U=' }, 'InvalidPayload', /^icon must be base64 of a PNG/],
     [{ states: entries(21, { type: 'user', schema }) }, 'InvalidPayload', /^states must have at most 20/],
     [{ user: { tags: entries(51, {}) } }, 'InvalidPayload', /^user\.tags must have at most 50/],
-    [{ configuration: { schema: { type: 'no' } } }, 'InvalidJsonSchema', /^configuration\.schema is no JSON schema/],
+    [
+      { configuration: { schema: { type: 'no' } } },
+      'InvalidJsonSchema',
+      /^configuration\.schema is not a valid JSON schema/,
+    ],
     [{ states: { s: { type: 'user', schema: { type: 1 } } } }, 'InvalidJsonSchema', /^states\.s\.schema is no/],
     [{ dependencies: { interfaces: { a: {} } } }, 'InvalidPayload', /^dependencies\.interfaces\.a must have an id or/],
     [

@@ -32,11 +32,11 @@ const sandbox = new Sandbox();
 afterAll(() => sandbox.onApplicationShutdown());
 const cells = new CellComputer(sandbox, new Completions(new TablesConfig()));
 
-it('computes nothing any more once the batch is to end', async () => {
+it('rejects with the reason of an aborted signal', async () => {
   await expect(cells.compute(table, row, 0, AbortSignal.abort(new Error('the end')))).rejects.toThrow('the end');
 });
 
-it('shows in the cell what nobody expected, so that the row holds up no other', async () => {
+it('reports an unexpected error in the cell, so that it blocks no other row', async () => {
   const data = { [table.columns.get('note')!.key]: () => 'what no thread takes' };
 
   const { row: computed } = await cells.compute(table, { ...row, data }, 0, new AbortController().signal);
@@ -49,7 +49,7 @@ it('shows in the cell what nobody expected, so that the row holds up no other', 
 });
 
 it.each([401, 429, 500])(
-  'shows of a server that answers %d in the end that there is no answer, not its words',
+  'hides the error message of a completion server that answers %d after the last retry',
   async (status) => {
     const server = await CompletionServer.start();
     server.answer = () => ({ status, message: 'your key is wrong' });
@@ -67,7 +67,8 @@ it.each([401, 429, 500])(
     expect(last.obstacle).toBeUndefined();
     expect(last.row.computed[key]).toMatchObject({
       status: 'failed',
-      error: 'The completion server gives no answer. Whoever runs the platform can see why.',
+      error:
+        'The completion server did not answer after several attempts. The log of the tables service has the reason.',
     });
   },
 );

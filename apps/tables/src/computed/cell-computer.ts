@@ -11,21 +11,21 @@ import { isNestedTooDeeply, maxLevels } from './nesting';
 import { Sandbox } from './sandbox/sandbox';
 import type { ComputedRow, StaleRow } from './stale-rows.repository';
 
-/** Requests to the completion server at once, over all tables. */
+/** Concurrent requests to the completion server, over all tables. */
 const completionsAtOnce = 4;
-/** After so many pauses, a completion server that gives no answer is an error of the cell. */
+/** Retries: after so many pauses of its table, an unavailable completion server is an error of the cell. */
 const maxPauses = 5;
-/** What the server says of itself is for whoever runs it. */
-const noAnswer = 'The completion server gives no answer. Whoever runs the platform can see why.';
+/** The error of the completion server itself goes to the log only. */
+const noAnswer =
+  'The completion server did not answer after several attempts. The log of the tables service has the reason.';
 const defaultModel = 'gpt-4o';
 const maxErrorLength = 600;
 
 type Outcome = { value: unknown } | { error: string };
 
-/** The completion server keeps the columns of a row waiting. */
+/** Retryable failure of the completion server: the column stays stale. */
 export type Obstacle = CompletionsBusy | CompletionsUnavailable;
 
-/** Computes the stale columns of rows. */
 @Injectable()
 export class CellComputer {
   private readonly slots = new Slots(completionsAtOnce);
@@ -36,9 +36,9 @@ export class CellComputer {
   ) {}
 
   /**
-   * The stale columns in the order of their dependencies; those which have to wait for a server, and all that need them,
-   * stay stale. Throws nothing but the reason of the signal.
-   * @param pauses that the table has had already because of a server
+   * Computes the stale columns in dependency order. Columns that wait for the completion server, and their dependents,
+   * stay stale. Throws only the reason of the signal.
+   * @param pauses pauses in a row that the table has had because of the completion server
    */
   async compute(
     table: KnownTable,
@@ -109,7 +109,7 @@ export class CellComputer {
       case 'ai':
         return this.complete(table, column, settings, data, signal, pauses);
       case 'workflow':
-        return { error: 'Workflows are not available in this version: use the action code or ai.' };
+        return { error: 'Workflows are not available in this version: use the action "code" or "ai".' };
     }
   }
 
@@ -150,7 +150,7 @@ function valuesOf(columns: Iterable<Column>, data: Record<string, unknown>): Rec
 
 type Fitted = CellState & { value?: unknown };
 
-/** One value that cannot be dealt with holds up no other row. */
+/** An unexpected error fails this cell only. */
 function tryToFit(table: KnownTable, column: Column, data: Record<string, unknown>, outcome: Outcome): Fitted {
   try {
     return fitted(table, column, data, outcome);
@@ -159,7 +159,6 @@ function tryToFit(table: KnownTable, column: Column, data: Record<string, unknow
   }
 }
 
-/** The value as it is stored, if the column and the row take it. */
 function fitted(
   { validator }: KnownTable,
   { name, key }: Column,
@@ -194,13 +193,13 @@ function instructionFor({ name, schema }: Column): string {
   ].join('\n');
 }
 
-/** Text as it is; for other types JSON, also inside a code block. */
+/** Plain text for string columns. Other types need JSON, which may be inside a code block. */
 function readAnswer({ schema }: Column, answer: string): Outcome {
   if (schema.type === 'string') return { value: answer };
   try {
     return { value: JSON.parse(withoutFence(answer)) as unknown };
   } catch {
-    return { error: `The model answered something that is not JSON: ${answer.slice(0, 200)}` };
+    return { error: `The answer of the model is not JSON: ${answer.slice(0, 200)}` };
   }
 }
 

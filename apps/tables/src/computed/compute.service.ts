@@ -12,18 +12,17 @@ import { CellComputer, type Obstacle } from './cell-computer';
 import { type ComputedRow, type StaleRow, StaleRowsRepository } from './stale-rows.repository';
 
 const rowsPerBatch = 100;
-/** Rows of a batch that are computed at once. */
 const rowsAtOnce = 8;
-/** After so long a batch begins no further row, so that tables whose rows take long leave room for others. */
+/** Time slice: a batch starts no further row after it, so that slow tables leave room for others. */
 const batchMs = 2_000;
-/** Of those that ask a completion server, and of the others. */
+/** Concurrent tables of each of the two workers: tables with `ai` columns and tables without. */
 const tablesAtOnce = 2;
-/** How long a request waits for the columns of its row. */
+/** Timeout of a request that waits for the computed columns of its row. */
 const patienceMs = 5_000;
-/** How often the row may change while its columns are computed for a request. */
+/** Attempts for a row that changes while its columns are computed for a request. */
 const maxTries = 3;
 
-/** Computes what waits for it, table by table. A result counts only if its row is still the one that was read. */
+/** Computes stale rows, table by table. Optimistic concurrency: a result is stored only if its row is unchanged. */
 @Injectable()
 export class ComputeService implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly workers: TableWorker[];
@@ -50,14 +49,13 @@ export class ComputeService implements OnApplicationBootstrap, BeforeApplication
     await Promise.all(this.workers.map((worker) => worker.stop()));
   }
 
-  /** Rows were just committed that wait to be computed. */
   wake(): void {
     for (const worker of this.workers) worker.wake();
   }
 
   /**
-   * The row with its columns computed, or as far as it is when a server keeps them waiting or patience ends. One that was
-   * deleted meanwhile is as it was.
+   * Computes the row for a request. Columns stay stale when the completion server is unavailable or the timeout ends. A
+   * row that was deleted meanwhile is returned unchanged.
    */
   async computeNow(table: KnownTable, row: Row): Promise<Row> {
     const computed = await this.computeStored(table, row.id);
@@ -89,7 +87,10 @@ export class ComputeService implements OnApplicationBootstrap, BeforeApplication
     const { computed, obstacle } = await this.computeAll(table, rows, attempts, signal);
     if (computed.length > 0) await this.rows.write(table, computed);
     if (!obstacle) return 'more';
-    this.platform.logger.warn({ err: obstacle, tableId: table.id }, 'a table waits for the completion server');
+    this.platform.logger.warn(
+      { err: obstacle, tableId: table.id },
+      'computing a table waits for the completion server',
+    );
     const pauseMs = obstacle instanceof CompletionsBusy ? obstacle.retryAfterMs : 0;
     return { pauseMs, error: obstacle.message, hasProgressed: computed.length > 0 };
   }
@@ -109,7 +110,7 @@ export class ComputeService implements OnApplicationBootstrap, BeforeApplication
     };
     const lanes = Array.from({ length: rowsAtOnce }, lane);
     await Promise.all(lanes).catch((error: unknown) => {
-      // What is computed already is kept.
+      // Results that are complete are kept.
       if (!signal.aborted) throw error;
     });
     return { computed, obstacle };

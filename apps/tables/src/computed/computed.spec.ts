@@ -17,7 +17,7 @@ beforeAll(async () => {
   const service = configured(TablesModule, TablesConfig, {
     sweepIntervalMs: 200,
     completionsUrl: models.url,
-    // Longer than any test holds an answer back.
+    // Longer than any test delays an answer.
     completionsTimeoutMs: 3_000,
   });
   door = await startFrontDoor(GatewayModule, AdminModule, service);
@@ -45,7 +45,6 @@ async function newTable(properties: object, options: { isComputeEnabled?: boolea
   return name;
 }
 
-/** The row once nothing of it waits any more. */
 function settled(table: string, id: number) {
   return until(
     async () => (await client.getTableRow({ table, id })).row,
@@ -62,7 +61,7 @@ async function settledRow(table: string, row: object) {
 const done = { status: 'computed', updatedAt: expect.any(String) as string };
 
 describe('code', () => {
-  it('is computed after the insert, which does not wait, one column from the other', async () => {
+  it('is computed after the insert, which does not wait, in dependency order', async () => {
     const table = await newTable({ label, price, count: price, total });
 
     const { rows } = await client.createTableRows({ table, rows: [{ price: 2.5, count: 4 }, { price: 1 }] });
@@ -78,7 +77,7 @@ describe('code', () => {
     expect(await client.getTable({ table })).toMatchObject({ rows: 2, stale: 0 });
   });
 
-  it('is computed again when what it depends on changes, and only then', async () => {
+  it('is computed again only when a column that it depends on changes', async () => {
     const table = await newTable({ price, count: price, note: { type: 'string' }, total, label });
     const before = await settledRow(table, { price: 2, count: 3 });
 
@@ -107,7 +106,7 @@ describe('code', () => {
     expect(rows.map((row) => row.total)).toEqual(Array.from({ length: 150 }, (_, i) => i + 2));
   });
 
-  it('that cannot be read is refused where it is declared', async () => {
+  it('with a syntax error is rejected when it is declared', async () => {
     const broken = { properties: { price, total: { type: 'number', ...code('const a = 1;\nreturn a +* row.price') } } };
     const unended = { properties: { price, total: { type: 'number', ...code('row.price *') } } };
     const refusal = (problem: string) => ({
@@ -134,7 +133,7 @@ describe('code', () => {
     ['"text"', 'The result does not fit the column: total must be number.'],
     ['"x".repeat(5000)', 'The result does not fit'],
     ['for (;;);', 'The code took longer than 250 ms.'],
-  ])('that says %j fails with the reason and leaves no value', async (text, error) => {
+  ])('with the code %j fails with the reason and leaves no value', async (text, error) => {
     const table = await newTable({ price, total: { type: 'number', ...code(text) } });
 
     const row = await settledRow(table, { price: 1 });
@@ -147,7 +146,7 @@ describe('code', () => {
     });
   });
 
-  it('that fails for one row holds up no other', async () => {
+  it('that fails for one row does not block other rows', async () => {
     const table = await newTable({
       price,
       total: { type: 'number', ...code('if (row.price === 1) for (;;);\nreturn 7') },
@@ -159,7 +158,7 @@ describe('code', () => {
     expect(await settled(table, 2)).toMatchObject({ total: 7, computed: { total: done } });
   });
 
-  it('is left alone while its column or its table is not to compute, and computed when it is again', async () => {
+  it('is not computed while its column or table is disabled, and is computed once it is enabled again', async () => {
     const table = await newTable(
       { price, total: { type: 'number', ...code('row.price') } },
       { isComputeEnabled: false },
@@ -188,7 +187,7 @@ describe('code', () => {
 });
 
 describe('waitComputed', () => {
-  it('answers a single row with its columns computed', async () => {
+  it('returns a single row with its columns computed', async () => {
     const table = await newTable({ price, count: price, total, label });
 
     const created = await client.createTableRows({ table, rows: [{ price: 2, count: 2 }], waitComputed: true });
@@ -202,7 +201,7 @@ describe('waitComputed', () => {
     expect(created.warnings).toBeUndefined();
   });
 
-  it('is left out with a warning for several rows', async () => {
+  it('is ignored with a warning for several rows', async () => {
     const table = await newTable({ price, count: price, total });
 
     const { rows, warnings } = await client.createTableRows({
@@ -215,9 +214,9 @@ describe('waitComputed', () => {
     expect(rows).toMatchObject([{ stale: ['total'] }, { stale: ['total'] }]);
   });
 
-  it('answers after a while when a server keeps the row waiting', async () => {
+  it('returns after a timeout while the completion server is busy', async () => {
     const table = await newTable({ price, text: ai('what is this?') });
-    // Enough for the request and for the worker, whichever asks first.
+    // Enough for the request and for the worker, in either order.
     const busy = { status: 503, message: 'busy', headers: { 'retry-after': '1' } };
     models.order(busy, busy, busy);
 
@@ -228,7 +227,7 @@ describe('waitComputed', () => {
   });
 });
 
-it('is answered with the row as it is stored when it cannot be computed now', async () => {
+it('returns the stored row when its columns cannot be computed now', async () => {
   const table = await newTable({ price, count: price, total });
   await door.sql(`CREATE FUNCTION tables.broken() RETURNS trigger LANGUAGE plpgsql AS
     'BEGIN RAISE EXCEPTION ''broken''; END'`);
@@ -247,7 +246,7 @@ function ai(prompt: string, dependencies: string[] = [], type = 'string') {
 }
 
 describe('ai', () => {
-  it('asks the model of the column with what the column depends on', async () => {
+  it('sends the model the prompt and only the columns that the column depends on', async () => {
     const table = await newTable({ price, secret: price, text: ai('Is it dear?', ['price']) });
     models.order({ text: 'Yes, it is.' });
 
@@ -265,7 +264,7 @@ describe('ai', () => {
     ['object', '```json\n{"a":1}\n```', { a: 1 }],
     ['array', '[1,2]', [1, 2]],
     ['array', '```\n[1,2]\n```', [1, 2]],
-  ])('reads an answer of the type %s', async (type, text, value) => {
+  ])('parses an answer of the type %s', async (type, text, value) => {
     const table = await newTable({ price, answer: ai('?', ['price'], type) });
     models.order({ text });
 
@@ -287,7 +286,7 @@ describe('ai', () => {
     expect(row.computed['answer']).toMatchObject({ status: 'failed', error: expect.stringContaining(error) as string });
   });
 
-  it('is held up by no answer, however it is made', async () => {
+  it('reads an answer of 100,000 blanks in linear time', async () => {
     const table = await newTable({ price, answer: ai('?', ['price'], 'number') });
     models.order({ text: `\`\`\`${' '.repeat(100_000)}x` });
 
@@ -296,7 +295,7 @@ describe('ai', () => {
     expect(row.computed['answer']).toMatchObject({ error: expect.stringContaining('not JSON') as string });
   });
 
-  it('is asked for again when the row changes before the answer comes', async () => {
+  it('is requested again when the row changes before the answer arrives', async () => {
     const table = await newTable({ price, answer: ai('?', ['price']) });
     let release = () => undefined as void;
     const after = new Promise<void>((resolve) => (release = resolve));
@@ -311,7 +310,7 @@ describe('ai', () => {
     expect(await settled(table, 1)).toMatchObject({ price: 2, answer: 'of the present price' });
   });
 
-  it('comes later when the server is busy, does not answer or has no such key, and holds up no other table', async () => {
+  it('is retried when the server is busy, does not answer or rejects the key, without blocking other tables', async () => {
     const table = await newTable({ price, answer: ai('?', ['price'], 'number') });
     const other = await newTable({ price, count: price, total });
     const busy = { status: 429, message: 'slow down', headers: { 'retry-after': '1' } };
@@ -325,7 +324,7 @@ describe('ai', () => {
 });
 
 describe('workflow', () => {
-  it('is told to be unavailable', async () => {
+  it('fails because workflows are not available', async () => {
     const computed = { action: 'workflow', workflowId: 'wf_1' };
     const table = await newTable({ price, answer: { type: 'string', 'x-zui': { computed } } });
 

@@ -20,7 +20,7 @@ const names = (table: ReturnType<typeof tableOf>, keys: string[] | null) =>
   [...table.columns.values()].filter(({ key }) => keys?.includes(key)).map(({ name }) => name);
 
 describe('marks of a new row', () => {
-  it('wait for nothing in a table without computed and searchable columns', () => {
+  it('are empty in a table without computed and searchable columns', () => {
     expect(marksOfNewRow(tableOf({ a: {}, b: {} }))).toEqual({
       computed: null,
       stale: null,
@@ -29,7 +29,7 @@ describe('marks of a new row', () => {
     });
   });
 
-  it('name every computed column that is enabled', () => {
+  it('contain every enabled computed column', () => {
     const table = tableOf({ a: {}, b: code('a'), c: { computed: { ...code().computed, enabled: false } }, d: code() });
 
     const { computed, stale, work } = marksOfNewRow(table);
@@ -40,7 +40,7 @@ describe('marks of a new row', () => {
     expect(work).toEqual(['compute']);
   });
 
-  it('name none when the table is not to compute, and its text all the same', () => {
+  it('contain only searchable text when computing is disabled for the table', () => {
     const table = tableOf({ a: { searchable: true }, b: code('a') }, false);
 
     expect(marksOfNewRow(table)).toEqual({ computed: null, stale: null, unindexed: true, work: ['index'] });
@@ -48,7 +48,7 @@ describe('marks of a new row', () => {
 });
 
 describe('marks of a change', () => {
-  it('name what is computed from the changed column, and what is computed from that', () => {
+  it('contain the columns that depend on the changed column, directly or indirectly', () => {
     const table = tableOf({ last: code('middle'), a: {}, middle: code('a'), b: {}, other: code('b') });
 
     expect(names(table, marksOfChange(table, ['a']).stale)).toEqual(['last', 'middle']);
@@ -57,20 +57,20 @@ describe('marks of a change', () => {
     expect(marksOfChange(table, ['last', 'unknown'])).toMatchObject({ stale: null, work: [] });
   });
 
-  it('name a column without dependencies whatever changes that is not computed', () => {
+  it('contain a column without dependencies for each change of a column that is not computed', () => {
     const table = tableOf({ a: {}, whole: code(), other: code('a') });
 
     expect(names(table, marksOfChange(table, ['a']).stale)).toEqual(['whole', 'other']);
     expect(names(table, marksOfChange(table, ['other']).stale)).toEqual([]);
   });
 
-  it('come to an end with columns that depend on each other', () => {
+  it('terminate for columns that depend on each other', () => {
     const table = tableOf({ a: {}, b: code('a', 'c'), c: code('b') });
 
     expect(names(table, marksOfChange(table, ['a']).stale)).toEqual(['b', 'c']);
   });
 
-  it('tell that a searchable text is another one, a computed one too', () => {
+  it('report a changed searchable text, also of a computed column', () => {
     const table = tableOf({ a: {}, b: { searchable: true }, c: { ...code('a'), searchable: true } });
 
     expect(marksOfChange(table, ['b'])).toMatchObject({ unindexed: true, work: ['index'] });
@@ -80,13 +80,13 @@ describe('marks of a change', () => {
 });
 
 describe('computed columns', () => {
-  it('come after those that they need', () => {
+  it('follow the columns that they depend on', () => {
     const table = tableOf({ last: code('middle', 'first'), middle: code('first'), a: {}, first: code('a') });
 
     expect(columnsToCompute(table).map(({ name }) => name)).toEqual(['first', 'middle', 'last']);
   });
 
-  it('come once each when they need each other', () => {
+  it('are listed once each when they depend on each other', () => {
     const table = tableOf({ b: code('c'), c: code('b') });
 
     expect(columnsToCompute(table).map(({ name }) => name)).toEqual(['c', 'b']);

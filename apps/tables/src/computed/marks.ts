@@ -4,25 +4,24 @@ import type { Column, TableWithColumns } from '../tables/table.entity';
 
 export type WorkKind = 'compute' | 'index';
 
-/** What a row that was just written waits for. */
+/** Dirty flags of a written row: the work that it waits for. */
 export interface Marks {
   computed: Record<string, CellState> | null;
   stale: string[] | null;
   unindexed: boolean;
-  /** The queues that its table has to be in. */
   work: WorkKind[];
 }
 
 type MarkedTable = Pick<TableWithColumns, 'columns' | 'is_compute_enabled'>;
 
-/** Of a new row: every computed column is to be computed, and its searchable text to be embedded. */
 export function marksOfNewRow(table: MarkedTable): Marks {
   return toMarks(columnsToCompute(table), [...table.columns.values()].some(isSearchable));
 }
 
 /**
- * Of a row whose columns of these names got other values: what is computed from them, directly or by way of each other,
- * is to be computed again. Its `computed` and `stale` belong beside those which the row has already.
+ * Marks the columns that depend on the changed ones, directly or indirectly, as stale. The caller merges `computed` and
+ * `stale` into those of the row.
+ * @param changed names of columns
  */
 export function marksOfChange(table: MarkedTable, changed: Iterable<string>): Marks {
   const stale = reachedFrom(changed, columnsToCompute(table), (column) => dependenciesOf(column, table.columns));
@@ -31,7 +30,7 @@ export function marksOfChange(table: MarkedTable, changed: Iterable<string>): Ma
   return toMarks([...stale], touchesText);
 }
 
-/** The columns of a row that the platform computes, those that need others behind them. */
+/** Enabled computed columns in dependency order; empty when computing is disabled for the table. */
 export function columnsToCompute({ columns, is_compute_enabled: isEnabled }: MarkedTable): Column[] {
   return isEnabled ? computedColumns(columns) : [];
 }

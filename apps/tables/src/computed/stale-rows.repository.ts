@@ -10,21 +10,17 @@ export interface StaleRow extends StoredRow {
   revision: number;
 }
 
-/** What became of the computed columns of a row that had this revision. All by column key. */
+/** Result of computing a row that had this revision. Columns are identified by key. */
 export interface ComputedRow {
   id: number;
   revision: number;
-  /** Values. */
   data: Record<string, unknown>;
-  /** Columns without a value. */
+  /** Columns whose value is removed. */
   emptied: string[];
-  /** How each came out. */
   computed: Record<string, CellState>;
-  /** Columns that are no longer computed. */
+  /** Columns that are not computed any more: their state is removed. */
   left: string[];
-  /** What still waits. */
   stale: string[];
-  /** Its searchable text is another one. */
   unindexed: boolean;
 }
 
@@ -34,7 +30,7 @@ const columns = 'id, data, computed, stale, revision, created_at, updated_at';
 export class StaleRowsRepository {
   constructor(private readonly database: Database) {}
 
-  /** By id. Index: row_stale. */
+  /** Index: row_stale. */
   list(tableNumber: string, limit: number): Promise<StaleRow[]> {
     return this.database.query<StaleRow>(
       `SELECT ${columns} FROM row WHERE table_number = $1 AND stale IS NOT NULL ORDER BY id LIMIT $2`,
@@ -51,8 +47,8 @@ export class StaleRowsRepository {
   }
 
   /**
-   * One statement. Rows that were changed or deleted since they were read stay as they are, and all rows do when the
-   * table was changed. The ids of those that were written.
+   * Optimistic concurrency, in one statement: skips rows that were changed or deleted since they were read, and all
+   * rows when the table was changed. Returns the ids of the written rows.
    */
   async write({ number, version }: Pick<TableRow, 'number' | 'version'>, rows: ComputedRow[]): Promise<number[]> {
     const unindexed = rows.some((row) => row.unindexed);

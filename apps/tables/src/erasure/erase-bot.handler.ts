@@ -5,7 +5,10 @@ import { ErasureRepository } from './erasure.repository';
 
 const answersAtOnce = 5_000;
 
-/** Puts everything of a deleted bot out of reach; the sweeper erases it. Safe to repeat: each step removes what is there. */
+/**
+ * Makes all data of a deleted bot inaccessible; the sweeper of ErasureService erases it. Idempotent: each step removes
+ * what is left.
+ */
 @Injectable()
 export class EraseBotHandler {
   constructor(private readonly erasure: ErasureRepository) {}

@@ -3,20 +3,21 @@ import type { TableLeftovers } from '@parley/contracts/tables/tables';
 import { Database } from '@parley/database/database';
 import { tablesOfBot } from '../tables/bot-lock';
 
-/** Rows that are out of reach, until they are gone. */
+/** Dropped rows: inaccessible, until the sweeper has deleted them. */
 @Injectable()
 export class ErasureRepository {
   constructor(private readonly database: Database) {}
 
-  /** From now on nothing of this bot is taken in, and what it has is out of reach. */
+  /** Makes the bot's tables inaccessible and refuses new ones. */
   async dropBot(botId: string): Promise<void> {
-    // Committed by itself: who makes a table meanwhile has either made it by then, or finds the bot gone.
+    // A transaction of its own: a concurrent createTable has either committed before the lock is granted, or finds the
+    // bot deleted.
     await this.database.transaction(async (tx) => {
       await tx.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [tablesOfBot(botId)]);
       await tx.query('INSERT INTO deleted_bot (bot_id) VALUES ($1) ON CONFLICT DO NOTHING', [botId]);
     });
     await this.database.transaction(async (tx) => {
-      // Whoever locks the state of a table does it before anything else of the table.
+      // Lock order: the state of a table is locked before anything else of the table.
       await tx.query(
         `SELECT 1 FROM table_state JOIN "table" USING (number) WHERE bot_id = $1 ORDER BY number FOR UPDATE OF table_state`,
         [botId],
@@ -30,7 +31,7 @@ export class ErasureRepository {
     });
   }
 
-  /** Deletes up to so many answers that are kept for requests to the bot; how many there were. Index idempotency_key_of_bot. */
+  /** Deletes up to `limit` idempotency keys of the bot and returns their number. Index: idempotency_key_of_bot. */
   async deleteAnswers(botId: string, limit: number): Promise<number> {
     const rows = await this.database.query(
       `DELETE FROM idempotency_key WHERE ctid = ANY (ARRAY(
@@ -40,7 +41,7 @@ export class ErasureRepository {
     return rows.length;
   }
 
-  /** Numbers that are due, not due again for a minute: whoever erases their rows removes the note. */
+  /** Claims due table numbers for a minute: they become due again unless `forget` removes them. */
   async take(limit: number): Promise<string[]> {
     const rows = await this.database.query<{ number: string }>(
       `UPDATE dropped_rows SET due_at = now() + interval '1 minute'
@@ -53,8 +54,8 @@ export class ErasureRepository {
   }
 
   /**
-   * Deletes up to so many rows of the number; how many there were. The number is not due again for a minute. The rows are
-   * named by an array, so that no join can be planned badly. Index: the primary key.
+   * Deletes up to `limit` rows and returns their number. Renews the claim on the number for a minute. An array of ids
+   * prevents a bad join plan. Index: the primary key.
    */
   async deleteRows(number: string, limit: number): Promise<number> {
     const rows = await this.database.query(
@@ -66,7 +67,7 @@ export class ErasureRepository {
     return rows.length;
   }
 
-  /** Whether somebody has taken the table of this number and was seen alive since then. Index: the primary key. */
+  /** Whether a worker has an unexpired lease on the table. Index: the primary key. */
   async isWorkedOn(number: string, leaseMs: number): Promise<boolean> {
     const rows = await this.database.query(
       `SELECT 1 FROM table_work
@@ -76,7 +77,7 @@ export class ErasureRepository {
     return rows.length > 0;
   }
 
-  /** Removes the note and the work of the number if it has no rows any more, which is what it answers. */
+  /** Removes the claim and the queued work of a number that has no rows any more. False when rows are left. */
   async forget(number: string): Promise<boolean> {
     const [done] = await this.database.query<{ isEmpty: boolean }>(
       `WITH rest AS MATERIALIZED (SELECT id FROM row WHERE table_number = $1 ORDER BY id LIMIT 1),

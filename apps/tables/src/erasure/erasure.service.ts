@@ -18,7 +18,7 @@ import { ErasureRepository } from './erasure.repository';
 const numbersAtOnce = 20;
 const rowsAtOnce = 5_000;
 
-/** Erases the rows that nobody can reach any more. Every step may be repeated and may run in several processes at once. */
+/** Sweeper for dropped rows. Each step is idempotent and safe to run in several processes at once. */
 @Injectable()
 export class ErasureService implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown {
   private readonly loop: Loop;
@@ -58,12 +58,12 @@ export class ErasureService implements OnApplicationBootstrap, OnModuleDestroy, 
     return numbers.length === numbersAtOnce;
   }
 
-  /** In batches, so that no lock is held for long. What is left at a stop is due again a minute later. */
+  /** Small batches, so that no lock is held for long. After a shutdown, the rest is due again a minute later. */
   private async erase(number: string): Promise<void> {
     while (!this.isStopping) {
-      // Fewer than asked for are not all: another process may have deleted some of them.
+      // An incomplete batch is not the last one: another process may have deleted some of its rows.
       if ((await this.erasure.deleteRows(number, rowsAtOnce)) > 0) continue;
-      // Who works on the table may still be writing its points: it finds the table gone and ends.
+      // A worker may still write points of the table. It finds the table gone and ends; the number is due again.
       if (await this.erasure.isWorkedOn(number, this.leaseMs)) return;
       await this.points.drop(number);
       if (await this.erasure.forget(number)) return;

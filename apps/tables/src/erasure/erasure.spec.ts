@@ -27,7 +27,6 @@ async function newBot() {
   return { botId: bot.id, client: door.client(alice.token, alice.workspaceId, bot.id) };
 }
 
-/** A table with this many rows, put there in one statement. */
 async function filledTable(client: Client, name: string, rows: number): Promise<string> {
   const { table } = await client.createTable({
     name,
@@ -44,7 +43,6 @@ async function filledTable(client: Client, name: string, rows: number): Promise<
   return table.id;
 }
 
-/** Whether a statement with these words waits for somebody else's lock. */
 async function waitsWith(words: string): Promise<boolean> {
   await door.sql('SELECT pg_stat_clear_snapshot()');
   const waiting = await door.sql(
@@ -62,8 +60,8 @@ function leftovers(botId: string) {
 const none = { tables: 0, rows: 0, tableAnswers: 0 };
 const isNothing = (left: object) => Object.values(left).every((count) => count === 0);
 
-describe('a table that is deleted', () => {
-  it('is out of reach at once, and its rows go away in batches', async () => {
+describe('deleting a table', () => {
+  it('makes its rows inaccessible at once and erases them in batches', async () => {
     const { botId, client } = await newBot();
     const table = await filledTable(client, 'large', 12_000);
     await filledTable(client, 'other', 10);
@@ -79,7 +77,7 @@ describe('a table that is deleted', () => {
     ).toEqual({ ...none, tables: 1, rows: 10 });
   });
 
-  it('is erased to the end though another process deletes some of its rows at the same moment', async () => {
+  it('erases all rows although another process deletes some of them at the same moment', async () => {
     const { client } = await newBot();
     const table = await filledTable(client, 'shared', 12_000);
     const [row] = await door.sql<{ number: string }>('SELECT number FROM tables."table" WHERE id = $1', [table]);
@@ -98,7 +96,7 @@ describe('a table that is deleted', () => {
     );
   });
 
-  it('is erased as fast when the database knows nothing of its rows yet', async () => {
+  it('is as fast when the database has no statistics of its rows yet', async () => {
     const { client } = await newBot();
     const table = await filledTable(client, 'unknown', 0);
     const [row] = await door.sql<{ number: string; partition: string }>(
@@ -108,7 +106,7 @@ describe('a table that is deleted', () => {
       [table],
     );
     const { number, partition } = row!;
-    // All that is known is of another table in its partition.
+    // The partition has statistics of another table only.
     await door.sql(`ALTER TABLE tables.${partition} SET (autovacuum_enabled = off)`);
     await door.sql(
       `INSERT INTO tables.row (table_number, id, data)
@@ -131,7 +129,7 @@ describe('a table that is deleted', () => {
     );
   });
 
-  it('leaves its name to a new one, which starts without rows', async () => {
+  it('frees its name for a new table, which starts without rows', async () => {
     const { client } = await newBot();
     await filledTable(client, 'goods', 5);
     await client.deleteTable({ table: 'goods' });
@@ -144,8 +142,8 @@ describe('a table that is deleted', () => {
   });
 });
 
-describe('a bot that is deleted', () => {
-  it('takes its tables, rows and answers along, and leaves those of others', async () => {
+describe('deleting a bot', () => {
+  it('erases its tables, rows and idempotency keys, and those of no other bot', async () => {
     const [gone, other] = await Promise.all([newBot(), newBot()]);
     await filledTable(gone.client, 'goods', 6_000);
     await filledTable(gone.client, 'more', 1);
@@ -163,7 +161,7 @@ describe('a bot that is deleted', () => {
     expect(await leftovers(other.botId)).toEqual({ tables: 1, rows: 4, tableAnswers: 1 });
   });
 
-  it('takes along a table that was on its way when the bot was deleted', async () => {
+  it('erases a table whose creation was under way', async () => {
     const { botId, client } = await newBot();
     await door.sql(`
       CREATE FUNCTION tables.hold() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -186,7 +184,7 @@ describe('a bot that is deleted', () => {
     await door.sql('DROP FUNCTION tables.hold CASCADE');
   });
 
-  it('takes nothing in any more, however late it comes', async () => {
+  it('refuses every later write for it', async () => {
     const { botId } = await newBot();
     await alice.client.deleteBot({ id: botId });
     await until(
@@ -206,7 +204,7 @@ describe('a bot that is deleted', () => {
     expect(await leftovers(botId)).toEqual(none);
   });
 
-  it('is erased all the same when the news comes twice', async () => {
+  it('is idempotent when the event is delivered twice', async () => {
     const { botId, client } = await newBot();
     await filledTable(client, 'goods', 3);
     const announce = () =>

@@ -2,14 +2,14 @@ import { ApiError } from '@parley/contracts/errors';
 import { expressionProblem, isStopped } from '@parley/database/errors';
 import { expressionsOf, type Filter, type Matches } from './filter';
 
-/** InvalidPayload where Postgres does not take an expression, or not in the time that compiling may take; else the error. */
+/** InvalidPayload when Postgres rejects an expression or cannot compile it in time; otherwise the error itself. */
 export function ofCompiling({ name }: Matches, error: unknown): unknown {
   return refusal(name, isStopped(error) ? 'the expression is too complex' : expressionProblem(error), error);
 }
 
 /**
- * The same for what only the text of a row makes too complex. Postgres does not say which of several expressions it was,
- * and what takes too long may be the filter as a whole.
+ * InvalidPayload when an expression is too complex for the text of a row. Postgres does not report which of several
+ * expressions failed. A timeout stays a timeout: it may be due to the filter as a whole.
  */
 export function ofMatching(filter: Filter, error: unknown): unknown {
   const names = expressionsOf(filter).map(({ name }) => name);

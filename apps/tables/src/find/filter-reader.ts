@@ -4,19 +4,16 @@ import type { Comparison, Filter } from './filter';
 import { toUtc } from '../tables/date-time';
 import { type Columns, findPlace, noPlace, type Place } from './place';
 
-/** What one filter may have, so that none is much more work than another. */
 const limits = {
-  /** Filters within filters. */
+  /** Nesting levels of `$and`, `$or` and `$not`. */
   depth: 10,
   conditions: 100,
-  /** Values in all of `$in` and `$nin` together. */
+  /** Values in all `$in` and `$nin` together. */
   choices: 1000,
   expressions: 10,
-  /** Characters of a regular expression. */
   expression: 250,
-  /** Objects and arrays within a value. */
+  /** Nesting levels of objects and arrays within a value. */
   valueDepth: 20,
-  /** Characters of a name that messages show. */
   shownName: 100,
 };
 
@@ -31,7 +28,7 @@ const comparisons = new Map<string, Comparison>([
 
 type Type = 'id' | 'time' | Extract<Place, { kind: 'column' }>['type'];
 
-/** What the language of `findTableRows` says, checked against the table. Throws InvalidPayload that names the place. */
+/** Parses and validates a filter of `findTableRows`. Throws InvalidPayload with the path of the invalid part. */
 export function readFilter(filter: Record<string, unknown>, columns: Columns): Filter {
   return new FilterReader(columns).read(filter, 'filter', 1);
 }
@@ -45,7 +42,7 @@ class FilterReader {
 
   read(value: unknown, path: string, depth: number): Filter {
     if (!isRecord(value)) refuse(path, 'must be an object');
-    if (depth > limits.depth) refuse(path, `is nested more than ${limits.depth} deep`);
+    if (depth > limits.depth) refuse(path, `is nested more than ${limits.depth} levels deep`);
     const of = Object.entries(value).map(([name, entry]) =>
       this.readEntry(name, entry, `${path}.${shown(name)}`, depth),
     );
@@ -63,7 +60,10 @@ class FilterReader {
       default: {
         const place = findPlace(this.columns, name);
         if (place) return this.readConditions(place, value, path, depth);
-        return refuse(path, name.startsWith('$') ? 'is not $and, $or or $not' : noPlace(this.columns));
+        return refuse(
+          path,
+          name.startsWith('$') ? 'is not a known operator: use $and, $or or $not' : noPlace(this.columns),
+        );
       }
     }
   }
@@ -75,7 +75,7 @@ class FilterReader {
 
   private readConditions(place: Place, value: unknown, path: string, depth: number): Filter {
     if (!isRecord(value) || !Object.keys(value).some(isOperator)) return this.readEquality(place, value, path);
-    if (depth > limits.depth) refuse(path, `is nested more than ${limits.depth} deep`);
+    if (depth > limits.depth) refuse(path, `is nested more than ${limits.depth} levels deep`);
     const operators = Object.entries(value).filter(([name]) => name !== '$options' || !Object.hasOwn(value, '$regex'));
     const of = operators.map(([name, operand]) => {
       const operatorPath = `${path}.${shown(name)}`;
@@ -106,11 +106,13 @@ class FilterReader {
       case '$regex':
         return this.readExpression(place, operand, path, options);
       case '$options':
-        return refuse(path, 'stands beside $regex only');
+        return refuse(path, 'is allowed only next to $regex');
       default:
         return refuse(
           path,
-          isOperator(name) ? `is not one of ${operatorNames}` : 'stands beside operators, and is none',
+          isOperator(name)
+            ? `is not one of ${operatorNames}`
+            : 'is not an operator: operators and fields cannot be mixed',
         );
     }
   }
@@ -125,7 +127,8 @@ class FilterReader {
     this.countCondition(path);
     if (!Array.isArray(value)) refuse(path, 'must be an array');
     this.choices += value.length;
-    if (this.choices > limits.choices) refuse(path, `goes beyond the ${limits.choices} values that a filter may name`);
+    if (this.choices > limits.choices)
+      refuse(path, `exceeds the limit of ${limits.choices} values in all $in and $nin of a filter`);
     const values = value.filter((entry) => entry !== null).map((entry) => readValue(place, entry, path));
     const oneOf: Filter = { kind: 'one of', place, values };
     return values.length === value.length ? oneOf : { kind: 'some', of: [oneOf, opposite({ kind: 'exists', place })] };
@@ -161,7 +164,7 @@ class FilterReader {
     this.countCondition(path);
     const type = typeOf(place);
     if (place.kind !== 'column' || (type !== 'array' && type !== 'any')) refuseOperator(path, type);
-    if (!isInteger(operand) || operand < 0) refuse(path, 'must be an integer from 0');
+    if (!isInteger(operand) || operand < 0) refuse(path, 'must be an integer of at least 0');
     return { kind: 'size', place, size: operand };
   }
 
@@ -175,20 +178,19 @@ class FilterReader {
       refuse(path.replace(/\$regex$/, '$options'), 'must be "i", which ignores case, or "c", which does not');
     this.expressions += 1;
     if (this.expressions > limits.expressions)
-      refuse(path, `goes beyond the ${limits.expressions} regular expressions that a filter may have`);
+      refuse(path, `exceeds the limit of ${limits.expressions} regular expressions per filter`);
     return { kind: 'matches', place, name: path, pattern: operand, isCaseSensitive: options !== 'i' };
   }
 
   private countCondition(path: string): void {
     this.conditions += 1;
     if (this.conditions > limits.conditions)
-      refuse(path, `goes beyond the ${limits.conditions} conditions that a filter may have`);
+      refuse(path, `exceeds the limit of ${limits.conditions} conditions per filter`);
   }
 }
 
-/** A literal that a value at the place can be equal to, as it is stored. */
 function readValue(place: Place, value: unknown, path: string): unknown {
-  if (!isShallow(value)) refuse(path, `is nested more than ${limits.valueDepth} deep`);
+  if (!isShallow(value)) refuse(path, `is nested more than ${limits.valueDepth} levels deep`);
   const type = typeOf(place);
   switch (type) {
     case 'id':
@@ -203,14 +205,14 @@ function readValue(place: Place, value: unknown, path: string): unknown {
     case 'object':
       return isRecord(value) ? value : refuse(path, 'must be an object');
     case 'null':
-      return refuse(path, 'must be null, as every value of this column is');
+      return refuse(path, 'must be null because the column has type null');
     case 'array':
     case 'any':
       return value;
   }
 }
 
-/** As it is stored. A date without a time is its first moment in UTC. */
+/** Converts a time to the stored form. A date without a time is midnight in UTC. */
 function readTime(value: unknown): string | undefined {
   if (typeof value !== 'string') return undefined;
   return toUtc(/^\d{4}-\d\d-\d\d$/.test(value) ? `${value}T00:00Z` : value);
@@ -239,7 +241,7 @@ function isShallow(value: unknown, depth = limits.valueDepth): boolean {
 
 function refuseOperator(path: string, type: Type): never {
   const names: Partial<Record<Type, string>> = { id: 'the id', time: 'a time' };
-  return refuse(path, `is not for ${names[type] ?? `a column of type ${type}`}`);
+  return refuse(path, `is not supported for ${names[type] ?? `a column of type ${type}`}`);
 }
 
 function refuse(path: string, complaint: string): never {

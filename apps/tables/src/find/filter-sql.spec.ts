@@ -37,7 +37,7 @@ const columns = columnsOf({ number, schema: { type: 'object', properties, additi
 let empty: EmptyDatabase;
 let database: Database;
 
-// In an English database `a` comes before `B`, unless a statement asks for code points.
+// An English database sorts `a` before `B` unless a statement asks for code points.
 beforeAll(async () => {
   empty = await createDatabaseOfLanguage('en-US');
   database = await Database.open({ ...tablesDatabase, url: empty.url, poolSize: 2 });
@@ -65,7 +65,7 @@ async function store(rows: Row[], keyColumn?: string): Promise<void> {
   );
 }
 
-/** Ids of the rows that each filter means, and how many rows it leaves open. */
+/** Ids of the rows that match each filter, and the number of rows for which its condition is null. */
 async function ask(filters: Filter[]): Promise<{ ids: number[]; open: number }[]> {
   const values: unknown[] = [number];
   const conditions = filters.map((filter) => conditionOf(readFilter(filter, columns), values));
@@ -86,7 +86,6 @@ async function ask(filters: Filter[]): Promise<{ ids: number[]; open: number }[]
 
 const pageLimit = 30;
 
-/** Ids of the first rows that the statement for a whole page finds. */
 async function page(filter: Filter, direction: Direction): Promise<number[]> {
   const values: unknown[] = [];
   const statement = pageStatement(
@@ -105,7 +104,7 @@ async function page(filter: Filter, direction: Direction): Promise<number[]> {
   return (await database.query<{ id: number }>(statement, values)).map(({ id }) => id);
 }
 
-/* The language again, as plain as it goes, and without a line of the compiler. */
+/* Independent implementation of the filter language: no code shared with the compiler. */
 
 function isMeant(row: Row, filter: Filter): boolean {
   return Object.entries(filter).every(([name, wanted]) => {
@@ -155,7 +154,7 @@ function operates(value: Json, operator: string, operand: Json, options?: string
       return (value !== null) === operand;
     case '$mod': {
       const [divisor, remainder] = operand as [number, number];
-      // `=== 0` for what JavaScript calls -0.
+      // `=== 0` also for -0.
       return someOf(value, (item) => typeof item === 'number' && (Math.trunc(item) % divisor) - remainder === 0);
     }
     case '$size':
@@ -201,7 +200,6 @@ function isOrdered(a: Json, b: Json): boolean {
   return typeof a === typeof b && (typeof a === 'number' || typeof a === 'string');
 }
 
-/** Texts by code point, and those that are times by time. */
 function order(a: Json, b: Json): number {
   if (typeof a === 'number') return a - (b as number);
   const [left, right] = [a as string, b as string];
@@ -217,7 +215,7 @@ function isObject(value: unknown): value is { [name: string]: Json } {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/* Few different values, so that filters meet rows. */
+/* Few different values, so that filters match rows. */
 
 const texts = fc.constantFrom(
   '',
@@ -361,7 +359,7 @@ const filters = fc.letrec<{ filter: Filter; nested: Filter }>((tie) => ({
 })).filter;
 
 describe('a filter', () => {
-  it('means the same rows in SQL as in plain words, whatever it says', async () => {
+  it('matches the same rows in SQL as in an independent implementation', async () => {
     let meant = 0;
     let asked = 0;
     await fc.assert(
@@ -379,13 +377,13 @@ describe('a filter', () => {
       }),
       { numRuns: Number(process.env.FUZZ_CASES ?? 60) },
     );
-    // Filters that mean all rows or none would prove little.
+    // Filters that match all rows or none would prove little.
     expect(meant).toBeGreaterThan(asked / 4);
   });
 });
 
 describe('a page', () => {
-  it('has the rows that its filter means, by keys and behind more empty rows than the first walk takes', async () => {
+  it('has the rows that match its filter, also by key and after more rows without values than the first walk reads', async () => {
     const unique = tables.map((rows) =>
       rows.filter(({ name }, index) => name === null || rows.findIndex((row) => row.name === name) === index),
     );
@@ -421,7 +419,7 @@ describe('a page', () => {
 describe('an order', () => {
   const names = ['id', 'name', 'dotted.name', 'price', 'sold', 'when', 'createdAt', 'updatedAt', 'meta.a', 'meta.b.a'];
 
-  it('is that of the values, with rows that have none last and rows of the same value by id', async () => {
+  it('is that of the values: rows without a value last, rows with equal values by id', async () => {
     const orders = fc.tuple(fc.constantFrom(...names), fc.constantFrom<Direction>('asc', 'desc'));
     await fc.assert(
       fc.asyncProperty(tables, fc.array(orders, { minLength: 5, maxLength: 5 }), async (rows, all) => {
@@ -464,7 +462,7 @@ describe('an order', () => {
   }
 });
 
-it('the greatest text of a group is the one with the highest code point', async () => {
+it('the maximum of texts in a group is by code point', async () => {
   const row = {
     ...Object.fromEntries([...columns.keys()].map((name) => [name, null])),
     createdAt: '2024-01-01',

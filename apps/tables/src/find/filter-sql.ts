@@ -2,7 +2,7 @@ import { toJsonb, toText } from '@parley/database/storable';
 import type { Comparison, Filter, Matches } from './filter';
 import { type ColumnPlace, valueAt } from './place';
 
-/** From here on, a list of values is compared by hash: each `@>` more costs every row that is looked at. */
+/** Longer lists of values are compared by hash: each additional `@>` is evaluated for every row that is read. */
 const maxContained = 20;
 
 const idRange = { min: -(2 ** 31), max: 2 ** 31 };
@@ -10,8 +10,8 @@ const idRange = { min: -(2 ** 31), max: 2 ** 31 };
 type Leaf<Kind extends Filter['kind']> = Extract<Filter, { kind: Kind }>;
 
 /**
- * SQL that is true for the rows meant and false for all others, over `row`; its values are appended. No part of it can
- * fail for whatever data, except for a regular expression that Postgres does not take.
+ * SQL condition over `row`, true or false for every row; appends its parameters to `values`. It cannot fail for any
+ * data, except for a regular expression that Postgres rejects.
  */
 export function conditionOf(filter: Filter, values: unknown[]): string {
   switch (filter.kind) {
@@ -53,7 +53,7 @@ export function matchOperator({ isCaseSensitive }: Matches): string {
   return isCaseSensitive ? '~' : '~*';
 }
 
-/** Whether the index over `data` finds the rows, and whatever else it finds is few beside the table. */
+/** Whether the GIN index over `data` narrows the search to few rows beside the matches. */
 export function isIndexed(filter: Filter): boolean {
   switch (filter.kind) {
     case 'all':
@@ -92,7 +92,7 @@ function equals({ place, value }: Leaf<'equals'>, values: unknown[]): string {
   }
 }
 
-/** Equality by `@>`, which the index over `data` serves, and what `@>` leaves open for objects and arrays. */
+/** Equality by `@>`, which can use the index over `data`. Objects and arrays need an exact comparison in addition. */
 function contains(place: ColumnPlace, value: unknown, values: unknown[]): string {
   const contained = (part: unknown) => `row.data @> $${values.push(toJsonb(within(place, part)))}::jsonb`;
   if (!isCompound(value)) {
@@ -121,7 +121,6 @@ function oneOf({ place, values: choices }: Leaf<'one of'>, values: unknown[]): s
   }
 }
 
-/** Whether the value, or an element of it, is equal to one of these. */
 function isAnyOf(place: ColumnPlace, choices: unknown[], values: unknown[]): string {
   const any = `ANY($${values.push(choices.map(toJsonb))}::jsonb[])`;
   const item = someItem(place, values, (value) => `${value} = ${any}`);
@@ -155,7 +154,7 @@ function leavesRemainder({ place, divisor, remainder }: Leaf<'remainder'>, value
   );
 }
 
-/** Whether the condition holds for the value or, where there may be an array, for one of its elements. */
+/** Whether the condition holds for the value or, if it can be an array, for one of its elements. */
 function someItem(place: ColumnPlace, values: unknown[], condition: (item: string) => string): string {
   const value = `(${valueAt(place, values)})`;
   if (!hasItems(place)) return `coalesce(${condition(value)}, false)`;
@@ -175,12 +174,11 @@ function textOf(item: string): string {
   return `(${item} #>> '{}')`;
 }
 
-/** Only fields can be named in what `@>` compares with, and no elements. */
+/** The operand of `@>` can contain fields, but no array positions. */
 function isContained({ path }: ColumnPlace): boolean {
   return !path.some((field) => /^[\s+-]*\d+$/.test(field));
 }
 
-/** The data of a row that has nothing but this value at the place. */
 function within({ key, path }: ColumnPlace, value: unknown): unknown {
   return [key, ...path].reduceRight<unknown>((inner, field) => ({ [field]: inner }), value);
 }
@@ -189,7 +187,7 @@ function isCompound(value: unknown): value is object {
   return typeof value === 'object' && value !== null;
 }
 
-/** The index knows only scalars, so it finds every row for a value that has none. */
+/** The index contains scalars only: a value without one would match every row in it. */
 function hasScalar(value: unknown): boolean {
   return !isCompound(value) || Object.values(value).some(hasScalar);
 }
@@ -198,7 +196,7 @@ function isId(value: unknown): value is number {
   return Number.isInteger(value) && (value as number) >= idRange.min && (value as number) < idRange.max;
 }
 
-/** An integer that ids compare with in the same way, so that their index serves. */
+/** Rounds a bound to an integer with the same meaning, so that the index over ids can be used. */
 function idBound(comparison: Comparison, value: number): number {
   const bound = comparison === '>' || comparison === '<=' ? Math.floor(value) : Math.ceil(value);
   return Math.min(Math.max(bound, idRange.min - 1), idRange.max);

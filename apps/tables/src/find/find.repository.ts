@@ -23,7 +23,7 @@ import {
   rowsOfIds,
 } from './page-sql';
 
-/** How long all regular expressions of a filter together may take to be compiled. One takes milliseconds. */
+/** Time limit for compiling all regular expressions of a filter. One takes milliseconds. */
 const maxCompilingMs = 1_000;
 
 @Injectable()
@@ -33,7 +33,7 @@ export class FindRepository {
     private readonly config: TablesConfig,
   ) {}
 
-  /** Primary key. */
+  /** Index: the primary key. */
   async find({ number }: Pick<TableRow, 'number'>, id: number): Promise<StoredRow | undefined> {
     const [row] = await this.database.query<StoredRow>(
       `SELECT id, created_at, updated_at, data, computed, stale FROM row WHERE table_number = $1 AND id = $2`,
@@ -42,14 +42,14 @@ export class FindRepository {
     return row;
   }
 
-  /** One statement; see `pageStatement` for its indexes. Throws OperationTimeout. */
+  /** One statement; `pageStatement` describes its indexes. Throws OperationTimeout. */
   async page(question: PageQuestion): Promise<PageRow[]> {
     const values: unknown[] = [];
     const statement = pageStatement(question, values);
     return isSmall(question) ? this.database.query(statement, values) : this.read(question, statement, values);
   }
 
-  /** A page of groups. Looks at every row meant. Throws OperationTimeout. */
+  /** A page of groups. Reads every row that matches the filter. Throws OperationTimeout. */
   async groups(
     question: Question,
     grouping: Grouping,
@@ -62,7 +62,7 @@ export class FindRepository {
     return this.read(question, measured(page, 'outputs'), values);
   }
 
-  /** Those of the ids whose rows are meant. Throws OperationTimeout. */
+  /** Filters the ids: returns those of matching rows. Throws OperationTimeout. */
   async meantOf(question: Question, ids: number[]): Promise<number[]> {
     const values: unknown[] = [];
     const [found] = await this.read<{ ids: number[] }>(
@@ -73,19 +73,19 @@ export class FindRepository {
     return found!.ids;
   }
 
-  /** The rows of these ids, as they are now, in the order of the ids. Primary key. */
+  /** The current rows of these ids, in the order of `ids`. Index: the primary key. */
   ofIds(question: PageQuestion, ids: number[]): Promise<PageRow[]> {
     const values: unknown[] = [];
     return this.database.query<PageRow>(rowsOfIds(question, ids, values), values);
   }
 
-  /** A page of the rows meant but these, by id. Throws OperationTimeout. */
+  /** A page of the matching rows except these, by id. Throws OperationTimeout. */
   pageWithout(question: PageQuestion, ids: number[]): Promise<PageRow[]> {
     const values: unknown[] = [];
     return this.read<PageRow>(question, pageWithoutIds(question, ids, values), values);
   }
 
-  /** Ids of up to so many rows, whichever. Throws OperationTimeout. */
+  /** Ids of up to `limit` matching rows, in no defined order. Throws OperationTimeout. */
   async listIds(question: Question, limit: number, timeoutMs: number): Promise<number[]> {
     const values: unknown[] = [];
     const rows = rowsOf(question, values);
@@ -98,7 +98,7 @@ export class FindRepository {
     return found!.ids;
   }
 
-  /** Throws InvalidPayload for a regular expression that Postgres does not take, or not in time. */
+  /** Throws InvalidPayload for a regular expression that Postgres rejects or cannot compile in time. */
   async checkExpressions(filter: Filter): Promise<void> {
     const deadline = Date.now() + maxCompilingMs;
     for (const expression of expressionsOf(filter)) {
@@ -110,7 +110,6 @@ export class FindRepository {
     }
   }
 
-  /** @param mostMs where it is less than finding may take */
   private async read<Row>(
     { filter }: Question,
     statement: string,
@@ -122,8 +121,8 @@ export class FindRepository {
       if (!isStopped(error)) throw ofMatching(filter, error);
       throw new ApiError(
         'OperationTimeout',
-        `Finding these rows took more than ${timeoutMs / 1000} s. Narrow the filter: equality with a value that few ` +
-          'rows have is fast, and so are the key column and the order by id.',
+        `Finding these rows took more than ${timeoutMs / 1000} s. Narrow the filter: equality with a rare value, ` +
+          'the key column and the order by id are fast.',
         { cause: error },
       );
     });

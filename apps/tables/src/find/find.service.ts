@@ -35,11 +35,10 @@ export class FindService {
 
   find({ bot }: BotCaller, input: FindTableRows): Promise<FoundRows> {
     if (input.search && input.group)
-      throw new ApiError('InvalidPayload', 'search and group exclude each other: leave one of them out.');
+      throw new ApiError('InvalidPayload', 'search and group cannot be combined: omit one of them.');
     return this.catalog.read(bot.id, input.table, (table) => this.findIn(table, input));
   }
 
-  /** What a filter means in this table. Throws InvalidPayload. */
   async readQuestion(table: KnownTable, conditions: Record<string, unknown> = {}): Promise<Question> {
     const filter = readFilter(conditions, table.columns);
     await this.rows.checkExpressions(filter);
@@ -74,8 +73,8 @@ export class FindService {
     const found: FoundRow[] = isSearched ? await this.search.page(whole, search!) : await this.rows.page(whole);
     const { rows, hasMore, cuts } = answerOf(found, { offset, limit });
     const warnings = [...selection.warnings, ...cuts];
-    if (search && !isSearched) warnings.push('search was left out: no column of the table is searchable.');
-    if (isSearched && orderBy) warnings.push('orderBy was left out: with search, the nearest rows come first.');
+    if (search && !isSearched) warnings.push('search was ignored: no column of the table is searchable.');
+    if (isSearched && orderBy) warnings.push('orderBy was ignored: with search, rows are ordered by similarity.');
     return {
       rows: rows.map((row) => ({
         ...selection.apply(toRow(columns.values(), row)),
@@ -86,7 +85,7 @@ export class FindService {
     };
   }
 
-  /** Groups are numbered in the place of ids. */
+  /** Groups have their position as id. */
   private async findGroups(
     { columns }: KnownTable,
     question: Question,
@@ -101,13 +100,16 @@ export class FindService {
     });
     const warnings = grouping
       .tooLargeIn(groups)
-      .map((name) => `${name} is null where it is larger than a number can be.`);
-    if (select) warnings.push('select was left out: with group, the answer has what group names.');
+      .map((name) => `${name} is null where its value exceeds the range of a number.`);
+    if (select) warnings.push('select was ignored: with group, the answer has the columns that group names.');
     return { rows, hasMore, warnings: [...warnings, ...cuts] };
   }
 }
 
-/** What is answered of the rows that were found for a page, which are one more where there are more. */
+/**
+ * Cuts a page at `limit`, or earlier at `maxPageBytes`. `found` has one row more than `limit` when there is a next
+ * page.
+ */
 function answerOf<Row extends Measured>(found: Row[], { offset, limit }: Page) {
   const beyond = found.findIndex((row) => row.is_beyond);
   const isCut = beyond !== -1 && beyond < limit;
@@ -116,9 +118,7 @@ function answerOf<Row extends Measured>(found: Row[], { offset, limit }: Page) {
   return {
     rows,
     hasMore: found.length > rows.length,
-    cuts: isCut
-      ? [`The answer ends before limit, at ${largest}: ask for the rest with offset ${offset + beyond}.`]
-      : [],
+    cuts: isCut ? [`The page ends before limit, at ${largest}: request the rest with offset ${offset + beyond}.`] : [],
   };
 }
 

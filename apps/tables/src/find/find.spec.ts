@@ -87,7 +87,7 @@ describe('getTableRow', () => {
     });
   });
 
-  it('knows no row that is not there, and no table of another bot', async () => {
+  it('returns 404 for an unknown row and for a table of another bot', async () => {
     const table = await newTable();
     const other = await newBot();
 
@@ -101,7 +101,7 @@ describe('getTableRow', () => {
 });
 
 describe('findTableRows', () => {
-  it('answers the first hundred rows by id when nothing is said', async () => {
+  it('returns the first hundred rows by id by default', async () => {
     const table = await newTable(Array.from({ length: 101 }, (_entry, price) => ({ price })));
 
     const answer = await client.findTableRows({ table });
@@ -110,7 +110,7 @@ describe('findTableRows', () => {
     expect(answer).toEqual({ rows: expect.anything(), hasMore: true, offset: 0, limit: 100 });
   });
 
-  it('pages with offset and limit until there is no more', async () => {
+  it('pages with offset and limit', async () => {
     const table = await newTable();
 
     const middle = await client.findTableRows({ table, offset: 1, limit: 2 });
@@ -153,7 +153,7 @@ describe('findTableRows', () => {
     expect(await names(table, { filter })).toEqual(expected);
   });
 
-  it('orders by any column, with rows that have no value last', async () => {
+  it('orders by any column, with rows without a value last', async () => {
     const table = await newTable();
 
     expect(await names(table, { orderBy: 'price' })).toEqual(['cup', 'pot', 'Jug', 'tray']);
@@ -164,7 +164,7 @@ describe('findTableRows', () => {
     expect(await names(table, { orderBy: 'updatedAt', limit: 1 })).toEqual(['cup']);
   });
 
-  it('finds by the key column, alone and among other conditions', async () => {
+  it('finds by the key column, alone and combined with other conditions', async () => {
     const table = await newTable(goods, { keyColumn: 'name' });
 
     expect(await names(table, { filter: { name: 'pot' } })).toEqual(['pot']);
@@ -174,7 +174,7 @@ describe('findTableRows', () => {
     expect(await names(table, { filter: { $or: [{ name: 'pot' }, { sold: true }] } })).toEqual(['cup', 'pot']);
   });
 
-  it('answers what is selected and what the platform says of a row', async () => {
+  it('returns the selected columns and the system columns', async () => {
     const table = await newTable();
 
     const { rows, warnings } = await client.findTableRows({
@@ -185,10 +185,10 @@ describe('findTableRows', () => {
 
     const row = { id: 1, createdAt: expect.any(String), updatedAt: expect.any(String), computed: {} };
     expect(rows).toEqual([{ ...row, name: 'cup', meta: { size: { cm: 9 } } }]);
-    expect(warnings).toEqual(['select: colour is no column of this table and was left out.']);
+    expect(warnings).toEqual(['select: colour is not a column of this table and was ignored.']);
   });
 
-  it('answers the whole of a column that is selected as a whole and in part', async () => {
+  it('returns the whole column when it is selected both as a whole and in part', async () => {
     const table = await newTable();
 
     for (const select of [
@@ -200,7 +200,7 @@ describe('findTableRows', () => {
     }
   });
 
-  it('sums up all rows', async () => {
+  it('aggregates all rows', async () => {
     const table = await newTable();
 
     const { rows, hasMore } = await client.findTableRows({
@@ -233,7 +233,7 @@ describe('findTableRows', () => {
     });
   });
 
-  it('sums up groups of the rows meant, in the order of their keys or of what was asked for', async () => {
+  it('aggregates groups of the matching rows, ordered by their keys or by orderBy', async () => {
     const table = await newTable();
     const group = { price: 'key', name: ['count', 'max'] };
 
@@ -259,17 +259,20 @@ describe('findTableRows', () => {
   });
 
   it.each<[Query, string]>([
-    [{ filter: { colour: 'red' } }, `filter.colour is no column of this table, which has ${columnNames}.`],
-    [{ filter: { $nor: [{}] } }, 'filter.$nor is not $and, $or or $not.'],
+    [{ filter: { colour: 'red' } }, `filter.colour is not a column of this table. Columns: ${columnNames}.`],
+    [{ filter: { $nor: [{}] } }, 'filter.$nor is not a known operator: use $and, $or or $not.'],
     [{ filter: { price: { $gt: 'a' } } }, 'filter.price.$gt must be a number.'],
     [{ filter: { price: '3.5' } }, 'filter.price must be a number.'],
     [{ filter: { price: { $gt: null } } }, 'filter.price.$gt must be a number.'],
-    [{ filter: { price: { $gt: 1, max: 2 } } }, 'filter.price.max stands beside operators, and is none.'],
+    [
+      { filter: { price: { $gt: 1, max: 2 } } },
+      'filter.price.max is not an operator: operators and fields cannot be mixed.',
+    ],
     [
       { filter: { price: { $near: 1 } } },
       'filter.price.$near is not one of $eq, $ne, $gt, $gte, $lt, $lte, $in, $nin, $exists, $mod, $size, $regex, $not.',
     ],
-    [{ filter: { sold: { $gt: false } } }, 'filter.sold.$gt is not for a column of type boolean.'],
+    [{ filter: { sold: { $gt: false } } }, 'filter.sold.$gt is not supported for a column of type boolean.'],
     [{ filter: { when: 'yesterday' } }, 'filter.when must be a date, or a date and time such as 2025-01-31T12:00:00Z.'],
     [
       { filter: { when: '0000-01-01' } },
@@ -291,10 +294,10 @@ describe('findTableRows', () => {
       { filter: { price: { $mod: [0, 1] } } },
       'filter.price.$mod must be a divisor other than 0 and a remainder, both integers.',
     ],
-    [{ filter: { name: { $size: 1 } } }, 'filter.name.$size is not for a column of type string.'],
-    [{ filter: { tags: { $size: -1 } } }, 'filter.tags.$size must be an integer from 0.'],
-    [{ filter: { id: { $regex: '1' } } }, 'filter.id.$regex is not for the id.'],
-    [{ filter: { name: { $options: 'i' } } }, 'filter.name.$options stands beside $regex only.'],
+    [{ filter: { name: { $size: 1 } } }, 'filter.name.$size is not supported for a column of type string.'],
+    [{ filter: { tags: { $size: -1 } } }, 'filter.tags.$size must be an integer of at least 0.'],
+    [{ filter: { id: { $regex: '1' } } }, 'filter.id.$regex is not supported for the id.'],
+    [{ filter: { name: { $options: 'i' } } }, 'filter.name.$options is allowed only next to $regex.'],
     [
       { filter: { name: { $regex: 'a', $options: 'x' } } },
       'filter.name.$options must be "i", which ignores case, or "c", which does not.',
@@ -305,7 +308,7 @@ describe('findTableRows', () => {
     ],
     [
       { filter: { name: { $regex: '((a{1,100}){1,100}){1,100}' } } },
-      // By Postgres, or by its time on a slow machine.
+      // Rejected by Postgres, or by the time limit on a slow machine.
       expect.stringMatching(
         /^filter\.name\.\$regex: (invalid regular expression: regular|the) expression is too complex\.$/,
       ) as string,
@@ -315,26 +318,26 @@ describe('findTableRows', () => {
       expect.stringMatching(/^filter\.name\.\$regex: .+\.$/) as string,
     ]),
     [{ filter: { name: { $regex: 'a'.repeat(251) } } }, 'filter.name.$regex must be at most 250 characters.'],
-    [{ filter: { 'price.cents': 1 } }, `filter.price.cents is no column of this table, which has ${columnNames}.`],
+    [{ filter: { 'price.cents': 1 } }, `filter.price.cents is not a column of this table. Columns: ${columnNames}.`],
     [{ filter: { meta: 'a' } }, 'filter.meta must be an object.'],
-    [{ orderBy: 'colour' }, `orderBy "colour" is no column of this table, which has ${columnNames}.`],
+    [{ orderBy: 'colour' }, `orderBy "colour" is not a column of this table. Columns: ${columnNames}.`],
     [{ group: {} }, 'group must name at least one column.'],
-    [{ group: { colour: 'key' } }, `group.colour is no column of this table, which has ${columnNames}.`],
+    [{ group: { colour: 'key' } }, `group.colour is not a column of this table. Columns: ${columnNames}.`],
     [{ group: { price: 'median' } }, 'group.price must be one or more of key, count, sum, avg, max, min, unique.'],
-    [{ group: { name: 'sum' } }, 'group.name: sum is for columns of type number.'],
-    [{ group: { sold: 'max' } }, 'group.sold: max is for numbers, texts and times.'],
+    [{ group: { name: 'sum' } }, 'group.name: sum needs a column of type number.'],
+    [{ group: { sold: 'max' } }, 'group.sold: max needs a column of numbers, texts or times.'],
     [
       { group: { price: ['key', 'sum'] }, orderBy: 'name' },
       'orderBy must be a column of the answer: one of priceKey, priceSum.',
     ],
-    [{ search: 'tea', group: { name: 'key' } }, 'search and group exclude each other: leave one of them out.'],
+    [{ search: 'tea', group: { name: 'key' } }, 'search and group cannot be combined: omit one of them.'],
   ])('refuses %j', async (query, message) => {
     const table = await newTable([]);
 
     await expect(client.findTableRows({ table, ...query })).rejects.toMatchObject({ type: 'InvalidPayload', message });
   });
 
-  it('refuses an expression that is too complex for a row only', async () => {
+  it('refuses an expression that is too complex for the text of a row', async () => {
     const table = await newTable([{ name: 'aaxy' }]);
     const tooComplex = { name: { $regex: 'x(?<=(a{1,200}){1,200}x)y' } };
     const refusal = (message: RegExp) => ({
@@ -354,14 +357,22 @@ describe('findTableRows', () => {
   });
 
   it.each([
-    ['filters within filters', nested(11, { name: 'a' }), /is nested more than 10 deep/],
-    ['conditions on one column', { name: nested(10, { $eq: 'a' }) }, /is nested more than 10 deep/],
-    ['a value of many levels', { tags: { $eq: deep(30) } }, /filter.tags.\$eq is nested more than 20 deep/],
-    ['conditions', { $or: Array.from({ length: 101 }, () => ({ name: 'a' })) }, /goes beyond the 100 conditions/],
-    ['values', { price: { $in: Array.from({ length: 1001 }, (_entry, index) => index) } }, /beyond the 1000 values/],
-    ['expressions', { $or: Array.from({ length: 11 }, () => ({ name: { $regex: 'a' } })) }, /beyond the 10 regular/],
+    ['filters within filters', nested(11, { name: 'a' }), /is nested more than 10 levels deep/],
+    ['conditions on one column', { name: nested(10, { $eq: 'a' }) }, /is nested more than 10 levels deep/],
+    ['a value of many levels', { tags: { $eq: deep(30) } }, /filter.tags.\$eq is nested more than 20 levels deep/],
+    ['conditions', { $or: Array.from({ length: 101 }, () => ({ name: 'a' })) }, /exceeds the limit of 100 conditions/],
+    [
+      'values',
+      { price: { $in: Array.from({ length: 1001 }, (_entry, index) => index) } },
+      /exceeds the limit of 1000 values/,
+    ],
+    [
+      'expressions',
+      { $or: Array.from({ length: 11 }, () => ({ name: { $regex: 'a' } })) },
+      /exceeds the limit of 10 regular/,
+    ],
     ['bytes', { name: 'a'.repeat(140_000) }, /filter must be at most/],
-  ])('refuses too much of: %s', async (_what, filter, message) => {
+  ])('refuses a filter with too many or too deep: %s', async (_what, filter, message) => {
     const table = await newTable([]);
 
     await expect(client.findTableRows({ table, filter })).rejects.toMatchObject({
@@ -371,12 +382,12 @@ describe('findTableRows', () => {
   });
 
   it.each(["name' OR true --", '"; DROP TABLE row; --', '$1', '__proto__', 'constructor', ''])(
-    'takes %j for a name or a text and nothing else',
+    'treats %j as a name or a text only',
     async (text) => {
       const table = await newTable([...goods, { name: text }]);
       const bodies = [{ filter: { [text]: 1 } }, { orderBy: text }, { group: { [text]: 'key' } }];
 
-      // The client leaves out names that mean something in JavaScript.
+      // Sent without the client, which drops names such as `__proto__`.
       for (const body of bodies) expect(await send(table, body)).toMatchObject({ type: 'InvalidPayload' });
       for (const filter of [{ name: text }, { name: { $in: [text] } }, { name: { $gte: text, $lte: text } }])
         expect(await names(table, { filter })).toEqual([text]);
@@ -398,7 +409,7 @@ describe('findTableRows', () => {
     },
   );
 
-  it('knows nothing of the tables of another bot, even of the same name', async () => {
+  it('does not find tables of another bot, even with the same name', async () => {
     const table = await newTable();
     const other = await newBot();
 
@@ -409,7 +420,7 @@ describe('findTableRows', () => {
     expect((await other.findTableRows({ table, group: { id: 'count' } })).rows).toMatchObject([{ idCount: 0 }]);
   });
 
-  it('cuts what is too large for one answer, and says where it goes on', async () => {
+  it('cuts a page at 16 MB and names the offset of the rest', async () => {
     const table = `Goods${++number}Table`;
     await client.createTable({ name: table, factor: 30, schema: { text: { type: 'string' } } });
     await client.createTableRows({ table, rows: [{ text: 'x' }] });
@@ -428,7 +439,7 @@ describe('findTableRows', () => {
 
       expect(first).toMatchObject({
         hasMore: true,
-        warnings: [`The answer ends before limit, at 16 MB: ask for the rest with offset ${first.rows.length}.`],
+        warnings: [`The page ends before limit, at 16 MB: request the rest with offset ${first.rows.length}.`],
       });
       expect(rest).toMatchObject({ hasMore: false });
       expect(rest).not.toHaveProperty('warnings');
@@ -439,16 +450,16 @@ describe('findTableRows', () => {
     }
   });
 
-  it('says where a sum is larger than a number can be', async () => {
+  it('warns where a sum exceeds the range of a number', async () => {
     const table = await newTable([{ price: 1.7e308 }, { price: 1.7e308 }]);
 
     const { rows, warnings } = await client.findTableRows({ table, group: { price: ['sum', 'max'] } });
 
     expect(rows).toMatchObject([{ priceSum: null, priceMax: 1.7e308 }]);
-    expect(warnings).toEqual(['priceSum is null where it is larger than a number can be.']);
+    expect(warnings).toEqual(['priceSum is null where its value exceeds the range of a number.']);
   });
 
-  it('reads again when the table changes while it is read', async () => {
+  it('reads again when the table changes during the query', async () => {
     const table = await newTable(goods, { keyColumn: 'name' });
     await names(table, {});
     await door.sql('BEGIN; LOCK TABLE tables.row');
@@ -460,7 +471,7 @@ describe('findTableRows', () => {
     expect(await found).toEqual(['pot']);
   });
 
-  it('says what to narrow when it takes too long', async () => {
+  it('suggests how to narrow the filter when the query times out', async () => {
     const table = await newTable(goods, { keyColumn: 'name' });
     await door.sql('BEGIN; LOCK TABLE tables.row');
 
@@ -481,10 +492,9 @@ describe('findTableRows', () => {
   });
 });
 
-/** Who waits for a lock that this connection has. */
 const waiting = 'SELECT 1 FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))';
 
-/** As another process would. */
+/** Simulates another process. */
 async function removeKeyColumn(table: string): Promise<void> {
   const [{ number } = {}] = await door.sql(
     'UPDATE tables."table" SET key_column = NULL WHERE name = $1 RETURNING number',
@@ -495,7 +505,6 @@ async function removeKeyColumn(table: string): Promise<void> {
   await door.sql('COMMIT');
 }
 
-/** What the client would not send as it is. */
 async function send(table: string, body: object | string): Promise<unknown> {
   const headers = { authorization: `Bearer ${alice.token}`, 'x-bot-id': botId, 'content-type': 'application/json' };
   const text = typeof body === 'string' ? body : JSON.stringify(body);

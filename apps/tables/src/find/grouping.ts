@@ -6,12 +6,10 @@ import { type ColumnPlace, type Columns, findPlace, noPlace, type Place, valueAt
 const operations = ['key', 'count', 'sum', 'avg', 'max', 'min', 'unique'] as const;
 type Operation = (typeof operations)[number];
 
-/** Entries of `group` together with their operations. */
 const maxOutputs = 40;
 
-/** One value of each answered group. */
 interface Output {
-  /** Column and operation, as `priceSum`. */
+  /** Column and operation, such as `priceSum`. */
   name: string;
   operation: Operation;
   place: Place;
@@ -22,15 +20,14 @@ interface Order {
   direction: Direction;
 }
 
-/** A group as Postgres answers it: the outputs in their order. */
 export interface GroupRow {
   outputs: unknown[];
 }
 
 /**
- * Rows summed up. Rows with the same values in all columns that are a `key` are a group; without a `key` all rows are one.
- * `count` is of rows that have a value and `unique` of their distinct values. `sum`, `avg`, and `max` and `min` of what is
- * no text or time, are of numbers; over nothing they are null.
+ * Aggregation of rows. Rows with equal values in all `key` columns form a group; without a `key` all rows are one
+ * group. `count` counts rows with a value and `unique` their distinct values. `sum`, `avg`, and `max` and `min` of
+ * columns other than texts and times, are computed over numbers; they are null without any.
  */
 export class Grouping {
   private constructor(
@@ -38,7 +35,6 @@ export class Grouping {
     private readonly order?: Order,
   ) {}
 
-  /** Throws InvalidPayload. */
   static read(
     columns: Columns,
     group: Record<string, unknown>,
@@ -55,7 +51,10 @@ export class Grouping {
     return new Grouping(outputs, { output, direction });
   }
 
-  /** SQL of the groups of these rows; its values are appended. @param rows what stands behind FROM, with `row` in it. */
+  /**
+   * SQL of the groups; appends its parameters to `values`.
+   * @param rows FROM clause that provides `row`
+   */
   statement(rows: string, values: unknown[]): string {
     const sources = this.outputs.map(({ place }, index) => `${sourceOf(place, values)} AS v${index}`);
     const results = this.outputs.map((output, index) => `${resultOf(output, `v${index}`)} AS o${index}`);
@@ -70,21 +69,20 @@ export class Grouping {
       ${terms.length > 0 ? `ORDER BY ${terms.join(', ')}` : ''}`;
   }
 
-  /** The columns of an answered group by name. Null stands for a number that JSON cannot hold. */
+  /** Values of a group by output name. Numbers beyond the range of JSON become null. */
   toValues({ outputs }: GroupRow): Record<string, unknown> {
     return Object.fromEntries(
       this.outputs.map(({ name }, index) => [name, isTooLarge(outputs[index]) ? null : outputs[index]]),
     );
   }
 
-  /** Names of the columns where a number is larger than JSON can hold. */
   tooLargeIn(groups: GroupRow[]): string[] {
     return this.outputs
       .filter((_output, index) => groups.some(({ outputs }) => isTooLarge(outputs[index])))
       .map(({ name }) => name);
   }
 
-  /** By what was asked for, then by the keys, so that pages do not overlap. */
+  /** By `orderBy`, then by the keys, so that pages do not overlap. */
   private orderTerms(): string[] {
     const terms = this.outputs.flatMap((output, index) =>
       output.operation === 'key' ? [valueTerms(`o${index}`, typeOf(output), 'asc')] : [],
@@ -110,12 +108,12 @@ function checkType(name: string, operation: Operation, place: Place): void {
   const type = place.kind === 'column' ? place.type : place.kind;
   const isNumeric = type === 'number' || type === 'id' || type === 'any';
   if ((operation === 'sum' || operation === 'avg') && !isNumeric)
-    refuse(`group.${name}: ${operation} is for columns of type number`);
+    refuse(`group.${name}: ${operation} needs a column of type number`);
   if ((operation === 'max' || operation === 'min') && !isNumeric && !isText(type))
-    refuse(`group.${name}: ${operation} is for numbers, texts and times`);
+    refuse(`group.${name}: ${operation} needs a column of numbers, texts or times`);
 }
 
-/** As `jsonb`, NULL where there is nothing. Times are the text that answers have. */
+/** SQL of the value as `jsonb`, NULL when absent. Times are formatted as in responses. */
 function sourceOf(place: Place, values: unknown[]): string {
   switch (place.kind) {
     case 'id':
@@ -127,7 +125,6 @@ function sourceOf(place: Place, values: unknown[]): string {
   }
 }
 
-/** As `jsonb`. */
 function resultOf({ operation, place }: Output, value: string): string {
   const number = `CASE WHEN jsonb_typeof(${value}) = 'number' THEN (${value})::numeric END`;
   const text = `(${value} #>> '{}') COLLATE "C"`;
@@ -156,7 +153,7 @@ function isText(type: string): boolean {
   return type === 'string' || type === 'date-time' || type === 'time';
 }
 
-/** A sum of many digits is read as infinite. */
+/** JSON.parse reads a number beyond the range of a double as infinite. */
 function isTooLarge(value: unknown): boolean {
   return value === Infinity || value === -Infinity;
 }

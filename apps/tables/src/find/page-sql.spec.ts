@@ -17,7 +17,6 @@ const schema = {
 };
 const columns = columnsOf({ number, schema });
 
-/** Which rows have this word in `share`, by id. */
 const shares: Record<string, (id: number) => boolean> = {
   nobody: () => false,
   one: (id) => id === 30_000,
@@ -27,7 +26,7 @@ const shares: Record<string, (id: number) => boolean> = {
   most: (id) => id % 10 !== 7,
   early: (id) => id > 300 && id < 350,
   late: (id) => id > 39_000,
-  // A tenth of those that the first walk sees, and then none for long.
+  // A tenth of the rows of the first walk, then none for a long time.
   gap: (id) => (id < 1000 && id % 10 === 7) || id > 35_000,
 };
 
@@ -40,7 +39,7 @@ beforeAll(async () => {
     [columns.get('share')!.key]: Object.keys(shares).filter((share) => shares[share]!(index + 1)),
     [columns.get('name')!.key]: `row ${index + 1}`,
   }));
-  // Another table in the same place has the same words: it must never be seen.
+  // Another table has the same words in the same partition. None of its rows may be returned.
   await store.database.query(
     `INSERT INTO row (table_number, id, data, key)
      SELECT number, id, data, row_key(data -> $2)
@@ -73,7 +72,7 @@ async function idsOf(filter: Record<string, unknown>, page: { direction: Directi
   return (await store.database.query<{ id: number }>(text, values)).map(({ id }) => id);
 }
 
-describe('a page of rows that are equal to something', () => {
+describe('a page of rows selected by equality', () => {
   const pages = [
     { offset: 0, limit: 1 },
     { offset: 0, limit: 101 },
@@ -83,7 +82,7 @@ describe('a page of rows that are equal to something', () => {
     { offset: 3000, limit: 5 },
   ].flatMap((page) => (['asc', 'desc'] as const).map((direction) => ({ ...page, direction })));
 
-  it.each(Object.keys(shares))('is the same by whatever way it is found: %s', async (share) => {
+  it.each(Object.keys(shares))('has the same rows for each strategy: %s', async (share) => {
     const all = Array.from({ length: rowCount }, (_entry, index) => index + 1).filter(shares[share]!);
 
     for (const page of pages) {
@@ -99,7 +98,7 @@ describe('a page of rows that are equal to something', () => {
     ['tenth', 'far'],
     ['one', 'indexed'],
     ['gap', 'indexed'],
-  ])('of %s is found by the way that is the cheapest: %s', async (share, way) => {
+  ])('for %s uses the cheapest strategy: %s', async (share, way) => {
     const { text, values } = statementOf({ share }, { direction: 'asc', offset: 0, limit: 201 });
 
     const plan = await store.database.query<{ 'QUERY PLAN': string }>(`EXPLAIN (ANALYZE, COSTS OFF) ${text}`, values);

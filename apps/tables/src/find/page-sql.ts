@@ -4,46 +4,43 @@ import { expressionsOf, type Filter } from './filter';
 import { conditionOf, isIndexed } from './filter-sql';
 import { type Direction, orderTerms, type RowOrder } from './row-order';
 
-/** Up to here a page may end for its first rows to be looked for by walking. */
+/** Pages that end later are read without a walk in the order of ids. */
 const maxWalkedEnd = 2000;
 
-/** Rows that the first walk looks at, if twice the page is not more, and the longest second one. */
+/** Rows of the first walk, unless twice the page is more, and limit for the second one. */
 const walkedRows = 1000;
 const maxWalkedRows = 20_000;
 
-/** What a row found by the index over `data` costs, in rows that are walked past: measured at a million rows. */
+/** Cost of a row found by the index over `data`, in rows of a walk: measured with a million rows. */
 const foundRowCost = 3;
 
-/** Bytes of data in one page. */
 export const maxPageBytes = 16_000_000;
 
-/** The rows of a table that a filter means. */
 export interface Question {
   tableNumber: string;
   filter: Filter;
-  /** Of the column whose values are unique, if there is one. */
   keyOfKeyColumn?: string;
 }
 
-/** One page of these rows. */
 export interface PageQuestion extends Question {
   order: RowOrder;
   offset: number;
   limit: number;
-  /** SQL of the data to read, with its values appended. */
   dataOf: (values: unknown[]) => string;
-  /** What no row of the table is larger than. */
   maxRowBytes: number;
 }
 
-/** A row of a page that may be too large. What is beyond `maxPageBytes` comes without its data. */
+/** Row of a page with a size limit. Rows beyond `maxPageBytes` have no data. */
 export interface Measured {
   is_beyond?: boolean;
 }
 
 export type PageRow = StoredRow & Measured;
 
-/** The statement for a page of rows, as `PageRow`; its values are appended. */
+/**
+ * Statement for a page of `PageRow`; appends its parameters to `values`. Indexes: row_key for the key column, row_data
+ * for equality, the primary key otherwise.
+ */
 export function pageStatement(question: PageQuestion, values: unknown[]): string {
   const { order, filter, offset, limit } = question;
   const end = offset + limit;
@@ -51,19 +48,18 @@ export function pageStatement(question: PageQuestion, values: unknown[]): string
   return bounded(question, isWalked ? walkedPage(question, order.direction, values) : plainPage(question, values));
 }
 
-/** Whether it is known to be little work before it is asked. One regular expression may be much work on a single row. */
+/** Whether the query is cheap for certain and needs no timeout. One regular expression can be expensive on a single row. */
 export function isSmall(question: PageQuestion): boolean {
   const { filter, order, offset } = question;
   if (expressionsOf(filter).length > 0) return false;
   return isPinned(question) || (requiredBy(filter).length === 0 && order.place.kind === 'id' && offset <= maxWalkedEnd);
 }
 
-/** What stands behind FROM for all rows meant; its values are appended. */
+/** FROM clause for all matching rows; appends its parameters to `values`. */
 export function rowsOf(question: Question, values: unknown[]): string {
   return `row WHERE ${whereOf(question, values)}`;
 }
 
-/** The statement for the rows of these ids, in their order, as `PageRow`. */
 export function rowsOfIds(question: PageQuestion, ids: number[], values: unknown[]): string {
   const columns = columnsOf(question, values);
   const number = `$${values.push(question.tableNumber)}::bigint`;
@@ -74,14 +70,13 @@ export function rowsOfIds(question: PageQuestion, ids: number[], values: unknown
   );
 }
 
-/** The statement for a page, by id, of what is meant but these, as `PageRow`. */
 export function pageWithoutIds(question: PageQuestion, ids: number[], values: unknown[]): string {
   const columns = columnsOf(question, values);
   const rows = `${rowsOf(question, values)} AND row.id <> ALL ($${values.push(ids)}::int[])`;
   return bounded(question, `SELECT ${columns} FROM ${rows} ORDER BY row.id ${pageOf(question, values)}`);
 }
 
-/** The page with `is_beyond`. The sum of what `column`, a `jsonb`, takes runs in the order of the page. */
+/** Adds `is_beyond`: the running size of `column`, a `jsonb`, in the order of the page, exceeds `maxPageBytes`. */
 export function measured(page: string, column: string, others: string[] = []): string {
   return `
     SELECT ${[...others, `CASE WHEN is_beyond THEN '{}' ELSE ${column} END AS ${column}`, 'is_beyond'].join(', ')}
@@ -90,7 +85,7 @@ export function measured(page: string, column: string, others: string[] = []): s
       FROM (${page}) AS page) AS measured`;
 }
 
-/** Measures rows only where they can be too large together. */
+/** Measures rows only where a page of the largest rows would exceed the limit. */
 function bounded({ limit, maxRowBytes }: PageQuestion, page: string): string {
   if (limit * maxRowBytes <= maxPageBytes) return page;
   return measured(page, 'data', ['id', 'created_at', 'updated_at', 'computed', 'stale']);
@@ -103,10 +98,10 @@ function plainPage(question: PageQuestion, values: unknown[]): string {
 }
 
 /**
- * Equality in the order of ids. For values that many rows have, a walk in this order soon fills the page, and the index
- * over `data` would bring far too many rows; for rare ones it is the opposite, and Postgres cannot tell them apart. So a
- * short walk comes first. If it does not fill the page, the share of rows that it found tells whether a longer walk is
- * cheaper than the index, which has the last word in any case.
+ * Page of an equality filter in the order of ids. For frequent values a walk in this order fills the page quickly,
+ * while the index over `data` returns far too many rows; for rare values it is the opposite, and the planner cannot
+ * tell them apart. So a short walk comes first. If it does not fill the page, its share of matches decides whether a
+ * longer walk is cheaper than the index. The index completes any page that the walks do not fill.
  */
 function walkedPage(question: PageQuestion, direction: Direction, values: unknown[]): string {
   const { offset, limit, filter } = question;
@@ -152,7 +147,7 @@ function pageOf({ offset, limit }: PageQuestion, values: unknown[]): string {
 
 function whereOf(question: Question, values: unknown[]): string {
   const table = `row.table_number = $${values.push(question.tableNumber)}::bigint`;
-  // The index over keys is exact where the one over data only guesses how many rows there are.
+  // The index over keys is exact, while the planner can only guess how many rows the index over `data` returns.
   const keys = keysOf(question).map(
     (choices) =>
       `row.key = ANY(ARRAY(SELECT row_key(value) FROM jsonb_array_elements($${values.push(toJsonb(choices))}::jsonb)))`,
@@ -160,7 +155,6 @@ function whereOf(question: Question, values: unknown[]): string {
   return [table, ...keys, conditionOf(question.filter, values)].join(' AND ');
 }
 
-/** Whether the filter names ids, or values of the key column. */
 function isPinned(question: Question): boolean {
   return (
     keysOf(question).length > 0 ||
@@ -168,7 +162,7 @@ function isPinned(question: Question): boolean {
   );
 }
 
-/** For each condition on the key column that every row must meet: the values, one of which its key has to be. */
+/** Required values of the key column, one list for each condition on it that every match must meet. */
 function keysOf({ filter, keyOfKeyColumn }: Question): unknown[][] {
   return requiredBy(filter)
     .filter(isEquality)
@@ -176,7 +170,6 @@ function keysOf({ filter, keyOfKeyColumn }: Question): unknown[][] {
     .map((equality) => (equality.kind === 'equals' ? [equality.value] : equality.values));
 }
 
-/** The conditions that all have to be met. */
 function requiredBy(filter: Filter): Filter[] {
   return filter.kind === 'all' ? filter.of.flatMap(requiredBy) : [filter];
 }

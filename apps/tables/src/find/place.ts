@@ -4,21 +4,19 @@ import type { Column } from '../tables/table.entity';
 
 export type Columns = ReadonlyMap<string, Column>;
 
-/** What the platform says of every row, with its SQL. */
 const systemColumns = { id: 'row.id', createdAt: 'row.created_at', updatedAt: 'row.updated_at' } as const;
 
-/** Where a value of a row is found. */
 export type Place =
   | { kind: 'id'; sql: string }
   | { kind: 'time'; sql: string }
-  /** `path` leads into the object or array of the column, where values are of `any` type. */
+  /** `path` leads into an object or array of the column, where values have type `any`. */
   | { kind: 'column'; key: string; path: string[]; type: ColumnType | 'date-time' | 'any' };
 
 export type ColumnPlace = Extract<Place, { kind: 'column' }>;
 
 /**
- * The place with this name: a column, a column of the platform, or `column.field.field` inside of an object. The number
- * of an element stands for a field of an array. Undefined when the table has no such place.
+ * Resolves the name of a column, a system column, or `column.field.field` inside of an object. Positions in arrays
+ * count as fields. Undefined when there is none.
  */
 export function findPlace(columns: Columns, name: string): Place | undefined {
   if (name === 'id') return { kind: 'id', sql: systemColumns.id };
@@ -28,12 +26,11 @@ export function findPlace(columns: Columns, name: string): Place | undefined {
   return findInside(columns, name);
 }
 
-/** What a message says of a name that leads nowhere. */
 export function noPlace(columns: Columns): string {
-  return `is no column of this table, which has ${[...columns.keys(), ...Object.keys(systemColumns)].join(', ')}`;
+  return `is not a column of this table. Columns: ${[...columns.keys(), ...Object.keys(systemColumns)].join(', ')}`;
 }
 
-/** The column that a name with dots begins with, and the fields after it. */
+/** Splits `column.field.field`. The names of columns can contain dots themselves. */
 export function splitName(columns: Columns, name: string): { column: Column; path: string[] } | undefined {
   for (let dot = name.indexOf('.'); dot > 0; dot = name.indexOf('.', dot + 1)) {
     const column = columns.get(name.slice(0, dot));
@@ -43,7 +40,7 @@ export function splitName(columns: Columns, name: string): { column: Column; pat
   return undefined;
 }
 
-/** SQL of the value as `jsonb`: NULL, or JSON's null, where there is none. Its values are appended. */
+/** SQL of the value as `jsonb`; NULL or JSON's null when absent. Appends its parameters to `values`. */
 export function valueAt({ key, path }: ColumnPlace, values: unknown[]): string {
   if (path.length === 0) return `row.data -> $${values.push(key)}::text`;
   return `row.data #> $${values.push([key, ...path])}::text[]`;

@@ -8,14 +8,14 @@ export interface RowOrder {
   direction: Direction;
 }
 
-/** By id when nothing is said. Throws InvalidPayload. */
+/** Default: by id. Throws InvalidPayload. */
 export function readOrder(columns: Columns, orderBy = 'id', direction: Direction = 'asc'): RowOrder {
   const place = findPlace(columns, orderBy);
   if (!place) throw new ApiError('InvalidPayload', `orderBy "${orderBy}" ${noPlace(columns)}.`);
   return { place, direction };
 }
 
-/** What stands behind ORDER BY, over `row`; its values are appended. Rows with the same value are in the order of ids. */
+/** ORDER BY terms over `row`; appends its parameters to `values`. Rows with equal values are ordered by id. */
 export function orderTerms({ place, direction }: RowOrder, values: unknown[]): string {
   switch (place.kind) {
     case 'id':
@@ -28,9 +28,8 @@ export function orderTerms({ place, direction }: RowOrder, values: unknown[]): s
 }
 
 /**
- * Orders `jsonb`: numbers by value, texts by code point, what has no value last in both directions. Where values are of
- * several types, numbers come before texts, these before booleans, and these before objects and arrays, which are in no
- * order among each other.
+ * Sort order of `jsonb`: numbers by value, texts by code point, absent values last in both directions. Mixed types:
+ * numbers, then texts, booleans, and objects and arrays, which have no order among each other.
  */
 export function valueTerms(value: string, type: ColumnPlace['type'], direction: Direction): string {
   const rank = `CASE jsonb_typeof(${value}) WHEN 'number' THEN 1 WHEN 'string' THEN 2 WHEN 'boolean' THEN 3

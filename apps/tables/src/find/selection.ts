@@ -3,17 +3,17 @@ import type { Row } from '@parley/contracts/tables/rows';
 import type { Column } from '../tables/table.entity';
 import { type Columns, splitName } from './place';
 
-/** Fields to keep; an empty one keeps the whole value. */
+/** Fields to keep; an empty map keeps the whole value. */
 type Fields = Map<string, Fields>;
 
 const systemNames = new Set(['id', 'createdAt', 'updatedAt', 'computed', 'stale', 'similarity']);
 
-/** Which columns of rows are answered, and what of those that hold objects. */
+/** Projection of rows: selected columns and fields of objects. */
 export class Selection {
   private readonly fields = new Map<string, Fields>();
   readonly warnings: string[] = [];
 
-  /** @param select names, with dots into objects; everything when it is absent. */
+  /** @param select names, with dots into objects; absent means everything */
   constructor(
     private readonly all: Columns,
     private readonly select?: string[],
@@ -21,20 +21,17 @@ export class Selection {
     select?.forEach((name) => this.add(name));
   }
 
-  /** What has to be read of the rows. */
   get columns(): Column[] {
     const columns = [...this.all.values()];
     return this.select ? columns.filter(({ name }) => this.fields.has(name)) : columns;
   }
 
-  /** SQL of the data of `row` that have to be read; its values are appended. */
   dataOf(values: unknown[]): string {
     if (!this.select) return 'row.data';
     const entries = this.columns.map(({ key }) => `$${values.push(key)}::text, row.data -> $${values.length}::text`);
     return `jsonb_build_object(${entries.join(', ')})`;
   }
 
-  /** The row with nothing but what is selected, and what the platform says of it. */
   apply(row: Row): Row {
     if (!this.select) return row;
     const entries = Object.entries(row).filter(([name]) => systemNames.has(name) || this.fields.has(name));
@@ -49,12 +46,12 @@ export class Selection {
     }
     const inside = splitName(this.all, name);
     if (!inside) {
-      this.warnings.push(`select: ${name} is no column of this table and was left out.`);
+      this.warnings.push(`select: ${name} is not a column of this table and was ignored.`);
       return;
     }
     const { column, path } = inside;
     const known = this.fields.get(column.name);
-    // The column as a whole was asked for already.
+    // The whole column is selected already.
     if (known?.size === 0) return;
     this.fields.set(column.name, withPath(known ?? new Map<string, Fields>(), path));
   }
@@ -67,7 +64,6 @@ function withPath(fields: Fields, [first, ...rest]: string[]): Fields {
   return new Map(fields).set(first, withPath(known ?? new Map<string, Fields>(), rest));
 }
 
-/** Of an array, each element with these fields. */
 function keep(value: unknown, fields?: Fields): unknown {
   if (!fields || fields.size === 0) return value;
   if (Array.isArray(value)) return value.map((entry) => keep(entry, fields));

@@ -5,12 +5,12 @@ import { type File, files } from '@parley/contracts/files';
 import { TablesConfig } from '../config';
 import type { JobCaller } from './job.entity';
 
-/** Content on its way in: read it, or cancel it. */
+/** Open download. The caller reads or cancels `content`. */
 export interface OpenFile {
   content: ReadableStream<Uint8Array>;
   contentType: string;
   sizeBytes: number;
-  /** Another one for every upload to the file. */
+  /** ETag: changes with every upload. */
   version: string;
 }
 
@@ -20,7 +20,7 @@ export interface NewFile {
   sizeBytes: number;
 }
 
-/** Files of the bot that asks: what they are over the bus, and their content over HTTP. */
+/** Client of the files service on behalf of a bot: metadata over the bus, content over HTTP. */
 @Injectable()
 export class BotFiles {
   constructor(
@@ -28,7 +28,7 @@ export class BotFiles {
     private readonly config: TablesConfig,
   ) {}
 
-  /** Throws ReferenceNotFound for what is not the bot's, and for a file without content. */
+  /** Throws ReferenceNotFound for a file of another bot and for a file without content. */
   async get(caller: JobCaller, id: string): Promise<File> {
     const { file } = await this.bus.call(files.get, caller, { id }).catch((error: unknown) => {
       if (!(error instanceof ApiError) || error.type !== 'ResourceNotFound') throw error;
@@ -40,7 +40,7 @@ export class BotFiles {
     return file;
   }
 
-  /** The signal ends the content too. Who reads it then is told; nobody else is. */
+  /** The signal also aborts the content, which only its reader sees as an error. */
   async open(caller: JobCaller, id: string, signal: AbortSignal): Promise<OpenFile> {
     const file = await this.get(caller, id);
     const response = await this.request(file.url, { signal });
@@ -52,7 +52,7 @@ export class BotFiles {
     };
   }
 
-  /** Makes the file or replaces its content; its id. */
+  /** Creates the file or replaces its content. Returns its id. */
   async write(
     caller: JobCaller,
     { key, contentType, sizeBytes }: NewFile,
@@ -70,19 +70,19 @@ export class BotFiles {
     return file.id;
   }
 
-  /** What is not answered as asked may be so later: the file was replaced meanwhile, or its service is away. */
+  /** Failures are retryable: the file may have been replaced meanwhile, or the files service may be down. */
   private async request(url: string, init: RequestInit): Promise<Response> {
     const response = await fetch(reachable(url, this.config.filesUrl), init).catch((error: unknown) => {
       init.signal?.throwIfAborted();
-      throw unavailable('The files service does not answer at its content address.', error);
+      throw unavailable('The files service did not answer at its content URL.', error);
     });
     if (response.ok) return response;
     await response.body?.cancel();
-    throw unavailable(`The files service answered ${response.status} at its content address.`);
+    throw unavailable(`The files service answered ${response.status} at its content URL.`);
   }
 }
 
-/** The signature covers path and query alone: the same content at an address that can be reached from here. */
+/** Moves a signed URL to the internal address. The signature covers path and query only. */
 function reachable(url: string, base: string | undefined): string {
   return base === undefined ? url : base + url.slice(url.lastIndexOf('/content/'));
 }

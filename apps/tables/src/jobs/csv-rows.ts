@@ -3,7 +3,7 @@ import { parse } from 'csv-parse';
 import { type IgnoredColumns, maxRowCharacters, type ReadColumns, type ReadRow, tooLong } from './read-row';
 import { UnreadableFile } from './unreadable-file';
 
-/** What the parser gives: a record, or why one was left out, each with the line that it ends in. */
+/** Output of the parser: a record, or the error code of a skipped one, with the number of its last line. */
 type Parsed = { lines: number } & ({ record: string[] } | { code: string });
 
 interface Cell {
@@ -12,7 +12,7 @@ interface Cell {
   type: string;
 }
 
-/** Rows of comma-separated values whose first line names the columns. An empty cell gives no value. */
+/** CSV with column names in the first line. Empty cells have no value. */
 export async function* readCsv(
   text: AsyncIterable<string>,
   columns: ReadColumns,
@@ -25,7 +25,7 @@ export async function* readCsv(
     line = parsed.lines + 1;
     if ('code' in parsed) {
       const problem = problemOf(parsed.code);
-      // Nobody knows where the next row begins.
+      // The start of the next row is unknown.
       if (!header || parsed.code === 'CSV_MAX_RECORD_SIZE') throw new UnreadableFile(`${place} ${problem}`);
       yield { place, problem };
       continue;
@@ -33,17 +33,17 @@ export async function* readCsv(
     const { record } = parsed;
     if (!header) header = { cells: readHeader(record, columns, ignored), width: record.length };
     else if (record.length > header.width) {
-      yield { place, problem: `has ${record.length} cells, but the header only ${header.width}.` };
+      yield { place, problem: `has ${record.length} cells, but the header has ${header.width}.` };
     } else yield { place, row: readRecord(record, header.cells) };
   }
 }
 
-/** Takes time in proportion to the text. */
+/** Matches in linear time. */
 const numberPattern = /^\s*[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?\s*$/i;
-/** No number has more, written with all of its digits. */
+/** No number needs more characters, even without an exponent. */
 const maxNumberLength = 400;
 
-const quoteAdvice = 'Is there a quotation mark that opens a cell and is not closed?';
+const quoteAdvice = 'Is a quotation mark at the start of a cell not closed?';
 
 function problemOf(code: string): string {
   switch (code) {
@@ -52,7 +52,7 @@ function problemOf(code: string): string {
     case 'INVALID_OPENING_QUOTE':
       return 'has a quotation mark inside a cell: put the cell into quotation marks and double those inside.';
     case 'CSV_INVALID_CLOSING_QUOTE':
-      return 'has a quotation mark inside a quoted cell: double it. What follows up to the next one was left out too.';
+      return 'has a quotation mark inside a quoted cell: double it. The text up to the next quotation mark was skipped as well.';
     default:
       return `cannot be read. ${quoteAdvice}`;
   }
@@ -65,10 +65,10 @@ function parsedRecords(text: AsyncIterable<string>): AsyncIterable<Parsed> {
     skip_records_with_error: true,
     max_record_size: maxRowCharacters,
     on_record: (record: string[], { lines }) => ({ record, lines }) as unknown as string[],
-    // In between the records, so that each has its place in the order whenever it is read.
+    // Skipped records go into the output stream to keep their position among the records.
     on_skip: (error) => void parser.push({ code: error!.code, lines: parser.info.lines }),
   });
-  // Whoever reads the records is told of a failure of the source by the parser.
+  // The parser reports a failure of the source to its reader.
   return pipeline(Readable.from(text), parser, () => undefined) as AsyncIterable<Parsed>;
 }
 
@@ -80,10 +80,10 @@ function readHeader(record: string[], columns: ReadColumns, ignored: IgnoredColu
     return column ? [{ place, name, type: column.schema.type }] : [];
   });
   const twice = cells.find(({ name, place }) => names.indexOf(name) !== place);
-  if (twice) throw new UnreadableFile(`The first line names the column ${twice.name} twice.`);
+  if (twice) throw new UnreadableFile(`The first line has the column ${twice.name} twice.`);
   if (cells.length === 0) {
     throw new UnreadableFile(
-      `The first line names no column of this table. It must hold names such as ${[...columns.keys()].slice(0, 3).join(', ')}, separated by commas.`,
+      `The first line names no column of this table. It must contain column names such as ${[...columns.keys()].slice(0, 3).join(', ')}, separated by commas.`,
     );
   }
   return cells;
@@ -98,7 +98,7 @@ function readRecord(record: string[], cells: Cell[]): Record<string, unknown> {
   return Object.fromEntries(values);
 }
 
-/** What does not look like a value of its type stays text: who checks the row says what is wrong with it. */
+/** Text that does not match the type stays text: the row check reports it. */
 function readCell(text: string, type: string): unknown {
   switch (type) {
     case 'number':

@@ -8,7 +8,7 @@ import type { JobLease } from './job-lease';
 
 const rowsAtOnce = 1_000;
 
-/** Copies the rows of another table into the job's. A batch commits together with the id of its last row in the source. */
+/** Copies rows from another table. Resumable: each batch commits together with the id of its last source row. */
 @Injectable()
 export class DuplicateJob {
   constructor(
@@ -24,13 +24,12 @@ export class DuplicateJob {
       if (last === 'none') break;
       if (last !== 'table changed') job.position = last;
     }
-    // Its rows go soon after it: what is there now may not be all.
+    // The rows of a deleted table are erased soon, so the copy may be incomplete.
     if ((await this.rows.findLastId(job.task.sourceNumber)) === undefined) {
-      throw new JobFailed('The table that is copied was emptied or deleted before all of its rows were copied.');
+      throw new JobFailed('The source table was emptied or deleted before all of its rows were copied.');
     }
   }
 
-  /** The last id that is done. */
   private async copyBatch(
     job: TakenJob<TaskOf<'duplicate_table'>>,
     lease: JobLease,
@@ -42,7 +41,8 @@ export class DuplicateJob {
       if (copied.lastId === null) return 'none';
       lease.progress = Math.min(99, Math.floor((100 * copied.lastId) / job.task.lastRowId));
       const failedRows = copied.rows - copied.stored;
-      const errors = failedRows > 0 ? [`${failedRows} rows have a key that a row of the copy had already.`] : [];
+      const errors =
+        failedRows > 0 ? [`${failedRows} rows were not copied: the copy already has rows with their keys.`] : [];
       await lease.advance(tx, { position: copied.lastId, rows: copied.stored, failedRows, errors });
       return copied.lastId;
     });

@@ -17,8 +17,8 @@ import { contentTypes, type WrittenRow, writtenRows } from './written-rows';
 const rowsAtOnce = 1_000;
 
 /**
- * Writes the rows of a table into a file of the bot: each row as it is when it is read, not all of one moment. Who takes
- * the job over writes the same file from the start.
+ * Exports a table to a file of the bot. No snapshot: each row is exported as it is when it is read. A worker that takes
+ * over starts again and writes the same file.
  */
 @Injectable()
 export class ExportJob {
@@ -41,7 +41,7 @@ export class ExportJob {
       const write = (chunks: AsyncIterable<Uint8Array | string>) => file.write(chunks);
       const { signal } = lease;
       await (compress ? pipeline(text, createGzip(), write, { signal }) : pipeline(text, write, { signal }));
-      // Its rows go soon after it: what was read may not be all.
+      // The rows of a deleted table are erased soon, so the export may be incomplete.
       if ((await this.rows.findLastId(table.number)) === undefined) {
         throw new JobFailed('The table was emptied or deleted before all of its rows were exported.');
       }

@@ -14,12 +14,11 @@ import { UnreadableFile } from './unreadable-file';
 import { unpackedText } from './unpacked-text';
 
 const maxRowsAtOnce = 1_000;
-/** Most bytes of rows that are held at once, so that rows of large tables go in smaller batches. */
+/** Memory limit of a batch: large rows are inserted in smaller batches. */
 const maxBytesAtOnce = 8_000_000;
-/** Most rows of the file that one batch reads, good and bad. */
+/** Limit of rows read per batch, valid and invalid. */
 const maxReadAtOnce = 5_000;
 
-/** Rows of the file that are stored together. */
 interface Batch {
   rows: { place: string; data: Record<string, unknown> }[];
   errors: string[];
@@ -28,8 +27,8 @@ interface Batch {
 }
 
 /**
- * Inserts the rows of a file as if they were sent as rows. Every batch commits together with how far it is in the file:
- * who takes the job over reads the same file again and begins behind the last one.
+ * Imports a file with the same checks as createTableRows. Resumable: each batch commits together with its position in
+ * the file. A worker that takes over reads the file again and skips the rows before that position.
  */
 @Injectable()
 export class ImportJob {
@@ -50,7 +49,7 @@ export class ImportJob {
     }
   }
 
-  /** False when the table changed meanwhile: the rest is to be read for its new columns. */
+  /** False when the table changed meanwhile: the remaining rows have to be read for its new columns. */
   private async importInto(
     table: KnownTable,
     job: TakenJob<TaskOf<'import'>>,
@@ -66,7 +65,7 @@ export class ImportJob {
     return true;
   }
 
-  /** Rows are counted in one content: a restart must find the same. */
+  /** Positions are row numbers in one version of the content, so a restart must find the same version. */
   private async open(job: TakenJob<TaskOf<'import'>>, lease: JobLease): Promise<OpenFile> {
     const { task } = job;
     const file = await this.files.open(task.caller, task.fileId, lease.signal);
@@ -77,7 +76,7 @@ export class ImportJob {
     if (task.contentVersion !== file.version) {
       await file.content.cancel();
       throw new UnreadableFile(
-        'The file was replaced while it was imported. Rows of the former one that were imported stay: see how many.',
+        'The file was replaced during the import. Rows already imported from the former content stay: the job has their number.',
       );
     }
     return file;
@@ -99,7 +98,7 @@ export class ImportJob {
         step.errors = [
           ...step.errors,
           ...refused.map(
-            ({ place }) => `${place}: another row has this ${table.key_column}, which is unique in the table.`,
+            ({ place }) => `${place}: another row has the same ${table.key_column}, which must be unique.`,
           ),
         ].slice(0, maxErrors);
       }
@@ -111,7 +110,6 @@ export class ImportJob {
   }
 }
 
-/** Without the rows that are done. */
 async function* from(position: number, rows: AsyncIterable<ReadRow>): AsyncIterable<ReadRow> {
   let passed = 0;
   for await (const row of rows) {
@@ -148,7 +146,6 @@ function check(table: KnownTable, row: ReadRow, batch: Batch): void {
   }
 }
 
-/** The content, telling how much of it was read. */
 async function* counted({ content, sizeBytes }: OpenFile, lease: JobLease): AsyncIterable<Uint8Array> {
   let bytes = 0;
   for await (const chunk of content) {

@@ -1,4 +1,4 @@
-/** The job cannot be done: the message says why, and what to do, for the person who asked for it. */
+/** Permanent failure of a job. The message is public: the reason and the remedy. */
 export class JobFailed extends Error {
   override readonly name = 'JobFailed';
 }

@@ -3,19 +3,19 @@ import type { Logger } from '@parley/logging/logger';
 import type { TakenJob } from './job.entity';
 import type { JobsRepository, Step } from './jobs.repository';
 
-/** The job ended with its table, or another worker has it: stop, and leave no trace. */
+/** The lease is lost: the job was deleted with its table, or another worker has taken it. Stop without further changes. */
 export class JobLost extends Error {
   override readonly name = 'JobLost';
 }
 
-/** Well within the time after which a worker counts as gone. */
+/** Well below `staleAfterSeconds` of the repository. */
 const heartbeatMs = 2_000;
 
-/** Shows that the job is alive and how far it is, and tells the worker when it is no longer its. */
+/** Lease of a job: heartbeats with the progress, and an abort signal for the loss of the lease. */
 export class JobLease {
-  /** From 0 to 100. Seen by others with the next heartbeat. */
+  /** 0 to 100. Stored with the next heartbeat. */
   progress: number;
-  /** Aborted when the job is lost or the process stops. */
+  /** Aborted when the lease is lost or the process stops. */
   readonly signal: AbortSignal;
   private readonly lost = new AbortController();
   private readonly timer: NodeJS.Timeout;
@@ -31,7 +31,7 @@ export class JobLease {
     this.timer = setInterval(() => this.beat(), heartbeatMs);
   }
 
-  /** Counts what the transaction does. Throws JobLost, which undoes it, when the job is no longer this worker's. */
+  /** Records progress in the transaction of the work. Throws JobLost when the lease is lost, which rolls the work back. */
   async advance(tx: Sql, step: Omit<Step, 'progress'>): Promise<void> {
     this.signal.throwIfAborted();
     if (await this.jobs.advance(tx, this.job, { ...step, progress: this.progress })) return;
@@ -48,12 +48,12 @@ export class JobLease {
       (isHolder) => {
         if (!isHolder) this.lose();
       },
-      // A database that is away for a moment costs a beat, not the job.
-      (error: unknown) => this.logger.warn({ err: error, jobId: this.job.id }, 'a heartbeat was missed'),
+      // A failure of the database costs one heartbeat, not the job.
+      (error: unknown) => this.logger.warn({ err: error, jobId: this.job.id }, 'job heartbeat failed'),
     );
   }
 
   private lose(): void {
-    this.lost.abort(new JobLost('The job is no longer this worker’s.'));
+    this.lost.abort(new JobLost('The lease of the job is lost.'));
   }
 }

@@ -6,13 +6,13 @@ import type { StoredRow } from '../rows/row.entity';
 import { keyColumnOf, type TableWithColumns } from '../tables/table.entity';
 import { dueNow } from '../work/queue-sql';
 
-/** Rows of a number that were looked at: up to this id, if there were any. */
+/** Processed rows. `lastId` is null when there were none. */
 interface Passed {
   lastId: number | null;
   rows: number;
 }
 
-/** Rows in batches, in the order of their ids. Index: the primary key. */
+/** Batches of rows by id. Index: the primary key. */
 @Injectable()
 export class JobRowsRepository {
   constructor(private readonly database: Database) {}
@@ -25,7 +25,7 @@ export class JobRowsRepository {
     );
   }
 
-  /** The greatest id so far; undefined when there is no table of this number. */
+  /** The last assigned row id; undefined when no table has this number. */
   async findLastId(tableNumber: string): Promise<number | undefined> {
     const [state] = await this.database.query<{ last_id: number }>(
       'SELECT (next_row_id - 1)::int AS last_id FROM table_state WHERE number = $1',
@@ -35,8 +35,8 @@ export class JobRowsRepository {
   }
 
   /**
-   * Copies the next rows, but none after `lastId`, with the values of the columns in `keys` under their new keys and how
-   * far each computed one is. Rows whose key is taken are left out. Undefined when the table has changed since it was read.
+   * Copies the next rows, up to `lastRowId`, and renames column keys by `keys`, with the state of computed columns.
+   * Skips rows whose key is taken. Undefined when the table has changed since it was read.
    */
   async copy(
     tx: Sql,

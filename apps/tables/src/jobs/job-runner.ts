@@ -21,15 +21,17 @@ import { JobsRepository, type Outcome } from './jobs.repository';
 import { SettleRowsJob } from './settle-rows-job';
 import { UnreadableFile } from './unreadable-file';
 
-/** Of one process. */
 const jobsAtOnce = 2;
-/** Tries of a job that comes no further. */
+/** Attempts without progress. */
 const maxAttempts = 10;
 const maxPauseSeconds = 60;
 
 type Works = { [Type in JobTask['type']]: (job: TakenJob<TaskOf<Type>>, lease: JobLease) => Promise<Outcome | void> };
 
-/** Does the jobs of all tables, each in one process at a time. What a process that ended had is taken by another. */
+/**
+ * Worker for the jobs of all tables. One process runs a job at a time; another takes over the jobs of a crashed
+ * process.
+ */
 @Injectable()
 export class JobRunner implements OnModuleInit, OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown {
   private readonly loops: Loop[];
@@ -59,7 +61,7 @@ export class JobRunner implements OnModuleInit, OnApplicationBootstrap, OnModule
     );
   }
 
-  /** A process of the same name that died held its jobs until now. */
+  /** Releases the jobs of a crashed process with the same name. */
   onModuleInit(): Promise<void> {
     return this.jobs.releaseAllOf(this.platform.instance);
   }
@@ -76,7 +78,6 @@ export class JobRunner implements OnModuleInit, OnApplicationBootstrap, OnModule
     await Promise.all(this.loops.map((loop) => loop.stop()));
   }
 
-  /** There is a new job. */
   wake(): void {
     this.loops.forEach((loop) => loop.wake());
   }
@@ -87,8 +88,9 @@ export class JobRunner implements OnModuleInit, OnApplicationBootstrap, OnModule
     if (!job) return false;
     const lease = new JobLease(this.jobs, job, this.platform.logger, this.stopping.signal);
     try {
-      // Only tries that ended with their process, or with the database, get this far.
-      if (job.attempts > maxAttempts) throw new JobFailed(outOfAttempts('The worker ended each time.'));
+      // Only attempts that crashed with their process, or lost the database, are counted here.
+      if (job.attempts > maxAttempts)
+        throw new JobFailed(outOfAttempts('The worker process stopped unexpectedly each time.'));
       const outcome = await this.work(job, lease);
       await this.jobs.complete(job, outcome ?? {});
     } catch (error) {
@@ -104,35 +106,34 @@ export class JobRunner implements OnModuleInit, OnApplicationBootstrap, OnModule
     return work(job, lease);
   }
 
-  /** Ends the job, or gives it back for another try. */
   private async settle(job: TakenJob, error: unknown): Promise<void> {
     const { logger } = this.platform;
     const about = { jobId: job.id, tableId: job.table_id, type: job.type };
     if (error instanceof JobLost) return;
     if (this.stopping.signal.aborted) {
-      logger.info(about, 'this process stops: the job is left to another');
+      logger.info(about, 'shutting down, job is released for another process');
       return this.jobs.giveBack(job);
     }
     const reason = finalReason(error);
     if (reason !== undefined) return this.jobs.fail(job, reason);
 
-    logger.warn({ ...about, attempt: job.attempts, err: error }, 'a try to do a job did not succeed');
+    logger.warn({ ...about, attempt: job.attempts, err: error }, 'job attempt failed');
     if (job.attempts >= maxAttempts) return this.jobs.fail(job, outOfAttempts(publicReason(error)));
     return this.jobs.release(job, Math.min(maxPauseSeconds, 2 ** (job.attempts - 1)));
   }
 }
 
-/** Why another try would end the same way; undefined when it may not. */
+/** Reason of a permanent failure; undefined when a retry may succeed. */
 function finalReason(error: unknown): string | undefined {
   if (error instanceof UnreadableFile || error instanceof JobFailed) return error.message;
   return error instanceof ApiError && error.code < 500 ? error.message : undefined;
 }
 
 function outOfAttempts(reason: string): string {
-  return `It was tried ${maxAttempts} times. ${reason}`;
+  return `Failed after ${maxAttempts} attempts. ${reason}`;
 }
 
-/** Errors of our own making say what is wrong, others could tell of the inside. */
+/** Only the messages of ApiError are public; others could reveal internals. */
 function publicReason(error: unknown): string {
-  return error instanceof ApiError ? error.message : 'Something went wrong on our side: try it again later.';
+  return error instanceof ApiError ? error.message : 'Internal error. Try again later.';
 }

@@ -3,24 +3,24 @@ import type { Job, JobStatus } from '@parley/contracts/tables/jobs';
 import type { EffectOnRows } from '../tables/effect-on-rows';
 import type { ExportFormat } from './written-rows';
 
-/** The bot that asked for the job, and how: what it reads and writes elsewhere, it does as this one. */
+/** Caller of the job's requests to other services: the bot that started it, without the data of the single request. */
 export type JobCaller = Omit<BotCaller, 'address' | 'traceparent' | 'idempotencyKey'>;
 
-/** What a job is to do. It has to stay readable by whoever takes it later. */
+/** Payload of a job. It is stored, so later versions have to understand it. */
 export type JobTask =
   | { type: 'export'; caller: JobCaller; format: ExportFormat; compress: boolean }
-  /** @param contentVersion of the file when it was first read. */
+  /** @param contentVersion version of the file when it was first read */
   | { type: 'import'; caller: JobCaller; fileId: string; contentVersion?: string }
   | ({ type: 'clear_column' } & RowsToSettle)
-  /** The same where only what is searched changes. */
+  /** Applies a change that affects the search index only. */
   | ({ type: 'clear_vectors' } & RowsToSettle)
   /**
-   * Copies the rows up to this one into the job's table.
-   * @param keys column keys of the source with those of the job's table
+   * Copies the rows up to `lastRowId` into the job's table.
+   * @param keys column keys of the source, mapped to those of the job's table
    */
   | { type: 'duplicate_table'; sourceNumber: string; lastRowId: number; keys: Record<string, string> };
 
-/** Brings the rows up to this one up to date with columns that changed. */
+/** Applies a change of columns to the rows up to `lastRowId`. */
 export interface RowsToSettle {
   tableNumber: string;
   lastRowId: number;
@@ -29,7 +29,7 @@ export interface RowsToSettle {
 
 export type TaskOf<Type extends JobTask['type']> = Extract<JobTask, { type: Type }>;
 
-/** A row of `job`, with `bigint` as numbers. */
+/** Row of `job`, with `bigint` converted to numbers. */
 export interface JobRow<Task extends JobTask = JobTask> {
   id: string;
   bot_id: string;
@@ -51,7 +51,7 @@ export interface JobRow<Task extends JobTask = JobTask> {
   updated_at: Date;
 }
 
-/** A job in the hands of a worker. The lease names this one taking: who has lost the job holds an old one. */
+/** Claimed job. `lease` is a fencing token: a worker that has lost the job cannot write to it. */
 export interface TakenJob<Task extends JobTask = JobTask> extends JobRow<Task> {
   lease: string;
 }

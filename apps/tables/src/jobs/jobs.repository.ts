@@ -12,9 +12,8 @@ export interface NewJob {
   task: JobTask;
 }
 
-/** How much further a job is than before. */
 export interface Step {
-  /** Absolute, in units of the job's source. */
+  /** Absolute, unlike the counts: a row id or row number, depending on the job. */
   position: number;
   rows: number;
   failedRows: number;
@@ -27,21 +26,19 @@ export interface Outcome {
   warnings?: string[];
 }
 
-/** Seconds after which a worker that has not shown itself counts as gone. */
+/** Heartbeat timeout, after which another worker may take the job. */
 const staleAfterSeconds = 15;
-/** Jobs of a table that are remembered. */
 export const maxJobsOfTable = 100;
-/** Errors of single rows that a job remembers. */
 export const maxErrors = 100;
 
 const unfinished = `('pending', 'in_progress', 'finalizing')`;
 
-/** One row for each job: what it is to do, who has it, how far it is. Every change of a worker holds under its lease alone. */
+/** Queue of jobs. Every update by a worker requires its lease. */
 @Injectable()
 export class JobsRepository {
   constructor(private readonly database: Database) {}
 
-  /** The oldest of the table that have ended make room. Throws ResourceNotFound when the table is gone. */
+  /** Deletes the oldest ended jobs of the table beyond the retention. Throws ResourceNotFound when the table is gone. */
   async insert(tx: Sql, { botId, tableId, task }: NewJob): Promise<JobRow> {
     const inputFileId = task.type === 'import' ? task.fileId : null;
     const [row] = await tx
@@ -68,7 +65,6 @@ export class JobsRepository {
     return Number(row!.count);
   }
 
-  /** Newest first. */
   async list(tableId: string): Promise<JobRow[]> {
     const rows = await this.database.query<JobRow>('SELECT * FROM job WHERE table_id = $1 ORDER BY id DESC LIMIT $2', [
       tableId,
@@ -78,12 +74,12 @@ export class JobsRepository {
   }
 
   /**
-   * The oldest job that is due and in nobody's hands. A bot has one job at a time, so that all bots come to their turn. Those
-   * that are not finished are named by an array, so that they are not looked for among the finished ones. Index job_unfinished.
+   * Claims the oldest due job without a live worker. A bot has one running job at a time, for fairness. An array of the
+   * unfinished ids keeps the planner from scanning finished jobs. Index: job_unfinished.
    */
   async take(worker: string): Promise<TakenJob | undefined> {
     return this.database.transaction(async (tx) => {
-      // One at a time, each seeing what the one before has taken: else two could take two jobs of one bot.
+      // Serializes claims: concurrent ones could take two jobs of one bot.
       await tx.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`${this.database.schema}:take-job`]);
       const [row] = await tx.query<TakenJob>(
         `WITH next AS (
@@ -103,7 +99,7 @@ export class JobsRepository {
     });
   }
 
-  /** Says that the holder of the lease is alive. False when the job is no longer its: it must stop. */
+  /** Heartbeat. False when the lease is lost. */
   async beat({ id, lease }: TakenJob, progress: number): Promise<boolean> {
     const rows = await this.database.query(
       `UPDATE job SET heartbeat_at = now(), updated_at = now(), progress = greatest(progress, $3)
@@ -113,7 +109,7 @@ export class JobsRepository {
     return rows.length > 0;
   }
 
-  /** Counts what was done in the same transaction. False when the job is no longer the holder's: nothing may be done then. */
+  /** Records progress in the transaction of the work. False when the lease is lost: the work has to be rolled back. */
   async advance(sql: Sql, { id, lease }: TakenJob, step: Step): Promise<boolean> {
     const rows = await sql.query(
       `UPDATE job SET heartbeat_at = now(), updated_at = now(), attempts = 1, position = $3, rows = rows + $4,
@@ -124,12 +120,10 @@ export class JobsRepository {
     return rows.length > 0;
   }
 
-  /** What it works on from now on. */
   async specify({ id, lease }: TakenJob, task: JobTask): Promise<void> {
     await this.database.query('UPDATE job SET task = $3 WHERE id = $1 AND lease = $2', [id, lease, toJsonb(task)]);
   }
 
-  /** All of its source is read. */
   async finalize({ id, lease }: TakenJob): Promise<void> {
     await this.database.query(`UPDATE job SET status = 'finalizing', updated_at = now() WHERE id = $1 AND lease = $2`, [
       id,
@@ -154,7 +148,6 @@ export class JobsRepository {
     );
   }
 
-  /** Gives the job back, for whoever takes it after the pause. */
   async release({ id, lease }: TakenJob, pauseSeconds: number): Promise<void> {
     await this.database.query(
       `UPDATE job SET lease = NULL, heartbeat_at = NULL, due_at = now() + make_interval(secs => $3)
@@ -163,7 +156,7 @@ export class JobsRepository {
     );
   }
 
-  /** Gives it back as if it had not been taken: its process stops. */
+  /** Releases the job at shutdown, without counting the attempt. */
   async giveBack({ id, lease }: TakenJob): Promise<void> {
     await this.database.query(
       'UPDATE job SET lease = NULL, heartbeat_at = NULL, attempts = attempts - 1 WHERE id = $1 AND lease = $2',
@@ -171,7 +164,6 @@ export class JobsRepository {
     );
   }
 
-  /** What a process of the same name had when it died. */
   async releaseAllOf(worker: string): Promise<void> {
     await this.database.query(
       `UPDATE job SET lease = NULL, heartbeat_at = NULL WHERE worker = $1 AND status IN ${unfinished}`,

@@ -12,7 +12,6 @@ import { type JobCaller, type JobRow, type JobTask, toJob } from './job.entity';
 import { JobRunner } from './job-runner';
 import { JobsRepository, type NewJob } from './jobs.repository';
 
-/** Jobs that a bot may ask for before the first of them has ended. */
 const maxUnfinishedOfBot = 20;
 
 @Injectable()
@@ -46,7 +45,7 @@ export class JobsService {
     return { jobs: (await this.jobs.list(id)).map(toJob) };
   }
 
-  /** Begins as soon as the transaction is committed. It ends with its table. */
+  /** Starts the job after the commit. It is deleted with its table. */
   async start(tx: Transaction, job: NewJob): Promise<JobRow> {
     const row = await this.jobs.insert(tx, job);
     tx.afterCommit(() => this.runner.wake());
@@ -57,14 +56,13 @@ export class JobsService {
     if ((await this.jobs.countUnfinished(tx, bot_id)) >= maxUnfinishedOfBot) {
       throw new ApiError(
         'LimitExceeded',
-        `${maxUnfinishedOfBot} jobs of this bot wait or are under way. Wait until one of them has ended.`,
+        `At most ${maxUnfinishedOfBot} unfinished jobs per bot. Wait until one of them has ended.`,
       );
     }
     return { job: toJob(await this.start(tx, { botId: bot_id, tableId: id, task })) };
   }
 }
 
-/** Who asks, without what belongs to this one request. */
 function asLater({
   address: _address,
   traceparent: _traceparent,

@@ -33,7 +33,7 @@ let blobsDir: string;
 let alice: Account;
 let client: Client;
 
-/** Where nobody listens: what clients see need not be what the tables service can reach. */
+/** Public address that the tables service cannot reach: it has to use the internal one. */
 const contentUrl = 'https://content.parley.test/some/path';
 
 beforeAll(async () => {
@@ -105,7 +105,6 @@ async function download(fileId: string): Promise<Buffer> {
   return Buffer.from(await (await fetch(atFiles(file.url))).arrayBuffer());
 }
 
-/** The job once it has ended. */
 function ended(table: string, jobId: string): Promise<Job> {
   return until(
     async () => (await client.getTableJobs({ table })).jobs.find(({ id }) => id === jobId) as Job,
@@ -125,7 +124,6 @@ async function exported(table: string, options: { format?: 'csv' | 'json'; compr
   return download(outputFileId!);
 }
 
-/** The values of all rows, in the order of their ids. */
 async function valuesOf(table: string): Promise<Record<string, unknown>[]> {
   const text = (await exported(table, { format: 'json', compress: false })).toString();
   return (JSON.parse(text) as Record<string, unknown>[]).map(
@@ -134,7 +132,7 @@ async function valuesOf(table: string): Promise<Record<string, unknown>[]> {
 }
 
 describe('importTable', () => {
-  it('inserts the rows of a CSV file and tells how it went', async () => {
+  it('imports a CSV file and reports the counts', async () => {
     const table = await newTable();
     const fileId = await upload('name,price,sold,tags\ncup,3.5,true,"[""new""]"\npot,,,\n');
 
@@ -166,7 +164,7 @@ describe('importTable', () => {
     expect(await valuesOf(table)).toMatchObject([{ name: 'cup' }, { name: 'pot' }]);
   });
 
-  it('stores the good rows, in batches and in order, and tells what is wrong with the first of the others', async () => {
+  it('imports the valid rows in order, over several batches, and reports the first invalid ones', async () => {
     const table = await newTable();
     const lines = Array.from({ length: 2_500 }, (_line, place) => `row ${place},${place % 10 === 7 ? 'x' : place}`);
 
@@ -175,7 +173,7 @@ describe('importTable', () => {
     expect(job).toMatchObject({ status: 'completed', rows: 2_250, failedRows: 250 });
     expect(job.errors).toHaveLength(100);
     expect(job.errors![1]).toMatch(/^Line 19: .*price.*number[^.]*\.$/);
-    expect(job.warnings).toEqual(['colour is no column of this table and was left out.']);
+    expect(job.warnings).toEqual(['colour is not a column of this table and was ignored.']);
     const prices = (await valuesOf(table)).map(({ price }) => price);
     expect(prices).toEqual(lines.map((_line, place) => place).filter((place) => place % 10 !== 7));
   });
@@ -183,7 +181,7 @@ describe('importTable', () => {
   it.each([
     ['JSON', 'application/json', (deep: string) => `[{"name":"cup","tags":${deep}},{"name":"pot"}]`],
     ['CSV', 'text/csv', (deep: string) => `name,tags\ncup,"${deep}"\npot,\n`],
-  ])('leaves out rows of %s that are nested deep', async (_format, contentType, content) => {
+  ])('rejects rows of %s that are nested too deeply', async (_format, contentType, content) => {
     const table = await newTable();
     const deep = '['.repeat(10_000) + ']'.repeat(10_000);
 
@@ -193,7 +191,7 @@ describe('importTable', () => {
     expect(job.errors).toEqual([expect.stringMatching(/tags .*deep/)]);
   });
 
-  it('leaves out rows whose key is taken, also by the same file', async () => {
+  it('rejects rows with a duplicate key, also within the file', async () => {
     const table = await newTable({ keyColumn: 'name' });
     await client.createTableRows({ table, rows: [{ name: 'cup', price: 1 }] });
 
@@ -204,14 +202,14 @@ describe('importTable', () => {
       rows: 1,
       failedRows: 2,
       errors: [
-        'Line 2: another row has this name, which is unique in the table.',
-        'Line 4: another row has this name, which is unique in the table.',
+        'Line 2: another row has the same name, which must be unique.',
+        'Line 4: another row has the same name, which must be unique.',
       ],
     });
     expect(await client.getTable({ table })).toMatchObject({ rows: 2 });
   });
 
-  it('gives the rows of an export again, as new ones', async () => {
+  it('imports an export again, as new rows', async () => {
     const table = await newTable();
     await client.createTableRows({
       table,
@@ -243,7 +241,7 @@ describe('importTable', () => {
     expect(job.failedStatusReason).toMatch(reason);
   });
 
-  it('refuses a file of another bot as it refuses one that is not there', async () => {
+  it('answers the same for a file of another bot and a file that does not exist', async () => {
     const table = await newTable();
     const foreign = await upload('name\ncup\n', 'text/csv', await newBot(alice));
 
@@ -267,7 +265,7 @@ describe('importTable', () => {
 });
 
 describe('exportTable', () => {
-  it('writes CSV, packed, unless asked otherwise', async () => {
+  it('writes gzipped CSV by default', async () => {
     const table = await newTable();
     await client.createTableRows({ table, rows: [{ name: 'cup, blue', price: 3.5, sold: true, tags: ['a'] }, {}] });
 
@@ -287,7 +285,7 @@ describe('exportTable', () => {
     });
   });
 
-  it('writes JSON when asked to', async () => {
+  it('writes JSON on request', async () => {
     const table = await newTable();
     await client.createTableRows({ table, rows: [{ name: 'cup' }] });
 
@@ -306,7 +304,7 @@ describe('exportTable', () => {
     ]);
   });
 
-  it('writes every row of a table of several batches once', async () => {
+  it('exports every row once, over several batches', async () => {
     const table = await newTable();
     for (let from = 0; from < 3_000; from += 1_000) {
       await client.createTableRows({
@@ -320,7 +318,7 @@ describe('exportTable', () => {
     );
   });
 
-  it('fails when the table is emptied before all of it is read', async () => {
+  it('fails when the table is emptied before all rows are read', async () => {
     const table = await newTable();
     await filled(table, 2_500);
     await door.sql('BEGIN');
@@ -340,7 +338,7 @@ describe('exportTable', () => {
     });
   });
 
-  it('fails with the reason for which its file is refused', async () => {
+  it('fails with the reason of the files service', async () => {
     const table = await newTable({ factor: 30 });
     const name = 'x'.repeat(100_000);
     await client.createTableRows({ table, rows: Array.from({ length: 60 }, () => ({ name })) });
@@ -366,7 +364,7 @@ describe('getTableJobs', () => {
     expect(jobs.map(({ id }) => id)).toEqual([second.id, first.id]);
   });
 
-  it('keeps the last hundred', async () => {
+  it('keeps the last hundred jobs', async () => {
     const table = await newTable();
     const { job: first } = await client.exportTable({ table });
     await ended(table, first.id);
@@ -390,7 +388,7 @@ describe('getTableJobs', () => {
 });
 
 describe('jobs', () => {
-  it('are nothing that another bot can see or ask for', async () => {
+  it('are not found by another bot', async () => {
     const table = await newTable();
     const other = await newBot(alice);
 
@@ -401,7 +399,7 @@ describe('jobs', () => {
     });
   });
 
-  it('end with their table', async () => {
+  it('are deleted with their table', async () => {
     const table = await newTable();
     await client.exportTable({ table });
 
@@ -413,7 +411,7 @@ describe('jobs', () => {
     );
   });
 
-  it('are refused to a bot that has twenty which have not ended', async () => {
+  it('are refused to a bot with twenty unfinished jobs', async () => {
     const bot = await newBot(alice);
     const table = await newTable({}, bot);
     await door.sql(
@@ -427,8 +425,8 @@ describe('jobs', () => {
   });
 });
 
-describe('a file that a job has opened', () => {
-  it('ends with the job, which nobody but its reader is told', async () => {
+describe('a download of a job', () => {
+  it('is aborted by its signal without an unhandled rejection', async () => {
     const table = await newTable();
     const fileId = await upload(`name\n${'x'.repeat(4_000_000)}\n`);
     const { id } = (await client.importTable({ table, fileId })).job;
@@ -441,16 +439,15 @@ describe('a file that a job has opened', () => {
     const { content } = await door.apps[3]!.get(BotFiles).open(job!.caller, fileId, stopping.signal);
 
     stopping.abort();
-    // Node's types name no web streams here.
+    // Node's types lack web streams here.
     await until(() => isErrored(content as unknown as NodeJS.ReadableStream));
-    // An error that nobody waits for ends the process in this turn of the loop.
+    // An unhandled rejection would end the process in this turn of the event loop.
     await new Promise(setImmediate);
 
     await expect(text(content)).rejects.toMatchObject({ name: 'AbortError' });
   });
 });
 
-/** As another operation of the service starts one in its transaction. */
 async function started(tableId: string, task: JobTask): Promise<Job> {
   const tables = door.apps[3]!;
   const [table] = await door.sql<{ bot_id: string }>('SELECT bot_id FROM tables."table" WHERE id = $1', [tableId]);
@@ -465,7 +462,6 @@ async function numberOf(table: string): Promise<string> {
   return row!.number;
 }
 
-/** Key of a column, as `columnKey` makes it. */
 async function keyOf(table: string, index: number): Promise<string> {
   return `${Number(await numberOf(table)).toString(36)}.${index}`;
 }
@@ -477,8 +473,8 @@ async function filled(table: string, rows: number): Promise<void> {
   }
 }
 
-describe('a job that copies a table', () => {
-  it('stores each row once, in order, with the values of the columns that both have', async () => {
+describe('a duplicate_table job', () => {
+  it('copies each row once, in order, with the values of the mapped columns', async () => {
     const [source, copy] = [await newTable(), await newTable()];
     await filled(source, 2_500);
     const keys = {
@@ -505,7 +501,7 @@ describe('a job that copies a table', () => {
     expect(await client.getTable({ table: copy })).toMatchObject({ rows: 2_400, stale: 0, indexing: 0 });
   });
 
-  it('leaves out rows whose key was taken meanwhile, and counts the rows right', async () => {
+  it('skips rows whose key is taken, and counts the rows correctly', async () => {
     const [source, copy] = [await newTable(), await newTable({ keyColumn: 'name' })];
     await filled(source, 3);
     await client.createTableRows({ table: copy, rows: [{ name: 'n1' }] });
@@ -522,7 +518,7 @@ describe('a job that copies a table', () => {
     expect(await client.getTable({ table: copy })).toMatchObject({ rows: 3 });
   });
 
-  it('fails when the table that it copies is gone', async () => {
+  it('fails when the source table is deleted', async () => {
     const [source, copy] = [await newTable(), await newTable()];
     await filled(source, 1);
     const task = { type: 'duplicate_table', sourceNumber: await numberOf(source), lastRowId: 1, keys: {} } as const;
@@ -535,8 +531,8 @@ describe('a job that copies a table', () => {
   });
 });
 
-describe('a job that brings rows up to date', () => {
-  it('removes what they hold of columns that are gone and leaves the rest', async () => {
+describe('a clear_column job', () => {
+  it('removes the values of deleted columns and keeps the others', async () => {
     const table = await newTable();
     await filled(table, 2_500);
     const [name, price] = [await keyOf(table, 0), await keyOf(table, 1)];
@@ -561,7 +557,7 @@ describe('a job that brings rows up to date', () => {
     expect(rows).toEqual([{ rows: 2_500, prices: 0, names: 2_500, stale: [[name]], computed: [{ [name]: {} }] }]);
   });
 
-  it('does only what still holds when the table has changed once more', async () => {
+  it('skips effects that no longer apply when the table has changed again', async () => {
     const table = await newTable();
     await filled(table, 10);
     const [number, name] = [await numberOf(table), await keyOf(table, 0)];
@@ -575,7 +571,7 @@ describe('a job that brings rows up to date', () => {
 });
 
 describe('two processes', () => {
-  it('store each row of a job once, though it is taken from the one that has it', async () => {
+  it('store each row of a job once when one takes the job over from the other', async () => {
     const [source, copy] = [await newTable(), await newTable()];
     await filled(source, 1_000);
     const [number, name] = [await numberOf(source), await keyOf(source, 0)];
@@ -593,7 +589,7 @@ describe('two processes', () => {
     } as const;
     const config = Object.assign(new TablesConfig(), door.settings, { sweepIntervalMs: 20 });
     const other = await joinService(door, 'other', (platform) => TablesModule.register(config, platform));
-    // All batches but the first wait in the middle.
+    // Every batch except the first waits before its commit.
     await door.sql(`
       CREATE FUNCTION tables.hold() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
         IF EXISTS (SELECT 1 FROM tables.job WHERE table_id = '${copy}' AND position > 0) THEN
@@ -630,7 +626,6 @@ describe('two processes', () => {
     expect(rows).toEqual(Array.from({ length: 30_000 }, (_row, place) => ({ id: place + 1, name: `n${place}` })));
   });
 
-  /** Who has the job of the table just now, and how far it is. */
   async function holderOf(table: string): Promise<{ worker: string; position: number } | undefined> {
     const [job] = await door.sql<{ worker: string; position: number }>(
       'SELECT worker, position::int FROM tables.job WHERE table_id = $1 AND lease IS NOT NULL',

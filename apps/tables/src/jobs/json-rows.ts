@@ -1,7 +1,7 @@
 import { type IgnoredColumns, maxRowCharacters, type ReadColumns, type ReadRow, tooLong } from './read-row';
 import { UnreadableFile } from './unreadable-file';
 
-/** The text of one value; undefined when it is longer than a row may be. */
+/** The text of one value; undefined when it exceeds the limit. */
 interface RawRow {
   place: string;
   text: string | undefined;
@@ -12,7 +12,7 @@ const backslash = 0x5c;
 const newline = 0x0a;
 const comma = 0x2c;
 
-/** Objects in lines of their own. Empty lines are passed over. */
+/** JSON Lines: one object per line. Skips empty lines. */
 export async function* readJsonLines(
   text: AsyncIterable<string>,
   columns: ReadColumns,
@@ -23,7 +23,7 @@ export async function* readJsonLines(
   }
 }
 
-/** Objects in one array. A value that is no JSON is told, and the next one is looked for behind its comma. */
+/** Objects in one array. Reports an invalid element and continues after its comma. */
 export async function* readJsonArray(
   text: AsyncIterable<string>,
   columns: ReadColumns,
@@ -38,7 +38,7 @@ function readRow({ place, text }: RawRow, columns: ReadColumns, ignored: Ignored
   try {
     value = JSON.parse(text);
   } catch (error) {
-    return { place, problem: `is no JSON: ${(error as Error).message.slice(0, 200)}.` };
+    return { place, problem: `is not valid JSON: ${(error as Error).message.slice(0, 200)}.` };
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return { place, problem: 'must be an object with a value for each column.' };
@@ -51,7 +51,6 @@ function readRow({ place, text }: RawRow, columns: ReadColumns, ignored: Ignored
   return { place, row: Object.fromEntries(row) };
 }
 
-/** Gathers the text of a row from its parts, and no more of it than a row may have. */
 class RowText {
   private text = '';
   private isTooLong = false;
@@ -85,7 +84,7 @@ async function* linesOf(chunks: AsyncIterable<string>): AsyncIterable<RawRow> {
   yield { place: `Line ${line}`, text: row.take() };
 }
 
-/** Cuts an array into the texts of its elements, without looking at more of them than brackets, quotes and commas. */
+/** Streaming tokenizer: splits an array into the texts of its elements by brackets, quotes and commas only. */
 async function* elementsOf(chunks: AsyncIterable<string>): AsyncIterable<RawRow> {
   const row = new RowText();
   let depth = 0;
@@ -107,7 +106,7 @@ async function* elementsOf(chunks: AsyncIterable<string>): AsyncIterable<RawRow>
         else if (sign === quote) isInText = false;
       } else if (isOver) {
         if (chunk[at]!.trim() !== '')
-          throw new UnreadableFile(`Something follows the end of the array in line ${line}.`);
+          throw new UnreadableFile(`Unexpected text after the end of the array in line ${line}.`);
       } else if (sign === quote) isInText = true;
       else if (isOpening(sign)) {
         depth += 1;
@@ -127,7 +126,7 @@ async function* elementsOf(chunks: AsyncIterable<string>): AsyncIterable<RawRow>
     }
     if (!isOver && depth > 0) row.add(chunk.slice(start));
   }
-  if (!isOver) throw new UnreadableFile(`The array is not closed: the file is cut off after row ${elements}.`);
+  if (!isOver) throw new UnreadableFile(`The array is not closed: the file ends after row ${elements}.`);
 }
 
 function isOpening(sign: number): boolean {

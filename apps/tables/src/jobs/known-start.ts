@@ -1,4 +1,4 @@
-/** Takes from the chunks until enough of their start is known, and gives that beside all of them from the first on. */
+/** Peeks at a stream: reads until the start is sufficient, and returns it together with the whole stream. */
 export async function knownStart<Chunk>(
   chunks: AsyncIterable<Chunk>,
   {

@@ -36,7 +36,7 @@ async function written(format: ExportFormat, names: string[], ...batches: Writte
 }
 
 describe('A CSV file', () => {
-  it('gives values of the types of its columns, whatever order they have, and none for empty cells', async () => {
+  it('has typed values, columns in any order, and no values for empty cells', async () => {
     const rows = await read('sold,name,price,tags,size\nTRUE,"Tea, green",-1.5e3,"[1,""a""]","{""w"":2}"\nfalse,,,,\n');
 
     expect(rows).toEqual([
@@ -45,13 +45,13 @@ describe('A CSV file', () => {
     ]);
   });
 
-  it('leaves what is no value of the type for the check of the row', async () => {
+  it('keeps text that does not match the type for the row check', async () => {
     const [row] = await read('price,sold,tags\n12 Euro,perhaps,"[1"\n');
 
     expect(row).toMatchObject({ row: { price: '12 Euro', sold: 'perhaps', tags: '[1' } });
   });
 
-  it('takes numbers as they are usually written', async () => {
+  it('accepts the usual forms of numbers', async () => {
     const rows = await read('price\n12\n+1.\n.5\n -0.25 \n1E3\n1.e-2\n.\n1.2.3\n', 'text/csv');
 
     expect(rows.map((row) => ('row' in row ? row.row.price : row))).toEqual([
@@ -67,22 +67,22 @@ describe('A CSV file', () => {
   });
 
   it.each(['1'.repeat(990_000), `${'1'.repeat(990_000)}x`, `${' '.repeat(990_000)}x`])(
-    'is held up by no cell of a million characters',
+    'parses a cell of a million characters in linear time',
     async (cell) => {
-      // Work that grows with the square of the length would outlast the test by hours.
+      // Quadratic work would take hours.
       const rows = await read(`price\n${cell}\n`, 'text/csv', new IgnoredColumns(), 65_536);
 
       expect(rows).toEqual([{ place: 'Line 2', row: { price: cell } }]);
     },
   );
 
-  it('may begin with a byte order mark, end lines as Windows does and lack the last end', async () => {
+  it('can have a byte order mark, CRLF line ends and no final line end', async () => {
     const rows = await read('\ufeffname,price\r\nTea,1\r\nMilk,2');
 
     expect(rows).toMatchObject([{ row: { name: 'Tea', price: 1 } }, { row: { name: 'Milk', price: 2 } }]);
   });
 
-  it('names the line that a row begins in, after cells of several lines', async () => {
+  it('reports the first line of a row, after cells with several lines', async () => {
     const rows = await read('name,price\n"Tea\nof\nold",1\nMilk,2\n');
 
     expect(rows).toEqual([
@@ -91,30 +91,30 @@ describe('A CSV file', () => {
     ]);
   });
 
-  it('goes on behind rows that cannot be read', async () => {
+  it('continues after invalid rows', async () => {
     const rows = await read('name,price\nTea"s,1\nMilk,2,3\nHoney\nSalt,4\n');
 
     expect(rows).toEqual([
       { place: 'Line 2', problem: expect.stringContaining('quotation mark inside a cell') as string },
-      { place: 'Line 3', problem: 'has 3 cells, but the header only 2.' },
+      { place: 'Line 3', problem: 'has 3 cells, but the header has 2.' },
       { place: 'Line 4', row: { name: 'Honey' } },
       { place: 'Line 5', row: { name: 'Salt', price: 4 } },
     ]);
   });
 
-  it('is not read whole into memory because of a quotation mark that is not closed', async () => {
+  it('is not read into memory as a whole because of an unclosed quotation mark', async () => {
     const content = `name,price\nTea,1\n"Milk,2\n${'x'.repeat(maxRowCharacters)}\nSalt,3\n`;
 
     await expect(read(content, undefined, undefined, 65_536)).rejects.toThrow(/^Line 3 has more than .*not closed/);
   });
 
-  it('tells which of its columns the table lacks, but not those that every export has', async () => {
+  it('warns about columns that the table lacks, except the system columns of an export', async () => {
     const ignored = new IgnoredColumns();
 
     const rows = await read('id,name,colour,createdAt,updatedAt\n7,Tea,green,2024,2024\n', 'text/csv', ignored);
 
     expect(rows).toEqual([{ place: 'Line 2', row: { name: 'Tea' } }]);
-    expect(ignored.warnings).toEqual(['colour is no column of this table and was left out.']);
+    expect(ignored.warnings).toEqual(['colour is not a column of this table and was ignored.']);
   });
 
   it.each([
@@ -123,13 +123,13 @@ describe('A CSV file', () => {
     ['is empty', ' \n', /empty/],
     ['is no UTF-8', Buffer.from('name\nM\xfcsli\n', 'latin1'), /UTF-8/],
     ['ends within a character', Buffer.from('name\nMü').subarray(0, -1), /UTF-8/],
-  ])('is refused when it %s', async (_what, content, reason) => {
+  ])('is rejected when it %s', async (_what, content, reason) => {
     await expect(read(content)).rejects.toThrow(reason);
   });
 });
 
 describe('A JSON file', () => {
-  it('is an array, whose elements may be in one line or in many', async () => {
+  it('can be an array with elements in one line or many', async () => {
     const rows = await read('\n [{"name":"a,]}\\"{","price":1},{"size":{"w":[{}]}}\n,\n{"name":null}]\n');
 
     expect(rows).toEqual([
@@ -139,7 +139,7 @@ describe('A JSON file', () => {
     ]);
   });
 
-  it('is an object in each line', async () => {
+  it('can have an object per line', async () => {
     const rows = await read('{"name":"Tea"}\r\n\n{"name":"Milk"}');
 
     expect(rows).toEqual([
@@ -151,12 +151,12 @@ describe('A JSON file', () => {
   it.each([
     ['array', '[{"name":"Tea"},{name:1},7,{"name":"Milk"}]'],
     ['lines', '{"name":"Tea"}\n{name:1}\n7\n{"name":"Milk"}\n'],
-  ])('goes on behind rows that cannot be read (%s)', async (_shape, content) => {
+  ])('continues after invalid rows (%s)', async (_shape, content) => {
     const rows = await read(content);
 
     expect(rows).toMatchObject([
       { row: { name: 'Tea' } },
-      { problem: expect.stringContaining('is no JSON') as string },
+      { problem: expect.stringContaining('is not valid JSON') as string },
       { problem: expect.stringContaining('must be an object') as string },
       { row: { name: 'Milk' } },
     ]);
@@ -165,7 +165,7 @@ describe('A JSON file', () => {
   it.each([
     ['array', (long: string) => `[{"name":"${long}"},{"name":"Tea"}]`],
     ['lines', (long: string) => `{"name":"${long}"}\n{"name":"Tea"}`],
-  ])('goes on behind a row that is too long (%s)', async (_shape, content) => {
+  ])('continues after a row that is too long (%s)', async (_shape, content) => {
     const rows = await read(content('x'.repeat(maxRowCharacters)), undefined, undefined, 65_536);
 
     expect(rows).toMatchObject([
@@ -174,25 +174,25 @@ describe('A JSON file', () => {
     ]);
   });
 
-  it('may be an array without a row', async () => {
+  it('can be an empty array', async () => {
     await expect(read('[ ]')).resolves.toEqual([]);
   });
 
-  it('tells which of its columns the table lacks', async () => {
+  it('warns about columns that the table lacks', async () => {
     const ignored = new IgnoredColumns();
 
     await read('[{"id":1,"colour":1,"__proto__":{"a":1}},{"colour":2}]', undefined, ignored);
 
     expect(ignored.warnings).toEqual([
-      'colour is no column of this table and was left out.',
-      '__proto__ is no column of this table and was left out.',
+      'colour is not a column of this table and was ignored.',
+      '__proto__ is not a column of this table and was ignored.',
     ]);
   });
 
   it.each([
     ['is cut off', '[{"name":"Tea"},{"na', /not closed.*after row 1/],
-    ['goes on after its array', '[]\n[]', /follows the end of the array in line 2/],
-  ])('is refused when it %s', async (_what, content, reason) => {
+    ['goes on after its array', '[]\n[]', /after the end of the array in line 2/],
+  ])('is rejected when it %s', async (_what, content, reason) => {
     await expect(read(content)).rejects.toThrow(reason);
   });
 });
@@ -204,23 +204,23 @@ describe('The format of a file', () => {
     ['application/x-ndjson', '{"price":2}', { price: 2 }],
     ['text/plain', '[{"price":2}]', { price: 2 }],
     ['application/gzip', 'price\n2\n', { price: 2 }],
-  ])('is told by %s and by how it begins', async (contentType, content, row) => {
+  ])('follows from %s and the first character', async (contentType, content, row) => {
     await expect(read(content, contentType)).resolves.toMatchObject([{ row }]);
   });
 
-  it('is refused when it claims to be JSON and does not begin so', async () => {
+  it('is rejected when the content type is JSON but the content is not', async () => {
     await expect(read('name,price\n', 'application/json')).rejects.toThrow(/begins with neither/);
   });
 });
 
 describe('A packed file', () => {
-  it('is known by its content, also when its bytes come one by one', async () => {
+  it('is recognized by its first bytes, also when they arrive one by one', async () => {
     const rows = await read(gzipSync('name\nTea\n'), 'text/csv', undefined, 1);
 
     expect(rows).toEqual([{ place: 'Line 2', row: { name: 'Tea' } }]);
   });
 
-  it('is refused when it is cut off', async () => {
+  it('is rejected when it is truncated', async () => {
     const packed = gzipSync('name\n' + 'Tea\n'.repeat(1000));
 
     await expect(read(packed.subarray(0, -10))).rejects.toThrow(/damaged or cut off/);
@@ -229,7 +229,7 @@ describe('A packed file', () => {
   it.each([
     ['in all', { ...unpackingLimits, maxBytes: 999_999 }, /more than 999999 bytes/],
     ['for its size', { ...unpackingLimits, unsuspiciousBytes: 100_000 }, /300 times its size/],
-  ])('is refused when it unpacks to too much %s, before it is unpacked whole', async (_what, limits, reason) => {
+  ])('is rejected when it unpacks to too much %s, before all of it is unpacked', async (_what, limits, reason) => {
     let unpacked = 0;
     const unpacking = async () => {
       for await (const text of unpackedText(chunksOf(gzipSync('x'.repeat(20_000_000)), 16_384), limits)) {
@@ -241,7 +241,7 @@ describe('A packed file', () => {
     expect(unpacked).toBeLessThan(2_000_000);
   });
 
-  it('fails as its source fails', async () => {
+  it('reports a failure of its source', async () => {
     async function* broken() {
       yield gzipSync('name\n').subarray(0, 12);
       throw new Error('The connection was cut.');
@@ -260,7 +260,7 @@ describe('A written file', () => {
     size: fc.option(fc.dictionary(fc.string(), fc.jsonValue())),
   });
 
-  it.each(['csv', 'json'] as const)('gives the same rows when it is read again (%s)', async (format) => {
+  it.each(['csv', 'json'] as const)('can be read again with the same rows (%s)', async (format) => {
     const names = ['id', ...columns.keys(), 'createdAt'];
     const noValues = Object.fromEntries([...columns.keys()].map((name) => [name, null]));
 
@@ -277,7 +277,7 @@ describe('A written file', () => {
     );
   });
 
-  it('has its columns in order and nothing else', async () => {
+  it('has the given columns in order', async () => {
     const rows = [{ price: 1.5, name: '=1+1', id: 3, other: true }];
 
     await expect(written('csv', ['id', 'name', 'price', 'sold'], rows)).resolves.toBe(
@@ -288,7 +288,7 @@ describe('A written file', () => {
     );
   });
 
-  it('is a file also without rows', async () => {
+  it('is valid without rows', async () => {
     await expect(written('csv', ['id', 'name'])).resolves.toBe('id,name\n');
     await expect(written('json', ['id', 'name'], [])).resolves.toBe('[]\n');
   });

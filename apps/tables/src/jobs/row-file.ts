@@ -5,9 +5,9 @@ import { type IgnoredColumns, maxRowCharacters, type ReadColumns, type ReadRow }
 import { UnreadableFile } from './unreadable-file';
 
 /**
- * The rows of a CSV file with a header, of a JSON array, or of JSON objects in lines of their own: what the content type
- * says, or else what the content looks like. Reading the same content again gives the same rows in the same order.
- * Throws UnreadableFile when nothing can be read from some place on; what is wrong with one row is told in its place.
+ * Reads a CSV file with a header, a JSON array, or JSON Lines. The content type decides, else the first character.
+ * Deterministic: the same content gives the same rows in the same order. Throws UnreadableFile when the rest cannot be
+ * read; a problem of one row is part of the output.
  */
 export async function* readRows(
   text: AsyncIterable<string>,
@@ -29,7 +29,7 @@ export async function* readRows(
   else if (sign === '{') yield* readJsonLines(all, columns, ignored);
   else {
     throw new UnreadableFile(
-      `The content type is ${contentType}, but the file begins with neither [ nor {: send a JSON array of rows, or a row in each line.`,
+      `The content type is ${contentType}, but the file begins with neither [ nor {: send a JSON array of rows, or one JSON object per line.`,
     );
   }
 }

@@ -10,7 +10,7 @@ type Job = TakenJob<TaskOf<'clear_column' | 'clear_vectors'>>;
 
 const rowsAtOnce = 2_000;
 
-/** Brings rows up to date with the columns of their table. A batch commits together with the id of its last row. */
+/** Applies a change of columns to existing rows. Resumable: each batch commits together with the id of its last row. */
 @Injectable()
 export class SettleRowsJob {
   constructor(
@@ -23,13 +23,12 @@ export class SettleRowsJob {
     while (job.position < job.task.lastRowId) {
       lease.signal.throwIfAborted();
       const table = await this.catalog.ofNumber(job.task.tableNumber);
-      // It was emptied.
       if (!table) return;
       job.position = await this.settleBatch(table, job, lease);
     }
   }
 
-  /** How far it is then: as far as before when the table changed meanwhile. */
+  /** Returns the new position, or the old one when the table changed meanwhile. */
   private settleBatch(table: KnownTable, { task, position }: Job, lease: JobLease): Promise<number> {
     return this.database.transaction(async (tx) => {
       const settled = await this.rows.settle(tx, table, remainingEffect(task.effect, table), position, rowsAtOnce);

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => test?.drop());
 
-it('does not look at jobs that are finished', async () => {
+it('does not scan finished jobs', async () => {
   const { database } = test;
   await database.query(
     `INSERT INTO "table" (id, number, bot_id, name, factor, frozen, schema, next_index, tags, is_compute_enabled)
@@ -26,7 +26,7 @@ it('does not look at jobs that are finished', async () => {
   const pages = async () => pagesOf(database, await sentDuring(() => new JobsRepository(database).take('a')));
 
   const withoutStatistics = await pages();
-  // Statistics of a time when some were waiting.
+  // Outdated statistics, from a time with pending jobs.
   await database.query(`UPDATE job SET status = 'pending' WHERE id > 'job_019500'`);
   await database.query('ANALYZE job');
   await database.query(`UPDATE job SET status = 'completed' WHERE status = 'pending'`);
@@ -37,7 +37,7 @@ it('does not look at jobs that are finished', async () => {
   await database.query('DELETE FROM job');
 });
 
-it('gives one job of a bot at a time to many workers that ask at once', async () => {
+it('gives concurrent workers one job per bot', async () => {
   const { database } = test;
   const jobs = new JobsRepository(database);
   await database.query(
@@ -58,7 +58,7 @@ it('gives one job of a bot at a time to many workers that ask at once', async ()
   const [taken] = await database.transaction(async (tx) => {
     await tx.query('SELECT pg_advisory_xact_lock(1)');
     const taking = Promise.all(['a', 'b', 'c', 'd'].map((worker) => jobs.take(worker)));
-    // As many as the pool has connections for.
+    // One for each connection of the pool.
     await until(async () => (await lockWaits(tx)) === 2);
     return [taking];
   });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 
 const chunkBytes = 65_536;
 
-/** A file without a name: it is gone as soon as nobody has it open, so also when the process is killed. */
+/** Unlinked temporary file: the system frees it when it is closed, also when the process is killed. */
 export class TemporaryFile {
   sizeBytes = 0;
 

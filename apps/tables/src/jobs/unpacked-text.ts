@@ -4,9 +4,8 @@ import { knownStart } from './known-start';
 import { UnreadableFile } from './unreadable-file';
 
 export interface UnpackingLimits {
-  /** Most bytes of the unpacked content. */
   maxBytes: number;
-  /** Most bytes that one packed byte may become, once more than `unsuspiciousBytes` have been unpacked. */
+  /** Zip bomb limit: unpacked bytes per packed byte, checked after `unsuspiciousBytes`. */
   maxRatio: number;
   unsuspiciousBytes: number;
 }
@@ -17,7 +16,7 @@ export const unpackingLimits: UnpackingLimits = {
   unsuspiciousBytes: 50_000_000,
 };
 
-/** The text of a file that may be packed by gzip, without a byte order mark. Throws UnreadableFile for what is no UTF-8. */
+/** Text of a file, gzipped or not, without a byte order mark. Throws UnreadableFile for text other than UTF-8. */
 export async function* unpackedText(
   bytes: AsyncIterable<Uint8Array>,
   limits: UnpackingLimits = unpackingLimits,
@@ -27,11 +26,11 @@ export async function* unpackedText(
     const text = decode(decoder, chunk);
     if (text !== '') yield text;
   }
-  // Throws when the last character is cut.
+  // Throws for an incomplete last character.
   decode(decoder);
 }
 
-/** Gzip is known by its first two bytes: what the file is called, or what type it claims, does not count. */
+/** Recognizes gzip by its first two bytes, not by file name or content type. */
 async function* unpacked(bytes: AsyncIterable<Uint8Array>, limits: UnpackingLimits): AsyncIterable<Uint8Array> {
   const { start, all } = await knownStart(bytes, {
     nothing: new Uint8Array(),
@@ -44,7 +43,7 @@ async function* unpacked(bytes: AsyncIterable<Uint8Array>, limits: UnpackingLimi
   }
 
   const gunzip = createGunzip();
-  // Whoever reads the unpacked content is told of a failure of the source by it.
+  // `gunzip` reports a failure of the source to its reader.
   pipeline(Readable.from(all), gunzip, () => undefined);
   let unpackedBytes = 0;
   try {
@@ -55,7 +54,7 @@ async function* unpacked(bytes: AsyncIterable<Uint8Array>, limits: UnpackingLimi
     }
   } catch (error) {
     if (!String((error as NodeJS.ErrnoException).code).startsWith('Z_')) throw error;
-    throw new UnreadableFile('The file is packed by gzip, but damaged or cut off.', { cause: error });
+    throw new UnreadableFile('The file is gzipped, but damaged or cut off.', { cause: error });
   }
 }
 

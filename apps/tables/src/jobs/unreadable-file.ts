@@ -1,4 +1,4 @@
-/** The file cannot be read on: the message says what is wrong with it, for the person who sent it. */
+/** The file cannot be read. The message is public: the problem and the remedy. */
 export class UnreadableFile extends Error {
   override readonly name = 'UnreadableFile';
 }

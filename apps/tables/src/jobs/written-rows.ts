@@ -3,14 +3,13 @@ import { stringify } from 'csv-stringify/sync';
 export const exportFormats = ['csv', 'json'] as const;
 export type ExportFormat = (typeof exportFormats)[number];
 
-/** A row as it is shown to clients. */
 export type WrittenRow = Record<string, unknown>;
 
 export const contentTypes: Record<ExportFormat, string> = { csv: 'text/csv', json: 'application/json' };
 
 /**
- * The text of a file with these columns of the rows, in pieces. Cells of CSV are as they are stored, also those that a
- * spreadsheet would take for a formula: whatever protects from that changes values, and an export is to be imported again.
+ * Streams a file with these columns. CSV cells are written unchanged, also those that a spreadsheet would take for a
+ * formula: escaping would change values, and an export has to be importable.
  */
 export function writtenRows(
   format: ExportFormat,
@@ -25,7 +24,6 @@ async function* csvOf(columns: string[], batches: AsyncIterable<WrittenRow[]>): 
   for await (const rows of batches) yield lines(rows.map((row) => columns.map((column) => cellOf(row[column]))));
 }
 
-/** An array with a row in each line. */
 async function* jsonOf(columns: string[], batches: AsyncIterable<WrittenRow[]>): AsyncIterable<string> {
   let separator = '[\n';
   for await (const rows of batches) {

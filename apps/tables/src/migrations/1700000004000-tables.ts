@@ -5,7 +5,7 @@ const partitions = 16;
 export class Tables1700000004000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
-      -- Names the rows of a table, shorter than its id. A table that is emptied gets a new one.
+      -- Table number: identifies the rows of a table, shorter than its id. A table that is emptied gets a new one.
       CREATE SEQUENCE table_number;
 
       CREATE TABLE "table" (
@@ -17,25 +17,25 @@ export class Tables1700000004000 implements MigrationInterface {
         frozen boolean NOT NULL,
         key_column text,
         schema jsonb NOT NULL,
-        -- The index that the next new column gets.
+        -- Index for the next new column.
         next_index integer NOT NULL,
         tags jsonb NOT NULL,
         is_compute_enabled boolean NOT NULL,
-        -- Ids below the next one that no row has: what is left of all ids are the rows.
+        -- Ids below next_row_id without a row, so that rows are counted without a scan.
         unused_ids bigint NOT NULL DEFAULT 0,
         created_at timestamptz(3) NOT NULL DEFAULT now(),
         updated_at timestamptz(3) NOT NULL DEFAULT now(),
         CONSTRAINT table_name UNIQUE (bot_id, name)
       );
 
-      -- What changes with every insert, and the lock that keeps rows and schema together.
+      -- State that changes with every insert, and the lock that keeps rows and schema consistent.
       CREATE TABLE table_state (
         number bigint PRIMARY KEY,
         version integer NOT NULL DEFAULT 1,
         next_row_id bigint NOT NULL DEFAULT 1
       ) WITH (fillfactor = 50);
 
-      -- The value of a key column as text of bounded length; null, which is not compared, for none.
+      -- Value of a key column as text of bounded length; null, which is never a duplicate, without a value.
       CREATE FUNCTION row_key(value jsonb) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
       RETURN CASE
         WHEN value IS NULL OR jsonb_typeof(value) = 'null' THEN NULL
@@ -51,7 +51,7 @@ export class Tables1700000004000 implements MigrationInterface {
         data jsonb NOT NULL,
         -- State of each computed column, by column key.
         computed jsonb,
-        -- Keys of the computed columns whose value is of a former state of the row.
+        -- Keys of the computed columns with an outdated value.
         stale text[],
         -- Its searchable text is not in the passage index yet.
         unindexed boolean NOT NULL DEFAULT false,
@@ -61,17 +61,17 @@ export class Tables1700000004000 implements MigrationInterface {
         PRIMARY KEY (table_number, id)
       ) PARTITION BY HASH (table_number);
       CREATE UNIQUE INDEX row_key ON row (table_number, key) WHERE key IS NOT NULL;
-      -- Equality on any column. A short pending list bounds what a search reads beside the index.
+      -- Equality on any column. A short pending list bounds the entries that a search scans sequentially.
       CREATE INDEX row_data ON row USING gin (data jsonb_path_ops) WITH (gin_pending_list_limit = 512);
       CREATE INDEX row_stale ON row (table_number, id) WHERE stale IS NOT NULL;
       CREATE INDEX row_unindexed ON row (table_number, id) WHERE unindexed;
 
-      -- Tables with rows that wait to be computed or indexed: they take turns.
+      -- Queue of tables with rows to compute or to index.
       CREATE TABLE table_work (
         table_number bigint NOT NULL,
         kind text NOT NULL CHECK (kind IN ('compute', 'index')),
         due_at timestamptz NOT NULL DEFAULT now(),
-        -- The one taking that may write, and when it was last seen alive.
+        -- Current lease, the only one that may write, and its last heartbeat.
         lease text COLLATE "C",
         taken_at timestamptz,
         attempts integer NOT NULL DEFAULT 0,
@@ -80,7 +80,7 @@ export class Tables1700000004000 implements MigrationInterface {
       );
       CREATE INDEX table_work_due ON table_work (due_at);
 
-      -- Numbers whose rows nobody can reach any more, until they are deleted.
+      -- Table numbers whose rows are inaccessible and wait for deletion.
       CREATE TABLE dropped_rows (
         number bigint PRIMARY KEY,
         bot_id text COLLATE "C" NOT NULL,
@@ -88,7 +88,7 @@ export class Tables1700000004000 implements MigrationInterface {
       );
       CREATE INDEX dropped_rows_bot ON dropped_rows (bot_id);
 
-      -- Bots that are gone: nothing of theirs is taken in any more.
+      -- Tombstones of deleted bots: new tables are refused.
       CREATE TABLE deleted_bot (
         bot_id text COLLATE "C" PRIMARY KEY,
         deleted_at timestamptz NOT NULL DEFAULT now()

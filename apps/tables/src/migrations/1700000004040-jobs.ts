@@ -3,7 +3,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 export class Jobs1700000004040 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
-      -- Work on a table that goes on after the request. It ends with its table.
+      -- Background jobs of tables. A job is deleted with its table.
       CREATE TABLE job (
         id text COLLATE "C" PRIMARY KEY,
         bot_id text COLLATE "C" NOT NULL,
@@ -11,25 +11,25 @@ export class Jobs1700000004040 implements MigrationInterface {
         type text NOT NULL,
         status text NOT NULL DEFAULT 'pending'
           CHECK (status IN ('pending', 'in_progress', 'finalizing', 'completed', 'failed')),
-        -- What the type needs to know.
+        -- Payload, depending on the type.
         task jsonb NOT NULL,
         input_file_id text,
         output_file_id text,
         progress integer NOT NULL DEFAULT 0,
-        -- How much of its source is done, in units of the type. Grows in the commit of what was done.
+        -- Progress in units of the type. Updated in the transaction of the work.
         position bigint NOT NULL DEFAULT 0,
         rows bigint NOT NULL DEFAULT 0,
         failed_rows bigint NOT NULL DEFAULT 0,
-        -- The first of what is wrong with single rows.
+        -- First errors of single rows.
         errors text[] NOT NULL DEFAULT '{}',
         warnings text[] NOT NULL DEFAULT '{}',
         failed_reason text,
-        -- The one taking that may write, whose it is, and when it was last seen alive.
+        -- Current lease, the only one that may write, its worker and its last heartbeat.
         lease text COLLATE "C",
         worker text,
         heartbeat_at timestamptz,
         due_at timestamptz NOT NULL DEFAULT now(),
-        -- Tries since it last came any further.
+        -- Attempts since the last progress.
         attempts integer NOT NULL DEFAULT 0,
         created_at timestamptz(3) NOT NULL DEFAULT now(),
         updated_at timestamptz(3) NOT NULL DEFAULT now()

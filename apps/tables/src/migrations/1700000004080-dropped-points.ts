@@ -3,7 +3,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 export class DroppedPoints1700000004080 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
-      -- Rows that are gone, whose points are to be removed from the passage index.
+      -- Deleted rows whose points have to be removed from the passage index.
       CREATE TABLE dropped_point (
         table_number bigint NOT NULL,
         row_id integer NOT NULL,

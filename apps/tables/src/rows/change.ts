@@ -4,17 +4,15 @@ import type { KnownTable } from '../tables/table-catalog';
 import { checkRows } from './checked-rows';
 import type { Remarks } from './remarks';
 
-/** What a request wants of one row, found to fit the table. */
 export interface Change {
-  /** In the request, from 0. */
+  /** Position in the request, from 0. */
   place: number;
-  /** As it came: `eachIdOnce` checks it. */
+  /** Not validated yet: `eachIdOnce` checks it. */
   id?: number;
-  /** Values by column key, null for a column to be emptied. */
+  /** Values by column key; null removes the value. */
   data: Record<string, unknown>;
 }
 
-/** The rows of a request that fit the table. */
 export async function checkChanges(
   table: KnownTable,
   rows: Record<string, unknown>[],
@@ -24,7 +22,6 @@ export async function checkChanges(
   return checked.map(({ place, data }) => ({ place, id: (rows[place]!.id ?? undefined) as number | undefined, data }));
 }
 
-/** Those that name a row by its id. */
 export function withId(changes: Change[], remarks: Remarks): Change[] {
   return changes.filter(({ id, place }) => {
     if (id === undefined) remarks.refuse(place, 'id is needed to find the row');
@@ -32,21 +29,21 @@ export function withId(changes: Change[], remarks: Remarks): Change[] {
   });
 }
 
-/** Those that name no row, and the first that names each. */
+/** Refuses invalid and repeated ids; changes without an id pass. */
 export function eachIdOnce(changes: Change[], remarks: Remarks): Change[] {
   const seen = new Set<number>();
   return changes.filter(({ id, place }) => {
     if (id === undefined) return true;
     const isId = Number.isInteger(id) && id > 0 && id <= maxRowId;
     const isFirst = isId && !seen.has(id);
-    if (!isId) remarks.refuse(place, `id must be the number of a row, from 1 to ${maxRowId}`);
+    if (!isId) remarks.refuse(place, `id must be an integer from 1 to ${maxRowId}`);
     else if (!isFirst) remarks.refuse(place, `an earlier row of the request has the id ${id}`);
     seen.add(id);
     return isFirst;
   });
 }
 
-/** The first change with each value in the column; later ones, and those without a value, are refused. */
+/** Returns the first change for each value in the column. Refuses later ones, and those without a value. */
 export function firstOfEach(changes: Change[], { name, key }: Column, remarks: Remarks): Change[] {
   const seen = new Set<string>();
   return changes.filter(({ id, place, data }) => {
@@ -55,13 +52,12 @@ export function firstOfEach(changes: Change[], { name, key }: Column, remarks: R
     const isFirst = value !== null && !seen.has(identity);
     if (value === null) remarks.refuse(place, `${name} is needed to find the row`);
     else if (!isFirst) remarks.refuse(place, `an earlier row of the request has this ${name}`);
-    else if (id !== undefined) remarks.warn(place, 'id is set by the platform and was left out');
+    else if (id !== undefined) remarks.warn(place, 'id is set by the platform and was ignored');
     seen.add(identity);
     return isFirst;
   });
 }
 
-/** The same text for the same string, number or boolean. */
 export function identityOf(value: unknown): string {
   return JSON.stringify(value ?? null);
 }

@@ -4,14 +4,13 @@ import { withoutNulls } from '../tables/row-validator';
 import type { KnownTable } from '../tables/table-catalog';
 import type { StoredRow } from './row.entity';
 
-/** What a change of a row writes. */
 export type RowState = Pick<StoredRow, 'data' | 'computed' | 'stale' | 'unindexed'>;
 
 export type ChangedRow = RowState & Pick<Marks, 'work'>;
 
 /**
- * The row with these columns changed, null emptying them, and what has to be done about it. It loses what it still has of
- * columns that the table has no longer.
+ * Applies a change, in which null removes a value, and marks the dependent work. Drops values of columns that the table
+ * no longer has.
  */
 export function changeRow(
   table: KnownTable,

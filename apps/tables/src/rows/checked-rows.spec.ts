@@ -1,7 +1,7 @@
 import { checkRows } from './checked-rows';
 import { Remarks } from './remarks';
 
-it('lets others have the event loop while many rows are checked', async () => {
+it('yields to the event loop while it checks many rows', async () => {
   let now = performance.now();
   const clock = jest.spyOn(performance, 'now').mockImplementation(() => now);
   const slowly = () => {

@@ -4,7 +4,6 @@ import { Turn } from './turn';
 
 type Row = Record<string, unknown>;
 
-/** The rows of a request that are found fit, each with its place in the request, from 0. */
 export async function checkRows(
   rows: Row[],
   check: (row: Row) => CheckedRow | string,

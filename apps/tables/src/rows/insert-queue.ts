@@ -14,17 +14,17 @@ interface Request {
   reject: (error: unknown) => void;
 }
 
-/** Of one table: one commits while the next sends its rows. */
+/** Concurrent statements per table: one commits while the next sends its rows. */
 const statementsAtOnce = 2;
 
-/** Of JSON that requests are put together to. One that is larger by itself goes alone. */
+/** Bytes of JSON per combined statement. A larger request gets a statement of its own. */
 const maxBytesTogether = 8_000_000;
-/** What waits at most, of all tables: some seconds of work. How many wait is bounded by who lets them in. */
+/** Limit of waiting JSON over all tables, some seconds of work. The number of requests is limited by admission control. */
 const maxWaitingBytes = 128_000_000;
 
 /**
- * Inserts into one table wait for each other's commit, so what comes meanwhile goes in one statement: many small
- * requests at once cost little more than one. Each has its own answer, as if it were alone.
+ * Group commit: inserts into one table wait for each other's commit, so requests that arrive meanwhile share one
+ * statement. Many small concurrent requests cost little more than one. Each request gets its own result.
  */
 @Injectable()
 export class InsertQueue {
@@ -37,7 +37,7 @@ export class InsertQueue {
     private readonly rows: RowsRepository,
   ) {}
 
-  /** As `RowsRepository.insert`. */
+  /** Same contract as `RowsRepository.insert`. */
   insert(table: KnownTable, rows: Pick<CheckedRow, 'data' | 'sizeBytes'>[]): Promise<Inserted | undefined> {
     const data = rows.map((row) => row.data);
     const sizeBytes = rows.reduce((sum, row) => sum + row.sizeBytes, 0);
@@ -59,7 +59,6 @@ export class InsertQueue {
     else this.running.delete(number);
   }
 
-  /** The first request, and of those behind it as many of the same version as fit one statement. */
   private take(number: string): Request[] {
     const requests = this.waiting.get(number) ?? [];
     let rows = 0;
@@ -92,5 +91,5 @@ export class InsertQueue {
 }
 
 function tooMany(): ApiError {
-  return unavailable('More rows wait to be inserted than can be. Try again in a moment.');
+  return unavailable('Too many rows are waiting to be inserted. Try again in a moment.');
 }

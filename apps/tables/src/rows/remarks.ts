@@ -1,20 +1,17 @@
 import type { CreateTableRows } from '@parley/contracts/tables/rows';
 
-/** What an answer says of single rows, in the order of the request. */
 export class Remarks {
   private readonly warnings: Remark[] = [];
   private readonly errors: Remark[] = [];
   private readonly notices: string[] = [];
 
-  /** Says what of the request as a whole is not done as asked. */
   static of({ rows, waitComputed }: Pick<CreateTableRows, 'rows' | 'waitComputed'>): Remarks {
     const remarks = new Remarks();
     if (waitComputed && rows.length > 1)
-      remarks.notices.push('waitComputed was left out: it is for requests with a single row.');
+      remarks.notices.push('waitComputed was ignored: it is supported for a single row only.');
     return remarks;
   }
 
-  /** @param place of the row in the request, from 0. */
   warn(place: number, problem: string): void {
     this.warnings.push({ place, problem });
   }
@@ -23,7 +20,6 @@ export class Remarks {
     this.errors.push({ place, problem });
   }
 
-  /** The fields that an answer adds; a kind without an entry is absent. */
   toAnswer(): { warnings?: string[]; errors?: string[] } {
     const { errors } = this;
     const warnings = [...this.notices, ...sentences(this.warnings)];

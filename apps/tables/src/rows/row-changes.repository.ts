@@ -13,15 +13,13 @@ import { dueNow } from '../work/queue-sql';
 
 type TableVersion = Pick<TableRow, 'number' | 'version'>;
 
-/** A row that stays as it is until the transaction ends. */
 export type LockedRow = Omit<StoredRow, 'updated_at'>;
 
-/** A row with its id, as it is to be. */
 export type WrittenRow = RowState & Pick<StoredRow, 'id'>;
 
 /**
- * Writes rows that are locked, and new ones, whose ids follow the last one. No join: whatever the planner takes the
- * table for, each row costs one look into the primary key.
+ * Writes locked rows and new ones, whose ids follow the last one. No join: whatever the planner's estimate, each row
+ * costs one lookup in the primary key.
  */
 const writeRows = `
   WITH moment AS MATERIALIZED (SELECT clock_timestamp()::timestamptz(3) AS at),
@@ -42,8 +40,8 @@ const writeRows = `
 @Injectable()
 export class RowChangesRepository {
   /**
-   * Until the transaction ends the table is of this version, and nobody else inserts rows or changes keys in it. The id
-   * of the next new row; undefined when the table has changed since it was read.
+   * Locks the table's state until the transaction ends: no other inserts, key changes or schema changes. Returns the
+   * next row id, or undefined when the table has changed since it was read.
    */
   async lockForKeys(tx: Sql, { number, version }: TableVersion): Promise<number | undefined> {
     const [state] = await tx.query<{ next_row_id: string }>(
@@ -53,7 +51,7 @@ export class RowChangesRepository {
     return state && Number(state.next_row_id);
   }
 
-  /** Until the transaction ends the table is of this version. False when it has changed since it was read. */
+  /** Locks the schema of the table until the transaction ends. False when it has changed since it was read. */
   async lockVersion(tx: Sql, { number, version }: TableVersion): Promise<boolean> {
     const rows = await tx.query('SELECT 1 FROM table_state WHERE number = $1 AND version = $2 FOR KEY SHARE', [
       number,
@@ -62,7 +60,7 @@ export class RowChangesRepository {
     return rows.length > 0;
   }
 
-  /** Rows by id, locked in the order of their ids, as everyone locks rows. */
+  /** Lock order: rows are locked by id, everywhere. */
   async lockRows(tx: Sql, { number }: TableVersion, ids: number[]): Promise<Map<number, LockedRow>> {
     if (ids.length === 0) return new Map();
     const rows = await tx.query<LockedRow>(
@@ -73,7 +71,7 @@ export class RowChangesRepository {
     return new Map(rows.map((row) => [row.id, row]));
   }
 
-  /** The row that has each value as its key, in order. Index: row_key. */
+  /** For each value, the row with this key. Index: row_key. */
   async findByKey(tx: Sql, { number }: TableVersion, values: unknown[]): Promise<number[][]> {
     const rows = await tx.query<{ ids: number[] }>(
       `SELECT ARRAY(SELECT id FROM row WHERE table_number = $1 AND row.key = row_key(value)) AS ids
@@ -84,8 +82,8 @@ export class RowChangesRepository {
   }
 
   /**
-   * Up to two rows that have each string, number or boolean in the column, in order. For a few values by the index
-   * row_data, for more by one look at each row: a look into the index for each value is planned as a scan for each.
+   * For each string, number or boolean, up to two rows that have it in the column. Few values use the index row_data.
+   * More are compared in one scan of the table, because the planner would scan the index once per value.
    */
   async findByColumn(sql: Sql, { number }: TableVersion, column: Column, values: unknown[]): Promise<number[][]> {
     if (values.length === 0) return [];
@@ -101,9 +99,9 @@ export class RowChangesRepository {
   }
 
   /**
-   * Writes rows that are locked, and `added` new ones, for whom the next ids were taken; when it did.
+   * Writes locked rows and `added` new ones, with the next ids. Returns the time of the change.
    *
-   * @param keyColumn what the rows' keys are made from
+   * @param keyColumn source of the rows' keys
    */
   async write(
     tx: Sql,

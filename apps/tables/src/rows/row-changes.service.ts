@@ -17,7 +17,7 @@ import { type LockedRow, RowChangesRepository } from './row-changes.repository';
 import { Turn } from './turn';
 import { WrittenRows } from './written-rows';
 
-/** A change with the row that it changes, which is locked; a new row has none. */
+/** A change with its locked row; without one it inserts. */
 interface Target extends Change {
   stored?: LockedRow;
 }
@@ -31,7 +31,10 @@ interface Written {
 
 @Injectable()
 export class RowChangesService {
-  /** Of rows, which have names and more beside them: an answer that does not pass would hide that it was done. */
+  /**
+   * Limit for the data of the changed rows, half of the body limit: the rest is for names and other fields. A response
+   * above the body limit would be lost although the change is done.
+   */
   private readonly maxAnswerBytes: number;
 
   constructor(
@@ -55,7 +58,7 @@ export class RowChangesService {
     return known ?? this.catalog.write(caller.bot.id, input.table, (table) => this.upsertIn(caller, table, input));
   }
 
-  /** Undefined when the table is no longer what it is taken for. */
+  /** Undefined when the table has changed since it was read. */
   private async updateIn(table: KnownTable, input: UpdateTableRows): Promise<StoredRows | undefined> {
     const remarks = Remarks.of(input);
     const changes = eachIdOnce(withId(await checkChanges(table, input.rows, remarks), remarks), remarks);
@@ -72,7 +75,7 @@ export class RowChangesService {
     return written && { rows: toRows(table, written), ...remarks.toAnswer() };
   }
 
-  /** Undefined when the table, or a row that was found, is no longer what it is taken for. */
+  /** Undefined when the table, or one of the rows found, has changed since it was read. */
   private async upsertIn(
     caller: BotCaller,
     table: KnownTable,
@@ -89,7 +92,7 @@ export class RowChangesService {
     const changes = column ? firstOfEach(fit, column, remarks) : eachIdOnce(fit, remarks);
     const found = await this.findIds(this.database, table, column, changes);
     const isKey = column !== undefined && column === keyColumnOf(table);
-    // Rows that are there are changed without waiting for those who insert some.
+    // Updates of existing rows do not wait for concurrent inserts.
     const isChangeOnly = found.every((ids) => ids.length > 0) && (isKey || !givesKeys(table, changes));
     const write = async (tx: Transaction) => {
       if (isChangeOnly) {
@@ -101,7 +104,7 @@ export class RowChangesService {
       if (nextId === undefined) return undefined;
       const ids = await this.findIds(tx, table, column, changes);
       const targets = await this.lockTargets(tx, table, column, changes, ids, remarks);
-      // What was looked for by its key and not found has a free one.
+      // A key that was searched for and not found is free.
       const free = isKey ? targets : await this.withFreeKeys(tx, table, targets, remarks);
       return this.write(tx, table, free, nextId, remarks);
     };
@@ -124,7 +127,7 @@ export class RowChangesService {
     );
   }
 
-  /** For each change the rows that have its value in the column, two at most; without a column, the one that it names. */
+  /** For each change, up to two ids of rows with its value in the column; without a column, the id of the change. */
   private async findIds(
     sql: Sql,
     table: KnownTable,
@@ -138,7 +141,7 @@ export class RowChangesService {
       : this.changes.findByColumn(sql, table, column, values);
   }
 
-  /** The changes with the rows that were found for them. What was found for none is a new row. */
+  /** Locks the rows found and assigns them to the changes. A change without a row inserts. */
   private async lockTargets(
     tx: Sql,
     table: KnownTable,
@@ -159,14 +162,14 @@ export class RowChangesService {
         remarks.refuse(change.place, `there is no row ${id} in this table`);
         return [];
       }
-      // One that was changed until it was locked is not the one that was meant.
+      // A row that changed before it was locked may no longer have the value.
       const isMeant =
         stored && (!column || identityOf(stored.data[column.key]) === identityOf(change.data[column.key]));
       return [isMeant ? { ...change, stored } : change];
     });
   }
 
-  /** Those whose key no other row has or, earlier in the request, gets. */
+  /** Refuses changes that set a key of another row, or of an earlier row of the request. */
   private async withFreeKeys(tx: Sql, table: KnownTable, targets: Target[], remarks: Remarks): Promise<Target[]> {
     const column = keyColumnOf(table);
     if (!column) return targets;
@@ -188,12 +191,12 @@ export class RowChangesService {
       const identity = identityOf(target.data[key]);
       const isFree = !taken.has(target) && !given.has(identity);
       if (isFree) given.add(identity);
-      else remarks.refuse(target.place, `another row has this ${name}, which is unique in the table`);
+      else remarks.refuse(target.place, `another row has the same ${name}, which must be unique`);
       return isFree;
     });
   }
 
-  /** Stores what fits the table as a whole, in one statement, and tells of it in the order of the request. */
+  /** Writes the valid rows in one statement. Results are in the order of the request. */
   private async write(
     tx: Sql,
     table: KnownTable,
@@ -238,7 +241,7 @@ export class RowChangesService {
 function tooLarge(sizeBytes: number, maxBytes: number): ApiError {
   return new ApiError(
     'LimitExceeded',
-    `The rows that would be answered have ${sizeBytes} bytes of JSON, and ${maxBytes} is the most. Nothing was changed: send fewer rows at once.`,
+    `The response would have ${sizeBytes} bytes of rows; the limit is ${maxBytes} bytes. Nothing was changed: send fewer rows per request.`,
   );
 }
 
@@ -249,7 +252,7 @@ function toRows(table: KnownTable, written: Written[]): Row[] {
   );
 }
 
-/** Whether a row may get a key: who gives keys has to keep others from doing so. */
+/** Whether a change sets a key, which needs the lock against concurrent inserts. */
 function givesKeys(table: KnownTable, changes: Change[]): boolean {
   const column = keyColumnOf(table);
   return column !== undefined && changes.some(({ data }) => (data[column.key] ?? null) !== null);

@@ -32,7 +32,6 @@ type Rows = Record<string, unknown>[];
 const goods = { name: { type: 'string' }, price: { type: 'number' }, sold: { type: 'boolean' } };
 let number = 0;
 
-/** The name of a new table of goods with these rows, whose ids count from 1. */
 async function newTable(rows: Rows, options: { keyColumn?: string; schema?: object } = {}): Promise<string> {
   const name = `Goods${++number}Table`;
   const { keyColumn, schema: properties = goods } = options;
@@ -41,7 +40,7 @@ async function newTable(rows: Rows, options: { keyColumn?: string; schema?: obje
   return name;
 }
 
-/** The rows with these ids as they are stored; a change of nothing answers them. */
+/** The stored rows with these ids, read by an empty update. */
 async function rowsOf(table: string, ...ids: number[]): Promise<Rows> {
   const { rows } = await client.updateTableRows({ table, rows: ids.map((id) => ({ id })) });
   return rows;
@@ -60,7 +59,7 @@ async function countOf(table: string): Promise<number> {
 }
 
 describe('updateTableRows', () => {
-  it('replaces the columns that are given, empties those that are null and keeps the others', async () => {
+  it('replaces the given columns, removes the values that are null and keeps the others', async () => {
     const table = await newTable([{ name: 'cup', price: 3, sold: true }, { name: 'pot' }]);
 
     const { rows, warnings, errors } = await update(table, [
@@ -77,7 +76,7 @@ describe('updateTableRows', () => {
     expect(await countOf(table)).toBe(2);
   });
 
-  it('moves the time of the update and counts the revisions', async () => {
+  it('sets updatedAt and increments the revision', async () => {
     const table = await newTable([{ name: 'cup' }]);
 
     const [first] = (await update(table, [{ id: 1, price: 1 }])).rows;
@@ -93,7 +92,7 @@ describe('updateTableRows', () => {
     expect(state).toEqual({ revision: 3, same: true });
   });
 
-  it('takes back a row as it was read', async () => {
+  it('accepts a row as it was read', async () => {
     const table = await newTable([{ name: 'cup', price: 3 }]);
     const [row] = await rowsOf(table, 1);
 
@@ -103,11 +102,11 @@ describe('updateTableRows', () => {
     expect(errors).toBeUndefined();
     expect(warnings).toEqual([
       expect.stringMatching(/^Row 0: createdAt.*updatedAt.*computed.*platform/),
-      'Row 0: colour is no column of this table and was left out.',
+      'Row 0: colour is not a column of this table and was ignored.',
     ]);
   });
 
-  it('changes the good rows and tells what is wrong with the others', async () => {
+  it('changes the valid rows and reports errors for the others', async () => {
     const table = await newTable([{ name: 'cup' }, { name: 'pot' }, { name: 'jug' }]);
 
     const { rows, errors } = await update(table, [
@@ -130,19 +129,19 @@ describe('updateTableRows', () => {
       expect.stringMatching(/^Row 2: .*price.*number/),
       'Row 3: id is needed to find the row.',
       'Row 4: an earlier row of the request has the id 3.',
-      'Row 5: id must be the number of a row, from 1 to 2147483647.',
-      'Row 6: id must be the number of a row, from 1 to 2147483647.',
+      'Row 5: id must be an integer from 1 to 2147483647.',
+      'Row 6: id must be an integer from 1 to 2147483647.',
     ]);
     expect(await rowsOf(table, 2)).toEqual([expect.objectContaining({ name: 'pot', price: null })]);
   });
 
-  it('answers nothing but errors when no row fits', async () => {
+  it('returns only errors when no row is valid', async () => {
     const table = await newTable([]);
 
     expect(await update(table, [{ id: 1 }])).toEqual({ rows: [], errors: ['Row 0: there is no row 1 in this table.'] });
   });
 
-  it('refuses a row that becomes too large with what it has', async () => {
+  it('refuses a change that makes the row too large', async () => {
     const table = await newTable([{ name: 'x'.repeat(2500) }, {}], {
       schema: { name: { type: 'string' }, note: { type: 'string' } },
     });
@@ -156,7 +155,7 @@ describe('updateTableRows', () => {
     expect(errors).toEqual([expect.stringMatching(/^Row 0: it must be at most 4096 bytes/)]);
   });
 
-  it('counts nothing that a row still has of columns which are gone, and clears it', async () => {
+  it('ignores and clears leftover values of deleted columns', async () => {
     const table = await newTable([{ name: 'cup' }]);
     const left = `FROM tables."table" WHERE number = table_number AND name = $1`;
     await door.sql(`UPDATE tables.row SET data = data || jsonb_build_object('gone', repeat('x', 4096)) ${left}`, [
@@ -172,7 +171,7 @@ describe('updateTableRows', () => {
     ]);
   });
 
-  it('changes nothing when the answer would be too large to be told', async () => {
+  it('changes nothing when the response would be too large', async () => {
     const table = await newTable(Array.from({ length: 200 }, () => ({ name: 'x'.repeat(3000), price: 1 })));
     const change = (from: number, to: number) =>
       Array.from({ length: to - from + 1 }, (_entry, index) => ({ id: from + index, price: 2 }));
@@ -189,7 +188,7 @@ describe('updateTableRows', () => {
     expect(await rowsOf(table, 100, 101)).toMatchObject([{ price: 2 }, { price: 1 }]);
   });
 
-  it('refuses a key that another row has, or that an earlier row gets, and changes the others', async () => {
+  it('refuses the key of another row or of an earlier change, and applies the others', async () => {
     const rows = ['cup', 'pot', 'jug', 'mug', 'pan'].map((name) => ({ name }));
     const table = await newTable(rows, { keyColumn: 'name' });
 
@@ -206,12 +205,12 @@ describe('updateTableRows', () => {
       [4, 'urn'],
     ]);
     expect(answer.errors).toEqual(
-      [0, 2, 4].map((place) => `Row ${place}: another row has this name, which is unique in the table.`),
+      [0, 2, 4].map((place) => `Row ${place}: another row has the same name, which must be unique.`),
     );
     expect((await update(table, [{ id: 5, name: 'mug' }])).errors).toBeUndefined();
   });
 
-  it('frees the key of a row that is emptied', async () => {
+  it('frees the key when its value is removed', async () => {
     const table = await newTable([{ name: 'cup' }, { name: 'pot' }], { keyColumn: 'name' });
 
     await update(table, [{ id: 1, name: null }]);
@@ -219,7 +218,7 @@ describe('updateTableRows', () => {
     expect((await update(table, [{ id: 2, name: 'cup' }])).errors).toBeUndefined();
   });
 
-  it('loses no column of many changes of one row at once', async () => {
+  it('keeps every column of concurrent updates of one row', async () => {
     const names = Array.from({ length: 20 }, (_entry, index) => `column${index}`);
     const schema = Object.fromEntries(names.map((name) => [name, { type: 'number' }]));
     const table = await newTable([{}], { schema });
@@ -231,7 +230,7 @@ describe('updateTableRows', () => {
     ]);
   });
 
-  it('changes the same rows in any order by many requests at once', async () => {
+  it('has no deadlock between concurrent updates of the same rows in different order', async () => {
     const table = await newTable(Array.from({ length: 50 }, () => ({ price: 0 })));
     const ids = Array.from({ length: 50 }, (_entry, index) => index + 1);
 
@@ -248,7 +247,7 @@ describe('updateTableRows', () => {
     expect(new Set((await rowsOf(table, ...ids)).map(({ price }) => price)).size).toBe(1);
   });
 
-  it('leaves work of several kinds by many requests at once', async () => {
+  it('has no deadlock between concurrent updates that queue work of several kinds', async () => {
     const computed = { action: 'code', code: 'return ""', dependencies: ['price'] };
     const table = await newTable(
       Array.from({ length: 40 }, () => ({ name: 'cup', price: 0 })),
@@ -275,7 +274,7 @@ describe('updateTableRows', () => {
     expect(await rowsOf(table, 1, 2)).toMatchObject([{ name: 'cup 10' }, { price: 10 }]);
   });
 
-  it('gives one row a key that many want at once', async () => {
+  it('gives a key to one of many concurrent updates', async () => {
     const table = await newTable(
       Array.from({ length: 10 }, (_entry, index) => ({ name: `cup ${index}` })),
       { keyColumn: 'name' },
@@ -289,7 +288,7 @@ describe('updateTableRows', () => {
     expect(answers.flatMap(({ errors = [] }) => errors)).toHaveLength(9);
   });
 
-  it('marks what is computed from the columns that changed, and the row that search has to read', async () => {
+  it('marks the dependent computed columns, and the row when its searchable text changes', async () => {
     const computed = (dependencies: string[]) => ({ type: 'string', 'x-zui': { computed: computedBy(dependencies) } });
     const computedBy = (dependencies: string[]) => ({ action: 'code', code: 'return ""', dependencies });
     const table = await newTable([{ name: 'cup', price: 1, sold: true }], {
@@ -323,7 +322,7 @@ describe('updateTableRows', () => {
     expect(await client.getTable({ table })).toMatchObject({ stale: 1, indexing: 1 });
   });
 
-  it('writes by the schema as it is while that changes', async () => {
+  it('uses the current schema while columns are renamed concurrently', async () => {
     const table = await newTable([{ name: 'cup' }]);
     const rename = async (name: string, newName: string) => client.renameTableColumn({ table, name, newName });
 
@@ -340,11 +339,11 @@ describe('updateTableRows', () => {
     for (const { rows, warnings } of answers) {
       const [left] = ['price', 'cost'].filter((name) => !(name in rows[0]!));
       expect(rows).toEqual([expect.objectContaining({ id: 1, name: 'cup' })]);
-      expect(warnings).toEqual([`Row 0: ${left} is no column of this table and was left out.`]);
+      expect(warnings).toEqual([`Row 0: ${left} is not a column of this table and was ignored.`]);
     }
   });
 
-  it('refuses what is no list of rows', async () => {
+  it('refuses an empty list and more than 1,000 rows', async () => {
     const table = await newTable([]);
 
     await expect(update(table, [])).rejects.toMatchObject({ type: 'InvalidPayload' });
@@ -353,7 +352,7 @@ describe('updateTableRows', () => {
 });
 
 describe('upsertTableRows', () => {
-  it('changes the rows that have the value of a column and inserts the others', async () => {
+  it('updates the rows that have the value of the column and inserts the others', async () => {
     const table = await newTable([
       { name: 'cup', price: 1 },
       { name: 'pot', price: 2 },
@@ -380,7 +379,7 @@ describe('upsertTableRows', () => {
     expect(await countOf(table)).toBe(4);
   });
 
-  it('inserts again after the rows that it has inserted', async () => {
+  it('reserves ids for the rows that it inserts', async () => {
     const table = await newTable([]);
     await upsert(table, [{ name: 'cup' }], 'name');
 
@@ -389,7 +388,7 @@ describe('upsertTableRows', () => {
     expect(rows).toEqual([expect.objectContaining({ id: 2 })]);
   });
 
-  it('goes by the key column of the table', async () => {
+  it('matches by the key column of the table', async () => {
     const table = await newTable([{ name: 'cup', price: 1 }], { keyColumn: 'name' });
 
     const { inserted, updated } = await upsert(table, [{ name: 'pot' }, { name: 'cup', price: 2 }], 'name');
@@ -399,7 +398,7 @@ describe('upsertTableRows', () => {
   });
 
   it.each(['name', undefined])(
-    'takes the first of two rows with one key, and needs one: key column %s',
+    'takes the first of two rows with one key, and requires a key: key column %s',
     async (key) => {
       const table = await newTable([], { keyColumn: key });
 
@@ -419,7 +418,7 @@ describe('upsertTableRows', () => {
     },
   );
 
-  it('goes by id unless it is told otherwise, and inserts what has none', async () => {
+  it('matches by id by default, and inserts rows without one', async () => {
     const table = await newTable([{ name: 'cup' }]);
 
     const answers = [
@@ -437,7 +436,7 @@ describe('upsertTableRows', () => {
     ]);
   });
 
-  it('refuses a row that the value of a column finds twice', async () => {
+  it('refuses a row whose value matches two rows', async () => {
     const table = await newTable([{ name: 'cup' }, { name: 'cup' }, { name: 'pot' }]);
 
     const { inserted, updated, errors } = await upsert(table, [{ name: 'cup' }, { name: 'pot', price: 1 }], 'name');
@@ -446,7 +445,7 @@ describe('upsertTableRows', () => {
     expect(errors).toEqual(['Row 0: more than one row has this name.']);
   });
 
-  it('refuses a key of the table that another row has when it goes by something else', async () => {
+  it('refuses the key of another row when it matches by another column', async () => {
     const rows = [
       { name: 'cup', price: 1 },
       { name: 'pot', price: 2 },
@@ -466,7 +465,7 @@ describe('upsertTableRows', () => {
 
     expect([inserted, updated]).toMatchObject([[{ id: 3, name: 'jug' }], []]);
     expect(errors).toEqual(
-      [0, 1, 3].map((place) => `Row ${place}: another row has this name, which is unique in the table.`),
+      [0, 1, 3].map((place) => `Row ${place}: another row has the same name, which must be unique.`),
     );
     expect(await countOf(table)).toBe(3);
   });
@@ -483,7 +482,7 @@ describe('upsertTableRows', () => {
     expect([inserted, updated]).toMatchObject([[], [{ id: 1 }]]);
   });
 
-  it.each(['name', undefined])('takes texts for one that are stored as one: key column %s', async (keyColumn) => {
+  it.each(['name', undefined])('treats texts as equal that are stored as equal: key column %s', async (keyColumn) => {
     const table = await newTable([], { keyColumn });
     const [owner] = await door.sql<{ bot_id: string }>('SELECT bot_id FROM tables."table" WHERE name = $1', [table]);
     const { workspaceId } = alice;
@@ -499,7 +498,7 @@ describe('upsertTableRows', () => {
     expect(again).toMatchObject({ inserted: [], updated: [{ id: 1 }, { id: 2 }], errors });
   });
 
-  it('finds many rows by a column that is not the key, each value once', async () => {
+  it('matches many rows by a column other than the key column, each value once', async () => {
     const rows = Array.from({ length: 300 }, (_entry, price) => ({ name: `cup ${price}`, price }));
     const table = await newTable([...rows, { name: 'cup 7' }]);
 
@@ -514,7 +513,7 @@ describe('upsertTableRows', () => {
     expect(answer.errors).toEqual(['Row 7: more than one row has this name.']);
   });
 
-  it('refuses columns that it cannot go by', async () => {
+  it('refuses columns that cannot be compared', async () => {
     const table = await newTable([], { schema: { name: { type: 'string' }, parts: { type: 'object' } } });
 
     for (const column of ['parts', 'createdAt', 'colour']) {
@@ -525,7 +524,7 @@ describe('upsertTableRows', () => {
     }
   });
 
-  it('makes one row of many upserts of a new key at once', async () => {
+  it('inserts one row for many concurrent upserts of a new key', async () => {
     for (const keyColumn of ['name', undefined]) {
       const table = await newTable([], { keyColumn });
 
@@ -539,7 +538,7 @@ describe('upsertTableRows', () => {
     }
   });
 
-  it('needs what a new row needs, and of a row that is there only that it is not emptied', async () => {
+  it('requires the required columns of a new row, and keeps those of an existing row', async () => {
     const name = { type: 'string' };
     const schema = { type: 'object', properties: { name, note: name }, required: ['name'] };
     const table = await newTable([{ name: 'cup' }], { schema });
@@ -552,7 +551,7 @@ describe('upsertTableRows', () => {
     expect(emptied).toEqual({ rows: [], errors: ['Row 0: name may not be null.'] });
   });
 
-  it('goes with inserts and updates at once', async () => {
+  it('is consistent with concurrent inserts and updates', async () => {
     const table = await newTable([{ name: 'cup 0' }], { keyColumn: 'name' });
 
     const answers = await Promise.all(
@@ -564,12 +563,12 @@ describe('upsertTableRows', () => {
       }),
     );
 
-    const refused = 'Row 0: another row has this name, which is unique in the table.';
+    const refused = 'Row 0: another row has the same name, which must be unique.';
     expect(new Set(answers.flatMap((errors) => errors ?? []))).toEqual(new Set([refused]));
     expect(await countOf(table)).toBe(7);
   });
 
-  it('answers the same for a thousand rows, new and known', async () => {
+  it('returns the rows of a thousand inserts and updates in order', async () => {
     const table = await newTable([], { keyColumn: 'name' });
     const rows = Array.from({ length: 1000 }, (_entry, price) => ({ name: `cup ${price}`, price }));
 
@@ -583,7 +582,7 @@ describe('upsertTableRows', () => {
   });
 });
 
-describe('a table that is not the caller’s', () => {
+describe('a table of another bot', () => {
   it('is not found', async () => {
     const table = await newTable([{ name: 'cup' }]);
     const other = await newBot(alice);

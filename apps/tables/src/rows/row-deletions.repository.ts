@@ -9,9 +9,9 @@ import { isSearchable } from '../computed/marks';
 import { dueNow } from '../work/queue-sql';
 
 /**
- * Deletes rows that meet the condition and counts their ids as unused; nothing comes back when the table is no longer of
- * this version. Rows are locked in the order of their ids, as everyone locks them, and then looked at, as they are by
- * then. They are named by arrays, so that no join can be planned badly, and the condition is kept from choosing an index.
+ * Deletes rows that meet the condition and counts their ids as unused. Returns nothing when the table's version has
+ * changed. Rows are locked by id and the condition is evaluated after the lock. Ids are passed as arrays, which rules
+ * out a bad join plan, and OFFSET 0 keeps the condition from choosing an index.
  */
 function deletion(condition: string, hasPoints: boolean): string {
   return `
@@ -32,7 +32,6 @@ function deletion(condition: string, hasPoints: boolean): string {
     SELECT ids.gone FROM ids, state`;
 }
 
-/** So that they leave the passage index too. */
 const noted = `
     noted AS (INSERT INTO dropped_point (table_number, row_id) SELECT $1, id FROM gone),
     queued AS (INSERT INTO table_work (table_number, kind) SELECT $1, 'index' FROM state ${dueNow}),`;
@@ -42,7 +41,7 @@ const everything: Filter = { kind: 'all', of: [] };
 @Injectable()
 export class RowDeletionsRepository {
   /**
-   * The ids of those rows that there were and that the filter means. Undefined, with nothing deleted, when the table has
+   * Returns the ids of the deleted rows that match the filter. Undefined, with nothing deleted, when the table has
    * changed since it was read.
    */
   async delete(
@@ -60,7 +59,7 @@ export class RowDeletionsRepository {
     return done?.gone;
   }
 
-  /** The same in no more than this time; 503 when it takes longer. */
+  /** `delete` with a statement timeout, which is a 503. */
   async deleteWithin(
     tx: Transaction,
     timeoutMs: number,
@@ -73,8 +72,8 @@ export class RowDeletionsRepository {
   }
 
   /**
-   * Gives the table, which is locked, a number under which there are no rows yet, whatever their number was, and notes
-   * the old ones for removal; how many they were.
+   * Truncates a locked table in constant time: it gets a new table number without rows, and the old number is queued
+   * for the sweeper. Returns the number of rows.
    */
   async empty(tx: Sql, { id, bot_id, number }: Pick<TableRow, 'id' | 'bot_id' | 'number'>): Promise<number> {
     const [done] = await tx.query<{ rows: string }>(

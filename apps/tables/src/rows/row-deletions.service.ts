@@ -10,11 +10,11 @@ import { type KnownTable, TableCatalog } from '../tables/table-catalog';
 import { TablesRepository } from '../tables/tables.repository';
 import { RowDeletionsRepository } from './row-deletions.repository';
 
-/** What is found before it is deleted, and what one statement deletes. */
+/** Ids per search, and rows per deleting statement. */
 const idsAtOnce = 100_000;
 const rowsAtOnce = 5_000;
 
-/** Less than the operation may take: no statement is given more than what is left of it. */
+/** Deadline below the timeout of the operation. Each statement gets the time that is left. */
 const maxDeletionMs = 25_000;
 
 const everythingMeant = 'filter has no condition: give deleteAllRows: true to delete every row.';
@@ -32,7 +32,8 @@ export class RowDeletionsService {
 
   delete({ bot }: BotCaller, { table, ids, filter, deleteAllRows = false }: DeleteTableRows): Promise<DeletedRows> {
     const given = [ids !== undefined, filter !== undefined, deleteAllRows].filter(Boolean);
-    if (given.length !== 1) throw new ApiError('InvalidPayload', 'Give one of ids, filter and deleteAllRows: true.');
+    if (given.length !== 1)
+      throw new ApiError('InvalidPayload', 'Exactly one of ids, filter and deleteAllRows: true is required.');
     if (filter) return this.deleteMatching(bot.id, table, filter);
     return this.catalog.write(bot.id, table, (known) => (ids ? this.deleteByIds(known, ids) : this.deleteAll(known)));
   }
@@ -43,7 +44,7 @@ export class RowDeletionsService {
     return gone && { deletedRows: gone.length };
   }
 
-  /** In batches, so that no lock is held for long. Whatever ends it early says how far it was. */
+  /** Small transactions, so that no lock is held for long. An error reports the number of rows deleted so far. */
   private async deleteMatching(botId: string, name: string, filter: Record<string, unknown>): Promise<DeletedRows> {
     const deletion = { deletedRows: 0, deadline: Date.now() + maxDeletionMs };
     try {
@@ -55,8 +56,8 @@ export class RowDeletionsService {
   }
 
   /**
-   * Deletes up to `idsAtOnce` rows; true when there are no more. False also when the table changed meanwhile: then it is
-   * read again, and so is the filter.
+   * Deletes up to `idsAtOnce` rows. True when none are left; false also when the table changed meanwhile, so that the
+   * table and the filter are read again.
    */
   private async deleteSome(
     botId: string,
@@ -80,7 +81,7 @@ export class RowDeletionsService {
     return ids.length < idsAtOnce;
   }
 
-  /** At once, whatever the number of rows: they are out of reach, and a sweeper deletes them. */
+  /** Constant time: the rows become inaccessible and the sweeper deletes them. */
   private async deleteAll(table: KnownTable): Promise<DeletedRows | undefined> {
     const deletedRows = await this.database.transaction(async (tx) =>
       (await this.tables.lock(tx, table)) ? this.deletions.empty(tx, table) : undefined,
@@ -90,28 +91,29 @@ export class RowDeletionsService {
   }
 }
 
-/** A list of conditions that holds none: who made it may have meant some. */
+/** A filter without conditions is refused because it is probably a mistake of the client. */
 function meansEverything(filter: Filter): boolean {
   return filter.kind === 'all' && filter.of.every(meansEverything);
 }
 
-/** A deletion by filter that is under way. */
 interface Deletion {
   deletedRows: number;
   deadline: number;
 }
 
-/** Throws OperationTimeout when nothing is left. */
 function leftMs({ deadline }: Deletion): number {
   const left = deadline - Date.now();
   if (left > 0) return left;
   throw new ApiError(
     'OperationTimeout',
-    'There are more rows than can be deleted at once. Send the same request again for the rest.',
+    'The rows could not all be deleted in time. Send the same request again for the rest.',
   );
 }
 
-/** The error with the number of rows that were deleted before it. No 503, which clients repeat: they would never see it. */
+/**
+ * Adds the number of rows deleted so far to the error. A 503 becomes OperationTimeout: clients retry a 503 and would
+ * never see the number.
+ */
 function told(error: unknown, { deletedRows }: Deletion): unknown {
   if (!(error instanceof ApiError) || deletedRows === 0) return error;
   const type = error.code === 503 ? 'OperationTimeout' : error.type;

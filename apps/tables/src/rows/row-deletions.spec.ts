@@ -26,7 +26,6 @@ async function newBot({ client: owner, token, workspaceId }: Account): Promise<C
 
 let number = 0;
 
-/** The name of a new table with so many rows, whose ids and prices count from 1. */
 async function newTable(rows: number, options: { keyColumn?: string } = {}): Promise<string> {
   const name = `Goods${++number}Table`;
   await client.createTable({ name, schema: { name: { type: 'string' }, price: { type: 'number' } }, ...options });
@@ -42,7 +41,6 @@ async function addRows(table: string, count: number): Promise<number[]> {
   return rows.map(({ id }) => id);
 }
 
-/** Gives a new table 12,000 rows. */
 async function addManyRows(table: string): Promise<void> {
   const [{ number } = { number: '' }] = await door.sql<{ number: string }>(
     `UPDATE tables.table_state SET next_row_id = 12001 FROM tables."table"
@@ -55,10 +53,8 @@ async function addManyRows(table: string): Promise<void> {
   );
 }
 
-/** Who waits for a lock that this connection has. */
 const waiting = 'SELECT 1 FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))';
 
-/** What the table says, and what is there. */
 async function countsOf(table: string): Promise<{ said: number; stored: number }> {
   const { rows: said } = await client.getTable({ table });
   const [counted] = await door.sql<{ count: string }>(
@@ -69,7 +65,7 @@ async function countsOf(table: string): Promise<{ said: number; stored: number }
 }
 
 describe('deleteTableRows', () => {
-  it('deletes rows by their ids and answers how many there were', async () => {
+  it('deletes rows by id and returns their number', async () => {
     const table = await newTable(5);
 
     const first = await client.deleteTableRows({ table, ids: [2, 4, 4, 99] });
@@ -83,7 +79,7 @@ describe('deleteTableRows', () => {
     expect(errors).toEqual(['Row 0: there is no row 2 in this table.']);
   });
 
-  it('frees the key of what is gone and never uses its id again', async () => {
+  it('frees the key of a deleted row and never reuses its id', async () => {
     const table = await newTable(1, { keyColumn: 'name' });
 
     await client.deleteTableRows({ table, ids: [1] });
@@ -92,7 +88,7 @@ describe('deleteTableRows', () => {
     expect(await countsOf(table)).toEqual({ said: 1, stored: 1 });
   });
 
-  it('deletes each row once by many requests at once', async () => {
+  it('deletes each row once in concurrent requests', async () => {
     const table = await newTable(100);
     const ids = Array.from({ length: 100 }, (_entry, index) => index + 1);
 
@@ -106,7 +102,7 @@ describe('deleteTableRows', () => {
     expect(await countsOf(table)).toEqual({ said: 0, stored: 0 });
   });
 
-  it('keeps count of the rows while they come, change and go at once', async () => {
+  it('counts rows correctly during concurrent inserts, updates and deletions', async () => {
     const table = await newTable(30, { keyColumn: 'name' });
 
     const answers = await Promise.all(
@@ -122,7 +118,7 @@ describe('deleteTableRows', () => {
     expect(await countsOf(table)).toEqual({ said: left, stored: left });
   });
 
-  it('deletes all rows at once, and the sweeper removes them', async () => {
+  it('deletes all rows at once, and the sweeper erases them', async () => {
     const table = await newTable(20);
     await client.deleteTableRows({ table, ids: [1, 2] });
     const [before] = await door.sql<{ number: string }>('SELECT number FROM tables."table" WHERE name = $1', [table]);
@@ -145,7 +141,7 @@ describe('deleteTableRows', () => {
     });
   });
 
-  it('deletes all rows while others come, and counts them right', async () => {
+  it('deletes all rows during concurrent inserts, and counts them correctly', async () => {
     const table = await newTable(10);
 
     const answers = await Promise.all([
@@ -159,7 +155,7 @@ describe('deleteTableRows', () => {
     expect(await countsOf(table)).toEqual({ said: left, stored: left });
   });
 
-  it('deletes what a filter means', async () => {
+  it('deletes the rows that match a filter', async () => {
     const table = await newTable(20);
 
     const first = await client.deleteTableRows({ table, filter: { $or: [{ price: { $gt: 15 } }, { name: 'cup 3' }] } });
@@ -171,7 +167,7 @@ describe('deleteTableRows', () => {
     expect(rows.map(({ price }) => price)).toEqual([1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
   });
 
-  it('deletes what a filter means of more rows than go at once', async () => {
+  it('deletes matching rows in several batches', async () => {
     const table = await newTable(0);
     await addManyRows(table);
 
@@ -181,7 +177,7 @@ describe('deleteTableRows', () => {
     expect(await countsOf(table)).toEqual({ said: 500, stored: 500 });
   });
 
-  it('says how many rows it has deleted when it cannot go on', async () => {
+  it('reports the number of deleted rows when it fails', async () => {
     const table = await newTable(0);
     await addManyRows(table);
     await door.sql('BEGIN');
@@ -200,7 +196,7 @@ describe('deleteTableRows', () => {
     expect(await countsOf(table)).toEqual({ said: 7000, stored: 7000 });
   });
 
-  it('reads a filter again when the table changed while nothing was found', async () => {
+  it('reads the filter again when the table changed while no row was found', async () => {
     const table = await newTable(2, { keyColumn: 'name' });
     await door.sql('BEGIN; LOCK TABLE tables.row');
 
@@ -218,7 +214,7 @@ describe('deleteTableRows', () => {
     expect(await countsOf(table)).toEqual({ said: 1, stored: 1 });
   });
 
-  it('leaves a row alone that a filter no longer means when its turn comes', async () => {
+  it('keeps a row that no longer matches the filter when it is locked', async () => {
     const table = await newTable(2);
     await door.sql('BEGIN');
     await door.sql(
@@ -244,7 +240,7 @@ describe('deleteTableRows', () => {
     expect(await countsOf(table)).toEqual({ said: 1, stored: 1 });
   });
 
-  it('refuses a filter that it does not understand', async () => {
+  it('refuses an invalid filter', async () => {
     const table = await newTable(1);
 
     await expect(client.deleteTableRows({ table, filter: { colour: 'red' } })).rejects.toMatchObject({
@@ -269,7 +265,7 @@ describe('deleteTableRows', () => {
     expect(await countsOf(table)).toEqual({ said: 1, stored: 1 });
   });
 
-  it('knows nothing of the tables of another bot', async () => {
+  it('does not find tables of another bot', async () => {
     const table = await newTable(1);
     const other = await newBot(alice);
 

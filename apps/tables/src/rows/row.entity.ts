@@ -1,7 +1,6 @@
 import type { CellState, Row } from '@parley/contracts/tables/rows';
 import type { Column } from '../tables/table.entity';
 
-/** A row of `row`. */
 export interface StoredRow {
   id: number;
   /** Values by column key; absent is null. */

@@ -9,16 +9,15 @@ import { keyColumnOf } from '../tables/table.entity';
 import type { KnownTable } from '../tables/table-catalog';
 import { dueNow } from '../work/queue-sql';
 
-/** What one statement inserted. */
 export interface Inserted {
-  /** The id of each row, in order; undefined where another row has its key. */
+  /** The id of each row, in order; undefined when its key is taken. */
   ids: (number | undefined)[];
   createdAt: Date;
 }
 
 /**
- * Rows in their order, with ids that follow each other. Nothing comes back when the table is no longer of this version.
- * Locks the table's state until the commit.
+ * Inserts rows in order, with consecutive ids. Returns nothing when the table's version has changed. Locks the table's
+ * state until the commit.
  */
 export const insertRows = `
   WITH state AS (
@@ -71,9 +70,12 @@ export class RowsRepository {
   }
 }
 
-/** What to throw for an id that is larger than ids can be; every other error as it is. */
+/** Maps an id out of range to LimitExceeded; returns every other error unchanged. */
 export function noMoreIds(error: unknown): unknown {
   return isOutOfRange(error)
-    ? new ApiError('LimitExceeded', `The table has used up its ${maxRowId} row ids. Copy its rows into a new one.`)
+    ? new ApiError(
+        'LimitExceeded',
+        `The table has used all of its ${maxRowId} row ids. Copy its rows into a new table.`,
+      )
     : error;
 }

@@ -31,11 +31,11 @@ export class RowsService {
     return known ?? this.catalog.write(caller.bot.id, input.table, (table) => this.insert(caller, table, input));
   }
 
-  /** Undefined when the table is no longer what it is taken for. */
+  /** Undefined when the table has changed since it was read. */
   private async insert(caller: BotCaller, table: KnownTable, input: CreateTableRows): Promise<StoredRows | undefined> {
     const remarks = Remarks.of(input);
     const fit = await checkRows(input.rows, (row) => table.validator.checkNew(row), remarks);
-    // Nothing is written that would show whether the table is still the same.
+    // Without a write, the version of the table has to be checked here.
     if (fit.length === 0 && (await this.catalog.current(table.bot_id, input.table)) !== table) return undefined;
 
     const settle = async (stored: StoredRows) => ({
@@ -57,14 +57,13 @@ export class RowsService {
   }
 }
 
-/** What was inserted; the others have a key that another row has. */
 function toStoredRows(table: KnownTable, rows: FitRow[], { ids, createdAt }: Inserted, remarks: Remarks): StoredRows {
   const { computed, stale } = marksOfNewRow(table);
   const written = { computed, stale, created_at: createdAt, updated_at: createdAt };
   const stored = rows.flatMap(({ data, place }, index) => {
     const id = ids[index];
     if (id !== undefined) return [toRow(table.columns.values(), { id, data, ...written })];
-    remarks.refuse(place, `another row has this ${table.key_column}, which is unique in the table`);
+    remarks.refuse(place, `another row has the same ${table.key_column}, which must be unique`);
     return [];
   });
   return { rows: stored, ...remarks.toAnswer() };

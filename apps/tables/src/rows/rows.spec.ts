@@ -33,14 +33,12 @@ const columns = {
 };
 let number = 0;
 
-/** The name of a new table with these columns. */
 async function newTable(options: { keyColumn?: string; factor?: number } = {}): Promise<string> {
   const name = `Goods${++number}Table`;
   await client.createTable({ name, schema: { type: 'object', properties: columns }, ...options });
   return name;
 }
 
-/** The table as its service knows it. */
 async function knownTable(name: string) {
   const [owner] = await door.sql<{ bot_id: string }>('SELECT bot_id FROM tables."table" WHERE name = $1', [name]);
   return door.apps.at(-1)!.get(TableCatalog, { strict: false }).current(owner!.bot_id, name);
@@ -49,7 +47,7 @@ async function knownTable(name: string) {
 const insertQueue = () => door.apps.at(-1)!.get(InsertQueue, { strict: false });
 
 describe('createTableRows', () => {
-  it('stores rows in their order and answers every column', async () => {
+  it('stores rows in order and returns every column', async () => {
     const table = await newTable();
 
     const { rows, warnings, errors } = await client.createTableRows({
@@ -66,7 +64,7 @@ describe('createTableRows', () => {
     expect(await client.getTable({ table })).toMatchObject({ rows: 2, stale: 0, indexing: 0 });
   });
 
-  it('stores the good rows and tells what is wrong with the others', async () => {
+  it('stores the valid rows and reports errors for the others', async () => {
     const table = await newTable();
 
     const { rows, errors } = await client.createTableRows({
@@ -78,7 +76,7 @@ describe('createTableRows', () => {
     expect(errors).toEqual([expect.stringMatching(/^Row 1: .*price.*number/)]);
   });
 
-  it('refuses a row whose key another one has, of the same request too', async () => {
+  it('refuses a row with the key of another row, also in the same request', async () => {
     const table = await newTable({ keyColumn: 'name' });
     await client.createTableRows({ table, rows: [{ name: 'cup' }] });
 
@@ -88,11 +86,11 @@ describe('createTableRows', () => {
     });
 
     expect(rows.map(({ name }) => name)).toEqual(['pot', null, null]);
-    expect(errors).toEqual([1, 2].map((row) => `Row ${row}: another row has this name, which is unique in the table.`));
+    expect(errors).toEqual([1, 2].map((row) => `Row ${row}: another row has the same name, which must be unique.`));
     expect(await client.getTable({ table })).toMatchObject({ rows: 4 });
   });
 
-  it('is found by the id of the table too', async () => {
+  it('accepts the id of the table', async () => {
     const { table } = await client.getTable({ table: await newTable() });
 
     const { rows } = await client.createTableRows({ table: table.id, rows: [{ name: 'cup' }] });
@@ -100,7 +98,7 @@ describe('createTableRows', () => {
     expect(rows).toHaveLength(1);
   });
 
-  it('stores every row of many requests at once, once', async () => {
+  it('stores every row of concurrent requests once', async () => {
     const table = await newTable();
 
     const answers = await Promise.all(
@@ -113,7 +111,7 @@ describe('createTableRows', () => {
     expect(await client.getTable({ table })).toMatchObject({ rows: 300 });
   });
 
-  it('puts requests that wait into one statement, but not too large ones together', async () => {
+  it('combines waiting requests into one statement, within the size limit', async () => {
     const known = await knownTable(await newTable({ factor: 30 }));
     const checked = known.validator.checkNew({ name: 'x'.repeat(100_000) }) as CheckedRow;
     const queue = insertQueue();
@@ -127,14 +125,14 @@ describe('createTableRows', () => {
     expect(statements.map(({ rows }) => rows)).toEqual([10, 10, 40, 70, 70]);
   });
 
-  it('is refused with 503 while 128 MB of rows wait, of whichever table, until they are stored', async () => {
+  it('returns 503 while 128 MB of rows are waiting, over all tables, until they are stored', async () => {
     const [table, other] = [await newTable(), await newTable()];
     const [known, another] = [await knownTable(table), await knownTable(other)];
     const small = known.validator.checkNew({ name: 'cup' }) as CheckedRow;
     const large = { ...small, sizeBytes: 128_000_000 };
     const queue = insertQueue();
 
-    // Two are under way at once, and the third waits.
+    // Two statements run at once, the third waits.
     const taken = [large, large, large].map((row) => queue.insert(known, [row]));
     const refused = queue.insert(another, [small]);
 
@@ -149,10 +147,10 @@ describe('createTableRows', () => {
     [
       'a value of many levels',
       '{"parts":' + '['.repeat(60) + ']'.repeat(60) + '}',
-      'parts is nested more than 20 deep',
+      'parts is nested more than 20 levels deep',
     ],
     ['a value too large by itself', `{"name":"${'x'.repeat(1_000_000)}"}`, 'it must be at most 4096 bytes of JSON'],
-  ])('refuses the one row that has %s', async (_what, bad, problem) => {
+  ])('refuses only the row that has %s', async (_what, bad, problem) => {
     const table = await newTable();
 
     const { rows, errors } = await client.createTableRows({
@@ -164,7 +162,7 @@ describe('createTableRows', () => {
     expect(errors).toEqual([expect.stringContaining(`Row 0: ${problem}`)]);
   });
 
-  it('knows nothing of the tables of another bot', async () => {
+  it('does not find tables of another bot', async () => {
     const table = await newTable();
     const other = await newBot(alice);
 
@@ -186,11 +184,10 @@ describe('two processes', () => {
 
   afterAll(() => doors?.stop());
 
-  /** By each process: they take turns. */
   const create = (rows: object[]) =>
     Promise.allSettled([1, 2].map(() => shop.createTableRows({ table: 'PricesTable', rows })));
 
-  it('refuse no row by what one of them remembers of the table', async () => {
+  it('refuse no row because of an outdated cache entry of a table', async () => {
     await shop.createTable({ name: 'PricesTable', schema: { price: { type: 'string' } } });
     await create([{ price: '3' }]);
     await shop.updateTable({ table: 'PricesTable', schema: { price: { type: 'number' } } });

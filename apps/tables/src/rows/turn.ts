@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 
 const maxTurnMs = 5;
 
-/** Work over many rows, which holds the event loop for one turn after the other and lets others have it in between. */
+/** Cooperative scheduling: work over many rows yields to the event loop after each turn. */
 export class Turn {
   private end = performance.now() + maxTurnMs;
 

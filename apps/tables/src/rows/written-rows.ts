@@ -7,7 +7,6 @@ import { columnsToCompute, isSearchable } from '../computed/marks';
 import { RowIndexService } from '../search/row-index.service';
 import { TableCatalog } from '../tables/table-catalog';
 
-/** What follows once rows are committed. */
 @Injectable()
 export class WrittenRows {
   constructor(
@@ -18,8 +17,8 @@ export class WrittenRows {
   ) {}
 
   /**
-   * The rows: a single one with its computed columns when the request waits for them. The others are computed later. Never
-   * throws, since the rows are written: whatever fails is done later too.
+   * Returns the rows, with computed columns if a request for a single row waits for them. All others are computed
+   * later. Never throws: the rows are committed, and failed work is retried later.
    */
   async settle(botId: string, input: CreateTableRows, written: Row[]): Promise<Row[]> {
     try {
@@ -27,7 +26,7 @@ export class WrittenRows {
     } catch (error) {
       this.platform.logger.warn(
         { err: error, botId, table: input.table },
-        'rows are computed later, since it failed now',
+        'computing rows failed, they are computed later',
       );
       return written;
     }

@@ -6,12 +6,12 @@ import { TablesRepository } from '../tables/tables.repository';
 import { RowIndexService } from './row-index.service';
 
 const rowsAtOnce = 2_000;
-/** How long one call goes on. Whoever asks goes on where it ended. */
+/** Time limit of one call. The caller continues from the returned position. */
 const pieceMs = 5_000;
 
 const marking = { emptied: [], stale: [], uncomputed: [], unindexed: true };
 
-/** For a passage index that has lost points, or never had those of the model in use. */
+/** Rebuilds a passage index that has lost points or has none of the current model. */
 @Injectable()
 export class ReindexService {
   constructor(
@@ -21,7 +21,7 @@ export class ReindexService {
     private readonly indexing: RowIndexService,
   ) {}
 
-  /** Each batch commits by itself. Safe to repeat: a row that waits already is not touched. */
+  /** Each batch has its own transaction. Idempotent: rows that wait for the index already are skipped. */
   async reindex({ botId, after }: ReindexRows): Promise<ReindexedRows> {
     const done = { tables: 0, rows: 0 };
     const until = performance.now() + pieceMs;
@@ -32,7 +32,7 @@ export class ReindexService {
       const afterId = table.id === next.tableId ? next.rowId : 0;
       const batch = await this.rows.settle(this.database, table, marking, afterId, rowsAtOnce);
       this.indexing.wake();
-      // It was changed between the two statements: once more.
+      // The table changed between the two statements: retry.
       if (!batch) continue;
       done.rows += batch.rows;
       if (batch.lastId === null) done.tables += 1;

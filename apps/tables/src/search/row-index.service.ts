@@ -14,7 +14,7 @@ const rowsPerBatch = 32;
 const droppedPerBatch = 500;
 const tablesAtOnce = 2;
 
-/** Keeps the passage index in step with the searchable text of rows. Safe to repeat: it writes the same points. */
+/** Updates the passage index with the searchable text of rows. Idempotent: the same rows give the same points. */
 @Injectable()
 export class RowIndexService implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly worker: TableWorker;
@@ -39,7 +39,6 @@ export class RowIndexService implements OnApplicationBootstrap, BeforeApplicatio
     await this.worker.stop();
   }
 
-  /** Rows were just committed whose text is to be found. */
   wake(): void {
     this.worker.wake();
   }
@@ -53,7 +52,7 @@ export class RowIndexService implements OnApplicationBootstrap, BeforeApplicatio
     }
     const rows = await this.rows.list(tableNumber, rowsPerBatch);
     const problem = rows.length > 0 ? await this.index(table, rows, signal) : undefined;
-    // After the points, so that a row which was deleted meanwhile loses the one that it was just given.
+    // Removed after the points are written, so that a row which was deleted meanwhile loses its new point.
     const dropped = await this.rows.listDropped(tableNumber, droppedPerBatch);
     await this.points.remove(tableNumber, dropped);
     await this.rows.forgetDropped(tableNumber, dropped);
@@ -62,7 +61,7 @@ export class RowIndexService implements OnApplicationBootstrap, BeforeApplicatio
     return rows.length === 0 && dropped.length === 0 ? 'done' : 'more';
   }
 
-  /** Why nobody can embed rows just now. Rows that alone are refused lose the point that they had. */
+  /** Returns the error when the embedder is unavailable. Rows that the embedder refuses individually lose their point. */
   private async index(
     table: KnownTable,
     rows: UnindexedRow[],
@@ -79,7 +78,6 @@ export class RowIndexService implements OnApplicationBootstrap, BeforeApplicatio
     return undefined;
   }
 
-  /** Ids of the rows that are refused for what they are. */
   private async writeOrRefuse(table: KnownTable, rows: UnindexedRow[], signal: AbortSignal): Promise<number[]> {
     try {
       await this.points.write(table, rows, signal);

@@ -8,18 +8,18 @@ import { isSearchable } from '../computed/marks';
 import type { KnownTable } from '../tables/table-catalog';
 import type { UnindexedRow } from './unindexed-rows.repository';
 
-/** What embedding models read of a text, at most. The rest of a longer row is not found. */
+/** Characters of a row that are embedded, the limit of embedding models. The rest of a longer row is not searchable. */
 const maxTextLength = 8_000;
 
 export type EmbedderProblem = EmbedderBusy | EmbedderRefused | EmbedderUnavailable;
 
-/** How near a row is to what was searched for: the cosine similarity. */
+/** Search hit with its cosine similarity. */
 export interface Nearness {
   id: number;
   similarity: number;
 }
 
-/** The rows of tables in the passage index: a tenant for each table, a point for each row that has searchable text. */
+/** Passage index of rows: one tenant per table, one point per row with searchable text. */
 @Injectable()
 export class RowPoints {
   constructor(
@@ -27,7 +27,7 @@ export class RowPoints {
     @Inject(passageIndex) private readonly index: PassageIndex,
   ) {}
 
-  /** Throws EmbedderBusy, EmbedderRefused or EmbedderUnavailable, or what the index throws. */
+  /** Throws EmbedderBusy, EmbedderRefused, EmbedderUnavailable, or an error of the index. */
   async write(table: KnownTable, rows: UnindexedRow[], signal: AbortSignal): Promise<void> {
     const texts = rows.map((row) => searchableText(table, row));
     const withText = rows.filter((_row, place) => texts[place] !== '');
@@ -55,17 +55,16 @@ export class RowPoints {
     if (ids.length > 0) await this.index.removeFiles(tenantOf(tableNumber), ids.map(String));
   }
 
-  /** Removes all points of the table. */
   async drop(tableNumber: string): Promise<void> {
     await this.index.dropTenant(tenantOf(tableNumber));
   }
 
-  /** Throws what the embedding server answers to a word that nobody can refuse: then it is not for what rows hold. */
+  /** Embeds a harmless word: an error shows that the refusal is not due to the content of rows. */
   async checkEmbedder(signal: AbortSignal): Promise<void> {
     await this.model.embed(['ready'], signal);
   }
 
-  /** What is searched for, as a vector. Throws InvalidQuery for what the model refuses to read, and a 503 when it cannot be asked. */
+  /** Embeds a search text. Throws InvalidQuery when the model refuses it, and 503 when the model is unavailable. */
   async embed(text: string): Promise<Float32Array> {
     try {
       const [vector] = await this.model.embed([text]);
@@ -78,7 +77,10 @@ export class RowPoints {
     }
   }
 
-  /** Up to so many rows, the nearest first. Some may be gone by now. Throws the signal's reason when that is earlier. */
+  /**
+   * Up to `limit` nearest rows, by similarity. Some may be deleted already. Rejects with the signal's reason when it is
+   * aborted.
+   */
   async nearest(tableNumber: string, vector: Float32Array, limit: number, signal: AbortSignal): Promise<Nearness[]> {
     const searched = this.index.search(tenantOf(tableNumber), { vector, limit, signal });
     const hits = await unlessAborted(signal, searched);
@@ -94,13 +96,12 @@ function tenantOf(tableNumber: string): string {
   return `tables:${tableNumber}`;
 }
 
-/** A UUID for each row: the number of its table in one half, its id in the other. */
+/** UUID of a row: the table number in one half, the row id in the other. */
 function pointId(tableNumber: string, id: number): string {
   const digits = BigInt(tableNumber).toString(16).padStart(16, '0') + id.toString(16).padStart(16, '0');
   return digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
 
-/** Empty for a row that has nothing to be found by. */
 function searchableText({ columns }: KnownTable, { data }: UnindexedRow): string {
   const values = [...columns.values()].filter(isSearchable).map(({ key }) => data[key]);
   const texts = values

@@ -5,16 +5,18 @@ import { FindRepository } from '../find/find.repository';
 import type { PageQuestion, PageRow } from '../find/page-sql';
 import { type Nearness, RowPoints } from './row-points';
 
-/** Rows that the index is asked for without a filter, and with one, or when too few of them are left. */
+/**
+ * Candidates requested from the index: the minimum without a filter, the maximum with a filter or when too few rows
+ * match.
+ */
 const fewestCandidates = 200;
 const mostCandidates = 10_000;
 
 export interface FoundRow extends PageRow {
-  /** Absent for a row that the index does not know. */
+  /** Absent for a row without a point. */
   similarity?: number;
 }
 
-/** Rows by their nearness to a text. */
 @Injectable()
 export class RowSearch {
   constructor(
@@ -24,9 +26,8 @@ export class RowSearch {
   ) {}
 
   /**
-   * A page of the rows that the filter means: the nearest first, and behind the rows which the index knows those that it
-   * does not, by id. Of very many rows only the nearest are in their order.
-   * Throws OperationTimeout.
+   * A page of the matching rows: those with a point by similarity, then the others by id. Beyond `mostCandidates`, rows
+   * with a point are not ordered by similarity either. Throws OperationTimeout.
    */
   async page(question: PageQuestion, text: string): Promise<FoundRow[]> {
     const { offset, limit } = question;
@@ -45,7 +46,7 @@ export class RowSearch {
     return [...near, ...(await this.rows.pageWithout(others, known))];
   }
 
-  /** Enough rows for the page that the filter means, of those that the index knows. */
+  /** Nearest rows of the index (`known`) and those that match the filter, enough for the page if possible. */
   private async candidates(question: PageQuestion, vector: Float32Array) {
     const end = question.offset + question.limit;
     const isFiltered = question.filter.kind !== 'all' || question.filter.of.length > 0;
@@ -69,7 +70,7 @@ export class RowSearch {
       if (!deadline.aborted) throw error;
       throw new ApiError(
         'OperationTimeout',
-        `Searching these rows took more than ${findTimeoutMs / 1000} s. Try again in a moment; very many rows want a larger vector cache, or Qdrant.`,
+        `Searching these rows took more than ${findTimeoutMs / 1000} s. Try again in a moment; for very many rows, configure a larger vector cache or Qdrant.`,
         { cause: error },
       );
     }

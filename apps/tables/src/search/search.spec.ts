@@ -19,7 +19,7 @@ beforeAll(async () => {
     sweepIntervalMs: 200,
     embeddingsUrl: embeddings.url,
     embeddingsTimeoutMs: 1_000,
-    // Less than Postgres lets a statement wait for a lock.
+    // Shorter than the lock timeout of Postgres.
     findTimeoutMs: 2_500,
   });
   door = await startFrontDoor(GatewayModule, AdminModule, service);
@@ -70,7 +70,7 @@ async function pointsOf(table: string): Promise<number> {
 }
 
 describe('search', () => {
-  it('answers the nearest rows first, with their similarity, and all others behind them', async () => {
+  it('returns the nearest rows first, with their similarity, then all others', async () => {
     const table = await newTable([{ text: 'aaaa' }, { note: 'silent' }, { text: 'bbbb' }, { text: 'bbba' }]);
     await indexed(table);
 
@@ -101,7 +101,7 @@ describe('search', () => {
     expect(found.rows[0]).not.toHaveProperty('kind');
   });
 
-  it('is paged without a gap or a repeat, through rows with a point and without', async () => {
+  it('pages without gaps or repeats, over rows with and without a point', async () => {
     const rows = Array.from({ length: 25 }, (_, i) =>
       i % 3 === 0 ? {} : { text: 'a'.repeat(i) + 'b'.repeat(25 - i) },
     );
@@ -116,7 +116,7 @@ describe('search', () => {
     expect(new Set(ids(whole)).size).toBe(25);
   });
 
-  it('finds what the filter means behind hundreds of nearer rows', async () => {
+  it('finds matching rows behind hundreds of nearer rows', async () => {
     const near = Array.from({ length: 400 }, () => ({ text: 'bbbb', kind: 'near' }));
     const table = await newTable([...near, { text: 'aaaa', kind: 'far' }, { text: 'aaab', kind: 'far' }]);
     await indexed(table);
@@ -127,7 +127,7 @@ describe('search', () => {
     expect(found.rows.every(({ similarity }) => similarity !== undefined)).toBe(true);
   });
 
-  it('follows a row that changes, loses its text or is deleted', async () => {
+  it('reflects a row that changes, loses its text or is deleted', async () => {
     const table = await newTable([{ text: 'aaaa' }, { text: 'bbbb' }, { text: 'cccc' }, { text: 'dddd' }]);
     await indexed(table);
 
@@ -157,7 +157,7 @@ describe('search', () => {
     );
   });
 
-  it('follows a row that changes while its former text is embedded', async () => {
+  it('reflects a change that happens while the former text is embedded', async () => {
     const table = await newTable([{ text: 'aaaa' }]);
     await indexed(table);
     const held = embeddings.hold('former');
@@ -171,7 +171,7 @@ describe('search', () => {
     expect((await find(table, 'bbbb')).rows[0]!.similarity).toBeCloseTo(1, 5);
   });
 
-  it('finds a column that is made searchable afterwards, and what is computed', async () => {
+  it('covers a column that becomes searchable, and computed columns', async () => {
     const computed = { action: 'code', code: 'row.note.toUpperCase()', dependencies: ['note'] };
     const table = await newTable([{ note: 'bbbb' }, { note: 'aaaa' }], {
       note: { type: 'string' },
@@ -194,7 +194,7 @@ describe('search', () => {
     expect(best!.similarity).toBeCloseTo(1, 5);
   });
 
-  it('says so when there is nothing to search, or an order that it does not follow', async () => {
+  it('warns when no column is searchable, or orderBy is ignored', async () => {
     const table = await newTable([{ note: 'x' }], { note: { type: 'string' } });
     const searchable = await newTable([{ text: 'x' }]);
     await indexed(searchable);
@@ -202,11 +202,11 @@ describe('search', () => {
     const nothing = await find(table, 'x');
     const ordered = await find(searchable, 'x', { orderBy: 'note' });
 
-    expect(nothing).toMatchObject({ rows: [{ id: 1 }], warnings: [expect.stringContaining('search was left out')] });
-    expect(ordered.warnings).toEqual([expect.stringContaining('orderBy was left out')]);
+    expect(nothing).toMatchObject({ rows: [{ id: 1 }], warnings: [expect.stringContaining('search was ignored')] });
+    expect(ordered.warnings).toEqual([expect.stringContaining('orderBy was ignored')]);
   });
 
-  it('knows nothing of the rows of another bot', async () => {
+  it('does not find rows of another bot', async () => {
     const { client: other } = await newBot();
     const mine = await newTable([{ text: 'bbbb' }]);
     const theirs = await newTable([{ text: 'aaaa' }, { text: 'bbbb' }], properties, other);
@@ -218,8 +218,8 @@ describe('search', () => {
   });
 });
 
-describe('an index that does not come to an end', () => {
-  it('is told to who searches, and keeps nobody from searching afterwards', async () => {
+describe('a passage index that does not respond', () => {
+  it('times out for the caller and does not block later searches', async () => {
     const table = await newTable([{ text: 'bbbb' }]);
     await indexed(table);
     await door.sql('BEGIN');
@@ -236,8 +236,8 @@ describe('an index that does not come to an end', () => {
   });
 });
 
-describe('an embedding server that is away', () => {
-  it('leaves the rows waiting, which are indexed when it is back, and holds up nothing else', async () => {
+describe('an unavailable embedding server', () => {
+  it('delays the indexing of rows until it is back, and nothing else', async () => {
     const busy = { status: 503, message: 'busy', headers: { 'retry-after': '1' } };
     embeddings.order('away', busy, 'never', busy);
     const table = await newTable([{ text: 'away' }]);
@@ -253,7 +253,7 @@ describe('an embedding server that is away', () => {
     expect((await find(table, 'away')).rows[0]).toMatchObject({ id: 1, note: 'x' });
   });
 
-  it.each([401, 404, 500])('is told to who searches, and nothing of what it says: %d', async (status) => {
+  it.each([401, 404, 500])('is reported without its own message: %d', async (status) => {
     embeddings.order('nobody', { status, message: 'broken' });
     const table = await newTable([{ text: 'x' }]);
 
@@ -268,7 +268,7 @@ describe('an embedding server that is away', () => {
     });
   });
 
-  it('is quoted to who searches for what it refuses', async () => {
+  it('is quoted when it refuses the search text', async () => {
     embeddings.order('unwanted', { status: 400, message: 'too long' });
     const table = await newTable([{ text: 'x' }]);
 
@@ -286,7 +286,7 @@ describe('an embedding server that is away', () => {
     });
   });
 
-  it('passes over a row that it refuses, and no other', async () => {
+  it('skips only the row that it refuses', async () => {
     embeddings.order('poison', { status: 400, message: 'too long' });
     const table = await newTable([{ text: 'aaaa' }, { text: 'poison' }, { text: 'bbbb' }]);
 
@@ -300,7 +300,7 @@ describe('an embedding server that is away', () => {
     ]);
   });
 
-  it.each([1, 40])('passes over rows that it refuses, be they all of %i', async (count) => {
+  it.each([1, 40])('skips refused rows, even all %i of them', async (count) => {
     embeddings.order('poison', { status: 413, message: 'too long' });
     const table = await newTable(Array.from({ length: count }, () => ({ text: 'poison' })));
 
@@ -312,7 +312,7 @@ describe('an embedding server that is away', () => {
     expect(ids(await find(table, 'bbbb', { limit: 1 }))).toEqual([count + 1]);
   });
 
-  it('leaves rows waiting when it refuses whatever it is asked, among them rows without text', async () => {
+  it('leaves rows waiting when it refuses every text, among them rows without text', async () => {
     const order = (answer: EmbeddingAnswer) => ['locked', 'ready'].forEach((text) => embeddings.order(text, answer));
     order({ status: 401, message: 'no such key' });
     const table = await newTable([{ text: 'locked' }, { note: 'silent' }]);
@@ -327,7 +327,7 @@ describe('an embedding server that is away', () => {
     expect(await pointsOf(table)).toBe(1);
   });
 
-  it('leaves a row that it refuses without the point of its former text', async () => {
+  it('removes the point of the former text of a refused row', async () => {
     embeddings.order('poison', { status: 400, message: 'too long' });
     const table = await newTable([{ text: 'aaaa' }, { text: 'bbbb' }]);
     await indexed(table);
@@ -341,7 +341,7 @@ describe('an embedding server that is away', () => {
     ]);
   });
 
-  it('keeps no row that was deleted in the index', async () => {
+  it('does not restore a deleted row to the index', async () => {
     const table = await newTable([{ text: 'aaaa' }, { text: 'bbbb' }]);
     await indexed(table);
     embeddings.order('gone for long', { status: 500, message: 'broken' });
@@ -359,8 +359,8 @@ describe('an embedding server that is away', () => {
   });
 });
 
-describe('a table whose last searchable column is searchable no more', () => {
-  it('leaves no points, and finds no ghosts when it is searchable again', async () => {
+describe('a table whose last searchable column is no longer searchable', () => {
+  it('has no points, and no outdated hits when it is searchable again', async () => {
     const table = await newTable([{ text: 'aaaa' }, { text: 'bbbb' }]);
     await indexed(table);
     const search = (searchable: boolean) =>
@@ -380,7 +380,7 @@ describe('a table whose last searchable column is searchable no more', () => {
 });
 
 describe('a table that is emptied or deleted', () => {
-  it('leaves no points', async () => {
+  it('has no points', async () => {
     const [emptied, deleted] = [await newTable([{ text: 'aaaa' }]), await newTable([{ text: 'aaaa' }])];
     await indexed(emptied);
     await indexed(deleted);
@@ -419,7 +419,7 @@ describe('a passage index that has lost its points', () => {
     return json as { tables: number; rows: number; next?: object };
   }
 
-  it('is filled again for one bot, and for no other', async () => {
+  it('is rebuilt for one bot only', async () => {
     const owner = await newBot();
     const [mine, second, plain] = [
       await newTable([{ text: 'aaaa' }, { note: 'silent' }, { text: 'bbbb' }], properties, owner.client),
@@ -445,7 +445,7 @@ describe('a passage index that has lost its points', () => {
     expect(await pointsOf(theirs)).toBe(0);
   });
 
-  it('is filled again for all, however often that is asked for, and from any row on', async () => {
+  it('is rebuilt for all bots, repeatedly and from any row', async () => {
     const table = await newTable();
     const rows = Array.from({ length: 700 }, () => ({ text: 'aaaa' }));
     for (let times = 0; times < 3; times++) await client.createTableRows({ table, rows });

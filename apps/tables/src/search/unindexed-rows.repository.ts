@@ -7,12 +7,12 @@ export interface UnindexedRow {
   revision: number;
 }
 
-/** What the passage index lacks of a table, and what it has too much. */
+/** Differences between a table and the passage index: rows to index and points to remove. */
 @Injectable()
 export class UnindexedRowsRepository {
   constructor(private readonly database: Database) {}
 
-  /** By id. Index: row_unindexed. */
+  /** Index: row_unindexed. */
   list(tableNumber: string, limit: number): Promise<UnindexedRow[]> {
     return this.database.query<UnindexedRow>(
       'SELECT id, data, revision FROM row WHERE table_number = $1 AND unindexed ORDER BY id LIMIT $2',
@@ -20,7 +20,7 @@ export class UnindexedRowsRepository {
     );
   }
 
-  /** One statement. A row that was changed since it was read waits on. */
+  /** Optimistic concurrency, one statement: rows that were changed since they were read remain unindexed. */
   async markIndexed(tableNumber: string, rows: Pick<UnindexedRow, 'id' | 'revision'>[]): Promise<void> {
     await this.database.query(
       `WITH indexed AS MATERIALIZED (SELECT * FROM unnest($2::int[], $3::int[]) AS indexed (id, revision)),
@@ -32,7 +32,7 @@ export class UnindexedRowsRepository {
     );
   }
 
-  /** Rows that are gone and may have a point. */
+  /** Ids of deleted rows that may still have a point. */
   async listDropped(tableNumber: string, limit: number): Promise<number[]> {
     const rows = await this.database.query<{ row_id: number }>(
       'SELECT row_id FROM dropped_point WHERE table_number = $1 ORDER BY row_id LIMIT $2',

@@ -1,4 +1,4 @@
-/** Names the lock that who makes a table shares with others who do, and that nobody has while the bot is marked as deleted. */
+/** Name of the advisory lock per bot: shared to create a table, exclusive to delete the bot. */
 export function tablesOfBot(botId: string): string {
   return `tables:bot:${botId}`;
 }

@@ -2,7 +2,7 @@ import type { Column } from './table.entity';
 
 type NamedColumn = Pick<Column, 'name' | 'schema'>;
 
-/** The columns that the platform computes, those that need others behind them, and those of a circle as it comes. */
+/** Enabled computed columns in dependency order. Columns of a cycle are in no particular order. */
 export function computedColumns<C extends NamedColumn>(columns: ReadonlyMap<string, C>): C[] {
   const ordered = new Set<C>();
   const visited = new Set<C>();
@@ -16,14 +16,14 @@ export function computedColumns<C extends NamedColumn>(columns: ReadonlyMap<stri
   return [...ordered];
 }
 
-/** Names of the columns that a computed one is computed from. Who names none has all that nobody computes. */
+/** Names of the columns that a computed column depends on. Default: all columns that are not computed. */
 export function dependenciesOf({ schema }: NamedColumn, columns: ReadonlyMap<string, NamedColumn>): string[] {
   const named = schema['x-zui'].computed?.dependencies ?? [];
   if (named.length > 0) return named.filter((name) => columns.has(name));
   return [...columns.values()].filter((column) => !column.schema['x-zui'].computed).map(({ name }) => name);
 }
 
-/** Those of the computed columns that get other values with the named ones, directly or by way of each other. */
+/** Transitive closure: the computed columns that depend on the named columns, directly or indirectly. */
 export function reachedFrom<C extends NamedColumn>(
   names: Iterable<string>,
   computed: readonly C[],

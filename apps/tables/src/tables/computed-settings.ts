@@ -9,17 +9,17 @@ import { invalid } from './value-schema';
 const actions: readonly unknown[] = computedActions;
 const maxLengths = { prompt: 10_000, code: 20_000, model: 80, workflowId: 20 };
 
-/** Reads how a column is computed. Whether the dependencies are there is for `checkDependencies` to say. */
+/** Validates the settings of a computed column, except that its dependencies exist: `checkDependencies` does that. */
 export function readComputedSettings(raw: unknown, column: string): ComputedSettings {
   const path = `${column}.x-zui.computed`;
   if (!isRecord(raw)) throw invalid(path, 'must be an object');
   const { action, dependencies = [], enabled } = raw;
   if (!actions.includes(action)) throw invalid(`${path}.action`, 'must be ai, code or workflow');
-  if (!isListOfNames(dependencies)) throw invalid(`${path}.dependencies`, 'must be a list of names of columns');
+  if (!isListOfNames(dependencies)) throw invalid(`${path}.dependencies`, 'must be a list of column names');
   if (enabled !== undefined && typeof enabled !== 'boolean') throw invalid(`${path}.enabled`, 'must be true or false');
   const texts = readTexts(raw, path);
-  if (action === 'ai' && !texts.prompt) throw invalid(path, 'needs a prompt, as its action is ai');
-  if (action === 'code' && !texts.code) throw invalid(path, 'needs code, as its action is code');
+  if (action === 'ai' && !texts.prompt) throw invalid(path, 'needs a prompt because its action is ai');
+  if (action === 'code' && !texts.code) throw invalid(path, 'needs code because its action is code');
   return {
     action: action as ComputedSettings['action'],
     dependencies: [...new Set(dependencies)],
@@ -29,7 +29,7 @@ export function readComputedSettings(raw: unknown, column: string): ComputedSett
   };
 }
 
-/** The code that a client's schema has, as far as it may be accepted. */
+/** Code in the schema of a client. Skips code that the schema validation refuses anyway. */
 export function codeIn(schema: Record<string, unknown>): { column: string; code: string }[] {
   const found = readSchemaInput(schema).columns.flatMap(([column, raw]) => {
     const settings = isRecord(raw) ? raw['x-zui'] : undefined;
@@ -41,16 +41,16 @@ export function codeIn(schema: Record<string, unknown>): { column: string; code:
   return found.length <= maxColumns ? found : [];
 }
 
-/** Throws InvalidJsonSchema unless all dependencies are columns and none leads back to where it began. */
+/** Throws InvalidJsonSchema for a dependency that is not a column, and for a cycle. */
 export function checkDependencies(columns: ReadonlyMap<string, Pick<Column, 'name' | 'schema'>>): void {
   const computed = [...columns.values()].filter(({ schema }) => schema['x-zui'].computed);
   for (const { name, schema } of computed) {
     const missing = schema['x-zui'].computed!.dependencies.find((dependency) => !columns.has(dependency));
-    if (missing !== undefined) throw invalid(show(name), `is computed from ${show(missing)}, which is no column`);
+    if (missing !== undefined) throw invalid(show(name), `depends on ${show(missing)}, which is not a column`);
   }
   for (const column of computed) {
     const reached = reachedFrom([column.name], computed, (other) => dependenciesOf(other, columns));
-    if (reached.has(column)) throw invalid(show(column.name), 'is computed from itself');
+    if (reached.has(column)) throw invalid(show(column.name), 'depends on itself');
   }
 }
 

@@ -1,6 +1,5 @@
 const maxLength = 50;
 
-/** What the copy of a table may be named, in the order of preference. Each is as long as a name may be at most. */
 export function copyNames(name: string, count: number): string[] {
   return Array.from({ length: count }, (_entry, index) => {
     const suffix = index === 0 ? '_copy' : `_copy${index + 1}`;

@@ -1,10 +1,10 @@
-/** Postgres knows no year 0, and writes years of five digits in another way. */
+/** Excludes year 0, which Postgres lacks, and years of five digits, which it writes in another format. */
 const canonical = /^(?!0000)\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const dateTime = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(Z|[+-]\d\d:?\d\d)$/i;
 
 /**
- * An ISO 8601 date and time with its zone in UTC with milliseconds, so that the order of texts is that of time;
- * undefined for anything else, also for a day or an hour that does not exist.
+ * Normalizes an ISO 8601 date-time with a zone to UTC with milliseconds, so that texts sort by time. Undefined for
+ * anything else, also for a day or an hour that does not exist.
  */
 export function toUtc(text: string): string | undefined {
   if (canonical.test(text)) return exists(text) ? text : undefined;
@@ -17,7 +17,7 @@ export function toUtc(text: string): string | undefined {
   return canonical.test(utc) ? utc : undefined;
 }
 
-/** The 30th of February is read as one of March, which shows when it is written again. */
+/** JavaScript reads February 30 as a day in March; the round trip detects it. */
 function exists(text: string): boolean {
   const time = Date.parse(text);
   return !Number.isNaN(time) && new Date(time).toISOString() === text;

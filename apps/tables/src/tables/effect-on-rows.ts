@@ -2,19 +2,16 @@ import { isSearchable, type WorkKind } from '../computed/marks';
 import { computedColumns } from './computed-columns';
 import { columnsOf, type TableRow } from './table.entity';
 
-/** What a change of a table means for all of its rows, beside their keys. Columns are named by their keys. */
+/** Effect of a schema change on the data of all rows. Columns are identified by key. */
 export interface EffectOnRows {
-  /** Columns that are gone or lost their values. */
   emptied: string[];
-  /** Computed columns whose values are to be made anew. */
   stale: string[];
-  /** Columns that are not computed any more. */
   uncomputed: string[];
-  /** Whether every row waits to be indexed; undefined when the searchable columns are those that there were. */
+  /** Whether every row has to be indexed; undefined when the searchable columns are unchanged. */
   unindexed?: boolean;
 }
 
-/** Undefined when the rows stay as they are. */
+/** Undefined when no row changes. */
 export function effectOnRows(
   before: TableRow,
   after: TableRow,
@@ -31,7 +28,7 @@ export function effectOnRows(
   return Object.values(effect).some((keys) => keys.length > 0) ? effect : undefined;
 }
 
-/** What of the effect still holds, now that the table may have changed once more. */
+/** The part of the effect that still applies to the current table. */
 export function remainingEffect(effect: EffectOnRows, table: TableRow): EffectOnRows {
   const computed = new Set(computedKeys(table));
   return {
@@ -42,7 +39,6 @@ export function remainingEffect(effect: EffectOnRows, table: TableRow): EffectOn
   };
 }
 
-/** The queues that the table has to be in. */
 export function workOf({ stale, unindexed }: EffectOnRows): WorkKind[] {
   return [
     ...(stale.length > 0 ? (['compute'] as const) : []),

@@ -19,7 +19,7 @@ describe('a pattern', () => {
     );
   });
 
-  it('may be neither long nor large', () => {
+  it('is limited in length and size', () => {
     expect(() => Pattern.compile('a'.repeat(1001))).toThrow('must be at most 1000 characters');
     expect(() => Pattern.compile('(abc|def){300}')).toThrow('repeats too much: use smaller counts in braces');
   });
@@ -28,11 +28,11 @@ describe('a pattern', () => {
     ['^(a+)+$', 'a'],
     ['^(a|a)*$', 'a'],
     ['[ab]*a[ab]{300}$', 'ab'],
-  ])('%s comes to an end with the longest text', (source, part) => {
+  ])('%s terminates with the longest text', (source, part) => {
     const pattern = Pattern.compile(source);
     const text = part.repeat(pattern.longestText / part.length) + '!';
 
-    // A matcher that tracks back would not come to an end.
+    // A backtracking matcher would not terminate.
     expect(pattern.test(text)).toBe(false);
   });
 });

@@ -2,19 +2,19 @@ import { RE2JS } from 're2js';
 
 const maxLength = 1000;
 const maxInstructions = 1000;
-/** Characters of a text times instructions of the pattern: some 50 ms for the worst that there is. */
+/** Work limit: characters of a text times instructions of the pattern, 50 ms in the worst case. */
 const maxWork = 500_000;
 
-/** A regular expression that takes time in proportion to the text, whatever it is; without look-around and back references. */
+/** Regular expression with linear time (RE2): no look-around and no back references. */
 export class Pattern {
   private constructor(
     private readonly expression: RE2JS,
     private readonly source: string,
-    /** In characters: what may be tested without holding up others. */
+    /** Longest text, in characters, that can be tested without blocking the event loop. */
     readonly longestText: number,
   ) {}
 
-  /** Throws a sentence without its subject for what is none, or too large a one. */
+  /** Throws an error whose message is a predicate without a subject when the pattern is invalid or too large. */
   static compile(source: string): Pattern {
     if (source.length > maxLength) throw new Error(`must be at most ${maxLength} characters`);
     const expression = compile(source);
@@ -23,7 +23,6 @@ export class Pattern {
     return new Pattern(expression, source, Math.floor(maxWork / instructions));
   }
 
-  /** Whether any part of the text matches. */
   test(text: string): boolean {
     return this.expression.test(text);
   }

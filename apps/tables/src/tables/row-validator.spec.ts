@@ -4,7 +4,7 @@ import { createSchema } from './table-schema';
 
 type Row = Record<string, unknown>;
 
-/** Of table 36, whose columns have the keys `10.0`, `10.1` and so on. */
+/** Validator of table number 36, whose column keys are `10.0`, `10.1` and so on. */
 function validatorOf(schema: Row, factor = 1): RowValidator {
   return new RowValidator({ number: '36', schema: createSchema(schema).schema, factor });
 }
@@ -13,11 +13,10 @@ const oneColumn = (column: unknown) => validatorOf({ type: 'object', properties:
 const sizeBytes = expect.any(Number) as number;
 const fromJson = (text: string) => JSON.parse(text) as Row;
 
-/** So many arrays within each other. */
 const nested = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.repeat(levels));
 
 describe('a new row', () => {
-  it('is stored by column key, without what is null or absent', () => {
+  it('is stored by column key, without null and absent values', () => {
     const validator = validatorOf({ name: 'cup', price: 3, color: 'red', size: 1 });
 
     expect(validator.checkNew({ price: 3.5, name: 'cup', color: null })).toEqual({
@@ -46,16 +45,16 @@ describe('a new row', () => {
     [{ type: 'string', pattern: '^\\d+$' }, '123'],
     [{ enum: ['a', 'b'] }, 'b'],
     [{ type: 'string', maxLength: 2 }, '🦜🦜'],
-  ])('of a column %j takes %j', (column, value) => {
+  ])('of a column %j accepts %j', (column, value) => {
     expect(oneColumn(column).checkNew({ a: value })).toEqual({ data: { '10.0': value }, sizeBytes, warnings: [] });
   });
 
   it.each<[unknown, unknown, string]>([
     [{ type: 'string' }, 1, 'a must be string'],
     [{ type: 'number' }, '1', 'a must be number'],
-    [{ type: 'number' }, Infinity, 'a holds a number that is too large'],
-    [{ type: 'object' }, fromJson('{"b":[1,-1e400]}'), 'a holds a number that is too large'],
-    [{ type: 'array' }, nested(21), 'a is nested more than 20 deep'],
+    [{ type: 'number' }, Infinity, 'a contains a number that is too large'],
+    [{ type: 'object' }, fromJson('{"b":[1,-1e400]}'), 'a contains a number that is too large'],
+    [{ type: 'array' }, nested(21), 'a is nested more than 20 levels deep'],
     [{ type: 'boolean' }, 1, 'a must be boolean'],
     [{ type: 'object' }, [], 'a must be object'],
     [{ type: 'array' }, {}, 'a must be array'],
@@ -79,7 +78,7 @@ describe('a new row', () => {
       'a.at must match format "date-time"',
     ],
     [{ type: 'string', nullable: false }, null, 'a may not be null'],
-  ])('of a column %j may not have %j', (column, value, problem) => {
+  ])('of a column %j rejects %j', (column, value, problem) => {
     expect(oneColumn(column).checkNew({ a: value })).toBe(problem);
   });
 
@@ -93,11 +92,11 @@ describe('a new row', () => {
       expect(validator.checkNew({ a: value })).toBe('a must be an ISO 8601 date-time such as 2026-01-31T09:30:00.000Z');
   });
 
-  it('may be nested as deep as it likes without harm to others', () => {
-    expect(oneColumn({ type: 'array' }).checkNew({ a: nested(50_000) })).toBe('a is nested more than 20 deep');
+  it('may be nested deeply without harm', () => {
+    expect(oneColumn({ type: 'array' }).checkNew({ a: nested(50_000) })).toBe('a is nested more than 20 levels deep');
   });
 
-  it('is as Postgres keeps it', () => {
+  it('has the text that Postgres can store', () => {
     const validator = validatorOf({ a: { type: 'string', pattern: '^[^\\u0000]*$' }, b: { type: 'object' } });
 
     expect(validator.checkNew({ a: 'cup\0', b: { 'n\ud83d': ['🦜', 'x\udc00'] } })).toMatchObject({
@@ -106,7 +105,7 @@ describe('a new row', () => {
     expect(validator.checkChange({ a: '\ud83d' })).toMatchObject({ data: { '10.0': '\ufffd' } });
   });
 
-  it('has what is required', () => {
+  it('requires the required columns', () => {
     const validator = validatorOf({
       type: 'object',
       properties: { a: { type: 'string' }, b: { type: ['string', 'null'] } },
@@ -119,7 +118,7 @@ describe('a new row', () => {
     expect(validator.checkNew({ a: 'x' })).toBe('b is required');
   });
 
-  it('loses what is no column, with a warning', () => {
+  it('drops unknown columns with a warning', () => {
     const validator = oneColumn({ type: 'string' });
     const warningsOf = (row: Row) => {
       const checked = validator.checkNew(row);
@@ -129,27 +128,30 @@ describe('a new row', () => {
     expect(validator.checkNew({ a: 'x', colour: 1 })).toEqual({
       data: { '10.0': 'x' },
       sizeBytes,
-      warnings: ['colour is no column of this table and was left out'],
+      warnings: ['colour is not a column of this table and was ignored'],
     });
-    expect(warningsOf({ b: 1, c: 1 })).toEqual(['b and c are no columns of this table and were left out']);
+    expect(warningsOf({ b: 1, c: 1 })).toEqual(['b and c are not columns of this table and were ignored']);
     expect(warningsOf(Object.fromEntries(Array.from({ length: 1000 }, (_entry, index) => [`c${index}`, 1])))).toEqual([
-      'c0, c1, c2, c3, c4 and 995 more are no columns of this table and were left out',
+      'c0, c1, c2, c3, c4 and 995 more are not columns of this table and were ignored',
     ]);
     expect(warningsOf({ ['x'.repeat(500)]: 1 })[0]!.length).toBeLessThan(200);
   });
 
-  it.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty'])('loses %s as any other name', (name) => {
-    const validator = validatorOf({ a: { type: 'object' } });
+  it.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty'])(
+    'drops %s like any other unknown name',
+    (name) => {
+      const validator = validatorOf({ a: { type: 'object' } });
 
-    const checked = validator.checkNew(fromJson(`{"a":{},"${name}":{"a":1}}`));
+      const checked = validator.checkNew(fromJson(`{"a":{},"${name}":{"a":1}}`));
 
-    expect(checked).toEqual({
-      data: { '10.0': {} },
-      sizeBytes,
-      warnings: [`${name} is no column of this table and was left out`],
-    });
-    expect(({} as Row).a).toBeUndefined();
-  });
+      expect(checked).toEqual({
+        data: { '10.0': {} },
+        sizeBytes,
+        warnings: [`${name} is not a column of this table and was ignored`],
+      });
+      expect(({} as Row).a).toBeUndefined();
+    },
+  );
 
   it('keeps any name inside of a value', () => {
     const checked = oneColumn({ type: 'object' }).checkNew(fromJson('{"a":{"__proto__":1,"constructor":2}}'));
@@ -164,23 +166,23 @@ describe('a new row', () => {
     );
   });
 
-  it.each([1, 3])('takes 4096 bytes of JSON times a factor of %d', (factor) => {
+  it.each([1, 3])('accepts 4096 bytes of JSON times a factor of %d', (factor) => {
     const validator = validatorOf({ a: { type: 'string' } }, factor);
     const around = '{"10.0":""}'.length;
 
     expect(validator.checkNew({ a: 'é'.repeat((4096 * factor - around - 1) / 2) })).toHaveProperty('data');
     expect(validator.checkNew({ a: 'x'.repeat(4096 * factor - around + 1) })).toBe(
-      `it must be at most ${4096 * factor} bytes of JSON, and is ${4096 * factor + 1}`,
+      `it must be at most ${4096 * factor} bytes of JSON, got ${4096 * factor + 1}`,
     );
   });
 
-  it('may not be so long that its pattern would take long', () => {
+  it('is limited to the text length that its pattern can test quickly', () => {
     const validator = validatorOf({ a: { type: 'string', pattern: '^([ab]*a[ab]{400})*$' } }, 30);
 
     expect(validator.checkNew({ a: 'ab'.repeat(50_000) })).toMatch(/^a must NOT have more than \d+ characters$/);
   });
 
-  it('is not looked at closely when it is too large', () => {
+  it('is rejected before validation when it is too large', () => {
     const slow = oneColumn({ type: 'array', items: { type: 'string', pattern: '^([ab]*a[ab]{400})*$' } });
     const test = jest.spyOn(Pattern.prototype, 'test');
 
@@ -191,7 +193,7 @@ describe('a new row', () => {
     test.mockRestore();
   });
 
-  it('is not run as code, whatever a schema says', () => {
+  it('never runs text of a schema as code', () => {
     const evil = '\'"`${globalThis.harmed=1}\\u0027];globalThis.harmed=1;//*/\u2028';
     const validator = oneColumn({
       type: 'object',
@@ -215,24 +217,24 @@ describe('a change of a row', () => {
     required: ['a'],
   });
 
-  it('has null for what is to be emptied, and needs no more than what changes', () => {
+  it('has null for a removed value, and does not need the required columns', () => {
     expect(validator.checkChange({ b: null })).toEqual({ data: { '10.1': null }, sizeBytes, warnings: [] });
     expect(validator.checkChange({ a: null })).toBe('a may not be null');
     expect(validator.checkChange({ b: 'x' })).toBe('b must be number');
   });
 
-  it('loses system fields with a warning, and says nothing of the id that names the row', () => {
+  it('drops system fields with a warning, and id without one', () => {
     expect(validator.checkChange({ id: 1, b: 2, createdAt: 'x' })).toEqual({
       data: { '10.1': 2 },
       sizeBytes,
-      warnings: ['createdAt is set by the platform and was left out'],
+      warnings: ['createdAt is set by the platform and was ignored'],
     });
     expect(validator.checkChange({ id: 1, b: 2, computed: {}, stale: [], c: 1 })).toEqual({
       data: { '10.1': 2 },
       sizeBytes,
       warnings: [
-        'computed and stale are set by the platform and were left out',
-        'c is no column of this table and was left out',
+        'computed and stale are set by the platform and were ignored',
+        'c is not a column of this table and was ignored',
       ],
     });
     expect(validator.checkChange({ id: 1, b: 2 })).toEqual({ data: { '10.1': 2 }, sizeBytes, warnings: [] });

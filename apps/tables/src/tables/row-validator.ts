@@ -8,23 +8,21 @@ import { toStorable } from './storable-value';
 import { type Column, columnsOf, type TableRow } from './table.entity';
 import type { ValueSchema } from './value-schema';
 
-/** A row as it came, found fit: its data by column key, as it is stored. */
+/** Valid row: data by column key, in the stored form. */
 export interface CheckedRow {
   data: Record<string, unknown>;
-  /** Of the data without nulls, as JSON. */
+  /** Size of the data without nulls, as JSON. */
   sizeBytes: number;
-  /** Columns that were left out, as sentences without the row. */
   warnings: string[];
 }
 
 type Row = Record<string, unknown>;
 
-/** Most names that a sentence lists. */
 const maxListed = 5;
 
 /**
- * Checks rows against the schema of one version of a table. Columns that the table does not have are left out, and
- * date-times come out in UTC. A row takes microseconds, and a pattern in it no more than `Pattern` says for each text.
+ * Validates rows against one version of a table's schema. Ignores unknown columns and converts date-times to UTC. A row
+ * takes microseconds; `Pattern` bounds the time for each pattern.
  */
 export class RowValidator {
   private readonly columns: Map<string, Column>;
@@ -39,7 +37,7 @@ export class RowValidator {
     this.maxBytes = table.factor * rowBytesPerFactor;
   }
 
-  /** The row to insert, without its nulls, or the sentence that says what keeps it out. */
+  /** Validates a row to insert and drops its nulls. Returns the error as a sentence. */
   checkNew(row: Row): CheckedRow | string {
     const given = Object.keys(row).find((name) => systemFields.has(name));
     if (given !== undefined) return `${given} is set by the platform and must be left out`;
@@ -50,9 +48,8 @@ export class RowValidator {
   }
 
   /**
-   * The columns to change, with null for those to be emptied, or the sentence that says what keeps them out. System
-   * fields are left out with a warning, but `id`, which names the row, without one. How large the row becomes is for
-   * `wholeProblem` to say.
+   * Validates the changes of a row; null removes a value. Returns the error as a sentence. Ignores system fields with a
+   * warning, and `id` without one. The size of the changed row has to be checked by `wholeProblem`.
    */
   checkChange(row: Row): CheckedRow | string {
     const given = Object.keys(row).filter((name) => systemFields.has(name));
@@ -63,25 +60,22 @@ export class RowValidator {
     const [is, was] = ignored.length === 1 ? ['is', 'was'] : ['are', 'were'];
     return {
       ...checked,
-      warnings: [`${list(ignored)} ${is} set by the platform and ${was} left out`, ...checked.warnings],
+      warnings: [`${list(ignored)} ${is} set by the platform and ${was} ignored`, ...checked.warnings],
     };
   }
 
-  /** Why a change that was checked cannot be a new row; undefined when it can. */
   requiredProblem(data: Row): string | undefined {
     const missing = this.required.find((name) => data[this.columns.get(name)?.key ?? ''] === undefined);
     return missing === undefined ? undefined : `${missing} is required`;
   }
 
-  /** Why a whole row cannot be stored in the table; undefined when it can. */
   wholeProblem(data: Row): string | undefined {
     return this.sizeProblem(sizeOf(data));
   }
 
-  /** The same of a row whose data has this size. */
   sizeProblem(sizeBytes: number): string | undefined {
     return sizeBytes > this.maxBytes
-      ? `it must be at most ${this.maxBytes} bytes of JSON, and is ${sizeBytes}`
+      ? `it must be at most ${this.maxBytes} bytes of JSON, got ${sizeBytes}`
       : undefined;
   }
 
@@ -104,7 +98,7 @@ export class RowValidator {
       }
     }
     const sizeBytes = sizeOf(withoutNulls(data));
-    // What is too large is not worth the time that a pattern takes.
+    // Size check before patterns, which take more time.
     const tooLarge = this.sizeProblem(sizeBytes);
     if (tooLarge !== undefined) return tooLarge;
     if (!this.validate(data)) return this.describe(this.validate.errors?.[0]);
@@ -122,7 +116,6 @@ export class RowValidator {
   }
 }
 
-/** Bytes that the data of a row takes as JSON. */
 export function sizeOf(data: Row): number {
   return Buffer.byteLength(JSON.stringify(data));
 }
@@ -147,8 +140,8 @@ function toStoredTime(value: unknown): string | undefined {
 }
 
 function leftOut(names: string[]): string {
-  if (names.length === 1) return `${show(names[0]!)} is no column of this table and was left out`;
-  return `${list(names)} are no columns of this table and were left out`;
+  if (names.length === 1) return `${show(names[0]!)} is not a column of this table and was ignored`;
+  return `${list(names)} are not columns of this table and were ignored`;
 }
 
 function list(names: string[]): string {
@@ -158,7 +151,10 @@ function list(names: string[]): string {
   return listed.length === 0 ? last : `${listed.join(', ')} and ${last}`;
 }
 
-/** One for each table, since Ajv remembers what it has compiled. It has no patterns and formats but those below. */
+/**
+ * A separate Ajv instance per table, because Ajv keeps what it has compiled. Patterns and formats are limited to those
+ * below.
+ */
 function compile(columns: Map<string, Column>): ValidateFunction {
   const ajv = new Ajv({
     strict: false,
@@ -166,12 +162,12 @@ function compile(columns: Map<string, Column>): ValidateFunction {
     logger: false,
     meta: false,
     validateSchema: false,
-    // A hundredth of 0.07 is not quite 7.
+    // Tolerance: a hundredth of 0.07 is not exactly 7 in floating point.
     multipleOfPrecision: 9,
     formats: { 'date-time': (text: string) => toUtc(text) !== undefined },
     code: { regExp: Object.assign((source: string) => Pattern.compile(source), { code: 'Pattern.compile' }) },
   });
-  // Nulls and date-times of columns are looked at before.
+  // Nulls and date-times of columns are checked before.
   const properties = [...columns.values()].map(({ key, schema }) => [
     key,
     toAjv({ ...(schema as ValueSchema), nullable: true, format: undefined }),
@@ -184,7 +180,6 @@ const kept = [
   ...['minItems', 'maxItems', 'required', 'minProperties', 'maxProperties', 'additionalProperties', 'format'],
 ] as const satisfies (keyof ValueSchema)[];
 
-/** The keywords that Ajv is to check, and nothing else of what the client wrote. */
 function toAjv(schema: ValueSchema): object {
   const { type, nullable = false, pattern, items, properties, additionalProperties } = schema;
   const maxLength = Math.min(schema.maxLength ?? Infinity, pattern ? Pattern.compile(pattern).longestText : Infinity);

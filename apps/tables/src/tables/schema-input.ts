@@ -2,24 +2,22 @@ import { ApiError } from '@parley/contracts/errors';
 import { isRecord } from '@parley/contracts/is-record';
 import { toUtc } from './date-time';
 
-/** What a client says of columns: the JSON schema of each, `null` for one that goes. */
+/** Columns of a client's schema: a JSON schema each, or `null` to delete the column. */
 export interface SchemaInput {
   $schema?: string;
   columns: [name: string, schema: unknown][];
-  /** Which columns are required; undefined when the client has not said. */
   required?: unknown;
 }
 
 type Entries = Record<string, unknown>;
 
 /**
- * Reads `schema` in one of its three shapes, told apart in this order:
- * 1. A full JSON schema has nothing but keywords at the top: `type: "object"` and `properties` that are an object, or
- *    no `type` and `properties` that are an object of objects. `{ "type": "object" }` alone is one, too, and so is `{}`.
- * 2. A map of columns has at least one value that is a JSON schema: an object with a `type` of JSON schema, or with
- *    nothing but keywords, one of which says what values are allowed. Then all values must be JSON schemas.
- * 3. Anything else is an example row, from which the types are inferred.
- * In each shape a column that is `null` goes, if it may.
+ * Parses `schema` in one of three forms, tried in this order:
+ * 1. Full JSON schema: only keywords at the top, with `type: "object"` and an object as `properties`, or without `type`
+ * and with an object of objects as `properties`. `{ "type": "object" }` and `{}` count as well.
+ * 2. Map of columns: at least one value is a JSON schema, which is an object with a `type` of JSON schema, or with only
+ * keywords of which one restricts the values. Then all values must be JSON schemas.
+ * 3. Example row: the types are inferred from its values. In each form, `null` deletes a column, where that is allowed.
  */
 export function readSchemaInput(input: Entries): SchemaInput {
   if (isFullSchema(input)) return fromFullSchema(input);
@@ -68,7 +66,7 @@ function isSchema(value: unknown): boolean {
 
 const maxInferredDepth = 8;
 
-/** The JSON schema that a value of an example fits; inside of one, null may stand wherever a value does. */
+/** Infers the JSON schema of an example value. Values inside of it are nullable. */
 function infer(value: unknown, depth: number): Entries {
   if (typeof value === 'string') return toUtc(value) ? { type: 'string', format: 'date-time' } : { type: 'string' };
   if (Array.isArray(value)) return { type: 'array', ...(depth < maxInferredDepth ? inferItems(value, depth) : {}) };
@@ -82,7 +80,6 @@ function inferProperties(value: Entries, depth: number): Entries {
   return { properties: Object.fromEntries(properties) as Entries };
 }
 
-/** What all items have in common: the whole schema, or the type, or nothing. */
 function inferItems(values: unknown[], depth: number): Entries {
   const items = values.filter((value) => value !== null).map((value) => infer(value, depth + 1));
   const [first] = items;

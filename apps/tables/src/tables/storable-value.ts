@@ -2,8 +2,8 @@ import { toText } from '@parley/database/storable';
 import { maxLevels } from '../computed/nesting';
 
 /**
- * The value as Postgres keeps it, with U+FFFD for NUL and halves of characters, or the sentence without its subject that
- * says why it has no place in a row. Nearly every value is what it was, and costs one look.
+ * Converts a value to what Postgres can store: NUL and unpaired surrogates become U+FFFD. Returns a problem, as a
+ * predicate without a subject, for a value that cannot be stored. Fast path: valid values are returned unchanged.
  */
 export function toStorable(value: unknown): { value: unknown } | { problem: string } {
   if (isStorable(value, maxLevels)) return { value };
@@ -25,9 +25,9 @@ function isStorableText(text: string): boolean {
 }
 
 function problemOf(value: unknown, levels: number): string | undefined {
-  if (typeof value === 'number') return Number.isFinite(value) ? undefined : 'holds a number that is too large';
+  if (typeof value === 'number') return Number.isFinite(value) ? undefined : 'contains a number that is too large';
   if (typeof value !== 'object' || value === null) return undefined;
-  if (levels === 0) return `is nested more than ${maxLevels} deep`;
+  if (levels === 0) return `is nested more than ${maxLevels} levels deep`;
   for (const entry of Object.values(value)) {
     const problem = problemOf(entry, levels - 1);
     if (problem !== undefined) return problem;

@@ -5,18 +5,15 @@ import { type TableRow, type TableWithColumns, withColumns } from './table.entit
 import { RowValidator } from './row-validator';
 import { TablesRepository } from './tables.repository';
 
-/** A table with what follows from its schema. */
 export interface KnownTable extends TableWithColumns {
-  /** Compiled when the first row comes. */
   readonly validator: RowValidator;
 }
 
 const maxTables = 1000;
 
-/** How often a table may change while rows are on their way into it. */
 const maxTries = 20;
 
-/** Remembers tables, so that a row costs no look at its table. */
+/** Cache of tables, so that operations on rows need no query for the table. */
 @Injectable()
 export class TableCatalog {
   private readonly known = new LRUCache<string, KnownTable>({ max: maxTables });
@@ -24,21 +21,20 @@ export class TableCatalog {
   constructor(private readonly tables: TablesRepository) {}
 
   /**
-   * The table by name or id as this process last saw it: for writes that hold under its number and version alone. Who
-   * finds that they no longer hold forgets it and asks again. Throws ResourceNotFound.
+   * The cached table, possibly outdated: for writes that check its number and version. A caller whose check fails calls
+   * `forget` and retries. Throws ResourceNotFound.
    */
   async remembered(botId: string, nameOrId: string): Promise<KnownTable> {
     return this.known.get(place(botId, nameOrId)) ?? this.fetch(botId, nameOrId);
   }
 
-  /** The table as it is now. Throws ResourceNotFound. */
+  /** The current table. Throws ResourceNotFound. */
   async current(botId: string, nameOrId: string): Promise<KnownTable> {
     const known = this.known.get(place(botId, nameOrId));
     if (known && (await this.tables.isCurrent(known, nameOrId))) return known;
     return this.fetch(botId, nameOrId);
   }
 
-  /** The table whose rows have this number, as it is now. */
   async ofNumber(number: string): Promise<KnownTable | undefined> {
     const row = await this.tables.findByNumber(number);
     if (!row) return undefined;
@@ -47,13 +43,13 @@ export class TableCatalog {
   }
 
   /**
-   * What `read` answers or throws for the table as it is: it is taken for what this process last saw, which is looked at
-   * afterwards. When it has changed meanwhile, `read` has another try. Throws ResourceNotFound.
+   * Optimistic read: runs `read` with the cached table and checks afterwards that the table is current. Retries when it
+   * has changed. Throws ResourceNotFound.
    */
   async read<T>(botId: string, nameOrId: string, read: (table: KnownTable) => Promise<T>): Promise<T> {
     for (let tries = 0; tries < maxTries; tries++) {
       const table = await this.remembered(botId, nameOrId);
-      // Also when it fails: what a former schema lacks, the table may have by now.
+      // A failure counts only if the table is current: the new schema may have the missing column.
       const [outcome] = await Promise.allSettled([read(table)]);
       if (await this.tables.isCurrent(table, nameOrId)) {
         if (outcome.status === 'rejected') throw outcome.reason;
@@ -65,8 +61,8 @@ export class TableCatalog {
   }
 
   /**
-   * What `write` answers for the remembered table. It answers undefined, having written nothing, when the table is no
-   * longer what it is taken for; then it has another try with the table as it is. Throws ResourceNotFound.
+   * Optimistic write: runs `write` with the cached table. It returns undefined, without having written, when the table
+   * has changed, and is then retried with the current one. Throws ResourceNotFound.
    */
   async write<T>(botId: string, nameOrId: string, write: (table: KnownTable) => Promise<T | undefined>): Promise<T> {
     for (let tries = 0; tries < maxTries; tries++) {

@@ -7,26 +7,22 @@ import { dueNow } from '../work/queue-sql';
 import { type EffectOnRows, workOf } from './effect-on-rows';
 import type { TableRow } from './table.entity';
 
-/** Two rows with one value. */
 export interface Duplicate {
   value: unknown;
   ids: number[];
 }
 
-/** Rows that were looked at: up to this id, if there were any. */
+/** Processed rows. `lastId` is null when there were none. */
 export interface Settled {
   lastId: number | null;
-  /** Those of them that were changed. */
   rows: number;
 }
 
-/** Of one statement that gives all rows their keys. Three of them are less than what the operation has. */
+/** Statement timeout for setting the keys of all rows. Three such statements fit the timeout of the operation. */
 const rekeyTimeoutMs = 9_000;
 
-/** All rows of a table. */
 @Injectable()
 export class TableRowsRepository {
-  /** The number of rows, and the greatest id so far. */
   async measure(sql: Sql, { number }: Pick<TableRow, 'number'>): Promise<{ rows: number; lastRowId: number }> {
     const [row] = await sql.query<{ rows: string; lastRowId: number }>(
       `SELECT next_row_id - 1 - unused_ids AS rows, (next_row_id - 1)::int AS "lastRowId"
@@ -36,9 +32,7 @@ export class TableRowsRepository {
     return { ...row!, rows: Number(row!.rows) };
   }
 
-  /**
-   * Up to so many values that several rows have in the column, with the first two of these rows. Throws OperationTimeout.
-   */
+  /** Up to `limit` values that several rows have in the column, each with its first two rows. Throws OperationTimeout. */
   listDuplicates(tx: Transaction, tableNumber: string, columnKey: string, limit: number): Promise<Duplicate[]> {
     return patiently(tx, () =>
       tx.query<Duplicate>(
@@ -50,10 +44,11 @@ export class TableRowsRepository {
     );
   }
 
-  /** Gives each row of a table that is locked its value in the column as its key. Throws OperationTimeout. */
+  /** Sets the keys of all rows of a locked table from the column. Throws OperationTimeout. */
   rekey(tx: Transaction, tableNumber: string, columnKey: string): Promise<void> {
     return patiently(tx, async () => {
-      // Row by row, a new key could meet the former one of another row. They stay when a table has no key column any more.
+      // Cleared first: a new key could conflict with the former key of another row. Keys remain when a table loses its
+      // key column.
       await tx.query('UPDATE row SET key = NULL WHERE table_number = $1 AND key IS NOT NULL', [tableNumber]);
       await tx.query(
         'UPDATE row SET key = row_key(data -> $2) WHERE table_number = $1 AND row_key(data -> $2) IS NOT NULL',
@@ -62,7 +57,10 @@ export class TableRowsRepository {
     });
   }
 
-  /** Brings the next rows up to date. Undefined when the table has changed since it was read. Index: the primary key. */
+  /**
+   * Applies the effect to the next rows. Undefined when the table has changed since it was read. Index: the primary
+   * key.
+   */
   async settle(
     tx: Sql,
     { number, version }: Pick<TableRow, 'number' | 'version'>,
@@ -117,8 +115,8 @@ async function patiently<T>(tx: Transaction, work: () => Promise<T>): Promise<T>
     if (!isStopped(error)) throw error;
     throw new ApiError(
       'OperationTimeout',
-      `keyColumn: giving all rows their keys took more than ${rekeyTimeoutMs / 1000} s, so nothing was changed. Try again ` +
-        'when less is going on, or make a new table with this keyColumn and import an export of this one into it.',
+      `keyColumn: setting the keys of all rows took more than ${rekeyTimeoutMs / 1000} s; nothing was changed. Try again ` +
+        'when the load is lower, or create a table with this keyColumn and import an export of this table.',
       { cause: error },
     );
   });

@@ -3,7 +3,7 @@ import { changeSchema, createSchema, type IndexedSchema, renameColumn } from './
 
 type Input = Record<string, unknown>;
 
-/** The columns that come of an input, without what every column has. */
+/** Columns of an input, without the defaults. */
 function columnsOf(input: Input): Record<string, unknown> {
   const { properties } = createSchema(input).schema;
   return Object.fromEntries(Object.entries(properties).map(([name, column]) => [name, withoutDefaults(column)]));
@@ -28,8 +28,8 @@ function thrownBy(work: () => unknown): unknown {
   }
 }
 
-describe('the shape of a schema', () => {
-  it('is a full JSON schema', () => {
+describe('the form of a schema', () => {
+  it('can be a full JSON schema', () => {
     const { schema, nextIndex } = createSchema({
       $schema: 'http://json-schema.org/draft-07/schema#',
       type: 'object',
@@ -68,7 +68,7 @@ describe('the shape of a schema', () => {
   );
 
   it.each<[Input, Input]>([
-    // A column that is called as a keyword is.
+    // A column named like a keyword.
     [{ type: { type: 'string' } }, { type: { type: 'string' } }],
     [{ properties: { type: 'object' } }, { properties: { type: 'object' } }],
     [
@@ -82,7 +82,7 @@ describe('the shape of a schema', () => {
         properties: { type: 'object', properties: { legs: { type: 'number', nullable: true } } },
       },
     ],
-    // Its `type` is none of JSON schema.
+    // Its `type` is not a type of JSON schema.
     [
       { shape: { type: 'circle', radius: 1 } },
       {
@@ -92,22 +92,22 @@ describe('the shape of a schema', () => {
         },
       },
     ],
-  ])('of %j is that of a map or of an example', (input, columns) => {
+  ])('of %j is a map or an example', (input, columns) => {
     expect(columnsOf(input)).toEqual(columns);
   });
 
-  it('is a map when one column is a JSON schema, so that the others must be, too', () => {
+  it('is a map when one column is a JSON schema, so that the others have to be', () => {
     expect(thrownBy(() => createSchema({ name: { type: 'string' }, price: 3 }))).toEqual(
       invalid('schema: column price must be a JSON schema such as {"type":"string"}.'),
     );
     expect(thrownBy(() => createSchema({ name: { type: 'text' } }))).toEqual(
-      invalid(expect.stringMatching(/^schema: column name must have one type, of string, number/)),
+      invalid(expect.stringMatching(/^schema: column name must have one type of string, number/)),
     );
   });
 });
 
 describe('an example', () => {
-  it('tells the types of its values', () => {
+  it('infers the types of its values', () => {
     const columns = columnsOf({
       text: 'cup',
       count: 3,
@@ -141,16 +141,16 @@ describe('an example', () => {
     });
   });
 
-  it('may be as deep as the platform stores it', () => {
+  it('may be nested as deep as values may be', () => {
     let deep: Input = { end: 1 };
     for (let level = 0; level < 90; level++) deep = { deep };
 
     expect(columnsOf({ deep })).toMatchObject({ deep: { type: 'object' } });
   });
 
-  it('cannot tell the type of null', () => {
+  it('cannot have null', () => {
     expect(thrownBy(() => createSchema({ name: 'cup', color: null }))).toEqual(
-      invalid('schema: column color is null, which says nothing of its type: give an example or a schema.'),
+      invalid('schema: column color is null, so its type is unknown: give an example or a schema.'),
     );
   });
 });
@@ -206,7 +206,7 @@ describe('a column', () => {
 
   it.each<[unknown, RegExp]>([
     [true, /column a must be a JSON schema/],
-    [{}, /column a must have one type, of string, number, boolean, object, array, null; besides, it may be null/],
+    [{}, /column a must have one type of string, number, boolean, object, array, null, and may be nullable/],
     [{ type: 'text' }, /column a must have one type/],
     [{ type: 1 }, /column a must have one type/],
     [{ type: [] }, /column a must have one type/],
@@ -225,22 +225,22 @@ describe('a column', () => {
     [{ type: 'object', required: 'b' }, /column a\.required must be a list of names/],
     [{ type: 'object', required: ['__proto__'] }, /column a\.required must be a list of names/],
     [{ type: 'string', nullable: 1 }, /column a\.nullable must be true or false/],
-    [{ type: 'string', format: 'email' }, /column a\.format must be date-time; say others by a pattern/],
+    [{ type: 'string', format: 'email' }, /column a\.format must be date-time; use pattern for other formats/],
     [{ type: 'string', pattern: '(?=a)' }, /column a\.pattern must be a regular expression without look-around/],
     [{ type: 'string', pattern: 1 }, /column a\.pattern must be a string/],
     [{ enum: [] }, /column a\.enum must be a list of strings/],
     [{ enum: ['a', 1] }, /column a\.enum must be a list of strings/],
-    [{ type: 'number', enum: [1] }, /column a may list values only when its type is string/],
-    [{ type: 'boolean', const: true }, /column a may list values only when its type is string/],
-    [{ type: 'string', minLength: -1 }, /column a\.minLength must be an integer from 0/],
-    [{ type: 'string', maxLength: 1.5 }, /column a\.maxLength must be an integer from 0/],
+    [{ type: 'number', enum: [1] }, /column a may have an enum only when its type is string/],
+    [{ type: 'boolean', const: true }, /column a may have an enum only when its type is string/],
+    [{ type: 'string', minLength: -1 }, /column a\.minLength must be an integer of at least 0/],
+    [{ type: 'string', maxLength: 1.5 }, /column a\.maxLength must be an integer of at least 0/],
     [{ type: 'number', exclusiveMinimum: true }, /column a\.exclusiveMinimum must be a number/],
     [{ type: 'number', multipleOf: 0 }, /column a\.multipleOf must be a number above 0/],
     [{ type: 'integer', multipleOf: 1.5 }, /column a\.multipleOf must be an integer/],
     [{ type: 'string', description: 1 }, /column a\.description must be a string/],
     [{ type: 'string', 'x-zui': 1 }, /column a\.x-zui must be an object/],
     [{ type: 'string', 'x-zui': { searchable: 1 } }, /column a\.x-zui\.searchable must be a boolean/],
-  ])('may not be %j', (schema, message) => {
+  ])('rejects %j', (schema, message) => {
     expect(thrownBy(() => columnOf(schema))).toEqual(invalid(expect.stringMatching(message)));
   });
 
@@ -256,7 +256,7 @@ describe('a column', () => {
     );
   });
 
-  it('keeps its settings, those that the platform does not know too, and gets its index from the platform', () => {
+  it('keeps its settings, also unknown ones, and gets a new index', () => {
     const { schema } = createSchema({
       a: { type: 'string', 'x-zui': { index: 7, searchable: true, order: 2, width: 9, title: 'T', deep: { x: [1] } } },
     });
@@ -272,7 +272,7 @@ describe('a column', () => {
   });
 
   it.each(['a', 'A1', '_a', '1', 'Full Name', 'naïve', '価格', 'a-b', 'a'.repeat(30), '𝔞'.repeat(30)])(
-    'may be named %j',
+    'can be named %j',
     (name) => {
       expect(Object.keys(createSchema({ [name]: { type: 'string' } }).schema.properties)).toEqual([name]);
     },
@@ -281,7 +281,7 @@ describe('a column', () => {
   it.each([
     ...['', ' a', 'a ', 'a.b', '$a', '-a', 'a"b', "a'b", 'a\\b', 'a/b', 'a\nb', 'a\0', 'a'.repeat(31)],
     ...['id', 'createdAt', 'updatedAt', 'computed', 'stale', 'similarity', 'constructor', 'toString', '__proto__'],
-  ])('may not be named %j', (name) => {
+  ])('cannot be named %j', (name) => {
     const input = Object.fromEntries([[name, { type: 'string' }]]);
 
     expect(thrownBy(() => createSchema(input))).toEqual(
@@ -289,7 +289,7 @@ describe('a column', () => {
     );
   });
 
-  it('that is required may not be null, unless it says so', () => {
+  it('is not nullable when it is required, unless it says so', () => {
     const { schema } = createSchema({
       type: 'object',
       properties: { a: { type: 'string' }, b: { type: ['string', 'null'] }, c: { type: 'string' } },
@@ -301,10 +301,10 @@ describe('a column', () => {
     expect(schema.required).toEqual(['a', 'b']);
   });
 
-  it.each(['a', [1], ['__proto__']])('is not required by %j', (required) => {
+  it.each(['a', [1], ['__proto__']])('rejects %j as required', (required) => {
     const input = { type: 'object', properties: { a: { type: 'string' } }, required };
 
-    expect(thrownBy(() => createSchema(input))).toEqual(invalid('schema.required must be a list of names of columns.'));
+    expect(thrownBy(() => createSchema(input))).toEqual(invalid('schema.required must be a list of column names.'));
   });
 });
 
@@ -315,7 +315,7 @@ describe('a schema', () => {
   it('has at most 20 columns', () => {
     expect(createSchema(manyColumns(20)).nextIndex).toBe(20);
     expect(thrownBy(() => createSchema(manyColumns(21)))).toEqual(
-      invalid('schema: a table has at most 20 columns, and this one would have 21.'),
+      invalid('schema: a table has at most 20 columns, got 21.'),
     );
   });
 
@@ -332,7 +332,7 @@ describe('a schema', () => {
     expect(thrownBy(() => createSchema(input))).toEqual(invalid('schema must be at most 102400 bytes of JSON.'));
   });
 
-  it('names its draft by a string', () => {
+  it('requires a string as $schema', () => {
     const input = { $schema: 1, type: 'object', properties: {} };
 
     expect(thrownBy(() => createSchema(input))).toEqual(invalid('schema.$schema must be a string.'));
@@ -343,7 +343,7 @@ describe('a computed column', () => {
   const computed = (settings: unknown) => ({ type: 'number', 'x-zui': { computed: settings } });
   const code = (...dependencies: string[]) => computed({ action: 'code', code: 'row.a', dependencies });
 
-  it('is stored with what it is by default', () => {
+  it('is stored with its defaults', () => {
     const columns = columnsOf({
       a: { type: 'number' },
       b: computed({ action: 'code', code: 'row.a', dependencies: ['a', 'a'], more: 1 }),
@@ -370,21 +370,21 @@ describe('a computed column', () => {
     [{ action: 'ai', prompt: 1 }, /computed\.prompt must be a string of at most 10000 characters/],
     [{ action: 'workflow', workflowId: 'x'.repeat(21) }, /workflowId must be a string of at most 20 characters/],
     [{ action: 'ai', prompt: 'p', model: 'x'.repeat(81) }, /model must be a string of at most 80 characters/],
-    [{ action: 'code', code: 'c', dependencies: 'a' }, /dependencies must be a list of names of columns/],
-    [{ action: 'code', code: 'c', dependencies: ['z'] }, /column a is computed from z, which is no column/],
-    [{ action: 'code', code: 'c', dependencies: ['a'] }, /column a is computed from itself/],
+    [{ action: 'code', code: 'c', dependencies: 'a' }, /dependencies must be a list of column names/],
+    [{ action: 'code', code: 'c', dependencies: ['z'] }, /column a depends on z, which is not a column/],
+    [{ action: 'code', code: 'c', dependencies: ['a'] }, /column a depends on itself/],
     [{ action: 'code', code: 'c', enabled: 1 }, /computed\.enabled must be true or false/],
-  ])('may not be %j', (settings, message) => {
+  ])('rejects %j', (settings, message) => {
     expect(thrownBy(() => createSchema({ a: computed(settings) }))).toEqual(invalid(expect.stringMatching(message)));
   });
 
-  it('is not computed from itself by way of others', () => {
+  it('rejects an indirect cycle', () => {
     const input = { a: code('b'), b: code('c'), c: code('a'), d: code('a') };
 
-    expect(thrownBy(() => createSchema(input))).toEqual(invalid('schema: column a is computed from itself.'));
+    expect(thrownBy(() => createSchema(input))).toEqual(invalid('schema: column a depends on itself.'));
   });
 
-  it('may be computed from another one', () => {
+  it('can depend on another computed column', () => {
     expect(createSchema({ a: { type: 'number' }, b: code('a'), c: code('a', 'b') }).nextIndex).toBe(3);
   });
 });
@@ -408,7 +408,7 @@ describe('a change of a schema', () => {
   const indexesOf = ({ schema }: IndexedSchema) =>
     Object.fromEntries(Object.entries(schema.properties).map(([name, column]) => [name, column['x-zui'].index]));
 
-  it('replaces what it names and keeps the others', () => {
+  it('replaces the given columns and keeps the others', () => {
     const after = changeSchema(before, { price: { type: 'number', minimum: 0 }, color: { type: 'string' } });
 
     expect(indexesOf(after)).toEqual({ ...indexesOf(before), color: 5 });
@@ -428,7 +428,7 @@ describe('a change of a schema', () => {
     expect(after.emptied).toEqual(['length']);
   });
 
-  it('gives no index twice', () => {
+  it('never reuses an index', () => {
     const without = changeSchema(before, { length: null });
 
     const after = changeSchema(without, { length: { type: 'number' } });
@@ -437,7 +437,7 @@ describe('a change of a schema', () => {
     expect(after.nextIndex).toBe(6);
   });
 
-  it('gives a column of another type another index, and tells what is to be computed anew', () => {
+  it('assigns a new index when the type changes, and returns the stale columns', () => {
     const after = changeSchema(before, { price: { type: 'string' } });
 
     expect(after.schema.properties.price!['x-zui'].index).toBe(5);
@@ -468,7 +468,7 @@ describe('a change of a schema', () => {
     expect(changeSchema(before, input).staleColumns).toEqual(staleColumns);
   });
 
-  it('makes what names no dependencies stale when a column that is not computed was emptied', () => {
+  it('marks columns without dependencies as stale when a column that is not computed loses its values', () => {
     const all = createSchema({
       name: { type: 'string' },
       price: { type: 'number' },
@@ -483,7 +483,7 @@ describe('a change of a schema', () => {
     expect(staleBy({ color: { type: 'string' } })).toEqual([]);
   });
 
-  it('says who is required of the columns beside it alone', () => {
+  it('applies required only to the columns in the same change', () => {
     const required = (input: Input) => changeSchema(before, input).schema.required;
 
     expect(required({ price: { type: 'number' } })).toEqual(['name']);
@@ -496,27 +496,27 @@ describe('a change of a schema', () => {
     expect(required({ name: null, length: null })).toBeUndefined();
   });
 
-  it('may not remove what another column is computed from', () => {
+  it('rejects removing a column that another column depends on', () => {
     expect(thrownBy(() => changeSchema(before, { price: null }))).toEqual(
-      invalid('schema: column tax is computed from price, which is no column.'),
+      invalid('schema: column tax depends on price, which is not a column.'),
     );
     expect(changeSchema(before, { price: null, tax: null, total: null }).emptied).toEqual(['price', 'tax', 'total']);
   });
 
-  it('may send what was read', () => {
+  it('accepts the schema as it was read', () => {
     const after = changeSchema(before, before.schema as unknown as Input);
 
     expect(after).toEqual({ ...before, emptied: [], staleColumns: [] });
   });
 
-  it('counts the columns that stay', () => {
+  it('counts the existing columns', () => {
     const many = Object.fromEntries(Array.from({ length: 16 }, (_entry, index) => [`c${index}`, 'x']));
 
     expect(thrownBy(() => changeSchema(before, many))).toEqual(invalid(expect.stringMatching(/at most 20 columns/)));
   });
 });
 
-describe('another name for a column', () => {
+describe('renaming a column', () => {
   const { schema } = createSchema({
     type: 'object',
     properties: {
@@ -526,7 +526,7 @@ describe('another name for a column', () => {
     required: ['price'],
   });
 
-  it('keeps its index and its place, and is followed where the column is named', () => {
+  it('keeps its index and position, and updates required and dependencies', () => {
     const { properties, required } = renameColumn(schema, 'price', 'net');
 
     expect(Object.keys(properties)).toEqual(['net', 'tax']);
@@ -535,17 +535,17 @@ describe('another name for a column', () => {
     expect(required).toEqual(['net']);
   });
 
-  it('may be the one that it has', () => {
+  it('accepts the current name', () => {
     expect(renameColumn(schema, 'price', 'price')).toEqual(schema);
   });
 
   it.each([
     ['gone', 'net', 'ReferenceNotFound', 'name: the table has no column "gone".'],
     ['constructor', 'net', 'ReferenceNotFound', 'name: the table has no column "constructor".'],
-    ['price', 'tax', 'AlreadyExists', 'The table has a column "tax" already.'],
+    ['price', 'tax', 'AlreadyExists', 'Column "tax" already exists.'],
     ['price', 'id', 'InvalidPayload', 'newName is the name of a system field, which a column may not have.'],
     ['price', 'a.b', 'InvalidPayload', expect.stringMatching(/^newName must be 1 to 30 letters/)],
-  ])('may not be for %s: %s', (name, newName, type, message) => {
+  ])('rejects %s to %s', (name, newName, type, message) => {
     expect(thrownBy(() => renameColumn(schema, name, newName))).toMatchObject({ type, message });
   });
 });

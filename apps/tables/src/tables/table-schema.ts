@@ -10,38 +10,36 @@ import { readSchemaInput } from './schema-input';
 import type { Column } from './table.entity';
 import { invalid, isNameList, readValueSchema, type ValueSchema } from './value-schema';
 
-/** A schema and the index of the next column that is added. */
 export interface IndexedSchema {
   schema: TableSchema;
   nextIndex: number;
 }
 
 export interface SchemaChange extends IndexedSchema {
-  /** Columns whose values are gone, since they have another type now or are not there any more. */
+  /** Columns that lost their values because they were deleted or changed their type. */
   emptied: string[];
-  /** Computed columns whose values have to be made anew. */
   staleColumns: string[];
 }
 
 type Input = Record<string, unknown>;
 
-/** Columns, and what is described inside of them: each takes part of a millisecond to compile. */
+/** Limit of schemas in a table, including nested ones: each takes part of a millisecond to compile. */
 const maxDescribed = 250;
 const maxSchemaBytes = 100 * 1024;
 const empty: IndexedSchema = { schema: { type: 'object', properties: {}, additionalProperties: true }, nextIndex: 0 };
 
-/** The schema of a new table. Throws InvalidJsonSchema that names the column and what would be right. */
+/** Creates the schema of a new table. Throws InvalidJsonSchema with the column and the expected value. */
 export function createSchema(input: Input): IndexedSchema {
   const unclear = readSchemaInput(input).columns.find(([, column]) => column === null);
-  if (unclear) throw invalid(show(unclear[0]), 'is null, which says nothing of its type: give an example or a schema');
+  if (unclear) throw invalid(show(unclear[0]), 'is null, so its type is unknown: give an example or a schema');
   const { schema, nextIndex } = changeSchema(empty, input);
   return { schema, nextIndex };
 }
 
 /**
- * The schema with this change: a column that it names is replaced or, by `null`, removed, and the others stay.
- * `required` speaks of the columns beside it. A column keeps its index, and with it its values, unless they could be
- * of another type than the new one.
+ * Merges a change into a schema: replaces the given columns, deletes those given as `null`, keeps the others.
+ * `required` applies to the columns in the same change. A column keeps its index, and so its values, unless they may
+ * not have the new type.
  */
 export function changeSchema({ schema, nextIndex }: IndexedSchema, input: Input): SchemaChange {
   const change = readSchemaInput(input);
@@ -70,8 +68,8 @@ export function changeSchema({ schema, nextIndex }: IndexedSchema, input: Input)
 }
 
 /**
- * The schema with another name for a column, also where other columns are computed from it. Throws ReferenceNotFound
- * for a column that is not there, AlreadyExists for the name of another one, InvalidPayload for what is no name.
+ * Renames a column, also in the dependencies of computed columns. Throws ReferenceNotFound for an unknown column,
+ * AlreadyExists when another column has the name, InvalidPayload for an invalid name.
  */
 export function renameColumn(schema: TableSchema, name: string, newName: string): TableSchema {
   if (!Object.hasOwn(schema.properties, name))
@@ -80,7 +78,7 @@ export function renameColumn(schema: TableSchema, name: string, newName: string)
   const problem = columnNameProblem(newName);
   if (problem) throw new ApiError('InvalidPayload', `newName ${problem}.`);
   if (Object.hasOwn(schema.properties, newName))
-    throw new ApiError('AlreadyExists', `The table has a column "${newName}" already.`);
+    throw new ApiError('AlreadyExists', `Column "${newName}" already exists.`);
   const renamed = (column: string) => (column === name ? newName : column);
   const columns = Object.entries(schema.properties).map(([column, { 'x-zui': settings, ...rest }]) => {
     const { computed } = settings;
@@ -116,7 +114,7 @@ function readSettings(raw: unknown = {}, column: string): Record<string, unknown
   return { ...settings, computed: readComputedSettings(computed, column) };
 }
 
-/** Any text is a string, but not any string is a date-time. */
+/** A date-time is a string, but not every string is a date-time. */
 function keepsValues(before: ColumnSchema, after: ValueSchema): boolean {
   return before.type === after.type && (after.format === undefined || before.format === after.format);
 }
@@ -125,7 +123,7 @@ function requiredAfter(schema: TableSchema, change: ReturnType<typeof readSchema
   const before = new Set(schema.required);
   if (change.required === undefined) return (name) => before.has(name);
   if (!isNameList(change.required))
-    throw new ApiError('InvalidJsonSchema', 'schema.required must be a list of names of columns.');
+    throw new ApiError('InvalidJsonSchema', 'schema.required must be a list of column names.');
   const after = new Set(change.required);
   const named = new Set(change.columns.map(([name]) => name));
   return (name) => (named.has(name) ? after : before).has(name);
@@ -134,11 +132,11 @@ function requiredAfter(schema: TableSchema, change: ReturnType<typeof readSchema
 function checkWhole(schema: TableSchema): void {
   const names = Object.keys(schema.properties);
   if (names.length > maxColumns) {
-    const problem = `a table has at most ${maxColumns} columns, and this one would have ${names.length}`;
+    const problem = `a table has at most ${maxColumns} columns, got ${names.length}`;
     throw new ApiError('InvalidJsonSchema', `schema: ${problem}.`);
   }
   if (countDescribed(schema) > maxDescribed + 1) {
-    const problem = `columns and what is described inside of them are more than ${maxDescribed}: describe less of it`;
+    const problem = `the columns and the values described inside of them are more than ${maxDescribed}: describe fewer values`;
     throw new ApiError('InvalidJsonSchema', `schema: ${problem}.`);
   }
   if (Buffer.byteLength(JSON.stringify(schema)) > maxSchemaBytes)
@@ -161,7 +159,7 @@ function effectsOf(before: TableSchema, after: TableSchema): Pick<SchemaChange, 
       indexOf(before, name) !== indexOf(after, name) ||
       !isDeepStrictEqual(settings.get(name), schema['x-zui'].computed),
   );
-  // Who names nothing is computed from all that is not computed, and was so from what was not.
+  // A column without dependencies depends on all columns that are not computed, before and after the change.
   const reached = reachedFrom([...emptied, ...changed.map(({ name }) => name)], computed, (column) => [
     ...dependenciesOf(column, columns),
     ...dependenciesOf(column, formerly),

@@ -1,10 +1,10 @@
 import type { Table } from '@parley/contracts/tables/table-definition';
 import type { ColumnSchema, TableSchema } from '@parley/contracts/tables/table-schema';
 
-/** A row of `"table"` with the version of its state. */
+/** Row of `"table"`, with the version from `table_state`. */
 export interface TableRow {
   id: string;
-  /** `bigint`, which arrives as text. Names the table's rows. */
+  /** `bigint`, returned as text. Identifies the rows of the table; a table that is emptied gets a new number. */
   number: string;
   bot_id: string;
   name: string;
@@ -22,17 +22,16 @@ export interface TableRow {
 
 export interface Column {
   name: string;
-  /** Its name in the data of rows. */
+  /** Name of the column in `row.data`. */
   key: string;
   schema: ColumnSchema;
 }
 
-/** A table with its columns by name. */
 export interface TableWithColumns extends TableRow {
   columns: Map<string, Column>;
 }
 
-/** The columns by name, in the order of their index. */
+/** Columns by name, in the order of their index. */
 export function columnsOf({ number, schema }: Pick<TableRow, 'number' | 'schema'>): Map<string, Column> {
   const columns = Object.entries(schema.properties).map(([name, column]) => ({
     name,
@@ -47,7 +46,6 @@ export function withColumns(table: TableRow): TableWithColumns {
   return { ...table, columns: columnsOf(table) };
 }
 
-/** The column that rows have their key from. */
 export function keyColumnOf({
   key_column,
   columns,
@@ -55,18 +53,18 @@ export function keyColumnOf({
   return key_column === null ? undefined : columns.get(key_column);
 }
 
-/** Whether rows are told apart by values of this type: as a key column, or in an upsert. */
+/** Whether columns of this type can identify rows, as the key column or in an upsert. */
 export function isComparable({ type }: Pick<ColumnSchema, 'type'>): boolean {
   return ['string', 'number', 'boolean'].includes(type);
 }
 
-/** No two columns share a key, of whatever table: an entry of the index over `data` belongs to one column. */
+/** Column keys are unique over all tables, so that an entry of the index over `data` belongs to one column. */
 function columnKey(number: string, index: number): string {
   return `${Number(number).toString(36)}.${index}`;
 }
 
 export function toTable(row: TableRow): Table {
-  // Postgres keeps the names of an object in an order of its own.
+  // Postgres does not keep the order of the fields of a `jsonb` object.
   const columns = [...columnsOf(row).values()];
   return {
     id: row.id,

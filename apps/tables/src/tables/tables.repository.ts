@@ -21,9 +21,9 @@ const whole = '"table".*, table_state.version FROM "table" JOIN table_state USIN
 export class TablesRepository {
   constructor(private readonly database: Database) {}
 
-  /** Undefined when the bot was deleted, however near to this moment. Throws AlreadyExists. */
+  /** Undefined when the bot is deleted, even concurrently. Throws AlreadyExists. */
   async insert(tx: Transaction, table: NewTable): Promise<TableRow | undefined> {
-    // A statement before the one that looks for the bot, which has to see what was committed while this one waited.
+    // A separate statement: the next one must see commits that happened while this one waited for the lock.
     await tx.query('SELECT pg_advisory_xact_lock_shared(hashtextextended($1, 0))', [tablesOfBot(table.bot_id)]);
     const [row] = await tx
       .query<TableRow>(
@@ -58,7 +58,6 @@ export class TablesRepository {
     return Number(row!.count);
   }
 
-  /** Those of the names that tables of the bot have. */
   async listTaken(sql: Sql, botId: string, names: string[]): Promise<string[]> {
     const rows = await sql.query<{ name: string }>('SELECT name FROM "table" WHERE bot_id = $1 AND name = ANY ($2)', [
       botId,
@@ -67,7 +66,7 @@ export class TablesRepository {
     return rows.map(({ name }) => name);
   }
 
-  /** By id or name. Indexes: primary key and table_name. */
+  /** Finds by id or name. Indexes: the primary key and table_name. */
   async find(botId: string, nameOrId: string, sql: Sql = this.database): Promise<TableRow | undefined> {
     const [row] = await sql.query<TableRow>(
       `SELECT ${whole} WHERE bot_id = $1 AND (id = $2 OR name = $2) ORDER BY (id = $2) DESC LIMIT 1`,
@@ -81,7 +80,7 @@ export class TablesRepository {
     return row;
   }
 
-  /** The first table with a searchable column, of one bot or of all, that may have rows behind this place. */
+  /** The first table, of one bot or of all, with a searchable column and possibly rows after this position. */
   async findSearchable({ tableId, rowId }: RowPlace, botId?: string): Promise<TableRow | undefined> {
     const [row] = await this.database.query<TableRow>(
       `SELECT ${whole}
@@ -93,7 +92,7 @@ export class TablesRepository {
     return row;
   }
 
-  /** Whether the table still has this name or id, and the number and the version that it had. */
+  /** Whether number and version are unchanged and the table still has this name or id. */
   async isCurrent({ bot_id, id, number, version }: TableRow, nameOrId: string): Promise<boolean> {
     const rows = await this.database.query(
       `SELECT 1 FROM "table" JOIN table_state USING (number)
@@ -103,7 +102,7 @@ export class TablesRepository {
     return rows.length > 0;
   }
 
-  /** Index-only over the rows that wait, nothing over the others. */
+  /** Counts by partial indexes (row_stale, row_unindexed) that contain only waiting rows. */
   async count(
     { number }: TableRow,
     sql: Sql = this.database,
@@ -120,8 +119,8 @@ export class TablesRepository {
   }
 
   /**
-   * Keeps every row of the table as it is until the transaction ends. False when the table has changed since it was
-   * read. Whoever locks the state of a table does it before anything else of the table.
+   * Exclusive lock on the table until the transaction ends: no writes of rows. False when the table has changed since
+   * it was read. Lock order: the state of a table is locked before anything else of the table.
    */
   async lock(tx: Sql, { number, version }: TableRow): Promise<boolean> {
     const rows = await tx.query('SELECT 1 FROM table_state WHERE number = $1 AND version = $2 FOR UPDATE', [
@@ -132,8 +131,8 @@ export class TablesRepository {
   }
 
   /**
-   * The table as it is, locked until the transaction ends; undefined when it has moved meanwhile, so that it has to be
-   * looked for again. Throws ResourceNotFound.
+   * Finds and locks the table until the transaction ends. Undefined when its number changed meanwhile, so that the
+   * caller has to retry. Throws ResourceNotFound.
    */
   async findLocked(tx: Sql, botId: string, nameOrId: string): Promise<TableRow | undefined> {
     const table = await this.find(botId, nameOrId, tx);
@@ -143,7 +142,7 @@ export class TablesRepository {
     return now?.number === table.number ? now : undefined;
   }
 
-  /** Stores the table, which is locked, as the next version. Throws AlreadyExists. */
+  /** Stores the locked table as its next version. Throws AlreadyExists. */
   async update(tx: Sql, table: TableRow): Promise<TableRow> {
     const [row] = await tx
       .query<TableRow>(
@@ -162,7 +161,7 @@ export class TablesRepository {
     return row!;
   }
 
-  /** Deletes the table, which is locked, and notes its rows for removal. */
+  /** Deletes the locked table and queues its rows for the sweeper. */
   async delete(tx: Sql, { bot_id, id }: TableRow): Promise<void> {
     await tx.query(
       `WITH gone AS (DELETE FROM "table" WHERE id = $1 AND bot_id = $2 RETURNING number),
@@ -173,14 +172,13 @@ export class TablesRepository {
   }
 }
 
-/** AlreadyExists where another table has the name; every other error as it is. */
 function nameTaken(error: unknown, name: string): unknown {
   return isUniqueViolation(error, 'table_name')
-    ? new ApiError('AlreadyExists', `There is a table named "${name}" already.`)
+    ? new ApiError('AlreadyExists', `Table "${name}" already exists.`)
     : error;
 }
 
-/** What a client says of a table, in the order of the columns in both statements that write it. */
+/** Column values in the order that both writing statements expect. */
 function definitionOf(table: NewTable): unknown[] {
   return [
     table.name,

@@ -43,20 +43,18 @@ import { changeSchema, createSchema, renameColumn } from './table-schema';
 import { type NewTable, TablesRepository } from './tables.repository';
 import { invalid } from './value-schema';
 
-/** Of one bot: all of them are in one answer. */
+/** Limit per bot: a list returns all tables in one response. */
 const maxTables = 500;
 const maxTries = 5;
-/** Duplicates that an error names. */
 const maxDuplicates = 5;
-/** Rows that one request copies. */
+/** Rows that a request copies itself; a job copies more. */
 const maxCopiedRows = 5_000;
 
-/** Rows that one request brings up to date with changed columns. */
+/** Rows that a request updates itself after a schema change; a job updates more. */
 const maxSettledRows = 5_000;
-/** Rows that one request gives other keys: measured, some 10 s, in which nobody else writes to the table. */
+/** Limit for changing the key column: measured, about 10 s during which other writes to the table wait. */
 const maxRekeyedRows = 150_000;
 
-/** Runs the work in a transaction. */
 type Transact<T> = (work: (tx: Transaction) => Promise<T | undefined>) => Promise<T | undefined>;
 
 @Injectable()
@@ -79,7 +77,7 @@ export class TablesService {
     }));
   }
 
-  /** Of many that ask at once, one creates the table. */
+  /** Concurrent requests with the same name create one table. */
   async getOrCreate(caller: BotCaller, input: GetOrCreateTable): Promise<GottenOrCreatedTable> {
     for (let tries = 0; tries < maxTries; tries++) {
       try {
@@ -132,7 +130,7 @@ export class TablesService {
           (work) => this.idempotency.run(caller, operations.duplicate, input, work),
         );
       } catch (error) {
-        // Somebody took the name that was free.
+        // Another request took the free name: retry.
         if (input.tableName !== undefined || !isTaken(error)) throw error;
       }
     }
@@ -146,7 +144,7 @@ export class TablesService {
     });
   }
 
-  /** Throws InvalidJsonSchema for a column whose code cannot be read. */
+  /** Throws InvalidJsonSchema for code with a syntax error. */
   private async checkCode(schema: Record<string, unknown>): Promise<void> {
     for (const { column, code } of codeIn(schema)) {
       const problem = await this.sandbox.problemOf(code);
@@ -155,7 +153,7 @@ export class TablesService {
     }
   }
 
-  /** What `work` answers, which has the table as it is and to itself. Throws ResourceNotFound. */
+  /** Runs `work` with the current table under an exclusive lock. Throws ResourceNotFound. */
   private async change<T extends object>(
     botId: string,
     nameOrId: string,
@@ -191,13 +189,13 @@ export class TablesService {
   private async insert(tx: Transaction, table: NewTable): Promise<TableRow> {
     checkKeyColumn(table);
     if ((await this.tables.countOf(tx, table.bot_id)) >= maxTables)
-      throw new ApiError('LimitExceeded', `A bot has at most ${maxTables} tables. Delete one that is not needed.`);
+      throw new ApiError('LimitExceeded', `At most ${maxTables} tables per bot. Delete a table that is not needed.`);
     const row = await this.tables.insert(tx, table);
     if (!row) throw forbiddenHeader('x-bot-id', table.bot_id);
     return row;
   }
 
-  /** Brings the rows up to date with the table that was just changed: at once, or by a job where they are many. */
+  /** Updates the rows after a schema change: in the same transaction, or by a job for many rows. */
   private async settleRows(tx: Transaction, before: TableRow, after: TableRow, change: ChangedColumns): Promise<void> {
     const { rows, lastRowId } = await this.rows.measure(tx, after);
     if (rows === 0) return;
@@ -229,7 +227,7 @@ export class TablesService {
     const more = duplicates.length > maxDuplicates ? ', and others' : '';
     throw new ApiError(
       'AlreadyExists',
-      `keyColumn: values of ${table.key_column} are there more than once: ${named.join(', ')}${more}.`,
+      `keyColumn: the values of ${table.key_column} are not unique: ${named.join(', ')}${more}.`,
     );
   }
 
@@ -237,14 +235,14 @@ export class TablesService {
     const { schemaOnly = false, factor = source.factor } = input;
     const { rows: count, lastRowId } = schemaOnly ? { rows: 0, lastRowId: 0 } : await this.rows.measure(tx, source);
     if (factor < source.factor && count > 0)
-      throw new ApiError('InvalidPayload', `factor must be at least ${source.factor}, that of the rows to copy.`);
+      throw new ApiError('InvalidPayload', `factor must be at least ${source.factor}, the factor of the source table.`);
     const name = input.tableName ?? (await this.freeName(tx, source));
     const copy = await this.insert(tx, { ...source, name, factor, frozen: false });
     const job = count === 0 ? undefined : await this.copyRows(tx, source, copy, { count, lastRowId });
     return { table: toTable(copy), rows: count, ...(job ? { job: { id: job.id, status: job.status } } : {}) };
   }
 
-  /** Within the request, or by a job where they are many. */
+  /** Copies in the same transaction, or by a job for many rows. */
   private async copyRows(
     tx: Transaction,
     source: TableRow,
@@ -288,9 +286,7 @@ function draftOf(botId: string, name: string, draft: TableDraft): NewTable {
 }
 
 interface ChangedColumns {
-  /** Columns that are to be computed anew. */
   staleColumns: string[];
-  /** Columns that lost their values. */
   emptied: string[];
 }
 
@@ -310,7 +306,7 @@ function changed(before: TableRow, input: UpdateTable): ChangedColumns & { table
   };
   checkKeyColumn(table);
   if (table.factor < before.factor)
-    throw new ApiError('InvalidPayload', `factor must be at least ${before.factor}, as it was.`);
+    throw new ApiError('InvalidPayload', `factor must be at least ${before.factor}: it cannot be reduced.`);
   if (Object.keys(table.tags).length > maxTags)
     throw new ApiError('InvalidPayload', `tags must have at most ${maxTags} entries.`);
   const isComputedAgain = table.is_compute_enabled && !before.is_compute_enabled;
@@ -326,16 +322,16 @@ function checkKeyColumn({ key_column, schema }: { key_column: string | null; sch
   if (column?.['x-zui'].computed)
     throw new ApiError(
       'InvalidPayload',
-      `keyColumn must be a column that rows come with, and "${show(key_column)}" is computed.`,
+      `keyColumn must not be a computed column, but "${show(key_column)}" is computed.`,
     );
   if (column && isComparable(column)) return;
   throw new ApiError(
     'InvalidPayload',
-    `keyColumn must be a column of the table whose type is string, number or boolean, and "${show(key_column)}" is none.`,
+    `keyColumn must be a column of the table of type string, number or boolean; "${show(key_column)}" is not.`,
   );
 }
 
-/** A frozen table may change in what concerns neither its name nor its columns. */
+/** A frozen table can change anything except its name, columns and key column. */
 function refuseChange(before: TableRow, after: TableRow): void {
   const isSame =
     before.name === after.name &&
@@ -344,15 +340,15 @@ function refuseChange(before: TableRow, after: TableRow): void {
   if (isSame) return;
   throw new ApiError(
     'ResourceLockedConflict',
-    `The table "${before.name}" is frozen, so that its name, columns and keyColumn stay. Set frozen to false first.`,
+    `The table "${before.name}" is frozen: its name, columns and keyColumn cannot change. Set frozen to false first.`,
   );
 }
 
 function tooManyToRekey(rows: number): ApiError {
   return new ApiError(
     'LimitExceeded',
-    `keyColumn can be set for a table of at most ${maxRekeyedRows} rows, and this one has ${rows}. Make a new table with ` +
-      'this keyColumn and import an export of this one into it.',
+    `keyColumn can be set for a table of at most ${maxRekeyedRows} rows, got ${rows}. Create a table with ` +
+      'this keyColumn and import an export of this table.',
   );
 }
 

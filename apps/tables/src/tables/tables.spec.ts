@@ -37,7 +37,6 @@ const computed = (code: string, ...dependencies: string[]) => ({
 let number = 0;
 const newName = () => `Goods${++number}Table`;
 
-/** The name of a new table, with these columns unless it says otherwise, that has these rows. */
 async function newTable(options: Options = {}, rows: Row[] = []): Promise<string> {
   const { table } = await client.createTable({ name: newName(), schema: columns, ...options });
   if (rows.length > 0) await client.createTableRows({ table: table.name, rows });
@@ -48,7 +47,7 @@ async function tableOf(name: string) {
   return (await client.getTable({ table: name })).table;
 }
 
-/** The rows as the database has them: by column key, in the order of their ids. */
+/** The stored rows: data by column key, in the order of their ids. */
 function storedRows(table: string) {
   return door.sql<{
     id: number;
@@ -68,7 +67,7 @@ const failsWith = (type: string, message: string | RegExp = /./) => ({
 });
 
 describe('createTable', () => {
-  it('answers the whole table', async () => {
+  it('returns the whole table', async () => {
     const name = newName();
 
     const { table } = await client.createTable({ name, schema: { type: 'object', properties: columns } });
@@ -96,7 +95,7 @@ describe('createTable', () => {
     expect(await client.getTable({ table: table.id })).toEqual({ table, rows: 0, stale: 0, indexing: 0 });
   });
 
-  it('keeps all that was given', async () => {
+  it('stores all given options', async () => {
     const given = { factor: 30, frozen: true, keyColumn: 'name', tags: { kind: 'goods' }, isComputeEnabled: false };
 
     const table = await newTable(given);
@@ -116,7 +115,7 @@ describe('createTable', () => {
   });
 
   it.each<[Row, string, RegExp]>([
-    [{ keyColumn: 'gone' }, 'InvalidPayload', /^keyColumn must be a column .* "gone" is none/],
+    [{ keyColumn: 'gone' }, 'InvalidPayload', /^keyColumn must be a column .* "gone" is not/],
     [{ keyColumn: 'list' }, 'InvalidPayload', /^keyColumn must be a column/],
     [{ keyColumn: 'constructor' }, 'InvalidPayload', /^keyColumn must be a column/],
     [{ schema: { id: { type: 'string' } } }, 'InvalidJsonSchema', /column id has a name that/],
@@ -129,16 +128,16 @@ describe('createTable', () => {
     );
   });
 
-  it('takes a name once in a bot', async () => {
+  it('refuses a name that another table of the bot has', async () => {
     const name = await newTable();
 
     await expect(client.createTable({ name, schema: {} })).rejects.toMatchObject(
-      failsWith('AlreadyExists', `There is a table named "${name}" already.`),
+      failsWith('AlreadyExists', `Table "${name}" already exists.`),
     );
     expect((await other.createTable({ name, schema: {} })).table.name).toBe(name);
   });
 
-  it('takes as many tables as one list can answer', async () => {
+  it('refuses more tables than one list can return', async () => {
     const { bot } = await alice.client.createBot({ name: 'full' });
     const full = door.client(alice.token, alice.workspaceId, bot.id);
     await full.createTable({ name: 'first', schema: {} });
@@ -155,13 +154,13 @@ describe('createTable', () => {
 
     expect((await full.listTables({})).tables).toHaveLength(500);
     await expect(full.createTable({ name: 'last', schema: {} })).rejects.toMatchObject(
-      failsWith('LimitExceeded', 'A bot has at most 500 tables'),
+      failsWith('LimitExceeded', 'At most 500 tables per bot'),
     );
   });
 });
 
 describe('getOrCreateTable', () => {
-  it('creates the table that is not there, and gets it then', async () => {
+  it('creates a missing table, and returns it afterwards', async () => {
     const name = newName();
 
     const first = await client.getOrCreateTable({ table: name, schema: columns, tags: { a: 'b' } });
@@ -173,7 +172,7 @@ describe('getOrCreateTable', () => {
     expect(await client.getOrCreateTable({ table: first.table.id, schema: {} })).toEqual(second);
   });
 
-  it('creates one when many ask at once', async () => {
+  it('creates one table for concurrent requests', async () => {
     const table = newName();
 
     const answers = await Promise.all(
@@ -184,7 +183,7 @@ describe('getOrCreateTable', () => {
     expect(new Set(answers.map((answer) => answer.table.id)).size).toBe(1);
   });
 
-  it('creates none by a name that a table may not have', async () => {
+  it('refuses an invalid name', async () => {
     await expect(client.getOrCreateTable({ table: 'a b', schema: {} })).rejects.toMatchObject(
       failsWith('InvalidPayload', /^table must be 1 to 50 letters/),
     );
@@ -195,7 +194,7 @@ describe('getOrCreateTable', () => {
 });
 
 describe('listTables', () => {
-  it('lists those of the bot, oldest first, by tags', async () => {
+  it('lists the tables of the bot, oldest first, by tags', async () => {
     const bot = await newBot();
     const tagsOf: Record<string, Record<string, string>> = { zoo: { a: '1', b: '1' }, ant: { a: '2' }, bee: {} };
     for (const [name, tags] of Object.entries(tagsOf)) await bot.createTable({ name, schema: columns, tags });
@@ -210,7 +209,7 @@ describe('listTables', () => {
 });
 
 describe('updateTable', () => {
-  it('changes what is given and keeps the rest', async () => {
+  it('changes the given options and keeps the others', async () => {
     const table = await newTable({ tags: { a: '1', b: '2' }, factor: 2 });
     const before = await tableOf(table);
     const name = newName();
@@ -237,7 +236,7 @@ describe('updateTable', () => {
     await expect(client.getTable({ table })).rejects.toMatchObject(failsWith('ResourceNotFound'));
   });
 
-  it('replaces a column, removes one, adds one and keeps the others with their values', async () => {
+  it('replaces, removes and adds columns and keeps the others with their values', async () => {
     const table = await newTable({}, [{ name: 'cup', price: 3, sold: true }]);
 
     const { table: after } = await client.updateTable({
@@ -258,7 +257,7 @@ describe('updateTable', () => {
     expect(fresh).toEqual({ 0: 'pot', 3: 'much', 4: 'red' });
   });
 
-  it('has the values of columns that went removed', async () => {
+  it('removes the values of removed columns', async () => {
     const table = await newTable({}, [{ name: 'cup', price: 3, sold: true }]);
 
     await client.updateTable({ table, schema: { price: { type: 'string' }, sold: null } });
@@ -267,7 +266,7 @@ describe('updateTable', () => {
     expect(Object.values(stored!.data)).toEqual(['cup']);
   });
 
-  it('takes the schema that it answered', async () => {
+  it('accepts the schema as it was returned', async () => {
     const table = await newTable({ schema: { ...columns, total: computed('t', 'price') } });
     const before = await tableOf(table);
 
@@ -277,7 +276,7 @@ describe('updateTable', () => {
     expect(staleColumns).toEqual([]);
   });
 
-  it('counts rows by the schema that holds when they arrive', async () => {
+  it('validates rows by the current schema', async () => {
     const table = await newTable({}, [{ name: 'cup' }]);
     await client.updateTable({
       table,
@@ -290,7 +289,7 @@ describe('updateTable', () => {
     expect(errors).toEqual(['Row 0: color is required.']);
   });
 
-  it('names the computed columns that are to be computed anew, and marks the rows', async () => {
+  it('returns the stale columns and marks their rows', async () => {
     const schema = {
       ...columns,
       tax: computed('t', 'price'),
@@ -314,7 +313,7 @@ describe('updateTable', () => {
     expect(await client.getTable({ table })).toMatchObject({ rows: 2, stale: 2 });
   });
 
-  it('computes no more what is not computed any more', async () => {
+  it('stops computing columns that are no longer computed', async () => {
     const schema = { ...columns, tax: computed('t', 'price'), length: computed('l', 'name') };
     const table = await newTable({ schema, isComputeEnabled: false }, [{ name: 'cup' }]);
     const enabled = await client.updateTable({ table, isComputeEnabled: true });
@@ -328,7 +327,7 @@ describe('updateTable', () => {
     expect(await storedRows(table)).toMatchObject([{ stale: null, computed: null }]);
   });
 
-  it('has the rows indexed anew when other columns are searchable', async () => {
+  it('indexes the rows again when the searchable columns change', async () => {
     const table = await newTable({}, [{ name: 'cup' }]);
     const isUnindexed = async () => (await storedRows(table))[0]!.unindexed;
     const before = await isUnindexed();
@@ -340,7 +339,7 @@ describe('updateTable', () => {
     expect([before, searchable, await isUnindexed()]).toEqual([false, true, false]);
   });
 
-  it('loses nothing of two changes at once', async () => {
+  it('keeps both of two concurrent changes', async () => {
     const table = await newTable();
     const names = Array.from({ length: 10 }, (_entry, index) => `c${index}`);
 
@@ -355,7 +354,7 @@ describe('updateTable', () => {
     expect(new Set(indexes).size).toBe(13);
   });
 
-  it('makes another version of the table, so that no process writes rows by the one that it remembers', async () => {
+  it('increments the version of the table, so that no process writes rows by an outdated schema', async () => {
     const table = await newTable();
     const versionOf = async () => {
       const [state] = await door.sql<{ version: number }>(
@@ -373,7 +372,7 @@ describe('updateTable', () => {
     expect([updated, await versionOf()]).toEqual([before + 1, before + 2]);
   });
 
-  it('stores no row by a schema that was replaced while it came', async () => {
+  it('stores no row by a schema that was replaced concurrently', async () => {
     const table = await newTable({ schema: { value: { type: 'number' } } });
     const types = Array.from({ length: 12 }, (_entry, index) => (index % 2 ? 'number' : 'string'));
     let isChanging = true;
@@ -387,7 +386,7 @@ describe('updateTable', () => {
     await inserting;
 
     const stored = await storedRows(table);
-    // Its key has the index, which is even for numbers.
+    // The key contains the index, which is even for numbers.
     const wrong = stored.filter(({ data }) =>
       Object.entries(data).some(
         ([key, value]) => (typeof value === 'number') !== (Number(key.split('.')[1]) % 2 === 0),
@@ -398,9 +397,9 @@ describe('updateTable', () => {
   });
 
   it.each<[Row, string, RegExp]>([
-    [{ factor: 1 }, 'InvalidPayload', /^factor must be at least 2, as it was/],
+    [{ factor: 1 }, 'InvalidPayload', /^factor must be at least 2: it cannot be reduced/],
     [{ keyColumn: 'gone' }, 'InvalidPayload', /^keyColumn must be a column/],
-    [{ schema: { name: null } }, 'InvalidPayload', /^keyColumn must be a column .* "name" is none/],
+    [{ schema: { name: null } }, 'InvalidPayload', /^keyColumn must be a column .* "name" is not/],
     [{ schema: { name: { type: 'object' } } }, 'InvalidPayload', /^keyColumn must be a column/],
     [{ schema: { price: { type: 'text' } } }, 'InvalidJsonSchema', /column price must have one type/],
     [
@@ -417,7 +416,7 @@ describe('updateTable', () => {
     expect(await tableOf(table)).toEqual(before);
   });
 
-  it('takes no name that another table has', async () => {
+  it('refuses the name of another table', async () => {
     const [table, taken] = [await newTable(), await newTable()];
 
     await expect(client.updateTable({ table, name: taken })).rejects.toMatchObject(failsWith('AlreadyExists'));
@@ -437,7 +436,7 @@ describe('a frozen table', () => {
     },
   );
 
-  it('refuses another name for a column', async () => {
+  it('refuses to rename a column', async () => {
     const table = await newTable({ frozen: true });
 
     await expect(client.renameTableColumn({ table, name: 'name', newName: 'title' })).rejects.toMatchObject(
@@ -445,7 +444,7 @@ describe('a frozen table', () => {
     );
   });
 
-  it('takes what changes neither its name nor its columns, and rows', async () => {
+  it('accepts changes other than its name and columns, and rows', async () => {
     const table = await newTable({ frozen: true });
     const { schema } = await tableOf(table);
 
@@ -456,7 +455,7 @@ describe('a frozen table', () => {
     expect(rows).toHaveLength(1);
   });
 
-  it('changes together with being frozen no more, and before it is', async () => {
+  it('can be changed in the request that unfreezes it, and in the one that freezes it', async () => {
     const table = await newTable({ frozen: true });
 
     await client.updateTable({ table, frozen: false, schema: { color: { type: 'string' } } });
@@ -467,10 +466,9 @@ describe('a frozen table', () => {
 });
 
 describe('a large table', () => {
-  /** One more than are brought up to date at once. */
+  /** One more than a request updates itself. */
   const rows = 5_001;
 
-  /** With as many rows, put there in one statement. */
   async function largeTable(schema: object): Promise<string> {
     const table = await newTable({ schema: schema });
     await door.sql(
@@ -490,7 +488,6 @@ describe('a large table', () => {
     return Number(row!.number).toString(36);
   }
 
-  /** The types of its jobs once all of them have ended well, newest first. */
   async function jobsOf(table: string): Promise<string[]> {
     const { jobs } = await until(
       () => client.getTableJobs({ table }),
@@ -500,7 +497,7 @@ describe('a large table', () => {
     return jobs.map(({ type }) => type);
   }
 
-  it('has its rows indexed anew by a job when other columns are searchable', async () => {
+  it('is indexed again by a job when the searchable columns change', async () => {
     const table = await largeTable(columns);
 
     await client.updateTable({ table, schema: { name: { type: 'string', 'x-zui': { searchable: true } } } });
@@ -515,7 +512,7 @@ describe('a large table', () => {
     expect(await client.getTable({ table })).toMatchObject({ indexing: 0 });
   });
 
-  it('has its rows marked and cleared by a job when computed columns, or what they are computed from, change', async () => {
+  it('is updated by a job when computed columns or their dependencies change', async () => {
     const table = await largeTable({ ...columns, length: computed('l', 'name'), tax: computed('t', 'price') });
 
     const { staleColumns } = await client.updateTable({ table, schema: { price: { type: 'string' } } });
@@ -528,7 +525,7 @@ describe('a large table', () => {
     expect(new Set(stored.flatMap(({ stale }) => stale!.map((key) => key.split('.')[1])))).toEqual(new Set(['4']));
   });
 
-  it('has another key column at once', async () => {
+  it('changes its key column without a job', async () => {
     const table = await largeTable(columns);
     const insert = async (row: Row) => (await client.createTableRows({ table, rows: [row] })).rows.length;
 
@@ -549,7 +546,7 @@ describe('a large table', () => {
     expect(await jobsOf(table)).toEqual([]);
   });
 
-  it('gets no key column when it has more rows than one request can give keys, and says what to do', async () => {
+  it('refuses a key column above 150,000 rows and suggests an import', async () => {
     const table = await newTable({ keyColumn: 'name' }, [{ name: 'cup' }]);
     await door.sql(
       'UPDATE tables.table_state SET next_row_id = 150002 FROM tables."table" WHERE name = $1 AND table_state.number = "table".number',
@@ -557,15 +554,12 @@ describe('a large table', () => {
     );
 
     await expect(client.updateTable({ table, keyColumn: 'price' })).rejects.toMatchObject(
-      failsWith(
-        'LimitExceeded',
-        /^keyColumn can be set for a table of at most 150000 rows, and this one has 150001\. Make/,
-      ),
+      failsWith('LimitExceeded', /^keyColumn can be set for a table of at most 150000 rows, got 150001\. Create/),
     );
     expect((await client.updateTable({ table, keyColumn: null })).table.keyColumn).toBeNull();
   });
 
-  it('keeps its keys when giving others takes too long, and says so', async () => {
+  it('keeps its keys when setting new ones times out', async () => {
     const table = await newTable({}, [{ name: 'tooSlow' }]);
     await door.sql(`
       CREATE FUNCTION tables.too_slow() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -576,7 +570,7 @@ describe('a large table', () => {
     await expect(client.updateTable({ table, keyColumn: 'name' })).rejects.toMatchObject(
       failsWith(
         'OperationTimeout',
-        /^keyColumn: giving all rows their keys took more than 9 s, so nothing was changed\./,
+        /^keyColumn: setting the keys of all rows took more than 9 s; nothing was changed\./,
       ),
     );
     await door.sql('DROP FUNCTION tables.too_slow CASCADE');
@@ -588,7 +582,7 @@ describe('the key column', () => {
   const rows = [{ name: 'cup', price: 1 }, { name: 'pot', price: 2 }, { name: null, price: 3 }, {}];
   const addTwice = (table: string, row: Row) => client.createTableRows({ table, rows: [row, row] });
 
-  it('is set later: from then on its values are unique', async () => {
+  it('can be set later and makes its values unique', async () => {
     const table = await newTable({}, rows);
 
     const { table: after } = await client.updateTable({ table, keyColumn: 'name' });
@@ -599,21 +593,21 @@ describe('the key column', () => {
     expect((await addTwice(table, { name: 'pan' })).errors).toHaveLength(1);
   });
 
-  it('is not set while values are there twice: they are named', async () => {
+  it('is refused while its values are not unique, and the error lists duplicates', async () => {
     const twice = ['a', 'b', 'c', 'd', 'e', 'f'].flatMap((name) => [{ name }, { name }]);
     const table = await newTable({}, [...twice, { name: 'g' }]);
 
     await expect(client.updateTable({ table, keyColumn: 'name', tags: { a: 'b' } })).rejects.toMatchObject(
       failsWith(
         'AlreadyExists',
-        'keyColumn: values of name are there more than once: a in rows 1 and 2, b in rows 3 and 4, c in rows 5 and 6, ' +
+        'keyColumn: the values of name are not unique: a in rows 1 and 2, b in rows 3 and 4, c in rows 5 and 6, ' +
           'd in rows 7 and 8, e in rows 9 and 10, and others.',
       ),
     );
     expect(await tableOf(table)).toMatchObject({ keyColumn: null, tags: {} });
   });
 
-  it('changes to another one, whatever the two have in common', async () => {
+  it('can change to a column with overlapping values', async () => {
     const table = await newTable({ schema: { a: 'x', b: 'x' }, keyColumn: 'a' }, [
       { a: '1', b: '2' },
       { a: '2', b: '1' },
@@ -632,7 +626,7 @@ describe('the key column', () => {
     expect((await addTwice(table, { name: 'cup' })).errors).toBeUndefined();
   });
 
-  it('is empty when it takes another type', async () => {
+  it('loses its values when its type changes', async () => {
     const table = await newTable({ keyColumn: 'name' }, rows);
 
     await client.updateTable({ table, schema: { name: { type: 'number' } } });
@@ -641,7 +635,7 @@ describe('the key column', () => {
     expect((await storedRows(table)).map(({ key }) => key)).toEqual([null, null, null, null, '1']);
   });
 
-  it('follows its column to another name', async () => {
+  it('follows a renamed column', async () => {
     const table = await newTable({ keyColumn: 'name' }, rows);
 
     const { table: after } = await client.renameTableColumn({ table, name: 'name', newName: 'title' });
@@ -667,7 +661,7 @@ describe('renameTableColumn', () => {
 
   it.each([
     [{ name: 'gone', newName: 'a' }, 'ReferenceNotFound', /^name: the table has no column "gone"/],
-    [{ name: 'name', newName: 'price' }, 'AlreadyExists', /^The table has a column "price" already/],
+    [{ name: 'name', newName: 'price' }, 'AlreadyExists', /^Column "price" already exists/],
     [{ name: 'name', newName: 'id' }, 'InvalidPayload', /^newName is the name of a system field/],
     [{ name: 'name', newName: 'a.b' }, 'InvalidPayload', /^newName must be/],
   ])('refuses %j', async (names, type, message) => {
@@ -678,7 +672,7 @@ describe('renameTableColumn', () => {
 });
 
 describe('keyColumn', () => {
-  it('is no computed column, whose values come later', async () => {
+  it('cannot be a computed column', async () => {
     const computed = { type: 'string', 'x-zui': { computed: { action: 'code', code: '1' } } };
     const table = await newTable({ keyColumn: 'name' });
 
@@ -720,7 +714,7 @@ describe('duplicateTable', () => {
       table: copy.id,
       rows: [{ name: 'pot' }, { name: 'jug' }],
     });
-    expect(errors).toEqual([expect.stringMatching(/^Row 0: another row has this name/)]);
+    expect(errors).toEqual([expect.stringMatching(/^Row 0: another row has the same name/)]);
     expect(added).toMatchObject([{ id: 5 }]);
     const valuesOf = async (name: string) =>
       (await storedRows(name)).map(({ data }) =>
@@ -740,7 +734,7 @@ describe('duplicateTable', () => {
     expect(await client.getTable({ table })).toMatchObject({ rows: 3 });
   });
 
-  it('copies how far computed columns and the index are', async () => {
+  it('copies the state of computed columns and of the index', async () => {
     const name = { type: 'string', 'x-zui': { searchable: true } };
     const table = await newTable({ schema: { ...schema, name } }, [{ name: 'cup' }]);
 
@@ -772,7 +766,7 @@ describe('duplicateTable', () => {
     expect(keys).toEqual((await storedRows(table)).map(({ key }) => key));
   });
 
-  it('copies the schema alone', async () => {
+  it('copies only the schema', async () => {
     const table = await newTable({ factor: 3 }, [{ name: 'cup' }]);
 
     const copy = await client.duplicateTable({
@@ -786,7 +780,7 @@ describe('duplicateTable', () => {
     expect(await client.getTable({ table: copy.table.id })).toMatchObject({ rows: 0 });
   });
 
-  it('finds a name for each of many copies at once', async () => {
+  it('finds a free name for each of many concurrent copies', async () => {
     const table = await newTable({ name: `${'x'.repeat(45)}${++number}` }, [{ name: 'cup' }]);
 
     const copies = await Promise.all(Array.from({ length: 5 }, () => client.duplicateTable({ sourceTableId: table })));
@@ -797,7 +791,7 @@ describe('duplicateTable', () => {
     expect(copies.map(({ rows }) => rows)).toEqual([1, 1, 1, 1, 1]);
   });
 
-  it('refuses a name that is taken and a factor that the rows may not fit', async () => {
+  it('refuses a name that is taken and a factor that is too small for the rows', async () => {
     const table = await newTable({ factor: 3 }, [{ name: 'cup' }]);
     const taken = await newTable();
 
@@ -810,7 +804,7 @@ describe('duplicateTable', () => {
 });
 
 describe('deleteTable', () => {
-  it('deletes it with its rows, and leaves its name to another one', async () => {
+  it('deletes the table with its rows, and frees its name', async () => {
     const table = await newTable({}, [{ name: 'cup' }]);
 
     expect(await client.deleteTable({ table })).toEqual({});
@@ -821,7 +815,7 @@ describe('deleteTable', () => {
     expect(await client.getTable({ table })).toMatchObject({ rows: 0 });
   });
 
-  it('is done once when many ask at once', async () => {
+  it('succeeds once for concurrent requests', async () => {
     const table = await newTable();
 
     const answers = await Promise.allSettled(Array.from({ length: 5 }, () => client.deleteTable({ table })));
@@ -841,7 +835,7 @@ describe('a table of another bot', () => {
     ['renameTableColumn', (as, table) => as.renameTableColumn({ table, name: 'name', newName: 'title' })],
     ['duplicateTable', (as, table) => as.duplicateTable({ sourceTableId: table })],
     ['deleteTable', (as, table) => as.deleteTable({ table })],
-  ])('is not there for %s, by its name and by its id', async (_operation, ask) => {
+  ])('is not found by %s, by name or id', async (_operation, ask) => {
     const name = await newTable();
     const before = await tableOf(name);
 

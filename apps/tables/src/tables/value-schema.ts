@@ -4,14 +4,13 @@ import { type ColumnType, columnTypes } from '@parley/contracts/tables/table-sch
 import { isEveryObjects, show } from './column-names';
 import { Pattern } from './pattern';
 
-/** What a value in a row must be: as much of JSON schema (draft 7) as is enforced, and what describes it. */
+/** Schema of a value in a row: the enforced subset of JSON schema (draft 7), and annotations. */
 export type ValueSchema = {
   type: ColumnType;
-  /** Whether `null` is a value, too. */
   nullable?: boolean;
   title?: string;
   description?: string;
-  /** Says something to readers; nothing is filled in. */
+  /** Annotation only: no default is filled in. */
   default?: unknown;
   examples?: unknown;
   format?: 'date-time';
@@ -37,7 +36,7 @@ export type ValueSchema = {
 const types: readonly string[] = columnTypes;
 const maxDepth = 8;
 
-/** What a schema may not say, since it would not be kept. */
+/** Keywords that are refused because they would not be enforced. */
 const refused = [
   ...['$ref', 'allOf', 'not', 'if', 'then', 'else', 'contains', 'propertyNames', 'patternProperties'],
   ...['dependencies', 'dependentRequired', 'dependentSchemas', 'prefixItems', 'unevaluatedProperties'],
@@ -45,9 +44,9 @@ const refused = [
 const annotations = ['title', 'description'] as const;
 
 /**
- * Reads the JSON schema of a column or of something in it. `type: [T, 'null']` and `anyOf` or `oneOf` of T and null
- * are a T that is nullable, `const` is an `enum` of one, `integer` a number that is a multiple of 1. Keywords that
- * restrict nothing of this type are left out. Throws InvalidJsonSchema with the path for what could not be enforced.
+ * Parses the JSON schema of a column or of a nested value. Normalizes `type: [T, 'null']` and `anyOf` or `oneOf` of T
+ * and null to a nullable T, `const` to an `enum` of one value, and `integer` to a number that is a multiple of 1. Drops
+ * keywords without effect on the type. Throws InvalidJsonSchema with the path for schemas that cannot be enforced.
  */
 export function readValueSchema(raw: unknown, path: string, depth = 0): ValueSchema {
   if (!isRecord(raw)) throw invalid(path, 'must be a JSON schema such as {"type":"string"}');
@@ -61,7 +60,6 @@ export function readValueSchema(raw: unknown, path: string, depth = 0): ValueSch
   };
 }
 
-/** The error of a schema whose column, or something in it, is not as it must be. */
 export function invalid(path: string, problem: string): ApiError {
   return new ApiError('InvalidJsonSchema', `schema: column ${path} ${problem}.`);
 }
@@ -87,11 +85,11 @@ function isNullSchema(schema: unknown): boolean {
   return isRecord(schema) && (schema.type === 'null' || schema.const === null);
 }
 
-const oneType = `must have one type, of ${types.join(', ')}; besides, it may be null. For anything take {"type":"object"}`;
+const oneType = `must have one type of ${types.join(', ')}, and may be nullable. For free-form data use {"type":"object"}`;
 
 function readType(schema: Record<string, unknown>, path: string): Typed {
   const keyword = refused.find((name) => schema[name] !== undefined);
-  if (keyword) throw invalid(path, `may not use ${keyword}: a column says its one type, as in {"type":"object"}`);
+  if (keyword) throw invalid(path, `may not use ${keyword}: a column has exactly one type, such as {"type":"object"}`);
   const named: unknown[] = [schema.type ?? impliedType(schema)].flat();
   const [type, another] = named.length > 1 ? named.filter((name) => name !== 'null') : named;
   if (another !== undefined) throw invalid(path, oneType);
@@ -116,7 +114,8 @@ function admitsNull({ enum: values }: Record<string, unknown>): boolean {
 
 function wholeNumber(schema: Record<string, unknown>, path: string): Record<string, unknown> {
   const { multipleOf = 1 } = schema;
-  if (!Number.isInteger(multipleOf)) throw invalid(`${path}.multipleOf`, 'must be an integer, as the column is one');
+  if (!Number.isInteger(multipleOf))
+    throw invalid(`${path}.multipleOf`, 'must be an integer because the column has type integer');
   return { ...schema, multipleOf };
 }
 
@@ -170,7 +169,7 @@ const restrictions: Record<ColumnType, Restrictions> = {
 
 function readFormat({ format }: Record<string, unknown>, path: string): Partial<ValueSchema> {
   if (format === undefined) return {};
-  if (format !== 'date-time') throw invalid(`${path}.format`, 'must be date-time; say others by a pattern');
+  if (format !== 'date-time') throw invalid(`${path}.format`, 'must be date-time; use pattern for other formats');
   return { format };
 }
 
@@ -196,7 +195,7 @@ function readEnum(schema: Record<string, unknown>, path: string): Partial<ValueS
 
 function withoutEnum(schema: Record<string, unknown>, path: string): Partial<ValueSchema> {
   if (schema.enum === undefined && schema.const === undefined) return {};
-  throw invalid(path, 'may list values only when its type is string');
+  throw invalid(path, 'may have an enum only when its type is string');
 }
 
 function readProperties({ properties }: Record<string, unknown>, path: string, depth: number): Partial<ValueSchema> {
@@ -224,7 +223,7 @@ function readAdditional(schema: Record<string, unknown>, path: string, depth: nu
   const { additionalProperties } = schema;
   if (additionalProperties === undefined || additionalProperties === true) return {};
   if (additionalProperties === false) return { additionalProperties };
-  // A schema that says nothing, as that of a record of anything.
+  // An empty schema restricts nothing.
   if (isRecord(additionalProperties) && Object.keys(additionalProperties).length === 0) return {};
   return {
     additionalProperties: readValueSchema(additionalProperties, `${path}.additionalProperties`, depth + 1),
@@ -232,10 +231,15 @@ function readAdditional(schema: Record<string, unknown>, path: string, depth: nu
 }
 
 function counts(schema: Record<string, unknown>, names: (keyof ValueSchema)[], path: string): Partial<ValueSchema> {
-  return pick(schema, names, path, 'an integer from 0', (value) => Number.isInteger(value) && (value as number) >= 0);
+  return pick(
+    schema,
+    names,
+    path,
+    'an integer of at least 0',
+    (value) => Number.isInteger(value) && (value as number) >= 0,
+  );
 }
 
-/** These of the keywords, as they came. */
 function pick(
   schema: Record<string, unknown>,
   names: readonly (keyof ValueSchema)[],

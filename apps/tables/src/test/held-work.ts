@@ -1,6 +1,6 @@
 import type { FrontDoor } from '@parley/testing/front-door';
 
-/** Keeps everything from being computed and indexed, so that what rows wait for can be looked at. */
+/** Holds all computing and indexing, so that tests can inspect the waiting rows. */
 export async function holdWork(door: FrontDoor): Promise<void> {
   await door.sql(`
     CREATE FUNCTION tables.hold() RETURNS trigger LANGUAGE plpgsql AS $$

@@ -4,24 +4,21 @@ import type { Logger } from '@parley/logging/logger';
 import type { WorkKind } from '../computed/marks';
 import type { Lease, WorkRepository, WorkTables } from './work.repository';
 
-/** What became of a batch: nothing is left, more may be left, or nothing can be done for a while. */
 export type BatchResult = 'done' | 'more' | Obstructed;
 
 export interface Obstructed {
-  /** What is asked for. The pause is longer when there were several in a row. */
+  /** Requested minimum pause. Exponential backoff makes it longer after several failures in a row. */
   pauseMs: number;
   error: string;
-  /** Something was done all the same, so that this pause is the first in a row. */
+  /** Resets the backoff: the batch did a part of its work. */
   hasProgressed?: boolean;
 }
 
 export interface TableWorkerOptions {
   kind: WorkKind;
-  /** All unless said otherwise. */
   tables?: WorkTables;
   tablesAtOnce: number;
   leaseMs: number;
-  /** Pause between two looks for work that nobody told of. */
   intervalMs: number;
   logger: Logger;
 }
@@ -29,8 +26,8 @@ export interface TableWorkerOptions {
 const maxPauseMs = 60_000;
 
 /**
- * Works on tables that wait for something, a batch at a time and in turns. A table belongs to one worker of all processes
- * for as long as that shows that it is alive.
+ * Worker that processes waiting tables in batches. A lease with heartbeats gives each table to one worker of all
+ * processes.
  */
 export class TableWorker {
   private readonly loop: Loop;
@@ -38,8 +35,8 @@ export class TableWorker {
   private readonly running = new Set<Promise<void>>();
 
   /**
-   * @param batch works on some rows of the table. Its signal says that it should end, or that the table belongs to
-   *   somebody else by now. What it throws puts the table off for a while.
+   * @param batch processes some rows of the table. Its signal is aborted at shutdown and when the lease is lost. An
+   * error postpones the table.
    */
   constructor(
     private readonly options: TableWorkerOptions,
@@ -58,7 +55,7 @@ export class TableWorker {
     this.loop.wake();
   }
 
-  /** Ends the batches under way early and gives their tables back. */
+  /** Aborts the running batches and releases their tables. */
   async stop(): Promise<void> {
     this.stopping.abort(new Error('The service stops.'));
     await this.loop.stop();
@@ -81,7 +78,7 @@ export class TableWorker {
     return true;
   }
 
-  /** Never throws: a table that cannot be given back is free again when its lease ends. */
+  /** Never throws: a table that cannot be released becomes free when its lease expires. */
   private async workOn(lease: Lease): Promise<void> {
     const result = await this.runBatch(lease);
     try {
@@ -89,7 +86,7 @@ export class TableWorker {
       else if (result === 'more') await this.work.requeue(lease);
       else await this.postpone(lease, result);
     } catch (error) {
-      this.options.logger.warn({ err: error, ...lease }, 'a table stays taken until its lease ends');
+      this.options.logger.warn({ err: error, ...lease }, 'releasing a table failed, its lease has to expire');
     }
   }
 
@@ -111,7 +108,7 @@ export class TableWorker {
     } catch (error) {
       if (this.stopping.signal.aborted) return 'more';
       const { kind, tableNumber } = lease;
-      this.options.logger.warn({ err: error, kind, tableNumber }, 'work on a table failed and is put off');
+      this.options.logger.warn({ err: error, kind, tableNumber }, 'work on a table failed, retrying later');
       return { pauseMs: 0, error: (error as Error).message };
     } finally {
       clearInterval(heartbeat);
@@ -119,7 +116,7 @@ export class TableWorker {
   }
 }
 
-/** One second after the first failure, twice as long after each further one. */
+/** Exponential backoff: 1 s after the first failure, doubled for each further one. */
 function pauseAfter(attempts: number): number {
   return Math.min(1_000 * 2 ** attempts, maxPauseMs);
 }

@@ -3,31 +3,30 @@ import { Database } from '@parley/database/database';
 import { toText } from '@parley/database/storable';
 import type { WorkKind } from '../computed/marks';
 
-/** A table that this process works on until it lets go, or until it is silent for too long. */
+/** Lease of this process on a table. It expires without heartbeats. */
 export interface Lease {
   id: string;
   kind: WorkKind;
   tableNumber: string;
-  /** Failures in a row. */
   attempts: number;
 }
 
-/** Which tables a worker takes: those that ask a completion server may take long and have workers of their own. */
+/** Tables with `ai` columns have workers of their own, because the completion server can be slow. */
 export type WorkTables = 'all' | 'asking' | 'others';
 
 const isAsking = `coalesce(jsonb_path_exists(schema, '$.properties.*."x-zui".computed ? (@.action == "ai")'), false)`;
 const conditions: Record<WorkTables, string> = { all: 'true', asking: isAsking, others: `NOT ${isAsking}` };
 
-/** The queue of tables: one row for each kind of work that a table has. */
+/** Queue of tables: one row per table and kind of work. */
 @Injectable()
 export class WorkRepository {
   constructor(private readonly database: Database) {}
 
   /**
-   * Of the tables on which nobody works the one that has waited longest, of the bot whose last turn is longest ago. It is
-   * never due while it is taken, so that whoever asks for work meanwhile leaves a trace. A table whose worker fell silent
-   * may be what ended it: that counts as a failure, and the pause before the next try grows. The last turns are found once
-   * for all tables that wait.
+   * Leases the free table that is due for longest, of the bot whose last turn is the oldest. A leased table is never
+   * due, so that new work shows as a changed due time. An expired lease counts as a failure, because the table may have
+   * crashed its worker, and extends the wait before the next attempt. The last turns of all bots are computed once per
+   * statement.
    */
   async take(kind: WorkKind, id: string, leaseMs: number, tables: WorkTables = 'all'): Promise<Lease | undefined> {
     const [row] = await this.database.query<{ table_number: string; attempts: number }>(
@@ -50,7 +49,7 @@ export class WorkRepository {
     return row && { id, kind, tableNumber: row.table_number, attempts: row.attempts };
   }
 
-  /** Shows that its worker is alive. False when another one has taken over. */
+  /** Heartbeat. False when another worker has taken over. */
   async renew({ id, kind, tableNumber }: Lease): Promise<boolean> {
     const rows = await this.database.query(
       `UPDATE table_work SET taken_at = now() WHERE table_number = $1 AND kind = $2 AND lease = $3 RETURNING 1`,
@@ -59,7 +58,7 @@ export class WorkRepository {
     return rows.length > 0;
   }
 
-  /** There is more to do: the table goes behind all that are due already. */
+  /** Releases the table with more work left, behind all tables that are due already. */
   async requeue({ id, kind, tableNumber }: Lease): Promise<void> {
     await this.database.query(
       `UPDATE table_work SET lease = NULL, due_at = now(), attempts = 0, last_error = NULL
@@ -68,7 +67,7 @@ export class WorkRepository {
     );
   }
 
-  /** Nothing can be done for so long, after so many failures in a row. */
+  /** Releases the table for a retry after the pause. */
   async postpone({ id, kind, tableNumber }: Lease, pauseMs: number, error: string, attempts: number): Promise<void> {
     await this.database.query(
       `UPDATE table_work SET lease = NULL, due_at = now() + $4 * interval '1 millisecond', attempts = $6,
@@ -78,7 +77,7 @@ export class WorkRepository {
     );
   }
 
-  /** Nothing is left to do, unless somebody has asked for more meanwhile: then it is due already. */
+  /** Removes the table from the queue, or keeps it due if work was added during the lease. */
   async finish({ id, kind, tableNumber }: Lease): Promise<void> {
     await this.database.query(
       `WITH done AS (

@@ -41,7 +41,7 @@ const silent = (lease: Lease) =>
   test.database.query(`UPDATE table_work SET taken_at = now() - interval '1 hour' WHERE lease = $1`, [lease.id]);
 
 describe('the queue of tables', () => {
-  it('gives each table to one worker, the one that has waited longest first', async () => {
+  it('leases each table to one worker, in the order of waiting time', async () => {
     for (const table of [1, 2, 3]) await ask(table);
 
     const taken = await Promise.all([take(), take(), take(), take()]);
@@ -50,7 +50,7 @@ describe('the queue of tables', () => {
     expect(numbers.sort()).toEqual(['1', '2', '3']);
   });
 
-  it('puts a table behind the others when there is more to do', async () => {
+  it('puts a table with remaining work behind the others', async () => {
     await ask(1);
     await ask(2);
 
@@ -60,7 +60,7 @@ describe('the queue of tables', () => {
     expect([(await take())?.tableNumber, (await take())?.tableNumber]).toEqual(['2', '1']);
   });
 
-  it('forgets a table when nothing is left to do', async () => {
+  it('removes a table without remaining work', async () => {
     await ask(1);
 
     await work.finish((await take())!);
@@ -68,7 +68,7 @@ describe('the queue of tables', () => {
     expect(await queue()).toEqual([]);
   });
 
-  it('keeps a table for which more was asked while it was taken', async () => {
+  it('keeps a table whose work was added during the lease', async () => {
     await ask(1);
     const lease = (await take())!;
     await ask(1);
@@ -79,7 +79,7 @@ describe('the queue of tables', () => {
     expect((await take())?.tableNumber).toBe('1');
   });
 
-  it('keeps a table for which more is asked in a transaction that is still open', async () => {
+  it('keeps a table whose work is added by an open transaction', async () => {
     await ask(1);
     const lease = (await take())!;
     let finished = Promise.resolve();
@@ -94,7 +94,7 @@ describe('the queue of tables', () => {
     expect((await take())?.tableNumber).toBe('1');
   });
 
-  it('gives a table to another worker when the first is silent, and listens to the first no more', async () => {
+  it('leases a table to another worker when the lease expires, and ignores the first worker', async () => {
     await ask(1);
     const dead = (await take())!;
     await silent(dead);
@@ -110,11 +110,11 @@ describe('the queue of tables', () => {
     expect(await take()).toBeUndefined();
   });
 
-  it('counts a failure for a worker that fell silent, and waits longer before the next try', async () => {
+  it('counts an expired lease as a failure and extends the wait before the next attempt', async () => {
     await ask(1);
     await silent((await take())!);
     const second = (await take(1_000))!;
-    // After five more failures it is given a minute more than its lease.
+    // After five more failures, the wait is one minute longer than the lease.
     await test.database.query(`UPDATE table_work SET attempts = 6, taken_at = now() - interval '30 seconds'`);
 
     const early = await take(1_000);
@@ -126,7 +126,7 @@ describe('the queue of tables', () => {
     expect(third?.attempts).toBe(7);
   });
 
-  it('gives a bot with many tables one turn for each turn of another', async () => {
+  it('alternates between bots, whatever their number of tables', async () => {
     for (const table of [1, 2, 3]) await define(table, 'many');
     await define(4, 'one');
     for (const table of [1, 2, 3, 4]) await ask(table);
@@ -141,7 +141,7 @@ describe('the queue of tables', () => {
     expect(turns).toEqual(['1', '4', '2', '4', '3', '4']);
   });
 
-  it('looks at each waiting table once, however many a bot has', async () => {
+  it('reads each waiting table once, for any number of tables per bot', async () => {
     await test.database.query(
       `INSERT INTO "table" (id, number, bot_id, name, factor, frozen, schema, next_index, tags, is_compute_enabled)
        SELECT 'table_' || i, i, 'many', i::text, 1, false, '{}', 0, '{}', true FROM generate_series(1, 1000) AS i`,
@@ -152,11 +152,12 @@ describe('the queue of tables', () => {
 
     const sent = await sentDuring(take);
 
-    // At most each by its key, for its turn and for itself. All of them for each one takes longer than a statement may.
+    // At most two reads per table: for its turn and for itself. Reading all tables for each one would exceed the
+    // statement timeout.
     expect(await pagesOf(test.database, sent)).toBeLessThan(10_000);
   });
 
-  it('gives tables that ask a completion server to workers of their own', async () => {
+  it('leases tables with ai columns to workers of their own', async () => {
     await define(1, 'one', { a: { type: 'string', 'x-zui': { index: 0, computed: { action: 'ai' } } } });
     await define(2, 'two', { a: { type: 'string', 'x-zui': { index: 0, computed: { action: 'code' } } } });
     for (const table of [1, 2]) await ask(table);
@@ -168,7 +169,7 @@ describe('the queue of tables', () => {
     expect(asking.map((lease) => lease?.tableNumber)).toEqual(['1', undefined]);
   });
 
-  it('does not give away a table whose worker shows that it is alive', async () => {
+  it('does not lease a table whose worker sends heartbeats', async () => {
     await ask(1);
     const lease = (await take())!;
     await silent(lease);
@@ -178,7 +179,7 @@ describe('the queue of tables', () => {
     expect(await take()).toBeUndefined();
   });
 
-  it('leaves a table alone that is put off, even when more is asked for', async () => {
+  it('keeps a table postponed when more work is added', async () => {
     await ask(1);
     await work.postpone((await take())!, 60_000, 'the server\0is busy', 1);
 
@@ -189,7 +190,7 @@ describe('the queue of tables', () => {
   });
 });
 
-describe('a worker on tables', () => {
+describe('a table worker', () => {
   const workers: TableWorker[] = [];
   function start(batch: (lease: Lease, signal: AbortSignal) => Promise<BatchResult>, leaseMs = 60_000) {
     const options = { kind: 'compute' as const, tablesAtOnce: 2, leaseMs, intervalMs: 50, logger };
@@ -203,7 +204,7 @@ describe('a worker on tables', () => {
     await Promise.all(workers.splice(0).map((worker) => worker.stop()));
   });
 
-  it('goes on with a table until nothing is left', async () => {
+  it('continues with a table until nothing is left', async () => {
     await ask(1);
     let left = 5;
 
@@ -213,7 +214,7 @@ describe('a worker on tables', () => {
     expect(left).toBe(0);
   });
 
-  it('holds up no table by another one that takes long', async () => {
+  it('does not delay tables behind a slow table', async () => {
     let release = () => undefined as void;
     const released = new Promise<void>((resolve) => (release = resolve));
     await ask(1);
@@ -230,7 +231,7 @@ describe('a worker on tables', () => {
     await until(queue, (rows) => rows.length === 0);
   });
 
-  it('puts a table off that fails, and comes back to it', async () => {
+  it('postpones a table that fails, and retries it', async () => {
     await ask(1);
     let tries = 0;
 
@@ -247,7 +248,7 @@ describe('a worker on tables', () => {
   it.each([
     [{ hasProgressed: false }, [0, 1, 2]],
     [{ hasProgressed: true }, [0, 1, 1]],
-  ])('pauses longer each time that nothing was done, whatever pause is asked for: %j', async (progress, expected) => {
+  ])('backs off exponentially without progress, for the requested pause: %j', async (progress, expected) => {
     await ask(1);
     const attempts: number[] = [];
     const pauses: number[] = [];
@@ -271,7 +272,7 @@ describe('a worker on tables', () => {
     expect(pauses[1]).toBeGreaterThanOrEqual(expected[2]!);
   });
 
-  it('keeps a table that takes longer than its lease, since it shows that it is alive', async () => {
+  it('keeps a table beyond the lease time by heartbeats', async () => {
     await ask(1);
     const leaseMs = 60_000;
     let wasSilent = false;
@@ -297,7 +298,7 @@ describe('a worker on tables', () => {
     await until(queue, (rows) => rows.length === 0);
   });
 
-  it('is told when another one has taken over, and stops', async () => {
+  it('aborts the batch when another worker has taken over', async () => {
     await ask(1);
     const aborted: unknown[] = [];
     start(
@@ -320,7 +321,7 @@ describe('a worker on tables', () => {
     expect(aborted[0]).toBe('Another worker has taken over the table.');
   });
 
-  it('gives its tables back when it stops', async () => {
+  it('releases its tables at shutdown', async () => {
     await ask(1);
     let begun = false;
     const worker = start(async (_lease, signal) => {

@@ -1,9 +1,9 @@
 /**
- * Runs inside the sandbox before any text of a column is evaluated, and keeps what it needs of the language to itself, so
- * that the code cannot replace it. It stops the clock at `instant` and answers three functions: `run` calls the code with
- * the row, `settled` tells what became of the promise that the code answered, `failure` tells of an error. They answer
- * JSON: `{ value }`, `{ refusal }` for a value that cannot be stored, `{ message, stack, isSyntax }` for an error; or
- * undefined while a promise waits.
+ * Code that runs in the sandbox before the code of the column. It keeps private references to the built-ins that it
+ * needs, so that the column's code cannot replace them, and freezes the clock at `instant`. It returns three functions:
+ * `run` calls the code with the row, `settled` returns the outcome of the promise that the code returned, `failure`
+ * describes an error. They return JSON: `{ value }`, `{ refusal }` for a value that cannot be stored, `{ message,
+ * stack, isSyntax }` for an error; or undefined while the promise is pending.
  */
 export const prelude = String.raw`((instant) => {
   const { parse, stringify } = JSON;
@@ -42,7 +42,7 @@ export const prelude = String.raw`((instant) => {
     try {
       return describe(error);
     } catch (inner) {
-      // Null is what QuickJS throws with no memory left for an error.
+      // QuickJS throws null when it has no memory left for an error.
       if (inner === null || inner instanceof OfEngine) throw inner;
       return stringify({ message: 'an error that cannot be read', stack: '' });
     }

@@ -14,26 +14,26 @@ import { prelude } from './prelude';
 
 export interface RowCode {
   code: string;
-  /** Values by name of their column; null for code that is to be read and not run. */
+  /** Values by column name; null to check the syntax without running the code. */
   row: Record<string, unknown> | null;
-  /** What the clock shows, in milliseconds since 1970, from beginning to end. */
+  /** The frozen clock of the run, in milliseconds since 1970. */
   instant: number;
   limits: CodeLimits;
-  /** Set to the time at which the thread is ready and the code begins; 0 before. */
+  /** Shared memory: the time at which the thread starts the code, 0 before. */
   begun: Float64Array;
 }
 
 export interface CodeLimits {
   timeoutMs: number;
   stackKb: number;
-  /** Characters of the result as JSON. */
+  /** Limit of the result as JSON, in characters. */
   resultLength: number;
 }
 
-/** The value, which is JSON, or why there is none, as a sentence. */
+/** A JSON value, or the error as a sentence. */
 export type CodeOutcome = { value: unknown } | { error: string };
 
-/** What the prelude answers, unless the code has a hand in it. */
+/** Result of the prelude. Its shape is not guaranteed: the code may have manipulated it. */
 type Answer = { value: unknown } | { refusal: string } | Failure;
 type Failure = { message: string; stack: string; isSyntax?: boolean };
 
@@ -43,28 +43,29 @@ const fileName = 'code';
 const maxErrorLength = 500;
 
 const memoryMb = 16;
-const tooLarge = `The code needs more than ${memoryMb} MB.`;
+const tooLarge = `The code exceeds its memory limit of ${memoryMb} MB.`;
 const tooDeep = 'The code calls itself too deeply, or its values are nested too deeply.';
-const endless = 'The code waits for something that never comes: it may use promises, but not wait.';
+const endless =
+  'The code returns a promise that never settles: promises are allowed, timers and I/O are not available.';
 
-/** Node's types lack it. */
+/** Missing in Node's types. */
 declare const WebAssembly: { Memory: new (pages: { initial: number; maximum: number }) => object };
 
-/** QuickJS, its stack and its tables take some 5 MB of a module's memory. */
+/** QuickJS, its stack and its tables take about 5 MB of a module's memory. */
 const moduleMb = memoryMb + 6;
 const pagesPerMb = 16;
 
-/** A module that breaks throws, and is replaced: it needs not write to the console besides. */
+/** No console output of Emscripten: a broken module throws and is replaced. */
 const silent: object = { printErr: () => undefined };
 
 class AnswerTooLong extends Error {}
 
-/** Some 20 ms of a core that has nothing else to do. */
+/** Calls of the interrupt handler before the deadline counts, about 20 ms of an idle core. */
 const minInterrupts = 100;
 
 let loading: Promise<QuickJSWASMModule> | undefined;
 
-/** Runs or reads the code once, in a runtime of its own, so that nothing is left of it for the next one. */
+/** Runs the code once or checks its syntax, in a runtime of its own: no state is left for the next run. */
 export default async function runRowCode(task: RowCode): Promise<CodeOutcome> {
   const run = new Run(await loaded(), task);
   task.begun[0] = Date.now();
@@ -73,14 +74,17 @@ export default async function runRowCode(task: RowCode): Promise<CodeOutcome> {
   return outcome;
 }
 
-/** The next run loads again what could not be loaded. */
+/** Cached module. The next run retries a failed load. */
 function loaded(): Promise<QuickJSWASMModule> {
   loading ??= load();
   loading.catch(() => (loading = undefined));
   return loading;
 }
 
-/** QuickJS does not count what its code allocates when it runs in WebAssembly, so the memory itself has an end. */
+/**
+ * Memory limit: QuickJS in WebAssembly does not count the allocations of its code, so the WebAssembly memory is
+ * bounded.
+ */
 function load(): Promise<QuickJSWASMModule> {
   const wasmMemory = new WebAssembly.Memory({ initial: 16 * pagesPerMb, maximum: moduleMb * pagesPerMb });
   return newQuickJSWASMModuleFromVariant(newVariant(RELEASE_SYNC, { wasmMemory, emscriptenModule: silent }));
@@ -117,7 +121,7 @@ class Run {
     }
   }
 
-  /** Whether the module can be used again: what ended the code may have left its memory in disorder. */
+  /** Disposes the run. False when the module cannot be used again: an aborted run may have corrupted its memory. */
   leaveInOrder(): boolean {
     if (this.ended) return false;
     try {
@@ -138,7 +142,7 @@ class Run {
     const row = context.newString(JSON.stringify(task.row));
     const answer = this.textOf(this.call(run!, compiled.code, row)) ?? this.textOf(this.settled(settled!));
     if (answer !== undefined) return this.toOutcome(answer);
-    // What runs after a promise and is ended tells nobody.
+    // QuickJS reports no error for a promise job that was interrupted.
     if (this.interrupted) throw new Error('interrupted');
     return { error: endless };
   }
@@ -152,13 +156,13 @@ class Run {
     return /call stack|stack overflow/i.test(message) ? tooDeep : 'The code cannot be run.';
   }
 
-  /** Asked by QuickJS again and again. On a busy machine time passes for code that had no chance to do anything. */
+  /** Interrupt handler of QuickJS. On a busy machine the deadline can pass before the code has had any processor time. */
   private isOver(): boolean {
     this.interrupted = ++this.interrupts > minInterrupts && performance.now() > this.deadline;
     return this.interrupted;
   }
 
-  /** An expression, or what stands in a function: whichever the code can be read as. The first line stays the first. */
+  /** Compiles the code as an expression, else as a function body. Line numbers stay those of the author. */
   private compile(failure: QuickJSHandle): Compiled {
     const { code } = this.task;
     const expression = this.tryToEvaluate(`(function (row) { return (${code.replace(/[\s;]+$/, '')}\n) })`, failure);
@@ -167,12 +171,12 @@ class Run {
     if ('code' in body || !body.failure.isSyntax) return body;
     const failures = /\breturn\b/.test(code) ? [body.failure] : [expression.failure, body.failure];
     const lines = code.trimEnd().split('\n').length;
-    // What is written behind the code is nothing that its author could mend.
+    // An error after the last line is in the wrapper, where the author cannot fix it.
     const told = failures.find(({ stack }) => Number(lineOf(stack) ?? 0) <= lines);
     return { failure: told ?? { message: 'the code ends too early', stack: `${fileName}:${lines}` } };
   }
 
-  /** Code that closes the function around it runs here already, with nothing in reach that it has not later on. */
+  /** Code that closes the wrapping function runs here already, in the same sandbox as later. */
   private tryToEvaluate(text: string, failure: QuickJSHandle): Compiled {
     const result = this.context.evalCode(text, fileName, { compileOnly: !this.task.row });
     if (!result.error) return { code: this.scope.manage(result.value) };
@@ -198,7 +202,7 @@ class Run {
     return this.scope.manage(this.context.getProp(object, name));
   }
 
-  /** Whoever replaces what JSON is made of, for all objects, may have made it of any length. */
+  /** Checks the length before it copies the text: code that replaces `toJSON` for all objects can make it any length. */
   private textOf(handle: QuickJSHandle): string | undefined {
     if (this.context.typeof(handle) !== 'string') return undefined;
     if (this.context.getNumber(this.property(handle, 'length')) > this.task.limits.resultLength)
@@ -211,7 +215,7 @@ class Run {
     return this.scope.manage(result.value);
   }
 
-  /** QuickJS has no memory left for an error object when it answers null. */
+  /** QuickJS dumps null when it has no memory left for an error object. */
   private toError(handle: QuickJSHandle): Error {
     const error = this.scope.manage(handle).consume((thrown) => this.context.dump(thrown) as Error | null);
     return new Error(error === null ? 'out of memory' : String(error.message));
@@ -220,20 +224,19 @@ class Run {
   private toOutcome(json: string): CodeOutcome {
     const answer = JSON.parse(json) as Answer;
     if ('message' in answer) return { error: this.describeFailure(answer) };
-    if ('refusal' in answer) return { error: `The result is or holds ${answer.refusal}, which cannot be stored.` };
+    if ('refusal' in answer) return { error: `The result is or contains ${answer.refusal}, which cannot be stored.` };
     if (isNestedTooDeeply(answer.value)) return { error: `The result is nested deeper than ${maxLevels} levels.` };
     return { value: answer.value };
   }
 
   private describeFailure({ message, stack }: Failure): string {
-    if (message === 'circular reference') return 'The result refers to itself and cannot be stored.';
-    // With no memory left for an error, QuickJS throws null.
+    if (message === 'circular reference') return 'The result contains a circular reference and cannot be stored.';
+    // QuickJS throws null when it has no memory left for an error.
     if (message === 'out of memory' || message === 'null') return tooLarge;
     return message === 'stack overflow' ? tooDeep : describe(message, stack);
   }
 }
 
-/** @param stack of the error, whose first place in the code is the line that is told. */
 function describe(message: string, stack: string): string {
   const line = lineOf(stack);
   const text = message.replace(/^'(.+)' is not defined$/, '$1 is not defined').slice(0, maxErrorLength);

@@ -47,18 +47,18 @@ describe('the code of a column', () => {
     ['(() => { throw new Error("no") })()', 'Error in line 1: no'],
     ['(() => { throw undefined })()', 'Error: undefined'],
     ['Promise.reject(new TypeError("later"))', 'Error in line 1: later'],
-    ['new Promise(() => {})', 'The code waits for something that never comes'],
-    ['() => () => 1', 'The result is or holds a function, which cannot be stored.'],
-    ['[Symbol.iterator]', 'The result is or holds a symbol, which cannot be stored.'],
-    ['{ a: [1n] }', 'The result is or holds a bigint, which cannot be stored.'],
-    ['0 / 0', 'The result is or holds NaN, which cannot be stored.'],
-    ['{ a: 1 / 0 }', 'The result is or holds Infinity, which cannot be stored.'],
-    ['const a = {}; a.a = a; return a', 'The result refers to itself and cannot be stored.'],
+    ['new Promise(() => {})', 'The code returns a promise that never settles'],
+    ['() => () => 1', 'The result is or contains a function, which cannot be stored.'],
+    ['[Symbol.iterator]', 'The result is or contains a symbol, which cannot be stored.'],
+    ['{ a: [1n] }', 'The result is or contains a bigint, which cannot be stored.'],
+    ['0 / 0', 'The result is or contains NaN, which cannot be stored.'],
+    ['{ a: 1 / 0 }', 'The result is or contains Infinity, which cannot be stored.'],
+    ['const a = {}; a.a = a; return a', 'The result contains a circular reference and cannot be stored.'],
     ['"x".repeat(200000)', 'The result is longer than 131072 characters.'],
     ['let a = []; for (let i = 0; i < 20; i++) a = [a]; return a', 'The result is nested deeper than 20 levels.'],
     ['let a = []; for (let i = 0; i < 2500; i++) a = [a]; return a', 'deep'],
     ['(() => { throw { get message() { throw this } } })()', 'Error: an error that cannot be read'],
-  ])('%j ends with an error that says why', async (code, error) => {
+  ])('%j fails with a descriptive error', async (code, error) => {
     expect(await errorOf(code)).toContain(error);
   });
 
@@ -70,11 +70,11 @@ describe('the code of a column', () => {
     ['1) }); for (;;); (function (row) { return (1', undefined],
     ['const a = 1;\nreturn a +* 2', "Error in line 2: unexpected token in expression: '*'"],
     ['row.price *', 'Error in line 1: the code ends too early'],
-  ])('%j is read without being run', async (code, problem) => {
+  ])('%j is checked without being run', async (code, problem) => {
     expect(await sandbox.problemOf(code)).toBe(problem);
   });
 
-  it('may change its row, which is a copy', async () => {
+  it('receives a copy of its row, which it may change', async () => {
     const row = { list: [1] };
 
     const outcome = await run('row.list.push(2); return row.list.length', row);
@@ -84,7 +84,7 @@ describe('the code of a column', () => {
   });
 });
 
-describe('code that wants more than it may have', () => {
+describe('code that exceeds its limits', () => {
   it.each([
     'while (true) {}',
     'for (;;);',
@@ -95,12 +95,12 @@ describe('code that wants more than it may have', () => {
     '{ toJSON() { for (;;); } }',
     '(() => { throw { get message() { for (;;); } } })()',
     'new Proxy({}, { ownKeys() { for (;;); } })',
-  ])('%j is ended after its time', async (code) => {
+  ])('%j times out', async (code) => {
     expect(await errorOf(code)).toBe('The code took longer than 250 ms.');
   });
 
   it.each(['Array(2 ** 32 - 1).indexOf(5)', 'Array(1e9).join("x").length'])(
-    '%j is ended with its thread, since nothing else ends it, and the next code runs',
+    '%j is terminated with its thread because QuickJS cannot interrupt it, and the next code runs',
     async (code) => {
       const [error, next] = await Promise.all([errorOf(code), run('1 + 1')]);
 
@@ -116,10 +116,10 @@ describe('code that wants more than it may have', () => {
     '"a".repeat(1e8).length',
     'Array.from({ length: 3e5 }, (_, i) => new Uint8Array(100))',
     'const list = []; try { for (;;) list.push("x".repeat(1e5) + list.length) } catch (error) { throw error }',
-  ])('%j is told that memory is short', async (code) => {
+  ])('%j fails with the memory limit', async (code) => {
     const { error } = (await sandbox.run(code, {}, { timeoutMs: 1_500 })) as { error: string };
 
-    expect(error).toBe('The code needs more than 16 MB.');
+    expect(error).toBe('The code exceeds its memory limit of 16 MB.');
     expect(await run('1 + 1')).toEqual({ value: 2 });
   });
 
@@ -132,14 +132,14 @@ describe('code that wants more than it may have', () => {
     'let list = []; for (let i = 0; i < 5000; i++) list = [list]; return String(list)',
     '"(".repeat(20000) + eval("(".repeat(20000))',
     'const f = () => `${{ toString: f }}`; return f()',
-  ])('%j is told that it goes too deep', async (code) => {
+  ])('%j fails with the recursion limit', async (code) => {
     const { error } = (await sandbox.run(code, {}, { timeoutMs: 1_500 })) as { error: string };
 
     expect(error).toContain('too deeply');
     expect(await run('1 + 1')).toEqual({ value: 2 });
   });
 
-  it('is ended with its thread, or before it begins, when nobody wants its result any more', async () => {
+  it('is aborted by its signal, running or queued', async () => {
     const abort = new AbortController();
     const runs = ['Array(1e9).join("x").length', 'for (;;);', '1'].map((code) =>
       sandbox.run(code, {}, { timeoutMs: 600_000 }, abort.signal),
@@ -154,7 +154,7 @@ describe('code that wants more than it may have', () => {
     expect(await run('1 + 1')).toEqual({ value: 2 });
   });
 
-  it('holds nobody else up', async () => {
+  it('does not block the event loop', async () => {
     let ticks = 0;
     const clock = setInterval(() => ticks++, 10);
 
@@ -165,7 +165,7 @@ describe('code that wants more than it may have', () => {
   });
 });
 
-describe('code that looks for a way out', () => {
+describe('code that tries to escape', () => {
   it.each([
     'process',
     'require("fs")',
@@ -187,17 +187,17 @@ describe('code that looks for a way out', () => {
   });
 
   it('cannot import anything', async () => {
-    expect(await errorOf('import("fs")')).toMatch(/^Error|waits for something/);
+    expect(await errorOf('import("fs")')).toMatch(/^Error|never settles/);
   });
 
   it.each([
     'String(Object.getOwnPropertyNames(globalThis).filter((name) => /run|settled|prelude|std|os|script/.test(name)))',
     'String((() => { try { return run.caller } catch { return "" } })())',
-  ])('%j sees nothing of ours', async (code) => {
+  ])('%j cannot see the prelude', async (code) => {
     expect(await run(code)).toEqual({ value: '' });
   });
 
-  it('has a clock that stands still, and no other', async () => {
+  it('has a frozen clock and no other', async () => {
     const code = `
       const before = [Date.now(), +new Date(), Date.parse(Date()), +Reflect.construct(Date, [], Date)];
       for (let i = 0; i < 1e6; i++);
@@ -222,7 +222,7 @@ describe('code that looks for a way out', () => {
     expect(await run(code)).toEqual({ value: 0 });
   });
 
-  it('leaves nothing for the next one', async () => {
+  it('leaves no state for the next run', async () => {
     await run('globalThis.left = 1; Object.prototype.left = 1; Array.prototype.map = () => "mine"; return 1');
 
     expect(await run('typeof left + typeof ({}).left + [1].map((x) => x + 1)[0]')).toEqual({
@@ -235,7 +235,7 @@ describe('code that looks for a way out', () => {
     'Reflect.apply = Promise.prototype.then = String.prototype.slice = () => { throw 1 }; return Promise.resolve(1)',
     'Array.prototype[Symbol.iterator] = () => { throw 1 }; return 1',
     'Object.defineProperty(Object.prototype, "error", { get() { throw 1 } }); return 1',
-  ])('%j gains nothing by replacing what is built in', async (code) => {
+  ])('%j gains nothing by replacing built-ins', async (code) => {
     expect(await run(code)).toEqual({ value: 1 });
   });
 
@@ -258,7 +258,7 @@ describe('code that looks for a way out', () => {
     `1)}); throw { message: 'x'.repeat(5e6), name: 'SyntaxError' }; (function (row) { return (1`,
     `1)}); throw new SyntaxError('x'.repeat(5e6)); (function (row) { return (1`,
     '}), (() => { for (let i = 0; i < 3; i++) { return 1 } })(), (function () {',
-  ])('%j is answered by a value or an error, whatever it is', async (code) => {
+  ])('%j results in a value or an error', async (code) => {
     const outcome = (await run(code)) as { error?: string; value?: unknown };
 
     expect(Object.keys(outcome)).toHaveLength(1);

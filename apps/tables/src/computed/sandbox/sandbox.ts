@@ -4,29 +4,29 @@ import { openThreadPool } from '@parley/background/thread-pool';
 import type { CodeLimits, CodeOutcome, RowCode } from './row-code.worker';
 
 const threads = 2;
-/** To read code takes milliseconds: only a thread that is in trouble needs longer. */
+/** Compiling takes milliseconds. Only a broken thread exceeds this. */
 const readingTimeoutMs = 5_000;
 
-/** A few functions of QuickJS cannot be interrupted: so long after its time is over, the thread is ended. */
+/** Grace period before the thread is terminated, since a few functions of QuickJS cannot be interrupted. */
 const graceMs = 1_000;
 
 const defaultLimits: CodeLimits = { timeoutMs: 250, stackKb: 256, resultLength: 128 * 1024 };
 
 /**
- * Runs the code of computed columns on threads of its own, in QuickJS: it sees the row and nothing else, neither network,
- * files, timers nor the time, and nothing is left of it afterwards.
+ * Sandbox for the code of computed columns: QuickJS on worker threads. Code has access to its row only: no network, no
+ * files, no timers, a frozen clock, and no state of earlier runs.
  */
 @Injectable()
 export class Sandbox implements OnApplicationShutdown {
   private readonly slots = new Slots(threads);
-  /** Whoever declares a column does not wait for what others compute. */
+  /** Separate slot, so that declaring a column does not wait for computations. */
   private readonly readingSlots = new Slots(1);
   private readonly pool = openThreadPool(__dirname, 'row-code.worker', { maxThreads: threads + 1 });
 
   /**
-   * @param code an expression, a function of the row, or what stands in one, with `return`
-   * @param row values by name of their column
-   * @param signal ends the code, or its place in the queue: the promise is rejected with its reason
+   * @param code an expression, a function of the row, or a function body with `return`
+   * @param row values by column name
+   * @param signal aborts the code, running or queued; the promise rejects with its reason
    */
   run(
     code: string,
@@ -38,7 +38,7 @@ export class Sandbox implements OnApplicationShutdown {
     return this.slots.run(() => this.runOnThread(task, signal), signal);
   }
 
-  /** Why the code cannot be read, as a sentence; undefined when it can be. Nothing of it is run. */
+  /** Syntax check without running the code: the error as a sentence, or undefined. */
   async problemOf(code: string): Promise<string | undefined> {
     const task = newTask(code, null, { timeoutMs: readingTimeoutMs });
     const outcome = await this.readingSlots.run(() => this.runOnThread(task));
@@ -70,7 +70,7 @@ function newTask(code: string, row: RowCode['row'], limits: Partial<CodeLimits>)
   return { code, row, instant: Date.now(), limits: { ...defaultLimits, ...limits }, begun };
 }
 
-/** Calls `end` when the code goes on for too long. The start of its thread does not count. */
+/** Watchdog: calls `end` after the timeout and the grace period. Starting the thread does not count. */
 function watch({ begun, limits }: RowCode, end: () => void): () => void {
   const allowedMs = limits.timeoutMs + graceMs;
   let timer: NodeJS.Timeout;
