@@ -82,7 +82,7 @@ export const chatDatabase = {
   ],
 };
 
-/** Users, conversations, messages, states and events, and what end users' clients ask. */
+/** Users, conversations, messages, states, events and workflows of bots, and the chat endpoint of end users. */
 @Module({})
 export class ChatModule {
   static register(config: ChatConfig, platform: Platform): DynamicModule {

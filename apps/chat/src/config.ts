@@ -34,8 +34,7 @@ export class ChatConfig extends ServiceConfig {
   @Env({
     env: 'CHAT_ENCRYPTION_KEY',
     type: text(),
-    about:
-      'What the keys of users of the chat endpoint are signed with (HS256), where a bot has no encryption key of its own.',
+    about: 'Signs the keys of users of the chat endpoint (HS256) for bots that have no encryption key of their own.',
     optional: true,
     defaultText: 'derived from `PARLEY_SECRET_KEY`',
   })

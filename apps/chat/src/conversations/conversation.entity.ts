@@ -2,20 +2,19 @@ import type { BotCaller } from '@parley/contracts/access';
 import type { Conversation } from '@parley/contracts/chat/conversations';
 import { shownNames } from '../runtime/scope';
 
-/** A row of `conversation` with the count of its clock. */
+/** Row of `conversation`, joined with the message count of its `conversation_clock`. */
 export interface ConversationRow {
   bot_id: string;
   id: string;
   integration_alias: string;
-  /** Version id. */
+  /** Integration version id. */
   integration_id: string;
   channel: string;
-  /** Of the chat that comes with the platform: what happens in it is told to those who listen. */
+  /** True for a conversation of the native chat: its changes are sent as signals to listening clients. */
   is_chat: boolean;
   tags: Record<string, string>;
   properties: Record<string, string>;
   foreign_id: string | null;
-  /** The user of the chat who began it. */
   owner_id: string | null;
   current_task_id: string | null;
   current_workflow_id: string | null;
@@ -24,7 +23,6 @@ export interface ConversationRow {
   updated_at: Date;
 }
 
-/** As the caller may see it. */
 export function toConversation(caller: Pick<BotCaller, 'integration'>, row: ConversationRow): Conversation {
   return {
     id: row.id,

@@ -30,7 +30,7 @@ const withClock = `conversation c LEFT JOIN conversation_clock clock
 const inScope = `c.bot_id = $1 AND ($2::text IS NULL OR c.integration_alias = $2)`;
 
 const narrowing =
-  'Narrow it by a tag or a participant that few conversations have, or by a span of time in the order of creation: what no index has is looked at one by one.';
+  'Filter by a tag or a participant that few conversations have, or sort by createdAt and give a narrow date range: no index serves this combination of filters.';
 
 @Injectable()
 export class ConversationsRepository {
@@ -39,7 +39,10 @@ export class ConversationsRepository {
     private readonly bounded: BoundedReads,
   ) {}
 
-  /** With its clock and, when it has an owner, with that user taking part. Throws a unique violation for a foreign id that is taken. */
+  /**
+   * Inserts the conversation with its clock and, if it has an owner, the owner as participant. Throws a unique
+   * violation for a duplicate foreign id.
+   */
   async insert(conversation: NewConversation, sql: Sql = this.database): Promise<ConversationRow> {
     const id = newId('conv');
     const [row] = await sql.query<ConversationRow>(
@@ -72,7 +75,6 @@ export class ConversationsRepository {
     return row!;
   }
 
-  /** Index: the primary keys. */
   async find({ botId, alias }: Scope, id: string, sql: Sql = this.database): Promise<ConversationRow | undefined> {
     const [row] = await sql.query<ConversationRow>(
       `SELECT ${whole} FROM ${withClock} WHERE c.bot_id = $1 AND ${isOf('$2', 'c')} AND c.id = $3`,
@@ -81,7 +83,7 @@ export class ConversationsRepository {
     return row;
   }
 
-  /** The oldest of the channel that has all of these tags. Index tag_place. */
+  /** Oldest conversation of the channel with all of these tags. Index tag_place. */
   async findTagged(
     { botId, alias }: Scope,
     channel: string,
@@ -95,7 +97,7 @@ export class ConversationsRepository {
     return row;
   }
 
-  /** For as long as the transaction lasts nobody else changes the conversation; messages still come. */
+  /** Row lock until the end of the transaction: blocks other changes of the conversation, but not new messages. */
   async lock(tx: Sql, { botId, alias }: Scope, id: string): Promise<ConversationRow | undefined> {
     const [row] = await tx.query<ConversationRow>(
       `SELECT ${whole} FROM ${withClock} WHERE c.bot_id = $1 AND ${isOf('$2', 'c')} AND c.id = $3 FOR UPDATE OF c`,
@@ -104,7 +106,7 @@ export class ConversationsRepository {
     return row;
   }
 
-  /** Of a locked conversation. Its tags have rows of their own: TagsRepository brings them along. */
+  /** Requires the row lock. Tag rows are updated separately, by TagsRepository. */
   async update(tx: Sql, conversation: ConversationRow): Promise<ConversationRow> {
     const [row] = await tx.query<Omit<ConversationRow, 'message_count'>>(
       `UPDATE conversation SET tags = $3, properties = $4, current_task_id = $5,
@@ -121,7 +123,6 @@ export class ConversationsRepository {
     return { ...row!, message_count: conversation.message_count };
   }
 
-  /** Index participant_pkey. */
   async findParticipantIds(tx: Sql, { bot_id, id }: ConversationRow): Promise<string[]> {
     const rows = await tx.query<{ user_id: string }>(
       'SELECT user_id FROM participant WHERE bot_id = $1 AND conversation_id = $2',
@@ -130,7 +131,10 @@ export class ConversationsRepository {
     return rows.map(({ user_id }) => user_id);
   }
 
-  /** Of a locked conversation, with all that is small. Its messages, events and signals are erased later. */
+  /**
+   * Requires the row lock. Deletes the small dependent rows now; messages, events and signals are erased in the
+   * background.
+   */
   async delete(tx: Sql, { bot_id, id }: ConversationRow): Promise<void> {
     await tx.query(
       `WITH places AS (DELETE FROM participant WHERE bot_id = $1 AND conversation_id = $2),
@@ -143,8 +147,8 @@ export class ConversationsRepository {
   }
 
   /**
-   * Indexes conversation_created, conversation_updated, conversation_channel, or those of an integration's; participant_user
-   * and those of `taggedRows` where these filters are given. None counts messages.
+   * Indexes conversation_created, conversation_updated, conversation_channel, or their counterparts per integration;
+   * participant_user and the indexes of `taggedRows` for those filters. No query counts messages.
    */
   async list({ botId, alias }: Scope, query: ListConversations) {
     const { participantIds, tags, channel, afterDate, beforeDate, minMessageCount, maxMessageCount } = query;
@@ -180,7 +184,7 @@ export class ConversationsRepository {
   }
 }
 
-/** Whether one index has all of the filters in the order of the list. Those of updates know no channel and no creation. */
+/** True if one index serves all filters in sort order. Indexes on updated_at contain neither channel nor creation time. */
 function isServed(alias: string | null, query: ListConversations): boolean {
   const { participantIds, tags, minMessageCount, maxMessageCount, channel, afterDate, beforeDate, sortField } = query;
   const others: unknown[] = [participantIds, tags, minMessageCount, maxMessageCount];
@@ -189,7 +193,7 @@ function isServed(alias: string | null, query: ListConversations): boolean {
   return others.every((value) => value === undefined);
 }
 
-/** Of `$2` and `$3`, the alias and the channel, what its index begins with after the bot. */
+/** Column that follows bot_id in the index: alias (`$2`) or channel (`$3`). */
 function leadingOf(alias: string | null, query: ListConversations): LeadingColumn | undefined {
   if (!isServed(alias, query)) return undefined;
   const span = { from: query.afterDate && '$4', to: query.beforeDate && '$5' };

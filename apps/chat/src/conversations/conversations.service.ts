@@ -51,7 +51,7 @@ export class ConversationsService {
     return { conversation: toConversation(caller, await this.find(caller, id)) };
   }
 
-  /** Throws ResourceNotFound for one that is not there, and for one that the caller may not see. */
+  /** Throws ResourceNotFound also for a conversation that the caller may not access. */
   async find(caller: BotCaller, id: string): Promise<ConversationRow> {
     const row = await this.conversations.find(scopeOf(caller), id);
     if (!row) throw notFound('conversation', id);
@@ -66,7 +66,7 @@ export class ConversationsService {
     const scope = { botId: caller.bot.id, alias };
     const wanted = storedNames(caller, discriminatingTags(input));
     const isWanted = Object.keys(wanted).length > 0;
-    // What is found with a key is kept for it.
+    // With an idempotency key the result is stored, so this shortcut does not apply.
     const found =
       isWanted &&
       caller.idempotencyKey === undefined &&
@@ -140,7 +140,7 @@ export class ConversationsService {
     );
   }
 
-  /** Whose conversation it is. Throws ReferenceNotFound for an integration and InvalidPayload for a channel that is not there. */
+  /** Throws ReferenceNotFound for an unknown integration and InvalidPayload for an unknown or ambiguous channel. */
   private async installationFor(
     caller: BotCaller,
     { channel, integrationName }: { channel: string; integrationName?: string },
@@ -166,15 +166,15 @@ export class ConversationsService {
     throw new ApiError(
       'InvalidPayload',
       of || installationsWith(installations, channel) === 0
-        ? `channel "${channel}" is no channel of ${of ? of.alias : 'the integrations of this bot'}: it must be one of: ${channelsOf(installations)}.`
-        : `channel "${channel}" is one of several integrations: name one by the header x-integration-alias or by integrationName. There are: ${channelsOf(installations)}.`,
+        ? `channel "${channel}" not found in ${of ? `integration "${of.alias}"` : 'the integrations of this bot'}. Available: ${channelsOf(installations)}.`
+        : `channel "${channel}" is ambiguous: several integrations have it. Name one by the header x-integration-alias or by integrationName. Available: ${channelsOf(installations)}.`,
     );
   }
 
   private async aliasNamed(caller: BotCaller, integrationName: string): Promise<string> {
     const own = aliasOf(caller);
     const named = await this.runtimes.find(caller.bot.id, (bot) => namedInstallation(bot, integrationName, own));
-    // Conversations outlive the installation that they were held on.
+    // The integration may have been uninstalled: its conversations remain.
     return named?.alias ?? integrationName;
   }
 }
@@ -182,7 +182,7 @@ export class ConversationsService {
 function notInstalled(name: string): ApiError {
   return new ApiError(
     'ReferenceNotFound',
-    `integrationName "${name}" names no integration that is installed in this bot.`,
+    `integrationName "${name}" not found: no such integration is installed in this bot.`,
   );
 }
 

@@ -22,7 +22,7 @@ async function newConversation(of = client): Promise<string> {
 }
 
 describe('a conversation', () => {
-  it('has what it was created with', async () => {
+  it('returns the fields it was created with', async () => {
     const { conversation } = await client.createConversation({
       channel: 'channel',
       tags: { topic: 'sales' },
@@ -48,7 +48,7 @@ describe('a conversation', () => {
     expect(conversation.integration).toBe('team');
   });
 
-  it('belongs to the installation that is named, by its alias or by its integration', async () => {
+  it('belongs to the installation named by alias or by integration', async () => {
     const names = await Promise.all(
       ['team', 'slack'].map(
         async (integrationName) =>
@@ -70,22 +70,22 @@ describe('a conversation', () => {
       'a channel of another integration',
       { channel: 'channel', tags: {}, integrationName: 'team' },
       'InvalidPayload',
-      /^channel "channel" is no channel of team/,
+      /^channel "channel" not found in integration "team"/,
     ],
     [
       'an integration that is not installed',
       { channel: 'channel', tags: {}, integrationName: 'telegram' },
       'ReferenceNotFound',
-      /^integrationName "telegram" names no integration/,
+      /^integrationName "telegram" not found: no such integration/,
     ],
-  ])('is refused with %s', async (_case, input, type, message) => {
+  ])('is rejected with %s', async (_case, input, type, message) => {
     expect(await failure(client.createConversation(input as never))).toEqual({
       type,
       message: expect.stringMatching(message),
     });
   });
 
-  it('is on a channel of who acts as an integration', async () => {
+  it('uses the channels of the calling integration', async () => {
     const { conversation } = await asTeam.createConversation({ channel: 'direct', tags: { id: 'C1' } });
 
     expect(conversation).toMatchObject({ integration: 'team', tags: { id: 'C1' } });
@@ -96,7 +96,7 @@ describe('a conversation', () => {
     ).toBe('ReferenceNotFound');
   });
 
-  it('can be on a channel that the bot has got this very moment', async () => {
+  it('can use a channel that was installed a moment ago', async () => {
     const own = await door.newBot();
     await own.client.createConversation({ channel: 'group', tags: {} });
     await door.send(`PUT /v1/admin/bots/${own.id}`, {
@@ -113,11 +113,11 @@ describe('a conversation', () => {
     expect(conversation.integration).toBe('more');
     expect(await failure(own.client.createConversation({ channel: 'group', tags: {} }))).toEqual({
       type: 'InvalidPayload',
-      message: expect.stringMatching(/^channel "group" is one of several integrations/),
+      message: expect.stringMatching(/^channel "group" is ambiguous: several integrations have it/),
     });
   });
 
-  it('is updated by merging', async () => {
+  it('merges tags and properties on update', async () => {
     const { conversation } = await client.createConversation({ channel: 'channel', tags: { a: '1', b: '2' } });
 
     const { conversation: updated } = await client.updateConversation({
@@ -131,7 +131,7 @@ describe('a conversation', () => {
     expect((await client.listConversations({ tags: { c: '3' } })).conversations).toEqual([updated]);
   });
 
-  it('is gone when it is deleted, with its states', async () => {
+  it('returns 404 after its deletion, and its states are deleted', async () => {
     const id = await newConversation();
     await client.addParticipant({ id, userId: await newUser() });
 
@@ -146,7 +146,7 @@ describe('a conversation', () => {
     expect(failures.map(({ type }) => type)).toEqual(Array(4).fill('ResourceNotFound'));
   });
 
-  it('is nobody’s to another bot, and to another integration', async () => {
+  it('returns 404 to another bot and to another integration', async () => {
     const other = await door.newBot();
     const id = await newConversation();
 
@@ -158,8 +158,8 @@ describe('a conversation', () => {
   });
 });
 
-describe('conversations that are gotten or created', () => {
-  it('are one, however many ask at once', async () => {
+describe('getOrCreateConversation', () => {
+  it('creates one conversation for concurrent requests', async () => {
     const answers = await Promise.all(
       Array.from({ length: 200 }, () => client.getOrCreateConversation({ channel: 'group', tags: { id: 'one' } })),
     );
@@ -168,7 +168,7 @@ describe('conversations that are gotten or created', () => {
     expect(answers.filter(({ meta }) => meta.created)).toHaveLength(1);
   });
 
-  it('are told apart by their channel too', async () => {
+  it('creates separate conversations for separate channels', async () => {
     const group = await asTeam.getOrCreateConversation({ channel: 'group', tags: { id: 'same' } });
     const direct = await asTeam.getOrCreateConversation({ channel: 'direct', tags: { id: 'same' } });
 
@@ -176,8 +176,8 @@ describe('conversations that are gotten or created', () => {
   });
 });
 
-describe('a list of conversations', () => {
-  it('has those with all participants, of an integration, on a channel and with tags, alone and together', async () => {
+describe('listConversations', () => {
+  it('filters by participants, integration, channel and tags, alone and combined', async () => {
     const { client: own } = await door.newBot();
     const [ann, bob] = [await newUser(own), await newUser(own)];
     const both = (await own.createConversation({ channel: 'group', tags: { kind: 'a' } })).conversation.id;
@@ -209,7 +209,7 @@ describe('a list of conversations', () => {
 });
 
 describe('the participants of a conversation', () => {
-  it('are listed in the order in which they joined, page by page', async () => {
+  it('are listed page by page in the order in which they joined', async () => {
     const id = await newConversation();
     const joined: string[] = [];
     for (let n = 0; n < 7; n++) {
@@ -227,7 +227,7 @@ describe('the participants of a conversation', () => {
     expect(seen).toEqual(joined);
   });
 
-  it('take part once, however often they are added, until they are removed', async () => {
+  it('are added once by repeated requests, and can be removed', async () => {
     const id = await newConversation();
     const userId = await newUser();
     await Promise.all([1, 2, 3].map(() => client.addParticipant({ id, userId })));
@@ -241,7 +241,7 @@ describe('the participants of a conversation', () => {
     expect((await client.listUsers({ conversationId: id })).users).toEqual([]);
   });
 
-  it('are users of the same bot', async () => {
+  it('must be users of the same bot', async () => {
     const other = await door.newBot();
     const id = await newConversation();
     const userId = await newUser(other.client);
@@ -257,7 +257,7 @@ describe('the participants of a conversation', () => {
     expect((await failure(other.client.addParticipant({ id, userId }))).type).toBe('ResourceNotFound');
   });
 
-  it('are those of an integration when it adds them, besides who takes part already', async () => {
+  it('must be users of the integration that adds them, or participants already', async () => {
     const id = (await asTeam.createConversation({ channel: 'group', tags: {} })).conversation.id;
     const [own, other] = [await newUser(asTeam), await newUser()];
 
@@ -274,7 +274,7 @@ describe('the participants of a conversation', () => {
     expect((await client.listParticipants({ id })).participants.map((user) => user.id)).toEqual([own, other]);
   });
 
-  it('are counted by the list of users of the conversation', async () => {
+  it('are returned by listUsers with conversationId', async () => {
     const id = await newConversation();
     const [ann, bob] = [await newUser(), await newUser()];
     await client.addParticipant({ id, userId: ann });
@@ -286,7 +286,7 @@ describe('the participants of a conversation', () => {
   });
 });
 
-it('is refused what the header x-bot-id lacks', async () => {
+it('rejects a request without the header x-bot-id', async () => {
   const { 'x-bot-id': _bot, ...headers } = door.headersOf(botId);
 
   const answer = await door.send('POST /v1/chat/conversations', { headers, json: { channel: 'channel', tags: {} } });

@@ -16,12 +16,10 @@ const byJoining = new Keyset<ParticipantRow>(
   'asc',
 );
 
-/** Who takes part in which conversation. */
 @Injectable()
 export class ParticipantsRepository {
   constructor(private readonly database: Database) {}
 
-  /** True when the user did not take part before. */
   async add(tx: Sql, botId: string, conversationId: string, userId: string): Promise<boolean> {
     const rows = await tx.query(
       `INSERT INTO participant (bot_id, conversation_id, user_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING RETURNING 1`,
@@ -30,7 +28,7 @@ export class ParticipantsRepository {
     return rows.length > 0;
   }
 
-  /** True when the user took part. The conversation is held. */
+  /** True if the user was a participant. The caller must hold the clock lock of the conversation. */
   async remove(tx: Sql, botId: string, conversationId: string, userId: string): Promise<boolean> {
     const rows = await tx.query(
       `WITH gone AS (
@@ -53,7 +51,7 @@ export class ParticipantsRepository {
     return row;
   }
 
-  /** In the order in which they joined. Index participant_joined, and the primary key for each. */
+  /** In join order. Index participant_joined, then the primary key of each user. */
   async list(botId: string, conversationId: string, query: PageQuery) {
     const limit = pageSize(query);
     const boundTo = [botId, conversationId];

@@ -43,10 +43,7 @@ export class ParticipantsService {
     if (known) return known;
     const { id, userId } = input;
     if (userId === caller.bot.id)
-      throw new ApiError(
-        'InvalidPayload',
-        'userId must be a user other than the bot, which takes part in every conversation.',
-      );
+      throw new ApiError('InvalidPayload', 'userId must not be the bot: the bot takes part in every conversation.');
     const conversation = await this.conversations.find(caller, id);
     const user =
       (await this.users.find({ botId: caller.bot.id, alias: aliasOf(caller) }, userId)) ??
@@ -72,12 +69,12 @@ export class ParticipantsService {
     return {};
   }
 
-  /** Tells who listens, unless the user takes part already. */
+  /** Sends the signal participant_added, unless the user is a participant already. */
   join(conversation: Named, user: Named): Promise<void> {
     return this.database.transaction((tx) => this.joinIn(tx, conversation, user));
   }
 
-  /** Tells who listens, and ends the streams of the user. False when the user takes part no more. */
+  /** Sends the signal participant_removed and closes the user's streams. False if the user was not a participant. */
   leave(conversation: Named, user: Named): Promise<boolean> {
     return this.database.transaction(async (tx) => {
       const { bot_id, id } = conversation;

@@ -7,7 +7,7 @@ import { ChatInstallations } from './chat-installations';
 import type { Asker, Place } from './endpoint.repository';
 import { UserKeys } from './user-keys';
 
-/** Who asks, and where: both are there. */
+/** The calling user and the conversation, both found. */
 export interface Standpoint {
   me: NonNullable<Place['me']>;
   conversation: NonNullable<Place['conversation']>;
@@ -20,7 +20,7 @@ export class Askers {
     private readonly keys: UserKeys,
   ) {}
 
-  /** Where a request goes. Throws as `identify` does for one with a user key; one without needs none. */
+  /** The bot that a request concerns. A user key is verified if given; otherwise none is required. */
   async verify({ userKey }: Caller, webhookId: string): Promise<ChatPlace> {
     const { botId } =
       userKey === undefined
@@ -29,20 +29,22 @@ export class Askers {
     return { botId };
   }
 
-  /** What the user key says. Whether there is such a user is looked at together with what is asked for. */
+  /** Verifies the user key. Does not look up the user: that is part of the statement which reads the requested data. */
   async identify({ userKey }: Pick<ChatUserCaller, 'userKey'>, webhookId: string): Promise<Asker> {
     const installation = await this.installations.get(webhookId, (it) => this.keys.isGood(it, userKey));
     return { installation, claim: await this.keys.verify(installation, userKey) };
   }
 }
 
-/** Throws Unauthorized when there is no such user. */
 export function known<T>(user: T | null | undefined): T {
   if (user) return user;
-  throw new ApiError('Unauthorized', 'There is no user of this user key: call getOrCreateUser first.');
+  throw new ApiError('Unauthorized', 'No user exists for this user key. Call getOrCreateUser first.');
 }
 
-/** Throws Unauthorized without such a user, ResourceNotFound without the conversation, Forbidden for who does not take part. */
+/**
+ * Throws Unauthorized without such a user, ResourceNotFound without the conversation, Forbidden for a user who is not a
+ * participant.
+ */
 export function participant({ me, conversation, isParticipant }: Place, name: string): Standpoint {
   const user = known(me);
   if (!conversation) throw notFound('conversation', name);
@@ -50,7 +52,10 @@ export function participant({ me, conversation, isParticipant }: Place, name: st
   return { me: user, conversation };
 }
 
-/** The same, and Forbidden for who does not own it. */
+/**
+ * Throws Unauthorized without such a user, ResourceNotFound without the conversation, Forbidden for a user who is not
+ * the owner.
+ */
 export function owner(place: Place, name: string): Standpoint {
   const user = known(place.me);
   if (!place.conversation) throw notFound('conversation', name);

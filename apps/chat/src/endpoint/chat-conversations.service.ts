@@ -23,9 +23,7 @@ import { taken, tagsOf } from './chat-users.service';
 import { toChatConversation } from './endpoint.entity';
 import { EndpointRepository } from './endpoint.repository';
 
-/** The only channel of the chat. */
 const channel = 'channel';
-/** As many may delete a conversation while others get or create it. */
 const maxTries = 5;
 
 @Injectable()
@@ -52,7 +50,7 @@ export class ChatConversationsService {
     });
   }
 
-  /** As many as ask at once get the same conversation. */
+  /** Concurrent requests get the same conversation. */
   async getOrCreate(
     caller: ChatUserCaller,
     { webhookId, id }: GetOrCreateChatConversation,
@@ -86,14 +84,14 @@ export class ChatConversationsService {
     return { conversations: page.rows.map(toChatConversation), meta: { nextToken: page.nextToken } };
   }
 
-  /** Who may listen, and to what, in the ids of the platform. Throws as `get` does. */
+  /** Authorizes a stream and returns platform ids. Throws as `get` does. */
   async open({ userKey = '' }: Caller, { webhookId, conversationId }: OpenStream): Promise<Listener> {
     const asker = await this.askers.identify({ userKey }, webhookId);
     const { me, conversation } = participant(await this.endpoint.findPlace(asker, conversationId), conversationId);
     return { botId: conversation.bot_id, conversationId: conversation.id, userId: me.id };
   }
 
-  /** Undefined when the foreign id is taken. */
+  /** Undefined if the foreign id is taken. */
   private async insert(
     { botId, alias, integrationId }: ChatInstallation,
     ownerId: string,

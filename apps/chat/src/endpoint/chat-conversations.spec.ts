@@ -21,7 +21,6 @@ afterAll(() => door?.stop());
 const conversationId = /^conv_[0-9A-HJKMNP-TV-Z]{26}$/;
 const refusal = (type: string) => ({ type });
 
-/** A conversation of Ada's in which Grace takes part. */
 async function newConversation(id?: string): Promise<string> {
   const { conversation } = await ada.createConversation({ id });
   await ada.addParticipant({ conversationId: conversation.id, userId: grace.user.id });
@@ -50,7 +49,7 @@ describe('a conversation', () => {
     expect(participants).toEqual([(await ada.getUser({})).user]);
   });
 
-  it('is shown to the bot as one of the chat, with owner and foreign id as tags', async () => {
+  it('is shown to the bot with owner and foreign id as tags', async () => {
     await ada.createConversation({ id: 'for-the-bot' });
 
     const { conversations } = await endpoint.bot.client.listConversations({ tags: { 'chat:fid': 'for-the-bot' } });
@@ -60,7 +59,7 @@ describe('a conversation', () => {
     ]);
   });
 
-  it('keeps a foreign id in every answer, and is found by it and by its own', async () => {
+  it('returns its foreign id in every reply, and is found by it and by its platform id', async () => {
     const id = await newConversation('tea/2026\\1');
     const own = await platformId(id);
 
@@ -72,7 +71,7 @@ describe('a conversation', () => {
     expect((await ada.listConversations({})).conversations.map((one) => one.id)).toContain(id);
   });
 
-  it('has a foreign id that no other has in its bot', async () => {
+  it('must have a foreign id that is unique in its bot', async () => {
     await ada.createConversation({ id: 'taken' });
 
     await expect(ada.createConversation({ id: 'taken' })).rejects.toMatchObject(refusal('AlreadyExists'));
@@ -84,7 +83,7 @@ describe('a conversation', () => {
     await expect((await other.newUser()).createConversation({ id: 'taken' })).resolves.toHaveProperty('conversation');
   });
 
-  it('is the same one for a hundred who get or create it at once', async () => {
+  it('is created once for a hundred concurrent getOrCreate requests', async () => {
     const ask = () => endpoint.send('POST /conversations/get-or-create', { key: ada.user.key, json: { id: 'crowd' } });
 
     const answers = await Promise.all(Array.from({ length: 100 }, ask));
@@ -94,14 +93,14 @@ describe('a conversation', () => {
     expect(await platformId('crowd')).toMatch(conversationId);
   });
 
-  it('is got or created by its owner alone', async () => {
+  it('allows getOrCreate only to its owner', async () => {
     const id = await newConversation('hers');
 
     await expect(grace.getOrCreateConversation({ id })).rejects.toMatchObject(refusal('Forbidden'));
     await expect(stranger.getOrCreateConversation({ id })).rejects.toMatchObject(refusal('Forbidden'));
   });
 
-  it('is seen by participants alone', async () => {
+  it('is visible only to its participants', async () => {
     const id = await newConversation();
 
     await expect(grace.getConversation({ id })).resolves.toHaveProperty('conversation');
@@ -112,7 +111,7 @@ describe('a conversation', () => {
     );
   });
 
-  it('is deleted by its owner alone, and its foreign id is free again', async () => {
+  it('can be deleted only by its owner, and then its foreign id can be used again', async () => {
     const id = await newConversation('short');
     const { heard } = await endpoint.listen(await platformId(id));
 
@@ -127,7 +126,7 @@ describe('a conversation', () => {
     expect((await ada.createConversation({ id })).conversation.id).toBe(id);
   });
 
-  it('is listed for its owner, newest first, twenty to a page', async () => {
+  it('is listed for its owner, newest first, twenty per page', async () => {
     const owner = await endpoint.newUser();
     const ids: string[] = [];
     for (let count = 0; count < 22; count += 1) ids.unshift((await owner.createConversation({})).conversation.id);
@@ -141,7 +140,7 @@ describe('a conversation', () => {
     expect(second.meta).toEqual({});
   });
 
-  it('is not there under another name, another bot or a strange one', async () => {
+  it('returns 404 for an unknown id, another bot and another channel', async () => {
     const other = await newEndpoint(door);
     const theirs = (await (await other.newUser('owner')).createConversation({ id: 'foreign' })).conversation.id;
     const [{ id: own }] = (await door.sql<{ id: string }>(
@@ -160,7 +159,7 @@ describe('a conversation', () => {
     }
   });
 
-  it('is refused a next page that is not its own', async () => {
+  it('rejects an invalid nextToken', async () => {
     for (const path of ['conversations', `conversations/${await newConversation()}/participants`]) {
       expect(await endpoint.send(`GET /${path}?nextToken=nonsense`, { key: ada.user.key })).toMatchObject({
         status: 400,
@@ -171,7 +170,7 @@ describe('a conversation', () => {
 });
 
 describe('a participant', () => {
-  it('is added by the owner, in either form of its id, and listeners hear of it once', async () => {
+  it('is added by the owner, by either form of its id, with one signal', async () => {
     const { conversation } = await ada.createConversation({ id: 'party' });
     const { frames } = await endpoint.listen(await platformId('party'));
 
@@ -184,7 +183,7 @@ describe('a participant', () => {
     ]);
   });
 
-  it('is added and removed by the owner alone', async () => {
+  it('can be added and removed only by the owner', async () => {
     const conversationId = await newConversation();
     const userId = stranger.user.id;
 
@@ -208,7 +207,7 @@ describe('a participant', () => {
     ).toMatchObject({ status: 400, json: { message: expect.stringContaining('userId') as string } });
   });
 
-  it('is seen by who takes part too, when it takes part itself', async () => {
+  it('is visible to other participants', async () => {
     const conversationId = await newConversation();
 
     const { participant } = await grace.getParticipant({ conversationId, userId: ada.user.id });
@@ -220,7 +219,7 @@ describe('a participant', () => {
     );
   });
 
-  it('that is removed has its streams ended, and may do nothing more', async () => {
+  it('loses its streams and its access when it is removed', async () => {
     const id = await newConversation('leave');
     const { heard, frames } = await endpoint.listen(await platformId(id));
 
@@ -240,7 +239,7 @@ describe('a participant', () => {
     );
   });
 
-  it('may not be removed when it is the owner', async () => {
+  it('cannot be removed when it is the owner', async () => {
     const conversationId = await newConversation();
 
     await expect(ada.removeParticipant({ conversationId, userId: ada.user.id })).rejects.toMatchObject(
@@ -248,7 +247,7 @@ describe('a participant', () => {
     );
   });
 
-  it('is listed, the latest first, twenty to a page', async () => {
+  it('is listed in reverse join order, twenty per page', async () => {
     const { conversation } = await ada.createConversation({});
     const ids = [ada.user.id];
     for (let count = 0; count < 21; count += 1) {
@@ -267,7 +266,7 @@ describe('a participant', () => {
 });
 
 describe('a change by the bot', () => {
-  it('is told to listeners like one by a user', async () => {
+  it('sends the same signals as a change by a user', async () => {
     const id = await newConversation();
     const { frames, heard } = await endpoint.listen(id);
     const { user } = await endpoint.bot.client.createUser({ tags: {} });
@@ -288,7 +287,7 @@ describe('a stream', () => {
   const open = (userKey: string | undefined, conversationId: string, webhookId = endpoint.webhookId) =>
     door.call(signals.open, { ...systemCaller('req_test'), userKey }, { webhookId, conversationId });
 
-  it('is opened for participants, in the ids of the platform', async () => {
+  it('is opened for participants, with platform ids', async () => {
     const id = await newConversation('stream');
 
     const listener = { botId: endpoint.bot.id, conversationId: await platformId(id), userId: ada.user.id };
@@ -297,7 +296,7 @@ describe('a stream', () => {
     expect(await open(ada.user.key, listener.conversationId)).toEqual(listener);
   });
 
-  it('is refused to all others, with what stops a client from asking for ever', async () => {
+  it('is refused to everybody else with a status that stops the client from retrying', async () => {
     const id = await newConversation();
 
     await expect(open(undefined, id)).rejects.toMatchObject({ type: 'Unauthorized', code: 401 });

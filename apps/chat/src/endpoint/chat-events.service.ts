@@ -25,7 +25,7 @@ export class ChatEventsService {
     private readonly signals: SignalsService,
   ) {}
 
-  /** For the bot, which is told the ids of the platform, and for all who listen. */
+  /** Creates the event for the bot, with platform ids, and sends a signal to listening clients. */
   async create(caller: ChatUserCaller, input: CreateChatEvent): Promise<ChatEventReply> {
     const { webhookId, conversationId, payload } = input;
     const asker = await this.askers.identify(caller, webhookId);
@@ -66,7 +66,6 @@ export class ChatEventsService {
   }
 }
 
-/** As the bot sees it. */
 function customType({ alias }: ChatInstallation): string {
   return `${alias}:custom`;
 }

@@ -8,17 +8,16 @@ import { newId } from '@parley/database/ids';
 import { RecentAnswers } from '../runtime/recent-answers';
 import type { KeyRealm } from './user-keys';
 
-/** The chat of one bot. */
 export interface ChatInstallation extends KeyRealm {
   workspaceId: string;
   alias: string;
-  /** Version id. */
+  /** Integration version id. */
   integrationId: string;
 }
 
 const maxInstallations = 10_000;
 
-/** Which bot's chat a webhook id means. */
+/** Cache of native chat installations by webhook id. */
 @Injectable()
 export class ChatInstallations {
   private readonly answers: RecentAnswers<WebhookTarget>;
@@ -30,8 +29,9 @@ export class ChatInstallations {
   }
 
   /**
-   * At most a second old, and asked afresh before it is refused, by this or by who asks, for whom it is not `good`. Throws
-   * ResourceNotFound for whatever is not the chat of a bot, and Forbidden while the bot is blocked.
+   * Cached for at most a second. Looked up again before a request is refused, here or because the caller's `good`
+   * rejects the cached installation. Throws ResourceNotFound unless it is an enabled native chat, Forbidden while the
+   * bot is blocked.
    */
   async get(
     webhookId: string,
@@ -43,14 +43,12 @@ export class ChatInstallations {
     return toInstallation(target);
   }
 
-  /** Throws as `get` does. */
   async greet(webhookId: string): Promise<object> {
     await this.get(webhookId);
     return {};
   }
 }
 
-/** The caller who acts as the installation, for what the runtime API does as well. */
 export function asInstallation(
   caller: Caller,
   { botId, workspaceId, alias, integrationId }: ChatInstallation,
@@ -63,7 +61,7 @@ export function asInstallation(
   };
 }
 
-/** The same for this user of the installation, whose idempotency keys are nobody else's. */
+/** Caller that acts as the installation for this user: idempotency keys are scoped per user. */
 export function asUser(caller: Caller, installation: ChatInstallation, user: { id: string }): BotCaller {
   return { ...asInstallation(caller, installation), user: { id: user.id } };
 }

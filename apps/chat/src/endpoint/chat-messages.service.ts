@@ -65,7 +65,7 @@ export class ChatMessagesService {
   async delete(caller: ChatUserCaller, { webhookId, id }: ChatMessageId): Promise<object> {
     const asker = await this.askers.identify(caller, webhookId);
     const { said, me } = await this.find(asker, id);
-    if (said.user_id !== me.id) throw new ApiError('Forbidden', 'Only who has sent the message may delete it.');
+    if (said.user_id !== me.id) throw new ApiError('Forbidden', 'Only the sender of a message may delete it.');
     return this.messages.delete(asInstallation(caller, asker.installation), { id: said.id });
   }
 

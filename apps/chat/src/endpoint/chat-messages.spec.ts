@@ -41,12 +41,10 @@ const payloads: Payload[] = [
 ];
 
 interface Named {
-  /** As users know it. */
   id: string;
   platformId: string;
 }
 
-/** A conversation of Ada's in which Grace takes part. */
 async function newConversation(foreignId?: string): Promise<Named> {
   const { id } = (await ada.createConversation({ id: foreignId })).conversation;
   await ada.addParticipant({ conversationId: id, userId: grace.user.id });
@@ -57,7 +55,6 @@ async function newConversation(foreignId?: string): Promise<Named> {
   return { id, platformId: row!.id };
 }
 
-/** What was told since Grace takes part. */
 async function catchUp(platformId: string): Promise<MissedSignals> {
   const { id: botId } = endpoint.bot;
   const listener = { botId, conversationId: platformId, userId: await platformIdOfAda() };
@@ -71,7 +68,7 @@ async function platformIdOfAda(): Promise<string> {
 
 describe('a message', () => {
   it.each(payloads.map((payload) => [payload.type, payload] as const))(
-    'of the type %s is the same in its answer, in the list, by its id and in its signal',
+    'of the type %s is the same in the reply, the list, the lookup by id and the signal',
     async (_type, payload) => {
       const { id: conversationId, platformId } = await newConversation();
       const { frames } = await endpoint.listen(platformId);
@@ -92,7 +89,7 @@ describe('a message', () => {
     },
   );
 
-  it('carries the spec’s fields and no other, when it has no metadata', async () => {
+  it('without metadata contains exactly the fields of the specification', async () => {
     const { id: conversationId } = await newConversation();
 
     for (const metadata of [undefined, {}]) {
@@ -107,7 +104,7 @@ describe('a message', () => {
     }
   });
 
-  it('is shown to the bot in the form of the platform, as an event and as a message', async () => {
+  it('is shown to the bot in the platform format, as an event and as a message', async () => {
     const { id: conversationId, platformId } = await newConversation();
     const payload: Payload = { type: 'bloc', items: [hello] };
 
@@ -128,7 +125,7 @@ describe('a message', () => {
     expect(events).toEqual([{ type: 'message_created', status: 'pending' }]);
   });
 
-  it('names users and conversations by their foreign ids', async () => {
+  it('refers to users and conversations by their foreign ids', async () => {
     const { id: conversationId, platformId } = await newConversation('tea-time');
     const { frames } = await endpoint.listen(platformId);
 
@@ -144,7 +141,7 @@ describe('a message', () => {
     expect((await ada.listMessages({ conversationId: platformId })).messages).toEqual([reply.message, message]);
   });
 
-  it('of the bot is shown as clients can read it, everywhere the same', async () => {
+  it('of the bot has the same client format everywhere', async () => {
     const { id: conversationId, platformId } = await newConversation('from-bot');
     const { frames } = await endpoint.listen(platformId);
     const { type: _type, ...bare } = card;
@@ -168,7 +165,7 @@ describe('a message', () => {
     expect((await ada.getMessage({ id: message!.id })).message).toEqual(message);
   });
 
-  it('of the bot that ends a stream is told as its end too, now and later', async () => {
+  it('of the bot that ends a stream also sends the end signal, live and on catch-up', async () => {
     const { id: conversationId, platformId } = await newConversation();
     const { frames } = await endpoint.listen(platformId);
     const say = (userId: string, metadata: unknown) =>
@@ -200,7 +197,7 @@ describe('a message', () => {
     expect(missed.map(({ number }) => number)).toEqual([2, 3, 4, 5, 6]);
   });
 
-  it('that no longer ends a stream when it is told again, or is gone, leaves its number', async () => {
+  it('that no longer ends a stream on catch-up, or was deleted, keeps its signal number', async () => {
     const { platformId } = await newConversation();
     const asBot = { conversationId: platformId, userId: endpoint.bot.id, type: 'text', tags: {} };
     const payload = { text: 'hello', metadata: { streamId: 's' } };
@@ -216,7 +213,7 @@ describe('a message', () => {
     expect(last).toBe(6);
   });
 
-  it('of somebody new tells first, and once, that it takes part', async () => {
+  it('of a new participant sends participant_added once, before the message', async () => {
     const { id: conversationId, platformId } = await newConversation('open');
     const { heard, frames } = await endpoint.listen(platformId);
     const { user } = await endpoint.bot.client.createUser({ tags: {} });
@@ -243,7 +240,7 @@ describe('a message', () => {
     expect((await catchUp(platformId)).signals.map(({ number }) => number)).toEqual([2, 3, 4, 5, 6, 7]);
   });
 
-  it('is refused when payload and metadata are too large together', async () => {
+  it('is rejected when payload and metadata together are too large', async () => {
     const { id: conversationId } = await newConversation();
     const half = 'x'.repeat(70 * 1024);
 
@@ -252,14 +249,14 @@ describe('a message', () => {
     ).rejects.toMatchObject({ type: 'InvalidPayload', message: expect.stringContaining('131072') as string });
   });
 
-  it('is refused when the body is no JSON, and goes on', async () => {
+  it('returns 400 for a body that is not JSON, and the next request works', async () => {
     expect(await endpoint.send('POST /messages', { key: ada.user.key, body: '{"payload":' })).toMatchObject({
       status: 400,
       json: { type: 'InvalidPayload' },
     });
   });
 
-  it('is written and read by participants alone', async () => {
+  it('can be written and read only by participants', async () => {
     const { id: conversationId } = await newConversation();
     const { message } = await ada.createMessage({ conversationId, payload: hello });
     const forbidden = { type: 'Forbidden' };
@@ -273,7 +270,7 @@ describe('a message', () => {
     expect((await ada.listMessages({ conversationId })).messages).toHaveLength(1);
   });
 
-  it('of another bot, of another channel or of nobody is not there', async () => {
+  it('returns 404 for another bot, another channel and an unknown id', async () => {
     const other = await newEndpoint(door);
     const them = await other.newUser();
     const conversation = (await them.createConversation({})).conversation.id;
@@ -291,7 +288,7 @@ describe('a message', () => {
     expect((await them.listMessages({ conversationId: conversation })).messages).toHaveLength(1);
   });
 
-  it('is deleted by who has sent it alone, and listeners hear of it', async () => {
+  it('can be deleted only by its sender, with a signal', async () => {
     const { id: conversationId, platformId } = await newConversation('deleting');
     const { message } = await ada.createMessage({ conversationId, payload: hello });
     const { frames } = await endpoint.listen(platformId);
@@ -306,7 +303,7 @@ describe('a message', () => {
     await expect(ada.deleteMessage({ id: message.id })).rejects.toMatchObject({ type: 'ResourceNotFound' });
   });
 
-  it('stays when who has sent it is deleted', async () => {
+  it('remains when its sender is deleted', async () => {
     const { id: conversationId } = await newConversation();
     const guest = await endpoint.newUser('guest');
     await ada.addParticipant({ conversationId, userId: 'guest' });
@@ -318,7 +315,7 @@ describe('a message', () => {
     expect(messages).toEqual([{ ...message, userId: expect.stringMatching(/^user_/) as string }]);
   });
 
-  it('is listed newest first, twenty to a page, each created after the one before', async () => {
+  it('is listed newest first, twenty per page, with strictly increasing creation times', async () => {
     const { id: conversationId } = await newConversation();
     const texts = Array.from({ length: 45 }, (_, index) => `${index}`);
     await Promise.all(texts.map((text) => ada.createMessage({ conversationId, payload: { type: 'text', text } })));
@@ -339,7 +336,7 @@ describe('a message', () => {
 });
 
 describe('a custom event', () => {
-  it('reaches the bot and all who listen, and can be read again', async () => {
+  it('reaches the bot and all listening clients, and can be read by id', async () => {
     const { id: conversationId, platformId } = await newConversation('eventful');
     const { frames } = await endpoint.listen(platformId);
 
@@ -372,7 +369,7 @@ describe('a custom event', () => {
     ]);
   });
 
-  it('is for participants alone', async () => {
+  it('is accessible only to participants', async () => {
     const { id: conversationId } = await newConversation();
     const { event } = await ada.createEvent({ conversationId, payload: {} });
 
@@ -380,7 +377,7 @@ describe('a custom event', () => {
     await expect(stranger.getEvent({ id: event.id })).rejects.toMatchObject({ type: 'Forbidden' });
   });
 
-  it('that is something else, of another bot or of nobody is not there', async () => {
+  it('returns 404 for another type, another bot and an unknown id', async () => {
     const { id: conversationId } = await newConversation();
     const { message } = await ada.createMessage({ conversationId, payload: hello });
     const [{ id: ofMessage }] = (await door.sql<{ id: string }>('SELECT id FROM chat.event WHERE message_id = $1', [

@@ -21,7 +21,7 @@ export class ChatParticipantsService {
     private readonly participants: ParticipantsService,
   ) {}
 
-  /** Does nothing for who takes part already. */
+  /** Idempotent: does nothing for a user who is a participant already. */
   async add(
     caller: ChatUserCaller,
     { webhookId, conversationId, userId }: AddChatParticipant,
@@ -50,7 +50,10 @@ export class ChatParticipantsService {
     const { conversation } = owner(await this.endpoint.findPlace(asker, conversationId), conversationId);
     const user = await this.endpoint.findParticipant(conversation.bot_id, conversation.id, userId);
     if (user?.id === conversation.owner_id)
-      throw new ApiError('InvalidPayload', 'userId must not be that of the owner, who always takes part.');
+      throw new ApiError(
+        'InvalidPayload',
+        'userId must not be the owner of the conversation: the owner cannot be removed.',
+      );
     if (!user || !(await this.participants.leave(conversation, user))) throw notFound('participant', userId);
     return {};
   }

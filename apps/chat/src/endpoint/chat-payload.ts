@@ -1,13 +1,13 @@
 import { type ChatPayload, chatPayloadTypes, mendedPayload, payloadProblem } from '@parley/contracts/chat/chat-payload';
 import { isRecord } from '@parley/contracts/is-record';
 
-/** As the platform keeps it: the type stands beside the payload, and metadata in it. */
+/** Stored format: the type stands beside the payload, metadata inside it. */
 export interface Content {
   type: string;
   payload: Record<string, unknown>;
 }
 
-/** As users of the chat endpoint see it. */
+/** Client format of the chat endpoint: the type inside the payload, metadata beside it. */
 export interface ChatContent {
   payload: ChatPayload;
   metadata?: Record<string, unknown>;
@@ -20,7 +20,6 @@ export interface ChatMessage extends ChatContent {
   conversationId: string;
 }
 
-/** A message with the ids that users see. */
 export interface ShownMessage extends Content {
   id: string;
   createdAt: Date;
@@ -35,7 +34,7 @@ export function toContent({ payload, metadata }: ChatContent): Content {
   return content;
 }
 
-/** Whatever a bot has made of it: what fits none of the twelve types is shown as it is. */
+/** Never fails: a payload that fits none of the twelve types is shown unchanged. */
 export function toChatContent({ type, payload }: Content): ChatContent {
   const { metadata, ...fields } = isRecord(payload) ? payload : {};
   return {
@@ -45,8 +44,8 @@ export function toChatContent({ type, payload }: Content): ChatContent {
 }
 
 /**
- * Why users of the chat endpoint could not be shown this, as a sentence that names the field; undefined when they can. What
- * is mended where it is shown, as a list that is absent, is no problem.
+ * Validation error that names the field; undefined if clients can read the content. Defects that `toChatContent`
+ * repairs, such as a missing list, are no errors.
  */
 export function contentProblem(content: Content): string | undefined {
   if (!chatPayloadTypes.includes(content.type)) return `type must be one of: ${chatPayloadTypes.join(', ')}.`;
@@ -56,7 +55,7 @@ export function contentProblem(content: Content): string | undefined {
   return problem && `payload${/^[.[]/.test(problem) ? '' : ' '}${problem}.`;
 }
 
-/** The same, key by key, wherever a message is shown: in answers, lists and signals. */
+/** Fixed key order, so that replies, lists and signals serialize a message identically. */
 export function toChatMessage({ id, createdAt, userId, conversationId, ...content }: ShownMessage): ChatMessage {
   return { id, createdAt: createdAt.toISOString(), ...toChatContent(content), userId, conversationId };
 }

@@ -25,7 +25,6 @@ import { UserKeys } from './user-keys';
 
 type Fields = Omit<ChatUserFields, 'webhookId'>;
 
-/** As many may delete a user while others get or create it. */
 const maxTries = 5;
 
 @Injectable()
@@ -41,20 +40,20 @@ export class ChatUsersService {
     private readonly tags: TagsRepository,
   ) {}
 
-  /** The key names the platform's id: it stays that of this user when another one gets its foreign id later. */
+  /** The key contains the platform id: it never becomes valid for a later user with the same foreign id. */
   async create(_caller: Caller, { webhookId, id, ...fields }: CreateChatUser): Promise<CreatedChatUser> {
     const installation = await this.installations.get(webhookId, ({ encryptionKey }) => encryptionKey === undefined);
     if (installation.encryptionKey)
       throw new ApiError(
         'Unauthorized',
-        'This bot has an encryption key of its own: sign a user key with it (a JWT, HS256, the id of the user in the claim "id") and call getOrCreateUser.',
+        'createUser is not available: this bot has its own encryption key. Sign a JWT (HS256, user id in the claim "id") with that key and call getOrCreateUser.',
       );
     const user = await this.insert(installation, id ?? null, fields);
     if (!user) throw taken(id!);
     return { user: toChatUser(user), key: await this.keys.sign(installation, user.id) };
   }
 
-  /** As many as ask at once get the same user. */
+  /** Concurrent requests get the same user. */
   async getOrCreate(caller: ChatUserCaller, { webhookId, ...fields }: ChatUserFields): Promise<ChatUserReply> {
     const { installation, claim } = await this.askers.identify(caller, webhookId);
     for (let tries = 0; tries < maxTries; tries += 1) {
@@ -90,7 +89,10 @@ export class ChatUsersService {
     return this.insert(installation, claim, fields);
   }
 
-  /** Undefined when the foreign id is taken, or is what the platform calls somebody: nobody may pass for another one. */
+  /**
+   * Undefined if the foreign id is taken, or equals the id of the bot or of another user: that would allow
+   * impersonation.
+   */
   private async insert(
     { botId, alias }: ChatInstallation,
     id: string | null,
@@ -113,7 +115,6 @@ export class ChatUsersService {
     });
   }
 
-  /** Undefined when somebody has deleted the user meanwhile. */
   private async change(
     { botId, alias }: ChatInstallation,
     user: UserRow,
@@ -137,7 +138,7 @@ export class ChatUsersService {
   }
 }
 
-/** What the bot sees of it: all that fits a tag. */
+/** Tags shown to the bot. Values longer than a tag allows are left out. */
 export function tagsOf(alias: string, tags: Record<string, string | null>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(tags).flatMap(([name, value]) =>

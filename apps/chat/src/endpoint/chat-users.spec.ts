@@ -14,7 +14,6 @@ beforeAll(async () => {
 
 afterAll(() => door?.stop());
 
-/** As whoever knows the secret signs one. */
 function keyOf(id: unknown, secret = 'shared by all', more: object = {}): string {
   const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
   const body = `${encode({ alg: 'HS256' })}.${encode({ id, ...more })}`;
@@ -25,12 +24,12 @@ const userId = /^user_[0-9A-HJKMNP-TV-Z]{26}$/;
 const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 describe('the chat endpoint', () => {
-  it.each(['hello', 'hello/'])('greets at %s, without a key', async (path) => {
+  it.each(['hello', 'hello/'])('answers %s without a user key', async (path) => {
     expect(await endpoint.send(`GET /${path}`)).toMatchObject({ status: 200, json: {} });
   });
 
   it.each(['GET hello', 'GET hello/', 'POST users', 'GET users/me', 'GET conversations', 'POST messages'])(
-    'is not there under an unknown webhook id: %s',
+    'returns 404 for the unknown webhook id %s',
     async (line) => {
       const [method, path] = line.split(' ');
       const body = method === 'POST' ? { json: { payload: { type: 'text', text: 'a' }, conversationId: 'x' } } : {};
@@ -45,20 +44,20 @@ describe('the chat endpoint', () => {
     },
   );
 
-  it('is not there under the webhook of another integration', async () => {
+  it('returns 404 for the webhook of another integration', async () => {
     const { bot } = await door.alice.client.getBot({ id: endpoint.bot.id });
     const { webhookId } = Object.values(bot.integrations).find(({ name }) => name === 'slack')!;
 
     expect(await door.send(`GET /chat/${webhookId}/hello`)).toMatchObject({ status: 404 });
   });
 
-  it('makes the public client say that a webhook id is wrong', async () => {
+  it('makes the public client report a wrong webhook id', async () => {
     const client = new Client({ apiUrl: `${endpoint.url}1234` });
 
     await expect(client.createUser({})).rejects.toThrow('Failed to connect');
   });
 
-  it('is gone while the chat is disabled, and closed while the bot is blocked', async () => {
+  it('returns 404 while the chat is disabled and 403 while the bot is blocked', async () => {
     const other = await newEndpoint(door);
 
     await configureChat(door, other.bot.id, { enabled: false });
@@ -77,7 +76,7 @@ describe('the chat endpoint', () => {
     expect([disabled.status, enabled.status, blocked.status]).toEqual([404, 200, 403]);
   });
 
-  it('answers browsers of any origin, and lets them send the key', async () => {
+  it('allows CORS requests of any origin with the user key header', async () => {
     const { status, headers } = await door.send(`OPTIONS /chat/${endpoint.webhookId}/users/me`, {
       headers: {
         origin: 'https://shop.example',
@@ -93,7 +92,7 @@ describe('the chat endpoint', () => {
 });
 
 describe('a user', () => {
-  it('is created with a key that is good at once', async () => {
+  it('is created with a key that works at once', async () => {
     const { user, key } = await endpoint.client.createUser({
       name: 'Ada',
       pictureUrl: 'https://example.com/ada.png',
@@ -115,14 +114,14 @@ describe('a user', () => {
     });
   });
 
-  it('has no key in its answer for what nobody has told', async () => {
+  it('omits unset fields in the reply', async () => {
     const { status, json } = await endpoint.send('POST /users', { json: { name: '' } });
 
     expect(status).toBe(201);
     expect(Object.keys((json as { user: object }).user).sort()).toEqual(['createdAt', 'id', 'updatedAt']);
   });
 
-  it('keeps a foreign id in every answer, and is found by it and by its own', async () => {
+  it('returns its foreign id in every reply, and is found by it and by its platform id', async () => {
     const { user, key } = await endpoint.client.createUser({ id: 'a/b\\c_d-1' });
     const own = JSON.parse(Buffer.from(key.split('.')[1]!, 'base64url').toString()) as { id: string };
 
@@ -151,7 +150,7 @@ describe('a user', () => {
     ['with a space', 'a b'],
     ['with a letter of another alphabet', 'ädä'],
     ['with a line break at its end', 'ada\n'],
-  ])('is refused a foreign id that is %s', async (_name, id) => {
+  ])('is rejected with a foreign id that is %s', async (_name, id) => {
     const problem = {
       status: 400,
       json: { type: 'InvalidPayload', message: expect.stringContaining('1 to 70') as string },
@@ -162,7 +161,7 @@ describe('a user', () => {
       expect(await endpoint.send('POST /users/get-or-create', { key: keyOf(id), json: {} })).toMatchObject(problem);
   });
 
-  it('may tell more of itself than the bot is shown', async () => {
+  it('may have a profile longer than a tag', async () => {
     const [short, long] = ['a'.repeat(500), 'a'.repeat(600)];
     const { key, user } = await endpoint.client.createUser({ profile: long });
     const [listed] = (await endpoint.bot.client.listUsers({})).users;
@@ -178,7 +177,7 @@ describe('a user', () => {
     expect((await endpoint.client.getUser({ 'x-user-key': key })).user.profile).toBe(long);
   });
 
-  it('may have a foreign id of 70 characters, and nobody else has the same', async () => {
+  it('may have a foreign id of 70 characters, which is unique', async () => {
     const id = 'x'.repeat(70);
     await endpoint.client.createUser({ id });
 
@@ -187,7 +186,7 @@ describe('a user', () => {
     await expect(other.client.createUser({ id })).resolves.toMatchObject({ user: { id } });
   });
 
-  it('may not call itself what the platform calls somebody else, or the bot', async () => {
+  it('cannot use the id of another user or of the bot as foreign id', async () => {
     const { user } = await endpoint.client.createUser({});
     const { user: ofBot } = await endpoint.bot.client.createUser({ tags: {} });
 
@@ -202,7 +201,7 @@ describe('a user', () => {
     });
   });
 
-  it('is got or created by the id that its key names, and gets the fields that are given', async () => {
+  it('is found or created by the id in its key, and updated with the given fields', async () => {
     const key = keyOf('grace');
 
     const first = (await endpoint.client.getOrCreateUser({ 'x-user-key': key, name: 'Grace' })).user;
@@ -214,7 +213,7 @@ describe('a user', () => {
     expect(third).toEqual(second);
   });
 
-  it('is the same one for all who get or create it at once', async () => {
+  it('is created once by concurrent getOrCreate requests', async () => {
     const names = Array.from({ length: 100 }, (_, index) => `name ${index}`);
 
     const answers = await Promise.all(
@@ -228,7 +227,7 @@ describe('a user', () => {
     expect(rows).toHaveLength(1);
   });
 
-  it('is changed where something is given', async () => {
+  it('keeps fields that an update leaves out', async () => {
     const client = await endpoint.newUser();
     await client.updateUser({ name: 'Ada', pictureUrl: 'https://example.com/a.png', profile: 'p' });
 
@@ -239,7 +238,7 @@ describe('a user', () => {
     expect((await client.getUser({})).user).toEqual(user);
   });
 
-  it('is gone after its deletion, and its foreign id is free for somebody whom the old key does not name', async () => {
+  it('is deleted, and a new user with its foreign id is not accessible by the old key', async () => {
     const { key } = await endpoint.client.createUser({ id: 'leaving' });
 
     expect(await endpoint.client.deleteUser({ 'x-user-key': key })).toEqual({});
@@ -251,7 +250,7 @@ describe('a user', () => {
     await expect(endpoint.client.getUser({ 'x-user-key': key })).rejects.toMatchObject({ type: 'Unauthorized' });
   });
 
-  it('that is deleted is taken out of all its conversations, and hears nothing more', async () => {
+  it('is removed from all its conversations when it is deleted, and its streams end', async () => {
     const client = await endpoint.newUser('parting');
     const own = endpoint.bot.client;
     const [mine, named] = await Promise.all([
@@ -288,7 +287,7 @@ describe('a user key', () => {
     ['of another bot', () => keyOf('ada', undefined, { bot: '6b1c0ac4-3f0d-4d0e-9d36-1f4f0d5f5f5f' })],
     ['without an id', () => keyOf(undefined)],
     ['with a number as id', () => keyOf(1)],
-  ])('is refused in every operation when it is %s', async (_name, key) => {
+  ])('is rejected by every operation when it is %s', async (_name, key) => {
     await endpoint.client.getOrCreateUser({ 'x-user-key': keyOf('ada') });
     const lines = [
       'POST /users/get-or-create',
@@ -312,7 +311,7 @@ describe('a user key', () => {
     }
   });
 
-  it('that was given out for one bot is refused by another', async () => {
+  it('of one bot is rejected by another', async () => {
     const other = await newEndpoint(door);
     const { key } = await other.client.createUser({ id: 'both' });
     await endpoint.client.createUser({ id: 'both' });
@@ -320,7 +319,7 @@ describe('a user key', () => {
     await expect(endpoint.client.getUser({ 'x-user-key': key })).rejects.toMatchObject({ type: 'Unauthorized' });
   });
 
-  it('of nobody is refused by all but getOrCreateUser, whatever its id holds', async () => {
+  it('without a user is rejected by all operations but getOrCreateUser, even with unusual characters in its id', async () => {
     for (const id of ['nobody', '%', "'; DROP TABLE", 'x'.repeat(5_000)]) {
       expect(await endpoint.send('GET /users/me', { key: keyOf(id) })).toMatchObject({
         status: 401,
@@ -329,16 +328,16 @@ describe('a user key', () => {
     }
   });
 
-  it('with an id that no user can have is refused', async () => {
+  it('with an id that is not allowed is rejected', async () => {
     expect(await endpoint.send('GET /users/me', { key: keyOf('no\u0000body') })).toMatchObject({
       status: 401,
-      json: { message: expect.stringContaining('The user key is not valid here') as string },
+      json: { message: expect.stringContaining('The user key is not valid for this bot') as string },
     });
   });
 });
 
 describe('a bot that gets and loses an encryption key', () => {
-  it('takes users by the newest at once, whatever was asked before', async () => {
+  it('applies the newest key at once, in spite of the cache', async () => {
     const encryptionKey = 'a key that is new';
     const shop = await newEndpoint(door);
     await Client.connect({ apiUrl: shop.url });
@@ -361,7 +360,7 @@ describe('a bot with an encryption key of its own', () => {
     await until(async () => (await shop.send('POST /users', { json: {} })).status === 401);
   });
 
-  it('has the users that its own keys name', async () => {
+  it('accepts keys signed with its own key', async () => {
     const client = await Client.connect({ apiUrl: shop.url, userId: 'customer-1', encryptionKey });
 
     expect(client.user.id).toBe('customer-1');
@@ -370,14 +369,14 @@ describe('a bot with an encryption key of its own', () => {
     expect(again.user).toEqual(client.user);
   });
 
-  it('gives out no keys', async () => {
+  it('refuses createUser', async () => {
     await expect(shop.client.createUser({})).rejects.toMatchObject({
       type: 'Unauthorized',
       message: expect.stringContaining('encryption key') as string,
     });
   });
 
-  it('refuses keys that are signed with the shared one', async () => {
+  it('rejects keys signed with the shared key', async () => {
     await Client.connect({ apiUrl: shop.url, userId: 'customer-2', encryptionKey });
 
     await expect(shop.client.getUser({ 'x-user-key': keyOf('customer-2') })).rejects.toMatchObject({

@@ -6,7 +6,7 @@ import type { ConversationRow } from '../conversations/conversation.entity';
 import type { EventRow } from '../events/event.entity';
 import type { UserRow } from '../users/user.entity';
 
-/** What an application of the chat calls it, where it has a name of its own for it. */
+/** Id shown to users: the foreign id if there is one, otherwise the platform id. */
 export function shownId({ id, foreign_id }: { id: string; foreign_id: string | null }): string {
   return foreign_id ?? id;
 }
@@ -30,7 +30,7 @@ export function toChatConversation(row: ShownConversation): ChatConversation {
 
 type CustomEvent = Pick<EventRow, 'id' | 'created_at' | 'payload'>;
 
-/** Of what the bot is told, only what the user has said. */
+/** Client format: only the payload that the user sent, without the ids added for the bot. */
 export function toChatEvent(
   { id, created_at, payload }: CustomEvent,
   shown: { userId: string; conversationId: string },

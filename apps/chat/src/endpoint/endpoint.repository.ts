@@ -8,7 +8,7 @@ import { isOf } from '../runtime/scope';
 import type { UserRow } from '../users/user.entity';
 import type { ChatInstallation } from './chat-installations';
 
-/** Who asks: the installation, and the id that the user key names. */
+/** Chat installation and the user id in the claim of the user key. */
 export interface Asker {
   installation: ChatInstallation;
   claim: string;
@@ -20,21 +20,20 @@ type FoundConversation = Pick<
   'bot_id' | 'id' | 'foreign_id' | 'owner_id' | 'is_chat' | 'created_at' | 'updated_at'
 >;
 
-/** The asker, if there is such a user, and a conversation, if there is one of this name. */
+/** The calling user and the requested conversation; null if not found. */
 export interface Place {
   me: FoundUser | null;
   conversation: FoundConversation | null;
   isParticipant: boolean;
 }
 
-/** Something that somebody has said in a conversation. */
+/** Message or custom event with its author. */
 export interface Said {
   id: string;
   type: string;
   payload: Record<string, unknown>;
   created_at: Date;
   user_id: string;
-  /** Of the author. */
   user_foreign_id: string | null;
 }
 
@@ -52,8 +51,8 @@ interface PlaceRow {
 }
 
 /**
- * By its foreign id or its own: the second is looked for only when nothing has the first. The indexes of foreign ids, or the
- * primary keys.
+ * Lookup by foreign id, then by platform id only if the first finds nothing. Unique indexes on foreign_id, primary
+ * keys.
  */
 const named = (table: string, scope: string, parameter: string) => `(
   SELECT * FROM ${table} WHERE bot_id = $1 AND ${scope} AND foreign_id = ${parameter}
@@ -62,14 +61,13 @@ const named = (table: string, scope: string, parameter: string) => `(
 const userNamed = (parameter: string) => named('"user"', isOf('$2'), parameter);
 const conversationNamed = (parameter: string) => named('conversation', `${isOf('$2')} AND is_chat`, parameter);
 
-/** Whether the asker takes part is no join: in one Postgres was seen to read all participants of the conversation. */
+/** `is_participant` is a subquery: as a join, Postgres was seen to read all participants of the conversation. */
 const placeColumns = `me.id AS me_id, me.foreign_id AS me_foreign_id, c.id AS conversation_id,
   c.foreign_id AS conversation_foreign_id, c.owner_id, c.created_at AS conversation_created_at,
   c.updated_at AS conversation_updated_at, EXISTS (
     SELECT FROM participant p WHERE p.bot_id = $1 AND p.conversation_id = c.id AND p.user_id = me.id) AS is_participant`;
 const placeOf = (conversation: string) => `(SELECT) one LEFT JOIN ${userNamed('$3')} me ON true ${conversation}`;
 
-/** Of a message or an event: what was said, by whom and where. */
 const saidIn = (table: string, condition: string) => `
   SELECT ${placeColumns}, said.id, said.type, said.payload, said.created_at, said.user_id,
     author.foreign_id AS user_foreign_id
@@ -88,7 +86,6 @@ const newestParticipants = new Keyset<UserRow & { joined_at: Date }>([
 ]);
 const limit = pageSize({});
 
-/** Finds what users name in either form, their own or the platform's. */
 @Injectable()
 export class EndpointRepository {
   constructor(private readonly database: Database) {}
@@ -123,7 +120,7 @@ export class EndpointRepository {
     return { ...toPlace(botId, row!), said: row!.id ? row! : null };
   }
 
-  /** Whoever takes part, also users that are not of the chat. */
+  /** Participants include users of other integrations. */
   async findParticipant(botId: string, conversationId: string, name: string): Promise<UserRow | undefined> {
     const [row] = await this.database.query<UserRow>(
       `SELECT u.* FROM ${named('"user"', 'true', '$3')} u
@@ -147,7 +144,7 @@ export class EndpointRepository {
     return newestConversations.page(rows, limit, boundTo);
   }
 
-  /** Index message_of_conversation, and the primary key for each author. */
+  /** Index message_of_conversation, then the primary key of each author. */
   async listMessages(botId: string, conversationId: string, nextToken?: string) {
     const boundTo = ['messages', botId, conversationId];
     const values: unknown[] = [botId, conversationId];
@@ -161,7 +158,7 @@ export class EndpointRepository {
     return newestMessages.page(rows, limit, boundTo);
   }
 
-  /** Index participant_joined, and the primary key for each. */
+  /** Index participant_joined, then the primary key of each user. */
   async listParticipants(botId: string, conversationId: string, nextToken?: string) {
     const boundTo = ['participants', botId, conversationId];
     const values: unknown[] = [botId, conversationId];
@@ -194,7 +191,10 @@ function toPlace(botId: string, row: PlaceRow): Place {
   };
 }
 
-/** Ids of the platform have the form of foreign ids too. What has another form names nothing, as the empty text does. */
+/**
+ * Platform ids match the pattern of foreign ids too. Any other name is replaced by the empty string, which matches no
+ * row.
+ */
 function possibleId(name: string): string {
   return foreignId.test(name) ? name : '';
 }

@@ -17,7 +17,6 @@ beforeAll(async () => {
 
 afterAll(() => door?.stop());
 
-/** How many statements wait for the clock of a conversation. */
 async function waiting(): Promise<number> {
   await door.sql('SELECT pg_stat_clear_snapshot()');
   const rows = await door.sql(
@@ -27,7 +26,7 @@ async function waiting(): Promise<number> {
   return rows.length;
 }
 
-/** Lets the two pieces of work wait for the conversation, in this order, and go on one after the other. */
+/** Queues both operations on the clock lock in this order, then releases it. */
 async function inTurn(conversationId: string, first: () => Promise<unknown>, second: () => Promise<unknown>) {
   await door.sql('BEGIN');
   await door.sql('SELECT 1 FROM chat.conversation_clock WHERE conversation_id = $1 FOR UPDATE', [conversationId]);
@@ -40,8 +39,8 @@ async function inTurn(conversationId: string, first: () => Promise<unknown>, sec
   return other;
 }
 
-describe('a message that waited while its writer was taken out', () => {
-  it('is not written, whoever else takes part', async () => {
+describe('a queued message whose author is removed before it is written', () => {
+  it('is rejected, even if other users take part', async () => {
     const bob = await ChatClient.connect({ apiUrl });
     const { conversation } = await ann.createConversation({});
     await ann.addParticipant({ conversationId: conversation.id, userId: bob.user.id });
@@ -56,7 +55,7 @@ describe('a message that waited while its writer was taken out', () => {
     expect((await ann.listMessages({ conversationId: conversation.id })).messages).toEqual([]);
   });
 
-  it('is not written by who was deleted', async () => {
+  it('is rejected when the author was deleted', async () => {
     const bob = await ChatClient.connect({ apiUrl });
     const { conversation } = await ann.createConversation({});
     await ann.addParticipant({ conversationId: conversation.id, userId: bob.user.id });
@@ -71,7 +70,7 @@ describe('a message that waited while its writer was taken out', () => {
     expect((await ann.listMessages({ conversationId: conversation.id })).messages).toEqual([]);
   });
 
-  it('is written when it was somebody else who was taken out', async () => {
+  it('is written when another user was removed', async () => {
     const bob = await ChatClient.connect({ apiUrl });
     const { conversation } = await ann.createConversation({});
     await ann.addParticipant({ conversationId: conversation.id, userId: bob.user.id });
@@ -87,8 +86,8 @@ describe('a message that waited while its writer was taken out', () => {
   });
 });
 
-describe('a message that waited while its writer came to take part', () => {
-  it('does not tell of that again', async () => {
+describe('a queued message whose author joins before it is written', () => {
+  it('does not send participant_added again', async () => {
     const bob = await ChatClient.connect({ apiUrl });
     const { conversation } = await ann.createConversation({});
     const client = door.client(door.alice.token, door.alice.workspaceId, botId);

@@ -13,7 +13,7 @@ const refusal = { type: 'Unauthorized', message: expect.stringContaining('user k
 
 type Signer = (body: string) => Buffer;
 
-/** A key by hand, whatever stands in it. */
+/** Builds a JWT by hand, with arbitrary header and payload. */
 function keyOf(header: unknown, payload: unknown, signer: Signer): string {
   const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
   const body = `${encode(header)}.${encode(payload)}`;
@@ -26,13 +26,12 @@ function hmac(secret: string, algorithm = 'sha256'): Signer {
 
 const header = { alg: 'HS256' };
 
-/** As whoever knows the secret signs one. */
 function signed(payload: unknown, secret = encryptionKey): string {
   return keyOf(header, payload, hmac(secret));
 }
 
 describe('a user key', () => {
-  it('that was given out names its user, in shared and in personal mode', async () => {
+  it('that was issued identifies its user, with the shared key and with a bot key', async () => {
     for (const realm of [shared, personal]) {
       const key = await keys.sign(realm, 'ada');
 
@@ -41,7 +40,7 @@ describe('a user key', () => {
     }
   });
 
-  it('may be signed by whoever knows the encryption key of the bot, by any library', async () => {
+  it('may be signed by any JWT library with the encryption key of the bot', async () => {
     const key = signed({ id: 'ada/1', more: [1] });
 
     await expect(keys.verify(personal, key)).resolves.toBe('ada/1');
@@ -56,7 +55,7 @@ describe('a user key', () => {
     await expect(keys.verify(shared, key)).rejects.toMatchObject(refusal);
   });
 
-  it('is that of another process with the same secret, and of none with another', async () => {
+  it('is accepted by another process with the same secret, and rejected with another secret', async () => {
     const key = await keys.sign(shared, 'ada');
     const others = new UserKeys(Object.assign(new ChatConfig(), { secretKey: `${config.secretKey}.` }));
 
@@ -64,7 +63,7 @@ describe('a user key', () => {
     await expect(others.verify(shared, key)).rejects.toMatchObject(refusal);
   });
 
-  it('stays good while the key it was signed with is a former one', async () => {
+  it('remains valid while its signing key is a former key', async () => {
     const key = await keys.sign(shared, 'ada');
     const secretKey = 'another one of thirty-two letters!';
     const rotated = new UserKeys(Object.assign(new ChatConfig(), { secretKey, formerSecretKeys: [config.secretKey] }));
@@ -76,14 +75,14 @@ describe('a user key', () => {
     await expect(keys.verify(shared, fresh)).rejects.toMatchObject(refusal);
   });
 
-  it('of another bot is refused, also when it was verified a moment ago', async () => {
+  it('of another bot is rejected, even when it is cached', async () => {
     const key = await keys.sign(shared, 'ada');
     await keys.verify(shared, key);
 
     await expect(keys.verify({ botId: randomUUID() }, key)).rejects.toMatchObject(refusal);
   });
 
-  it('is refused once the bot has another encryption key', async () => {
+  it('is rejected after the bot changed its encryption key', async () => {
     const key = signed({ id: 'ada' });
     await keys.verify(personal, key);
 
@@ -91,7 +90,7 @@ describe('a user key', () => {
     await expect(keys.verify({ botId: personal.botId }, key)).rejects.toMatchObject(refusal);
   });
 
-  it('is refused once it has expired, also when it was verified before', async () => {
+  it('is rejected after it expired, even when it is cached', async () => {
     fakeClock('Date', 'setTimeout', 'clearTimeout');
     const clock = jest.spyOn(performance, 'now').mockImplementation(() => Date.now());
     const key = signed({ id: 'ada', exp: Math.floor(Date.now() / 1000) + 60 });
@@ -137,11 +136,11 @@ describe('a user key', () => {
     ['a bot that is no text', signed({ id: 'ada', bot: null })],
     ['a time in which it is not good yet', signed({ id: 'ada', nbf: 9_999_999_999 })],
     ['an expiry that is no number', signed({ id: 'ada', exp: 'never' })],
-  ])('is refused when it has %s', async (_name, key) => {
+  ])('is rejected when it has %s', async (_name, key) => {
     await expect(keys.verify(personal, key)).rejects.toMatchObject(refusal);
   });
 
-  it('is refused when it is garbage, whatever it is', async () => {
+  it('is rejected when it is garbage', async () => {
     const [head, body, signature] = signed(claims).split('.') as [string, string, string];
     const parts = fc.oneof(fc.constantFrom(head, body, signature), fc.base64String(), fc.string());
     const garbage = fc.oneof(

@@ -7,7 +7,7 @@ import { type JWTPayload, jwtVerify, SignJWT } from 'jose';
 import { LRUCache } from 'lru-cache';
 import { ChatConfig } from '../config';
 
-/** Whose keys are meant: those of a bot that has no encryption key of its own are signed with the platform's. */
+/** Signing realm: the bot's own encryption key or, without one, the platform's. */
 export interface KeyRealm {
   botId: string;
   encryptionKey?: string;
@@ -20,12 +20,12 @@ interface Claims {
 
 const maxVerified = 10_000;
 
-/** The keys by which users of the chat endpoint show who they are: JWTs signed with HS256, the user's id in the claim `id`. */
+/** User keys of the chat endpoint: JWTs signed with HS256, with the user id in the claim `id`. */
 @Injectable()
 export class UserKeys {
-  /** Of bots without a key of their own: the first signs. */
+  /** Platform keys, for bots without their own. The first signs, all verify. */
   private readonly shared: KeyObject[];
-  /** Claims by hash of secret and key, until the key expires. */
+  /** Cache of verified claims by hash of secret and key. TTL: until the key expires. */
   private readonly verified = new LRUCache<string, Claims>({ max: maxVerified });
 
   constructor({ chatEncryptionKey, ...config }: ChatConfig) {
@@ -34,7 +34,6 @@ export class UserKeys {
       : new SecretKeys(config).derive('chat-user-keys').map((key) => createSecretKey(key));
   }
 
-  /** A key that is good for one user of one bot. */
   sign(realm: KeyRealm, userId: string): Promise<string> {
     return new SignJWT({ id: userId, bot: realm.botId })
       .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })
@@ -49,7 +48,7 @@ export class UserKeys {
     );
   }
 
-  /** The id that the key names; whether there is such a user is not looked at. Throws Unauthorized. */
+  /** Returns the user id in the key; does not check that the user exists. Throws Unauthorized. */
   async verify(realm: KeyRealm, key: string): Promise<string> {
     const name = hash('sha256', JSON.stringify([realm.encryptionKey ?? null, key]));
     let claims = this.verified.get(name);
@@ -76,7 +75,7 @@ async function readKey(key: string, secrets: KeyObject[]): Promise<JWTPayload> {
     try {
       return (await jwtVerify(key, secret, { algorithms: ['HS256'] })).payload;
     } catch {
-      // A former key may have signed it.
+      // Key rotation: try the former keys.
     }
   }
   throw refused();
@@ -92,10 +91,10 @@ function remainingMs({ exp }: JWTPayload): number | undefined {
   return exp === undefined ? undefined : Math.max(1, exp * 1000 - Date.now());
 }
 
-/** The same words whatever is wrong with it. */
+/** One message for every defect, so that the cause is not disclosed. */
 function refused(): ApiError {
   return new ApiError(
     'Unauthorized',
-    'The user key is not valid here: it must be one that createUser has given out for this bot, or a JWT signed (HS256) with the encryption key of the bot, with the id of the user in the claim "id".',
+    'The user key is not valid for this bot. Use the key that createUser returned for this bot, or a JWT signed (HS256) with the encryption key of the bot and with the user id in the claim "id".',
   );
 }

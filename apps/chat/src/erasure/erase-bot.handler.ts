@@ -5,8 +5,8 @@ import { SignalsService } from '../signals/signals.service';
 import { ErasureService } from './erasure.service';
 
 /**
- * Notes a deleted bot, whose rows are erased in the background, and ends its streams. Safe to repeat: a note that is there
- * stays as it is.
+ * Queues the rows of a deleted bot for erasure and ends its streams. Idempotent: an existing queue entry is not
+ * changed.
  */
 @Injectable()
 export class EraseBotHandler {

@@ -3,31 +3,30 @@ import type { ChatLeftovers } from '@parley/contracts/chat/leftovers';
 import { Database } from '@parley/database/database';
 import { type Tagged, TagsRepository } from '../tags/tags.repository';
 
-/** A conversation of a bot, or all of it. */
+/** Cleanup queue entry: a deleted conversation or, without `conversation_id`, a deleted bot. */
 export interface Dropped {
   bot_id: string;
   conversation_id?: string;
 }
 
-/** Requests that were under way when something was dropped have ended after as long. */
+/** Requests that were running at the time of the deletion have ended by then. */
 const settledAfter = `interval '5 minutes'`;
-/** Whoever takes a note shows itself with each batch: without a sign for as long, another one goes on. */
+/** Lease, renewed with each batch: another process takes over an entry after a minute without renewal. */
 const nextTurn = `now() + interval '1 minute'`;
 
-/** Rows that are to go. `$1` is their bot, `$2` the limit of a batch; the note is changed with each. */
+/** Rows to delete. `$1` is the bot, `$2` the batch size. The lease in `note` is renewed with each batch. */
 interface Going {
   table: string;
   where: string;
-  /** Where the first batch begins; the others begin behind the last one. */
+  /** Condition where the first batch begins; each further batch continues after the last row. */
   from?: string;
-  /** Unique among them. */
   order: string;
   note: string;
 }
 
 /**
- * Every table with rows of a bot, and how its index goes through them: so that a batch begins where the last one ended. What others
- * hang on is first, so that nothing new comes to it.
+ * Every table with rows of a bot and the columns of the index that finds them, so that a batch continues where the last
+ * one ended. Parent tables come first: then no new child rows can be written.
  */
 const tablesOfBot = {
   conversation: 'id',
@@ -45,11 +44,13 @@ const tablesOfBot = {
   idempotency_key: 'scope, operation, key',
 };
 
-/** A conversation bounded from both sides, as by `LeadingColumn`: its rows stand before those of the bot's whole index. */
+/**
+ * Bounded from both sides, as by `LeadingColumn`: the scan begins at the conversation instead of at the start of the
+ * bot's index.
+ */
 const ofConversation = { where: 'conversation_id <= $3', from: 'conversation_id >= $3' };
 const orderOfMessages = 'conversation_id, created_at, id';
 
-/** The same for what a conversation leaves behind, with the condition that finds it. */
 const tablesOfConversation = {
   conversation_clock: { where: 'conversation_id = $3', order: 'conversation_id' },
   participant: { where: 'conversation_id = $3', order: 'user_id' },
@@ -60,7 +61,10 @@ const tablesOfConversation = {
 
 export type Note = 'dropped_bot' | 'dropped_conversation';
 
-/** What is out of reach, until it is gone. Rows are named by their places, so that no join can be planned badly. */
+/**
+ * Cleanup queues `dropped_bot` and `dropped_conversation`. Rows are deleted by ctid, so that the planner cannot choose
+ * a bad join.
+ */
 @Injectable()
 export class ErasureRepository {
   constructor(
@@ -72,7 +76,7 @@ export class ErasureRepository {
     await this.database.query('INSERT INTO dropped_bot (bot_id) VALUES ($1) ON CONFLICT DO NOTHING', [botId]);
   }
 
-  /** Notes that are due, not due again for a minute. */
+  /** Claims due entries with a lease of one minute. */
   async take(note: Note, limit: number): Promise<Dropped[]> {
     return this.database.query<Dropped>(
       `UPDATE ${note} SET due_at = ${nextTurn}
@@ -83,7 +87,7 @@ export class ErasureRepository {
     );
   }
 
-  /** Deletes all rows of the bot, at most so many at once: how many, each time. */
+  /** Deletes all rows of the bot in batches of at most `limit`. Yields the count of each batch. */
   async *deleteOfBot({ bot_id }: Dropped, limit: number): AsyncGenerator<number> {
     const note = `UPDATE dropped_bot SET due_at = ${nextTurn} WHERE bot_id = $1`;
     for (const [table, order] of Object.entries(tablesOfBot))
@@ -91,7 +95,6 @@ export class ErasureRepository {
     yield* this.deleteSignals({ note, where: 'true' }, [bot_id, limit]);
   }
 
-  /** Deletes all rows that the conversation left behind, at most so many at once: how many, each time. */
   async *deleteOfConversation({ bot_id, conversation_id }: Dropped, limit: number): AsyncGenerator<number> {
     const values = [bot_id, limit, conversation_id];
     const note = `UPDATE dropped_conversation SET due_at = ${nextTurn} WHERE bot_id = $1 AND conversation_id = $3`;
@@ -101,7 +104,10 @@ export class ErasureRepository {
     yield* this.deleteSignals({ note, where: 'conversation_id = $3' }, values);
   }
 
-  /** Nothing is left of it: the note goes once nobody can have added anything since, and is due again by then. */
+  /**
+   * Called when no rows are left. Deletes the entry if no running request can still add rows; otherwise makes it due at
+   * that time.
+   */
   async settle(note: Note, { bot_id, conversation_id }: Dropped): Promise<void> {
     const [where, values] =
       note === 'dropped_bot'
@@ -114,7 +120,6 @@ export class ErasureRepository {
     );
   }
 
-  /** Reads all rows of the bot. */
   async count(botId: string): Promise<ChatLeftovers> {
     const count = (table: string) => `(SELECT count(*) FROM ${table} WHERE bot_id = $1)`;
     const [counts] = await this.database.query<Record<keyof ChatLeftovers, string>>(
@@ -128,7 +133,10 @@ export class ErasureRepository {
     return Object.fromEntries(Object.entries(counts!).map(([name, text]) => [name, Number(text)])) as never;
   }
 
-  /** One batch begins behind the last: at the front there is nothing but what the index has not forgotten yet. */
+  /**
+   * Keyset pagination: each batch starts after the last row, since the start of the index holds only dead entries by
+   * then.
+   */
   private async *deleteAll(
     { table, where, from = 'true', order, note }: Going,
     values: unknown[],
@@ -150,7 +158,7 @@ export class ErasureRepository {
     }
   }
 
-  /** Of a conversation, with the rows of their tags. Indexes: message_of_conversation, tag_place. */
+  /** Deletes messages together with their tag rows. Indexes: message_of_conversation, tag_place. */
   private async *deleteMessages(note: string, values: unknown[]): AsyncGenerator<number> {
     for (let last: Tagged | undefined, isFirst = true; isFirst || last; isFirst = false) {
       const after = last && [last.conversation_id, last.created_at, last.id];
@@ -175,7 +183,7 @@ export class ErasureRepository {
     }
   }
 
-  /** Table by table, since their places are those of one table. Index signal_place. */
+  /** Partition by partition, since a ctid identifies a row only within one table. Index signal_place. */
   private async *deleteSignals(going: Pick<Going, 'where' | 'note'>, values: unknown[]): AsyncGenerator<number> {
     const partitions = await this.database.query<{ name: string }>(
       `SELECT inhrelid::regclass::text AS name FROM pg_inherits WHERE inhparent = 'signal'::regclass`,

@@ -18,12 +18,12 @@ const notesAtOnce = 20;
 const rowsAtOnce = 2_000;
 
 /**
- * Erases what deleted bots and conversations leave behind: as soon as they are gone, and once more when no request can be
- * under way that still knew them. Every step may be repeated and may run in several processes at once.
+ * Erases the rows of deleted bots and conversations: once right after the deletion, and once more when no request that
+ * was running then can still write. Every step is idempotent and may run in several processes at once.
  */
 @Injectable()
 export class ErasureService implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown {
-  /** One for each, so that a conversation does not wait for a large bot. */
+  /** One loop per queue, so that a conversation does not wait for a large bot. */
   private readonly loops: Loop[];
   private isStopping = false;
 
@@ -72,9 +72,9 @@ export class ErasureService implements OnApplicationBootstrap, OnModuleDestroy, 
     return notes.length === notesAtOnce && !this.isStopping;
   }
 
-  /** In batches, so that no lock is held for long. What is left at a stop is due again a minute later. */
+  /** Batches keep locks short. If the process stops, the lease expires after a minute and another process continues. */
   private async erase(note: Note, dropped: Dropped, deleteAll: () => AsyncIterable<number>): Promise<void> {
-    // Until a round finds nothing: what came behind one that was long is found by the next.
+    // Repeats until a pass finds no rows: later passes find rows that were written behind a long one.
     for (let isEmpty = false; !isEmpty;) {
       isEmpty = true;
       for await (const count of deleteAll()) {

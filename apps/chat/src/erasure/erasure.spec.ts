@@ -31,7 +31,6 @@ function leftovers(botId: string) {
 
 const isNothing = (left: object) => Object.values(left).every((count) => count === 0);
 
-/** Tables of the schema that say whose their rows are. */
 async function tablesOfBots(): Promise<string[]> {
   const rows = await door.sql<{ name: string }>(
     `SELECT format('%I.%I', table_schema, table_name) AS name
@@ -41,7 +40,6 @@ async function tablesOfBots(): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-/** Tables that still have rows of the bot. */
 async function tablesWith(botId: string): Promise<string[]> {
   const found: string[] = [];
   for (const table of await tablesOfBots()) {
@@ -51,7 +49,6 @@ async function tablesWith(botId: string): Promise<string[]> {
   return found.sort();
 }
 
-/** A bot with a conversation, and in every table something of it, of messages with their tags and events so many. */
 async function filledBot(messages = 3) {
   const bot = await door.newBot();
   const { user } = await bot.client.createUser({ tags: { a: 'b' } });
@@ -111,7 +108,7 @@ async function fill(botId: string, conversationId: string, userId: string, messa
   await door.sql(`INSERT INTO chat.recurring_revision VALUES ($1, 1) ON CONFLICT DO NOTHING`, [botId]);
 }
 
-/** Whether nothing was left the first time. */
+/** True after the first pass found no rows. */
 async function isSettled(note: 'dropped_bot' | 'dropped_conversation', botId: string): Promise<boolean> {
   const notes = await door.sql(
     `SELECT 1 FROM chat.${note} WHERE bot_id = $1 AND due_at > now() + interval '2 minutes'`,
@@ -120,7 +117,6 @@ async function isSettled(note: 'dropped_bot' | 'dropped_conversation', botId: st
   return notes.length > 0;
 }
 
-/** As if the note had been made some minutes ago. */
 async function waitForMinutes(note: 'dropped_bot' | 'dropped_conversation', botId: string) {
   await door.sql(
     `UPDATE chat.${note} SET dropped_at = dropped_at - interval '6 minutes', due_at = now() WHERE bot_id = $1`,
@@ -129,7 +125,7 @@ async function waitForMinutes(note: 'dropped_bot' | 'dropped_conversation', botI
 }
 
 describe('a bot that is deleted', () => {
-  it('takes everything along that it has anywhere, in batches, and leaves what others have', async () => {
+  it('deletes all rows of the bot in batches, and no rows of other bots', async () => {
     const [gone, other] = [await filledBot(5_000), await filledBot()];
     const before = await leftovers(other.id);
     const tables = (await tablesOfBots()).filter((table) => !/dropped_/.test(table)).sort();
@@ -147,7 +143,7 @@ describe('a bot that is deleted', () => {
     expect(before).toMatchObject({ users: 1, messages: 4 });
   });
 
-  it('takes along what a request that was under way wrote afterwards', async () => {
+  it('also deletes rows that a running request wrote later', async () => {
     const gone = await filledBot();
     await door.alice.client.deleteBot({ id: gone.id });
     await until(() => leftovers(gone.id), isNothing);
@@ -163,7 +159,7 @@ describe('a bot that is deleted', () => {
     );
   });
 
-  it('is erased all the same when the news comes twice', async () => {
+  it('is erased once when the event is delivered twice', async () => {
     const gone = await filledBot();
     const announce = () =>
       door.sql(`INSERT INTO chat.outbox (id, subject, data) VALUES ('outbox_' || gen_random_uuid(), $1, $2)`, [
@@ -177,9 +173,8 @@ describe('a bot that is deleted', () => {
     expect(await until(() => leftovers(gone.id), isNothing)).toEqual(none);
   });
 
-  it('is erased by who comes next when a process stopped in the middle', async () => {
+  it('is erased by the next process when one stopped in the middle', async () => {
     const gone = await filledBot();
-    // As it left the note.
     await door.sql(
       `INSERT INTO chat.dropped_bot (bot_id, dropped_at, due_at) VALUES ($1, now() - interval '1 hour', now())`,
       [gone.id],
@@ -193,7 +188,7 @@ describe('a bot that is deleted', () => {
 });
 
 describe('a conversation that is deleted', () => {
-  it('takes its messages with their tags, its events and its signals along, and leaves those of others', async () => {
+  it('deletes its messages with tags, its events and signals, and none of other conversations', async () => {
     const bot = await filledBot(5_000);
     const { conversation } = await bot.client.createConversation({ channel: 'channel', tags: {} });
     await fill(bot.id, conversation.id, bot.userId, 3);
@@ -209,7 +204,7 @@ describe('a conversation that is deleted', () => {
     expect((await bot.client.listTagValues({ key: 'n', type: 'message' })).tags).toHaveLength(3);
   });
 
-  it('takes along what a request that was under way wrote afterwards, and is then forgotten', async () => {
+  it('also deletes rows that a running request wrote later, and then its queue entry', async () => {
     const bot = await filledBot();
     await bot.client.deleteConversation({ id: bot.conversationId });
     const gone = () =>
@@ -225,13 +220,13 @@ describe('a conversation that is deleted', () => {
   });
 });
 
-describe('what is left of a bot', () => {
-  it('is nothing for one that never was, and no question for what is no bot', async () => {
+describe('countLeftovers', () => {
+  it('returns zeros for an unknown bot and 404 for an invalid id', async () => {
     expect(await leftovers('00000000-0000-4000-8000-000000000000')).toEqual(none);
     expect((await failure(leftovers('x'))).type).toBe('ResourceNotFound');
   });
 
-  it('is told to the operator alone', async () => {
+  it('is allowed only to the operator', async () => {
     const bot = await door.newBot();
     const line = `GET /operator/chat/bots/${bot.id}/leftovers`;
 

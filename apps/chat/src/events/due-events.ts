@@ -13,7 +13,7 @@ import { EventsRepository } from './events.repository';
 
 const eventsAtOnce = 500;
 
-/** Makes scheduled events `pending` when they are due. Several processes share the work. */
+/** Makes scheduled events `pending` when they are due. Safe to run in several processes. */
 @Injectable()
 export class DueEvents implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown {
   private readonly loop: Loop;
@@ -40,14 +40,14 @@ export class DueEvents implements OnApplicationBootstrap, OnModuleDestroy, Befor
     await this.loop.stop();
   }
 
-  /** There is an event that is due then. One that another process has made is found within an interval. */
+  /** Wakes the loop at `dueAt`. Events created by another process are found within one sweep interval. */
   expect(dueAt: Date): void {
     this.loop.wakeIn(Math.max(0, dueAt.getTime() - Date.now()));
   }
 
   private async release(): Promise<boolean> {
     if (this.isStopping) return false;
-    // Before, so that none falls due unseen in between.
+    // Read before the release: otherwise an event could become due in between unnoticed.
     const nextInMs = await this.events.msUntilNextDue(this.config.sweepIntervalMs);
     if (nextInMs !== undefined) this.loop.wakeIn(nextInMs);
     return (await this.events.releaseDue(eventsAtOnce)) === eventsAtOnce;

@@ -2,14 +2,14 @@ import { dueTime } from './due-time';
 
 const now = new Date('2026-01-31T12:00:00.000Z');
 
-describe('the time at which something is due', () => {
+describe('the due time of a schedule', () => {
   it.each([
     ['dateTime', { dateTime: '2026-01-31T12:00:00.001Z' }, '2026-01-31T12:00:00.001Z'],
     ['dateTime in another zone', { dateTime: '2026-01-31T14:00:01.000+0100' }, '2026-01-31T13:00:01.000Z'],
     ['the same day a year later', { dateTime: '2027-02-01T12:00:00.000Z' }, '2027-02-01T12:00:00.000Z'],
     ['delay', { delay: 1500 }, '2026-01-31T12:00:01.500Z'],
     ['a delay with a fraction', { delay: 1.5 }, '2026-01-31T12:00:00.001Z'],
-  ])('is that of %s', (_what, schedule, due) => {
+  ])('is the time given by %s', (_what, schedule, due) => {
     expect(dueTime(schedule, now)?.toISOString()).toBe(due);
   });
 
@@ -18,7 +18,7 @@ describe('the time at which something is due', () => {
     ['it is past', { dateTime: '2020-01-31T12:00:00.000Z' }],
     ['it is now', { dateTime: now.toISOString() }],
     ['there is no delay', { delay: 0 }],
-  ])('is at once when %s', (_what, schedule) => {
+  ])('is undefined when %s', (_what, schedule) => {
     expect(dueTime(schedule, now)).toBeUndefined();
   });
 
@@ -27,7 +27,7 @@ describe('the time at which something is due', () => {
     ['both', { dateTime: now.toISOString(), delay: 1 }, 'schedule must have either dateTime or delay.'],
     ['what is no time', { dateTime: '2026-02-30T99:00:00.000Z' }, expect.stringMatching(/^schedule.dateTime must be/)],
     ['more than a year', { dateTime: '2027-02-02T12:00:00.000Z' }, 'schedule must be at most a year ahead.'],
-  ])('is refused for %s', (_what, schedule, message: string) => {
+  ])('is rejected for %s', (_what, schedule, message: string) => {
     expect(() => dueTime(schedule, now)).toThrow(expect.objectContaining({ type: 'InvalidPayload', message }) as Error);
   });
 });

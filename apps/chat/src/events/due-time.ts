@@ -1,7 +1,7 @@
 import { maxAheadMs, type Postponement } from '@parley/contracts/chat/postponement';
 import { ApiError } from '@parley/contracts/errors';
 
-/** When it is due: undefined for at once. Throws InvalidPayload for no time, two of them, or one too far ahead. */
+/** Due time; undefined means now. Throws InvalidPayload unless exactly one valid time at most a year ahead is given. */
 export function dueTime(schedule: Postponement | undefined, now: Date): Date | undefined {
   if (!schedule) return undefined;
   const { dateTime, delay } = schedule;

@@ -3,7 +3,7 @@ import type { EventStatus } from '@parley/contracts/chat/events';
 import { Database } from '@parley/database/database';
 import { firstIdAt } from '@parley/database/ids';
 
-/** All but `scheduled`. */
+/** Every status except `scheduled`. */
 const deleted: EventStatus[] = ['pending', 'processed', 'ignored', 'failed', 'canceled'];
 
 @Injectable()
@@ -11,8 +11,8 @@ export class EventRetentionRepository {
   constructor(private readonly database: Database) {}
 
   /**
-   * The next bots that have events, in the order of their ids, and whether the oldest event of each was made before this time.
-   * By jumps along the primary key, a few for each bot.
+   * Next bots with events, by id, and whether the oldest event of each was created before this time. Skip scan of the
+   * primary key: a few index lookups per bot.
    */
   async listBots(after: string, before: Date, limit: number): Promise<{ bot_id: string; has_old: boolean }[]> {
     const next = (last: string) => `SELECT bot_id, id FROM event WHERE bot_id > ${last} ORDER BY bot_id, id LIMIT 1`;
@@ -27,8 +27,8 @@ export class EventRetentionRepository {
   }
 
   /**
-   * Deletes at most so many of each status that were made before this time, and due before it where they were scheduled;
-   * how many there were. Those that somebody works on are left for the next time. Index event_status, in its order.
+   * Deletes at most `limit` events of each status that were created, and due if scheduled, before this time. Returns
+   * the number. Skips locked rows until the next round. Index event_status, in its order.
    */
   async deleteOld(botId: string, before: Date, limit: number): Promise<number> {
     const rows = await this.database.query(

@@ -27,7 +27,7 @@ beforeEach(async () => {
   await door.sql('TRUNCATE chat.event');
 });
 
-/** Made so many days ago, and due then if it was scheduled. */
+/** Event created that many days ago; a scheduled one was due at that time. */
 async function addEvent({
   botId = bot.id,
   daysAgo = 100,
@@ -48,7 +48,6 @@ async function ids() {
   return rows.map(({ id }) => id);
 }
 
-/** A process that starts, and so looks for old events. It stops when they are as expected. */
 async function sweepUntil(expected: string[], eventRetentionDays = 90) {
   const config = Object.assign(new ChatConfig(), door.settings, { eventRetentionDays });
   const process = await joinService(door, 'sweeping', (platform) => ChatModule.register(config, platform));
@@ -59,14 +58,14 @@ async function sweepUntil(expected: string[], eventRetentionDays = 90) {
   }
 }
 
-describe('events that are older than events are kept', () => {
-  it('are deleted whatever became of them, except for those that are scheduled or were due lately', async () => {
+describe('events older than the retention period', () => {
+  it('are deleted in every status, except for scheduled events and events that were due recently', async () => {
     const made = [];
     for (const status of statuses)
       made.push(await addEvent({ status, dueDaysAgo: status === 'scheduled' ? -1 : null }));
     const kept = [made.at(-1)!, await addEvent({ daysAgo: 89 }), await addEvent({ daysAgo: 1, status: 'pending' })];
 
-    // Where they were scheduled, they count from when they were due.
+    // The age of a scheduled event counts from its due time.
     const [dueLately] = [
       await addEvent({ status: 'pending', daysAgo: 300, dueDaysAgo: 10 }),
       await addEvent({ status: 'pending', daysAgo: 300, dueDaysAgo: 100 }),
@@ -75,15 +74,15 @@ describe('events that are older than events are kept', () => {
     expect(await sweepUntil([dueLately, ...kept])).toEqual([dueLately, ...kept]);
   });
 
-  it('are those of as many days as the configuration says', async () => {
+  it('are kept for the configured number of days', async () => {
     await addEvent({ daysAgo: 4 });
     const kept = [await addEvent({ daysAgo: 2 })];
 
     expect(await sweepUntil(kept, 3)).toEqual(kept);
   });
 
-  it('are found in every bot, more of them than go together', async () => {
-    // A hundred bots go together, and a thousand events.
+  it('are deleted for more bots and more events than one batch holds', async () => {
+    // One batch holds 100 bots, or 1,000 events of one bot.
     const bots = Array.from({ length: 202 }, (_, n) => `bot-${String(n).padStart(3, '0')}`);
     await door.sql(
       `INSERT INTO chat.event (bot_id, id, type, payload, status, created_at)
@@ -100,7 +99,7 @@ describe('events that are older than events are kept', () => {
     expect(await sweepUntil(kept)).toEqual(kept);
   });
 
-  it('leave the message that they were about, and one that is scheduled', async () => {
+  it('are deleted without their messages, and scheduled messages keep their events', async () => {
     const content = { conversationId, userId, type: 'text', payload: { text: 'x' }, tags: {} };
     const { message } = await bot.asTeam.createMessage(content);
     const later = (await bot.asTeam.createMessage({ ...content, schedule: { delay: 3_600_000 } })).message;
@@ -116,7 +115,7 @@ describe('events that are older than events are kept', () => {
     expect((await bot.client.getMessage({ id: later.id })).message.id).toBe(later.id);
   });
 
-  it('are found by an index, however many newer ones there are', async () => {
+  it('are found by an index, regardless of the number of newer events', async () => {
     await door.sql(
       `INSERT INTO chat.event (bot_id, id, type, payload, status, created_at)
        SELECT 'bot-many', 'evt_7' || lpad(n::text, 25, '0'), 'made', '{}', 'pending', now() FROM generate_series(1, 5000) n`,

@@ -17,13 +17,12 @@ const eventsAtOnce = 1_000;
 const dayMs = 24 * 60 * 60_000;
 
 /**
- * Deletes events that are older than events are kept, whatever became of them: one that nobody has handled by then never
- * will be. What is scheduled stays, and so do messages. Several processes may do the same at once.
+ * Retention: deletes events older than the retention period in any status; nobody will handle them any more. Keeps
+ * scheduled events and messages. Safe to run in several processes.
  */
 @Injectable()
 export class EventRetention implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown {
   private readonly loop: Loop;
-  /** Bots are walked in the order of their ids. */
   private lastBotId = '';
   private isStopping = false;
 
@@ -58,7 +57,7 @@ export class EventRetention implements OnApplicationBootstrap, OnModuleDestroy, 
     return this.lastBotId !== '';
   }
 
-  /** In batches, so that no lock is held for long. */
+  /** Batches keep locks short. */
   private async deleteOld(botId: string, before: Date): Promise<void> {
     for (let more = true; more && !this.isStopping;)
       more = (await this.events.deleteOld(botId, before, eventsAtOnce)) > 0;

@@ -2,15 +2,13 @@ import type { BotCaller } from '@parley/contracts/access';
 import type { Event, EventStatus } from '@parley/contracts/chat/events';
 import { shownName } from '../runtime/scope';
 
-/** A row of `event`. */
 export interface EventRow {
   bot_id: string;
   id: string;
-  /** As the bot sees it: that of an integration is called `alias:type`. */
+  /** As the bot sees it: types of integrations have the form `alias:type`. */
   type: string;
-  /** Null for `message_created`: it is put together from the message, its user and its conversation. */
+  /** Null for `message_created`: assembled on read from the message, its user and its conversation. */
   payload: Record<string, unknown> | null;
-  /** The installation that made it. */
   integration_alias: string | null;
   conversation_id: string | null;
   user_id: string | null;
@@ -18,12 +16,11 @@ export interface EventRow {
   workflow_id: string | null;
   status: EventStatus;
   failure_reason: string | null;
-  /** When it is due, or was; null for one that was never scheduled. */
+  /** Null if the event was never scheduled. */
   due_at: Date | null;
   created_at: Date;
 }
 
-/** As the caller may see it. */
 export function toEvent(
   caller: Pick<BotCaller, 'integration'>,
   row: EventRow,

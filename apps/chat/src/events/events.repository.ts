@@ -9,15 +9,13 @@ import { givenColumns, toEquality } from '../lists/given-columns';
 import { inScope, isOf, type Scope } from '../runtime/scope';
 import type { EventRow } from './event.entity';
 
-/** What is told of an event; what is left out is null. With a time at which it is due it is `scheduled`, else `pending`. */
+/** Omitted fields are null. The status is `scheduled` with a due time and `pending` without one. */
 export type NewEvent = Pick<EventRow, 'bot_id' | 'type' | 'payload'> &
   Partial<Omit<EventRow, 'id' | 'created_at' | 'failure_reason'>>;
 
-/** What an event may be about. */
 export type Reference = 'conversationId' | 'userId' | 'messageId' | 'workflowId';
 export type References = Partial<Record<Reference, string>>;
 
-/** SQL that holds when there is no such thing, or none that this caller may see. */
 const absences: Record<Reference, string> = {
   conversationId: `$3::text IS NOT NULL AND NOT EXISTS (
     SELECT FROM conversation c WHERE c.bot_id = $1 AND c.id = $3 AND ${isOf('$2', 'c')})`,
@@ -36,7 +34,7 @@ const findAbsences = `SELECT ${Object.entries(absences)
   .map(([field, sql]) => `${sql} AS "${field}"`)
   .join(', ')}`;
 
-/** Whoever may delete a scheduled message may cancel its event. */
+/** A caller who may delete a scheduled message may cancel its event. */
 const isOwnMessage = `payload IS NULL AND EXISTS (
   SELECT FROM conversation WHERE bot_id = $1 AND id = event.conversation_id AND (integration_alias = $2) IS TRUE)`;
 
@@ -47,7 +45,6 @@ export class EventsRepository {
     private readonly bounded: BoundedReads,
   ) {}
 
-  /** As many as there are, in one statement. */
   async add(tx: Sql, events: NewEvent[]): Promise<EventRow[]> {
     const rows = events.map(toRow);
     await tx.query(
@@ -61,7 +58,7 @@ export class EventsRepository {
     return rows;
   }
 
-  /** The first of the references that names nothing here. Indexes: the primary keys. */
+  /** First reference that is not found or not visible to the caller. Indexes: the primary keys. */
   async absentOf(sql: Sql, { botId, alias }: Scope, references: References): Promise<Reference | undefined> {
     const { conversationId, userId, messageId, workflowId } = references;
     const ids = [conversationId, userId, messageId, workflowId];
@@ -70,7 +67,6 @@ export class EventsRepository {
     return (Object.keys(absences) as Reference[]).find((field) => absent![field]);
   }
 
-  /** Index: the primary key. */
   async find({ botId, alias }: Scope, id: string): Promise<EventRow | undefined> {
     const [row] = await this.database.query<EventRow>(
       `SELECT * FROM event WHERE bot_id = $1 AND ${isOf('$2')} AND id = $3`,
@@ -79,7 +75,7 @@ export class EventsRepository {
     return row;
   }
 
-  /** Each filter has an index in the order of the list: event_type, event_status, event_conversation and so on. */
+  /** Each filter has an index in list order: event_type, event_status, event_conversation and so on. */
   async list({ botId, alias }: Scope, query: ListEvents): Promise<{ rows: EventRow[]; nextToken?: string }> {
     const { type, conversationId, userId, messageId, workflowId, status } = query;
     const filters = {
@@ -96,7 +92,7 @@ export class EventsRepository {
     const values: unknown[] = [botId];
     const given = givenColumns(filters, values);
     const isServed = given.length <= 1;
-    // Ids begin with the time of creation.
+    // Event ids begin with the creation time.
     const newestFirst = new Keyset<EventRow>(
       [{ sql: 'id', type: 'text', of: ({ id }) => id }],
       'desc',
@@ -108,13 +104,13 @@ export class EventsRepository {
       ORDER BY ${newestFirst.orderBy} LIMIT ${limit + 1}`;
     const rows = isServed
       ? await this.database.query<EventRow>(page, values)
-      : await this.bounded.read<EventRow>(page, values, 'Give fewer filters, or one that few events have.');
+      : await this.bounded.read<EventRow>(page, values, 'Use fewer filters, or one that few events match.');
     return newestFirst.page(rows, limit, boundTo);
   }
 
   /**
-   * False when it is not scheduled, or not there. That of a scheduled message takes the message along: the event is locked
-   * first, as by who makes the message when it is due.
+   * False if the event is not scheduled or not found. Also deletes its scheduled message. Lock order: the event first,
+   * as in the worker that writes due messages.
    */
   async cancel({ botId, alias }: Scope, id: string): Promise<boolean> {
     const rows = await this.database.query(
@@ -132,8 +128,8 @@ export class EventsRepository {
   }
 
   /**
-   * Makes up to so many events that are due `pending`; how many there were. Those of scheduled messages, which have no
-   * payload of their own, are left to who makes the messages. Indexes: event_due, then the primary key.
+   * Makes at most `limit` due events `pending` and returns their number. Events of scheduled messages, which have no
+   * payload, are released by ScheduledMessages. Indexes: event_due, then the primary key.
    */
   async releaseDue(limit: number): Promise<number> {
     const rows = await this.database.query(
@@ -147,7 +143,7 @@ export class EventsRepository {
     return rows.length;
   }
 
-  /** Undefined when none is due within this time. Those that are due already do not count. Index event_due. */
+  /** Undefined if no event becomes due within this time. Ignores events that are due already. Index event_due. */
   async msUntilNextDue(withinMs: number): Promise<number | undefined> {
     const [next] = await this.database.query<{ ms: number | null }>(
       `SELECT (extract(epoch FROM min(due_at) - clock_timestamp()) * 1000)::float8 AS ms

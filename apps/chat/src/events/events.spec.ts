@@ -8,7 +8,7 @@ import { type ChatBot, type ChatDoor, failure, startChatDoor } from '../test/cha
 
 type NewEvent = Parameters<Client['createEvent']>[0];
 
-/** Longer than any test: what comes has woken somebody. */
+/** Longer than any test: events can only be released by a wake-up. */
 const sweepIntervalMs = 600_000;
 
 let door: ChatDoor;
@@ -50,7 +50,6 @@ async function newWorkflow(): Promise<string> {
   return id;
 }
 
-/** A message with its event. */
 async function newMessage({ schedule, of = conversationId }: { schedule?: NewEvent['schedule']; of?: string } = {}) {
   const content = { type: 'text', payload: { text: 'hi' }, tags: { a: 'b' } };
   const { message } = await client.createMessage({ ...content, conversationId: of, userId, schedule });
@@ -65,7 +64,7 @@ async function statusOf(id: string): Promise<string> {
 const inAnHour = { delay: 3_600_000 };
 
 describe('an event', () => {
-  it('has what it was created with, and waits for the bot', async () => {
+  it('returns the fields it was created with, and is pending', async () => {
     const { messageId } = await newMessage();
     const about = { conversationId, userId, messageId, workflowId: await newWorkflow() };
 
@@ -85,7 +84,7 @@ describe('an event', () => {
     expect((await client.getEvent({ id: event.id })).event).toEqual(event);
   });
 
-  it('is answered with 201', async () => {
+  it('is created with status 201', async () => {
     const answer = await door.send('POST /v1/chat/events', {
       headers: door.headersOf(bot.id),
       json: { type: 'a', payload: {} },
@@ -94,7 +93,7 @@ describe('an event', () => {
     expect(answer.status).toBe(201);
   });
 
-  it('is created once for one idempotency key, scheduled for the time of the first request', async () => {
+  it('is created once per idempotency key, scheduled for the time of the first request', async () => {
     const headers = { ...door.headersOf(bot.id), 'idempotency-key': 'one-event' };
     const json = { type: 'once', payload: {}, schedule: { delay: 1_000 } };
     const send = () => door.send('POST /v1/chat/events', { headers, json });
@@ -123,14 +122,14 @@ describe('an event', () => {
       'InvalidPayload',
       /a year ahead/,
     ],
-  ])('is refused with %s', async (_case, json, type, message) => {
+  ])('is rejected with %s', async (_case, json, type, message) => {
     const answer = await door.send('POST /v1/chat/events', { headers: door.headersOf(bot.id), json });
 
     expect(answer.json).toMatchObject({ type, message: expect.stringMatching(message) });
   });
 
   it.each(['conversationId', 'userId', 'messageId', 'workflowId'] as const)(
-    'is refused with a %s that names nothing of the bot',
+    'is rejected with a %s that is not found in the bot',
     async (field) => {
       const other = await door.newBot();
       const ids = {
@@ -149,13 +148,13 @@ describe('an event', () => {
     },
   );
 
-  it('may be about a message that is not due yet', async () => {
+  it('may refer to a message that is not due yet', async () => {
     const { messageId } = await newMessage({ schedule: inAnHour });
 
     expect((await newEvent({ messageId })).messageId).toBe(messageId);
   });
 
-  it('is not there for another bot, nor when it never was', async () => {
+  it('returns 404 for another bot and for an unknown id', async () => {
     const { id } = await newEvent();
     const other = await door.newBot();
 
@@ -165,7 +164,7 @@ describe('an event', () => {
 });
 
 describe('an event of an integration', () => {
-  it('is called by its alias for the bot, and bare for itself', async () => {
+  it('has the type alias:type for the bot and type for the integration itself', async () => {
     const event = await newEvent({ type: 'opened' }, asTeam);
 
     expect(event.type).toBe('opened');
@@ -176,7 +175,7 @@ describe('an event of an integration', () => {
     expect((await client.listEvents({ type: 'opened' })).events).toEqual([]);
   });
 
-  it('is all that the integration sees', async () => {
+  it('is visible to the integration only if the integration created it', async () => {
     const { id } = await newEvent({ type: 'team:lent', schedule: inAnHour });
 
     expect((await failure(asTeam.getEvent({ id }))).type).toBe('ResourceNotFound');
@@ -185,7 +184,7 @@ describe('an event of an integration', () => {
     expect((await asTeam.listEvents({})).events.map(({ type }) => type)).not.toContain('lent');
   });
 
-  it('is canceled by it too when it is that of a scheduled message in its conversation', async () => {
+  it('can be canceled by the integration if it belongs to a scheduled message in its conversation', async () => {
     const [mine, other] = [
       await newMessage({ of: await newConversation(asTeam, 'group'), schedule: inAnHour }),
       await newMessage({ schedule: inAnHour }),
@@ -199,7 +198,7 @@ describe('an event of an integration', () => {
     expect(await statusOf(other.eventId)).toBe('scheduled');
   });
 
-  it('is about what is its own', async () => {
+  it('may refer only to objects of the integration', async () => {
     const own = await newConversation(asTeam, 'group');
     const [messageOfBot, messageOfTeam] = [await newMessage(), await newMessage({ of: own })];
 
@@ -216,7 +215,7 @@ describe('an event of an integration', () => {
 });
 
 describe('the event of a message', () => {
-  it('tells the message, its user and its conversation as they are now', async () => {
+  it('shows the current message, user and conversation', async () => {
     const { eventId, messageId } = await newMessage();
     await client.updateUser({ id: userId, name: 'Ann' });
     const { user } = await client.getUser({ id: userId });
@@ -234,7 +233,7 @@ describe('the event of a message', () => {
     expect(events).toEqual([event]);
   });
 
-  it('leaves out what is gone', async () => {
+  it('omits deleted objects', async () => {
     const of = await newConversation();
     const { eventId, messageId } = await newMessage({ of });
     await client.deleteMessage({ id: messageId });
@@ -244,7 +243,7 @@ describe('the event of a message', () => {
     expect(payload).toEqual({ user: expect.any(Object), conversation: expect.objectContaining({ id: of }) });
   });
 
-  it('tells a scheduled message before it is due', async () => {
+  it('shows a scheduled message before it is due', async () => {
     const { eventId, messageId } = await newMessage({ schedule: inAnHour });
 
     const { status, payload } = (await client.getEvent({ id: eventId })).event;
@@ -254,7 +253,7 @@ describe('the event of a message', () => {
 });
 
 describe('a scheduled event', () => {
-  it('is pending at its time, and not before', async () => {
+  it('becomes pending at its due time and not before', async () => {
     const dueAt = new Date(Date.now() + 300);
     const event = await newEvent({ schedule: { dateTime: dueAt.toISOString() } });
     expect(event.status).toBe('scheduled');
@@ -264,7 +263,7 @@ describe('a scheduled event', () => {
     expect(Date.now()).toBeGreaterThanOrEqual(dueAt.getTime());
   });
 
-  it('of another process comes at its time too, once it was seen beside one that is due', async () => {
+  it('of another process is released on time after a sweep has seen it', async () => {
     const { id } = await newEvent({ schedule: inAnHour });
     const dueAt = new Date(Date.now() + 300);
 
@@ -275,7 +274,7 @@ describe('a scheduled event', () => {
     expect(Date.now()).toBeGreaterThanOrEqual(dueAt.getTime());
   });
 
-  it('is found by a process that did not make it', async () => {
+  it('is found by a process that did not create it', async () => {
     const { id } = await newEvent({ schedule: inAnHour });
     const config = Object.assign(new ChatConfig(), door.settings, { sweepIntervalMs: 50 });
     const other = await joinService(door, 'other', (platform) => ChatModule.register(config, platform));
@@ -293,7 +292,7 @@ describe('a scheduled event', () => {
     expect((await newEvent({ schedule })).status).toBe('pending');
   });
 
-  it('does not wait for one that somebody else is at', async () => {
+  it('does not wait for an event that another transaction has locked', async () => {
     const held = await newEvent({ schedule: inAnHour });
     await door.sql(`UPDATE chat.event SET due_at = now() + interval '100 ms' WHERE id = $1`, [held.id]);
     await door.sql('BEGIN');
@@ -308,7 +307,7 @@ describe('a scheduled event', () => {
     await until(async () => (await statusOf(held.id)) === 'pending');
   });
 
-  it('is left to who makes the messages when it has no payload of its own', async () => {
+  it('without a payload is left to the worker of scheduled messages', async () => {
     const id = newId('evt');
     await door.sql(
       `INSERT INTO chat.event (bot_id, id, type, status, due_at, created_at)
@@ -322,7 +321,7 @@ describe('a scheduled event', () => {
     expect(await statusOf(id)).toBe('scheduled');
   });
 
-  it('never comes once it is cancelled', async () => {
+  it('never becomes pending after it was canceled', async () => {
     const { id } = await newEvent({ schedule: inAnHour });
 
     expect(await client.cancelScheduledEvent({ id })).toEqual({});
@@ -333,7 +332,7 @@ describe('a scheduled event', () => {
     expect(await statusOf(id)).toBe('canceled');
   });
 
-  it('takes its message along when it is cancelled', async () => {
+  it('deletes its message when it is canceled', async () => {
     const { eventId, messageId } = await newMessage({ schedule: inAnHour });
     const other = await newMessage({ schedule: inAnHour });
 
@@ -347,7 +346,7 @@ describe('a scheduled event', () => {
     expect(await statusOf(eventId)).toBe('canceled');
   });
 
-  it('can be cancelled once, and only while it is scheduled', async () => {
+  it('can be canceled once, and only while it is scheduled', async () => {
     const [pending, canceled] = [await newEvent(), await newEvent({ schedule: inAnHour })];
     const both = await Promise.all(
       [1, 2, 3].map(() =>
@@ -368,7 +367,7 @@ describe('a scheduled event', () => {
     expect((await failure(client.cancelScheduledEvent({ id: 'evt_none' }))).type).toBe('ResourceNotFound');
   });
 
-  it('of a message that is just being made is not cancelled with it', async () => {
+  it('of a message that is being written right now cannot be canceled', async () => {
     const { eventId, messageId } = await newMessage({ schedule: inAnHour });
     await door.sql('BEGIN');
     await door.sql('SELECT 1 FROM chat.event WHERE id = $1 FOR UPDATE', [eventId]);
@@ -435,7 +434,7 @@ describe('the list of events', () => {
     expect(events.map(({ id }) => Object.keys(made).find((name) => made[name] === id))).toEqual(names);
   });
 
-  it('shows those of a workflow and those of a message', async () => {
+  it('filters by workflow and by message', async () => {
     const workflowId = await newWorkflow();
     const [{ messageId }, { id }] = [await newMessage(), await newEvent({ workflowId })];
 
@@ -444,7 +443,7 @@ describe('the list of events', () => {
     expect((await client.listEvents({ messageId, workflowId })).events).toEqual([]);
   });
 
-  it('goes through all pages, though events come meanwhile', async () => {
+  it('returns every event once while new events arrive between pages', async () => {
     const of = (await door.newBot()).client;
     const ids: string[] = [];
     for (let i = 0; i < 7; i++) ids.unshift((await newEvent({ type: 'paged' }, of)).id);
@@ -461,7 +460,7 @@ describe('the list of events', () => {
     expect(seen).toEqual(ids);
   });
 
-  it('refuses a token of another list', async () => {
+  it('rejects a nextToken of another list', async () => {
     const of = listed.client;
     const { meta } = await of.listEvents({ type: 'a', pageSize: 1 });
 

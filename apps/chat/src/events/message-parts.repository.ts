@@ -19,7 +19,7 @@ const messageColumns = `bot_id, id, conversation_id, user_id, type, payload, tag
 export class MessagePartsRepository {
   constructor(private readonly database: Database) {}
 
-  /** What the events are about, of messages those too that are not due yet. Indexes: the primary keys. */
+  /** Messages, including scheduled ones, users and conversations that the events refer to. Indexes: the primary keys. */
   async find(botId: string, events: EventRow[]): Promise<MessageParts> {
     const idsOf = (column: 'message_id' | 'user_id' | 'conversation_id') => [
       ...new Set(events.map((event) => event[column])),

@@ -8,12 +8,12 @@ import { MessagePartsRepository } from './message-parts.repository';
 
 type Payload = Record<string, unknown>;
 
-/** What `message_created` tells: the message with its user and its conversation, as they are now. */
+/** Payloads of `message_created` events: the current message, user and conversation. */
 @Injectable()
 export class MessagePayloads {
   constructor(private readonly parts: MessagePartsRepository) {}
 
-  /** By the ids of those events that have no payload of their own. What is gone by now is left out. */
+  /** Payloads by event id, for events without a stored payload. Deleted objects are undefined. */
   async of(caller: BotCaller, events: EventRow[]): Promise<Map<string, Payload>> {
     const rows = events.filter(({ payload }) => payload === null);
     if (rows.length === 0) return new Map();

@@ -4,7 +4,10 @@ import { Database, type Transaction } from '@parley/database/database';
 import { isStopped } from '@parley/database/errors';
 import { ChatConfig } from '../config';
 
-/** Reads pages whose filters no index serves together, so that one which takes long does not hold a connection for as long. */
+/**
+ * Statement timeout for pages whose combination of filters no index serves, so that a slow one does not block a
+ * connection.
+ */
 @Injectable()
 export class BoundedReads {
   constructor(
@@ -12,12 +15,12 @@ export class BoundedReads {
     private readonly config: ChatConfig,
   ) {}
 
-  /** @param advice how to ask for less. Throws OperationTimeout with it. */
+  /** Throws OperationTimeout with `advice`, which says how to narrow the query. */
   async read<Row>(statement: string, values: unknown[], advice: string): Promise<Row[]> {
     return this.explained(advice, this.database.readWithin<Row>(this.config.listTimeoutMs, statement, values));
   }
 
-  /** The same in a transaction, whose other statements may take as long as any. */
+  /** Same limit inside a transaction. Resets the timeout afterwards, so that it does not apply to later statements. */
   async readIn<Row>(tx: Transaction, statement: string, values: unknown[], advice: string): Promise<Row[]> {
     await tx.query(`SET LOCAL statement_timeout = ${this.config.listTimeoutMs}`);
     const rows = await this.explained(advice, tx.query<Row>(statement, values));
@@ -29,7 +32,9 @@ export class BoundedReads {
     return work.catch((error: unknown) => {
       if (!isStopped(error)) throw error;
       const seconds = this.config.listTimeoutMs / 1000;
-      throw new ApiError('OperationTimeout', `Finding this took more than ${seconds} s. ${advice}`, { cause: error });
+      throw new ApiError('OperationTimeout', `The query exceeded its time limit of ${seconds} s. ${advice}`, {
+        cause: error,
+      });
     });
   }
 }

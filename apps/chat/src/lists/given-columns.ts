@@ -1,6 +1,5 @@
 import type { LeadingColumn } from '@parley/database/keyset';
 
-/** SQL of each column that has a value; those are appended. */
 export function givenColumns(columns: Record<string, string | undefined>, values: unknown[]): LeadingColumn[] {
   return Object.entries(columns)
     .filter(([, value]) => value !== undefined)

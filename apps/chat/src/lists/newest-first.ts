@@ -1,6 +1,6 @@
 import { Keyset, type LeadingColumn } from '@parley/database/keyset';
 
-/** The order of creation, by SQL of the time and of the id; as `Source` of tagged rows gives them, or of the rows themselves. */
+/** Keyset for the order newest first. `time` and `id` are SQL: columns, or the expressions that `taggedRows` returns. */
 export function newestFirst<Row extends { created_at: Date; id: string }>(
   time: string,
   id: string,

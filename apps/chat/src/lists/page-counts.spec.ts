@@ -17,12 +17,12 @@ import { type WorkflowRow } from '../workflows/workflow.entity';
 import { WorkflowsRepository } from '../workflows/workflows.repository';
 import { BoundedReads } from './bounded-reads';
 
-// One suite, since loading the modules takes as long as the tests. Each part has a database of its own: it is about what
-// Postgres knows of the rows.
+// One suite: loading the modules takes as long as the tests. Each part has its own database, since it depends on the
+// statistics that Postgres has.
 
-describe('Where there are many others', () => {
+describe('query plans with many other rows', () => {
   const manyCount = 20_000;
-  /** Some for each row that is looked for or changed; those that it is not about are on hundreds. */
+  /** Budget: some pages for each row that is read or changed. A scan would read hundreds. */
   const mostPages = 100;
 
   const bot = { botId: 'bot', alias: null };
@@ -56,7 +56,7 @@ describe('Where there are many others', () => {
      SELECT 'bot', 'msg_' || place, 'conv_' || place, 'user_' || place, 'text', '{}', '{}', 'incoming', at, at`,
       `event (bot_id, id, type, conversation_id, user_id, message_id, status, created_at)
      SELECT 'bot', 'evt_' || place, 'message_created', 'conv_' || place, 'user_' || place, 'msg_' || place, 'processed', at`,
-      // Those that have not ended are a tenth, and nearly all of another name.
+      // Active workflows are a tenth of all, and nearly all of those have another name.
       `workflow (bot_id, id, name, conversation_id, status, input, output, tags, timeout_at, created_at, updated_at)
      SELECT 'bot', 'wrk_' || place, CASE WHEN i % 10 > 0 THEN 'usual' ELSE 'other' END,
        CASE WHEN i % 10 > 0 THEN 'conv_crowd' ELSE 'conv_' || place END,
@@ -76,7 +76,7 @@ describe('Where there are many others', () => {
      UPDATE workflow SET status = 'paused', conversation_id = NULL WHERE id = 'wrk_019999'`,
     );
     await test.database.query('VACUUM ANALYZE');
-    // Postgres knows of no such installation, and of none that is scheduled.
+    // Inserted after ANALYZE: the statistics contain no such installation and no scheduled rows.
     await insertMany(
       `"user" (bot_id, id, integration_alias, tags, properties, created_at, updated_at)
      SELECT 'bot', 'fresh_' || place, 'fresh', '{}', '{}', at, at`,
@@ -98,7 +98,6 @@ describe('Where there are many others', () => {
 
   afterAll(() => test?.drop());
 
-  /** One a second, numbered from 1 in their order. */
   async function insertMany(insert: string) {
     await test.database.query(
       `INSERT INTO ${insert} FROM generate_series(1, $1::int) AS i,
@@ -107,14 +106,14 @@ describe('Where there are many others', () => {
     );
   }
 
-  /** The result, and the pages that it reads. Its changes are rolled back. */
+  /** Returns the result and the number of pages read. Rolls back the changes. */
   async function readPages<T>(work: (tx: Sql) => Promise<T>): Promise<{ found: T; pages: number }> {
     let found: T;
     const statements = await sentDuring(async () => void (found = await undone(test.database, work)));
     return { found: found!, pages: await pagesOf(test.database, statements) };
   }
 
-  describe('Where there are many others, few pages are looked at', () => {
+  describe('reads few pages', () => {
     it('for a message of a conversation with many participants', async () => {
       const asker = { installation: chat, claim: 'user_019999' };
 
@@ -128,14 +127,14 @@ describe('Where there are many others', () => {
       ['user', () => users.find(fresh, 'fresh_000007')],
       ['user, to lock it', () => users.lock(test.database, fresh, 'fresh_000007')],
       ['conversation', () => conversations.find(fresh, 'fresh_000007')],
-    ])('for a %s of an installation that is new', async (_what, find) => {
+    ])('for a %s of an installation that is not in the statistics', async (_what, find) => {
       const { found, pages } = await readPages(find);
 
       expect(found).toMatchObject({ id: 'fresh_000007' });
       expect(pages).toBeLessThan(mostPages);
     });
 
-    it('for a workflow that has not ended', async () => {
+    it('for an active workflow among many that have ended', async () => {
       const wanted = { name: 'usual', tags: {}, group: 'active' } as const;
 
       const { found, pages } = await readPages((tx) => workflows.findWanted(tx, bot, wanted));
@@ -144,7 +143,7 @@ describe('Where there are many others', () => {
       expect(pages).toBeLessThan(mostPages);
     });
 
-    it('for the one that becomes the current one of a conversation', async () => {
+    it('for the next current workflow of a conversation', async () => {
       const ended = { bot_id: 'bot', conversation_id: 'conv_crowd', id: 'wrk_000002' } as WorkflowRow;
 
       const { found, pages } = await readPages(async (tx) => {
@@ -168,7 +167,7 @@ describe('Where there are many others', () => {
       expect(pages).toBeLessThan(mostPages);
     });
 
-    it('for a scheduled message that is cancelled', async () => {
+    it('for canceling a scheduled message', async () => {
       const { found, pages } = await readPages((tx) => scheduled.cancel(tx, { bot_id: 'bot', id: 'later_000007' }));
 
       expect(found).toBe(true);
@@ -177,17 +176,16 @@ describe('Where there are many others', () => {
   });
 });
 
-describe('Lists by what most have', () => {
+describe('lists filtered by a value that most older rows have', () => {
   const formerCount = 30_000;
   const laterCount = 10_000;
   const pageSize = 3;
-  /** Their rows, and the author of each; all that came later are on hundreds. */
+  /** Budget: the pages of the listed rows and of their authors. A scan of the later rows would read hundreds. */
   const mostPages = 120;
 
   const bot = { botId: 'bot', alias: null };
   const integration = { botId: 'bot', alias: 'former' };
   const chat = { botId: 'bot', alias: 'former', workspaceId: 'w', integrationId: 'intver_1' };
-  /** Time of the thousandth of the former ones. */
   const middle = new Date(Date.UTC(2025, 0, 1) + 1_000_000).toISOString();
 
   let test: TestDatabase;
@@ -198,7 +196,6 @@ describe('Lists by what most have', () => {
   let workflows: WorkflowsRepository;
   let endpoint: EndpointRepository;
 
-  /** In each table most rows have one value, and none of the latest has it. */
   beforeAll(async () => {
     test = await createTestDatabase(chatDatabase.migrations, 'chat');
     const bounded = new BoundedReads(test.database, new ChatConfig());
@@ -216,7 +213,10 @@ describe('Lists by what most have', () => {
 
   afterAll(() => test?.drop());
 
-  /** One a second, whose ids are in the order of their numbers, and beside each tenth one with a value that some have always. */
+  /**
+   * Rows created one second apart, with ids in the same order. Beside each tenth row stands one with a value that
+   * occurs throughout.
+   */
   async function fill(value: string, count: number, start: string) {
     for (const insert of [
       `"user" (bot_id, id, integration_alias, tags, properties, created_at, updated_at)
@@ -251,7 +251,6 @@ describe('Lists by what most have', () => {
     pageSize: number;
   }) => Promise<{ rows: { id: string }[]; nextToken?: string }>;
 
-  /** The numbers in the ids of the first two pages, or of the only one. */
   async function readTwoPages(list: List) {
     const numbers: number[][] = [];
     const read = async (nextToken?: string) => {
@@ -283,7 +282,7 @@ describe('Lists by what most have', () => {
     [1_003, 1_004, 1_005],
   ];
 
-  describe('A list by what most have, but nothing of late, looks at nothing but its pages', () => {
+  describe('reads only the pages of the listed rows', () => {
     it.each<[string, List]>([
       ['messages of a conversation', (page) => messages.list(bot, { ...page, conversationId: 'former_000001' })],
       ["an integration's, too", (page) => messages.list(integration, { ...page, conversationId: 'former_000001' })],
@@ -315,7 +314,7 @@ describe('Lists by what most have', () => {
     it.each<[string, List]>([
       ['messages', ({ nextToken }) => endpoint.listMessages('bot', 'former_000001', nextToken)],
       ['conversations', ({ nextToken }) => endpoint.listOwned(chat, 'former', nextToken)],
-    ])('%s at the chat endpoint', async (_what, list) => {
+    ])('%s, at the chat endpoint', async (_what, list) => {
       const { numbers, pages } = await readTwoPages(list);
 
       expect(numbers).toHaveLength(2);
@@ -341,7 +340,7 @@ describe('Lists by what most have', () => {
       ['users', (query: object) => users.list(integration, query)],
       ['conversations', (query: object) => conversations.list(integration, query)],
       ['conversations of a channel', (query: object) => conversations.list(bot, { ...query, channel: 'former' })],
-    ])('%s in either order and any span', async (_what, list) => {
+    ])('%s, in both directions and with a date range', async (_what, list) => {
       const expected = [
         [{ sortDirection: 'asc' }, oldest],
         [{ sortDirection: 'asc', afterDate: middle }, fromMiddle],
@@ -358,13 +357,13 @@ describe('Lists by what most have', () => {
     });
   });
 
-  describe('The last of what a conversation with most has left behind', () => {
+  describe('erasing the last rows of a conversation that had most rows', () => {
     it.each([
       ['message', 'former_000001'],
       ['event', 'former'],
-    ])('is erased without a look at others: %s', async (table, conversation_id) => {
+    ])('reads no rows of other conversations: %s', async (table, conversation_id) => {
       const ofIt = `FROM ${table} WHERE conversation_id = '${conversation_id}'`;
-      // Postgres knows of these as nearly all.
+      // Statistics: nearly all rows belong to this conversation.
       await test.database.query(`DELETE FROM ${table} WHERE id LIKE '%some' OR id > 'later_003000'`);
       await test.database.query(`VACUUM ANALYZE ${table}`);
       await test.database.query(`DELETE ${ofIt} AND id > 'former_000003'`);
@@ -381,7 +380,7 @@ describe('Lists by what most have', () => {
   });
 });
 
-describe('Messages with tags', () => {
+describe('messages with tags', () => {
   const scope = { botId: 'bot', alias: null };
   const count = 20_000;
 
@@ -389,9 +388,10 @@ describe('Messages with tags', () => {
   let messages: MessagesRepository;
 
   /**
-   * Messages: one with the popular tag in each of many conversations, three without it in a small one, and many in a large
-   * one: all of these are popular, two are rare, and half are even. One is scheduled in the large one and in one of its own.
-   * Postgres has seen none of the large one yet: it takes it to be like the others.
+   * Fixture: many conversations with one message each that has the popular tag; a small conversation with three
+   * messages without it; a large one where all messages have it, two have a rare tag and half have an even number. One
+   * message is scheduled in the large conversation and one in its own. The large conversation is written after ANALYZE:
+   * the statistics do not contain it.
    */
   beforeAll(async () => {
     test = await createTestDatabase(chatDatabase.migrations, 'chat');
@@ -421,7 +421,7 @@ describe('Messages with tags', () => {
     );
   });
 
-  /** Messages whose conversations and tags are SQL about their number `i`. */
+  /** Writes messages; `conversationId` and `tags` are SQL expressions of the message number `i`. */
   async function write(conversationId: string, tags: string, number: number) {
     await test.database.query(
       `WITH made AS (
@@ -484,7 +484,7 @@ describe('Messages with tags', () => {
     });
   });
 
-  it('are found for many at once, in as many statements as for one', async () => {
+  it('finds a hundred oldest tagged messages in as many statements as one', async () => {
     const many = Array.from({ length: 100 }, (_, index): [string, Tags] => [`conv_${index + 1}`, { kind: 'welcome' }]);
 
     const one = await find(many[0]!);
@@ -495,7 +495,7 @@ describe('Messages with tags', () => {
     expect(all.pages).toBeLessThan(4_000);
   });
 
-  it('is not looked for any longer than a list, and other statements of the transaction may take longer', async () => {
+  it('limits the time of a tag lookup, but not of other statements of the transaction', async () => {
     const config = Object.assign(new ChatConfig(), { listTimeoutMs: 1 });
     const impatient = new MessagesRepository(test.database, new BoundedReads(test.database, config));
     const timeout = (tags: Tags, repository: MessagesRepository) =>
@@ -505,14 +505,14 @@ describe('Messages with tags', () => {
       });
 
     expect(await timeout({ a: '1', kind: 'welcome' }, messages)).toEqual([{ statement_timeout: '30s' }]);
-    // Half have the one, half the other, and none has both.
+    // Half of the messages have one tag, half the other, none both.
     await expect(timeout({ a: '1', b: '1' }, impatient)).rejects.toMatchObject({
       type: 'OperationTimeout',
-      message: expect.stringContaining('Name a tag that few messages of the conversation have.'),
+      message: expect.stringContaining('Filter by a tag that few messages of the conversation have.'),
     });
   });
 
-  describe('the messages of a conversation with tags', () => {
+  describe('the list of messages of a conversation with tags', () => {
     it.each<[string, string, Tags, string[], number]>([
       ['the newest of many', 'large', { kind: 'welcome' }, [`large_${count}`, `large_${count - 1}`], 100],
       [
@@ -534,7 +534,7 @@ describe('Messages with tags', () => {
   });
 });
 
-describe('Rows with tags', () => {
+describe('rows with tags', () => {
   const tables: Record<TagKind, string> = {
     user: '"user" (bot_id, id, tags, created_at, updated_at, properties)',
     conversation: `conversation (bot_id, id, tags, created_at, updated_at, properties, integration_alias, integration_id,
@@ -553,7 +553,6 @@ describe('Rows with tags', () => {
 
   let test: TestDatabase;
 
-  /** So many of each kind have the popular tag, and the newest three a rare one too. */
   beforeAll(async () => {
     test = await createTestDatabase(chatDatabase.migrations, 'chat');
     for (const kind of kinds) {
@@ -607,9 +606,9 @@ describe('Rows with tags', () => {
     return { ids: page.rows.map((row) => Number(row.id.slice(-6))), nextToken: page.nextToken };
   }
 
-  describe.each(kinds)('a %s with a popular tag and a rare one', (kind) => {
+  describe.each(kinds)('a %s with a popular tag and a rare tag', (kind) => {
     it.each(['created_at', 'updated_at'] as const)(
-      'is found by the rare one, though the popular one is named first, in the order of %s',
+      'is found by the rare tag, even if the popular tag is given first, in the order of %s',
       async (by) => {
         const ids: number[] = [];
         const statements = await sentDuring(async () => {
@@ -620,13 +619,14 @@ describe('Rows with tags', () => {
 
         const [oldest, middle, newest] = [count - 2, count - 1, count];
         expect(ids).toEqual(by === 'created_at' ? [oldest, middle, newest] : [newest, middle, oldest]);
-        // Twice a thousand entries are counted; all of the popular ones are on some tens of thousands of pages.
+        // The selection counts two times a thousand entries; rows with the popular tag fill some tens of thousands of
+        // pages.
         expect(await pagesOf(test.database, statements)).toBeLessThan(5_000);
       },
     );
 
     it.each(['created_at', 'updated_at'] as const)(
-      'is one of many for the popular ones, of which no more are read than asked for, in the order of %s',
+      'is found by two popular tags without reading more rows than requested, in the order of %s',
       async (by) => {
         const tags = { 'a popular': 'x', 'c parity': '0' };
         const ids: number[] = [];
@@ -641,7 +641,7 @@ describe('Rows with tags', () => {
     );
   });
 
-  it('finds nothing for a tag that nothing has, nor for tags that nothing has together', async () => {
+  it('finds nothing for an unused tag and for tags that no row has together', async () => {
     expect((await find('user', { 'a popular': 'x', none: 'z' })).ids).toEqual([]);
     expect((await find('user', { 'a popular': 'y', 'b rare': 'y' })).ids).toEqual([]);
   });

@@ -14,7 +14,7 @@ interface Content {
   origin?: 'synthetic';
 }
 
-/** What the caller says, as it is stored. Tags that are `null` or empty are left out. */
+/** Message row for the given content. Empty and null tags are dropped; tag names are stored as the bot sees them. */
 export function draftOf(caller: BotCaller, content: Content): Draft {
   return {
     id: newId('msg'),

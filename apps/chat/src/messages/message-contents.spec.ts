@@ -18,7 +18,6 @@ beforeAll(async () => {
 
 afterAll(() => door?.stop());
 
-/** Every way to write a message, with what comes before the name of a field in an error. */
 const ways: [string, string, (content: Content, at: typeof place) => Promise<unknown>][] = [
   ['created', '', (content, at) => client.createMessage({ ...at, ...content, tags: {} })],
   [
@@ -57,7 +56,7 @@ const stored = () =>
 const text = { type: 'text', payload: { text: 'x' } };
 const card = { title: 'T', actions: [{ action: 'url', label: 'a', value: 'b' }] };
 
-describe.each(ways)('a message of the chat that is %s', (_way, prefix, write) => {
+describe.each(ways)('a message of the native chat that is %s', (_way, prefix, write) => {
   it.each<[string, Content, string]>([
     [
       'an unknown type',
@@ -78,7 +77,7 @@ describe.each(ways)('a message of the chat that is %s', (_way, prefix, write) =>
       { type: 'text', payload: { text: 'x', metadata: 'y' } },
       'payload.metadata must be an object.',
     ],
-  ])('is refused with %s, and nothing is written', async (_case, content, message) => {
+  ])('is rejected with %s, and nothing is written', async (_case, content, message) => {
     const before = await stored();
 
     expect(await failure(write(content, place))).toEqual({ type: 'InvalidPayload', message: `${prefix}${message}` });
@@ -97,20 +96,20 @@ describe.each(ways)('a message of the chat that is %s', (_way, prefix, write) =>
     await expect(write(content, place)).resolves.toBeDefined();
   });
 
-  it('is not looked at where it would be refused anyway', async () => {
+  it('is not validated for a conversation that is not found', async () => {
     const other = await door.newBot();
     const foreign = await other.client.createConversation({ channel: 'channel', tags: {}, integrationName: 'chat' });
 
     for (const conversationId of [`conv_${'0'.repeat(26)}`, foreign.conversation.id]) {
       expect(await failure(write({ type: 'text', payload: {} }, { ...place, conversationId }))).toEqual({
         type: 'ReferenceNotFound',
-        message: `${prefix.replace('1', '0')}conversationId "${conversationId}" names no conversation that is here.`,
+        message: `${prefix.replace('1', '0')}conversationId "${conversationId}" not found.`,
       });
     }
   });
 });
 
-it('is refused by the bot too, and when its payload is replaced', async () => {
+it('is also validated for messages of the bot and for updates of the payload', async () => {
   const { message } = await client.createMessage({ ...place, userId: botId, ...text, tags: {} });
 
   expect(await failure(client.updateMessage({ id: message.id, payload: {} }))).toEqual({
@@ -123,7 +122,7 @@ it('is refused by the bot too, and when its payload is replaced', async () => {
   ).toBe('InvalidPayload');
 });
 
-it('is gotten though it was written when nobody looked at it', async () => {
+it('is found and updated even if it was stored before there was validation', async () => {
   const { message } = await client.createMessage({ ...place, ...text, tags: { n: '1' } });
   await door.sql("UPDATE chat.message SET type = 'old', payload = '{}' WHERE id = $1", [message.id]);
 
@@ -134,7 +133,7 @@ it('is gotten though it was written when nobody looked at it', async () => {
   expect(updated.message.payload).toEqual({ a: 1 });
 });
 
-it('says what it likes to another integration, and tells that integration nothing of the chat', async () => {
+it('is not validated for other integrations, which cannot find conversations of the chat', async () => {
   const { conversation } = await asTeam.createConversation({ channel: 'group', tags: {} });
   const { user } = await asTeam.createUser({ tags: {} });
   const content = { userId: user.id, type: 'custom', payload: {}, tags: {} };

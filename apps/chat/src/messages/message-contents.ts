@@ -9,15 +9,14 @@ import type { Scope } from '../runtime/scope';
 
 const maxConversations = 10_000;
 
-/** The fields of a conversation that never change. */
 interface Conversation {
   alias: string;
   isChat: boolean;
 }
 
 /**
- * Checks the content of messages. Messages of the native chat have one of its twelve types, since the clients of its users
- * know no others. Other integrations check for themselves whether they can deliver a message.
+ * Validates message content. In the native chat only its twelve types are allowed: its clients know no others. Other
+ * integrations check for themselves which messages they can deliver.
  */
 @Injectable()
 export class MessageContents {
@@ -25,14 +24,17 @@ export class MessageContents {
 
   constructor(private readonly repository: ConversationsRepository) {}
 
-  /** Throws InvalidPayload for content that the conversation does not take. Nothing is said of one that is not there. */
+  /**
+   * Throws InvalidPayload for content that the native chat does not allow. Passes for an unknown conversation: the
+   * write will fail.
+   */
   async check(scope: Scope, conversationId: string, content: Content, sql?: Sql): Promise<void> {
     if (!(await this.isChat(scope, conversationId, sql))) return;
     const problem = contentProblem(content);
     if (problem) throw new ApiError('InvalidPayload', problem);
   }
 
-  /** The same for a message that is there: one of an unknown type was written when there was no check. */
+  /** Like `check`, but skips a message of an unknown type: it was stored before there was validation. */
   async checkUpdate(scope: Scope, conversationId: string, content: Content, sql?: Sql): Promise<void> {
     if (chatPayloadTypes.includes(content.type)) await this.check(scope, conversationId, content, sql);
   }

@@ -36,7 +36,7 @@ async function countOf({ conversationId }: Place): Promise<number> {
 }
 
 describe('importing messages', () => {
-  it('keeps their times, in several conversations, and tells nobody', async () => {
+  it('keeps the given times, in several conversations, without signals or events', async () => {
     const [here, there] = [await newPlace(), await newPlace()];
 
     const { messages } = await client.importMessages({
@@ -68,7 +68,7 @@ describe('importing messages', () => {
     ]);
   });
 
-  it('lets the next message come after them', async () => {
+  it('lets the next message come after the imported ones', async () => {
     const place = await newPlace();
     const createdAt = new Date().toISOString();
     await client.importMessages({ messages: [entry(place, { createdAt })] });
@@ -78,7 +78,7 @@ describe('importing messages', () => {
     expect(message.createdAt > createdAt).toBe(true);
   });
 
-  it('takes a message that is there with the same tags in place of a new one', async () => {
+  it('returns an existing message with the same tags instead of a new one', async () => {
     const place = await newPlace();
     const external = randomUUID();
     const same = { tags: { external, a: '1' }, discriminateByTags: ['external'] };
@@ -93,7 +93,7 @@ describe('importing messages', () => {
     expect(await countOf(place)).toBe(3);
   });
 
-  it('imports one of those that want the same, also when many are sent at once', async () => {
+  it('imports one message for equal tags, also from concurrent requests', async () => {
     const place = await newPlace();
     const twins = ['x', 'y', 'z'].map((external) =>
       entry(place, { tags: { external }, discriminateByTags: ['external'] }),
@@ -109,7 +109,7 @@ describe('importing messages', () => {
     expect(await countOf(place)).toBe(3);
   });
 
-  it('asks the database as often for a hundred as for one', async () => {
+  it('sends as many statements for a hundred messages as for one', async () => {
     const place = await newPlace();
     const entries = Array.from({ length: 100 }, (_, index) =>
       entry(place, { tags: { external: `${index}`, of: 'many' }, discriminateByTags: ['external', 'of'] }),
@@ -119,7 +119,7 @@ describe('importing messages', () => {
       return sent.filter(({ values }) => JSON.stringify(values).includes(place.conversationId)).length;
     };
 
-    // What a conversation takes is looked up once.
+    // Fills the cache of conversations.
     await client.importMessages({ messages: [entry(place)] });
     const forOne = await statements(entries.slice(0, 1));
 
@@ -128,7 +128,7 @@ describe('importing messages', () => {
     expect(await countOf(place)).toBe(101);
   });
 
-  it('takes a scheduled message in place of a new one, also when it falls due meanwhile', async () => {
+  it('returns a scheduled message with the same tags, even if it becomes due meanwhile', async () => {
     const place = await newPlace();
     const tags = { external: randomUUID() };
     const content = { type: 'text', payload: { text: 'x' }, tags, schedule: { delay: 3_600_000 } };
@@ -189,15 +189,15 @@ describe('importing messages', () => {
       'a user who is not there',
       { userId: nobody },
       'ReferenceNotFound',
-      /^messages\[1\]\.userId "user_0+" names no user/,
+      /^messages\[1\]\.userId "user_0+" not found\.$/,
     ],
     [
       'a conversation that is not there',
       { conversationId: nobody },
       'ReferenceNotFound',
-      /^messages\[1\]\.conversationId "user_0+" names no/,
+      /^messages\[1\]\.conversationId "user_0+" not found\.$/,
     ],
-  ])('imports none of them with %s', async (_case, changes, type, message) => {
+  ])('imports nothing with %s', async (_case, changes, type, message) => {
     const place = await newPlace();
 
     const work = client.importMessages({ messages: [entry(place), entry(place, changes)] });
@@ -206,7 +206,7 @@ describe('importing messages', () => {
     expect(await countOf(place)).toBe(0);
   });
 
-  it('imports none of 101, and none into what belongs to others', async () => {
+  it('imports nothing for more than 100 messages, or a conversation of another bot or integration', async () => {
     const place = await newPlace();
     const theirs = await newPlace((await door.newBot()).client);
 

@@ -21,13 +21,12 @@ import { type ImportedDraft, NewMessagesRepository } from './new-messages.reposi
 
 interface Entry {
   draft: ImportedDraft;
-  /** None when it is new in any case. */
   wanted: Record<string, string>;
-  /** The same for entries that want the same message. */
+  /** Deduplication key: equal for entries with the same conversation and discriminating tags. */
   identity: string;
 }
 
-/** Takes over messages that were written elsewhere: all that are sent together, or none. */
+/** Imports messages with their own creation times. Atomic: all messages of a request or none. */
 @Injectable()
 export class MessageImports {
   constructor(
@@ -46,7 +45,6 @@ export class MessageImports {
     });
   }
 
-  /** By identity. */
   private async findOrWrite(tx: Transaction, caller: BotCaller, entries: Entry[]): Promise<Map<string, MessageRow>> {
     const different = [...new Map(entries.map((entry) => [entry.identity, entry])).values()];
     const rows = await this.find(tx, caller, different);
@@ -75,7 +73,7 @@ export class MessageImports {
     return rows;
   }
 
-  /** Those that are there, by identity. Nobody else makes any of them meanwhile. */
+  /** Existing messages by identity. Advisory locks on the tags prevent concurrent inserts of the others. */
   private async find(tx: Transaction, caller: BotCaller, entries: Entry[]): Promise<Map<string, MessageRow>> {
     const scope = scopeOf(caller);
     const wanting = entries.filter(({ wanted }) => Object.keys(wanted).length > 0);
@@ -92,7 +90,8 @@ export class MessageImports {
 
 function entryOf(caller: BotCaller, message: MessageToImport): Entry {
   const createdAt = new Date(message.createdAt);
-  if (Number.isNaN(createdAt.getTime())) throw new ApiError('InvalidPayload', 'createdAt must be a time.');
+  if (Number.isNaN(createdAt.getTime()))
+    throw new ApiError('InvalidPayload', 'createdAt must be a time such as 2026-01-31T12:00:00.000Z.');
   if (createdAt.getTime() > Date.now()) throw new ApiError('InvalidPayload', 'createdAt must not be in the future.');
   const wanted = storedNames(caller, discriminatingTags(message));
   const draft = { ...draftOf(caller, message), created_at: createdAt.toISOString() };
@@ -102,7 +101,6 @@ function entryOf(caller: BotCaller, message: MessageToImport): Entry {
   return { draft, wanted, identity };
 }
 
-/** Says of which message it speaks. */
 function naming<T>(place: number, read: () => T): T {
   try {
     return read();

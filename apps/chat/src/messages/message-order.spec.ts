@@ -30,7 +30,6 @@ async function write(conversationId: string, userId: string, content = 'hello') 
     .message;
 }
 
-/** What is heard in the conversation from now on, as it comes. */
 async function listenTo(conversationId: string): Promise<Signal[]> {
   const heard: Signal[] = [];
   const bus = door.apps.at(-1)!.get(Bus, { strict: false });
@@ -52,8 +51,8 @@ async function listed(conversationId: string) {
   return messages.reverse();
 }
 
-describe('50 clients who write into one conversation at once', () => {
-  it('write in one order, which its list, its times, its signals and its count agree on', async () => {
+describe('50 clients that write to one conversation concurrently', () => {
+  it('agree on one order in list, times, signals and count', async () => {
     const conversationId = await newConversation();
     const users = await Promise.all(Array.from({ length: 5 }, newUser));
     const heard = await listenTo(conversationId);
@@ -73,7 +72,7 @@ describe('50 clients who write into one conversation at once', () => {
     expect(new Map(messages.map((message) => [message.id, message]))).toEqual(
       new Map(written.flat().map((message) => [message.id, message])),
     );
-    // Whoever got an answer wrote before whatever they wrote next.
+    // Each client wrote its next message after the reply to the one before.
     for (const own of written)
       expect(own.map(({ createdAt }) => createdAt)).toEqual(own.map(({ createdAt }) => createdAt).sort());
     await until(() => heard.length === 205);
@@ -86,7 +85,7 @@ describe('50 clients who write into one conversation at once', () => {
     expect((await client.listParticipants({ id: conversationId })).participants).toHaveLength(5);
   });
 
-  it('hold nobody back who writes elsewhere, and are not held back by what is refused', async () => {
+  it('do not block other conversations, and rejected messages do not block others', async () => {
     const conversations = await Promise.all(Array.from({ length: 5 }, newConversation));
     const userId = await newUser();
     const nobody = `user_${'0'.repeat(26)}`;
@@ -108,7 +107,7 @@ describe('50 clients who write into one conversation at once', () => {
 });
 
 describe('the signal of a message', () => {
-  it('shows it as the chat does, with whether the bot wrote it', async () => {
+  it('has the client format and says whether the bot wrote the message', async () => {
     const conversationId = await newConversation();
     const userId = await newUser();
     const heard = await listenTo(conversationId);
@@ -139,7 +138,7 @@ describe('the signal of a message', () => {
     expect(second.data).toMatchObject({ userId: bot.id, isBot: true });
   });
 
-  it('shows foreign ids where there are some, and so does that of its end', async () => {
+  it('contains foreign ids if there are any, and so does the signal of the deletion', async () => {
     const conversationId = await newConversation();
     const userId = await newUser();
     await door.sql('UPDATE chat.conversation SET foreign_id = $2 WHERE id = $1', [conversationId, 'my-chat']);
@@ -159,7 +158,7 @@ describe('the signal of a message', () => {
     expect(deleted).toEqual({ type: 'message_deleted', data: { id, userId: 'me', conversationId: 'my-chat' } });
   });
 
-  it('can be asked for again, as it was heard, until the message is deleted', async () => {
+  it('can be caught up in the same form until the message is deleted', async () => {
     const conversationId = await newConversation();
     const userId = await newUser();
     const heard = await listenTo(conversationId);
@@ -181,7 +180,7 @@ describe('the signal of a message', () => {
     for (const place of [0, 1, 3]) expect(JSON.parse(missed[place]!.frame!)).toEqual(JSON.parse(heard[place]!.frame!));
   });
 
-  it('is not there in conversations of other integrations', async () => {
+  it('is not sent in conversations of other integrations', async () => {
     const { conversation } = await bot.asTeam.createConversation({ channel: 'direct', tags: {} });
     const userId = await newUser();
     const heard = await listenTo(conversation.id);
@@ -208,7 +207,7 @@ describe('a request with an idempotency key', () => {
         messages: [{ ...message, createdAt: '2026-01-31T12:00:00.000Z', discriminateByTags: [] }],
       }),
     ],
-  ])('has its effect once: %s', async (name, line, bodyOf) => {
+  ])('is executed once: %s', async (name, line, bodyOf) => {
     const conversationId = await newConversation();
     const heard = await listenTo(conversationId);
     const userId = name === 'importMessages' ? await newUser() : bot.id;

@@ -13,24 +13,24 @@ interface Request {
   reject: (error: unknown) => void;
 }
 
-/** Of one process: while some commit, the next are collected. */
+/** Group commit, per process: while some statements commit, the next batch is collected. */
 const statementsAtOnce = 3;
 const maxMessagesTogether = 100;
-/** Of drafts that are put together; one that is larger goes alone. */
+/** Limit of a batch; a larger message is written alone. */
 const maxBytesTogether = 2_000_000;
-/** What waits at most: some seconds of work. */
+/** Queue limits: some seconds of work. Beyond them, writes are rejected. */
 const maxWaitingMessages = 5_000;
 const maxWaitingBytes = 64_000_000;
-/** Who has waited that long is about to be told that there is no answer. */
+/** Load shedding: after this wait the caller is about to time out, so the message is rejected instead. */
 const maxWaitMs = 8_000;
 
 /**
- * Writes messages and tells who listens. Messages that arrive while others of their bot are being written go together in
- * the next statement, so that many at once cost little more than one; each has its own answer, as if it were alone.
+ * Group commit: writes messages and publishes their signals. Messages that arrive while others of the same bot are
+ * being written share the next statement, so that many at once cost little more than one. Each has its own outcome.
  */
 @Injectable()
 export class MessageWriter {
-  /** By bot; the bot whose turn it is comes first. */
+  /** Queue per bot, in round-robin order: the first entry is next. */
   private readonly waiting = new Map<string, Request[]>();
   private waitingCount = 0;
   private waitingBytes = 0;
@@ -42,7 +42,10 @@ export class MessageWriter {
     private readonly signals: SignalsService,
   ) {}
 
-  /** Resolves when the message is stored for good. Throws ReferenceNotFound or Forbidden for what keeps it from that. */
+  /**
+   * Resolves after the commit. Rejects with ReferenceNotFound or Forbidden if the message must not be written, and with
+   * an overload error if the queue is full.
+   */
   write(botId: string, draft: NewDraft): Promise<WrittenMessage> {
     const sizeBytes = Buffer.byteLength(JSON.stringify(draft));
     if (this.waitingCount >= maxWaitingMessages || this.waitingBytes + sizeBytes > maxWaitingBytes)
@@ -57,7 +60,10 @@ export class MessageWriter {
     });
   }
 
-  /** In a transaction with something else: all of them or, by throwing the same, none. They are told after its commit. */
+  /**
+   * Writes in the caller's transaction: all drafts, or none by throwing as `write` does. Signals are published after
+   * the commit.
+   */
   async writeIn(tx: Transaction, botId: string, drafts: NewDraft[]): Promise<WrittenMessage[]> {
     const written = await this.messages.insert(tx, botId, drafts);
     const missing = written.indexOf(undefined);
@@ -66,7 +72,7 @@ export class MessageWriter {
     return written as WrittenMessage[];
   }
 
-  /** The same for those that can be written. For each other one, by its id, what keeps it from that. */
+  /** Writes the valid drafts in the caller's transaction. Returns the error message of each other draft by its id. */
   async writePossible(tx: Transaction, botId: string, drafts: NewDraft[]): Promise<Map<string, string>> {
     const written = await this.messages.insert(tx, botId, drafts);
     tx.afterCommit(() => this.tell(written.filter((message) => message !== undefined)));
@@ -77,13 +83,12 @@ export class MessageWriter {
     return failures;
   }
 
-  /** What to throw for a draft that could not be written. */
   async obstacleTo(botId: string, draft: Draft, tx?: Transaction): Promise<ApiError> {
     const obstacle = await this.messages.findObstacle(botId, draft, tx);
     if (obstacle === 'participation')
-      return new ApiError('Forbidden', `The user "${draft.user_id}" does not take part in this conversation.`);
+      return new ApiError('Forbidden', `User "${draft.user_id}" is not a participant of this conversation.`);
     const id = obstacle === 'conversation' ? draft.conversation_id : draft.user_id;
-    return new ApiError('ReferenceNotFound', `${obstacle}Id "${id}" names no ${obstacle} that is here.`);
+    return new ApiError('ReferenceNotFound', `${obstacle}Id "${id}" not found.`);
   }
 
   private async run(): Promise<void> {
@@ -92,7 +97,7 @@ export class MessageWriter {
     this.running -= 1;
   }
 
-  /** As many of the next bot as fit one statement. Its others wait until the other bots had their turn. */
+  /** Takes one batch of the next bot; the rest of its queue goes to the end of the round robin. */
   private take(): { botId: string; batch: Request[] } | undefined {
     for (const [botId, requests] of this.waiting) {
       this.waiting.delete(botId);
@@ -120,13 +125,16 @@ export class MessageWriter {
     }
   }
 
-  /** Nothing was stored, unless the error leaves that open: then who sent one that is well need not suffer for another. */
+  /**
+   * After a failed batch each message is tried alone, so that a bad one does not fail the others. An ApiError fails all
+   * of them: it may leave open whether the batch was committed.
+   */
   private async storeApart(botId: string, batch: Request[], error: unknown): Promise<void> {
     if (error instanceof ApiError || batch.length === 1) batch.forEach(({ reject }) => reject(error));
     else for (const request of batch) await this.store(botId, [request]);
   }
 
-  /** What was not written with the others is tried alone: its failure is nobody else's. */
+  /** Retries a message that the batch skipped in its own transaction, which gives its own error. */
   private async answer(botId: string, { draft, resolve, reject }: Request, written?: WrittenMessage): Promise<void> {
     if (written) return resolve(written);
     await this.database
@@ -134,7 +142,7 @@ export class MessageWriter {
       .then(([message]) => resolve(message!), reject);
   }
 
-  /** In the order of their numbers. */
+  /** Publishes in the order of signal numbers. */
   private tell(written: WrittenMessage[]): void {
     for (const message of written) {
       if (message.signal === null) continue;
@@ -147,7 +155,7 @@ export class MessageWriter {
   }
 }
 
-/** As they are numbered: who comes, what is complete, what is new. */
+/** Signals in the order of their numbers: joined, stream complete, message created. */
 function framesOf(message: WrittenMessage): (string | null)[] {
   const place = shownPlace(
     { id: message.conversation_id, foreign_id: message.conversation_foreign_id },
@@ -160,7 +168,6 @@ function framesOf(message: WrittenMessage): (string | null)[] {
   ];
 }
 
-/** How many of the first requests go together; one at least. */
 function fitting(requests: Request[]): number {
   let bytes = 0;
   const end = requests.findIndex(({ sizeBytes }, place) => {
@@ -175,5 +182,5 @@ function split<T>(all: T[], isFirst: (one: T) => boolean): [T[], T[]] {
 }
 
 function tooMany(): ApiError {
-  return unavailable('More messages wait to be written than can be. Try again in a moment.');
+  return unavailable('Too many messages are waiting to be written; this one was not written. Retry after 1 s.');
 }

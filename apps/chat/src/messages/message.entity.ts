@@ -2,29 +2,26 @@ import type { BotCaller } from '@parley/contracts/access';
 import type { Direction, Message } from '@parley/contracts/chat/messages';
 import { shownNames } from '../runtime/scope';
 
-/** A row of `message`. */
 export interface MessageRow {
   bot_id: string;
   id: string;
   conversation_id: string;
-  /** The bot's own id when the bot wrote it. */
+  /** The bot's own id if the bot wrote it. */
   user_id: string;
   type: string;
   payload: Record<string, unknown>;
   tags: Record<string, string>;
   direction: Direction;
   origin: 'synthetic' | null;
-  /** Greater than that of every message which was in the conversation before; of an imported one as it was told. */
+  /** Strictly increasing within a conversation, except for imported messages, which keep the given time. */
   created_at: Date;
   updated_at: Date;
 }
 
-/** A row of `scheduled_message`. */
 export interface ScheduledMessageRow extends MessageRow {
   due_at: Date;
 }
 
-/** As the caller may see it. */
 export function toMessage(caller: Pick<BotCaller, 'integration'>, row: MessageRow): Message {
   return {
     id: row.id,

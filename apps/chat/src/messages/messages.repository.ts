@@ -10,7 +10,6 @@ import { eachOf, few, taggedRows, type Wanted } from '../tags/tagged-rows';
 import { isOf, type Scope } from '../runtime/scope';
 import type { MessageRow } from './message.entity';
 
-/** A message with what its signal shows. */
 export interface MessageInPlace extends MessageRow {
   conversation_foreign_id: string | null;
   user_foreign_id: string | null;
@@ -18,47 +17,43 @@ export interface MessageInPlace extends MessageRow {
 
 type Changes = Pick<MessageRow, 'payload' | 'tags'>;
 
-/** What a message must have to be meant: at least one tag. */
 export interface WantedMessage {
   conversation_id: string;
   tags: Record<string, string>;
 }
 
-/** What is scheduled is here too, until it is due. */
 export type MessageTable = 'message' | 'scheduled_message';
 
 const columns = `m.bot_id, m.id, m.conversation_id, m.user_id, m.type, m.payload, m.tags, m.direction, m.origin,
   m.created_at, m.updated_at`;
-/** Whatever is in a conversation goes with it at once, though its rows are deleted later. */
+/** The join hides messages of a deleted conversation, whose rows are erased later. */
 const inPlace = 'JOIN conversation c ON c.bot_id = $1 AND c.id = m.conversation_id';
 const inScope = 'm.bot_id = $1 AND ($2::text IS NULL OR c.integration_alias = $2)';
 
-/** Whether the conversation `$3` is in scope. */
 const isThere = `EXISTS (SELECT FROM conversation WHERE bot_id = $1 AND id = $3 AND ${isOf('$2')})`;
 
-const narrowing = 'Name a tag that few messages of the conversation have.';
+const narrowing = 'Filter by a tag that few messages of the conversation have.';
 
-/** Numbered from 1 in the order in which they were asked for. */
 interface MessageInOrder extends MessageRow {
   place: number;
 }
 
-const withTag = `bot_id = $1 AND tag.conversation_id = wanted.conversation_id
+const withTag = `bot_id = $1 AND tag.conversation_id = lookup.conversation_id
   AND tag_key(tag.name) = tag_key(own.name) AND tag_key(tag.value) = tag_key(own.value)`;
 
 /**
- * `$3` is a list of WantedMessage. Of several tags the rarest one of the conversation is walked, as in `taggedRows`; what it
- * leads to is looked at by its key alone.
- * Indexes tag_of_conversation and scheduled_message_of_conversation, then the primary keys.
+ * `$3` is a list of WantedMessage. Among several tags it walks the rarest one in the conversation, as in `taggedRows`, and
+ * checks the others by primary key. Indexes tag_of_conversation and scheduled_message_of_conversation, then the primary
+ * keys.
  */
 const oldestTagged = `
-  SELECT wanted.place::int, m.* FROM ROWS FROM (jsonb_to_recordset($3::jsonb) AS (conversation_id text, tags jsonb))
-    WITH ORDINALITY AS wanted (conversation_id, tags, place)
+  SELECT lookup.place::int, m.* FROM ROWS FROM (jsonb_to_recordset($3::jsonb) AS (conversation_id text, tags jsonb))
+    WITH ORDINALITY AS lookup (conversation_id, tags, place)
   CROSS JOIN LATERAL (
-    SELECT id FROM conversation c WHERE bot_id = $1 AND id = wanted.conversation_id AND ${isOf('$2')} OFFSET 0) c
+    SELECT id FROM conversation c WHERE bot_id = $1 AND id = lookup.conversation_id AND ${isOf('$2')} OFFSET 0) c
   CROSS JOIN LATERAL (
     SELECT name, value FROM (
-      SELECT key AS name, value, count(*) OVER () AS tags FROM jsonb_each_text(wanted.tags)) own
+      SELECT key AS name, value, count(*) OVER () AS tags FROM jsonb_each_text(lookup.tags)) own
     ORDER BY CASE WHEN own.tags > 1 THEN (
       SELECT count(*) FROM (
         SELECT FROM tag WHERE ${withTag} ORDER BY created_at, object_id LIMIT ${few + 1}) AS counted) END, name
@@ -68,11 +63,11 @@ const oldestTagged = `
       (SELECT m.*, false AS is_later FROM ${eachOf(
         `SELECT object_id, created_at FROM tag WHERE ${withTag}`,
         'm',
-        `SELECT ${columns} FROM message m WHERE bot_id = $1 AND m.tags @> wanted.tags`,
+        `SELECT ${columns} FROM message m WHERE bot_id = $1 AND m.tags @> lookup.tags`,
       )} ORDER BY walk.created_at, walk.object_id LIMIT 1)
       UNION ALL
       (SELECT ${columns}, true AS is_later FROM scheduled_message m
-       WHERE bot_id = $1 AND m.conversation_id = c.id AND m.tags @> wanted.tags ORDER BY m.created_at, m.id LIMIT 1)) m
+       WHERE bot_id = $1 AND m.conversation_id = c.id AND m.tags @> lookup.tags ORDER BY m.created_at, m.id LIMIT 1)) m
     ORDER BY is_later LIMIT 1) m`;
 
 @Injectable()
@@ -82,7 +77,6 @@ export class MessagesRepository {
     private readonly bounded: BoundedReads,
   ) {}
 
-  /** Index: the primary keys. */
   async find({ botId, alias }: Scope, id: string, table: MessageTable): Promise<MessageRow | undefined> {
     const [row] = await this.database.query<MessageRow>(
       `SELECT ${columns} FROM ${table} m ${inPlace} WHERE m.bot_id = $1 AND ${isOf('$2', 'c')} AND m.id = $3`,
@@ -92,8 +86,8 @@ export class MessagesRepository {
   }
 
   /**
-   * For each that is wanted the oldest of its conversation that has all of the tags, what is scheduled last; a place is empty
-   * where there is none. One statement, so that what falls due meanwhile is seen in one of its two tables.
+   * For each lookup the oldest message of the conversation with all tags, or else a scheduled one; undefined if there
+   * is none. One statement with one snapshot: a message that becomes due meanwhile is seen in one of the two tables.
    */
   async findTagged(
     tx: Transaction,
@@ -101,7 +95,7 @@ export class MessagesRepository {
     wanted: WantedMessage[],
   ): Promise<(MessageRow | undefined)[]> {
     const values = [botId, alias, toJsonb(wanted)];
-    // The index leads from one tag to its message; of several the rarest may be one of many.
+    // The index finds a message by one tag. With several tags even the rarest may be frequent, so the time is limited.
     const found = wanted.every(({ tags }) => Object.keys(tags).length === 1)
       ? await tx.query<MessageInOrder>(oldestTagged, values)
       : await this.bounded.readIn<MessageInOrder>(tx, oldestTagged, values, narrowing);
@@ -110,7 +104,6 @@ export class MessagesRepository {
     return rows;
   }
 
-  /** For as long as the transaction lasts nobody else changes the message. */
   async lock(tx: Sql, { botId, alias }: Scope, id: string, table: MessageTable): Promise<MessageRow | undefined> {
     const [row] = await tx.query<MessageRow>(
       `SELECT ${columns} FROM ${table} m ${inPlace} WHERE m.bot_id = $1 AND ${isOf('$2', 'c')} AND m.id = $3 FOR UPDATE OF m`,
@@ -119,7 +112,7 @@ export class MessagesRepository {
     return row;
   }
 
-  /** Of a locked message. Its tags have rows of their own: TagsRepository brings them along. */
+  /** Requires the row lock. Tag rows are updated separately, by TagsRepository. */
   async update(
     tx: Sql,
     { bot_id, id }: MessageRow,
@@ -135,7 +128,10 @@ export class MessagesRepository {
     return row!;
   }
 
-  /** Deletes it and takes it from the count of its conversation, which is held. Its tags have rows of their own. */
+  /**
+   * Deletes the message and decrements the message count of the conversation. Requires the clock lock. Tag rows are
+   * deleted separately, by TagsRepository.
+   */
   async delete(tx: Sql, { bot_id, conversation_id, id }: MessageRow): Promise<MessageInPlace | undefined> {
     const [row] = await tx.query<MessageInPlace>(
       `WITH gone AS (DELETE FROM message m WHERE bot_id = $1 AND id = $3 RETURNING ${columns}),
@@ -158,8 +154,8 @@ export class MessagesRepository {
     const boundTo = [botId, alias, conversationId, tags, afterDate, beforeDate];
     const values: unknown[] = [botId, alias, conversationId ?? null, afterDate ?? null, beforeDate ?? null];
     const within = isWithin('m.created_at', [4, 5]);
-    // What the tags lead to is looked at by its key: with the conversation here Postgres would rather go through all of its
-    // messages.
+    // Filter on the conversation stands outside: inside, Postgres would scan all messages of the conversation instead
+    // of looking up the tagged ones by key.
     const all = `SELECT ${columns} FROM message m ${inPlace}
       WHERE ${inScope} AND ${within}`;
     const wanted: Wanted = { kind: 'message', as: 'm', rows: all, tags, conversationId, createdWithin: [4, 5] };
@@ -183,7 +179,7 @@ export class MessagesRepository {
         : await this.bounded.read<MessageRow>(
             statement,
             values,
-            conversationId === undefined ? 'Name a conversation, or a tag that few messages have.' : narrowing,
+            conversationId === undefined ? 'Filter by a conversation, or by a tag that few messages have.' : narrowing,
           );
     return keyset.page(rows, limit, boundTo);
   }

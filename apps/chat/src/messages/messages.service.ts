@@ -30,7 +30,7 @@ import { MessageWriter } from './message-writer';
 import { MessagesRepository, type MessageTable } from './messages.repository';
 import { ScheduledMessages } from './scheduled-messages';
 
-/** Where a message can be, in the order in which it is looked for: one may fall due between two looks. */
+/** Lookup order of the tables. `message` comes twice, since a scheduled message may become due between two lookups. */
 const places: MessageTable[] = ['message', 'scheduled_message', 'message'];
 
 @Injectable()
@@ -120,7 +120,7 @@ export class MessagesService {
     throw notFound('message', id);
   }
 
-  /** False when somebody else was first. Those who listen are told. */
+  /** False if another request has deleted it. Sends the signal message_deleted. */
   private remove(row: MessageRow): Promise<boolean> {
     return this.database.transaction(async (tx) => {
       await this.signals.hold(tx, row.bot_id, row.conversation_id);

@@ -17,7 +17,6 @@ beforeAll(async () => {
 
 afterAll(() => door?.stop());
 
-/** A conversation and a user who takes no part in it yet. */
 async function newPlace(of = client, channel = 'channel') {
   const { conversation } = await of.createConversation({ channel, tags: {} });
   const { user } = await of.createUser({ tags: {} });
@@ -47,7 +46,7 @@ function eventsOf(messageId: string) {
 }
 
 describe('a message', () => {
-  it('is there as it was written', async () => {
+  it('returns the fields it was created with', async () => {
     const place = await newPlace();
 
     const message = await write(place, { payload: { text: 'hi', deep: [{ a: null }] }, tags: { a: 'b', none: '' } });
@@ -67,7 +66,7 @@ describe('a message', () => {
     expect(await countOf(place.conversationId)).toBe(1);
   });
 
-  it('of a user is an event for the bot, which waits', async () => {
+  it('of a user creates a pending event for the bot', async () => {
     const { conversationId, userId } = await newPlace();
 
     const { id } = await write({ conversationId, userId });
@@ -77,7 +76,7 @@ describe('a message', () => {
     ]);
   });
 
-  it('makes who wrote it a participant', async () => {
+  it('makes its author a participant', async () => {
     const { conversationId, userId } = await newPlace();
 
     await write({ conversationId, userId });
@@ -87,7 +86,7 @@ describe('a message', () => {
     expect(participants.map(({ id }) => id)).toEqual([userId]);
   });
 
-  it('of the bot is outgoing, and neither an event nor a participant', async () => {
+  it('of the bot is outgoing, without event and without participant', async () => {
     const { conversationId } = await newPlace();
 
     const message = await write({ conversationId, userId: bot.id });
@@ -106,14 +105,14 @@ describe('a message', () => {
 
   const someId = `user_${'0'.repeat(26)}`;
   it.each<[string, object, string, RegExp]>([
-    ['a user who is not there', { userId: someId }, 'ReferenceNotFound', /^userId "user_0+" names no user/],
+    ['a user who is not there', { userId: someId }, 'ReferenceNotFound', /^userId "user_0+" not found\.$/],
     [
       'a conversation that is not there',
       { conversationId: someId },
       'ReferenceNotFound',
-      /^conversationId "user_0+" names no conversation/,
+      /^conversationId "user_0+" not found\.$/,
     ],
-  ])('is refused with %s', async (_case, changes, type, message) => {
+  ])('is rejected with %s', async (_case, changes, type, message) => {
     const place = await newPlace();
 
     const refused = await failure(client.createMessage(text(place, changes)));
@@ -122,7 +121,7 @@ describe('a message', () => {
     expect(await countOf(place.conversationId)).toBe(0);
   });
 
-  it('cannot be written into what belongs to another bot, or by its users', async () => {
+  it('cannot be written to a conversation of another bot, nor by its users', async () => {
     const mine = await newPlace();
     const theirs = await newPlace((await door.newBot()).client);
 
@@ -138,7 +137,7 @@ describe('a message', () => {
     ]);
   });
 
-  it('is not there for another bot', async () => {
+  it('returns 404 for another bot', async () => {
     const { id } = await write(await newPlace());
     const { client: other } = await door.newBot();
 
@@ -149,7 +148,7 @@ describe('a message', () => {
     expect((await client.getMessage({ id })).message.id).toBe(id);
   });
 
-  it('goes with its conversation', async () => {
+  it('is deleted with its conversation', async () => {
     const { id, conversationId } = await write(await newPlace(), { tags: { going: 'yes' } });
 
     await client.deleteConversation({ id: conversationId });
@@ -160,7 +159,7 @@ describe('a message', () => {
 });
 
 describe('an integration', () => {
-  it('writes and sees its own tags bare, in its own conversations', async () => {
+  it('uses tag names without its alias, in its own conversations', async () => {
     const place = await newPlace(asTeam, 'direct');
 
     const { message } = await asTeam.createMessage(text(place, { tags: { ts: '1' } }));
@@ -174,7 +173,7 @@ describe('an integration', () => {
     expect(await idsOf({ tags: { ts: '1' } })).toEqual([]);
   });
 
-  it('has no part in conversations that are not its own', async () => {
+  it('cannot access other conversations', async () => {
     const place = await newPlace();
     const { id } = await write(place);
 
@@ -191,18 +190,18 @@ describe('an integration', () => {
     expect(await idsOf({ conversationId: place.conversationId }, asTeam)).toEqual([]);
   });
 
-  it('writes in the name of its own users, and of others only where they take part', async () => {
+  it('writes for its own users, and for others only if they are participants', async () => {
     const { conversationId } = await newPlace(asTeam, 'direct');
     const { id: userId } = (await client.createUser({ tags: {} })).user;
     const input = text({ conversationId, userId });
-    const unknown = { type: 'ReferenceNotFound', message: `userId "${userId}" names no user that is here.` };
+    const unknown = { type: 'ReferenceNotFound', message: `userId "${userId}" not found.` };
 
     expect(await failure(asTeam.createMessage(input))).toEqual(unknown);
     expect(await failure(asTeam.createMessage({ ...input, schedule: { delay: 60_000 } }))).toEqual(unknown);
     expect(await failure(asTeam.getOrCreateMessage({ ...input, tags: { a: 'b' } }))).toEqual(unknown);
     expect(await failure(asTeam.createMessage({ ...input, userId: 'user_00000000000000000000000000' }))).toEqual({
       ...unknown,
-      message: 'userId "user_00000000000000000000000000" names no user that is here.',
+      message: 'userId "user_00000000000000000000000000" not found.',
     });
     await client.addParticipant({ id: conversationId, userId });
     const { message } = await asTeam.createMessage(input);
@@ -212,7 +211,7 @@ describe('an integration', () => {
 });
 
 describe('updating a message', () => {
-  it('merges tags, removes those that are empty or null, and replaces the payload', async () => {
+  it('merges tags, removes empty and null tags, and replaces the payload', async () => {
     const { id } = await write(await newPlace(), { tags: { a: '1', b: '2', c: '3' } });
 
     const { message } = await client.updateMessage({
@@ -225,7 +224,7 @@ describe('updating a message', () => {
     expect((await client.getMessage({ id })).message).toEqual(message);
   });
 
-  it('leaves what is not said, moves the time of the update and tells nobody', async () => {
+  it('keeps omitted fields, increases updatedAt and sends no signal or event', async () => {
     const before = await write(await newPlace(), { tags: { a: '1' } });
 
     const first = (await client.updateMessage({ id: before.id })).message;
@@ -241,7 +240,7 @@ describe('updating a message', () => {
     expect(signals).toBe(1);
   });
 
-  it('moves it to other places in lists by tags', async () => {
+  it('moves it in lists by tags', async () => {
     const value = randomUUID();
     const { id, conversationId } = await write(await newPlace(), { tags: { was: value } });
 
@@ -251,7 +250,7 @@ describe('updating a message', () => {
     for (const place of [{}, { conversationId }]) expect(await idsOf({ ...place, tags: { is: value } })).toEqual([id]);
   });
 
-  it('loses no tag of many at once', async () => {
+  it('keeps all tags of concurrent updates', async () => {
     const { id } = await write(await newPlace());
     const names = Array.from({ length: 20 }, (_, index) => `t${index}`);
 
@@ -266,7 +265,7 @@ describe('updating a message', () => {
       { tags: Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`t${index}`, 'x'])) },
       /^tags must have at most 50/,
     ],
-  ])('is refused with %s', async (_case, changes, message) => {
+  ])('is rejected with %s', async (_case, changes, message) => {
     const { id } = await write(await newPlace(), { tags: { a: '1' } });
 
     expect(await failure(client.updateMessage({ id, ...changes }))).toEqual({
@@ -277,7 +276,7 @@ describe('updating a message', () => {
 });
 
 describe('deleting a message', () => {
-  it('takes it out of lists and counts, and leaves its events', async () => {
+  it('removes it from lists and counts, and keeps its events', async () => {
     const place = await newPlace();
     const stays = await write(place);
     const { id } = await write(place, { tags: { going: 'now' } });
@@ -292,7 +291,7 @@ describe('deleting a message', () => {
     expect(await eventsOf(id)).toHaveLength(1);
   });
 
-  it('succeeds once when many try at once', async () => {
+  it('succeeds once for concurrent requests', async () => {
     const place = await newPlace();
     const { id } = await write(place);
 
@@ -305,8 +304,8 @@ describe('deleting a message', () => {
   });
 });
 
-describe('a list of messages', () => {
-  it('begins with the newest and goes on where a page ends', async () => {
+describe('listMessages', () => {
+  it('lists newest first, page by page', async () => {
     const place = await newPlace();
     const ids: string[] = [];
     for (let index = 0; index < 7; index++) ids.unshift((await write(place)).id);
@@ -322,7 +321,7 @@ describe('a list of messages', () => {
     expect(found).toEqual(ids);
   });
 
-  it('pages over messages of the same time', async () => {
+  it('pages through messages with equal creation times', async () => {
     const place = await newPlace();
     const { messages } = await client.importMessages({
       messages: Array.from({ length: 5 }, () => ({
@@ -347,7 +346,7 @@ describe('a list of messages', () => {
     );
   });
 
-  it('is of a span of time, both of its ends included', async () => {
+  it('filters by an inclusive date range', async () => {
     const place = await newPlace();
     const first = await write(place);
     const second = await write(place);
@@ -361,7 +360,7 @@ describe('a list of messages', () => {
     ]);
   });
 
-  it('is of those that have all of the tags', async () => {
+  it('filters by all of the given tags', async () => {
     const value = randomUUID();
     const place = await newPlace();
     const other = await newPlace();
@@ -375,7 +374,7 @@ describe('a list of messages', () => {
     expect(await idsOf({ tags: { a: 'x' } })).toEqual([]);
   });
 
-  it('is of all conversations when none is named', async () => {
+  it('lists all conversations if none is given', async () => {
     const own = await door.newBot();
     const first = await own.client.createMessage(text(await newPlace(own.client)));
     const second = await own.client.createMessage(text(await newPlace(own.client)));
@@ -383,7 +382,7 @@ describe('a list of messages', () => {
     expect(await idsOf({}, own.client)).toEqual([second.message.id, first.message.id]);
   });
 
-  it('takes a token for its own query alone', async () => {
+  it('rejects a nextToken of another query', async () => {
     const place = await newPlace();
     await write(place);
     await write(place);
@@ -395,8 +394,8 @@ describe('a list of messages', () => {
   });
 });
 
-describe('getting or creating a message', () => {
-  it('writes it once for the same tags in the same conversation', async () => {
+describe('getOrCreateMessage', () => {
+  it('writes one message per tags and conversation', async () => {
     const place = await newPlace();
     const tags = { external: randomUUID(), none: null };
 
@@ -410,7 +409,7 @@ describe('getting or creating a message', () => {
     expect(await countOf(place.conversationId)).toBe(1);
   });
 
-  it('looks only at the tags that are named', async () => {
+  it('compares only the tags in discriminateByTags', async () => {
     const place = await newPlace();
     const external = randomUUID();
     const first = await client.getOrCreateMessage({ ...text(place), tags: { external, a: '1' } });
@@ -426,7 +425,7 @@ describe('getting or creating a message', () => {
     expect(third.meta.created).toBe(true);
   });
 
-  it('writes one when many ask at once', async () => {
+  it('writes one message for concurrent requests', async () => {
     const place = await newPlace();
     const tags = { external: randomUUID() };
 
@@ -439,7 +438,7 @@ describe('getting or creating a message', () => {
     expect(await countOf(place.conversationId)).toBe(1);
   });
 
-  it('always writes one without tags, with an empty payload if there is none', async () => {
+  it('always writes a message without tags, by default with an empty payload', async () => {
     const { conversation } = await asTeam.createConversation({ channel: 'group', tags: {} });
     const place = { ...(await newPlace()), conversationId: conversation.id };
 
@@ -458,7 +457,7 @@ describe('getting or creating a message', () => {
       /^discriminateByTags names "b"/,
     ],
     ['a user who is not there', { userId: `user_${'0'.repeat(26)}` }, 'ReferenceNotFound', /^userId/],
-  ])('is refused with %s', async (_case, changes, type, message) => {
+  ])('is rejected with %s', async (_case, changes, type, message) => {
     const place = await newPlace();
 
     const refused = client.getOrCreateMessage({ ...text(place), tags: { a: '1' }, ...changes });

@@ -3,36 +3,34 @@ import { Database, type Sql } from '@parley/database/database';
 import type { ScheduledMessageRow } from './message.entity';
 
 /**
- * An event of this type that a bot made by itself has a payload. `IS TRUE` keeps Postgres from the indexes of status and type,
- * which it takes for the shortest way until it has counted how many are scheduled.
+ * Condition for the event of a scheduled message; a `message_created` event that a bot created itself has a payload.
+ * `IS TRUE` keeps Postgres from using the indexes on status and type, which it prefers until the statistics contain
+ * scheduled rows.
  */
 const isWaiting = `message_id IS NOT NULL AND (type = 'message_created' AND payload IS NULL AND status = 'scheduled') IS TRUE`;
 
-/** One that is due, with its event, which waits as it does. */
 export interface DueMessage extends ScheduledMessageRow {
   event_id: string;
 }
 
-/** What becomes of the event of a message that was due. */
 export interface Outcome {
   eventId: string;
-  /** `gone`: it is no more. */
+  /** `gone`: the event is deleted. */
   status: 'pending' | 'gone' | 'failed';
   reason?: string;
 }
 
 /**
- * Messages that wait for their time. Whoever makes something of one locks its event: so what is written is not
- * cancelled, and what is cancelled is not written. Who cancels holds the event first and then the message; who writes has the
- * message first, and so waits for no event.
+ * Scheduled messages. The lock on the event decides between writing and canceling. Lock order: canceling locks the
+ * event, then the message; the worker locks the message first and skips locked events, so it never waits for one.
  */
 @Injectable()
 export class ScheduledMessagesRepository {
   constructor(private readonly database: Database) {}
 
   /**
-   * Takes away what is due of one bot, in the order of its times; nobody else takes the same, and what others hold is left
-   * to them. Indexes scheduled_message_due and event_message.
+   * Claims and deletes due messages of one bot, by due time. Skips rows that another process has locked. Indexes
+   * scheduled_message_due and event_message.
    */
   async takeDue(tx: Sql, limit: number): Promise<DueMessage[]> {
     const due = await tx.query<{ bot_id: string; id: string }>(
@@ -73,7 +71,7 @@ export class ScheduledMessagesRepository {
     );
   }
 
-  /** With its event. False when it was written or cancelled meanwhile. Index event_message. */
+  /** Also cancels the event. False if the message was written or canceled meanwhile. Index event_message. */
   async cancel(tx: Sql, { bot_id, id }: Pick<ScheduledMessageRow, 'bot_id' | 'id'>): Promise<boolean> {
     await tx.query(
       `UPDATE event SET status = 'canceled', due_at = least(due_at, now()) WHERE bot_id = $1 AND message_id = $2 AND ${isWaiting}`,
@@ -86,7 +84,10 @@ export class ScheduledMessagesRepository {
     return gone.length > 0;
   }
 
-  /** Undefined when none is due within this time. Those that are due already do not count. Index scheduled_message_due. */
+  /**
+   * Undefined if no message becomes due within this time. Ignores messages that are due already. Index
+   * scheduled_message_due.
+   */
   async msUntilNextDue(withinMs: number): Promise<number | undefined> {
     const [next] = await this.database.query<{ ms: number | null }>(
       `SELECT (extract(epoch FROM min(due_at) - clock_timestamp()) * 1000)::float8 AS ms

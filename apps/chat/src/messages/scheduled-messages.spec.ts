@@ -39,7 +39,6 @@ async function listed({ conversationId }: Place) {
   return (await client.listMessages({ conversationId, pageSize: 200 })).messages;
 }
 
-/** Its status and why it failed. */
 async function eventOf(messageId: string) {
   const rows = await door.sql<{ status: string; failure_reason: string | null }>(
     'SELECT status, failure_reason FROM chat.event WHERE message_id = $1',
@@ -48,7 +47,6 @@ async function eventOf(messageId: string) {
   return rows.map(({ status, failure_reason }) => (failure_reason === null ? status : `${status}: ${failure_reason}`));
 }
 
-/** For whoever looks next. */
 function makeDue(...ids: string[]) {
   return door.sql('UPDATE chat.scheduled_message SET due_at = now() WHERE id = ANY($1)', [ids]);
 }
@@ -56,7 +54,7 @@ function makeDue(...ids: string[]) {
 const hour = 3_600_000;
 
 describe('a scheduled message', () => {
-  it('waits out of sight of lists and counts, and can be read', async () => {
+  it('can be read by id, and is absent from lists and counts', async () => {
     const place = await newPlace();
 
     const message = await schedule(place, hour, { tags: { a: 'b' } });
@@ -70,7 +68,7 @@ describe('a scheduled message', () => {
     expect(await eventOf(message.id)).toEqual(['scheduled']);
   });
 
-  it('is written when it is due, under the same id', async () => {
+  it('is written when it is due, with the same id', async () => {
     const place = await newPlace();
     const heard: Signal[] = [];
     const bus = door.apps.at(-1)!.get(Bus, { strict: false });
@@ -95,7 +93,7 @@ describe('a scheduled message', () => {
     expect([joined.data.participantId, created.data.id]).toEqual([place.userId, id]);
   });
 
-  it('is written at its time also where nobody looks for others for long', async () => {
+  it('is written on time even with a long sweep interval', async () => {
     const drowsy = await startChatDoor({ sweepIntervalMs: 600_000 });
     try {
       ({ client } = await drowsy.newBot());
@@ -115,7 +113,7 @@ describe('a scheduled message', () => {
     }
   });
 
-  it('of a user who has left meanwhile is written for an integration too', async () => {
+  it('of an integration is written even if its author was removed from the conversation meanwhile', async () => {
     const { id: conversationId } = (await bot.asTeam.createConversation({ channel: 'group', tags: {} })).conversation;
     const { id: userId } = (await client.createUser({ tags: {} })).user;
     await client.addParticipant({ id: conversationId, userId });
@@ -132,7 +130,7 @@ describe('a scheduled message', () => {
     expect(messages.map(({ id }) => id)).toEqual([message.id]);
   });
 
-  it('of the bot is no event any more once it is written, as if it was written at once', async () => {
+  it('of the bot has no event after it was written, like any other message of the bot', async () => {
     const place = await newPlace();
 
     const { id } = await schedule({ ...place, userId: bot.id }, hour);
@@ -148,7 +146,7 @@ describe('a scheduled message', () => {
     expect((await failure(client.getEvent({ id: waiting.events[0]!.id }))).type).toBe('ResourceNotFound');
   });
 
-  it('is written at once when its time is past', async () => {
+  it('is written at once if its time is in the past', async () => {
     const place = await newPlace();
 
     const { id } = await schedule(place, 0, { schedule: { dateTime: '2026-01-31T12:00:00.000Z' } });
@@ -156,7 +154,7 @@ describe('a scheduled message', () => {
     expect((await listed(place)).map((message) => message.id)).toEqual([id]);
   });
 
-  it('can be changed until it is written', async () => {
+  it('can be updated until it is written', async () => {
     const place = await newPlace();
     const { id } = await schedule(place, hour, { tags: { a: '1' } });
 
@@ -171,7 +169,7 @@ describe('a scheduled message', () => {
     expect((await client.listMessages({ tags: { b: place.userId } })).messages).toEqual([written]);
   });
 
-  it('is never written when it is deleted before', async () => {
+  it('is never written if it was deleted before', async () => {
     const place = await newPlace();
     const { id } = await schedule(place, hour);
 
@@ -189,7 +187,7 @@ describe('a scheduled message', () => {
     expect(await eventOf(id)).toEqual(['canceled']);
   });
 
-  it('is found by its tags before and after it is written', async () => {
+  it('is found by its tags before it is written', async () => {
     const place = await newPlace();
     const tags = { external: randomUUID() };
     const later = { ...place, type: 'text', payload: { text: 'x' }, tags, schedule: { delay: hour } };
@@ -201,7 +199,7 @@ describe('a scheduled message', () => {
     expect(second.message).toEqual(first.message);
   });
 
-  it('fails when its conversation or its author is gone by then', async () => {
+  it('fails if its conversation or its author was deleted meanwhile', async () => {
     const [withoutUser, withoutConversation] = [await newPlace(), await newPlace()];
     const orphan = await schedule(withoutUser, hour);
     const homeless = await schedule(withoutConversation, hour);
@@ -214,8 +212,8 @@ describe('a scheduled message', () => {
       () => eventOf(orphan.id),
       ([status]) => status !== 'scheduled',
     );
-    expect((await eventOf(orphan.id))[0]).toMatch(/^failed: userId "user_.*" names no user/);
-    // Its event may be erased with the conversation by now.
+    expect((await eventOf(orphan.id))[0]).toMatch(/^failed: userId "user_.*" not found\.$/);
+    // The event may have been erased with the conversation.
     await until(
       () => eventOf(homeless.id),
       ([status]) => status !== 'scheduled',
@@ -227,7 +225,7 @@ describe('a scheduled message', () => {
     ['no time', {}, /^schedule must have either dateTime or delay/],
     ['two times', { delay: 1, dateTime: '2026-01-31T12:00:00.000Z' }, /^schedule must have either/],
     ['a time in 100 years', { dateTime: '2126-01-31T12:00:00.000Z' }, /^schedule must be at most a year ahead/],
-  ])('is refused with %s', async (_case, time, message) => {
+  ])('is rejected with %s', async (_case, time, message) => {
     const place = await newPlace();
 
     expect(await failure(schedule(place, 0, { schedule: time }))).toEqual({
@@ -236,7 +234,7 @@ describe('a scheduled message', () => {
     });
   });
 
-  it('is refused for a user or a conversation that is not there', async () => {
+  it('is rejected for an unknown user or conversation', async () => {
     const place = await newPlace();
     const nobody = `user_${'0'.repeat(26)}`;
 
@@ -253,7 +251,7 @@ describe('a scheduled message', () => {
 });
 
 describe('many scheduled messages', () => {
-  it('are each written once, by whichever of several processes', async () => {
+  it('are each written once by several processes', async () => {
     const config = Object.assign(new ChatConfig(), { ...door.settings, sweepIntervalMs: 100 });
     const others = await Promise.all(
       ['a', 'b'].map((instance) => joinService(door, instance, (platform) => ChatModule.register(config, platform))),

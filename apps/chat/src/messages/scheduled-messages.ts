@@ -12,8 +12,8 @@ import { type Outcome, ScheduledMessagesRepository } from './scheduled-messages.
 const messagesAtOnce = 50;
 
 /**
- * Writes messages when they are due, in whichever process is first. A message and the end of its waiting are one
- * transaction, so a process that is killed loses none and doubles none.
+ * Writes scheduled messages when they are due. Exactly once: the message and the status of its event change in one
+ * transaction. Safe to run in several processes.
  */
 @Injectable()
 export class ScheduledMessages implements OnApplicationBootstrap, BeforeApplicationShutdown {
@@ -39,7 +39,7 @@ export class ScheduledMessages implements OnApplicationBootstrap, BeforeApplicat
     await this.loop.stop();
   }
 
-  /** Throws what keeps it from being written, as it would be now. */
+  /** Throws the error that writing the message now would throw. */
   async add(tx: Transaction, botId: string, draft: ScheduledDraft): Promise<ScheduledMessageRow> {
     const row = await this.messages.schedule(tx, botId, draft);
     if (!row) throw await this.writer.obstacleTo(botId, draft, tx);
@@ -47,19 +47,17 @@ export class ScheduledMessages implements OnApplicationBootstrap, BeforeApplicat
     return row;
   }
 
-  /** With its event. False when it was written or cancelled meanwhile. */
   cancel(message: MessageRow): Promise<boolean> {
     return this.database.transaction((tx) => this.scheduled.cancel(tx, message));
   }
 
   private async round(): Promise<boolean> {
-    // Before, so that none falls due unseen in between.
+    // Read before writing: otherwise a message could become due in between unnoticed.
     const nextInMs = await this.scheduled.msUntilNextDue(this.config.sweepIntervalMs);
     if (nextInMs !== undefined) this.loop.wakeIn(nextInMs);
     return this.database.transaction((tx) => this.writeDue(tx));
   }
 
-  /** False when nothing is due. */
   private async writeDue(tx: Transaction): Promise<boolean> {
     const due = await this.scheduled.takeDue(tx, messagesAtOnce);
     if (due.length === 0) return false;
@@ -67,7 +65,7 @@ export class ScheduledMessages implements OnApplicationBootstrap, BeforeApplicat
     const outcomes = due.map(({ id, event_id: eventId, direction }): Outcome => {
       const reason = obstacles.get(id);
       if (reason !== undefined) return { eventId, status: 'failed', reason };
-      // What a user wrote waits for the bot; of what the bot wrote it is told nothing.
+      // A message of a user is a pending event for the bot. A message of the bot itself has no event.
       return { eventId, status: direction === 'outgoing' ? 'gone' : 'pending' };
     });
     await this.scheduled.finish(tx, due[0]!.bot_id, outcomes);
@@ -75,7 +73,6 @@ export class ScheduledMessages implements OnApplicationBootstrap, BeforeApplicat
   }
 }
 
-/** Its event is there already. */
 function draftOf({ id, conversation_id, user_id, type, payload, tags, origin }: ScheduledMessageRow): NewDraft {
   return { id, conversation_id, user_id, type, payload, tags, origin: origin ?? undefined };
 }

@@ -1,7 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 const partitions = 16;
-/** Those that grow without end. */
 const partitioned = ['message', 'event', 'state', 'tag'];
 
 export class Chat1700000005000 implements MigrationInterface {
@@ -10,17 +9,17 @@ export class Chat1700000005000 implements MigrationInterface {
       CREATE TABLE "user" (
         bot_id text COLLATE "C" NOT NULL,
         id text COLLATE "C" NOT NULL,
-        -- The installation whose user it is; null for those that the bot made itself.
+        -- Alias of the installation that the user belongs to; null for users created by the bot.
         integration_alias text COLLATE "C",
         name text,
         picture_url text,
-        -- As the bot sees them: those of an integration are called alias:tag.
+        -- As the bot sees them: tags of integrations have the form alias:tag.
         tags jsonb NOT NULL,
         properties jsonb NOT NULL,
-        -- What an application of the chat calls it, and tells of it.
+        -- Id and profile given by a client of the native chat.
         foreign_id text COLLATE "C",
         profile text,
-        -- Of id too, so that both have the same order.
+        -- Derived from id, so that both have the same order.
         created_at timestamptz(3) NOT NULL,
         updated_at timestamptz(3) NOT NULL,
         PRIMARY KEY (bot_id, id)
@@ -37,12 +36,12 @@ export class Chat1700000005000 implements MigrationInterface {
         integration_alias text COLLATE "C" NOT NULL,
         integration_id text COLLATE "C" NOT NULL,
         channel text COLLATE "C" NOT NULL,
-        -- Of the chat that comes with the platform: what happens in it is told to those who listen.
+        -- True in the native chat: changes are sent as signals to listening clients.
         is_chat boolean NOT NULL,
         tags jsonb NOT NULL,
         properties jsonb NOT NULL,
         foreign_id text COLLATE "C",
-        -- The user of the chat who began it.
+        -- Native chat: the user who created it.
         owner_id text COLLATE "C",
         current_task_id text COLLATE "C",
         current_workflow_id text COLLATE "C",
@@ -68,15 +67,15 @@ export class Chat1700000005000 implements MigrationInterface {
       CREATE INDEX participant_joined ON participant (bot_id, conversation_id, joined_at, user_id);
       CREATE INDEX participant_user ON participant (bot_id, user_id, conversation_id);
 
-      -- The order of what happens in a conversation: whoever adds to it changes this row first, and so holds its lock. With
-      -- room on the page and no further index it is changed in place.
+      -- Logical clock and lock of a conversation: every writer updates this row first. The fill factor leaves room on the page,
+      -- and there is no further index, so that updates are in place (HOT).
       CREATE TABLE conversation_clock (
         bot_id text COLLATE "C" NOT NULL,
         conversation_id text COLLATE "C" NOT NULL,
         last_message_at timestamptz(3) NOT NULL DEFAULT '-infinity',
         message_count integer NOT NULL DEFAULT 0,
         signal_count bigint NOT NULL DEFAULT 0,
-        -- How often somebody was taken out: who has waited for the lock knows by it whether the participants are still the same.
+        -- Number of removed participants: a writer that waited for the lock compares it to see whether somebody was removed.
         removals integer NOT NULL DEFAULT 0,
         PRIMARY KEY (bot_id, conversation_id)
       ) WITH (fillfactor = 40);
@@ -98,7 +97,7 @@ export class Chat1700000005000 implements MigrationInterface {
       CREATE INDEX message_of_conversation ON message (bot_id, conversation_id, created_at, id);
       CREATE INDEX message_created ON message (bot_id, created_at, id);
 
-      -- Becomes a message when it is due. Its event waits under the same id of a message.
+      -- Becomes a message when it is due. Its scheduled event has the same message id.
       CREATE TABLE scheduled_message (
         bot_id text COLLATE "C" NOT NULL,
         id text COLLATE "C" NOT NULL,
@@ -120,9 +119,9 @@ export class Chat1700000005000 implements MigrationInterface {
       CREATE TABLE event (
         bot_id text COLLATE "C" NOT NULL,
         id text COLLATE "C" NOT NULL,
-        -- As the bot sees it: that of an integration is called alias:type.
+        -- As the bot sees it: types of integrations have the form alias:type.
         type text COLLATE "C" NOT NULL,
-        -- Null for message_created: it is put together from the message, its user and its conversation.
+        -- Null for message_created: assembled on read from the message, its user and its conversation.
         payload jsonb,
         integration_alias text COLLATE "C",
         conversation_id text COLLATE "C",
@@ -132,7 +131,7 @@ export class Chat1700000005000 implements MigrationInterface {
         status text NOT NULL CHECK (status IN ('pending', 'processed', 'ignored', 'failed', 'scheduled', 'canceled')),
         failure_reason text,
         due_at timestamptz(3),
-        -- Of id too, so that both have the same order.
+        -- Derived from id, so that both have the same order.
         created_at timestamptz(3) NOT NULL,
         PRIMARY KEY (bot_id, id)
       ) PARTITION BY HASH (bot_id);
@@ -149,11 +148,11 @@ export class Chat1700000005000 implements MigrationInterface {
         bot_id text COLLATE "C" NOT NULL,
         type text COLLATE "C" NOT NULL CHECK (type IN ('conversation', 'user', 'bot', 'integration', 'workflow')),
         owner_id text COLLATE "C" NOT NULL,
-        -- As the bot sees it: that of an integration is called alias:name.
+        -- As the bot sees it: names of integrations have the form alias:name.
         name text COLLATE "C" NOT NULL,
         id text COLLATE "C" NOT NULL,
         payload jsonb NOT NULL,
-        -- Milliseconds without a touch after which it is gone, and when that is.
+        -- Sliding expiry: milliseconds after the last access.
         expiry_ms bigint,
         expires_at timestamptz(3),
         created_at timestamptz(3) NOT NULL,
@@ -162,20 +161,20 @@ export class Chat1700000005000 implements MigrationInterface {
       ) PARTITION BY HASH (bot_id);
       CREATE INDEX state_expires ON state (expires_at) WHERE expires_at IS NOT NULL;
 
-      -- A text of bounded length in its place in an index: itself, unless it is long.
+      -- Index key of bounded length: the text itself, or a prefix and a hash if it is long.
       CREATE FUNCTION tag_key(value text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
       RETURN CASE
         WHEN octet_length(value) <= 500 THEN value
         ELSE left(value, 100) || encode(sha256(convert_to(value, 'UTF8')), 'hex')
       END;
 
-      -- One row for each tag of each object, as its own column of tags has them.
+      -- Inverted index of the tags columns: one row per tag and object.
       CREATE TABLE tag (
         bot_id text COLLATE "C" NOT NULL,
         kind text COLLATE "C" NOT NULL CHECK (kind IN ('user', 'conversation', 'message', 'workflow')),
         name text COLLATE "C" NOT NULL,
         value text COLLATE "C" NOT NULL,
-        -- Of the object, whose creation never changes.
+        -- Creation time of the object, which never changes.
         created_at timestamptz(3) NOT NULL,
         object_id text COLLATE "C" NOT NULL
       ) PARTITION BY HASH (bot_id);
@@ -215,42 +214,42 @@ export class Chat1700000005000 implements MigrationInterface {
       CREATE INDEX workflow_timeout ON workflow (timeout_at)
         WHERE status IN ('pending', 'in_progress', 'listening', 'paused');
 
-      -- What the bot's definition asks for, and when it is due next.
+      -- Recurring events of the bot's definition, with their next due time.
       CREATE TABLE recurring_event (
         bot_id text COLLATE "C" NOT NULL,
         name text COLLATE "C" NOT NULL,
         type text COLLATE "C" NOT NULL,
         payload jsonb NOT NULL,
         cron text NOT NULL,
-        -- Null when the expression never comes true again.
+        -- Null if the expression never matches again.
         next_at timestamptz(3),
         PRIMARY KEY (bot_id, name)
       );
       CREATE INDEX recurring_event_due ON recurring_event (next_at) WHERE next_at IS NOT NULL;
-      -- The newest revision that was taken in, so that an older one which comes late changes nothing.
+      -- Newest stored revision, so that an older one that arrives late has no effect.
       CREATE TABLE recurring_revision (
         bot_id text COLLATE "C" PRIMARY KEY,
         revision bigint NOT NULL
       );
 
-      -- What listeners of a conversation are told, for as long as they may ask for it again.
+      -- Signals to the clients of a conversation, kept for as long as they may catch up.
       CREATE TABLE signal (
         bot_id text COLLATE "C" NOT NULL,
         conversation_id text COLLATE "C" NOT NULL,
-        -- Without gaps in a conversation.
+        -- Sequence number without gaps per conversation.
         number bigint NOT NULL,
         type text NOT NULL,
-        -- Of message_created: its text is put together from the message.
+        -- For message signals, whose frame is assembled from the message.
         message_id text COLLATE "C",
         data jsonb,
-        -- The user whose streams end with it.
+        -- User id: the streams of this user end after the signal.
         closes text COLLATE "C",
         created_at timestamptz(3) NOT NULL DEFAULT clock_timestamp()
       ) PARTITION BY RANGE (created_at);
       CREATE INDEX signal_place ON signal (bot_id, conversation_id, number);
       CREATE TABLE signal_default PARTITION OF signal DEFAULT;
 
-      -- Gone for everybody, until all that they left behind is erased.
+      -- Cleanup queues: deleted conversations and bots whose rows are still to be erased.
       CREATE TABLE dropped_conversation (
         bot_id text COLLATE "C" NOT NULL,
         conversation_id text COLLATE "C" NOT NULL,

@@ -3,7 +3,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 export class TagsOfConversations1700000005010 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
-      -- Of a message, whose conversation never changes; null for everything else.
+      -- Conversation of a message, which never changes; null for other kinds of objects.
       ALTER TABLE tag ADD conversation_id text COLLATE "C";
       UPDATE tag SET conversation_id = message.conversation_id FROM message
       WHERE kind = 'message' AND message.bot_id = tag.bot_id AND message.id = object_id;

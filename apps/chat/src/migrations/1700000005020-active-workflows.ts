@@ -2,7 +2,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 const isActive = `status IN ('pending', 'in_progress', 'listening', 'paused')`;
 
-/** The few that have not ended are found beside any number that have. */
+/** Partial indexes: active workflows stay cheap to find, regardless of how many have ended. */
 export class ActiveWorkflows1700000005020 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`

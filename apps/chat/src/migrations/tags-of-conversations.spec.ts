@@ -4,7 +4,7 @@ import { createEmptyDatabase } from '@parley/testing/test-database';
 import { chatDatabase } from '../chat.module';
 import { TagsOfConversations1700000005010 } from './1700000005010-tags-of-conversations';
 
-it('tells the tags of messages from before their conversations', async () => {
+it('fills in the conversation of existing message tags', async () => {
   const { url, drop } = await createEmptyDatabase();
   const { migrations } = chatDatabase;
   const open = async (some: MigrationClass[]) => {

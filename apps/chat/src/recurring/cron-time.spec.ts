@@ -19,19 +19,19 @@ it.each([
   ['*/99 * * * *', '2026-01-31T11:00:00.000Z'],
   ['0 0 * * 7/2', '2026-02-01T00:00:00.000Z'],
   ['0 0 0 */32 */13 */8', '2027-01-01T00:00:00.000Z'],
-])('comes next by "%s" at %s', (cron, expected) => {
+])('the next time of "%s" is %s', (cron, expected) => {
   expect(nextTime(cron, saturday)?.toISOString()).toBe(expected);
 });
 
-it('never comes by a day that there is in no year', () => {
+it('a date that exists in no year has no next time', () => {
   expect(nextTime('0 0 30 2 *', saturday)).toBeNull();
 });
 
-it('is later than the time that it is asked for, also when that is one itself', () => {
+it('the next time is later than the given time, even if that time matches', () => {
   expect(nextTime('* * * * *', new Date('2026-01-31T10:01:00.000Z'))?.toISOString()).toBe('2026-01-31T10:02:00.000Z');
 });
 
-it('is known for every expression that the contract takes', () => {
+it('every expression that the contract accepts has a next time', () => {
   const number = fc.integer({ min: 0, max: 59 }).map(String);
   const range = fc.oneof(
     fc.constantFrom('*', 'JAN', 'dec', 'SUN', 'sat', 'MON-FRI', 'FEB-NOV'),

@@ -1,26 +1,24 @@
 import { Cron } from 'croner';
 
-/** By how many fields there are: minute, hour, day of month, month, day of week, with seconds before them or without. */
+/** Highest values of minute, hour, day of month, month and day of week; a sixth field, seconds, precedes them. */
 const highest = [59, 23, 31, 12, 7];
 const highestStep = [60, 24, 31, 12, 7];
 
-/** The first time after this one, in UTC. `null` when there is none, as for the 30th of February. */
+/** First matching time after `after`, in UTC; null if there is none, as for 30 February. */
 export function nextTime(cron: string, after: Date): Date | null {
   return new Cron(asCronerReadsIt(cron), { timezone: 'UTC', paused: true }).nextRun(after);
 }
 
-/** When an event comes next, and how far ahead that is. */
 export interface NextTime {
   next_at: Date | null;
   period_seconds: number;
 }
 
-/** The first time from now on that leaves so many seconds since the one before, for which it was due then. */
+/** Next time that is in the future and at least `minSeconds` after the previous due time. */
 export function nextTimeAfter(cron: string, now: Date, { dueAt, minSeconds }: LastTime): NextTime {
   return withPeriod(nextTime(cron, new Date(Math.max(+now, +dueAt + minSeconds * 1000 - 1))), now);
 }
 
-/** Of an event that is new, or whose time is wrong. */
 export function firstTime(cron: string, now: Date): NextTime {
   return withPeriod(nextTime(cron, now), now);
 }
@@ -34,7 +32,10 @@ function withPeriod(next: Date | null, now: Date): NextTime {
   return { next_at: next, period_seconds: next ? Math.ceil((+next - +now) / 1000) : 0 };
 }
 
-/** It knows neither a start with a step, as in `5/15`, nor a step that leads past the end, as in a field of minutes that is `0-59/99`. */
+/**
+ * Adapts the expression for the library Croner, which supports neither a start with a step (`5/15`) nor a step beyond
+ * the range (`0-59/99` in the field of minutes).
+ */
 function asCronerReadsIt(cron: string): string {
   const fields = cron.trim().split(/\s+/);
   const withSeconds = fields.length > highest.length;

@@ -8,7 +8,6 @@ import { firstTime } from './cron-time';
 import { RecurringEvents } from './recurring-events';
 import { RecurringEventsRepository } from './recurring-events.repository';
 
-/** Keeps the recurring events that bots declare. */
 @Injectable()
 export class KeepRecurringEventsHandler {
   constructor(
@@ -18,7 +17,7 @@ export class KeepRecurringEventsHandler {
     private readonly recurringEvents: RecurringEvents,
   ) {}
 
-  /** Safe to repeat and in any order: what was taken in with this revision or a later one changes nothing. */
+  /** Idempotent and independent of order: a revision that is not newer than the stored one changes nothing. */
   @Consumes(keepRecurringEvents)
   async handle(change: RecurringEventsChanged): Promise<void> {
     const bot = await this.find(change);
@@ -37,13 +36,14 @@ export class KeepRecurringEventsHandler {
     });
   }
 
-  /** With what the change announced. Undefined for a bot that is deleted, of which everything is erased. */
+  /** Bot runtime with at least the announced revision. Undefined for a deleted bot, whose rows are erased anyway. */
   private async find({ botId, revision }: RecurringEventsChanged): Promise<BotRuntime | undefined> {
     try {
       const bot = await this.runtimes.find(botId, (found) =>
         found.recurringEventsRevision >= revision ? found : undefined,
       );
-      if (!bot) throw new Error(`Admin does not know revision ${revision} of the bot ${botId} yet.`);
+      if (!bot)
+        throw new Error(`Bot ${botId}: revision ${revision} of its recurring events is not visible in admin yet.`);
       return bot;
     } catch (error) {
       if (error instanceof ApiError && error.type === 'ResourceNotFound') return undefined;

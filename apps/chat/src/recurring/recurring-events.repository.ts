@@ -1,20 +1,18 @@
 import { Injectable } from '@nestjs/common';
 import { Database, type Sql } from '@parley/database/database';
 
-/** A row of `recurring_event`. */
 export interface RecurringEventRow {
   bot_id: string;
   name: string;
   type: string;
   payload: Record<string, unknown>;
   cron: string;
-  /** Null for never again. */
+  /** Null if the expression never matches again. */
   next_at: Date | null;
-  /** How far ahead the next time was when it was computed. */
+  /** Distance of `next_at` from the time of its computation. */
   period_seconds: number;
 }
 
-/** One that is due, and what time it is. */
 export type DueRecurringEvent = Omit<RecurringEventRow, 'next_at' | 'period_seconds'> & { next_at: Date; now: Date };
 
 type Moved = Pick<RecurringEventRow, 'bot_id' | 'name' | 'next_at' | 'period_seconds'>;
@@ -23,7 +21,10 @@ type Moved = Pick<RecurringEventRow, 'bot_id' | 'name' | 'next_at' | 'period_sec
 export class RecurringEventsRepository {
   constructor(private readonly database: Database) {}
 
-  /** What time it is; undefined when this revision or a later one was taken in before. Locks the bot's recurring events. */
+  /**
+   * Stores the revision and locks it for the bot. Returns the time of the database; undefined if this or a newer
+   * revision was stored before.
+   */
   async isNews(tx: Sql, botId: string, revision: number): Promise<Date | undefined> {
     const [row] = await tx.query<{ now: Date }>(
       `INSERT INTO recurring_revision (bot_id, revision) VALUES ($1, $2)
@@ -34,7 +35,7 @@ export class RecurringEventsRepository {
     return row?.now;
   }
 
-  /** What a bot has from now on. One whose cron expression stays is due when it was to be, unless that is too far ahead. */
+  /** Replaces the recurring events of the bot. An event with an unchanged cron expression keeps its next time. */
   async replace(tx: Sql, botId: string, events: RecurringEventRow[]): Promise<void> {
     const names = events.map(({ name }) => name);
     await tx.query('DELETE FROM recurring_event WHERE bot_id = $1 AND name <> ALL ($2::text[])', [botId, names]);
@@ -49,7 +50,7 @@ export class RecurringEventsRepository {
     );
   }
 
-  /** Up to so many that nobody else has taken, of bots that are there. Index recurring_event_due. */
+  /** Claims at most `limit` due events of bots that are not deleted, skipping locked rows. Index recurring_event_due. */
   async takeDue(tx: Sql, limit: number): Promise<DueRecurringEvent[]> {
     return tx.query<DueRecurringEvent>(
       `SELECT bot_id, name, type, payload, cron, next_at, now() FROM recurring_event due
@@ -59,7 +60,10 @@ export class RecurringEventsRepository {
     );
   }
 
-  /** Up to so many whose time is further ahead than it was when it was computed. Index recurring_event_computed. */
+  /**
+   * Events whose next time is further away than when it was computed: the clock went back. Index
+   * recurring_event_computed.
+   */
   async takeMisplaced(
     tx: Sql,
     limit: number,
@@ -81,7 +85,10 @@ export class RecurringEventsRepository {
     );
   }
 
-  /** Undefined when none is due within this time. Those that are due already are somebody's just now. Index recurring_event_due. */
+  /**
+   * Undefined if no event becomes due within this time. Ignores events that are due already: another process has locked
+   * them. Index recurring_event_due.
+   */
   async msUntilNextDue(withinMs: number): Promise<number | undefined> {
     const [next] = await this.database.query<{ ms: number | null }>(
       `SELECT (extract(epoch FROM min(next_at) - clock_timestamp()) * 1000)::float8 AS ms

@@ -55,7 +55,6 @@ function fired(botId: string) {
   );
 }
 
-/** As admin tells it. */
 async function announce(botId: string, revision: number) {
   await door.sql("INSERT INTO admin.outbox (id, subject, data) VALUES ($1, 'admin.recurringEventsChanged', $2)", [
     newId('outbox'),
@@ -63,7 +62,6 @@ async function announce(botId: string, revision: number) {
   ]);
 }
 
-/** Nothing that was announced is still on its way. */
 async function untilConsumed() {
   const waiting = () =>
     door.sql(`SELECT id FROM admin.outbox WHERE published_at IS NULL
@@ -71,7 +69,6 @@ async function untilConsumed() {
   await until(waiting, (rows) => rows.length === 0);
 }
 
-/** As if no process had run since then. */
 function makeDue(...botIds: string[]) {
   return door.sql("UPDATE chat.recurring_event SET next_at = now() - interval '1 day' WHERE bot_id = ANY ($1)", [
     botIds,
@@ -79,7 +76,7 @@ function makeDue(...botIds: string[]) {
 }
 
 describe('a recurring event', () => {
-  it('becomes a pending event of the bot whenever it is due', async () => {
+  it('becomes a pending event of the bot each time it is due', async () => {
     const { id } = await newBot({ tick: recurring(yearly, 'ticked', { text: 'é' }) });
 
     for (const count of [1, 2]) {
@@ -93,7 +90,7 @@ describe('a recurring event', () => {
     expect((await fired(id))[1]).toMatchObject({ type: 'ticked', payload: { text: 'é' }, status: 'pending' });
   });
 
-  it('that was declared before there was a limit comes no more often than that', async () => {
+  it('that was declared before the minimum interval existed respects it', async () => {
     const { id } = await newBot({ tick: recurring(yearly) });
     const due = new Date(Math.floor(Date.now() / 1000) * 1000);
 
@@ -114,7 +111,7 @@ describe('a recurring event', () => {
     ['the clock was two hours ahead when it was last due', everyMinute, 2 * 3_600, 60],
     ['it was computed by a former release', everyMinute, 2 * 3_600, 0],
     ['the clock was two years ahead', yearly, 2 * 366 * 86_400, 365 * 86_400],
-  ])('is due by what time it is now when %s', async (_case, cron, ahead, period) => {
+  ])('is rescheduled by the current time when %s', async (_case, cron, ahead, period) => {
     const { id } = await newBot({ tick: recurring(cron) });
     const other = await newBot({ tick: recurring(cron) });
     const [{ next_at: right } = { next_at: null }] = await kept(other.id);
@@ -125,14 +122,14 @@ describe('a recurring event', () => {
       [id, ahead, period],
     );
 
-    // The minute may turn meanwhile.
+    // The minute may change meanwhile.
     await until(
       () => kept(id),
       ([row]) => Math.abs(row!.next_at!.getTime() - right!.getTime()) <= 60_000,
     );
   });
 
-  it('is kept with the time at which it comes next, or without one when it never does', async () => {
+  it('is stored with its next time, or with null if it never matches', async () => {
     const { id } = await newBot({ birthday: recurring(yearly, 'aged', { by: 1 }), never: recurring('0 0 30 2 *') });
 
     expect(await kept(id)).toEqual([
@@ -143,7 +140,7 @@ describe('a recurring event', () => {
     expect(await fired(id)).toEqual([]);
   });
 
-  it('is made up for once after a long stop, and then comes when it is due next', async () => {
+  it('is caught up once after an outage, and then continues with its schedule', async () => {
     const { id } = await newBot({ minute: recurring(everyMinute), birthday: recurring(yearly, 'aged') });
 
     await makeDue(id);
@@ -158,7 +155,7 @@ describe('a recurring event', () => {
     );
     const types = (await fired(id)).map(({ type }) => type);
     expect(types.filter((type) => type === 'aged')).toHaveLength(1);
-    // One more when a minute has just begun.
+    // One more if a minute has just begun.
     expect(types.filter((type) => type === 'ticked').length).toBeLessThanOrEqual(2);
   });
 
@@ -187,7 +184,7 @@ describe('a recurring event', () => {
     }
   });
 
-  it('comes no more when its bot is deleted', async () => {
+  it('is not created for a deleted bot', async () => {
     const { id } = await newBot({ birthday: recurring(yearly) });
     const other = await newBot({ birthday: recurring(yearly) });
 
@@ -203,7 +200,7 @@ describe('a recurring event', () => {
 });
 
 describe('a change of recurring events', () => {
-  it('adds, replaces and removes them, and leaves alone when one is due whose cron expression stays', async () => {
+  it('adds, replaces and removes events, and keeps the next time for an unchanged cron expression', async () => {
     const { id, update } = await newBot({
       same: recurring(yearly),
       other: recurring(yearly),
@@ -231,7 +228,7 @@ describe('a change of recurring events', () => {
     expect(rows[1]!.next_at!.toISOString()).toMatch(/^\d{4}-06-01T12:00:00\.000Z$/);
   });
 
-  it('changes nothing when it was told of before, or of something that came later', async () => {
+  it('has no effect if its revision is not newer than the stored one', async () => {
     const { id, update } = await newBot({ tick: recurring(yearly) });
     await update({ tick: recurring('0 0 2 1 *') });
     await until(
@@ -247,7 +244,7 @@ describe('a change of recurring events', () => {
     expect(await kept(id)).toMatchObject([{ type: 'untouched', cron: '0 0 2 1 *' }]);
   });
 
-  it('of many in a row ends with what the bot declares', async () => {
+  it('in a quick series ends in the state that the bot declared last', async () => {
     const { id, update } = await newBot({ tick: recurring(yearly) });
 
     await Promise.all(Array.from({ length: 6 }, (_, n) => update({ [`tick-${n}`]: recurring(yearly) })));
@@ -257,7 +254,7 @@ describe('a change of recurring events', () => {
     expect((await kept(id)).map(({ name }) => name)).toEqual(Array.from({ length: 6 }, (_, n) => `tick-${n}`));
   });
 
-  it('that is told late keeps nothing of a bot that is deleted', async () => {
+  it('that arrives after the bot was deleted stores nothing', async () => {
     const { id } = (await door.alice.client.createBot({})).bot;
     await door.alice.client.deleteBot({ id });
 

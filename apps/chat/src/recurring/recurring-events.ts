@@ -17,8 +17,8 @@ import { RecurringEventsRepository } from './recurring-events.repository';
 const eventsAtOnce = 50;
 
 /**
- * Makes an event of each recurring one that is due. Several processes share the work. What came due more than once while
- * none of them ran is made up for by one event.
+ * Creates an event for each due recurring event. Several missed times result in one event. Safe to run in several
+ * processes.
  */
 @Injectable()
 export class RecurringEvents implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown {
@@ -48,7 +48,7 @@ export class RecurringEvents implements OnApplicationBootstrap, OnModuleDestroy,
     await this.loop.stop();
   }
 
-  /** There are others than before. Those that another process was told of are found within an interval. */
+  /** Call after a change of recurring events. Changes in another process are found within one sweep interval. */
   wake(): void {
     this.loop.wake();
   }
@@ -80,7 +80,7 @@ export class RecurringEvents implements OnApplicationBootstrap, OnModuleDestroy,
     });
   }
 
-  /** After the clock went ahead and back again, what came in between would be silent until it was that time once more. */
+  /** Clock skew: if the clock went ahead and back, events would not recur until the time of the wrong clock is reached. */
   private async replaceMisplaced(): Promise<number> {
     return this.database.transaction(async (tx) => {
       const misplaced = await this.recurring.takeMisplaced(tx, eventsAtOnce);

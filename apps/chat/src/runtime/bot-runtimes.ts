@@ -7,7 +7,7 @@ import { RecentAnswers } from './recent-answers';
 
 const maxBots = 1_000;
 
-/** What bots declare and have installed, as admin tells it. */
+/** Cache of bot runtimes: recurring events and installations, owned by admin. */
 @Injectable()
 export class BotRuntimes {
   private readonly answers: RecentAnswers<BotRuntime>;
@@ -16,12 +16,12 @@ export class BotRuntimes {
     this.answers = new RecentAnswers(maxBots, (botId) => bus.call(runtime.get, systemCaller(newId('req')), { botId }));
   }
 
-  /** At most a second old. Throws ResourceNotFound when there is no such bot. */
+  /** At most one second old. Throws ResourceNotFound for an unknown bot. */
   get(botId: string): Promise<BotRuntime> {
     return this.answers.get(botId);
   }
 
-  /** What `look` finds. Admin is asked afresh before the answer is that there is nothing. */
+  /** Result of `look`. If a cached runtime gives undefined, it is fetched again before that is returned. */
   async find<T>(botId: string, look: (bot: BotRuntime) => T | undefined): Promise<T | undefined> {
     return look(await this.answers.get(botId, (bot) => look(bot) !== undefined));
   }

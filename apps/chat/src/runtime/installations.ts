@@ -1,8 +1,8 @@
 import type { BotRuntime, RuntimeInstallation } from '@parley/contracts/admin/runtime';
 
 /**
- * The enabled installation of this alias, else the only one of an integration with this name. An installation that says
- * either of itself means itself: `own` is the alias of who asks.
+ * Enabled installation with this alias, otherwise the only one of the integration with this name. `own` is the alias of
+ * the caller: if it matches, it wins.
  */
 export function namedInstallation(
   { installations }: BotRuntime,
@@ -16,13 +16,12 @@ export function namedInstallation(
   return enabled.find(({ alias }) => alias === aliasOrName) ?? (named.length === 1 ? named[0] : undefined);
 }
 
-/** Where a conversation on this channel belongs when nobody says it: the only one that has it, else the chat. */
+/** Default installation for a channel: the only one that has it, otherwise the native chat. */
 export function installationWith({ installations }: BotRuntime, channel: string): RuntimeInstallation | undefined {
   const able = installations.filter(({ enabled, channels }) => enabled && channels.includes(channel));
   return able.length === 1 ? able[0] : able.find(({ isChat }) => isChat);
 }
 
-/** Every channel that a conversation can be on, as a person reads it. */
 export function channelsOf(installations: RuntimeInstallation[]): string {
   const channels = installations
     .filter(({ enabled }) => enabled)

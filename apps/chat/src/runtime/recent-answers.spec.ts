@@ -5,7 +5,6 @@ interface Answer {
   of: string;
 }
 
-/** Someone who answers each question when the test says so. */
 function newOracle() {
   const asked: { answer: (text: string) => void; fail: (reason: Error) => void }[] = [];
   const answers = new RecentAnswers<Answer>(
@@ -25,7 +24,7 @@ function newOracle() {
 const isNew = ({ of }: Answer) => of === 'new';
 
 describe('recent answers', () => {
-  it('are asked for once while they are good, by however many', async () => {
+  it('are fetched once for concurrent callers while they are good', async () => {
     const { asked, answers, question } = newOracle();
 
     const early = [answers.get('a'), answers.get('a', isNew)];
@@ -36,7 +35,7 @@ describe('recent answers', () => {
     expect(asked).toHaveLength(1);
   });
 
-  it('are asked for afresh by who is refused, also while an older question is on its way', async () => {
+  it('are fetched again for a caller that rejects them, even while an older fetch is running', async () => {
     const { asked, answers, question } = newOracle();
     const early = answers.get('a');
     const first = await question(1);
@@ -50,7 +49,7 @@ describe('recent answers', () => {
     expect(asked).toHaveLength(2);
   });
 
-  it('are not asked for twice by who has asked first', async () => {
+  it('are not fetched twice for the caller that fetched first', async () => {
     const { asked, answers, question } = newOracle();
 
     const refused = answers.get('a', isNew);
@@ -60,7 +59,7 @@ describe('recent answers', () => {
     expect(asked).toHaveLength(1);
   });
 
-  it('cost one question for all who are refused at once', async () => {
+  it('cost one fetch for all concurrent callers that reject them', async () => {
     const { asked, answers, question } = newOracle();
     const early = answers.get('a');
     (await question(1)).answer('old');
@@ -73,7 +72,7 @@ describe('recent answers', () => {
     expect(asked).toHaveLength(2);
   });
 
-  it('stay when a fresh one fails, which is told to who has asked for it', async () => {
+  it('stay cached when a refetch fails, and the caller gets the error', async () => {
     const { answers, question } = newOracle();
     const early = answers.get('a');
     (await question(1)).answer('old');

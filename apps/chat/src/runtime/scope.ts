@@ -1,32 +1,32 @@
 import type { BotCaller } from '@parley/contracts/access';
 
 /**
- * What belongs to an installation is stored as the bot sees it: `alias:name`. Who acts as the installation says and sees
- * the bare name, and nothing of others.
+ * Names (tags, types, states) of an installation are stored as `alias:name`, which the bot sees. A caller that acts as
+ * the installation uses the bare name and sees no other names.
  */
 export function storedName({ integration }: Pick<BotCaller, 'integration'>, name: string): string {
   return integration?.alias === undefined ? name : `${integration.alias}:${name}`;
 }
 
-/** The name as the caller sees it; undefined for what is not the caller's. */
+/** Name as the caller sees it; undefined if it belongs to another installation. */
 export function shownName({ integration }: Pick<BotCaller, 'integration'>, stored: string): string | undefined {
   if (integration?.alias === undefined) return stored;
   const prefix = `${integration.alias}:`;
   return stored.startsWith(prefix) ? stored.slice(prefix.length) : undefined;
 }
 
-/** Whose things are looked at: null sees those of the whole bot. */
+/** Rows visible to a caller: those of one installation, or of the whole bot if `alias` is null. */
 export interface Scope {
   botId: string;
   alias: string | null;
 }
 
-/** SQL that holds for rows of the scope, whose two parts are `$1` and `$2`. */
 export const inScope = 'bot_id = $1 AND ($2::text IS NULL OR integration_alias = $2)';
 
 /**
- * SQL that holds when a row, which is found by its key, is of the installation; of any where `alias` is null. No index serves
- * `IS TRUE`: while Postgres has counted no row of an installation, it takes the index of those for as short a way as a key.
+ * SQL condition for a row found by key: it belongs to the installation, or `alias` is null. `IS TRUE` prevents the use
+ * of an index on the alias: while the statistics contain no row of an installation, Postgres considers that index as
+ * cheap as the primary key.
  */
 export const isOf = (alias: string, table?: string) =>
   `(${alias}::text IS NULL OR ${table ? `${table}.` : ''}integration_alias = ${alias}) IS TRUE`;
@@ -35,7 +35,6 @@ export function scopeOf(caller: BotCaller): Scope {
   return { botId: caller.bot.id, alias: aliasOf(caller) };
 }
 
-/** Alias of the installation that the caller acts as; null for one that sees the whole bot. */
 export function aliasOf({ integration }: Pick<BotCaller, 'integration'>): string | null {
   return integration?.alias ?? null;
 }

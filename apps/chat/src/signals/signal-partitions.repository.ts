@@ -2,9 +2,12 @@ import { Injectable } from '@nestjs/common';
 import { Database, type Transaction } from '@parley/database/database';
 import { deleteOlder } from '@parley/database/delete-older';
 
-/** Names the lock of the one process that works on the partitions. */
+/** Advisory lock: one process at a time changes partitions. */
 const lock = 'signal-partitions';
-/** Whoever waits for a table holds up all who come after: better to try again later. */
+/**
+ * A DDL statement that waits for its table lock blocks all later statements, so it gives up early and is retried in the
+ * next round.
+ */
 const lockTimeoutMs = 200;
 
 @Injectable()
@@ -12,11 +15,11 @@ export class SignalPartitionsRepository {
   constructor(private readonly database: Database) {}
 
   /**
-   * Makes partitions for this hour and the next ones, where nothing else holds their rows, and drops older ones. Each has a
-   * transaction of its own, which holds up who writes for a moment only.
+   * Creates partitions for this hour and the next ones and drops old ones. An hour with rows in the default partition
+   * gets none. Each change has its own transaction, so that writers are blocked only briefly.
    */
   async turn(hoursAhead: number, hoursKept: number): Promise<void> {
-    // First, since attaching a partition reads all that is there while nobody may write there.
+    // Comes first: attaching a partition scans the default partition under a lock that blocks writers.
     await deleteOlder(this.database, 'signal_default', 'created_at', hoursKept);
     while (await this.makeNext(hoursAhead));
     while (await this.dropNext(hoursKept));
@@ -28,7 +31,7 @@ export class SignalPartitionsRepository {
       const [missing] = await this.missing(tx, hoursAhead);
       if (!missing) return false;
       const { name, from, to } = missing;
-      // Attaching lets others write meanwhile, which creating in place would not.
+      // ATTACH PARTITION takes a weaker lock than CREATE TABLE ... PARTITION OF, so writers can continue.
       await tx.query(`CREATE TABLE ${name} (LIKE signal INCLUDING DEFAULTS INCLUDING INDEXES)`);
       await tx.query(`ALTER TABLE signal ATTACH PARTITION ${name} FOR VALUES FROM ('${from}') TO ('${to}')`);
       return true;
@@ -54,7 +57,7 @@ export class SignalPartitionsRepository {
     return row!.isOurs;
   }
 
-  /** An hour that has rows in the default partition stays there. */
+  /** Excludes hours with rows in the default partition. */
   private missing(tx: Transaction, hoursAhead: number): Promise<{ name: string; from: string; to: string }[]> {
     return tx.query(
       `SELECT name, begins::text AS from, (begins + interval '1 hour')::text AS to

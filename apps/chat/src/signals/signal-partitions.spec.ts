@@ -13,7 +13,6 @@ beforeEach(async () => {
 
 afterEach(() => test?.drop());
 
-/** How many signals each partition has, by how many hours it begins before or after this one. */
 async function counts(): Promise<Record<string, number>> {
   const rows = await test.database.query<{ place: string; count: number }>(
     `SELECT coalesce((extract(epoch FROM to_timestamp(substring(relname from '\\d+$'), 'YYYYMMDDHH24')::timestamp
@@ -40,7 +39,7 @@ async function addPartition(hoursAgo: number): Promise<void> {
     FROM (SELECT date_trunc('hour', now()) - interval '${hoursAgo} hours') AS start (hour)); END $$`);
 }
 
-it('makes partitions for this hour and the next ones, by whomever and however often it is asked', async () => {
+it('creates partitions for this hour and the next ones once, even by concurrent and repeated calls', async () => {
   await Promise.all([repository.turn(2, 2), repository.turn(2, 2), repository.turn(2, 2)]);
   await repository.turn(2, 2);
   await addSignal(0);
@@ -48,7 +47,7 @@ it('makes partitions for this hour and the next ones, by whomever and however of
   expect(await counts()).toEqual({ default: 0, 0: 1, 1: 0, 2: 0 });
 });
 
-it('leaves an hour where it is that has signals without a partition', async () => {
+it('creates no partition for an hour with signals in the default partition', async () => {
   await addSignal(0);
 
   await repository.turn(2, 2);
@@ -56,7 +55,7 @@ it('leaves an hour where it is that has signals without a partition', async () =
   expect(await counts()).toEqual({ default: 1, 1: 0, 2: 0 });
 });
 
-it('forgets what is older than it is kept, wherever it is', async () => {
+it('drops signals older than the retention, in partitions and in the default partition', async () => {
   for (const hoursAgo of [4, 3, 1]) await addPartition(hoursAgo);
   for (const hoursAgo of [5, 4, 3, 2, 1, 0]) await addSignal(hoursAgo);
 
@@ -65,7 +64,7 @@ it('forgets what is older than it is kept, wherever it is', async () => {
   expect(await counts()).toEqual({ default: 1, '-1': 1 });
 });
 
-it('holds nobody up for long when somebody reads what is to be dropped, and makes the others all the same', async () => {
+it('does not block writers when a reader holds a partition to be dropped, and still creates the others', async () => {
   await addPartition(4);
   await test.database.transaction(async (tx) => {
     await tx.query(`DO $$ BEGIN EXECUTE (SELECT 'LOCK TABLE ' || min(inhrelid::regclass::text) || ' IN ACCESS SHARE MODE'
@@ -76,7 +75,7 @@ it('holds nobody up for long when somebody reads what is to be dropped, and make
       (error: Error) => (outcome = error.message),
     );
 
-    // Adding one fails where it has to wait for as long as the reader reads.
+    // Fails if a writer has to wait for the reader.
     while (outcome === undefined) await addSignal(1);
 
     expect(outcome).toMatch(/Another request is changing the same data/);

@@ -5,11 +5,11 @@ import { platformToken } from '@parley/service/tokens';
 import { SignalPartitionsRepository } from './signal-partitions.repository';
 
 const intervalMs = 10 * 60_000;
-/** So that no writer finds its hour without a partition, even after an hour in which none could be made. */
+/** Margin: no writer finds its hour without a partition, even if none could be created for an hour. */
 const hoursAhead = 2;
 const hoursKept = 2;
 
-/** Signals are forgotten an hour at a time, by dropping the table that holds them. */
+/** Retention of signals: drops whole partitions, each of one hour. */
 @Injectable()
 export class SignalPartitions implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly loop: Loop;

@@ -1,15 +1,14 @@
 import { toChatMessage } from '../endpoint/chat-payload';
 
-/** What the listeners of a conversation are told. */
+/** Notification for the listening clients of a conversation. */
 export interface Signal {
   type: string;
-  /** As listeners see it, with foreign ids where there are some. Absent when it only ends streams. */
+  /** In the client format, with foreign ids. Absent if the signal only ends streams. */
   data?: Record<string, unknown>;
-  /** A user whose streams of the conversation end after all that was told before. */
+  /** User id: the streams of this user in the conversation end after this signal. */
   closes?: string;
 }
 
-/** A new message in a conversation of the chat, with what is shown in place of ids. */
 export interface SignalledMessage {
   id: string;
   conversation_id: string;
@@ -22,12 +21,11 @@ export interface SignalledMessage {
   user_foreign_id: string | null;
 }
 
-/** The exact text that listeners get, or null when there is nothing to tell. */
 export function frameOf({ type, data }: Signal): string | null {
   return data ? JSON.stringify({ type, data }) : null;
 }
 
-/** Of a message that is signalled by this type. Null when it ends no stream any more. */
+/** Frame of a message signal. Null for message_stream_complete if the message no longer has a stream id. */
 export function frameOfMessage(type: string, message: SignalledMessage): string | null {
   const shown = toChatMessage({
     id: message.id,
@@ -43,7 +41,6 @@ export function frameOfMessage(type: string, message: SignalledMessage): string 
   return frameOf({ type, data: typeof streamId === 'string' ? { streamId, message: shown } : undefined });
 }
 
-/** What is told of a user's place in a conversation. */
 export function shownPlace(
   conversation: { id: string; foreign_id: string | null },
   user: { id: string; foreign_id: string | null },

@@ -3,41 +3,42 @@ import { Database, type Sql } from '@parley/database/database';
 import { toJsonb } from '@parley/database/storable';
 import type { Signal, SignalledMessage } from './signal.entity';
 
-/** Who has missed more asks again. */
+/** Page size: a client that missed more asks again. */
 const maxSignalsAtOnce = 200;
-/** A payload may have 128 KB. One signal is given however large it is. */
+/** Page limit. A single payload may have 128 KB; a page contains at least one signal, however large. */
 const maxBytesAtOnce = 1_000_000;
 
 interface NumberedSignal extends Signal {
   number: number;
 }
 
-/** Of a new message the message itself, unless that was deleted since. */
+/** For message signals the current message; undefined if it was deleted. */
 export interface StoredSignal extends NumberedSignal {
   message?: SignalledMessage;
 }
 
-/** What somebody may have missed. */
 export interface Recent {
   isParticipant: boolean;
-  /** Number of the last signal in the conversation, or in `signals` when there are more; 0 when there was none. */
+  /**
+   * Cursor: number of the last signal in `signals` if there are more, otherwise in the conversation; 0 if there is
+   * none.
+   */
   last: number;
   hasMore: boolean;
-  /** In the order of their numbers. */
   signals: StoredSignal[];
 }
 
 interface RecentRow extends SignalledMessage {
   last: string;
   is_participant: boolean;
-  /** Null, like all that follows, when there is no signal. */
+  /** Null, like all later fields, if there is no signal. */
   number: string | null;
   signal_type: string;
   data: Record<string, unknown> | null;
   closes: string | null;
 }
 
-/** Conversations that are not of the chat have no signals, and those that are gone no more. */
+/** Does nothing for conversations outside the native chat and for deleted ones. */
 const addSignals = `
   WITH clock AS (
     UPDATE conversation_clock SET signal_count = signal_count + $3
@@ -51,7 +52,10 @@ const addSignals = `
     WITH ORDINALITY AS entry (type, data, closes, place)
   RETURNING number`;
 
-/** All conversations are held, in the order of locks that writers of messages have. Indexes participant_user and the primary keys. */
+/**
+ * Locks all clocks of the user's conversations in the lock order of message writers. Indexes participant_user and the
+ * primary keys.
+ */
 const addLastOfUser = `
   WITH held AS (
     SELECT clock.conversation_id, conversation.foreign_id, is_chat FROM conversation_clock clock
@@ -71,8 +75,8 @@ const addLastOfUser = `
   RETURNING conversation_id, number, type, data, closes`;
 
 /**
- * By the clock's key, then along signal_place, and by key to each message and its author. Bytes are counted as text: what
- * is stored may be compressed to a hundredth.
+ * Reads the clock by key, signals along signal_place, and messages and authors by key. Bytes are counted as text, since
+ * stored values may be compressed to a hundredth.
  */
 const findSignals = (where: string, order: 'ASC' | 'DESC') => `
   SELECT signal_count AS last, participant.user_id IS NOT NULL AS is_participant, recent.*
@@ -80,17 +84,17 @@ const findSignals = (where: string, order: 'ASC' | 'DESC') => `
   LEFT JOIN participant
     ON participant.bot_id = $1 AND participant.conversation_id = $2 AND participant.user_id = $3
   LEFT JOIN LATERAL (
-    SELECT number, told.type AS signal_type, told.data, told.closes, message.id, $2 AS conversation_id, message.user_id,
+    SELECT number, stored.type AS signal_type, stored.data, stored.closes, message.id, $2 AS conversation_id, message.user_id,
       message.type, message.payload, message.direction, message.created_at,
       conversation.foreign_id AS conversation_foreign_id, author.foreign_id AS user_foreign_id,
-      sum(octet_length(coalesce(message.payload, told.data)::text)) OVER (
+      sum(octet_length(coalesce(message.payload, stored.data)::text)) OVER (
         ORDER BY number ${order} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS bytes_before
     FROM (
       SELECT * FROM signal
       WHERE bot_id = $1 AND conversation_id = $2 AND ${where}
-      ORDER BY number ${order} LIMIT ${maxSignalsAtOnce}) told
+      ORDER BY number ${order} LIMIT ${maxSignalsAtOnce}) stored
     JOIN conversation ON conversation.bot_id = $1 AND conversation.id = $2
-    LEFT JOIN message ON message.bot_id = $1 AND message.id = told.message_id
+    LEFT JOIN message ON message.bot_id = $1 AND message.id = stored.message_id
     LEFT JOIN "user" author ON author.bot_id = $1 AND author.id = message.user_id
   ) recent ON coalesce(bytes_before, 0) < ${maxBytesAtOnce}
   WHERE clock.bot_id = $1 AND clock.conversation_id = $2 AND NOT EXISTS (SELECT FROM dropped_bot WHERE bot_id = $1)
@@ -106,7 +110,6 @@ const findSignalsOfLastSecond = findSignals(
 export class SignalsRepository {
   constructor(private readonly database: Database) {}
 
-  /** Waits for who is writing in the conversation, and lets nobody else until the commit. False when it is gone. */
   async hold(sql: Sql, botId: string, conversationId: string): Promise<boolean> {
     const rows = await sql.query(
       'SELECT FROM conversation_clock WHERE bot_id = $1 AND conversation_id = $2 FOR NO KEY UPDATE',
@@ -115,7 +118,7 @@ export class SignalsRepository {
     return rows.length > 0;
   }
 
-  /** Their numbers, which follow each other. Holds the conversation until the commit. */
+  /** Returns consecutive numbers. Holds the clock lock until the commit. */
   async add(sql: Sql, botId: string, conversationId: string, signals: Signal[]): Promise<number[]> {
     const rows = await sql.query<{ number: string }>(addSignals, [
       botId,
@@ -126,7 +129,10 @@ export class SignalsRepository {
     return rows.map(({ number }) => Number(number)).sort((a, b) => a - b);
   }
 
-  /** One in each conversation of the user, which ends the user's streams. Holds the conversations until the commit. */
+  /**
+   * Adds one signal to each conversation of the user, which ends the user's streams. Holds the clock locks until the
+   * commit.
+   */
   async addLastOf(sql: Sql, botId: string, userId: string): Promise<(NumberedSignal & { conversationId: string })[]> {
     const rows = await sql.query<Signal & { conversation_id: string; number: string }>(addLastOfUser, [botId, userId]);
     return rows.map(({ conversation_id, ...row }) => ({
@@ -136,7 +142,7 @@ export class SignalsRepository {
     }));
   }
 
-  /** What came after the number, or in the last second. Undefined when there is no such conversation any more. */
+  /** Signals after the number, or of the last second. Undefined if the conversation was deleted. */
   async find(botId: string, conversationId: string, userId: string, after?: number): Promise<Recent | undefined> {
     const key = [botId, conversationId, userId];
     const rows = await (after === undefined
@@ -151,7 +157,6 @@ export class SignalsRepository {
   }
 }
 
-/** The message is left out when it was deleted since. */
 function toStoredSignal({ number, signal_type: type, data, closes, ...message }: RecentRow): StoredSignal {
   return {
     number: Number(number),

@@ -12,7 +12,7 @@ import type { Transaction } from '@parley/database/database';
 import { frameOf, frameOfMessage, type Signal } from './signal.entity';
 import { SignalsRepository, type StoredSignal } from './signals.repository';
 
-/** Tells the listeners of conversations what happens in them. */
+/** Publishes signals to the clients that listen to a conversation. */
 @Injectable()
 export class SignalsService implements OnApplicationBootstrap {
   constructor(
@@ -20,7 +20,10 @@ export class SignalsService implements OnApplicationBootstrap {
     private readonly bus: Bus,
   ) {}
 
-  /** What this process, or one that it replaces, has committed while it had no bus is told by nobody else. */
+  /**
+   * Signals that this process, or its predecessor, committed without a bus connection were never published. The broadcast on
+   * start and on each reconnect makes gateways catch up.
+   */
   onApplicationBootstrap(): void {
     const tell = () => this.bus.broadcast(signalsMissing, {});
     this.bus.onReconnected(tell);
@@ -28,17 +31,16 @@ export class SignalsService implements OnApplicationBootstrap {
   }
 
   /**
-   * Lets nobody else write in the conversation until the commit. A transaction that adds signals calls this before it
-   * changes anything else in the conversation: otherwise it may wait in a circle with who writes a message. False when
-   * the conversation is gone.
+   * Lock on the clock of the conversation until the commit. A transaction that adds signals takes it before any other
+   * change of the conversation: otherwise it may deadlock with a message writer. False if the conversation was deleted.
    */
   hold(tx: Transaction, botId: string, conversationId: string): Promise<boolean> {
     return this.signals.hold(tx, botId, conversationId);
   }
 
   /**
-   * Numbers and stores the signals in this transaction. They are published in their order right after its commit, before
-   * the operation answers. In a conversation that is not of the chat this does nothing.
+   * Numbers and stores signals in this transaction. They are published in order right after the commit, before the
+   * reply. Does nothing outside the native chat.
    */
   async add(tx: Transaction, botId: string, conversationId: string, signals: Signal[]): Promise<void> {
     const numbers = await this.signals.add(tx, botId, conversationId, signals);
@@ -51,8 +53,8 @@ export class SignalsService implements OnApplicationBootstrap {
   }
 
   /**
-   * Tells in all conversations of a user that it takes part no more, and ends its streams, right after the commit. Called
-   * before the user is taken out of them.
+   * Adds participant_removed in all conversations of a user, which ends the user's streams after the commit. Call it
+   * before the participant rows are deleted.
    */
   async addLastOf(tx: Transaction, botId: string, userId: string): Promise<void> {
     const last = await this.signals.addLastOf(tx, botId, userId);
@@ -62,12 +64,12 @@ export class SignalsService implements OnApplicationBootstrap {
     });
   }
 
-  /** For what is committed and has its number. Lost when nobody hears it; `catchUp` has it all the same. */
+  /** At-most-once delivery of a committed signal. A client that misses it gets it from `catchUp`. */
   publish(conversationId: string, signal: ToldSignal): void {
     this.bus.publish(signalChannel, conversationId, signal);
   }
 
-  /** Has the streams of the bot ask whether they may go on. */
+  /** Makes the streams of the bot check whether they may continue. */
   recheck(botId: string): void {
     this.bus.broadcast(signalsMissing, { botId });
   }

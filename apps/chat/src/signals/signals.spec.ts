@@ -30,11 +30,10 @@ beforeAll(async () => {
 
 afterAll(() => door?.stop());
 
-/** A conversation with one user who takes part, and what is heard in it from now on. */
 async function newConversation(channel = 'channel') {
   const { conversation } = await client.createConversation({ channel, tags: {} });
   const userId = (await client.createUser({ tags: {} })).user.id;
-  // Not by asking for it, which would be told.
+  // Inserted by SQL, since the API would send a signal.
   await door.sql('INSERT INTO chat.participant (bot_id, conversation_id, user_id) VALUES ($1, $2, $3)', [
     botId,
     conversation.id,
@@ -64,7 +63,7 @@ function news(text: string): Signal {
 }
 
 describe('a signal', () => {
-  it('is heard in the order of its number', async () => {
+  it('is published in the order of its number', async () => {
     const { conversationId, heard } = await newConversation();
 
     await tell(conversationId, news('a'), { type: 'parting', closes: 'user_1' });
@@ -78,7 +77,7 @@ describe('a signal', () => {
     ]);
   });
 
-  it('has no number and is not heard when the work fails', async () => {
+  it('gets no number and is not published if the transaction fails', async () => {
     const { conversationId, userId, heard } = await newConversation();
 
     const work = database.transaction(async (tx) => {
@@ -96,7 +95,7 @@ describe('a signal', () => {
     });
   });
 
-  it('has a number of its own, without a gap, when many come at once', async () => {
+  it('gets a unique number without gaps under concurrency', async () => {
     const { conversationId, userId, heard } = await newConversation();
 
     await Promise.all(Array.from({ length: 30 }, (_, index) => tell(conversationId, news(`a${index}`), news('b'))));
@@ -111,7 +110,7 @@ describe('a signal', () => {
     );
   });
 
-  it('is not told in a conversation that is not of the chat', async () => {
+  it('is not published in a conversation outside the native chat', async () => {
     const { conversationId, userId, heard } = await newConversation('group');
 
     await tell(conversationId, news('a'));
@@ -122,7 +121,7 @@ describe('a signal', () => {
 });
 
 describe('catching up', () => {
-  it('gives what came after a number', async () => {
+  it('returns the signals after a number', async () => {
     const { conversationId, userId } = await newConversation();
     await tell(conversationId, news('a'), { type: 'parting', closes: 'user_1' }, news('c'));
 
@@ -138,7 +137,7 @@ describe('catching up', () => {
     expect((await catchUp({ conversationId, userId, after: 3 })).signals).toEqual([]);
   });
 
-  it('gives what came in the last second when no number is told', async () => {
+  it('returns the signals of the last second if no number is given', async () => {
     const { conversationId, userId } = await newConversation();
     await tell(conversationId, news('old'), news('new'));
     await door.sql(
@@ -154,7 +153,7 @@ describe('catching up', () => {
     });
   });
 
-  it('says who does not take part, and whose streams ended', async () => {
+  it('returns whether the user is a participant, and the ends of streams', async () => {
     const { conversationId } = await newConversation();
     await tell(conversationId, news('a'), { type: 'parting', closes: 'user_0' });
 
@@ -169,7 +168,7 @@ describe('catching up', () => {
     });
   });
 
-  it('knows no conversation of a bot that was deleted', async () => {
+  it('returns 404 for a conversation of a deleted bot', async () => {
     const { conversationId, userId } = await newConversation();
     const other = await door.newBot();
     await door.sql('UPDATE chat.conversation_clock SET bot_id = $1 WHERE conversation_id = $2', [
@@ -184,7 +183,7 @@ describe('catching up', () => {
     await expect(ask()).rejects.toMatchObject({ type: 'ResourceNotFound' });
   });
 
-  it('knows no conversation that is not there or is of another bot', async () => {
+  it('returns 404 for an unknown conversation and for another bot', async () => {
     const { conversationId, userId } = await newConversation();
 
     await expect(catchUp({ conversationId: 'conv_0', userId })).rejects.toMatchObject({ type: 'ResourceNotFound' });
@@ -192,7 +191,7 @@ describe('catching up', () => {
     await expect(ofAnother).rejects.toMatchObject({ type: 'ResourceNotFound' });
   });
 
-  it('gives more than fits one answer in several', async () => {
+  it('returns more signals than one page holds in several pages', async () => {
     const { conversationId, userId } = await newConversation();
     await tell(conversationId, ...Array.from({ length: 300 }, (_, index) => news(`${index}`)));
 
@@ -206,12 +205,12 @@ describe('catching up', () => {
     );
   });
 
-  it('gives no more than about a megabyte at once, as text, but always something', async () => {
+  it('returns pages of about a megabyte of text, with at least one signal', async () => {
     const { conversationId, userId } = await newConversation();
     const large = 'x'.repeat(300_000);
     await tell(conversationId, news(large), news(large), news('x'.repeat(3_000_000)), news('small'), news('last'));
 
-    // Those of the last second: asked for before that is over.
+    // Comes first: it must run within the last second.
     const latest = await catchUp({ conversationId, userId });
     const given: number[][] = [];
     let after = 0;
@@ -231,7 +230,7 @@ describe('catching up', () => {
 });
 
 describe('a chat process', () => {
-  it('tells that signals may be missing when it starts', async () => {
+  it('broadcasts at its start that signals may be missing', async () => {
     const told: unknown[] = [];
     door.apps
       .at(-1)!
@@ -244,7 +243,7 @@ describe('a chat process', () => {
     expect(told).toEqual([{}]);
   });
 
-  it('tells that a bot was deleted to whoever has its streams', async () => {
+  it('broadcasts that a bot was deleted', async () => {
     const { id } = await door.newBot();
     const told: unknown[] = [];
     door.apps

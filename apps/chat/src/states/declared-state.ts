@@ -7,15 +7,13 @@ import { storedName } from '../runtime/scope';
 
 type Asker = Pick<BotCaller, 'integration'>;
 
-/** What a path names, when somebody declares it. */
 export interface DeclaredState {
-  /** As it is stored. */
+  /** Storage key: `owner_id` of the row. */
   ownerId: string;
-  /** As it is stored. */
   name: string;
-  /** Absent where anything goes. */
+  /** Absent if any payload is allowed. */
   schema?: Record<string, unknown>;
-  /** Of a new one. */
+  /** Default expiry of a new state. */
   expiryMs: number | null;
 }
 
@@ -28,8 +26,8 @@ interface Definition {
 const maxListed = 50;
 
 /**
- * Undefined when neither the bot nor an integration of it declares this name for this type. Throws InvalidPayload for an
- * integration that is installed several times when the caller does not say which.
+ * Undefined if neither the bot nor an integration of it declares this name for this type. Throws InvalidPayload for an
+ * integration that is installed several times, unless the caller names an alias.
  */
 export function declaredState(bot: BotRuntime, caller: Asker, path: StateName): DeclaredState | undefined {
   const { type, id, name } = path;
@@ -40,7 +38,6 @@ export function declaredState(bot: BotRuntime, caller: Asker, path: StateName): 
   return definition?.type === type ? declared(id, stored, definition) : undefined;
 }
 
-/** Why nothing is declared under this path, with what would be right. */
 export function undeclared(bot: BotRuntime, caller: Asker, { type, id, name }: StateName): ApiError {
   const installation = type === 'integration' ? installationMeant(bot, caller, id) : undefined;
   if (type === 'integration' && !installation) return notFound('integration', id);
@@ -49,11 +46,11 @@ export function undeclared(bot: BotRuntime, caller: Asker, { type, id, name }: S
   const who = own === undefined ? 'this bot' : `the integration ${own}`;
   return new ApiError(
     'ResourceNotFound',
-    `There is no ${type} state "${name}": ${who} declares for this type ${names.slice(0, maxListed).join(', ') || 'none'}.`,
+    `State "${name}" of type ${type} not found. Declared by ${who} for this type: ${names.slice(0, maxListed).join(', ') || 'none'}.`,
   );
 }
 
-/** A name of the bot's own goes before one of an integration. */
+/** A state of the bot wins over one of an integration. */
 function definitionOf(bot: BotRuntime, { integration }: Asker, stored: string): Definition | undefined {
   const own = integration?.alias === undefined ? ownEntry<Definition>(bot.states, stored) : undefined;
   if (own) return own;
@@ -69,7 +66,7 @@ function installationMeant(bot: BotRuntime, { integration }: Asker, id: string):
   if (meant.length > 1)
     throw new ApiError(
       'InvalidPayload',
-      `The bot has the integration "${id}" installed ${meant.length} times: name one by the header x-integration-alias, which must be one of: ${meant.map((entry) => entry.alias).join(', ')}.`,
+      `Integration "${id}" is installed ${meant.length} times in this bot. Name one by the header x-integration-alias: ${meant.map((entry) => entry.alias).join(', ')}.`,
     );
   return meant[0];
 }

@@ -11,8 +11,8 @@ import { type StatePlace, StatesRepository } from './states.repository';
 const batchSize = 100;
 
 /**
- * Takes states out that have expired. The event that tells the bot of it is made in the same transaction, so that there is
- * one for each, whoever comes first and whatever is killed.
+ * Deletes expired states and creates their `state_expired` events in the same transaction: exactly one event per state,
+ * even if several processes sweep or one is killed.
  */
 @Injectable()
 export class ExpiredStatesService implements OnApplicationBootstrap, BeforeApplicationShutdown {
@@ -36,7 +36,7 @@ export class ExpiredStatesService implements OnApplicationBootstrap, BeforeAppli
     return this.loop.stop();
   }
 
-  /** Makes room for another one of the same name. */
+  /** Deletes one expired state at once, so that a new one can be stored under its key. */
   async remove(place: StatePlace): Promise<void> {
     await this.database.transaction(async (tx) => this.tell(tx, await this.states.takeExpired(tx, place)));
   }

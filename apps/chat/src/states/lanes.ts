@@ -1,10 +1,10 @@
 import { Slots } from '@parley/background/slots';
 
-/** Lets work with the same key happen one after the other, in the order in which it came. */
+/** Keyed mutex: runs work with the same key one after the other, in order of arrival. */
 export class Lanes {
   private readonly lanes = new Map<string, { slot: Slots; users: number }>();
 
-  /** @param waitMs how long work may wait for what came before. Then it rejects with a TimeoutError, and does not begin. */
+  /** `waitMs`: maximum wait for earlier work. Then it rejects with a TimeoutError, and the work is not started. */
   async run<T>(key: string, waitMs: number, work: () => Promise<T>): Promise<T> {
     const lane = this.lanes.get(key) ?? { slot: new Slots(1), users: 0 };
     this.lanes.set(key, lane);

@@ -1,6 +1,6 @@
 type Payload = Record<string, unknown>;
 
-/** What is there with what the change names in its place; `null` removes what has the name. Any name is just a name. */
+/** Shallow merge: `null` removes a key. Safe for keys such as `__proto__`. */
 export function mergedPayload(stored: Payload, change: Payload): Payload {
   const entries = new Map(Object.entries(stored));
   for (const [name, value] of Object.entries(change)) {

@@ -2,24 +2,22 @@ import type { BotCaller } from '@parley/contracts/access';
 import type { State, StateType } from '@parley/contracts/chat/states';
 import { shownName } from '../runtime/scope';
 
-/** A row of `state`. */
 export interface StateRow {
   bot_id: string;
   type: StateType;
-  /** Of an integration's state the alias of the installation, since its id changes with the version. */
+  /** For a state of an integration the alias of the installation, since the integration id changes with the version. */
   owner_id: string;
-  /** As the bot sees it: that of an integration is called `alias:name`. */
+  /** As the bot sees it: names of integrations have the form `alias:name`. */
   name: string;
   id: string;
   payload: Record<string, unknown>;
-  /** Milliseconds without a touch after which it is gone, and when that is. */
+  /** Sliding expiry: milliseconds after the last access. */
   expiry_ms: number | null;
   expires_at: Date | null;
   created_at: Date;
   updated_at: Date;
 }
 
-/** As the caller may see it. */
 export function toState(caller: Pick<BotCaller, 'integration'>, row: StateRow): State {
   return {
     id: row.id,
@@ -36,7 +34,7 @@ export function toState(caller: Pick<BotCaller, 'integration'>, row: StateRow): 
   };
 }
 
-/** That of an integration's state is bare for everybody: the path names the integration. */
+/** A state of an integration has its name without alias for every caller: the path names the integration. */
 function nameOf(caller: Pick<BotCaller, 'integration'>, { type, owner_id: owner, name }: StateRow): string {
   return type === 'integration' ? name.slice(owner.length + 1) : (shownName(caller, name) ?? name);
 }

@@ -6,7 +6,10 @@ import { toJsonb } from '@parley/database/storable';
 import { isOf } from '../runtime/scope';
 import type { StateRow } from './state.entity';
 
-/** Where a state is stored, and for whom: with an alias, only that installation's conversations, users and workflows are there. */
+/**
+ * Key of a state, and the viewer: with an alias, only conversations, users and workflows of that installation are
+ * visible.
+ */
 export interface StatePlace {
   botId: string;
   alias: string | null;
@@ -17,15 +20,15 @@ export interface StatePlace {
 
 export interface FoundState {
   hasOwner: boolean;
-  /** An expired one is not shown to anybody. */
+  /** An expired state is returned to no caller. */
   isExpired: boolean;
   row?: StateRow;
 }
 
-/** What is undefined stays as it is. */
+/** Undefined fields remain unchanged. */
 export interface StateChange {
   payload?: Record<string, unknown>;
-  /** A fraction is rounded up. */
+  /** Rounded up to whole milliseconds. */
   expiryMs?: number | null;
 }
 
@@ -37,7 +40,6 @@ const ownerTables: Partial<Record<StateType, string>> = {
   workflow: 'workflow',
 };
 
-/** Each statement meets the primary key of one state, and of its owner. */
 @Injectable()
 export class StatesRepository {
   constructor(private readonly database: Database) {}
@@ -52,7 +54,7 @@ export class StatesRepository {
     return toFound(found!);
   }
 
-  /** Reading it counts as a touch: one that expires has its whole time again. */
+  /** Sliding expiry: a read restarts the expiry. */
   async findAndTouch(place: StatePlace): Promise<FoundState> {
     const values = valuesOf(place);
     const [found] = await this.database.query<RawFound & { touched_until: Date | null }>(
@@ -69,7 +71,7 @@ export class StatesRepository {
     return toFound({ ...rest, expires_at: touched_until ?? rest.expires_at });
   }
 
-  /** Undefined when there is one already, or no owner. The owner cannot be deleted at the same time. */
+  /** Undefined if the state exists already or the owner does not. The owner row is locked against deletion. */
   async insert(place: StatePlace, { payload = {}, expiryMs = null }: StateChange): Promise<StateRow | undefined> {
     const values: unknown[] = [...valuesOf(place), newId('state'), toJsonb(payload), wholeMs(expiryMs)];
     const [row] = await this.database.query<StateRow>(
@@ -82,7 +84,7 @@ export class StatesRepository {
     return row && toRow(row);
   }
 
-  /** Undefined when there is none, or when its payload is not the expected one. */
+  /** Undefined if there is no live state, or if its payload is not the expected one (optimistic concurrency). */
   async update(
     place: StatePlace,
     { payload, expiryMs }: StateChange,
@@ -116,7 +118,6 @@ export class StatesRepository {
     return row && toRow(row);
   }
 
-  /** Takes it out if it has expired. */
   async takeExpired(tx: Sql, place: StatePlace): Promise<StateRow[]> {
     const rows = await tx.query<StateRow>(
       `DELETE FROM state WHERE ${inPlace} AND expires_at <= now() RETURNING *`,
@@ -125,7 +126,7 @@ export class StatesRepository {
     return rows.map(toRow);
   }
 
-  /** Takes out those that expired first. What another process is just taking is left to it. Index state_expires. */
+  /** Deletes the states that expired first, skipping locked rows. Index state_expires. */
   async takeAllExpired(tx: Sql, limit: number): Promise<StateRow[]> {
     const rows = await tx.query<StateRow>(
       `WITH expired AS MATERIALIZED (
@@ -147,7 +148,6 @@ function valuesOf({ botId, type, ownerId, name }: StatePlace): unknown[] {
   return [botId, type, ownerId, name];
 }
 
-/** SQL of one row when the owner is there for the caller. */
 function ownerOf(place: StatePlace, values: unknown[]): string {
   const table = ownerTableOf(place);
   const { alias } = place;
@@ -156,7 +156,7 @@ function ownerOf(place: StatePlace, values: unknown[]): string {
   return `SELECT 1 FROM ${table} AS owner WHERE owner.bot_id = $1 AND owner.id = $3 AND ${isSeen}`;
 }
 
-/** None for a bot, its own user and its installations: who asks has been there. */
+/** Undefined for a bot, its own user and its installations: they exist, since the caller was authenticated for the bot. */
 function ownerTableOf({ type, botId, ownerId }: StatePlace): string | undefined {
   return type === 'user' && ownerId === botId ? undefined : ownerTables[type];
 }

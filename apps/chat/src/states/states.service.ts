@@ -23,14 +23,13 @@ import { mergedPayload } from './merged-payload';
 import { type StateRow, toState } from './state.entity';
 import { type FoundState, type StatePlace, StatesRepository } from './states.repository';
 
-/** A state that the caller may use, as soon as its owner is there. */
 interface Meant {
   path: StateName;
   place: StatePlace;
   declared: DeclaredState;
 }
 
-/** How often a change begins anew when somebody else was faster, and how long one waits for those of this process. */
+/** Retries of a change after conflicts with concurrent changes, and the maximum wait for changes in this process. */
 const maxAttempts = 20;
 const waitMs = 5_000;
 
@@ -82,8 +81,8 @@ export class StatesService implements BeforeApplicationShutdown {
   }
 
   /**
-   * What was read may have changed until it is written: then it is read anew. Changes of this process come one after the
-   * other, so that only another process can be in between. Nothing in the database is held while the schema is looked at.
+   * Optimistic concurrency: retries if the state has changed since it was read. A keyed mutex serializes changes within
+   * the process, so only other processes can conflict. No database lock is held during schema validation.
    */
   async patch(caller: BotCaller, input: PatchState): Promise<StateReply> {
     const meant = await this.meant(caller, input);
@@ -113,7 +112,7 @@ export class StatesService implements BeforeApplicationShutdown {
     throw nothingStored(input);
   }
 
-  /** Of nothing too: what is deleted twice is as if it was deleted once. */
+  /** Idempotent: deleting a state without a value succeeds. */
   private async delete(caller: BotCaller, { place, path }: Meant): Promise<StateReply> {
     const deleted = await this.states.delete(place);
     if (deleted) return reply(caller, { ...deleted, payload: {} });
@@ -123,7 +122,7 @@ export class StatesService implements BeforeApplicationShutdown {
     return reply(caller, neverStored(place));
   }
 
-  /** What the path means for the caller. Throws ResourceNotFound for a name that nobody declares. */
+  /** Resolves the path for the caller. Throws ResourceNotFound if the state is not declared. */
   private async meant(caller: BotCaller, { type, id, name }: StateName): Promise<Meant> {
     const path = { type, id, name };
     const botId = caller.bot.id;
@@ -134,7 +133,7 @@ export class StatesService implements BeforeApplicationShutdown {
     return { path, declared, place: { botId, alias: aliasOf(caller), type, ownerId, name: stored } };
   }
 
-  /** Undefined when there is one meanwhile, or an expired one was in its place. */
+  /** Undefined if another request has stored the state, or if an expired one had to be removed first. */
   private async insertUnlessThere(
     { path, place, declared }: Meant,
     payload: Record<string, unknown>,
@@ -149,7 +148,7 @@ export class StatesService implements BeforeApplicationShutdown {
     return undefined;
   }
 
-  /** What the first attempt gives that nobody comes in between of. */
+  /** Retries with random backoff until an attempt has no conflict. */
   private async settle(attempt: () => Promise<StateRow | undefined>): Promise<StateRow> {
     for (let number = 0; number < maxAttempts; number++) {
       const row = await attempt();
@@ -159,7 +158,7 @@ export class StatesService implements BeforeApplicationShutdown {
     throw tooMany();
   }
 
-  /** Throws InvalidPayload for one that is too large and InvalidDataFormat for one that does not fit its schema. */
+  /** Throws InvalidPayload if the payload is too large and InvalidDataFormat if it does not match the schema. */
   private async check({ declared: { schema } }: Meant, payload: Record<string, unknown>): Promise<void> {
     if (Buffer.byteLength(JSON.stringify(payload)) > maxStateBytes)
       throw new ApiError('InvalidPayload', `payload must be at most ${maxStateBytes} bytes of JSON after merging.`);
@@ -168,25 +167,24 @@ export class StatesService implements BeforeApplicationShutdown {
   }
 }
 
-/** The state, if there is one. Throws ResourceNotFound when its owner is not there for the caller. */
+/** The live state, if there is one. Throws ResourceNotFound if its owner does not exist or is not visible to the caller. */
 function ownedIn({ hasOwner, row }: FoundState, { type, id }: StateName): StateRow | undefined {
   if (!hasOwner) throw notFound(type, id);
   return row;
 }
 
 function nothingStored({ type, id, name }: StateName): ApiError {
-  return new ApiError('ResourceNotFound', `Nothing is stored as the state "${name}" of the ${type} "${id}".`);
+  return new ApiError('ResourceNotFound', `State "${name}" of the ${type} "${id}" not found: no value is stored.`);
 }
 
 function tooMany(): ApiError {
-  return unavailable('Too many are changing this state just now. Try again in a moment.');
+  return unavailable('Too many concurrent changes of this state; the request was not processed. Retry after 1 s.');
 }
 
 function reply(caller: BotCaller, row: StateRow): StateReply {
   return { state: toState(caller, row) };
 }
 
-/** What a state would be that was deleted just after it was stored. */
 function neverStored({ botId, type, ownerId, name }: StatePlace): StateRow {
   const now = new Date();
   return {

@@ -75,13 +75,11 @@ async function newBot(): Promise<string> {
   return bot.id;
 }
 
-/** Acts as an installation of the bot. */
 function installed(integrationAlias: string): Client {
   const { token, workspaceId } = alice;
   return new Client({ apiUrl: door.url, token, workspaceId, botId, integrationId, integrationAlias });
 }
 
-/** The state of a new user that has this name. */
 async function ofNewUser(name = 'profile', as = client): Promise<Path> {
   return { type: 'user', id: (await as.createUser({ tags: {} })).user.id, name };
 }
@@ -96,7 +94,7 @@ const failsWith = (type: string, message: string | RegExp = /./) => ({
   message: expect.stringMatching(message) as unknown,
 });
 
-/** Lets the state have expired for as long, and no sweep have come by. */
+/** Moves the expiry `agoMs` into the past; a negative value moves it into the future. */
 async function letExpire({ id, name }: Path, agoMs = 0) {
   await door.sql(
     `UPDATE chat.state SET expires_at = now() - $3 * interval '1 millisecond' WHERE owner_id = $1 AND name = $2`,
@@ -110,7 +108,7 @@ const eventsOf = ({ id }: Path) =>
     [id],
   );
 
-/** Does the work while a transaction holds what this statement locks, and ends it when somebody waits for that. */
+/** Runs the work while a transaction holds the locks of this statement; commits when the work waits for them. */
 async function whileHeld<T>(statement: string, values: unknown[], work: () => Promise<T>): Promise<T> {
   const holder = await Database.open({ url: door.databaseUrl, schema: 'chat', migrations: [], poolSize: 1 });
   try {
@@ -136,7 +134,7 @@ describe('a state', () => {
     { type: 'bot', id: botId, name: 'settings' },
   ];
 
-  it('is shown with whose it is', async () => {
+  it('is returned with its owner', async () => {
     const shown = await Promise.all(
       all().map((path) => client.setState({ ...path, payload: { a: 1 } }).then(({ state }) => state)),
     );
@@ -160,7 +158,7 @@ describe('a state', () => {
     }
   });
 
-  it('of an installation is named bare, and there for it and for the bot', async () => {
+  it('of an integration is separate per installation; the bot must name the alias', async () => {
     const path = { type: 'integration' as const, id: integrationId, name: 'stock' };
 
     await installed('one').setState({ ...path, payload: { count: 1 } });
@@ -169,11 +167,14 @@ describe('a state', () => {
     expect((await installed('one').getState(path)).state).toMatchObject({ name: 'stock', payload: { count: 1 } });
     expect((await installed('two').getState(path)).state).toMatchObject({ name: 'stock', payload: { count: 2 } });
     await expect(client.getState(path)).rejects.toMatchObject(
-      failsWith('InvalidPayload', /installed 2 times: name one by the header x-integration-alias, .*: one, two\.$/),
+      failsWith(
+        'InvalidPayload',
+        /is installed 2 times in this bot\. Name one by the header x-integration-alias: one, two\.$/,
+      ),
     );
   });
 
-  it('that an integration declares is named bare by it and with its alias by the bot', async () => {
+  it('declared by an integration has its bare name for the integration and alias:name for the bot', async () => {
     const path = await ofNewUser('cart', installed('one'));
 
     const { state } = await installed('one').patchState({ ...path, payload: { cups: 2 } });
@@ -189,7 +190,7 @@ describe('a state', () => {
     ['bot', async () => ({ type: 'bot', id: await newBot(), name: 'settings' }), 'bot'],
     ['workflow', async () => ({ type: 'workflow', id: userId, name: 'x' }), 'workflow'],
     ['integration', async () => ({ type: 'integration', id: 'intver_01', name: 'stock' }), 'integration'],
-  ])('of a %s that is not there is nowhere', async (type, path) => {
+  ])('returns 404 for an unknown %s', async (type, path) => {
     const there = await path();
     const problem = failsWith('ResourceNotFound', new RegExp(`^The ${type} "${there.id}" was not found\\.$`));
 
@@ -201,7 +202,7 @@ describe('a state', () => {
     await expect(client.setStateExpiry({ ...there, expiry: 1 })).rejects.toMatchObject(problem);
   });
 
-  it("of another bot's user, or of another installation's, is as if the user was not there", async () => {
+  it('returns the 404 of an unknown user for a user of another bot or installation', async () => {
     const stranger = await ofNewUser('profile', door.client(alice.token, alice.workspaceId, await newBot()));
     const neighbour = await ofNewUser('cart', installed('two'));
 
@@ -214,12 +215,16 @@ describe('a state', () => {
   });
 
   it.each<[Path['type'], string, RegExp]>([
-    ['conversation', 'profile', /^There is no conversation state "profile": this bot declares for this type order\.$/],
-    ['user', 'order', /: this bot declares for this type profile, visit, one:cart, two:cart\.$/],
-    ['user', 'constructor', /^There is no user state "constructor": this bot declares/],
-    ['user', 'one:stock', /^There is no user state "one:stock": this bot declares/],
-    ['bot', '__proto__', /: this bot declares for this type counted, settings\.$/],
-  ])('that nobody declares for a %s, such as %s, is nowhere', async (type, name, message) => {
+    [
+      'conversation',
+      'profile',
+      /^State "profile" of type conversation not found\. Declared by this bot for this type: order\.$/,
+    ],
+    ['user', 'order', / Declared by this bot for this type: profile, visit, one:cart, two:cart\.$/],
+    ['user', 'constructor', /^State "constructor" of type user not found\. Declared by this bot/],
+    ['user', 'one:stock', /^State "one:stock" of type user not found\. Declared by this bot/],
+    ['bot', '__proto__', / Declared by this bot for this type: counted, settings\.$/],
+  ])('returns 404 for a name that is not declared for a %s: %s', async (type, name, message) => {
     const id = { conversation: conversationId, user: userId, bot: botId }[type as string]!;
 
     const setting = client.setState({ type, id, name, payload: {} });
@@ -227,13 +232,13 @@ describe('a state', () => {
     await expect(setting).rejects.toMatchObject(failsWith('ResourceNotFound', message));
   });
 
-  it('that an integration does not declare is nowhere for it', async () => {
+  it('returns 404 to an integration that does not declare the name', async () => {
     const path = await ofNewUser('profile', installed('one'));
 
     const setting = installed('one').setState({ ...path, payload: {} });
 
     await expect(setting).rejects.toMatchObject(
-      failsWith('ResourceNotFound', /: the integration one declares for this type cart\.$/),
+      failsWith('ResourceNotFound', / Declared by the integration one for this type: cart\.$/),
     );
   });
 
@@ -249,7 +254,7 @@ describe('a state', () => {
     await alice.client.updateBot({ id: botId, states: { newest: null } });
   });
 
-  it('goes with its owner', async () => {
+  it('is deleted with its owner', async () => {
     const path = await ofNewUser();
     await client.setState({ ...path, payload: {} });
 
@@ -261,17 +266,17 @@ describe('a state', () => {
 });
 
 describe('getState', () => {
-  it('says when nothing is stored', async () => {
+  it('returns 404 if no value is stored', async () => {
     const path = await ofNewUser();
 
     await expect(client.getState(path)).rejects.toMatchObject(
-      failsWith('ResourceNotFound', `Nothing is stored as the state "profile" of the user "${path.id}".`),
+      failsWith('ResourceNotFound', `State "profile" of the user "${path.id}" not found: no value is stored.`),
     );
   });
 });
 
 describe('setState', () => {
-  it('replaces all that was stored', async () => {
+  it('replaces the stored payload', async () => {
     const path = await ofNewUser();
     const { state: before } = await client.setState({ ...path, payload: { a: 1, b: null } });
     expect(before.payload).toEqual({ a: 1, b: null });
@@ -283,7 +288,7 @@ describe('setState', () => {
     expect((await client.getState(path)).state).toEqual(after);
   });
 
-  it('deletes by null, once and again', async () => {
+  it('deletes the state for null, idempotently', async () => {
     const path = await ofNewUser();
     const { state } = await client.setState({ ...path, payload: { a: 1 } });
 
@@ -292,10 +297,10 @@ describe('setState', () => {
 
     expect(first.state).toEqual({ ...state, payload: {} });
     expect(second.state).toMatchObject({ botId, userId: path.id, type: 'user', name: 'profile', payload: {} });
-    await expect(client.getState(path)).rejects.toMatchObject(failsWith('ResourceNotFound', /^Nothing is stored/));
+    await expect(client.getState(path)).rejects.toMatchObject(failsWith('ResourceNotFound', /no value is stored\.$/));
   });
 
-  it('keeps names that every object has', async () => {
+  it('stores keys such as __proto__ and constructor', async () => {
     const path = await ofNewUser();
     const payload = '{"__proto__":{"a":1},"constructor":2}';
 
@@ -311,7 +316,7 @@ describe('setState', () => {
     expect(JSON.stringify(patched.json.state.payload)).toBe('{"toString":3,"__proto__":{"a":1}}');
   });
 
-  it('makes one of as many as come at once', async () => {
+  it('creates one state for concurrent requests', async () => {
     const path = await ofNewUser();
 
     const replies = await Promise.all(
@@ -323,7 +328,7 @@ describe('setState', () => {
 });
 
 describe('getOrSetState', () => {
-  it('stores what is not there, and then answers it', async () => {
+  it('stores the payload if there is none, and then returns the stored one', async () => {
     const path = await ofNewUser();
 
     const first = await client.getOrSetState({ ...path, payload: { a: 1 } });
@@ -333,7 +338,7 @@ describe('getOrSetState', () => {
     expect(second).toEqual(first);
   });
 
-  it('gives all who ask at once the same one', async () => {
+  it('returns the same state to concurrent requests', async () => {
     const path = await ofNewUser();
 
     const replies = await Promise.all(
@@ -345,7 +350,7 @@ describe('getOrSetState', () => {
 });
 
 describe('patchState', () => {
-  it('makes a state, merges names into it and removes those that are null', async () => {
+  it('creates a state, merges keys and removes those that are null', async () => {
     const path = await ofNewUser();
 
     const { state: made } = await client.patchState({ ...path, payload: { a: 1, b: { c: 1 }, d: null } });
@@ -355,7 +360,7 @@ describe('patchState', () => {
     expect(merged).toEqual({ ...made, payload: { b: { e: 2 }, f: 3 }, updatedAt: merged.updatedAt });
   });
 
-  it('loses no name of as many as come at once', async () => {
+  it('keeps all keys of concurrent requests', async () => {
     const path = await ofNewUser();
     const names = Array.from({ length: 60 }, (_, number) => `name${number}`);
 
@@ -364,7 +369,7 @@ describe('patchState', () => {
     expect(await payloadOf(path)).toEqual(Object.fromEntries(names.map((name) => [name, name])));
   });
 
-  it('goes on from what another process has stored meanwhile', async () => {
+  it('merges into a payload that another process has stored meanwhile', async () => {
     const path = await ofNewUser();
     await client.setState({ ...path, payload: { a: 1 } });
 
@@ -377,7 +382,7 @@ describe('patchState', () => {
     expect(state.payload).toEqual({ a: 1, other: 2, b: 3 });
   });
 
-  it('takes what is small enough only until it is merged', async () => {
+  it('rejects a payload that is too large after merging', async () => {
     const path = await ofNewUser();
     await client.patchState({ ...path, payload: { a: 'a'.repeat(100_000) } });
 
@@ -408,13 +413,13 @@ describe('the declared schema', () => {
     await expect(client.getState(path())).rejects.toMatchObject({ type: 'ResourceNotFound' });
   });
 
-  it('ends a pattern without end', async () => {
+  it('stops a pattern with catastrophic backtracking', async () => {
     await expect(
       client.setState({ ...path(), payload: { count: 1, tag: `${'a'.repeat(40)}!` } }),
     ).rejects.toMatchObject(failsWith('InvalidDataFormat', /^payload takes too long to check/));
   });
 
-  it('is of the whole payload, not of the change', async () => {
+  it('applies to the merged payload, not to the change', async () => {
     await client.setState({ ...path(), payload: { count: 1 } });
 
     const { state } = await client.patchState({ ...path(), payload: { tag: 'aa' } });
@@ -430,7 +435,7 @@ describe('the declared schema', () => {
 describe('an expiry', () => {
   const untilOf = ({ state }: { state: { expiresAt?: string } }) => Date.parse(state.expiresAt!);
 
-  it('is that of the definition unless a new state has one of its own', async () => {
+  it('defaults to the declared expiry for a new state', async () => {
     const [first, second, third, fourth] = await Promise.all([1, 2, 3, 4].map(() => ofNewUser('visit')));
 
     const replies = await Promise.all([
@@ -459,7 +464,7 @@ describe('an expiry', () => {
     expect(replies.map(({ state }) => state.expiry)).toEqual([1501, 60_001, 60_001]);
   });
 
-  it('stays when it is not named, and ends by null', async () => {
+  it('is kept if it is omitted, and removed by null', async () => {
     const path = await ofNewUser();
     await client.setState({ ...path, payload: {}, expiry: 60_000 });
 
@@ -477,7 +482,7 @@ describe('an expiry', () => {
     });
   });
 
-  it('begins anew with each read and each write', async () => {
+  it('restarts with each read and write', async () => {
     const path = await ofNewUser();
     await client.setState({ ...path, payload: {}, expiry: 60_000 });
     const touches = [
@@ -495,19 +500,19 @@ describe('an expiry', () => {
     }
   });
 
-  it('of what is not stored is nowhere', async () => {
+  it('cannot be set if no value is stored', async () => {
     await expect(client.setStateExpiry({ ...(await ofNewUser()), expiry: 1 })).rejects.toMatchObject(
-      failsWith('ResourceNotFound', /^Nothing is stored/),
+      failsWith('ResourceNotFound', /no value is stored\.$/),
     );
   });
 
-  it('that is over makes a state nowhere, and tells of it once', async () => {
+  it('deletes the state when it has passed, with one event', async () => {
     const path = await ofNewUser();
     const { state } = await client.setState({ ...path, payload: { a: 1 }, expiry: 60_000 });
 
     await letExpire(path);
 
-    await expect(client.getState(path)).rejects.toMatchObject(failsWith('ResourceNotFound', /^Nothing is stored/));
+    await expect(client.getState(path)).rejects.toMatchObject(failsWith('ResourceNotFound', /no value is stored\.$/));
     const events = await until(
       () => eventsOf(path),
       (found) => found.length > 0,
@@ -518,7 +523,7 @@ describe('an expiry', () => {
     expect(await door.sql('SELECT 1 FROM chat.state WHERE owner_id = $1', [path.id])).toEqual([]);
   });
 
-  it('that is over is told of to the bot alone', async () => {
+  it('sends the event only to the bot', async () => {
     const path = await ofNewUser('cart', installed('one'));
     await installed('one').setState({ ...path, payload: {}, expiry: 60_000 });
 
@@ -537,11 +542,11 @@ describe('an expiry', () => {
   it.each<[string, (path: Path) => Promise<{ state: { id: string; payload: Payload } }>]>([
     ['setState', (path) => client.setState({ ...path, payload: { b: 1 } })],
     ['patchState', (path) => client.patchState({ ...path, payload: { b: 1 } })],
-  ])('that is over and not yet swept is told of by %s, which begins anew', async (_name, write) => {
+  ])('has passed but was not swept: %s creates the event and a new state', async (_name, write) => {
     const path = await ofNewUser();
     const { state: old } = await client.setState({ ...path, payload: { a: 1 }, expiry: 60_000 });
 
-    // Whoever sweeps passes over a locked row, and who writes waits for it.
+    // The sweep skips locked rows, and the write waits for the lock.
     const { state } = await whileHeld(`UPDATE chat.state SET expires_at = now() WHERE owner_id = $1`, [path.id], () =>
       write(path),
     );
@@ -552,7 +557,7 @@ describe('an expiry', () => {
     expect((await eventsOf(path)).map(({ payload }) => payload.state.id)).toEqual([old.id]);
   });
 
-  it('that is over lets getOrSetState store anew', async () => {
+  it('that has passed lets getOrSetState store a new state', async () => {
     const path = await ofNewUser();
     const { state: old } = await client.setState({ ...path, payload: { a: 1 }, expiry: 60_000 });
     await letExpire(path);
@@ -563,7 +568,7 @@ describe('an expiry', () => {
     expect((await eventsOf(path)).map(({ payload }) => payload.state.id)).toEqual([old.id]);
   });
 
-  it('of many states ends with one event for each, whoever comes first', async () => {
+  it('of many states results in one event for each, under concurrency', async () => {
     const paths = await Promise.all(Array.from({ length: 30 }, () => ofNewUser()));
     await Promise.all(paths.map((path) => client.setState({ ...path, payload: {}, expiry: 60_000 })));
     const ids = paths.map(({ id }) => id);
@@ -580,7 +585,7 @@ describe('an expiry', () => {
 });
 
 describe('bad input', () => {
-  it('deletes nothing when setState has no payload', async () => {
+  it('does not delete a state if setState has no payload', async () => {
     const path = await ofNewUser();
     await client.setState({ ...path, payload: { a: 1 } });
 
@@ -590,7 +595,7 @@ describe('bad input', () => {
     expect(await payloadOf(path)).toEqual({ a: 1 });
   });
 
-  it('is a name of more than 200 characters', async () => {
+  it('returns 404 for a name of more than 200 characters', async () => {
     const [fits, tooLong] = [200, 201].map((length) => ({
       type: 'workflow' as const,
       id: 'wrkflow_none',
@@ -611,7 +616,7 @@ describe('bad input', () => {
   it.each([
     ['authorization', 401, 'Unauthorized'],
     ['x-bot-id', 400, 'InvalidPayload'],
-  ] as const)('is a request without %s', async (name, status, type) => {
+  ] as const)('rejects a request without %s', async (name, status, type) => {
     const { [name]: _left, ...rest } = headers();
 
     const answer = await door.send(line('PATCH', await ofNewUser()), { headers: rest, json: { payload: {} } });

@@ -5,14 +5,14 @@ interface Discriminated {
   discriminateByTags?: string[];
 }
 
-/** The tags that tell whether something is there already: all that are given, or those that are named. May be none. */
+/** Tags that identify an existing object: those in discriminateByTags, or by default all with a value. May be empty. */
 export function discriminatingTags({ tags, discriminateByTags }: Discriminated): Record<string, string> {
   const names = discriminateByTags ?? Object.keys(tags).filter((name) => isGiven(tags[name]));
   const missing = names.filter((name) => !isGiven(tags[name]));
   if (missing.length > 0)
     throw new ApiError(
       'InvalidPayload',
-      `discriminateByTags names "${missing.join('", "')}", which tags must then give a value.`,
+      `discriminateByTags names "${missing.join('", "')}" without a value in tags. Give each named tag a value.`,
     );
   return Object.fromEntries(names.map((name) => [name, tags[name]!]));
 }

@@ -3,12 +3,12 @@ import type { Transaction } from '@parley/database/database';
 type Place = (string | null)[];
 type Texts = Record<string, string>;
 
-/** Until the transaction ends, nobody else makes something with these tags in this place. */
+/** Advisory lock until the end of the transaction: nobody else creates an object with these tags in this place. */
 export function lockTags(tx: Transaction, place: Place, tags: Texts): Promise<void> {
   return lockAllTags(tx, [[place, tags]]);
 }
 
-/** The same for many in one statement, whose order is that of all who lock many: so nobody waits in a circle. */
+/** Takes several advisory locks in one statement, sorted by key so that transactions cannot deadlock. */
 export async function lockAllTags(tx: Transaction, wanted: [Place, Texts][]): Promise<void> {
   await tx.query(
     `SELECT pg_advisory_xact_lock(key) FROM (

@@ -5,8 +5,8 @@ type Texts = Record<string, string>;
 type Changes = Record<string, string | null>;
 
 /**
- * What is there with the changes: `null` and an empty text remove an entry. The bare ones, and those of each prefix, are
- * counted by themselves: so an integration and the bot leave each other room.
+ * Merges tags; `null` and the empty string remove one. The limit applies to names without a prefix and to each prefix
+ * separately, so that the bot and its integrations cannot use up each other's quota.
  */
 export function mergedTags(stored: Texts, changes: Changes, maxEntries: number): Texts {
   const tags = merged(stored, changes, (value) => value === null || value === '');
@@ -16,23 +16,19 @@ export function mergedTags(stored: Texts, changes: Changes, maxEntries: number):
   if (names.length > maxTagsInAll || Math.max(0, ...counts.values()) > maxEntries)
     throw new ApiError(
       'InvalidPayload',
-      `tags must have at most ${maxEntries} entries of the bot, as many of each prefix, and ${maxTagsInAll} in all, those that are there included.`,
+      `tags must have at most ${maxEntries} entries without a prefix, ${maxEntries} per prefix and ${maxTagsInAll} in total, including stored ones.`,
     );
   return tags;
 }
 
-/** What is there with the changes: `null` removes an entry. */
 export function mergedProperties(stored: Texts, changes: Changes, maxEntries: number): Texts {
   const properties = merged(stored, changes, (value) => value === null);
   if (Object.keys(properties).length > maxEntries)
-    throw new ApiError(
-      'InvalidPayload',
-      `properties must have at most ${maxEntries} entries, those that are there included.`,
-    );
+    throw new ApiError('InvalidPayload', `properties must have at most ${maxEntries} entries, including stored ones.`);
   if (Buffer.byteLength(JSON.stringify(properties)) > maxPropertiesBytes)
     throw new ApiError(
       'InvalidPayload',
-      `properties must be at most ${maxPropertiesBytes} bytes of JSON together, those that are there included.`,
+      `properties must be at most ${maxPropertiesBytes} bytes of JSON in total, including stored ones.`,
     );
   return properties;
 }
@@ -46,7 +42,6 @@ function merged(stored: Texts, changes: Changes, removes: (value: string | null)
   return Object.fromEntries(entries);
 }
 
-/** Of `alias:name` the alias; empty for a bare name. */
 function prefixOf(name: string): string {
   return name.slice(0, Math.max(0, name.indexOf(':')));
 }

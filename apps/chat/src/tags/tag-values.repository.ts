@@ -5,7 +5,7 @@ import { Keyset, pageSize } from '@parley/database/keyset';
 
 interface ValueRow {
   value: string;
-  /** What the index holds of it: the value itself, unless it is long. */
+  /** Value as indexed: a long one is shortened and hashed. */
   key: string;
 }
 
@@ -15,7 +15,7 @@ const byValue = new Keyset<ValueRow>([{ sql: 'tag_key(value)', type: 'text', of:
 export class TagValuesRepository {
   constructor(private readonly database: Database) {}
 
-  /** From each value the index leads to the next one, however many rows have it. Index tag_place. */
+  /** Skip scan: one index lookup per distinct value, regardless of the number of rows. Index tag_place. */
   async list(botId: string, query: ListTagValues): Promise<{ rows: ValueRow[]; nextToken?: string }> {
     const { type, key, nextToken } = query;
     const limit = pageSize(query);

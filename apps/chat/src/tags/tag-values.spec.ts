@@ -18,14 +18,14 @@ async function valuesOf(key: string, type: 'user' | 'conversation' | 'message' =
   return (await of.listTagValues({ key, type })).tags.map(({ value }) => value);
 }
 
-describe('the values of a tag', () => {
-  it('are each shown once, in their order', async () => {
+describe('listTagValues', () => {
+  it('returns each value once, in order', async () => {
     for (const plan of ['pro', 'free', 'pro', 'Éclair', 'free']) await client.createUser({ tags: { plan } });
 
     expect(await valuesOf('plan')).toEqual(['free', 'pro', 'Éclair']);
   });
 
-  it('are those of one kind of thing', async () => {
+  it('returns the values of one type of object', async () => {
     await client.createUser({ tags: { place: 'user' } });
     await client.createConversation({ channel: 'channel', tags: { place: 'conversation' } });
 
@@ -34,7 +34,7 @@ describe('the values of a tag', () => {
     expect(await valuesOf('place', 'message')).toEqual([]);
   });
 
-  it('follow what the things have now', async () => {
+  it('reflects updates and deletions of objects', async () => {
     const { user } = await client.createUser({ tags: { mood: 'good' } });
 
     await client.updateUser({ id: user.id, tags: { mood: 'better' } });
@@ -44,7 +44,7 @@ describe('the values of a tag', () => {
     expect(await valuesOf('mood')).toEqual([]);
   });
 
-  it('of an integration are called by its alias for the bot, and bare for itself', async () => {
+  it('lists tags of an integration as alias:name for the bot and by name for the integration', async () => {
     await asTeam.createUser({ tags: { handle: 'ann' } });
     await client.createUser({ tags: { handle: 'bob' } });
 
@@ -54,14 +54,14 @@ describe('the values of a tag', () => {
     expect(await valuesOf('team:handle', 'user', asTeam)).toEqual([]);
   });
 
-  it('are none for another bot', async () => {
+  it('returns nothing to another bot', async () => {
     await client.createUser({ tags: { secret: 'x' } });
     const other = await door.newBot();
 
     expect(await valuesOf('secret', 'user', other.client)).toEqual([]);
   });
 
-  it('come whole when they are long, and go through pages one by one', async () => {
+  it('returns long values in full, page by page', async () => {
     const values = ['a', 'b', 'ü'.repeat(499) + 'a', 'ü'.repeat(499) + 'b', 'ü'.repeat(500)];
     for (const long of [...values, ...values]) await client.createUser({ tags: { long } });
 
@@ -77,13 +77,13 @@ describe('the values of a tag', () => {
     expect(seen.toSorted()).toEqual(values.toSorted());
   });
 
-  it('are found under a key with characters that mean something in a path', async () => {
+  it('accepts a key with characters that are special in a path', async () => {
     await client.createUser({ tags: { 'a/b c%?': 'x' } });
 
     expect(await valuesOf('a/b c%?')).toEqual(['x']);
   });
 
-  it('cannot be asked for without a type, nor for one that has no tags', async () => {
+  it('rejects a request without a type, or with a type that has no tags', async () => {
     const ask = async (query: string) =>
       (await door.send(`GET /v1/chat/tags/a/values${query}`, { headers: door.headersOf(bot.id) })).json;
 
@@ -91,7 +91,7 @@ describe('the values of a tag', () => {
     expect(await ask('?type=event')).toMatchObject({ type: 'InvalidQuery', message: expect.stringContaining('type') });
   });
 
-  it('refuse a token of another list', async () => {
+  it('rejects a nextToken of another list', async () => {
     for (const a of ['1', '2']) await client.createUser({ tags: { a, b: a } });
     const { meta } = await client.listTagValues({ key: 'a', type: 'user', pageSize: 1 });
 

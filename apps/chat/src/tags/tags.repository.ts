@@ -5,7 +5,6 @@ import { toJsonb } from '@parley/database/storable';
 export type TagKind = 'user' | 'conversation' | 'message' | 'workflow';
 type Texts = Record<string, string>;
 
-/** Something that has tags, in its own column too. */
 export interface Tagged {
   bot_id: string;
   id: string;
@@ -13,7 +12,7 @@ export interface Tagged {
   conversation_id?: string | null;
 }
 
-/** Common table expression that adds the rows of the tags which `source` has just inserted: append it to the insert. */
+/** SQL of a common table expression that inserts the tag rows of the objects inserted by `source`. */
 export function tagRowsOf(kind: TagKind, source: string): string {
   return `INSERT INTO tag (bot_id, kind, name, value, created_at, object_id, conversation_id)
     SELECT bot_id, '${kind}', key, value, created_at, id, ${kind === 'message' ? 'conversation_id' : 'NULL'}
@@ -22,7 +21,6 @@ export function tagRowsOf(kind: TagKind, source: string): string {
 
 @Injectable()
 export class TagsRepository {
-  /** Brings the rows of an object's tags from what they were to what they are. */
   async replace(tx: Sql, kind: TagKind, object: Tagged, before: Texts, after: Texts): Promise<void> {
     const gone = Object.entries(before).filter(([name, value]) => after[name] !== value);
     const come = Object.entries(after).filter(([name, value]) => before[name] !== value);
@@ -42,7 +40,7 @@ export class TagsRepository {
     );
   }
 
-  /** Index tag_place: each row by its whole key. */
+  /** Index tag_place, by full key. */
   async remove(tx: Sql, kind: TagKind, object: Tagged, tags: Texts): Promise<void> {
     await tx.query(
       `DELETE FROM tag USING jsonb_each_text($5) AS gone
@@ -52,7 +50,7 @@ export class TagsRepository {
     );
   }
 
-  /** All tags of many objects of one bot, in one statement. Index tag_place. */
+  /** Deletes all tag rows of many objects of one bot in one statement. Index tag_place. */
   async removeAll(tx: Sql, kind: TagKind, objects: (Tagged & { tags: Texts })[]): Promise<void> {
     const gone = objects.flatMap(({ id, created_at, tags }) =>
       Object.entries(tags).map(([name, value]) => ({ name, value, created_at, object_id: id })),

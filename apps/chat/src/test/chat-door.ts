@@ -6,24 +6,22 @@ import { HubModule } from '../../../hub/src/hub.module';
 import { ChatModule } from '../chat.module';
 import { ChatConfig } from '../config';
 
-/** A bot whose installations are the chat and `team`, which is of the integration slack. */
+/** Bot with two installations: the native chat, and `team` of the integration slack. */
 export interface ChatBot {
   id: string;
   client: Client;
-  /** Acts as the installation `team`. */
   asTeam: Client;
 }
 
 export interface ChatDoor extends FrontDoor {
   alice: Account;
-  /** Version id of slack, which has the channels group and direct. */
+  /** Version id of the integration slack, which has the channels group and direct. */
   integrationId: string;
-  /** Headers of a request of Alice's to the bot, or to her workspace. */
   headersOf: (botId?: string) => Record<string, string>;
   newBot: (definition?: Parameters<Client['createBot']>[0]) => Promise<ChatBot>;
 }
 
-/** Gateway, admin, a hub with one integration, and the chat service. */
+/** Starts gateway, admin, a hub with one integration, and the chat service. */
 export async function startChatDoor(changes: Partial<ChatConfig> = {}): Promise<ChatDoor> {
   const chat = configured(ChatModule, ChatConfig, { sweepIntervalMs: 100, ...changes });
   const door = await startFrontDoor(GatewayModule, AdminModule, HubModule, chat);
@@ -48,7 +46,7 @@ export async function startChatDoor(changes: Partial<ChatConfig> = {}): Promise<
   return { ...door, alice, integrationId, headersOf, newBot };
 }
 
-/** Type and message of the error that the work ends with. */
+/** Type and message of the error that the work fails with; type `none` if it succeeds. */
 export async function failure(work: Promise<unknown>): Promise<{ type: string; message: string }> {
   const { type, message } = (await work.then(
     () => ({ type: 'none', message: 'It did not fail.' }),

@@ -9,17 +9,14 @@ interface Frame {
   data: Record<string, unknown>;
 }
 
-/** The chat endpoint of a new bot, and those who talk there. */
 export interface ChatEndpoint {
   bot: ChatBot;
   webhookId: string;
   url: string;
-  /** Nobody yet. */
   client: Client;
   newUser(foreignId?: string): Promise<AuthenticatedClient>;
-  /** `POST /users` as a person would type it. */
   send(line: string, options?: { key?: string; json?: unknown; body?: string }): Promise<Answer>;
-  /** What listeners of the conversation, named by its platform id, are told from now on. */
+  /** Signals of the conversation from now on; `conversationId` is the platform id. */
   listen(conversationId: string): Promise<{ heard: Signal[]; frames: () => Frame[] }>;
 }
 
@@ -58,7 +55,6 @@ export async function newEndpoint(door: ChatDoor, encryptionKey?: string): Promi
   return endpoint;
 }
 
-/** Changes the installation of the chat in the bot. */
 export async function configureChat(door: ChatDoor, botId: string, changes: object): Promise<void> {
   const { status, text } = await door.send(`PUT /v1/admin/bots/${botId}`, {
     headers: { ...door.headersOf(), 'x-multiple-integrations': 'true' },

@@ -33,7 +33,6 @@ function send(line: string, headers: Record<string, string>, token = alice.token
   return door.send(line, { headers: { authorization: `Bearer ${token}`, 'x-bot-id': botId, ...headers } });
 }
 
-/** Whom admin takes the sender of these headers for. */
 async function identify(token: string, user: string) {
   const kind = token.startsWith('bp_bak_') ? 'bak' : 'pat';
   const question = { tokenHash: hashToken(token), kind, botId, userId: user } as const;
@@ -45,7 +44,7 @@ const refusal = (message: string) => ({
   json: { id: expect.any(String), code: 403, type: 'Forbidden', message },
 });
 
-describe('a user that a caller acts for', () => {
+describe('the acting user of a request', () => {
   it('is named by the header x-user-id, with a personal token or a bot API key', async () => {
     const { value } = await alice.client.createBotApiKey({ botId });
 
@@ -58,12 +57,12 @@ describe('a user that a caller acts for', () => {
     expect((await send(`GET /v1/chat/users/${userId}`, { 'x-user-id': userId }, value)).status).toBe(200);
   });
 
-  it('is nobody when the header is absent or empty', async () => {
+  it('is undefined if the header is absent or empty', async () => {
     expect((await send('GET /v1/chat/users', {})).status).toBe(200);
     expect((await send('GET /v1/chat/users', { 'x-user-id': '' })).status).toBe(200);
   });
 
-  it('is Forbidden in the same words when it is no user, and when it is one of another bot', async () => {
+  it('is rejected with the same 403 if it is unknown and if it belongs to another bot', async () => {
     const foreign = await newUser(await newBot());
 
     for (const id of ['user_none', foreign, 'x'.repeat(2000), '\x80\xff', '__proto__']) {
@@ -73,7 +72,7 @@ describe('a user that a caller acts for', () => {
     }
   });
 
-  it('is Forbidden once it is deleted', async () => {
+  it('is rejected with 403 after its deletion', async () => {
     const gone = await newUser(botId);
     expect(await identify(alice.token, gone)).toMatchObject({ user: { id: gone } });
 
@@ -82,7 +81,7 @@ describe('a user that a caller acts for', () => {
     await expect(identify(alice.token, gone)).rejects.toMatchObject({ type: 'Forbidden' });
   });
 
-  it('does not open a bot that the token may not use, and shows nothing of its users', async () => {
+  it('does not give access to a bot that the token may not use, nor reveal its users', async () => {
     const mallory = await door.newAccount();
 
     for (const id of [userId, 'user_none']) {
@@ -92,15 +91,15 @@ describe('a user that a caller acts for', () => {
     }
   });
 
-  it.each(['GET /v1/tables', 'GET /v1/files', 'DELETE /v1/files/file_x'])('is taken for %s', async (line) => {
-    // Nobody answers for tables and files here: it was let through.
+  it.each(['GET /v1/tables', 'GET /v1/files', 'DELETE /v1/files/file_x'])('is checked for %s', async (line) => {
+    // 503: the check passed, and no service handles tables and files here.
     expect((await send(line, { 'x-user-id': userId })).status).toBe(503);
     expect((await send(line, { 'x-user-id': 'user_none' })).status).toBe(403);
     expect((await send(line, { 'x-user-id': userId }, 'bp_pat_none')).status).toBe(401);
   });
 });
 
-it('cannot tell users without the chat service, and says that it may be tried again', async () => {
+it('returns 503 with retry-after for x-user-id while the chat service is not available', async () => {
   const alone = await startFrontDoor(GatewayModule, AdminModule);
   const { client, token } = await alone.newAccount();
   const { bot } = await client.createBot({});

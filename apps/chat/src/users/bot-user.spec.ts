@@ -17,7 +17,7 @@ beforeEach(async () => {
 const rows = () => door.sql('SELECT id FROM chat."user" WHERE bot_id = $1', [bot.id]);
 
 describe("the bot's own user", () => {
-  it('is there for the bot and its installations, one however many ask at once', async () => {
+  it('exists once for the bot and its installations, under concurrency', async () => {
     const { id, client, asTeam } = bot;
 
     const answers = await Promise.all(
@@ -33,7 +33,7 @@ describe("the bot's own user", () => {
     expect(await rows()).toHaveLength(1);
   });
 
-  it('is updated and tagged, before anybody has asked for it too', async () => {
+  it('can be updated and tagged before it was first read', async () => {
     const { id, client, asTeam } = bot;
 
     await asTeam.updateUser({ id, name: 'Helper', pictureUrl: 'https://a.b/c.png', tags: { id: 'U0' } });
@@ -47,7 +47,7 @@ describe("the bot's own user", () => {
     expect((await asTeam.getUser({ id })).user.tags).toEqual({ id: 'U0' });
   });
 
-  it('is found by its tags, before any other user that has the same', async () => {
+  it('is found by its tags before other users with the same tags', async () => {
     const { id, client, asTeam } = bot;
     await asTeam.createUser({ tags: { id: 'U0' } });
     await asTeam.updateUser({ id, tags: { id: 'U0', team: 'T' } });
@@ -87,7 +87,7 @@ describe("the bot's own user", () => {
     expect(participants.map((found) => found.id)).toEqual([user.id]);
   });
 
-  it('writes outgoing messages, for which there is no event, whoever acts', async () => {
+  it('writes outgoing messages without an event, for the bot and for integrations', async () => {
     const { id, client, asTeam } = bot;
     await asTeam.updateUser({ id, name: 'Helper' });
     const { conversation } = await asTeam.createConversation({ channel: 'group', tags: {} });
@@ -108,7 +108,7 @@ describe("the bot's own user", () => {
     expect((await client.listEvents({ conversationId: conversation.id })).events).toEqual([]);
   });
 
-  it('has states, events and workflows, and may be acted for, before anybody has asked for it', async () => {
+  it('can have states, events and workflows, and can be the acting user, before it was first read', async () => {
     const { id, client, asTeam } = bot;
     const headers = { ...door.headersOf(id), 'x-user-id': id };
 
@@ -124,21 +124,21 @@ describe("the bot's own user", () => {
     expect(workflow.userId).toBe(id);
   });
 
-  it('is neither deleted nor made a participant', async () => {
+  it('cannot be deleted or become a participant', async () => {
     const { id, client, asTeam } = bot;
     const { conversation } = await asTeam.createConversation({ channel: 'group', tags: {} });
 
     for (const client of [bot.client, asTeam]) {
       expect(await failure(client.deleteUser({ id }))).toEqual({
         type: 'ReferenceConstraint',
-        message: `The user "${id}" is the bot itself: it is deleted with the bot.`,
+        message: `Cannot delete user "${id}": it is the bot itself and is deleted with the bot.`,
       });
       expect((await failure(client.addParticipant({ id: conversation.id, userId: id }))).type).toBe('InvalidPayload');
     }
     expect((await client.getUser({ id })).user.id).toBe(id);
   });
 
-  it('is nobody to another bot, in the words for what is not there', async () => {
+  it('returns the 404 of an unknown user to another bot', async () => {
     const other = await door.newBot();
     await bot.client.updateUser({ id: bot.id, tags: { a: '1' } });
 
@@ -158,7 +158,7 @@ describe("the bot's own user", () => {
     expect(await door.sql('SELECT id FROM chat."user" WHERE bot_id = $1 AND id = $2', [other.id, bot.id])).toEqual([]);
   });
 
-  it('goes with the bot', async () => {
+  it('is deleted with the bot', async () => {
     await bot.client.updateUser({ id: bot.id, tags: { a: '1' } });
 
     await door.sql('INSERT INTO chat.dropped_bot (bot_id) VALUES ($1)', [bot.id]);

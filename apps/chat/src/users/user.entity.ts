@@ -2,11 +2,10 @@ import type { BotCaller } from '@parley/contracts/access';
 import type { User } from '@parley/contracts/chat/users';
 import { shownNames } from '../runtime/scope';
 
-/** A row of `"user"`. */
 export interface UserRow {
   bot_id: string;
   id: string;
-  /** The installation whose user it is; null for those that the bot made itself. */
+  /** Alias of the installation that the user belongs to; null for users created by the bot. */
   integration_alias: string | null;
   name: string | null;
   picture_url: string | null;
@@ -18,7 +17,6 @@ export interface UserRow {
   updated_at: Date;
 }
 
-/** As the caller may see it. */
 export function toUser(caller: Pick<BotCaller, 'integration'>, row: UserRow): User {
   return {
     id: row.id,

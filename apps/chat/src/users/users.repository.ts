@@ -15,10 +15,10 @@ export type NewUser = Omit<UserRow, 'id' | 'created_at' | 'updated_at'>;
 
 export const touched = "greatest(now(), updated_at + interval '1 millisecond')";
 
-/** The bot's own user is there for every installation. */
+/** The bot's own user is visible to every installation. */
 const isSeen = `bot_id = $1 AND (${isOf('$2')} OR id = $1)`;
 
-const narrowing = 'Name a tag that few users have, or sort by the time that the span is about.';
+const narrowing = 'Filter by a tag that few users have, or sort by the field that rangeField names.';
 
 @Injectable()
 export class UsersRepository {
@@ -27,7 +27,7 @@ export class UsersRepository {
     private readonly bounded: BoundedReads,
   ) {}
 
-  /** Throws a unique violation for a foreign id that is taken. */
+  /** Throws a unique violation for a duplicate foreign id. */
   async insert(user: NewUser, sql: Sql = this.database): Promise<UserRow> {
     const id = newId('user');
     const [row] = await sql.query<UserRow>(
@@ -54,7 +54,7 @@ export class UsersRepository {
     return row!;
   }
 
-  /** Index: the primary key. */
+  /** Creates the bot's own user on first read. Index: the primary key. */
   async find({ botId, alias }: Scope, id: string, sql: Sql = this.database): Promise<UserRow | undefined> {
     const find = async () =>
       (await sql.query<UserRow>(`SELECT * FROM "user" WHERE ${isSeen} AND id = $3`, [botId, alias, id]))[0];
@@ -70,7 +70,10 @@ export class UsersRepository {
     return rows.length > 0;
   }
 
-  /** The bot's own user if it has all of these tags, else the oldest that has. Indexes: the primary key, tag_place. */
+  /**
+   * The bot's own user if it has all of these tags, otherwise the oldest user with them. Indexes: the primary key,
+   * tag_place.
+   */
   async findTagged(
     { botId, alias }: Scope,
     tags: Record<string, string>,
@@ -87,7 +90,6 @@ export class UsersRepository {
     return row;
   }
 
-  /** For as long as the transaction lasts nobody else changes the user. */
   async lock(tx: Sql, { botId, alias }: Scope, id: string): Promise<UserRow | undefined> {
     if (id === botId) await this.addBot(botId, tx);
     const [row] = await tx.query<UserRow>(`SELECT * FROM "user" WHERE ${isSeen} AND id = $3 FOR NO KEY UPDATE`, [
@@ -98,7 +100,7 @@ export class UsersRepository {
     return row;
   }
 
-  /** The same, and nobody else makes a participant of the user. */
+  /** Exclusive row lock: the user cannot become a participant meanwhile. */
   async lockToDelete(tx: Sql, { botId, alias }: Scope, id: string): Promise<UserRow | undefined> {
     const [row] = await tx.query<UserRow>(`SELECT * FROM "user" WHERE ${isSeen} AND id = $3 FOR UPDATE`, [
       botId,
@@ -108,13 +110,13 @@ export class UsersRepository {
     return row;
   }
 
-  /** For as long as the transaction lasts nobody deletes the user. False when there is none. */
+  /** Shared row lock: the user cannot be deleted until the end of the transaction. False if there is no such user. */
   async keep(tx: Sql, botId: string, id: string): Promise<boolean> {
     const rows = await tx.query('SELECT 1 FROM "user" WHERE bot_id = $1 AND id = $2 FOR KEY SHARE', [botId, id]);
     return rows.length > 0;
   }
 
-  /** Of a locked user. Its tags have rows of their own: TagsRepository brings them along. */
+  /** Requires the row lock. Tag rows are updated separately, by TagsRepository. */
   async update(tx: Sql, user: UserRow): Promise<UserRow> {
     const [row] = await tx.query<UserRow>(
       `UPDATE "user" SET name = $3, picture_url = $4, tags = $5, properties = $6, profile = $7, updated_at = ${touched}
@@ -124,7 +126,7 @@ export class UsersRepository {
     return row!;
   }
 
-  /** Of a user that is locked for it, with its places in conversations and its states. Its messages stay. */
+  /** Requires the lock of `lockToDelete`. Also deletes the participants and states of the user; messages remain. */
   async delete(tx: Sql, { bot_id, id }: UserRow): Promise<void> {
     await tx.query(
       `WITH places AS (DELETE FROM participant WHERE bot_id = $1 AND user_id = $2),
@@ -134,7 +136,10 @@ export class UsersRepository {
     );
   }
 
-  /** Indexes user_created, user_updated, or those of an integration's; with a conversation or tags those of `sourceOf`. */
+  /**
+   * Indexes user_created, user_updated, or their counterparts per integration; with a conversation or tags those of
+   * `sourceOf`.
+   */
   async list({ botId, alias }: Scope, query: ListUsers) {
     const { conversationId, tags, afterDate, beforeDate, nextToken } = query;
     const { sortField = 'createdAt', sortDirection = 'desc', rangeField = 'createdAt' } = query;
@@ -164,7 +169,6 @@ export class UsersRepository {
     return keyset.page(rows, limit, boundTo);
   }
 
-  /** The row of the bot itself, made when it is first asked for. However many do so at once, there is one. */
   private async addBot(botId: string, sql: Sql): Promise<void> {
     await sql.query(
       `INSERT INTO "user" (bot_id, id, tags, properties, created_at, updated_at)
@@ -174,7 +178,10 @@ export class UsersRepository {
     );
   }
 
-  /** `$3` and `$4` are the ends of the span. Those of a conversation are all read: index participant_pkey. */
+  /**
+   * `$3` and `$4` are the bounds of the date range. For a conversation all participants are read: index
+   * participant_pkey.
+   */
   private async sourceOf(query: ListUsers, scope: string, values: unknown[]): Promise<Source> {
     const { conversationId, tags, sortField = 'createdAt', rangeField = 'createdAt' } = query;
     const orderBy = columns[sortField];

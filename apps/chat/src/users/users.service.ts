@@ -61,7 +61,7 @@ export class UsersService {
     const scope = { botId: caller.bot.id, alias };
     const wanted = storedNames(caller, discriminatingTags(input));
     const isWanted = Object.keys(wanted).length > 0;
-    // What is found with a key is kept for it.
+    // With an idempotency key the result is stored, so this shortcut does not apply.
     const found = isWanted && caller.idempotencyKey === undefined && (await this.users.findTagged(scope, wanted));
     if (found) return { user: toUser(caller, found), meta: { created: false } };
     return this.idempotency.run(caller, operations.getOrCreate, input, async (tx) => {
@@ -90,9 +90,12 @@ export class UsersService {
 
   async delete(caller: BotCaller, { id }: UserId): Promise<object> {
     if (id === caller.bot.id)
-      throw new ApiError('ReferenceConstraint', `The user "${id}" is the bot itself: it is deleted with the bot.`);
+      throw new ApiError(
+        'ReferenceConstraint',
+        `Cannot delete user "${id}": it is the bot itself and is deleted with the bot.`,
+      );
     return this.database.transaction(async (tx) => {
-      // In the order of locks that those who write have: conversations, then users.
+      // Lock order, as in message writers: conversations first, then users.
       await this.signals.addLastOf(tx, caller.bot.id, id);
       const row = await this.users.lockToDelete(tx, scopeOf(caller), id);
       if (!row) throw notFound('user', id);
@@ -127,7 +130,7 @@ export class UsersService {
     );
   }
 
-  /** Alias of the installation whose user it is. Throws ReferenceNotFound for one that the bot does not have. */
+  /** Alias of the installation that a new user belongs to. Throws ReferenceNotFound if it is not installed. */
   private async aliasFor(caller: BotCaller, integrationName: string | undefined): Promise<string | null> {
     if (integrationName === undefined) return aliasOf(caller);
     const own = aliasOf(caller);
@@ -135,7 +138,7 @@ export class UsersService {
     if (!named || (own !== null && named.alias !== own))
       throw new ApiError(
         'ReferenceNotFound',
-        `integrationName "${integrationName}" names no integration that is installed in this bot.`,
+        `integrationName "${integrationName}" not found: no such integration is installed in this bot.`,
       );
     return named.alias;
   }

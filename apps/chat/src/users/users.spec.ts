@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => door?.stop());
 
 describe('a user', () => {
-  it('has what it was created with, with attributes as properties', async () => {
+  it('returns the fields it was created with, and merges attributes into properties', async () => {
     const { user } = await client.createUser({
       name: 'Ann',
       pictureUrl: 'https://example.com/ann.png',
@@ -37,7 +37,7 @@ describe('a user', () => {
     expect(user.createdAt).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
   });
 
-  it('is updated by merging: null and an empty text remove', async () => {
+  it('merges tags and properties on update; null removes, and the empty string removes tags', async () => {
     const { user } = await client.createUser({ name: 'Ann', tags: { a: '1', b: '2' }, properties: { x: '1', y: '2' } });
 
     const { user: updated } = await client.updateUser({
@@ -54,11 +54,11 @@ describe('a user', () => {
     expect((await client.listUsers({ tags: { b: '2' } })).users).toEqual([]);
   });
 
-  it('has properties of 32 KB at most, those that are there included', async () => {
+  it('has at most 32 KB of properties in total', async () => {
     const { user } = await client.createUser({ tags: {}, properties: { a: 'é'.repeat(8_000), b: 'b'.repeat(10_000) } });
     const tooLarge = {
       type: 'InvalidPayload',
-      message: 'properties must be at most 32768 bytes of JSON together, those that are there included.',
+      message: 'properties must be at most 32768 bytes of JSON in total, including stored ones.',
     };
 
     const { user: fits } = await client.updateUser({ id: user.id, properties: { c: 'c'.repeat(6_000) } });
@@ -70,7 +70,7 @@ describe('a user', () => {
     expect((await client.getUser({ id: user.id })).user).toEqual(fits);
   });
 
-  it('keeps every tag when many set one each at once', async () => {
+  it('keeps all tags of concurrent updates', async () => {
     const { user } = await client.createUser({ tags: {} });
     const names = Array.from({ length: 12 }, (_, index) => `tag${index}`);
 
@@ -81,7 +81,7 @@ describe('a user', () => {
     );
   });
 
-  it('is gone when it is deleted, and from conversations too', async () => {
+  it('returns 404 after its deletion, and is removed from conversations', async () => {
     const { user } = await client.createUser({ tags: { kind: 'deleted' } });
     const { conversation } = await client.createConversation({ channel: 'channel', tags: {} });
     await client.addParticipant({ id: conversation.id, userId: user.id });
@@ -94,7 +94,7 @@ describe('a user', () => {
     expect((await failure(client.deleteUser({ id: user.id }))).type).toBe('ResourceNotFound');
   });
 
-  it('takes part nowhere once it is deleted, whatever is written or joined meanwhile', async () => {
+  it('is a participant nowhere after its deletion, even with concurrent joins and messages', async () => {
     const headers = door.headersOf(botId);
     const newPlaces = (channel: string) =>
       Promise.all(
@@ -142,7 +142,7 @@ describe('a user', () => {
     }
   });
 
-  it('is nobody to another bot', async () => {
+  it('returns 404 to another bot', async () => {
     const other = await door.newBot();
     const { user } = await client.createUser({ tags: {} });
 
@@ -156,16 +156,16 @@ describe('a user', () => {
     expect((await other.client.listUsers({})).users).toEqual([]);
   });
 
-  it('is refused for an integration that the bot does not have', async () => {
+  it('cannot be created for an integration that is not installed', async () => {
     expect(await failure(client.createUser({ tags: {}, integrationName: 'telegram' }))).toEqual({
       type: 'ReferenceNotFound',
-      message: 'integrationName "telegram" names no integration that is installed in this bot.',
+      message: 'integrationName "telegram" not found: no such integration is installed in this bot.',
     });
   });
 });
 
-describe('users that are gotten or created', () => {
-  it('are one, however many ask at once', async () => {
+describe('getOrCreateUser', () => {
+  it('creates one user for concurrent requests', async () => {
     const answers = await Promise.all(
       Array.from({ length: 200 }, () => client.getOrCreateUser({ tags: { phone: '123' }, name: 'Bob' })),
     );
@@ -174,7 +174,7 @@ describe('users that are gotten or created', () => {
     expect(answers.filter(({ meta }) => meta.created)).toHaveLength(1);
   });
 
-  it('are told apart by the named tags alone, and what is there stays as it is', async () => {
+  it('compares only the tags in discriminateByTags, and does not update an existing user', async () => {
     const first = await client.getOrCreateUser({ tags: { mail: 'a', lang: 'en' }, discriminateByTags: ['mail'] });
     const second = await client.getOrCreateUser({ tags: { mail: 'a', lang: 'de' }, discriminateByTags: ['mail'] });
     const other = await client.getOrCreateUser({ tags: { mail: 'a', lang: 'de' } });
@@ -183,7 +183,7 @@ describe('users that are gotten or created', () => {
     expect(other.meta.created).toBe(true);
   });
 
-  it('are created when nothing tells them apart', async () => {
+  it('always creates a user without discriminating tags', async () => {
     const answers = await Promise.all([
       client.getOrCreateUser({ tags: {} }),
       client.getOrCreateUser({ tags: { a: null } }),
@@ -194,7 +194,7 @@ describe('users that are gotten or created', () => {
     expect(answers.map(({ meta }) => meta.created)).toEqual([true, true, true, true]);
   });
 
-  it('cannot be told apart by a tag that is not given', async () => {
+  it('rejects a discriminating tag without a value', async () => {
     const answer = await failure(client.getOrCreateUser({ tags: { a: '1' }, discriminateByTags: ['b'] }));
 
     expect(answer).toEqual({ type: 'InvalidPayload', message: expect.stringContaining('"b"') });
@@ -202,7 +202,7 @@ describe('users that are gotten or created', () => {
 });
 
 describe('an integration', () => {
-  it('sets and sees its own tags bare, which the bot sees prefixed', async () => {
+  it('uses tag names without its alias, which the bot sees with the alias', async () => {
     const { user } = await asTeam.createUser({ tags: { id: 'U1' } });
 
     await client.updateUser({ id: user.id, tags: { vip: 'yes' } });
@@ -214,14 +214,14 @@ describe('an integration', () => {
     expect((await client.listUsers({ tags: { 'team:id': 'U1' } })).users.map(({ id }) => id)).toEqual([user.id]);
   });
 
-  it('finds its user by its own tags, as the bot does by the prefixed ones', async () => {
+  it('finds its user by its own tag names, and the bot finds it by the prefixed names', async () => {
     const made = await asTeam.getOrCreateUser({ tags: { id: 'U2' } });
 
     expect(await asTeam.getOrCreateUser({ tags: { id: 'U2' } })).toEqual({ user: made.user, meta: { created: false } });
     expect((await client.getOrCreateUser({ tags: { 'team:id': 'U2' } })).user.id).toBe(made.user.id);
   });
 
-  it('does not see the users of others', async () => {
+  it('cannot access users of others', async () => {
     const { user } = await client.createUser({ tags: {} });
 
     expect((await failure(asTeam.getUser({ id: user.id }))).type).toBe('ResourceNotFound');
@@ -229,7 +229,7 @@ describe('an integration', () => {
     expect((await asTeam.listUsers({})).users.map(({ id }) => id)).not.toContain(user.id);
   });
 
-  it('names itself by its alias or its integration, also where that is installed twice', async () => {
+  it('can name itself by alias or by integration, even if the integration is installed twice', async () => {
     const own = await door.newBot();
     await door.send(`PUT /v1/admin/bots/${own.id}`, {
       headers: { ...door.headersOf(), 'x-multiple-integrations': 'true' },
@@ -256,7 +256,7 @@ describe('an integration', () => {
     );
   });
 
-  it('leaves the bot room for tags, and the bot leaves it room', async () => {
+  it('has a tag quota of its own beside that of the bot', async () => {
     const many = (prefix: string, count: number) =>
       Object.fromEntries(Array.from({ length: count }, (_, n) => [`${prefix}${n}`, 'x']));
     const { id } = (await asTeam.createUser({ tags: many('t', 50) })).user;
@@ -277,15 +277,15 @@ describe('an integration', () => {
     );
   });
 
-  it('has the users that the bot makes in its name', async () => {
+  it('owns the users that the bot creates with its integrationName', async () => {
     const { user } = await client.createUser({ tags: {}, integrationName: 'slack' });
 
     expect((await asTeam.getUser({ id: user.id })).user.id).toBe(user.id);
   });
 });
 
-describe('a list of users', () => {
-  it('shows each once, page by page, in every order, also those of one moment', async () => {
+describe('listUsers', () => {
+  it('returns each user once, page by page, in every order, even with equal times', async () => {
     const { client: own, id } = await door.newBot();
     const made: string[] = [];
     for (let n = 0; n < 25; n++) made.push((await own.createUser({ tags: { n: String(n % 2) } })).user.id);
@@ -314,7 +314,7 @@ describe('a list of users', () => {
     }
   });
 
-  it('is limited to a span of time, both ends included', async () => {
+  it('filters by an inclusive date range', async () => {
     const { client: own } = await door.newBot();
     const { user } = await own.createUser({ tags: {} });
 
@@ -327,7 +327,7 @@ describe('a list of users', () => {
     );
   });
 
-  it('refuses a token that is none of the list', async () => {
+  it('rejects an invalid nextToken', async () => {
     expect(await failure(client.listUsers({ nextToken: 'abc' }))).toEqual({
       type: 'InvalidQuery',
       message: expect.stringMatching(/^nextToken/),

@@ -11,8 +11,8 @@ import { WorkflowsRepository } from './workflows.repository';
 const batchSize = 20;
 
 /**
- * What follows when a workflow ends, and the end of those whose time is over. That and its events are one transaction, so
- * that each is told once, whatever is killed.
+ * Follow-up of ended workflows, and timeouts. The change and its events share one transaction: each event is created
+ * exactly once.
  */
 @Injectable()
 export class EndedWorkflowsService implements OnApplicationBootstrap, BeforeApplicationShutdown {
@@ -36,7 +36,7 @@ export class EndedWorkflowsService implements OnApplicationBootstrap, BeforeAppl
     return this.loop.stop();
   }
 
-  /** In the transaction in which the workflow has ended. */
+  /** Call in the transaction that ended the workflow. */
   async settle(tx: Sql, workflow: WorkflowRow): Promise<void> {
     await this.events.tellParent(tx, 'child_workflow_finished', workflow);
     if (workflow.conversation_id !== null) await this.workflows.makeAnotherCurrent(tx, workflow);
@@ -45,7 +45,7 @@ export class EndedWorkflowsService implements OnApplicationBootstrap, BeforeAppl
   private timeOut(): Promise<boolean> {
     return this.database.transaction(async (tx) => {
       const late = await this.workflows.timeOut(tx, batchSize);
-      // In one order for all who hold several conversations.
+      // Lock order of conversations, to avoid deadlocks between processes.
       late.sort((a, b) => ((a.conversation_id ?? '') < (b.conversation_id ?? '') ? -1 : 1));
       for (const workflow of late) {
         await this.events.tell(tx, 'workflow_timedout', workflow);

@@ -12,8 +12,8 @@ type OwnChange = 'workflow_started' | 'workflow_timedout';
 type ChildChange = 'child_workflow_finished' | 'child_workflow_deleted';
 
 /**
- * Tells the bot what happened to its workflows: an event `workflow_update` in the transaction of the change. It shows all
- * that the bot sees, so it is none of an integration, whosever the workflow is.
+ * Creates a `workflow_update` event for the bot in the transaction of the change. Its payload contains everything that
+ * the bot may see, so the event belongs to no integration, even for a workflow of one.
  */
 @Injectable()
 export class WorkflowEvents {
@@ -28,7 +28,7 @@ export class WorkflowEvents {
     return this.add(tx, workflow, { type });
   }
 
-  /** There is nobody to tell when the workflow has no parent, or one that has ended. */
+  /** Does nothing without a parent, or if the parent has ended. */
   async tellParent(tx: Sql, type: ChildChange, child: WorkflowRow): Promise<void> {
     if (child.parent_workflow_id === null) return;
     const parent = await this.workflows.find({ botId: child.bot_id, alias: null }, child.parent_workflow_id, tx);
@@ -51,7 +51,7 @@ export class WorkflowEvents {
           conversation: conversation ? toConversation({}, conversation) : undefined,
           user: user ? toUser({}, user) : undefined,
         },
-        // What is told of a conversation that is gone would never be erased with it.
+        // Events of a deleted conversation would never be erased with it.
         conversation_id: conversation ? conversation_id : null,
         user_id,
         workflow_id: workflow.id,

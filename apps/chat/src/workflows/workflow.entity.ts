@@ -2,7 +2,6 @@ import type { BotCaller } from '@parley/contracts/access';
 import { finishedStatuses, type Workflow, type WorkflowStatus } from '@parley/contracts/chat/workflows';
 import { shownNames } from '../runtime/scope';
 
-/** A row of `workflow`. */
 export interface WorkflowRow {
   bot_id: string;
   id: string;
@@ -10,12 +9,10 @@ export interface WorkflowRow {
   status: WorkflowStatus;
   input: Record<string, unknown>;
   output: Record<string, unknown>;
-  /** The installation whose workflow it is; null for those of the bot. */
   integration_alias: string | null;
   parent_workflow_id: string | null;
   conversation_id: string | null;
   user_id: string | null;
-  /** In which it is worked on. */
   event_id: string | null;
   failure_reason: string | null;
   tags: Record<string, string>;
@@ -29,7 +26,6 @@ export function hasEnded({ status }: Pick<WorkflowRow, 'status'>): boolean {
   return (finishedStatuses as readonly string[]).includes(status);
 }
 
-/** As the caller may see it. */
 export function toWorkflow(caller: Pick<BotCaller, 'integration'>, row: WorkflowRow): Workflow {
   return {
     id: row.id,

@@ -17,7 +17,7 @@ import { tagRowsOf } from '../tags/tags.repository';
 import { inScope, isOf, type Scope } from '../runtime/scope';
 import type { WorkflowRow } from './workflow.entity';
 
-/** A time that is null is a day from now. */
+/** `timeout_at` null: one day from now. */
 export type NewWorkflow = Pick<
   WorkflowRow,
   | 'bot_id'
@@ -32,7 +32,6 @@ export type NewWorkflow = Pick<
   | 'tags'
 > & { timeout_at: Date | null };
 
-/** What a workflow must have to be meant. */
 export interface WantedWorkflow {
   name: string;
   conversation_id?: string;
@@ -42,7 +41,7 @@ export interface WantedWorkflow {
   group?: StatusGroup;
 }
 
-const narrowing = 'Name a tag that few workflows have, or fewer filters.';
+const narrowing = 'Filter by a tag that few workflows have, or use fewer filters.';
 const isActive = `status IN ('${activeStatuses.join("', '")}')`;
 
 @Injectable()
@@ -81,7 +80,6 @@ export class WorkflowsRepository {
     return row!;
   }
 
-  /** Index: the primary key. */
   async find({ botId, alias }: Scope, id: string, sql: Sql = this.database): Promise<WorkflowRow | undefined> {
     const [row] = await sql.query<WorkflowRow>(
       `SELECT * FROM workflow WHERE bot_id = $1 AND ${isOf('$2')} AND id = $3`,
@@ -90,7 +88,7 @@ export class WorkflowsRepository {
     return row;
   }
 
-  /** The oldest that is meant. Index workflow_name or workflow_active, or tag_place where tags are given. */
+  /** Oldest workflow that matches. Index workflow_name or workflow_active, or tag_place if tags are given. */
   async findWanted(tx: Sql, { botId, alias }: Scope, wanted: WantedWorkflow): Promise<WorkflowRow | undefined> {
     const { tags, group, ...columns } = wanted;
     const values: unknown[] = [botId, alias];
@@ -103,7 +101,6 @@ export class WorkflowsRepository {
     return row;
   }
 
-  /** For as long as the transaction lasts nobody else changes the workflow. */
   async lock(tx: Sql, { botId, alias }: Scope, id: string): Promise<WorkflowRow | undefined> {
     const [row] = await tx.query<WorkflowRow>(
       `SELECT * FROM workflow WHERE bot_id = $1 AND ${isOf('$2')} AND id = $3 FOR UPDATE`,
@@ -112,7 +109,10 @@ export class WorkflowsRepository {
     return row;
   }
 
-  /** Of a locked workflow; one that has just ended gets the time. Its tags have rows of their own: TagsRepository brings them along. */
+  /**
+   * Requires the row lock. Sets `completed_at` when the workflow ends. Tag rows are updated separately, by
+   * TagsRepository.
+   */
   async update(tx: Sql, workflow: WorkflowRow): Promise<WorkflowRow> {
     const [row] = await tx.query<WorkflowRow>(
       `UPDATE workflow SET status = $3, output = $4, user_id = $5, event_id = $6, failure_reason = $7, tags = $8,
@@ -135,7 +135,7 @@ export class WorkflowsRepository {
     return row!;
   }
 
-  /** Of a locked workflow, with its states. */
+  /** Requires the row lock. Also deletes the states of the workflow. */
   async delete(tx: Sql, { bot_id, id }: WorkflowRow): Promise<void> {
     await tx.query(
       `WITH states AS (DELETE FROM state WHERE bot_id = $1 AND type = 'workflow' AND owner_id = $2)
@@ -144,7 +144,7 @@ export class WorkflowsRepository {
     );
   }
 
-  /** Ends those whose time is over. What another process is just changing is left for later. Index workflow_timeout. */
+  /** Ends workflows whose timeout has passed, skipping locked rows. Index workflow_timeout. */
   async timeOut(tx: Sql, limit: number): Promise<WorkflowRow[]> {
     return tx.query<WorkflowRow>(
       `WITH late AS MATERIALIZED (
@@ -158,7 +158,7 @@ export class WorkflowsRepository {
     );
   }
 
-  /** The conversation has this one for its current workflow. It stays locked, so that of two at once the later one counts. */
+  /** Makes it the current workflow of its conversation. The row lock orders concurrent calls: the last one wins. */
   async makeCurrent(tx: Sql, { bot_id, conversation_id, id }: WorkflowRow): Promise<void> {
     await tx.query('UPDATE conversation SET current_workflow_id = $3 WHERE bot_id = $1 AND id = $2', [
       bot_id,
@@ -168,8 +168,8 @@ export class WorkflowsRepository {
   }
 
   /**
-   * The conversation has the newest one that has not ended instead of this one, if it had this. The lock comes first: what
-   * others of its workflows have become meanwhile is seen only by a statement that begins after it. Index
+   * If this workflow is the current one, replaces it by the newest active workflow of the conversation. Locks the
+   * conversation in a statement of its own: only a later statement has a snapshot with concurrent changes. Index
    * workflow_active_of_conversation.
    */
   async makeAnotherCurrent(tx: Sql, { bot_id, conversation_id, id }: WorkflowRow): Promise<void> {
@@ -187,8 +187,8 @@ export class WorkflowsRepository {
   }
 
   /**
-   * Indexes workflow_conversation, workflow_user, workflow_parent, workflow_name, workflow_status, workflow_integration or
-   * workflow_created; tag_place where tags are given.
+   * Indexes workflow_conversation, workflow_user, workflow_parent, workflow_name, workflow_status, workflow_integration
+   * or workflow_created; tag_place if tags are given.
    */
   async list({ botId, alias }: Scope, query: ListWorkflows): Promise<{ rows: WorkflowRow[]; nextToken?: string }> {
     const { conversationId, userId, parentWorkflowId, name, statuses, tags } = query;
@@ -205,9 +205,9 @@ export class WorkflowsRepository {
     const given = givenColumns(columns, values);
     const status = statuses && `$${values.push([...new Set(statuses)])}::text[]`;
     const isServed = !tags && given.length + (status ? 1 : 0) <= 1;
-    // By status alone each status is walked by its index for as long as one page; together they are in no order.
+    // Reads one page per status from the index and merges them, since the index is not sorted across statuses.
     const isByStatus = isServed && status !== undefined;
-    const leading = isByStatus ? { sql: 'w.status', value: 'wanted' } : given[0];
+    const leading = isByStatus ? { sql: 'w.status', value: 'one_status' } : given[0];
     const conditions = ['w.bot_id = $1', ...(isServed ? [] : given.map(toEquality))];
     if (status && !isByStatus) conditions.push(`w.status = ANY (${status})`);
     const rows = `SELECT * FROM workflow w WHERE ${conditions.join(' AND ')}`;
@@ -216,7 +216,7 @@ export class WorkflowsRepository {
     const after = keyset.after(query.nextToken, boundTo, values);
     const page = `ORDER BY ${keyset.orderBy} LIMIT ${limit + 1}`;
     const statement = isByStatus
-      ? `SELECT w.* FROM unnest(${status}) AS wanted
+      ? `SELECT w.* FROM unnest(${status}) AS one_status
          CROSS JOIN LATERAL (${rows} AND ${after} ${page}) w
          ORDER BY ${newestFirst(time, id).orderBy} LIMIT ${limit + 1}`
       : `SELECT w.* FROM ${from} WHERE ${after} ${page}`;

@@ -82,7 +82,7 @@ export class WorkflowsService {
     return { workflows: rows.map((row) => toWorkflow(caller, row)), meta: { nextToken } };
   }
 
-  /** What it has already is no change, so that an update which comes twice is as if it came once. */
+  /** Idempotent: values that the workflow already has are no change, so a repeated update succeeds. */
   async update(caller: BotCaller, { id, ...changes }: UpdateWorkflow): Promise<WorkflowReply> {
     return this.database.transaction(async (tx) => {
       const before = await this.lock(tx, caller, id);
@@ -136,7 +136,10 @@ export class WorkflowsService {
     return row;
   }
 
-  /** Throws ReferenceNotFound for what is not there for the caller, and InvalidPayload for work without an event. */
+  /**
+   * Throws ReferenceNotFound for objects that the caller cannot access, and InvalidPayload for status in_progress
+   * without eventId.
+   */
   private async requireReferences(
     tx: Sql,
     caller: BotCaller,
@@ -146,7 +149,7 @@ export class WorkflowsService {
   ): Promise<void> {
     const { status, conversationId, userId, parentWorkflowId, eventId } = input;
     if (status === 'in_progress' && eventId === undefined)
-      throw new ApiError('InvalidPayload', 'eventId must name an event when status is in_progress.');
+      throw new ApiError('InvalidPayload', 'eventId is required when status is in_progress.');
     const scope = scopeOf(caller);
     const references = [
       { field: 'conversationId', id: conversationId, in: this.conversations, kind: 'a conversation' },
@@ -167,17 +170,16 @@ export class WorkflowsService {
   }
 }
 
-/** Throws RelationConflict for what would make the workflow end otherwise than it did. */
+/** Throws RelationConflict if the update would change how the workflow ended. */
 function refuseChanges(ended: WorkflowRow, { status, output, timeoutAt }: Omit<UpdateWorkflow, 'id'>): void {
   const refuse = (change: string) =>
-    new ApiError('RelationConflict', `${change}: the workflow "${ended.id}" is ${ended.status}, which is for good.`);
+    new ApiError('RelationConflict', `${change}: workflow "${ended.id}" has ended with status ${ended.status}.`);
   if (status !== undefined && status !== ended.status) throw refuse(`status can no longer be ${status}`);
   if (output !== undefined && !isDeepStrictEqual(output, ended.output)) throw refuse('output can no longer change');
   if (timeoutAt !== undefined && Date.parse(timeoutAt) !== ended.timeout_at.getTime())
     throw refuse('timeoutAt can no longer change');
 }
 
-/** Throws InvalidPayload for a time that is over, and for one that has no name with four digits for the year. */
 function futureTime(timeoutAt: string | undefined): Date | undefined {
   const time = timeoutAt === undefined ? undefined : new Date(timeoutAt);
   if (time && !(time.getTime() > Date.now()))

@@ -52,7 +52,6 @@ interface Told {
   childWorkflow?: Workflow;
 }
 
-/** What the bot was told of the workflow, the oldest first. */
 async function told(id: string): Promise<Told[]> {
   const events = await door.sql<{ payload: Told; status: string; type: string }>(
     'SELECT * FROM chat.event WHERE workflow_id = $1 ORDER BY id',
@@ -63,7 +62,7 @@ async function told(id: string): Promise<Told[]> {
 }
 
 describe('createWorkflow', () => {
-  it('answers the whole workflow', async () => {
+  it('returns all fields of the workflow', async () => {
     const [user, conversation, parent] = await Promise.all([newUser(), newConversation(), newWorkflow()]);
 
     const workflow = await newWorkflow({
@@ -92,7 +91,7 @@ describe('createWorkflow', () => {
     expect((await client.getWorkflow({ id: workflow.id })).workflow).toEqual(workflow);
   });
 
-  it('lets it time out a day later when nothing is said', async () => {
+  it('sets the timeout to one day by default', async () => {
     const before = Date.now();
 
     const { timeoutAt } = await newWorkflow();
@@ -101,7 +100,7 @@ describe('createWorkflow', () => {
     expect(Date.parse(timeoutAt)).toBeLessThanOrEqual(Date.now() + 86_400_000);
   });
 
-  it('tells the bot to start one that is pending, with its conversation and its user', async () => {
+  it('sends workflow_started for a pending workflow, with conversation and user', async () => {
     const [user, conversation] = await Promise.all([newUser(), newConversation()]);
 
     const workflow = await newWorkflow({ status: 'pending', userId: user.id, conversationId: conversation.id });
@@ -116,7 +115,7 @@ describe('createWorkflow', () => {
     ]);
   });
 
-  it.each(['listening', 'in_progress'] as const)('tells nothing of one that is %s', async (status) => {
+  it.each(['listening', 'in_progress'] as const)('sends no event for status %s', async (status) => {
     const workflow = await newWorkflow({ status, eventId });
 
     expect([workflow.status, await told(workflow.id)]).toEqual([status, []]);
@@ -127,7 +126,7 @@ describe('createWorkflow', () => {
     ['userId', 'a user'],
     ['parentWorkflowId', 'a workflow'],
     ['eventId', 'an event'],
-  ])('refuses a %s that names nothing', async (field, kind) => {
+  ])('rejects an unknown %s', async (field, kind) => {
     const id = `none_${'0'.repeat(26)}`;
 
     const creating = newWorkflow({ status: 'in_progress', eventId, [field]: id });
@@ -138,7 +137,7 @@ describe('createWorkflow', () => {
     });
   });
 
-  it('refuses what is of another bot as what is not there', async () => {
+  it('rejects references to objects of another bot', async () => {
     const stranger = (await door.newBot()).client;
     const [user, conversation, parent] = await Promise.all([
       newUser(stranger),
@@ -155,7 +154,7 @@ describe('createWorkflow', () => {
   });
 
   it.each<[Record<string, unknown>, RegExp]>([
-    [{ status: 'in_progress' }, /^eventId must name an event when status is in_progress\.$/],
+    [{ status: 'in_progress' }, /^eventId is required when status is in_progress\.$/],
     [{ timeoutAt: '2020-01-31T12:00:00Z' }, /^timeoutAt must be a time in the future\.$/],
     [{ timeoutAt: '9999-12-31T23:00:00-05:00' }, /^timeoutAt must be before the year 10000 in UTC\.$/],
   ])('refuses %j', async (wrong, message) => {
@@ -171,7 +170,7 @@ describe('createWorkflow', () => {
     ]);
   });
 
-  it('makes one for as many requests as have the same idempotency key', async () => {
+  it('creates one workflow per idempotency key', async () => {
     const name = randomUUID();
     const headers = { ...door.headersOf(botId), 'idempotency-key': name };
     const create = () =>
@@ -188,7 +187,7 @@ describe('createWorkflow', () => {
 });
 
 describe('updateWorkflow', () => {
-  it('changes what is named, and merges tags', async () => {
+  it('changes the given fields and merges tags', async () => {
     const workflow = await newWorkflow({ tags: { a: '1', b: '2', c: '3' }, input: { x: 1 } });
     const { id: userId } = await newUser();
     const timeoutAt = inAnHour();
@@ -218,7 +217,7 @@ describe('updateWorkflow', () => {
     expect((await client.listWorkflows({ tags: { c: '3' } })).workflows).not.toContainEqual(same);
   });
 
-  it('keeps every tag when many set one each at once', async () => {
+  it('keeps all tags of concurrent updates', async () => {
     const { id } = await newWorkflow();
     const names = Array.from({ length: 12 }, (_, number) => `tag${number}`);
 
@@ -228,7 +227,7 @@ describe('updateWorkflow', () => {
     expect(workflow.tags).toEqual(Object.fromEntries(names.map((name) => [name, name])));
   });
 
-  it('goes to every status from every other one that is not an end, and from no end to another', async () => {
+  it('allows every change of status except from an end status to another one', async () => {
     const next = ['in_progress', 'listening', 'paused', 'completed', 'failed', 'cancelled'] as const;
     const active = ['pending', 'in_progress', 'listening', 'paused'];
     const all = [...active, 'completed', 'failed', 'cancelled', 'timedout'];
@@ -248,13 +247,13 @@ describe('updateWorkflow', () => {
           from,
           isFree
             ? to
-            : `RelationConflict: status can no longer be ${to}: the workflow "${id}" is ${from}, which is for good.`,
+            : `RelationConflict: status can no longer be ${to}: workflow "${id}" has ended with status ${from}.`,
         ]);
       }
     }
   });
 
-  it('stays as it ended, and may be told so twice', async () => {
+  it('rejects changes after the end, and accepts a repeated update', async () => {
     const { id } = await newWorkflow();
     const timeoutAt = inAnHour();
     const ending = { status: 'completed' as const, output: { a: 1, b: [2] }, timeoutAt };
@@ -266,7 +265,7 @@ describe('updateWorkflow', () => {
       await failure(update(id, { timeoutAt: '2999-01-31T12:00:00Z' })),
     ];
 
-    const why = `the workflow "${id}" is completed, which is for good.`;
+    const why = `workflow "${id}" has ended with status completed.`;
     expect(refused).toEqual([
       { type: 'RelationConflict', message: `output can no longer change: ${why}` },
       { type: 'RelationConflict', message: `timeoutAt can no longer change: ${why}` },
@@ -275,7 +274,7 @@ describe('updateWorkflow', () => {
     expect((await client.getWorkflow({ id })).workflow).toEqual(again);
   });
 
-  it.each(['completed', 'failed', 'cancelled'] as const)('says when and why it is %s, once', async (status) => {
+  it.each(['completed', 'failed', 'cancelled'] as const)('stores time and reason of %s, once', async (status) => {
     const parent = await newWorkflow();
     const { id } = await newWorkflow({ parentWorkflowId: parent.id });
 
@@ -290,7 +289,7 @@ describe('updateWorkflow', () => {
   });
 
   it.each<[Update, string, RegExp]>([
-    [{ status: 'in_progress' }, 'InvalidPayload', /^eventId must name an event/],
+    [{ status: 'in_progress' }, 'InvalidPayload', /^eventId is required/],
     [{ eventId: 'evt_none' }, 'ReferenceNotFound', /^eventId "evt_none" is not an event/],
     [{ userId: 'user_none' }, 'ReferenceNotFound', /^userId "user_none" is not a user/],
     [{ timeoutAt: '2020-01-31T12:00:00Z' }, 'InvalidPayload', /^timeoutAt must be a time in the future/],
@@ -303,7 +302,7 @@ describe('updateWorkflow', () => {
 });
 
 describe('a workflow', () => {
-  it('that is not there, or of another bot, is nowhere', async () => {
+  it('returns 404 for an unknown id and for another bot', async () => {
     const { id } = await newWorkflow({}, (await door.newBot()).client);
 
     for (const there of [id, 'wrkflow_none']) {
@@ -314,7 +313,7 @@ describe('a workflow', () => {
     }
   });
 
-  it('of an installation is its own, with bare tags, and the bot sees it with its alias', async () => {
+  it('of an installation is visible to it without its alias in tags, and to the bot with it', async () => {
     const mine = await newWorkflow();
     const workflow = await newWorkflow({ tags: { kind: 'order' }, status: 'pending' }, asTeam);
 
@@ -328,7 +327,7 @@ describe('a workflow', () => {
     });
   });
 
-  it('of an installation is told of to the bot alone, with all that the bot sees', async () => {
+  it('of an installation sends its events only to the bot, with everything that the bot may see', async () => {
     const { id: userId } = await newUser(asTeam);
     const workflow = await newWorkflow({ status: 'pending', userId }, asTeam);
     await client.updateUser({ id: userId, tags: { secret: 'of the bot' } });
@@ -344,7 +343,7 @@ describe('a workflow', () => {
     expect((await asTeam.listEvents({ workflowId: workflow.id })).events).toEqual([]);
   });
 
-  it('of a conversation that is gone leaves nothing that names it', async () => {
+  it('of a deleted conversation creates events without the conversation', async () => {
     const { id: conversationId } = await newConversation();
     const { id } = await newWorkflow({ conversationId });
     await client.deleteConversation({ id: conversationId });
@@ -360,7 +359,7 @@ describe('a workflow', () => {
     ]);
   });
 
-  it('has states of any name, which go with it', async () => {
+  it('may have states of any name, which are deleted with it', async () => {
     const { id } = await newWorkflow();
     const path = { type: 'workflow' as const, id, name: 'whatever' };
 
@@ -372,7 +371,7 @@ describe('a workflow', () => {
     expect(await door.sql('SELECT 1 FROM chat.state WHERE owner_id = $1', [id])).toEqual([]);
   });
 
-  it('is gone with its tags when it is deleted, which its parent is told', async () => {
+  it('is deleted with its tags, and its parent gets an event', async () => {
     const parent = await newWorkflow();
     const child = await newWorkflow({ parentWorkflowId: parent.id, tags: { a: '1' } });
 
@@ -383,7 +382,7 @@ describe('a workflow', () => {
     expect(await failure(client.deleteWorkflow({ id: child.id }))).toMatchObject({ type: 'ResourceNotFound' });
   });
 
-  it('tells nothing to a parent that has ended', async () => {
+  it('sends no event for a parent that has ended', async () => {
     const parent = await newWorkflow();
     const child = await newWorkflow({ parentWorkflowId: parent.id });
     await end(parent.id);
@@ -394,8 +393,8 @@ describe('a workflow', () => {
   });
 });
 
-describe('the time of a workflow', () => {
-  it('ends it, which it and its parent are told once', async () => {
+describe('the timeout of a workflow', () => {
+  it('ends it, with one event each for it and its parent', async () => {
     const conversation = await newConversation();
     const parent = await newWorkflow();
     const { id } = await newWorkflow({ parentWorkflowId: parent.id, conversationId: conversation.id });
@@ -413,7 +412,7 @@ describe('the time of a workflow', () => {
     expect(await currentOf(conversation.id)).toBeUndefined();
   });
 
-  it('ends each of many once', async () => {
+  it('ends each of many workflows once', async () => {
     const workflows = await Promise.all(Array.from({ length: 50 }, () => newWorkflow({ name: 'many' })));
     const ids = workflows.map(({ id }) => id);
 
@@ -430,7 +429,7 @@ describe('the time of a workflow', () => {
     expect(events.map(({ workflow_id }) => workflow_id)).toEqual([...ids].sort());
   });
 
-  it('does nothing to one that has ended', async () => {
+  it('has no effect on a workflow that has ended', async () => {
     const { id } = await newWorkflow();
     const other = await newWorkflow();
     await end(id);
@@ -447,7 +446,7 @@ describe('the time of a workflow', () => {
 });
 
 describe('the current workflow of a conversation', () => {
-  it('is the newest that has not ended', async () => {
+  it('is the newest active workflow', async () => {
     const { id: conversationId } = await newConversation();
     const [first, second, third] = [
       await newWorkflow({ conversationId }),
@@ -466,7 +465,7 @@ describe('the current workflow of a conversation', () => {
     expect(seen).toEqual([third.id, third.id, first.id, undefined]);
   });
 
-  it('is none after as many ended as were there at once', async () => {
+  it('is undefined after all workflows ended concurrently', async () => {
     const { id: conversationId } = await newConversation();
     const workflows = await Promise.all(Array.from({ length: 20 }, () => newWorkflow({ conversationId })));
 
@@ -481,7 +480,7 @@ describe('getOrCreateWorkflow', () => {
   const getOrCreate = (wanted: Wanted) =>
     client.getOrCreateWorkflow({ name: 'checkout', status: 'pending', ...wanted });
 
-  it('makes one for as many as ask at once', async () => {
+  it('creates one workflow for concurrent requests', async () => {
     const tags = { key: randomUUID() };
 
     const replies = await Promise.all(Array.from({ length: 40 }, () => getOrCreate({ tags })));
@@ -491,7 +490,7 @@ describe('getOrCreateWorkflow', () => {
     expect(await told(replies[0]!.workflow.id)).toHaveLength(1);
   });
 
-  it('finds by the tags that it is told to, and by the name', async () => {
+  it('compares the name and the tags in discriminateByTags', async () => {
     const key = randomUUID();
     const { workflow } = await getOrCreate({ tags: { key, color: 'red' } });
 
@@ -503,7 +502,7 @@ describe('getOrCreateWorkflow', () => {
     expect([byAll.meta.created, byOtherName.meta.created]).toEqual([true, true]);
   });
 
-  it('finds by the conversation that is given', async () => {
+  it('compares the conversation if one is given', async () => {
     const tags = { key: randomUUID() };
     const [{ id: here }, { id: there }] = await Promise.all([newConversation(), newConversation()]);
     const { workflow } = await getOrCreate({ tags, conversationId: here });
@@ -518,7 +517,7 @@ describe('getOrCreateWorkflow', () => {
     expect(replies[2]!.workflow.id).toBe(workflow.id);
   });
 
-  it('finds by whether it has ended', async () => {
+  it('compares the status group if one is given', async () => {
     const tags = { key: randomUUID() };
     const { workflow } = await getOrCreate({ tags });
     await end(workflow.id);
@@ -530,7 +529,7 @@ describe('getOrCreateWorkflow', () => {
     expect(finished.workflow.id).toBe(workflow.id);
   });
 
-  it('finds by the name and whether it has ended when there are no tags', async () => {
+  it('compares name and status group if there are no tags', async () => {
     const name = randomUUID();
 
     const replies = [
@@ -542,7 +541,7 @@ describe('getOrCreateWorkflow', () => {
     expect(replies.map(({ meta }) => meta.created)).toEqual([true, false, true]);
   });
 
-  it('refuses to discriminate by a tag that has no value', async () => {
+  it('rejects a discriminating tag without a value', async () => {
     expect(await failure(getOrCreate({ tags: { a: '1' }, discriminateByTags: ['b'] }))).toMatchObject({
       type: 'InvalidPayload',
       message: expect.stringMatching(/^discriminateByTags names "b"/),
@@ -551,7 +550,7 @@ describe('getOrCreateWorkflow', () => {
 });
 
 describe('listWorkflows', () => {
-  it('finds by every filter, the newest first', async () => {
+  it('applies every filter, newest first', async () => {
     const [user, conversation, parent] = await Promise.all([newUser(), newConversation(), newWorkflow()]);
     const name = randomUUID();
     const plain = await newWorkflow({ name });
@@ -584,7 +583,7 @@ describe('listWorkflows', () => {
     ['by name', { name: 'paged' }],
     ['by statuses', { statuses: ['paused', 'cancelled'] }],
     ['by tags', { tags: { paged: 'yes' } }],
-  ])('pages %s through workflows that were made in the same millisecond', async (_how, query) => {
+  ])('pages %s through workflows created in the same millisecond', async (_how, query) => {
     const bot = await door.newBot();
     const made = await Promise.all(
       Array.from({ length: 11 }, () => newWorkflow({ name: 'paged', tags: { paged: 'yes' } }, bot.client)),
@@ -612,7 +611,7 @@ describe('listWorkflows', () => {
     );
   });
 
-  it('refuses a token that is none of the list', async () => {
+  it('rejects an invalid nextToken', async () => {
     expect(await failure(client.listWorkflows({ nextToken: 'x' }))).toEqual({
       type: 'InvalidQuery',
       message: expect.stringMatching(/^nextToken is not one of this list/),
