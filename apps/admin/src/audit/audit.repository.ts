@@ -39,7 +39,6 @@ export class AuditRepository {
     });
   }
 
-  /** Records a change that another service reported by an event. */
   async addEntry(tx: Transaction, entry: AuditEntry): Promise<void> {
     await this.insert(tx, entry);
   }

@@ -10,7 +10,6 @@ export interface TokenHolder {
   email: string | null;
   /** The named workspace, or else the account's only workspace, when the account is a member of it. */
   workspaceId: string | null;
-  /** The account's role in that workspace. */
   role: Role | null;
   /** The bot of the key, or else the named bot. */
   botId: string | null;
@@ -18,7 +17,6 @@ export interface TokenHolder {
   isBotBlocked: boolean | null;
   /** Whether the allowlist of the bot admits the account. Roles are not taken into account. */
   isBotOpen: boolean | null;
-  /** The account's role in the workspace of the bot. */
   botRole: Role | null;
   integrationId: string | null;
   integrationWorkspaceId: string | null;

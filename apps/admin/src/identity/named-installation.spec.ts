@@ -13,7 +13,6 @@ const twice = shelf.addIntegration('intver_twice', { name: 'twice' });
 let door: FrontDoor;
 let alice: Account;
 let botId: string;
-/** API key of slack, which Alice's workspace owns. */
 let integrationKey: string;
 
 beforeAll(async () => {

@@ -4,7 +4,6 @@ import type { InstallableIntegration } from '@parley/contracts/hub/resolution';
 import { newId } from '@parley/database/ids';
 import { type InstallationRow, statusOf, toSummary } from './installation.entity';
 
-/** Installation to create or to change. */
 export interface WantedIntegration {
   /** Key in the request: the alias, or the id of the integration. */
   key: string;

@@ -73,7 +73,6 @@ export class Installations1700000001060 implements MigrationInterface {
   }
 }
 
-/** Installs the chat in existing bots and announces it to the hub. */
 async function installChat(runner: QueryRunner): Promise<void> {
   const bots = (await runner.query('UPDATE bot SET installation_revision = 1 RETURNING id, workspace_id')) as [
     { id: string; workspace_id: string }[],

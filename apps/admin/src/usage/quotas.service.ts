@@ -18,7 +18,6 @@ import { UsageRepository } from './usage.repository';
 
 const names: Record<OwnUsageType, string> = { bot_count: 'bots', workspace_member_count: 'members' };
 
-/** Quotas of workspaces, and the usage that admin counts itself. */
 @Injectable()
 export class QuotasService {
   constructor(
@@ -91,7 +90,6 @@ export class QuotasService {
     );
   }
 
-  /** Counts again after a deletion in the locked workspace. */
   async recount(tx: Transaction, workspaceId: string, type: OwnUsageType): Promise<void> {
     await this.usage.recordOwn(tx, workspaceId, type, await this.usage.count(tx, workspaceId, type));
   }

@@ -142,7 +142,6 @@ export class UsageRepository {
     return Number(before!.bytes);
   }
 
-  /** Sets the held amounts of a bot to zero from today on. */
   async endBot(tx: Transaction, botId: string, workspaceId: string): Promise<void> {
     await tx.query(
       `INSERT INTO usage (workspace_id, bot_id, type, day, value, changed_at)
@@ -216,7 +215,6 @@ export class UsageRepository {
     );
   }
 
-  /** Current counts from admin's own tables. */
   async listOwnAmounts(workspaceIds: string[]): Promise<(Record<OwnUsageType, number> & { id: string })[]> {
     return this.database.query(
       `SELECT counted.id, (SELECT count(*)::int FROM bot WHERE workspace_id = counted.id) AS bot_count,

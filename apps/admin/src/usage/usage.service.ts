@@ -26,7 +26,6 @@ import { thisMonth } from './quotas.service';
 import { toActivity, toDailyUsage, type UsageSubject } from './usage.entity';
 import { UsageRepository } from './usage.repository';
 
-/** Usage of workspaces and bots, readable for every member. */
 @Injectable()
 export class UsageService {
   constructor(

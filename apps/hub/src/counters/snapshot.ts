@@ -3,7 +3,6 @@ import { ApiError } from '@parley/contracts/errors';
 /** Time limit in hours for paging through a list sorted by counters. */
 export const snapshotHours = 24;
 
-/** Snapshot of the counters that all pages of a list read. */
 export interface Snapshot {
   /** Time of the logical clock `counter_clock`. */
   time: string;
@@ -11,7 +10,6 @@ export interface Snapshot {
   takenAt: number;
 }
 
-/** Prefixes a page token with the snapshot that the next pages read. */
 export function withSnapshot({ time, takenAt }: Snapshot, token: string): string {
   return `${time}.${takenAt}.${token}`;
 }

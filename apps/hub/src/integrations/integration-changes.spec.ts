@@ -44,7 +44,6 @@ async function announced(subject: string, field: string, id: string) {
   return rows.map(({ data }) => data);
 }
 
-/** True while a session waits for a lock of the test's transaction. */
 async function isBlocked(): Promise<boolean> {
   const waiting = await door.sql(
     'SELECT 1 FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))',

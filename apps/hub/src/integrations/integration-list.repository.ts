@@ -34,7 +34,6 @@ const orders: Record<NonNullable<ListIntegrations['sortBy']> | 'relevance', KeyC
   relevance: [{ sql: 'score', type: 'int8', of: (row) => row.score }, id],
 };
 
-/** Lists of integrations; each page is one statement. */
 @Injectable()
 export class IntegrationListRepository {
   constructor(private readonly database: Database) {}

@@ -31,7 +31,6 @@ export interface IntegrationRow extends IntegrationEntryRow {
   has_code: boolean;
   /** Encrypted values by name. */
   secrets: Record<string, string>;
-  /** By alias. */
   interfaces: Record<string, Implementation>;
 }
 

@@ -228,7 +228,6 @@ export class IntegrationsRepository {
     return this.findVersion('workspace_id = $1 AND name = $2 AND NOT dev', [workspaceId, name], wanted);
   }
 
-  /** Finds public and unlisted integrations. */
   async findPublished(id: string): Promise<PublishedRow | undefined> {
     return this.findShown(`integration.id = $1 AND ${isPublished}`, [id]);
   }

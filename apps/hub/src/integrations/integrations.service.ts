@@ -336,7 +336,6 @@ function toValues(row: IntegrationRow): IntegrationValues {
   };
 }
 
-/** Visible to other workspaces. */
 function isPublished({ dev, visibility }: { dev: boolean; visibility: Visibility }): boolean {
   return !dev && visibility !== 'private';
 }

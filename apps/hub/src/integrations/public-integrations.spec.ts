@@ -37,7 +37,6 @@ async function publish(name: string, given: Partial<Given> = {}) {
   return (await alice.client.createIntegration({ name, ...all })).integration;
 }
 
-/** Searches without a workspace header. */
 async function find(query: Query) {
   return (await door.client(bob.token).listPublicIntegrations(query)).integrations;
 }

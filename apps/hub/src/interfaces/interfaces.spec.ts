@@ -18,7 +18,6 @@ beforeAll(async () => {
 
 afterAll(() => door?.stop());
 
-/** Unique name, since a public name belongs to one workspace. */
 function newName() {
   return `thing-${(names += 1)}`;
 }

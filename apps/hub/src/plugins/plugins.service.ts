@@ -45,7 +45,6 @@ import { changeDefinition, type PluginRow, toInstallable, toPlugin, toPluginEntr
 import { PluginsRepository, type PluginValues } from './plugins.repository';
 
 const maxDependencies = 50;
-/** Scope of a read: all published plugins, or those of a workspace. */
 type ReadScope = Exclude<Scope, Visible>;
 
 const noDependencies: Dependencies = { interfaces: {}, integrations: {} };

@@ -19,7 +19,6 @@ beforeAll(async () => {
 
 afterAll(() => door?.stop());
 
-/** Unique name, since a public name belongs to one workspace. */
 function newName() {
   return `part-${(names += 1)}`;
 }
@@ -312,7 +311,6 @@ describe('the code of plugins', () => {
   });
 });
 
-/** True while a session waits for a lock of the test's transaction. */
 async function isBlocked(): Promise<boolean> {
   const waiting = await door.sql(
     'SELECT 1 FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))',

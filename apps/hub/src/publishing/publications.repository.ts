@@ -35,7 +35,6 @@ export interface PublicationRow {
   updated_at: Date;
 }
 
-/** Reference to a version: by id, or by name and version. */
 export interface Wanted {
   id?: string;
   name?: string;

@@ -112,7 +112,6 @@ class ResolutionController {
   }
 }
 
-/** Fake of the hub's resolution operations, with entries that a test adds. */
 @Module({})
 export class HubStandIn {
   static of(shelf: HubShelf) {
